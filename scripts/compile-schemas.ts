@@ -15,7 +15,7 @@ const SCHEMAS = [
   'sidecar/config/config.schema.json',
   'sidecar/config/directory.schema.json',
   'sidecar/config/agent.schema.json',
-  'sidecar/decision-log/line.schema.json',
+  'sidecar/signals/decision-log/line.schema.json',
 ]
 
 // `@ts-nocheck`: the generated code has no types.

@@ -30,7 +30,7 @@ export async function buildExecutable(output: string): Promise<string> {
   const page = await buildConsole(join(work, 'console'))
   const inputs = [...(await bundle('sidecar/cli/executable.ts', join(work, 'main.cjs'))), ...page.inputs]
   // What reads a large matrix in a thread starts it from its text.
-  await bundle('sidecar/matrix-file/thread.ts', join(work, 'thread.cjs'))
+  await bundle('sidecar/rules/matrix-file/thread.ts', join(work, 'thread.cjs'))
   writeFileSync(join(work, 'sea.json'), JSON.stringify(settings(work)))
   execFileSync(process.execPath, ['--experimental-sea-config', join(work, 'sea.json')], { stdio: 'pipe' })
   const executable = join(output, 'portcullis')

@@ -56,11 +56,11 @@ export const PACKAGES: readonly Package[] = [
       'sidecar/index.ts',
       'sidecar/cli/main.ts',
       // The primary starts the worker by the name of the file next to it.
-      'sidecar/workers/primary.ts',
-      'sidecar/workers/worker.ts',
+      'sidecar/process/workers/primary.ts',
+      'sidecar/process/workers/worker.ts',
       // What reads in a thread starts that by the name of the file next to it.
-      'sidecar/matrix-file/read-in-thread.ts',
-      'sidecar/matrix-file/thread.ts',
+      'sidecar/rules/matrix-file/read-in-thread.ts',
+      'sidecar/rules/matrix-file/thread.ts',
     ],
     platform: 'node',
     target: 'es2024',

@@ -10,4 +10,4 @@ export type { AccountListing } from './authority/administration/directory-listin
 export type { NewSecret } from './authority/administration/secrets.ts'
 export type { Secret } from './base/secret.ts'
 export { type Config, ConfigError, type ConfigSources, readConfig } from './config/config.ts'
-export { type Sidecar, type StartOptions, startSidecar } from './sidecar.ts'
+export { type Sidecar, type StartOptions, startSidecar } from './process/sidecar.ts'

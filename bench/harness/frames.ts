@@ -4,8 +4,8 @@
  */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { HeaderDecoder } from '../../sidecar/http2/hpack/decoder.ts'
-import { HeaderEncoder, type RepeatedFields } from '../../sidecar/http2/hpack/encoder.ts'
+import { HeaderDecoder } from '../../sidecar/transports/http2/hpack/decoder.ts'
+import { HeaderEncoder, type RepeatedFields } from '../../sidecar/transports/http2/hpack/encoder.ts'
 import {
   FLAG,
   FRAME,
@@ -16,7 +16,7 @@ import {
   SETTING,
   SETTING_BYTES,
   WINDOW_DEFAULT,
-} from '../../sidecar/http2/protocol.ts'
+} from '../../sidecar/transports/http2/protocol.ts'
 
 /** What a call does with its answer. */
 export interface Exchange {

@@ -2,7 +2,7 @@
  * The gRPC driver: it sends and receives raw bytes, so that it takes as little of the shared processor as possible. It accepts an
  * answer only with `grpc-status` 0 and the expected length.
  */
-import { RepeatedFields } from '../../sidecar/http2/hpack/encoder.ts'
+import { RepeatedFields } from '../../sidecar/transports/http2/hpack/encoder.ts'
 import { type Exchange, FrameConnection } from './frames.ts'
 import { Latencies } from './latency.ts'
 

@@ -9,7 +9,7 @@ import { checkQuestion, obtainTokens } from './checks.ts'
 import { cellQuestions, shippedEngine } from './questions.ts'
 
 const definitions = loadSync('envoy/service/auth/v3/external_auth.proto', {
-  ...{ keepCase: true, defaults: true, includeDirs: [join(ROOT, 'sidecar/grpc/ext-authz/proto')] },
+  ...{ keepCase: true, defaults: true, includeDirs: [join(ROOT, 'sidecar/contract/ext-authz/proto')] },
 })
 type Codec = MessageTypeDefinition<object, { status?: { code: number } }>
 const REQUEST = definitions['envoy.service.auth.v3.CheckRequest'] as unknown as Codec

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { type Client, connect, DEFAULT_ADDRESS } from '../../clients/typescript/index.ts'
 import { parseAddress } from '../base/address.ts'
 import { ADMINISTRATOR_TOKEN_FILE, DEFAULT_DATA_FOLDER } from '../base/data-folder.ts'
-import { usageError } from './errors.ts'
-import type { ConnectionOptions } from './output.ts'
+import { usageError } from './terminal/errors.ts'
+import type { ConnectionOptions } from './terminal/output.ts'
 
 /** The most that is read of a file or of standard input, in bytes. */
 const BYTES_MAX = 16 * 1024 * 1024

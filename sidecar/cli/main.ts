@@ -1,10 +1,10 @@
 /** Runs the command line: one command, its errors, its exit code. */
 import { type Command, CommanderError } from 'commander'
-import { COMPLETE } from './completion.ts'
-import { EXIT, failWith, guardOutput } from './errors.ts'
-import { refuseEmptyValues } from './placeholders.ts'
+import { COMPLETE } from './commands/completion.ts'
 import { buildProgram, everyCommand } from './program.ts'
-import { forbidColor } from './terminal.ts'
+import { EXIT, failWith, guardOutput } from './terminal/errors.ts'
+import { refuseEmptyValues } from './terminal/placeholders.ts'
+import { forbidColor } from './terminal/terminal.ts'
 
 /** Runs the command that the program was started with, and sets the exit code: 0 allowed or done, 1 denied, 2 no answer. */
 export async function main([, , ...words]: readonly string[]): Promise<void> {

@@ -3,8 +3,8 @@ import type { Command } from 'commander'
 import { compile, type Engine, type Matrix } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import { editDistance } from '../base/edit-distance.ts'
-import { readMatrix } from '../matrix-file/read.ts'
-import { usageError } from './errors.ts'
+import { readMatrix } from '../rules/matrix-file/read.ts'
+import { usageError } from './terminal/errors.ts'
 
 export interface RulesOptions {
   readonly matrix?: string

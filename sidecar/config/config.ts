@@ -2,7 +2,7 @@
 import { type Problem, problemsBy, problemText } from '../../matrix/document/index.ts'
 import { editDistance } from '../base/edit-distance.ts'
 import { Secret } from '../base/secret.ts'
-import type { RouteSetting } from '../routes/route.ts'
+import type { RouteSetting } from '../rules/routes/route.ts'
 import schema from './config.schema.json' with { type: 'json' }
 import type { DecisionLogSettings } from './decision-log.ts'
 import { validate } from './gen/config.ts'

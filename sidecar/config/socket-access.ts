@@ -1,7 +1,7 @@
 /** Who may connect to the Unix socket of gRPC. */
 import { parseAddress } from '../base/address.ts'
 import { groupId } from '../base/group.ts'
-import type { SocketAccess } from '../base/unix-socket.ts'
+import type { SocketAccess } from '../base/net/unix-socket.ts'
 import { type Config, ConfigError } from './config.ts'
 
 /** @throws ConfigError where there is no such group, or no Unix socket */

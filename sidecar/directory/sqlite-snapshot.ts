@@ -1,7 +1,7 @@
 /** A directory in a SQLite file as it is at one moment. */
 import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { lacksDescriptors } from '../base/descriptors.ts'
+import { lacksDescriptors } from '../base/net/descriptors.ts'
 import type { Snapshot } from './snapshot.ts'
 
 /** How long the reader waits for a process that is creating the file, in milliseconds. */

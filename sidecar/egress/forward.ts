@@ -4,8 +4,8 @@
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Dispatcher } from 'undici'
-import { hasBody, isUnfinished } from '../base/http-connections.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
+import { hasBody, isUnfinished } from '../base/net/http-connections.ts'
 import { givenRequestId, newRequestId, REQUEST_ID_HEADER } from '../base/request-id.ts'
 import type { Secret } from '../base/secret.ts'
 import type { Span } from '../base/tracing.ts'

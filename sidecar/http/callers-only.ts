@@ -1,10 +1,10 @@
 /**
  * Who may ask over HTTP beside the contract. Where a call of the contract needs a caller token, so does this, by the same rule and in the
- * same words (`sidecar/grpc/admission.ts`).
+ * same words (`sidecar/contract/admission.ts`).
  */
 import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
-import { addressOf, connectionOf } from '../base/http-request.ts'
+import { addressOf, connectionOf } from '../base/net/http-request.ts'
 import { expectLiveSession } from '../usecases/requester.ts'
 import type { Services } from '../usecases/services.ts'
 

@@ -2,8 +2,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { readJson } from '../../matrix/document/index.ts'
 import { type CallError, callError } from '../base/call-error.ts'
-import { carrierOf, connectionOf } from '../base/http-request.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
+import { carrierOf, connectionOf } from '../base/net/http-request.ts'
 import { SHORT_BYTES, type Turns } from '../base/turns.ts'
 
 /** The message for an unexpected content type. */

@@ -14,7 +14,7 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2'
 import type { Socket } from 'node:net'
-import type { Certificates, WatchedCertificates } from '../base/certificates.ts'
+import type { Certificates, WatchedCertificates } from '../base/net/certificates.ts'
 
 /** A response that is written without a route. */
 export interface RawAnswer {

@@ -8,25 +8,25 @@ import Fastify, {
   type FastifyServerFactory,
 } from 'fastify'
 import { isLoopback, parseAddress } from '../base/address.ts'
-import type { WatchedCertificates } from '../base/certificates.ts'
-import type { ConnectionSource } from '../base/connections.ts'
 import { readiness } from '../base/health.ts'
+import type { WatchedCertificates } from '../base/net/certificates.ts'
+import type { ConnectionSource } from '../base/net/connections.ts'
 import { givenRequestId, newRequestId, REQUEST_ID_HEADER } from '../base/request-id.ts'
+import type { ProxyOptions, TrustedProxies } from '../proxies/trusted-proxies.ts'
 import type { Services } from '../usecases/services.ts'
 import type { AuthzenOptions } from './authzen/routes.ts'
 import { Bounds } from './bounds.ts'
-import { type CatalogService, checkCatalog, type Site, siteOf } from './catalog.ts'
-import type { ConsoleOptions } from './console.ts'
 import type { ContractRoutes } from './contract.ts'
 import type { PageRequests } from './control-panel/page-requests.ts'
 import { BODY_BYTES_MAX, errorBody, type HttpError, httpErrorOf, sendError, titleOf } from './errors.ts'
 import { hostProblem } from './host.ts'
-import { addIdentityRoutes, type IdentityOptions } from './identity.ts'
+import { type CatalogService, checkCatalog, type Site, siteOf } from './identity/catalog.ts'
+import { addIdentityRoutes, type IdentityOptions } from './identity/identity.ts'
 import { sendJson } from './json.ts'
+import type { ConsoleOptions } from './page/console.ts'
 import { logRefusal } from './refusals.ts'
 import { Routes } from './routes.ts'
 import type { RawAnswer, SecureServers } from './secure.ts'
-import type { ProxyOptions, TrustedProxies } from './trusted-proxies.ts'
 
 export interface HttpOptions {
   readonly address: string
@@ -228,8 +228,8 @@ async function addOptionalRoutes(
   // Without proxies nobody may ask.
   if (authorize && proxies !== undefined) {
     const [{ addAuthorizeRoutes }, { addExtAuthzRoute }] = await Promise.all([
-      import('./authorize.ts'),
-      import('./ext-authz.ts'),
+      import('../proxies/authorize.ts'),
+      import('../proxies/ext-authz.ts'),
     ])
     addAuthorizeRoutes(server, services, AUTHORIZE)
     addExtAuthzRoute(server, services, EXT_AUTHZ)
@@ -238,11 +238,11 @@ async function addOptionalRoutes(
     const { addAuthzenRoutes } = await import('./authzen/routes.ts')
     addAuthzenRoutes(server, services, authzen, site)
   }
-  if (jwks) (await import('./jwks.ts')).addJwksRoute(server, services, JWKS)
+  if (jwks) (await import('./identity/jwks.ts')).addJwksRoute(server, services, JWKS)
   const panel = services.controlPanel && (await import('./control-panel/routes.ts'))
   const pages = panel?.addControlPanelRoutes(server, services, options, mayLast)
   if (console !== undefined)
-    (await import('./console.ts')).addConsoleRoutes(server, services, console, pages?.sessionOf)
+    (await import('./page/console.ts')).addConsoleRoutes(server, services, console, pages?.sessionOf)
   return pages
 }
 
@@ -256,7 +256,7 @@ async function openProxies(
   { proxies }: HttpOptions,
   log?: Services['log'],
 ): Promise<TrustedProxies | undefined> {
-  return proxies && new (await import('./trusted-proxies.ts')).TrustedProxies(proxies, log)
+  return proxies && new (await import('../proxies/trusted-proxies.ts')).TrustedProxies(proxies, log)
 }
 
 async function addContract(

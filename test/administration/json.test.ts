@@ -1,6 +1,6 @@
 /** The JSON of the administration commands: one convention, held to the contract, whose descriptors say what there may be. */
 import { describe, expect, test } from 'vitest'
-import { ROWS } from '../../sidecar/cli/administration-rows.ts'
+import { ROWS } from '../../sidecar/cli/administration/administration-rows.ts'
 import { TESTER } from '../support/actor.ts'
 import { command } from '../support/command-line.ts'
 import { keysIn, messageOf, offencesIn, SNAKE_CASE } from '../support/contract-json.ts'

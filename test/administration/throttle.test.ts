@@ -12,8 +12,8 @@ import {
   type Settle,
 } from '../../sidecar/authority/throttle.ts'
 import { Secret } from '../../sidecar/base/secret.ts'
-import { peerAddress } from '../../sidecar/grpc/grpc-js/calls.ts'
-import { remoteAddress } from '../../sidecar/grpc/handler.ts'
+import { remoteAddress } from '../../sidecar/contract/handler.ts'
+import { peerAddress } from '../../sidecar/transports/grpc-js/calls.ts'
 import { newFolder } from '../support/resources.ts'
 import { ACCOUNT, populate, runSidecar } from '../support/sidecar.ts'
 

@@ -12,8 +12,8 @@ import {
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { IssuedToken } from '../../clients/typescript/index.ts'
-import { formatToken } from '../../sidecar/agent/formats.ts'
-import { numberOf, replaceFile } from '../../sidecar/agent/token-file.ts'
+import { formatToken } from '../../sidecar/cli/agent/formats.ts'
+import { numberOf, replaceFile } from '../../sidecar/cli/agent/token-file.ts'
 import type { TokenFormat } from '../../sidecar/config/agent.ts'
 import { newFolder } from '../support/resources.ts'
 

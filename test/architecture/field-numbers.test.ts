@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { fromBinary } from '@bufbuild/protobuf'
 import { type DescriptorProto, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt'
 import { describe, expect, test } from 'vitest'
-import * as envoyNumbers from '../../sidecar/grpc/ext-authz/field-numbers.ts'
-import * as numbers from '../../sidecar/grpc/field-numbers.ts'
+import * as envoyNumbers from '../../sidecar/contract/ext-authz/field-numbers.ts'
+import * as numbers from '../../sidecar/contract/field-numbers.ts'
 import { ROOT, sourcesIn } from '../support/sources.ts'
 
 /** Message → field as JSON names it → number. Of the messages in another one, the last part of the name. */
@@ -50,7 +50,7 @@ describe.each([
 test('no number of a field is written where it is read or written', () => {
   const bare =
     /\bnumber [!=]== [1-9]|\.has\([1-9]|\.(?:text|bytes|flag|number|begin)\([1-9]|writeTime\(writer, [1-9]/
-  const offences = sourcesIn('sidecar/grpc/').flatMap(({ path, text }) =>
+  const offences = sourcesIn('sidecar/contract/').flatMap(({ path, text }) =>
     text
       .split('\n')
       .flatMap((line, index) => (bare.test(line) ? [`${path}:${index + 1}: ${line.trim()}`] : [])),

@@ -72,7 +72,7 @@ test('the validators are what ajv makes of the schemas', { timeout: 120_000 }, (
     'sidecar/config/gen/agent.ts',
     'sidecar/config/gen/config.ts',
     'sidecar/config/gen/directory.ts',
-    'sidecar/decision-log/gen/line.ts',
+    'sidecar/signals/decision-log/gen/line.ts',
   ])
   for (const [path, text] of generated) expect(readFileSync(join(ROOT, path), 'utf8'), path).toBe(text)
 })

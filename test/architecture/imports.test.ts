@@ -46,7 +46,7 @@ interface Rule {
   readonly never: readonly string[]
 }
 
-const PROTOCOLS = ['sidecar/http-authorization/', 'sidecar/grpc/', 'sidecar/http/', 'sidecar/egress/']
+const PROTOCOLS = ['sidecar/proxies/', 'sidecar/contract/', 'sidecar/http/', 'sidecar/egress/']
 const FACES = ['sidecar/cli/', 'clients/typescript/']
 
 const RULES: readonly Rule[] = [
@@ -68,34 +68,39 @@ const RULES: readonly Rule[] = [
   },
   {
     invariant: 'an upstream is asked by use cases through values alone',
-    files: ['sidecar/upstream/'],
+    files: ['sidecar/authority/upstream/'],
     never: [...PROTOCOLS, ...FACES, 'sidecar/usecases/', 'sidecar/directory/', 'proto/gen/', '@grpc/'],
   },
   {
     invariant: 'the handlers of gRPC know no transport',
-    files: ['sidecar/grpc/'],
+    files: ['sidecar/contract/'],
     except: [
       ...[
-        'sidecar/grpc/grpc-js/',
-        'sidecar/grpc/sockets/',
-        'sidecar/grpc/connect/',
-        'sidecar/grpc/server.ts',
+        'sidecar/transports/grpc-js/',
+        'sidecar/transports/sockets/',
+        'sidecar/transports/connect/',
+        'sidecar/process/open/grpc.ts',
       ],
-      'sidecar/grpc/reflection.ts',
+      'sidecar/contract/reflection.ts',
     ],
     never: [
-      ...['sidecar/grpc/grpc-js/', 'sidecar/grpc/sockets/', 'sidecar/grpc/connect/', 'sidecar/http2/'],
+      ...[
+        'sidecar/transports/grpc-js/',
+        'sidecar/transports/sockets/',
+        'sidecar/transports/connect/',
+        'sidecar/transports/http2/',
+      ],
       '@grpc/',
     ],
   },
   {
     invariant: 'a transport knows no service',
-    files: ['sidecar/grpc/grpc-js/', 'sidecar/grpc/sockets/', 'sidecar/grpc/connect/'],
+    files: ['sidecar/transports/grpc-js/', 'sidecar/transports/sockets/', 'sidecar/transports/connect/'],
     never: ['engine/', 'matrix/', 'proto/gen/', 'sidecar/authority/', 'sidecar/usecases/'],
   },
   {
     invariant: 'gRPC on sockets needs no library of gRPC',
-    files: ['sidecar/grpc/sockets/', 'sidecar/grpc/connect/'],
+    files: ['sidecar/transports/sockets/', 'sidecar/transports/connect/'],
     never: ['@grpc/', 'node:http2', 'fastify'],
   },
   {
@@ -112,12 +117,12 @@ const RULES: readonly Rule[] = [
   {
     invariant: 'nothing but the command line starts workers',
     files: [''],
-    except: ['sidecar/cli/', 'sidecar/workers/', 'test/sidecar/workers.test.ts'],
-    never: ['sidecar/workers/'],
+    except: ['sidecar/cli/', 'sidecar/process/workers/', 'test/sidecar/workers.test.ts'],
+    never: ['sidecar/process/workers/'],
   },
   {
     invariant: 'the primary answers no call, so it loads no protocol and opens no directory',
-    files: ['sidecar/workers/primary.ts', 'sidecar/workers/worker-process.ts'],
+    files: ['sidecar/process/workers/primary.ts', 'sidecar/process/workers/worker-process.ts'],
     never: [...PROTOCOLS, 'sidecar/directory/', 'sidecar/usecases/', '@grpc/', 'fastify'],
   },
   {
@@ -145,21 +150,21 @@ test.each(RULES)('$invariant', ({ files, except = [], never }) => {
 
 // The rules are no stronger than the reader of imports.
 test.each<[code: string, imported: string[]]>([
-  ["import { a } from './a.ts'", ['sidecar/grpc/a.ts']],
+  ["import { a } from './a.ts'", ['sidecar/contract/a.ts']],
   ["import type { A } from '../directory/directory.ts'", ['sidecar/directory/directory.ts']],
   ["import {\n  type A,\n  b,\n} from '../../engine/index.ts'", ['engine/index.ts']],
   ["import * as grpc from '@grpc/grpc-js'", ['@grpc/grpc-js']],
   ["import 'node:fs'", ['node:fs']],
   ['import a, { b } from "ajv"', ['ajv']],
-  ["import schema from './a.json' with { type: 'json' }", ['sidecar/grpc/a.json']],
-  ["export { a, type B } from './a.ts'", ['sidecar/grpc/a.ts']],
-  ["export * from './a.ts'", ['sidecar/grpc/a.ts']],
-  ["  const { a } = await import('./a.ts')", ['sidecar/grpc/a.ts']],
-  ["type A = import('./a.ts').A", ['sidecar/grpc/a.ts']],
+  ["import schema from './a.json' with { type: 'json' }", ['sidecar/contract/a.json']],
+  ["export { a, type B } from './a.ts'", ['sidecar/contract/a.ts']],
+  ["export * from './a.ts'", ['sidecar/contract/a.ts']],
+  ["  const { a } = await import('./a.ts')", ['sidecar/contract/a.ts']],
+  ["type A = import('./a.ts').A", ['sidecar/contract/a.ts']],
   ["const a = require('node:fs')", ['node:fs']],
   ["export const a = 'text from elsewhere'\nexport function b() {}", []],
 ])('the reader of imports finds those of %j', (text, imported) => {
-  expect(importsOf({ path: 'sidecar/grpc/x.ts', text })).toEqual(imported)
+  expect(importsOf({ path: 'sidecar/contract/x.ts', text })).toEqual(imported)
 })
 
 function importsIn(files: readonly Source[]): { path: string; imported: string }[] {

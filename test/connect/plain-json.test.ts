@@ -11,7 +11,7 @@ import {
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { plainBytesOf, planOf } from '../../sidecar/grpc/connect/plain-json.ts'
+import { plainBytesOf, planOf } from '../../sidecar/transports/connect/plain-json.ts'
 
 const contract = createFileRegistry(
   fromBinary(FileDescriptorSetSchema, readFileSync(new URL('../../proto/portcullis.binpb', import.meta.url))),

@@ -24,7 +24,7 @@ async function runWith(settings: object, more = '') {
 const loaded = new Set()
 registerHooks({
   load(url, context, next) {
-    const name = /node_modules\\/(undici)\\/|sidecar\\/decision-log\\/([a-z-]+)\\.ts/.exec(url)
+    const name = /node_modules\\/(undici)\\/|sidecar\\/signals\\/decision-log\\/([a-z-]+)\\.ts/.exec(url)
     if (name) loaded.add(name[1] ?? name[2])
     return next(url, context)
   },

@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { LogFile } from '../../sidecar/decision-log/file.ts'
+import { LogFile } from '../../sidecar/signals/decision-log/file.ts'
 import { newFolder } from '../support/resources.ts'
 
 async function openFile(options: { readonly keep?: number; readonly bytesMax?: number } = {}) {

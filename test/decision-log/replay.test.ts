@@ -7,8 +7,12 @@ import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
 import { compile, type Matrix } from '../../engine/index.ts'
 import type { Verification } from '../../sidecar/authority/authority.ts'
-import { LINE_BYTES_MAX, type MalformedLine, readLines } from '../../sidecar/decision-log/read-line.ts'
-import { Replay } from '../../sidecar/decision-log/replay.ts'
+import {
+  LINE_BYTES_MAX,
+  type MalformedLine,
+  readLines,
+} from '../../sidecar/signals/decision-log/read-line.ts'
+import { Replay } from '../../sidecar/signals/decision-log/replay.ts'
 import { checkClaims, checkCredentials } from '../../sidecar/usecases/check.ts'
 import { command } from '../support/command-line.ts'
 import { type LoggedLine, newDecisionLog } from '../support/decision-log.ts'

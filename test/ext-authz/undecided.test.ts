@@ -80,7 +80,7 @@ test('the code is loaded with the first question', async () => {
 const loaded = []
 registerHooks({
   load(url, context, next) {
-    const name = /sidecar\\/(?:grpc\\/ext-authz|http-authorization)\\/(\\w+)/.exec(url)
+    const name = /sidecar\\/(?:contract\\/ext-authz|proxies)\\/([\\w-]+)/.exec(url)
     if (name) loaded.push(name[1])
     return next(url, context)
   },

@@ -1,8 +1,8 @@
 /** What is read and written by hand says the same as what protobuf's own implementation reads and writes. */
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { readAsked } from '../../sidecar/grpc/ext-authz/request.ts'
-import { relevanceTo } from '../../sidecar/http-authorization/identity.ts'
+import { readAsked } from '../../sidecar/contract/ext-authz/request.ts'
+import { relevanceTo } from '../../sidecar/proxies/identity.ts'
 import type { Message } from '../support/black-box.ts'
 import { engine } from '../support/engines.ts'
 import { type AnyHeader, checkRequest, envoyMessage } from '../support/ext-authz.ts'

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { loadedBy } from '../support/loaded.ts'
 
 const PARTS =
-  /node_modules\/(prom-client|@opentelemetry)\/|sidecar\/(?:(health)\/|(?:usecases\/|base\/)?(collector|meters)\.)/
+  /node_modules\/(prom-client|@opentelemetry)\/|sidecar\/(?:signals\/(health)\/|(?:signals\/metrics\/|usecases\/|base\/)(collector|meters)\.)/
 
 test.each<[claim: string, health: object, loaded: string[]]>([
   ['neither', {}, []],

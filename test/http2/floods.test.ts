@@ -1,8 +1,8 @@
 /** Frames that cost work and bring no request further: how many a peer may send, and what earns them. */
 import { expect, test } from 'vitest'
-import type { Application } from '../../sidecar/http2/application.ts'
-import type { Limits } from '../../sidecar/http2/limits.ts'
-import type { Bound } from '../../sidecar/http2/protocol.ts'
+import type { Application } from '../../sidecar/transports/http2/application.ts'
+import type { Limits } from '../../sidecar/transports/http2/limits.ts'
+import type { Bound } from '../../sidecar/transports/http2/protocol.ts'
 import { constant } from '../support/http2/constant.ts'
 import { debugData, described, type Received, TestServer } from '../support/http2/peer.ts'
 import {

@@ -1,8 +1,8 @@
 /** Flow control (RFC 9113, §5.2): what is sent fits the peer's windows, shares are fair, and nothing is lost or repeated. */
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Application } from '../../sidecar/http2/application.ts'
-import { HeaderDecoder } from '../../sidecar/http2/hpack/decoder.ts'
+import type { Application } from '../../sidecar/transports/http2/application.ts'
+import { HeaderDecoder } from '../../sidecar/transports/http2/hpack/decoder.ts'
 import { constant } from '../support/http2/constant.ts'
 import { described, type TestPeer, TestServer } from '../support/http2/peer.ts'
 import { collecting, PoliteClient } from '../support/http2/polite.ts'

@@ -3,9 +3,9 @@
  * as long as you like: HTTP2_FUZZ_FRAMES=100000000 npx vitest run test/http2/fuzz.test.ts
  */
 import { expect, test } from 'vitest'
-import { type Method, type Methods, STATUS, StatusError } from '../../sidecar/grpc/call.ts'
-import { GrpcApplication } from '../../sidecar/grpc/sockets/application.ts'
-import type { Application } from '../../sidecar/http2/application.ts'
+import { type Method, type Methods, STATUS, StatusError } from '../../sidecar/contract/call.ts'
+import type { Application } from '../../sidecar/transports/http2/application.ts'
+import { GrpcApplication } from '../../sidecar/transports/sockets/application.ts'
 import { constant } from '../support/http2/constant.ts'
 import { FrameMutator } from '../support/http2/mutations.ts'
 import { described, TestServer } from '../support/http2/peer.ts'

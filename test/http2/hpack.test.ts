@@ -6,9 +6,9 @@ import {
   HeaderDecoder,
   type HeaderList,
   TooManyFields,
-} from '../../sidecar/http2/hpack/decoder.ts'
-import { HeaderEncoder, RepeatedFields } from '../../sidecar/http2/hpack/encoder.ts'
-import { decodeHuffman, encodeHuffman, huffmanLength } from '../../sidecar/http2/hpack/huffman.ts'
+} from '../../sidecar/transports/http2/hpack/decoder.ts'
+import { HeaderEncoder, RepeatedFields } from '../../sidecar/transports/http2/hpack/encoder.ts'
+import { decodeHuffman, encodeHuffman, huffmanLength } from '../../sidecar/transports/http2/hpack/huffman.ts'
 import { field } from '../support/http2-frames.ts'
 
 const LIST_BYTES = 65_536

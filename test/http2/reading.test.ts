@@ -2,11 +2,11 @@
 import { connect, createServer, type Socket } from 'node:net'
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
-import { type Methods, STATUS, type UnaryMethod } from '../../sidecar/grpc/call.ts'
-import { GrpcApplication } from '../../sidecar/grpc/sockets/application.ts'
-import type { Application } from '../../sidecar/http2/application.ts'
-import { readInto } from '../../sidecar/http2/read-buffer.ts'
-import { StreamTable } from '../../sidecar/http2/stream-table.ts'
+import { type Methods, STATUS, type UnaryMethod } from '../../sidecar/contract/call.ts'
+import type { Application } from '../../sidecar/transports/http2/application.ts'
+import { readInto } from '../../sidecar/transports/http2/read-buffer.ts'
+import { StreamTable } from '../../sidecar/transports/http2/stream-table.ts'
+import { GrpcApplication } from '../../sidecar/transports/sockets/application.ts'
 import { constant, serve } from '../support/http2/constant.ts'
 import {
   callOf,

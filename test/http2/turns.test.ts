@@ -1,7 +1,7 @@
 /** Turns: a connection does not keep the others waiting, and its bytes go nowhere else. */
 import { expect, test } from 'vitest'
-import type { Application } from '../../sidecar/http2/application.ts'
-import { FrameWriter } from '../../sidecar/http2/frame-writer.ts'
+import type { Application } from '../../sidecar/transports/http2/application.ts'
+import { FrameWriter } from '../../sidecar/transports/http2/frame-writer.ts'
 import { constant } from '../support/http2/constant.ts'
 import { described, type TestPeer, TestServer } from '../support/http2/peer.ts'
 import {

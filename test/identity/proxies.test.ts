@@ -3,7 +3,7 @@ import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { Secret } from '../../sidecar/base/secret.ts'
-import { TrustedProxies } from '../../sidecar/http/trusted-proxies.ts'
+import { TrustedProxies } from '../../sidecar/proxies/trusted-proxies.ts'
 import { TESTER } from '../support/actor.ts'
 import {
   ACCOUNT,

@@ -22,7 +22,7 @@ if (noBuf !== undefined) process.stderr.write(`interop: every test that needs bu
 describe.skipIf(noBuf !== undefined)('buf', () => {
   test.each([
     ['portcullis.binpb', protos],
-    ['envoy.binpb', join(repository, 'sidecar/grpc/ext-authz/proto')],
+    ['envoy.binpb', join(repository, 'sidecar/contract/ext-authz/proto')],
     ['health.binpb', join(repository, 'node_modules/grpc-health-check/proto')],
   ])('compiles %s, byte for byte', async (name, sources) => {
     const image = join(folder, name)

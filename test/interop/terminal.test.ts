@@ -64,7 +64,7 @@ describe.skipIf(!terminal.ok)('on a real terminal', () => {
     [{ NO_COLOR: '1' }, /^[\d:.]{12} info {2}one name=a\n$/],
   ])('the log is for people, with %j', async (environment, line) => {
     const program = newFile(
-      `import { newLog } from '${ROOT}sidecar/log.ts'
+      `import { newLog } from '${ROOT}sidecar/signals/log/log.ts'
 newLog({ level: 'info', format: 'auto' }).info({ name: 'a' }, 'one')`,
       'log.mjs',
     )

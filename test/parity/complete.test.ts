@@ -19,7 +19,7 @@ import { PROTOCOLS } from './protocols.ts'
 const DECIDING = ['sidecar/usecases/check.ts', 'clients/typescript/gate.ts']
 
 /** Rooms that several protocols share, so that none of their files is a protocol. */
-const SHARED = ['sidecar/usecases/', 'sidecar/http-authorization/']
+const SHARED = ['sidecar/usecases/', 'sidecar/proxies/']
 
 /** Decisions of the engine itself, or of a sidecar that is asked over gRPC. */
 const ASKS =
@@ -28,9 +28,9 @@ const ASKS =
 /** Files that ask, and decide about no request of anybody. */
 const NO_PROTOCOL = [
   // Whether a token of its own is still active.
-  'sidecar/agent/token-source.ts',
+  'sidecar/cli/agent/token-source.ts',
   // What another matrix would have decided about the lines of a log.
-  'sidecar/decision-log/replay.ts',
+  'sidecar/signals/decision-log/replay.ts',
 ]
 
 const PRODUCT = sourcesIn('sidecar/').filter(({ generated }) => !generated)
@@ -68,7 +68,7 @@ test.each<[code: string, decides: boolean]>([
   ["const { checkClaims } = await import('../usecases/check.ts')", true],
   ["export { checkClaims } from '../usecases/check.ts'", true],
   ["import { authorizeRequest } from '../usecases/proxied-request.ts'", true],
-  ["import { decide } from '../http-authorization/decide.ts'", true],
+  ["import { decide } from '../proxies/decide.ts'", true],
   ["import { Gate } from '../../clients/typescript/gate.ts'", true],
   ['const decision = engine.decide({ api, kind, scope })', true],
   ['const { decision } = explainCell(matrix, engine, api, kind)', true],

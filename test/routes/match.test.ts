@@ -1,8 +1,8 @@
 /** Which API a request is for. The rows are those of every protocol that uses routes. */
 import { expect, test } from 'vitest'
-import { compileRoutes } from '../../sidecar/routes/compile.ts'
-import type { RouteSetting } from '../../sidecar/routes/route.ts'
-import type { Routes } from '../../sidecar/routes/routes.ts'
+import { compileRoutes } from '../../sidecar/rules/routes/compile.ts'
+import type { RouteSetting } from '../../sidecar/rules/routes/route.ts'
+import type { Routes } from '../../sidecar/rules/routes/routes.ts'
 import { holdsToRoutes, ROUTES } from '../support/paths.ts'
 
 function routesOf(settings: readonly RouteSetting[]): Routes {

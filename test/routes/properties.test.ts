@@ -4,9 +4,9 @@
  */
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { compileRoutes } from '../../sidecar/routes/compile.ts'
-import type { Route, RouteMatch, RouteRequest, RouteSetting } from '../../sidecar/routes/route.ts'
-import type { Routes } from '../../sidecar/routes/routes.ts'
+import { compileRoutes } from '../../sidecar/rules/routes/compile.ts'
+import type { Route, RouteMatch, RouteRequest, RouteSetting } from '../../sidecar/rules/routes/route.ts'
+import type { Routes } from '../../sidecar/rules/routes/routes.ts'
 
 const SEGMENTS = ['a', 'b', 'Ab', 'v2.0', 'a:b', 'x+y']
 const CAPTURES = ['{}', 'a{}', 'ab{}', 'B-{}']

@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 import { finish } from '../../engine/index.ts'
 import * as wire from '../../proto/gen/portcullis/v1/authorization.ts'
 import type { VerifiedToken } from '../../sidecar/authority/authority.ts'
-import { checkBatchResponse, checkStreamResponse, EncodedAnswers } from '../../sidecar/grpc/responses.ts'
+import { checkBatchResponse, checkStreamResponse, EncodedAnswers } from '../../sidecar/contract/responses.ts'
 import { engine } from '../support/engines.ts'
 
 const CACHE_FOR_MS = 30_500

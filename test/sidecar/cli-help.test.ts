@@ -1,8 +1,8 @@
 /** The help: every command says what it does, which examples work, and what its exit codes mean. */
 import type { Command } from 'commander'
 import { describe, expect, test } from 'vitest'
-import { refuseEmptyValues } from '../../sidecar/cli/placeholders.ts'
 import { buildProgram, everyCommand } from '../../sidecar/cli/program.ts'
+import { refuseEmptyValues } from '../../sidecar/cli/terminal/placeholders.ts'
 import { command } from '../support/command-line.ts'
 import { run } from '../support/processes.ts'
 

@@ -1,6 +1,6 @@
 /** The writer of messages: it refuses numbers that the wire format does not have, and never loops on them. */
 import { expect, test } from 'vitest'
-import { FieldWriter } from '../../sidecar/grpc/field-writer.ts'
+import { FieldWriter } from '../../sidecar/contract/field-writer.ts'
 
 test.each([Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NaN, 1e308, 2 ** 53, -1, 0.5])(
   'the number %s is refused',

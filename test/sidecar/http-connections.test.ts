@@ -6,9 +6,9 @@ import {
   ConnectionTable,
   connectionSource,
   type HeldConnection,
-} from '../../sidecar/base/connection-table.ts'
-import { HttpConnections } from '../../sidecar/base/http-connections.ts'
-import { ownConnections } from '../../sidecar/base/listen.ts'
+} from '../../sidecar/base/net/connection-table.ts'
+import { HttpConnections } from '../../sidecar/base/net/http-connections.ts'
+import { ownConnections } from '../../sidecar/base/net/listen.ts'
 import { startIdentity, TOKENS } from '../support/identity.ts'
 import { eventually, whenTheFileEnds } from '../support/resources.ts'
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { compile, compileInSteps, type Matrix } from '../../engine/index.ts'
 import { inSlices } from '../../sidecar/base/slices.ts'
-import { type Look, Rules } from '../../sidecar/rules.ts'
+import { type Look, Rules } from '../../sidecar/rules/rules.ts'
 import { manyApis } from '../support/large-matrix.ts'
 import { eventually, newFolder, whenTheFileEnds } from '../support/resources.ts'
 

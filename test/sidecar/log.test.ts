@@ -5,7 +5,7 @@ import { closeSync, openSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
-import { prettyLine } from '../../sidecar/pretty-log.ts'
+import { prettyLine } from '../../sidecar/signals/log/pretty-log.ts'
 import { startProcess } from '../support/processes.ts'
 import { whenTheFileEnds } from '../support/resources.ts'
 
@@ -13,7 +13,7 @@ const LINES = 20_000
 
 /** Writes more lines than a pipe can buffer, reports that, and then writes a line from time to time. */
 const PROGRAM = `
-  import { newLog } from ${JSON.stringify(new URL('../../sidecar/log.ts', import.meta.url).href)}
+  import { newLog } from ${JSON.stringify(new URL('../../sidecar/signals/log/log.ts', import.meta.url).href)}
   const log = newLog({ level: 'info', format: 'auto' })
   for (let line = 0; line < ${LINES}; line++) log.info({ line }, 'a line')
   process.stdout.write('written')
@@ -59,7 +59,7 @@ test.runIf(process.platform === 'linux')('if the disk is full, the sidecar keeps
 test('a line has escapes in place of characters that nobody sees, and the same values', async () => {
   const name = 'a\u202eb\u009b2J\u{e0041}'
   const program = `
-    import { newLog } from ${JSON.stringify(new URL('../../sidecar/log.ts', import.meta.url).href)}
+    import { newLog } from ${JSON.stringify(new URL('../../sidecar/signals/log/log.ts', import.meta.url).href)}
     newLog({ level: 'info', format: 'auto' }).info({ name: ${JSON.stringify(name)} }, ${JSON.stringify(name)})
   `
   const child = startProcess([process.execPath, '--input-type=module', '-e', program])
@@ -103,7 +103,7 @@ test.each<[format: string, environment: Record<string, string>, shape: RegExp]>(
   ['pretty', { FORCE_COLOR: '1' }, /^\u001b\[90m[\d:.]{12}\u001b\[39m \u001b\[32minfo/],
 ])('in a pipe the format %s with %j gives %s', async (format, environment, shape) => {
   const program = `
-    import { newLog } from ${JSON.stringify(new URL('../../sidecar/log.ts', import.meta.url).href)}
+    import { newLog } from ${JSON.stringify(new URL('../../sidecar/signals/log/log.ts', import.meta.url).href)}
     newLog({ level: 'info', format: '${format}' }).info({ name: 'a' }, 'one')
   `
   const env = { ...process.env, NO_COLOR: undefined, FORCE_COLOR: undefined, ...environment }

@@ -5,10 +5,10 @@ import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { readJson } from '../../matrix/document/index.ts'
 import { Turns } from '../../sidecar/base/turns.ts'
-import { requestOf } from '../../sidecar/grpc/connect/exchange.ts'
-import { Descriptors } from '../../sidecar/grpc/connect/json.ts'
 import { Bounds } from '../../sidecar/http/bounds.ts'
 import { JsonBodies } from '../../sidecar/http/json.ts'
+import { requestOf } from '../../sidecar/transports/connect/exchange.ts'
+import { Descriptors } from '../../sidecar/transports/connect/json.ts'
 
 /** Bytes of a body that takes its turn. */
 const LONG = 100_000

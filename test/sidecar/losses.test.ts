@@ -1,6 +1,6 @@
 /** What a change removes from a user. */
 import { describe, expect, test } from 'vitest'
-import { lossesByFile, lossesOf, type Rights } from '../../sidecar/cli/losses.ts'
+import { lossesByFile, lossesOf, type Rights } from '../../sidecar/cli/administration/losses.ts'
 
 const account = { scope: 'account' } as const
 const projects = (...names: string[]) => ({ scope: 'projects', projects: names }) as const

@@ -1,8 +1,8 @@
 /** What a call keeps of its header fields: those that handlers ask for, and each of their values. */
 import { expect, test } from 'vitest'
-import { METADATA_NAMES, type MetadataName } from '../../sidecar/grpc/call.ts'
-import { CallHead } from '../../sidecar/grpc/sockets/head.ts'
-import { HeaderField } from '../../sidecar/http2/hpack/header-field.ts'
+import { METADATA_NAMES, type MetadataName } from '../../sidecar/contract/call.ts'
+import { HeaderField } from '../../sidecar/transports/http2/hpack/header-field.ts'
+import { CallHead } from '../../sidecar/transports/sockets/head.ts'
 
 const connection = { address: undefined, certificateNames: [] }
 const headOf = (...fields: readonly (readonly [name: string, value: string])[]) =>

@@ -1,7 +1,7 @@
 /** An address in use: the error names the setting for choosing another one. */
 import { expect, test } from 'vitest'
 import { addressInUse, takenAddressOf } from '../../sidecar/base/address.ts'
-import { type AddressSources, withRemedy } from '../../sidecar/cli/taken-address.ts'
+import { type AddressSources, withRemedy } from '../../sidecar/cli/commands/taken-address.ts'
 import { run, serve } from '../support/processes.ts'
 import { newFile, newFolder } from '../support/resources.ts'
 

@@ -2,7 +2,7 @@
 import { vi } from 'vitest'
 import { runCommand } from '../../sidecar/cli/main.ts'
 import { buildProgram } from '../../sidecar/cli/program.ts'
-import type { Terminal } from '../../sidecar/cli/terminal.ts'
+import type { Terminal } from '../../sidecar/cli/terminal/terminal.ts'
 import type { Ended } from './processes.ts'
 
 /** Nobody sits at it: scripts run so. */

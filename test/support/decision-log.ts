@@ -3,15 +3,15 @@ import { readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { pino } from 'pino'
 import { Health } from '../../sidecar/base/health.ts'
-import type { Destination } from '../../sidecar/decision-log/backlog.ts'
-import { DecisionLog, type DecisionLogOptions } from '../../sidecar/decision-log/decision-log.ts'
-import { Fingerprints } from '../../sidecar/decision-log/fingerprints.ts'
-import schema from '../../sidecar/decision-log/line.schema.json' with { type: 'json' }
-import type { Line } from '../../sidecar/decision-log/read-line.ts'
+import type { Destination } from '../../sidecar/signals/decision-log/backlog.ts'
+import { DecisionLog, type DecisionLogOptions } from '../../sidecar/signals/decision-log/decision-log.ts'
+import { Fingerprints } from '../../sidecar/signals/decision-log/fingerprints.ts'
+import schema from '../../sidecar/signals/decision-log/line.schema.json' with { type: 'json' }
+import type { Line } from '../../sidecar/signals/decision-log/read-line.ts'
 import type { AskerFacts } from '../../sidecar/usecases/decision-log.ts'
 import { ROOT } from './sources.ts'
 
-export const SCHEMA_FILE = `${ROOT}sidecar/decision-log/line.schema.json`
+export const SCHEMA_FILE = `${ROOT}sidecar/signals/decision-log/line.schema.json`
 
 /** What the tests look at beside what a replay reads. */
 export interface LoggedLine extends Line {

@@ -6,7 +6,7 @@ import { ROOT } from './sources.ts'
 
 const definitions = loadSync('envoy/service/auth/v3/external_auth.proto', {
   ...{ keepCase: true, longs: Number, enums: Number, oneofs: true, arrays: true },
-  includeDirs: [join(ROOT, 'sidecar/grpc/ext-authz/proto')],
+  includeDirs: [join(ROOT, 'sidecar/contract/ext-authz/proto')],
 })
 
 /** `envoy.service.auth.v3.Authorization`. */

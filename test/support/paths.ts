@@ -3,7 +3,7 @@
  * rows: `holdsToRoutes` asks each of them, over whatever carries the protocol.
  */
 import { describe, expect, test } from 'vitest'
-import type { RouteRefusal, RouteSetting, RouteTarget } from '../../sidecar/routes/route.ts'
+import type { RouteRefusal, RouteSetting, RouteTarget } from '../../sidecar/rules/routes/route.ts'
 
 /** Request targets that can be written in one way alone, with their path and query. */
 export const CANONICAL_TARGETS: readonly (readonly [url: string, path: string, query: string])[] = [

@@ -1,9 +1,9 @@
 /** Endpoints that are wrong, dead or slow: nothing waits for them, what waits is bounded, and what is lost is counted and told. */
 import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
-import { OtlpRefused } from '../../sidecar/otlp.ts'
-import { Export } from '../../sidecar/tracing/export.ts'
-import { Telemetry } from '../../sidecar/tracing/telemetry.ts'
+import { OtlpRefused } from '../../sidecar/signals/otlp.ts'
+import { Export } from '../../sidecar/signals/tracing/export.ts'
+import { Telemetry } from '../../sidecar/signals/tracing/telemetry.ts'
 import { Meters } from '../../sidecar/usecases/meters.ts'
 import { newFile, newFolder } from '../support/resources.ts'
 import { runSidecar } from '../support/sidecar.ts'

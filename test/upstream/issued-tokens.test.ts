@@ -1,9 +1,9 @@
 /** The cache of issued tokens, with clocks of the test: what it obtains when, and what it never gives. */
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { IssuedToken } from '../../sidecar/authority/authority.ts'
+import { IssuedTokens, type Wish } from '../../sidecar/authority/upstream/issued-tokens.ts'
 import { type CallError, callError } from '../../sidecar/base/call-error.ts'
 import { Secret } from '../../sidecar/base/secret.ts'
-import { IssuedTokens, type Wish } from '../../sidecar/upstream/issued-tokens.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS

@@ -4,7 +4,7 @@ import { loadedBy } from '../support/loaded.ts'
 import { newFile } from '../support/resources.ts'
 
 const PARTS =
-  /node_modules\/(undici|cockatiel|node-cache|@fastify\/cors)\/|sidecar\/(upstream|grpc\/connect)\//
+  /node_modules\/(undici|cockatiel|node-cache|@fastify\/cors)\/|sidecar\/(?:authority\/(upstream)|transports\/(connect))\//
 const PASSWORD = newFile('a password')
 const job = { account: '1', user_name: 'x', password_file: PASSWORD }
 

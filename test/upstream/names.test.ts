@@ -1,6 +1,6 @@
 /** Names and ids in the answers of an upstream: what hides something or looks like another name is believed of nobody. */
 import { describe, expect, test } from 'vitest'
-import { readValidatedToken } from '../../sidecar/upstream/token-answer.ts'
+import { readValidatedToken } from '../../sidecar/authority/upstream/token-answer.ts'
 import { NO_NAMES } from '../support/names.ts'
 
 const NOW = Date.parse('2026-11-23T00:00:00Z')

@@ -1,11 +1,11 @@
 /** What is remembered of an upstream's answers about tokens, with clocks of the test. */
 import { beforeEach, expect, test } from 'vitest'
+import type { DescribedToken } from '../../sidecar/authority/upstream/token-answer.ts'
+import type { Validation } from '../../sidecar/authority/upstream/upstream-authority.ts'
+import { UpstreamVerifier } from '../../sidecar/authority/upstream/upstream-verifier.ts'
 import { Verifiers } from '../../sidecar/authority/verifiers.ts'
 import { callError } from '../../sidecar/base/call-error.ts'
 import { Secret } from '../../sidecar/base/secret.ts'
-import type { DescribedToken } from '../../sidecar/upstream/token-answer.ts'
-import type { Validation } from '../../sidecar/upstream/upstream-authority.ts'
-import { UpstreamVerifier } from '../../sidecar/upstream/upstream-verifier.ts'
 import { engine, strictEngine } from '../support/engines.ts'
 
 const HOUR_MS = 3_600_000

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { connect as connectPlain, isIP, type Socket } from 'node:net'
 import { connect as connectSecurely } from 'node:tls'
 import { bareHost } from '../../base/address.ts'
-import { certificatesIn, RENEWED_MS_BEFORE, WatchedCertificates } from '../../base/certificates.ts'
+import { certificatesIn, RENEWED_MS_BEFORE, WatchedCertificates } from '../../base/net/certificates.ts'
 import type { Config } from '../../config/config.ts'
 import { type Finding, findingsOf } from './finding.ts'
 

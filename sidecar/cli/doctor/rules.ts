@@ -5,7 +5,7 @@ import type { Engine } from '../../../engine/index.ts'
 import { lintMatrix, supportMatrix } from '../../../matrix/index.ts'
 import { parseAddress } from '../../base/address.ts'
 import type { Config } from '../../config/config.ts'
-import { readMatrix } from '../../matrix-file/read.ts'
+import { readMatrix } from '../../rules/matrix-file/read.ts'
 import { readRules } from '../rules.ts'
 import { DAY_MS, type Finding, findingsOf } from './finding.ts'
 

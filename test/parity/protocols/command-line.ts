@@ -8,7 +8,7 @@ import type { Question } from '../questions.ts'
 export const COMMANDS: readonly Protocol[] = [
   {
     name: 'portcullis check',
-    files: ['sidecar/cli/check.ts'],
+    files: ['sidecar/cli/commands/check.ts'],
     announced: [],
     silent: ({ subject }) =>
       'headers' in subject && subject.headers.length === 0 ? 'it asks for a header' : undefined,
@@ -22,7 +22,7 @@ export const COMMANDS: readonly Protocol[] = [
   },
   {
     name: 'portcullis explain',
-    files: ['sidecar/cli/explain.ts'],
+    files: ['sidecar/cli/commands/explain.ts'],
     announced: [],
     silent: ({ known, fault, target, reason }) => {
       if (known === undefined || fault !== undefined) return 'it is asked about kinds of tokens'

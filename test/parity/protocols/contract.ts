@@ -4,7 +4,7 @@ import { BlackBox, type Message } from '../../support/black-box.ts'
 import { answerOfContract, everything, oneByOne, type Protocol } from '../protocol.ts'
 import type { Question } from '../questions.ts'
 
-const files = ['sidecar/grpc/check-handlers.ts', 'sidecar/grpc/responses.ts']
+const files = ['sidecar/contract/check-handlers.ts', 'sidecar/contract/responses.ts']
 const method = (name: string) => `gRPC /portcullis.v1.AuthorizationService/${name}`
 
 export const CONTRACT: readonly Protocol[] = [

@@ -12,7 +12,7 @@ const CHECK = 'gRPC /envoy.service.auth.v3.Authorization/Check'
 function envoy(name: string, raw: boolean): Protocol {
   return {
     name,
-    files: ['sidecar/grpc/ext-authz/handler.ts'],
+    files: ['sidecar/contract/ext-authz/handler.ts'],
     announced: [CHECK],
     silent: onlyRequests,
     ask: async ({ address }, questions) => {
@@ -48,7 +48,7 @@ const routedEnvoy: Protocol = {
 
 const envoyOverHttp: Protocol = {
   name: 'ext_authz over HTTP',
-  files: ['sidecar/http/ext-authz.ts'],
+  files: ['sidecar/proxies/ext-authz.ts'],
   announced: ['HTTP /ext-authz/*'],
   silent: onlyRequests,
   ask: (sidecar, questions) =>
@@ -62,7 +62,7 @@ const envoyOverHttp: Protocol = {
 
 const authorize: Protocol = {
   name: 'GET /authorize/API',
-  files: ['sidecar/http/authorize.ts'],
+  files: ['sidecar/proxies/authorize.ts'],
   announced: ['HTTP /authorize/:api'],
   silent: (question) =>
     onlyRequests(question) ?? (question.target && 'whose resource it is, routes alone can say'),

@@ -1,5 +1,5 @@
 /** A flood of HTTP/2: what is sent, and how. */
-import type { Bound } from '../../../sidecar/http2/protocol.ts'
+import type { Bound } from '../../../sidecar/transports/http2/protocol.ts'
 
 export interface Flood {
   /** Sent after the preface. */

@@ -1,9 +1,9 @@
 /** A server of HTTP/2 that answers every request with the same few bytes, however long the request is. */
 import { createServer } from 'node:net'
-import type { Application } from '../../../sidecar/http2/application.ts'
-import { RepeatedFields } from '../../../sidecar/http2/hpack/encoder.ts'
-import { Http2Server, type ServerOptions } from '../../../sidecar/http2/server.ts'
-import type { Stream } from '../../../sidecar/http2/stream.ts'
+import type { Application } from '../../../sidecar/transports/http2/application.ts'
+import { RepeatedFields } from '../../../sidecar/transports/http2/hpack/encoder.ts'
+import { Http2Server, type ServerOptions } from '../../../sidecar/transports/http2/server.ts'
+import type { Stream } from '../../../sidecar/transports/http2/stream.ts'
 
 const HEADERS = new RepeatedFields([':status', '200'], ['content-type', 'text/plain'])
 const TRAILERS = new RepeatedFields(['x-end', 'yes'])

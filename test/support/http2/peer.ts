@@ -1,10 +1,10 @@
 /** A peer of our HTTP/2 in this process, without a network: it sends bytes, and reads frames. The clock is the test's. */
 import { Duplex } from 'node:stream'
-import type { Application } from '../../../sidecar/http2/application.ts'
-import { HeaderDecoder } from '../../../sidecar/http2/hpack/decoder.ts'
-import type { Limits } from '../../../sidecar/http2/limits.ts'
-import { type Bound, ERROR, FRAME_HEADER_BYTES } from '../../../sidecar/http2/protocol.ts'
-import { Http2Server } from '../../../sidecar/http2/server.ts'
+import type { Application } from '../../../sidecar/transports/http2/application.ts'
+import { HeaderDecoder } from '../../../sidecar/transports/http2/hpack/decoder.ts'
+import type { Limits } from '../../../sidecar/transports/http2/limits.ts'
+import { type Bound, ERROR, FRAME_HEADER_BYTES } from '../../../sidecar/transports/http2/protocol.ts'
+import { Http2Server } from '../../../sidecar/transports/http2/server.ts'
 
 /** A frame that the server has sent. */
 export interface Received {

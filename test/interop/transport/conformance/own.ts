@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { WatchedCertificates } from '../../../../sidecar/base/certificates.ts'
+import { WatchedCertificates } from '../../../../sidecar/base/net/certificates.ts'
 import {
   type CallContext,
   type CallStatus,
@@ -13,7 +13,7 @@ import {
   type Requests,
   type Responses,
   StatusError,
-} from '../../../../sidecar/grpc/call.ts'
+} from '../../../../sidecar/contract/call.ts'
 import type { Wishes } from './grpc-js.ts'
 import type { Call, Ending, Handler, Method } from './service.ts'
 import { SERVICE } from './service.ts'

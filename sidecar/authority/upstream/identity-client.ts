@@ -1,0 +1,292 @@
+/**
+ * HTTP to an identity endpoint of somebody else (§4.1). A call ends within the upstream's time limit, whatever the endpoint does.
+ * No redirect is followed: it would carry a password or a token to an address that nobody configured.
+ */
+import pLimit from 'p-limit'
+import { type Dispatcher, Pool } from 'undici'
+import { type CallError, callError } from '../../base/call-error.ts'
+import type { Secret } from '../../base/secret.ts'
+import {
+  type Span,
+  type SpanFacts,
+  serverAttributes,
+  type TraceFields,
+  type Tracer,
+} from '../../base/tracing.ts'
+import { AttemptError, Resilience, type ResilienceEvents, type ResilienceTimes } from './resilience.ts'
+
+export interface IdentityClientOptions {
+  /** Name of the upstream, for errors. */
+  readonly name: string
+  /** URL of `auth/tokens`. */
+  readonly tokensUrl: string
+  /** Certificates in PEM; `undefined`: those that Node trusts. */
+  readonly ca: string | undefined
+  /** How long a call may take in all, in milliseconds. */
+  readonly timeoutMs: number
+  readonly times?: Partial<ResilienceTimes> | undefined
+  readonly events?: ResilienceEvents | undefined
+  /** `undefined`: there are no traces. */
+  readonly tracer?: Tracer | undefined
+}
+
+/** An answer of the endpoint, not yet believed. */
+export interface Answer {
+  readonly status: number
+  /** A header that came several times has several values. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly body: string
+}
+
+/** Largest headers and body of an answer, in bytes. */
+const HEADER_BYTES_MAX = 65_536
+const BODY_BYTES_MAX = 1_048_576
+
+/** How many calls run at once, and how many wait. Each sort has its own lane, so that unknown tokens stop neither logins nor revocations. */
+const LANES = {
+  logIn: { running: 8, waiting: 1_000 },
+  validate: { running: 32, waiting: 1_000 },
+  revoke: { running: 8, waiting: 1_000 },
+} as const
+
+type Lane = keyof typeof LANES
+
+interface Call {
+  readonly lane: Lane
+  readonly method: 'POST' | 'GET' | 'DELETE'
+  readonly headers: Readonly<Record<string, string>>
+  readonly query?: string
+  readonly body?: string
+  /** Attempts after the first one. */
+  readonly repeats: number
+}
+
+export class IdentityClient {
+  readonly #options: IdentityClientOptions
+  readonly #path: string
+  readonly #pool: Pool
+  readonly #resilience: Resilience
+  readonly #lanes: Readonly<Record<Lane, ReturnType<typeof pLimit>>>
+
+  constructor(options: IdentityClientOptions) {
+    const { name, tokensUrl, ca, timeoutMs, times, events } = options
+    this.#options = options
+    const { origin, pathname } = new URL(tokensUrl)
+    this.#path = pathname
+    this.#resilience = new Resilience(name, times, events)
+    this.#lanes = {
+      logIn: pLimit(LANES.logIn.running),
+      validate: pLimit(LANES.validate.running),
+      revoke: pLimit(LANES.revoke.running),
+    }
+    this.#pool = new Pool(origin, {
+      connections: LANES.logIn.running + LANES.validate.running + LANES.revoke.running,
+      pipelining: 1,
+      allowH2: false,
+      maxHeaderSize: HEADER_BYTES_MAX,
+      maxResponseSize: BODY_BYTES_MAX,
+      headersTimeout: timeoutMs,
+      bodyTimeout: timeoutMs,
+      // Said here, so that no variable of the environment switches the verification off.
+      connect: { ca, timeout: timeoutMs, rejectUnauthorized: true, minVersion: 'TLSv1.2' },
+    })
+  }
+
+  /**
+   * A login. It is repeated once: what may be lost is a token that nobody has.
+   *
+   * @throws CallError where there is no answer, or one that says that the endpoint is out of order
+   */
+  logIn(body: object): Promise<Answer> {
+    return this.#call({
+      lane: 'logIn',
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      repeats: 1,
+    })
+  }
+
+  /** Asks about a token. The answer is without the catalog, which would be most of it. @throws CallError as `logIn` */
+  validate(own: Secret, subject: string): Promise<Answer> {
+    const headers = { 'x-auth-token': own.reveal(), 'x-subject-token': subject }
+    return this.#call({ lane: 'validate', method: 'GET', headers, query: '?nocatalog', repeats: 2 })
+  }
+
+  /** Revokes a token. @param by token of whoever revokes @throws CallError as `logIn` */
+  revoke(by: string, subject: string): Promise<Answer> {
+    const headers = { 'x-auth-token': by, 'x-subject-token': subject }
+    return this.#call({ lane: 'revoke', method: 'DELETE', headers, repeats: 2 })
+  }
+
+  close(): Promise<void> {
+    return this.#pool.destroy()
+  }
+
+  async #call(call: Call): Promise<Answer> {
+    const { name, events } = this.#options
+    try {
+      const answer = await this.#ask(call)
+      events?.onCalled?.(name, 'answered')
+      return answer
+    } catch (error) {
+      events?.onCalled?.(name, 'failed')
+      throw error
+    }
+  }
+
+  async #ask(call: Call): Promise<Answer> {
+    const { name: upstream, timeoutMs } = this.#options
+    const lane = this.#lanes[call.lane]
+    if (lane.pendingCount >= LANES[call.lane].waiting)
+      throw callError(
+        'UPSTREAM_EXHAUSTED',
+        { cause: 'too many calls wait for', upstream, seconds: 1 },
+        { metadata: { upstream, retry_after_seconds: '1' } },
+      )
+    // The time in the queue counts.
+    const signal = AbortSignal.timeout(timeoutMs)
+    const ended = Promise.withResolvers<never>()
+    const end = () => ended.reject(this.#unavailable(`did not answer within ${timeoutMs} ms`))
+    signal.addEventListener('abort', end, { once: true })
+    try {
+      const answer = lane(() => {
+        // It has waited too long, which says nothing about the upstream.
+        if (signal.aborted) return ended.promise
+        return this.#resilience.execute(call.repeats, signal, () => this.#attempt(call, signal))
+      })
+      return await Promise.race([answer, ended.promise])
+    } finally {
+      signal.removeEventListener('abort', end)
+    }
+  }
+
+  /** @throws AttemptError where there is no answer, or none of an endpoint that works */
+  #attempt(call: Call, signal: AbortSignal): Promise<Answer> {
+    const { tracer } = this.#options
+    if (tracer === undefined) return this.#send(call, signal)
+    return tracer.request(
+      () => this.#spanOf(call),
+      (fields, span) => this.#send(call, signal, fields, span),
+    )
+  }
+
+  #spanOf({ method }: Call): SpanFacts {
+    const { name, tokensUrl } = this.#options
+    return {
+      name: method,
+      kind: 'client',
+      attributes: {
+        'http.request.method': method,
+        ...serverAttributes(new URL(tokensUrl)),
+        'portcullis.upstream': name,
+      },
+    }
+  }
+
+  async #send(
+    { method, headers, query = '', body }: Call,
+    signal: AbortSignal,
+    fields?: TraceFields,
+    span?: Span,
+  ): Promise<Answer> {
+    let response: Dispatcher.ResponseData
+    let text: string
+    try {
+      response = await this.#pool.request({
+        path: `${this.#path}${query}`,
+        method,
+        headers: { accept: 'application/json', 'user-agent': 'portcullis', ...fields, ...headers },
+        body: body ?? null,
+        signal,
+      })
+      text = await response.body.text()
+    } catch (error) {
+      throw this.#attemptError(error)
+    }
+    const { statusCode: status } = response
+    span?.set({ 'http.response.status_code': status })
+    const answer = { status, headers: response.headers, body: text }
+    if (status !== 429 && status < 500) return answer
+    const pauseMs = retryAfterMs(answer)
+    const metadata = {
+      upstream: this.#options.name,
+      ...(pauseMs !== undefined && { retry_after_seconds: String(Math.ceil(pauseMs / 1000)) }),
+    }
+    if (status === 429)
+      throw new AttemptError(this.#throttled(pauseMs ?? 1_000), { pauseMs: pauseMs ?? 1_000 })
+    throw new AttemptError(
+      callError(
+        'UPSTREAM_UNAVAILABLE',
+        { upstream: this.#options.name, problem: `is out of order (status ${status})` },
+        { metadata },
+      ),
+      // An error of the endpoint itself may come after it has done its part; one of a proxy means that nothing was done.
+      { outage: true, repeat: method !== 'POST' || status > 500, pauseMs },
+    )
+  }
+
+  #throttled(pauseMs: number): CallError {
+    const { name: upstream } = this.#options
+    const seconds = Math.ceil(pauseMs / 1000)
+    return callError(
+      'UPSTREAM_EXHAUSTED',
+      { cause: 'too many calls for', upstream, seconds },
+      { metadata: { upstream, retry_after_seconds: String(seconds) } },
+    )
+  }
+
+  /** The error's own text and fields are left out: some quote the answer. */
+  #attemptError(error: unknown): AttemptError {
+    const code = codeOf(error)
+    const { name: upstream, timeoutMs } = this.#options
+    const expected = UNREADABLE.get(code) ?? (code.startsWith('HPE_') ? `HTTP/1.1 (${code})` : undefined)
+    if (expected !== undefined)
+      return new AttemptError(callError('UPSTREAM_BAD_ANSWER', { upstream, expected }), { outage: true })
+    if (TIMEOUTS.has(code))
+      return new AttemptError(this.#unavailable(`did not answer within ${timeoutMs} ms`), { outage: true })
+    if (/CERT|SIGNATURE|^ERR_TLS|^ERR_SSL|^EPROTO$/.test(code))
+      return new AttemptError(this.#unavailable(`cannot be trusted: TLS failed with ${code}`), {
+        outage: true,
+      })
+    return new AttemptError(this.#unavailable(`cannot be reached (${code})`), { outage: true, repeat: true })
+  }
+
+  #unavailable(problem: string): CallError {
+    const { name: upstream } = this.#options
+    return callError('UPSTREAM_UNAVAILABLE', { upstream, problem }, { metadata: { upstream } })
+  }
+}
+
+const UNREADABLE: ReadonlyMap<string, string> = new Map([
+  ['UND_ERR_HEADERS_OVERFLOW', `headers of at most ${HEADER_BYTES_MAX} bytes`],
+  ['UND_ERR_RES_EXCEEDED_MAX_SIZE', `a body of at most ${BODY_BYTES_MAX} bytes`],
+  ['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'a body of the length that it names'],
+])
+
+const TIMEOUTS: ReadonlySet<string> = new Set([
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_ABORTED',
+  'ABORT_ERR',
+  'TimeoutError',
+])
+
+function codeOf(error: unknown): string {
+  const { code, name } = error as { code?: unknown; name?: unknown }
+  // The error of a signal has a number as its code.
+  return typeof code === 'string' ? code : String(name ?? 'unknown')
+}
+
+/** Longest time that an upstream can ask us to wait, in milliseconds: its mistake must not stop us for days. */
+const RETRY_AFTER_MS_MAX = 300_000
+
+/** What `Retry-After` says: seconds, or a date by the clock of the endpoint. */
+function retryAfterMs({ headers }: Answer): number | undefined {
+  const value = headers['retry-after']
+  if (typeof value !== 'string') return undefined
+  const date = typeof headers.date === 'string' ? Date.parse(headers.date) : Number.NaN
+  const ms = /^\d{1,9}$/.test(value) ? Number(value) * 1000 : Date.parse(value) - date
+  return Number.isNaN(ms) ? undefined : Math.min(RETRY_AFTER_MS_MAX, Math.max(0, ms))
+}

@@ -1,0 +1,83 @@
+/** What an administration command prints: the fields of the contract, as a table for people or as JSON for programs. */
+
+import type { Scope } from '../../../proto/gen/portcullis/v1/decision.ts'
+import type { Permission, PermissionScope } from '../../../proto/gen/portcullis/v1/directory.ts'
+import { columns } from '../../base/text-table.ts'
+import { type FieldsShown, jsonOf, print, printJson } from '../terminal/output.ts'
+import { paint } from '../terminal/terminal.ts'
+
+/** An answer with the keys of the contract. */
+type Shown = Readonly<Record<string, unknown>>
+
+export function printRecords(answer: object, { json }: { readonly json?: boolean }): void {
+  if (json) printJson(answer, SHOWN)
+  else print(describe(jsonOf(answer, SHOWN) as Shown))
+}
+
+/** The fields of the contract that are shown in another form than on the wire. */
+const SHOWN: FieldsShown = {
+  permissions: (permissions: readonly Permission[]) => permissions.map(permissionShown),
+  // Without a project it is the scope of the account, as `portcullis issue` shows it.
+  scope: (scope: Scope | undefined) => (scope?.project === '' ? { account: scope.account } : scope),
+  // Data of any form: its keys stay as they were recorded.
+  details: (details: unknown) => details,
+}
+
+/** As a directory file has it: `{ scope: account }`, `{ scope: projects, projects: [alpha] }`. */
+function permissionShown({ scope, projects }: Permission): object {
+  // A newer sidecar may have a scope that this program does not know.
+  const word = SCOPE_WORDS[scope] ?? SCOPE_WORDS[0]
+  return projects.length === 0 ? { scope: word } : { scope: word, projects }
+}
+
+const SCOPE_WORDS: Readonly<Record<PermissionScope, string>> = {
+  [-1]: 'unspecified',
+  0: 'unspecified',
+  1: 'account',
+  2: 'projects',
+}
+
+/** A list as a table, a record as its fields, and what has both as fields with the table below. */
+function describe(answer: Shown): string {
+  const entries = Object.entries(answer)
+  const [[name, value] = ['', undefined], ...rest] = entries
+  if (Array.isArray(value) && rest.length === 0) {
+    if (typeof value[0] !== 'object') return value.length === 0 ? `no ${name}` : value.join('\n')
+    return tableOf(value)
+  }
+  // Beside a list, it has to be said whose fields they are.
+  const hasList = entries.some(([, field]) => Array.isArray(field))
+  const fields = entries.flatMap(([key, field]) => {
+    if (isListOfRecords(field)) return []
+    if (Array.isArray(field)) return [[key, field.length === 0 ? 'none' : field] as const]
+    if (typeof field !== 'object' || field === null) return [[key, field] as const]
+    return Object.entries(field).map(([each, part]) => [hasList ? `${key} ${each}` : each, part] as const)
+  })
+  if (fields.length === 0) return 'done'
+  const tables = entries.flatMap(([, field]) => (isListOfRecords(field) ? [tableOf(field)] : []))
+  return [columns(fields.map(([key, field]) => [paint('dim', key), cellOf(field)])), ...tables].join('\n\n')
+}
+
+function isListOfRecords(field: unknown): field is readonly Shown[] {
+  return Array.isArray(field) && typeof field[0] === 'object'
+}
+
+function tableOf(records: readonly Shown[]): string {
+  const header = Object.keys(records[0] ?? {})
+  return columns([
+    header.map((key) => paint('bold', key)),
+    ...records.map((record) => header.map((key) => cellOf(record[key]))),
+  ])
+}
+
+function cellOf(value: unknown): string {
+  if (value === undefined) return ''
+  if (Array.isArray(value)) return value.map(cellOf).join(', ')
+  if (typeof value === 'object' && value !== null) {
+    const { scope, projects } = value as { scope?: string; projects?: string[] }
+    if (scope === 'account') return 'Account'
+    if (scope === 'projects' && projects !== undefined) return `Projects: ${projects.join(', ')}`
+    return JSON.stringify(value)
+  }
+  return String(value)
+}

@@ -1,0 +1,48 @@
+/** The filters of the audit trail as options of a command: the same for a list and for an export. */
+import type { Command } from 'commander'
+import { usageError } from '../terminal/errors.ts'
+
+export interface AuditFilters {
+  readonly actor?: string
+  readonly action?: string
+  readonly subject?: string
+  readonly since?: Date
+  readonly until?: Date
+}
+
+export function addAuditFilters(command: Command): Command {
+  return command
+    .option('--actor <text>', 'only changes whose actor contains this text')
+    .option('--action <text>', 'only actions that contain this text, for example token.revoke')
+    .option('--subject <text>', 'only changes of subjects that contain this text')
+    .option(
+      '--since <time>',
+      'only changes at this time or later, for example 2026-11-22 or 2026-11-22T10:00Z',
+      timeFor('--since'),
+    )
+    .option('--until <time>', 'only changes before this time', timeFor('--until'))
+}
+
+/** The fields of a request that the options set. */
+export function filtersOf({ actor, action, subject, since, until }: AuditFilters): AuditFilters {
+  return {
+    ...(actor !== undefined && { actor }),
+    ...(action !== undefined && { action }),
+    ...(subject !== undefined && { subject }),
+    ...(since !== undefined && { since }),
+    ...(until !== undefined && { until }),
+  }
+}
+
+/** Reads a time with its zone, or a day, which is its beginning (UTC). */
+function timeFor(option: string): (text: string) => Date {
+  return (text) => {
+    const time = new Date(text)
+    if (
+      !/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/.test(text) ||
+      Number.isNaN(time.getTime())
+    )
+      throw usageError(`${option}: expected a day, or a time with its zone, for example 2026-11-22T10:00:00Z`)
+    return time
+  }
+}

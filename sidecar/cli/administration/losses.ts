@@ -1,0 +1,77 @@
+/** What a change takes away from users who exist: permissions, roles, ownership, being a validator, being enabled. */
+import type { DirectoryFile } from '../../authority/administration/directory-file.ts'
+import type { AccountListing } from '../../authority/administration/directory-listing.ts'
+import { administersAccount, type Permission } from '../../directory/directory.ts'
+
+/** The part of a user that tokens are based on. A change leaves alone what it does not name. */
+export interface Rights {
+  readonly permissions?: readonly Permission[] | undefined
+  readonly roles?: readonly string[] | undefined
+  readonly owner?: boolean | undefined
+  readonly enabled?: boolean | undefined
+  readonly validator?: boolean | undefined
+}
+
+/** A user who loses something. */
+export interface Loss {
+  readonly account: string
+  readonly user: string
+  /** For example `permission project:alpha`, `role iam.admin`. */
+  readonly what: readonly string[]
+}
+
+/** What a user has before and no longer has after a change. */
+export function lossesOf(before: Rights, after: Rights): string[] {
+  const lost = (kind: string, had: readonly string[] = [], has: readonly string[] | undefined) =>
+    has === undefined ? [] : had.filter((each) => !has.includes(each)).map((each) => `${kind} ${each}`)
+  return [
+    ...(permitsAccount(after) ? [] : lost('permission', grantsOf(before), grantsOf(after))),
+    ...lost('role', before.roles, after.roles),
+    ...(before.owner === true && after.owner === false ? ['ownership of the account'] : []),
+    ...(before.validator === true && after.validator === false ? ['being a validator'] : []),
+    ...(before.enabled === true && after.enabled === false ? ['being enabled'] : []),
+  ]
+}
+
+/** Whether a change raises the rights of a user, so that what they logged in with before ends. */
+export function raisesRights({ owner = false, roles = [], validator }: Rights, after: Rights): boolean {
+  return (
+    (after.owner === true && !owner) ||
+    (after.validator === true && validator !== true) ||
+    (!administersAccount({ owner, roles }) && administersAccount({ owner: false, roles: after.roles ?? [] }))
+  )
+}
+
+/** What users lose where a directory file is applied to these accounts. */
+export function lossesByFile(file: DirectoryFile, accounts: readonly AccountListing[]): Loss[] {
+  const listed = new Map(accounts.map((account) => [account.account, account]))
+  return file.accounts.flatMap(({ account, service_users = [], control_panel_users = [] }) => {
+    const { serviceUsers = [], controlPanelUsers = [] }: Partial<AccountListing> = listed.get(account) ?? {}
+    return [
+      ...lossesAmong(account, serviceUsers, service_users),
+      ...lossesAmong(account, controlPanelUsers, control_panel_users),
+    ]
+  })
+}
+
+function lossesAmong(
+  account: string,
+  before: readonly (Rights & { readonly name: string })[],
+  after: readonly (Rights & { readonly name: string })[],
+): Loss[] {
+  const known = new Map(before.map((user) => [user.name, user]))
+  return after
+    .map((user) => ({ account, user: user.name, what: lossesOf(known.get(user.name) ?? {}, user) }))
+    .filter(({ what }) => what.length > 0)
+}
+
+/** A permission for the account is good for each of its projects too. */
+function permitsAccount({ permissions = [] }: Rights): boolean {
+  return permissions.some(({ scope }) => scope === 'account')
+}
+
+function grantsOf({ permissions }: Rights): string[] | undefined {
+  return permissions?.flatMap((permission) =>
+    permission.scope === 'account' ? ['account'] : permission.projects.map((project) => `project:${project}`),
+  )
+}

@@ -1,0 +1,55 @@
+/** Tells the application that its token has changed: by a command, or by a signal to its process. */
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import type { AgentToken } from '../../config/agent.ts'
+
+/**
+ * Runs the command and sends the signal. What the command prints is not kept, because it may print the token.
+ *
+ * @throws Error that says why it failed
+ */
+export async function notify({ command, commandTimeoutMs, file, signal }: AgentToken): Promise<void> {
+  if (command !== undefined) await runCommand(command, file, commandTimeoutMs)
+  if (signal !== undefined) process.kill(pidOf(signal.pidFile), signal.name)
+}
+
+function runCommand(
+  [program = '', ...args]: readonly string[],
+  file: string,
+  timeoutMs: number,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, {
+      env: { ...process.env, PORTCULLIS_TOKEN_FILE: file },
+      stdio: 'ignore',
+      // A group of its own, so that everything that it started can be killed with it.
+      detached: true,
+    })
+    const timer = setTimeout(() => {
+      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
+    }, timeoutMs)
+    child.once('error', ({ code }: NodeJS.ErrnoException) => {
+      clearTimeout(timer)
+      reject(new Error(`the command cannot be started (${code})`))
+    })
+    child.once('exit', (code, signalName) => {
+      clearTimeout(timer)
+      if (code === 0) resolve()
+      else reject(new Error(`the command ended with ${code ?? signalName}`))
+    })
+  })
+}
+
+/** @throws Error if the file has no number of a process */
+function pidOf(path: string): number {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8').trim()
+  } catch (error) {
+    throw new Error(`the pid file cannot be read (${(error as NodeJS.ErrnoException).code})`)
+  }
+  // 0 and negative numbers are groups of processes, and 1 is everybody's parent.
+  if (!/^[1-9]\d{0,9}$/.test(text) || Number(text) < 2)
+    throw new Error('expected the number of a process in the pid file')
+  return Number(text)
+}

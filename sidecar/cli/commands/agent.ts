@@ -1,0 +1,62 @@
+/** `portcullis agent`: keeps tokens fresh in files, for applications that only read a file. */
+import type { Command } from 'commander'
+import { EXIT, usageError } from '../terminal/errors.ts'
+import { addHelpParts } from '../terminal/help.ts'
+
+interface AgentOptions {
+  readonly config?: string
+  readonly once?: boolean
+  readonly json?: boolean
+}
+
+const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const
+
+export function addAgentCommand(program: Command): void {
+  const command = program
+    .command('agent')
+    .description('Keep tokens fresh in files until it is stopped.')
+    .option('--config <file>', 'configuration of the agent, YAML or JSON')
+    .option('--once', 'write every file once, and end')
+    .option('--json', 'print errors as one line of JSON')
+  addHelpParts(command, {
+    examples: ['agent --config agent.yaml', 'agent --config agent.yaml --once'],
+    exitCodes:
+      '0 stopped by a signal, or every file was written with --once; 2 a file was not, or the configuration is invalid',
+    notes: [
+      'SIGHUP reads the configuration again. SIGTERM and SIGINT end the agent; the files stay. The log is JSON, on standard error.',
+    ],
+  }).action(runAgent)
+}
+
+async function runAgent({ config: path, once }: AgentOptions): Promise<void> {
+  if (path === undefined) throw usageError('expected --config')
+  const [{ Agent }, { SidecarTokens }, { readAgentConfig }, { checkedAddress, readTokenLine }, { newLog }] =
+    await Promise.all([
+      import('../agent/agent.ts'),
+      import('../agent/token-source.ts'),
+      import('../../config/agent.ts'),
+      import('../connection.ts'),
+      import('../../signals/log/log.ts'),
+    ])
+  const log = newLog({ level: readAgentConfig(path).logLevel, format: 'auto' })
+  const agent = new Agent({
+    readConfig: () => readAgentConfig(path),
+    openSource: (config) =>
+      new SidecarTokens(checkedAddress(config.address), config, (file) =>
+        readTokenLine('sidecar.caller_token_file', file),
+      ),
+    log,
+  })
+  if (once) {
+    const missing = await agent.once()
+    if (missing.length > 0) process.exitCode = EXIT.noAnswer
+    return
+  }
+  const { promise: stopped, resolve: stop } = Promise.withResolvers<void>()
+  for (const signal of STOP_SIGNALS) process.once(signal, () => stop())
+  process.on('SIGHUP', () => agent.reload())
+  agent.start()
+  await stopped
+  await agent.close()
+  process.exit(EXIT.done)
+}

@@ -1,0 +1,109 @@
+/** What `portcullis config` does. */
+import { columns } from '../../base/text-table.ts'
+import type { Config } from '../../config/config.ts'
+import type { EffectiveValue } from '../../config/effective.ts'
+import { EXIT } from '../terminal/errors.ts'
+import { counted, print, printJson } from '../terminal/output.ts'
+import { paint } from '../terminal/terminal.ts'
+import { type SidecarOptions, sourcesOf } from './serve.ts'
+
+export interface ConfigOptions extends SidecarOptions {
+  readonly set?: boolean
+  readonly json?: boolean
+}
+
+export async function showConfig(options: ConfigOptions): Promise<void> {
+  const { effectiveConfig } = await import('../../config/effective.ts')
+  const all = effectiveConfig(sourcesOf(options)).values
+  const values = options.set ? all.filter(({ source }) => source !== 'default' && source !== 'unset') : all
+  if (options.json) printJson({ values })
+  else if (values.length === 0) print('every key has its default')
+  else print(columns(values.map(({ key, value, source }) => [key, textOf(value), paint('dim', source)])))
+}
+
+function textOf(value: EffectiveValue['value']): string {
+  if (value === null) return ''
+  return Array.isArray(value) ? value.map(String).join(', ') : String(value)
+}
+
+export async function validateConfig(options: ConfigOptions): Promise<void> {
+  const { problems, warnings } = await problemsOf(options)
+  if (options.json) printJson({ problems, warnings })
+  else
+    print(
+      [
+        ...problems.map((problem) => `${paint('red', 'problem:')} ${problem}`),
+        ...warnings.map((warning) => `${paint('yellow', 'warning:')} ${warning}`),
+        problems.length === 0 ? paint('green', 'valid') : paint('red', counted(problems.length, 'problem')),
+      ].join('\n'),
+    )
+  process.exitCode = problems.length === 0 ? EXIT.done : EXIT.denied
+}
+
+interface ConfigProblems {
+  readonly problems: readonly string[]
+  readonly warnings: readonly string[]
+}
+
+async function problemsOf(options: ConfigOptions): Promise<ConfigProblems> {
+  const { readConfig } = await import('../../config/config.ts')
+  let config: Config
+  try {
+    config = readConfig(sourcesOf(options))
+  } catch (error) {
+    return { problems: linesOf(error), warnings: [] }
+  }
+  return problemsOfConfig(config)
+}
+
+/** What keeps a sidecar from starting with this configuration, as far as it can be known without opening anything. */
+export async function problemsOfConfig(config: Config): Promise<ConfigProblems> {
+  const { checkConfig } = await import('../../process/sidecar.ts')
+  const { openCertificates } = await import('../../process/open/certificates.ts')
+  const { exposedFiles } = await import('../../config/secret-files.ts')
+  const { newLog } = await import('../../signals/log/log.ts')
+  const log = newLog({ level: 'silent', format: 'json' })
+  const problems: string[] = []
+  for (const check of [
+    () => checkConfig(config, log),
+    () => openCertificates(config, log).close(),
+    () => checkUnderRules(config),
+  ])
+    try {
+      await check()
+    } catch (error) {
+      problems.push(...linesOf(error))
+    }
+  const warnings = exposedFiles(config).flatMap(({ path, exposure }) =>
+    exposure.refused ? [] : [`${path}: ${exposure.problem}`],
+  )
+  // Several checks may stumble over the same file.
+  return { problems: [...new Set(problems)], warnings }
+}
+
+/** What can only be said under the matrix: the routes of requests, and those of egress. */
+async function checkUnderRules(config: Config): Promise<void> {
+  const { ConfigError } = await import('../../config/config.ts')
+  const { readRules } = await import('../rules.ts')
+  const { engine } = readRules(config)
+  const problems: string[] = []
+  if (config.routes !== undefined) {
+    const { compileRoutes } = await import('../../rules/routes/compile.ts')
+    problems.push(...(compileRoutes(config.routes, engine.apis).problems ?? []))
+  }
+  if (config.egress.address !== 'off') {
+    const { readRoutes } = await import('../../config/egress.ts')
+    const { routeProblems } = await import('../../usecases/egress.ts')
+    const profiles = config.profiles ?? {}
+    const hasStaticToken = (name: string) => profiles[name]?.static_token_file !== undefined
+    const routes = readRoutes(config, new Set(Object.keys(profiles)))
+    problems.push(...routeProblems(engine, routes, hasStaticToken))
+  }
+  if (problems.length > 0) throw new ConfigError(problems.join('\n'))
+}
+
+/** The problems that an error lists, one a line. Anything but an expected error is a defect of this program. */
+function linesOf(error: unknown): string[] {
+  if (!(error instanceof Error) || !['Error', 'ConfigError', 'MatrixError'].includes(error.name)) throw error
+  return error.message.split('\n')
+}

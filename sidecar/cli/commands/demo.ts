@@ -1,0 +1,216 @@
+/** The development sidecar: a fresh data folder, a demo account with one record of each type, and commands to try next. */
+import { randomInt } from 'node:crypto'
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DEFAULT_ADDRESS } from '../../../clients/typescript/address.ts'
+import type { Engine } from '../../../engine/index.ts'
+import { commandLine } from '../../authority/actor.ts'
+import type { Administration } from '../../authority/administration/administration.ts'
+import { newPassword } from '../../authority/password.ts'
+import { takenAddressOf } from '../../base/address.ts'
+import { hasPage, packageVersion } from '../../base/package.ts'
+import { Secret } from '../../base/secret.ts'
+import { columns } from '../../base/text-table.ts'
+import type { Config } from '../../config/config.ts'
+import type { Serving, Sidecar } from '../../process/sidecar.ts'
+import { readRules } from '../rules.ts'
+import { usageError } from '../terminal/errors.ts'
+import { paint } from '../terminal/terminal.ts'
+import { matrixTable } from './matrix-table.ts'
+
+/** What the demo account holds. */
+export interface Demo {
+  readonly account: string
+  readonly project: string
+  readonly serviceUser: { readonly name: string; readonly password: string }
+  readonly staticToken: string
+  readonly owner: {
+    readonly name: string
+    readonly password: string
+    /** Secret of a link that logs in once. */
+    readonly linkSecret: string
+  }
+}
+
+export interface DemoSidecar {
+  /** Starts on the addresses of the configuration, or on free ports where the default ones are taken. */
+  start(start: (config: Config) => Promise<Serving>): Promise<Serving>
+  /**
+   * Creates the demo account. With workers the directory is open in their processes alone, so it is opened here too for a
+   * moment.
+   */
+  populate(serving: Serving | Sidecar): Promise<Demo>
+  welcome(serving: Serving, demo: Demo): string
+  /** Removes the data folder where it was made for this run. */
+  remove(): void
+}
+
+const PROJECT = 'demo-project'
+const SERVICE_USER = 'demo'
+const CONTROL_PANEL_USER = 'demo-owner'
+
+/** @param flags keys of the configuration that were given on the command line: an address among them is not replaced */
+export async function prepareDemo(
+  config: Config,
+  flags: Readonly<Record<string, string | number | boolean | undefined>>,
+  json: boolean,
+): Promise<DemoSidecar> {
+  if (config.directory.url !== undefined)
+    throw usageError(
+      '--dev: expected no shared directory, but `directory.url` names one; serve it without --dev',
+    )
+  const given = flags.data as string | undefined
+  if (
+    given !== undefined &&
+    statSync(given, { throwIfNoEntry: false })?.isDirectory() &&
+    readdirSync(given).length > 0
+  )
+    throw usageError(
+      `--dev: expected an empty data folder or none, but ${given} is not empty; serve it without --dev`,
+    )
+  const data = given ?? mkdtempSync(join(tmpdir(), 'portcullis-'))
+  const remove = () => {
+    if (given === undefined) rmSync(data, { recursive: true, force: true, maxRetries: 5 })
+  }
+  const quiet: Config = {
+    ...config,
+    http: {
+      ...config.http,
+      connect: true,
+      console: hasPage(),
+      ...(hasPage() && { control_panel: config.http.control_panel ?? {} }),
+    },
+    data,
+    log: { ...config.log, level: 'warn' },
+  }
+  return {
+    start: async (start) => {
+      try {
+        return await start(quiet).catch((error: unknown) => {
+          const chosen = flags['grpc.address'] ?? flags['http.address']
+          if (takenAddressOf(error) === undefined || chosen !== undefined) throw error
+          return start({
+            ...quiet,
+            grpc: { ...quiet.grpc, address: '127.0.0.1:0' },
+            http: { ...quiet.http, address: '127.0.0.1:0' },
+          })
+        })
+      } catch (error) {
+        remove()
+        throw error
+      }
+    },
+    populate: async (serving) => {
+      if ('administration' in serving) return populate(serving.administration)
+      const { administerDirectory } = await import('../administration/administer-directory.ts')
+      return administerDirectory(quiet, populate, json)
+    },
+    welcome: (serving, demo) =>
+      welcome(serving, readRules(config).engine, demo, { path: data, isRemoved: given === undefined }),
+    remove,
+  }
+}
+
+async function populate(administration: Administration): Promise<Demo> {
+  const account = String(randomInt(100_000, 1_000_000))
+  const { secrets } = await administration.apply(commandLine(), {
+    accounts: [
+      {
+        account,
+        projects: [PROJECT],
+        service_users: [{ name: SERVICE_USER, permissions: [{ scope: 'account' }] }],
+        control_panel_users: [{ name: CONTROL_PANEL_USER, owner: true, static_tokens: ['demo'] }],
+      },
+    ],
+  })
+  const secretOf = (type: 'password' | 'static_token') =>
+    secrets.find((secret) => secret.type === type)?.value.reveal() ?? ''
+  return {
+    account,
+    project: PROJECT,
+    serviceUser: { name: SERVICE_USER, password: secretOf('password') },
+    staticToken: secretOf('static_token'),
+    owner: { name: CONTROL_PANEL_USER, ...(await loginOf(administration, account)) },
+  }
+}
+
+/** A password for the owner of the demo account, and a link that logs in as them. */
+async function loginOf(
+  administration: Administration,
+  account: string,
+): Promise<{ password: string; linkSecret: string }> {
+  const { links, logIn, sessions } = await administration.controlPanel()
+  const [actor, password] = [commandLine(), newPassword()]
+  const linkOf = async (purpose: 'invitation' | 'login') =>
+    (await links.create(actor, account, CONTROL_PANEL_USER, purpose)).secret.reveal()
+  const { session } = await logIn.byInvitation(await linkOf('invitation'), new Secret(password), {
+    origin: { protocol: 'command line', address: 'this machine' },
+    ...{ from: { source: { type: 'this_machine' } }, client: '', replaces: undefined, spend: () => {} },
+  })
+  await sessions.end(actor, account, CONTROL_PANEL_USER, session.id)
+  return { password, linkSecret: await linkOf('login') }
+}
+
+function welcome(
+  serving: Serving,
+  engine: Engine,
+  { account, project, serviceUser, staticToken, owner }: Demo,
+  data: { readonly path: string; readonly isRemoved: boolean },
+): string {
+  const elsewhere =
+    serving.grpcAddress === DEFAULT_ADDRESS ? [] : [`export PORTCULLIS_GRPC_ADDRESS=${serving.grpcAddress}`]
+  return `${paint('bold', `Portcullis ${packageVersion}`)}, a development sidecar. ${data.isRemoved ? 'Its data are gone when it stops (Ctrl-C).' : 'Ctrl-C stops it.'}
+
+${columns([
+  ['  gRPC', serving.grpcAddress],
+  [
+    '  HTTP',
+    serving.httpAddress === undefined
+      ? 'off'
+      : `http://${serving.httpAddress} (/identity/v3, /openapi.json, /healthz, /readyz)`,
+  ],
+  ...(serving.httpAddress !== undefined && hasPage()
+    ? [['  page', `http://${serving.httpAddress}/console/ (the matrix, to look at and to try)`]]
+    : []),
+  ['  data', data.path],
+  ['  matrix', serving.matrixDigest],
+])}
+
+${paint('bold', `Demo account ${account} with project ${project}.`)} Its secrets are shown this once:
+
+${columns([
+  ['  service user', serviceUser.name, 'password', serviceUser.password],
+  ['  control panel user', owner.name, 'static token', staticToken],
+  ['', '', 'password', owner.password],
+])}
+
+${matrixTable(engine)}
+
+${paint('bold', 'Try it, in another terminal:')}
+
+${[
+  ...elsewhere,
+  `export PORTCULLIS_PASSWORD=${serviceUser.password}`,
+  `export PORTCULLIS_HEADER=$(npx portcullis issue --account ${account} --user ${serviceUser.name})`,
+  'npx portcullis check balance                    # allowed: balance takes an account-scoped IAM token',
+  'npx portcullis check reports                    # denied: reports takes a static token only',
+  `echo 'X-Token: ${staticToken}' | npx portcullis check reports -H -`,
+  `npx portcullis project create ${account} another --data '${data.path}'    # administration takes the data folder`,
+  'npx portcullis explain audit-logs               # what the source says, and where it contradicts itself',
+]
+  .map((line) => `  ${line}`)
+  .join('\n')}
+${inBrowser(serving, owner)}`
+}
+
+/** The last of all, so that it is in sight. Passkeys belong to the name of a host, so the link has one. */
+function inBrowser({ httpAddress }: Serving, { name, linkSecret }: Demo['owner']): string {
+  if (httpAddress === undefined || !hasPage()) return ''
+  const port = httpAddress.slice(httpAddress.lastIndexOf(':') + 1)
+  return `
+${paint('bold', `Or in a browser, as ${name}. The link works once:`)}
+
+  http://localhost:${port}/console/#/link?secret=${linkSecret}
+`
+}

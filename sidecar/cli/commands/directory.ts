@@ -1,0 +1,215 @@
+/** `portcullis directory`: brings the embedded directory to what a file says, shows it, and replaces passwords. */
+import type { Command } from 'commander'
+import { commandLine } from '../../authority/actor.ts'
+import type { Administration } from '../../authority/administration/administration.ts'
+import type { Applied, DirectoryFile } from '../../authority/administration/directory-file.ts'
+import type { AccountListing } from '../../authority/administration/directory-listing.ts'
+import type { NewSecret } from '../../authority/administration/secrets.ts'
+import { expectDataFolder } from '../../base/data-folder.ts'
+import { columns } from '../../base/text-table.ts'
+import { lossesByFile } from '../administration/losses.ts'
+import { addConfirmOption, type ConfirmOptions, confirm } from '../terminal/confirm.ts'
+import { CommandError } from '../terminal/errors.ts'
+import { addHelpParts } from '../terminal/help.ts'
+import { configOption, print, printJson } from '../terminal/output.ts'
+import { paint, type Terminal } from '../terminal/terminal.ts'
+
+interface DirectoryOptions extends ConfirmOptions {
+  readonly data?: string
+  readonly matrix?: string
+  readonly config?: string
+  readonly json?: boolean
+}
+
+export function addDirectoryCommand(program: Command, terminal: Terminal): void {
+  const directory = addHelpParts(
+    program
+      .command('directory')
+      .description(
+        'Manage the directory in the data folder itself. A running sidecar sees every change at once.',
+      ),
+    { examples: ['directory apply directory.yaml', 'directory show'] },
+  )
+  addApplyCommand(directory, terminal)
+  const show = withOptions(directory.command('show')).description(
+    'Show accounts, projects, users, permissions and static tokens. Never shows a secret.',
+  )
+  addHelpParts(show, { examples: ['directory show', 'directory show --json'] }).action(
+    async (options: DirectoryOptions) => {
+      const accounts = await administering(options, 'existing', (administration) => administration.listing())
+      if (options.json) printJson({ accounts: accounts.map(shown) })
+      else print(columns(accounts.flatMap(accountRows)))
+    },
+  )
+  addReplacePasswordCommand(directory, terminal)
+}
+
+function addApplyCommand(directory: Command, terminal: Terminal): void {
+  const apply = withOptions(directory.command('apply'))
+    .description(
+      'Create what the file names and the directory lacks, and set the permissions of its users. New secrets are shown once.',
+    )
+    .argument('<file>', 'directory file, YAML or JSON')
+  addHelpParts(addConfirmOption(apply), {
+    examples: ['directory apply directory.yaml', 'directory apply directory.yaml --yes --json'],
+    notes: ['It asks for confirmation where the file takes something away from a user.'],
+  }).action(async (file: string, options: DirectoryOptions) => {
+    const wanted = await readDirectoryFile(file)
+    const applied = await administering(options, 'new or existing', async (administration) => {
+      await confirm(terminal, options, async () =>
+        questionAbout(file, wanted, await administration.listing()),
+      )
+      return administration.apply(commandLine(), wanted)
+    })
+    if (options.json) printJson({ ...applied, secrets: applied.secrets.map(revealed) })
+    else print(describeApplied(applied))
+  })
+}
+
+function addReplacePasswordCommand(directory: Command, terminal: Terminal): void {
+  const replace = withOptions(directory.command('replace-password'))
+    .description(
+      'Replace the password of a service user and show the new one once. The tokens of the user stop working.',
+    )
+    .argument('<account>', 'account number')
+    .argument('<user>', 'name of the service user')
+  addHelpParts(addConfirmOption(replace), {
+    examples: ['directory replace-password 234567 worker'],
+  }).action(async (account: string, user: string, options: DirectoryOptions) => {
+    const secret = await administering(options, 'existing', async (administration) => {
+      await confirm(
+        terminal,
+        options,
+        () =>
+          `Replace the password of service user ${user} of account ${account}? The tokens of the user stop working.`,
+      )
+      return administration.users.replacePassword(commandLine(), account, user)
+    })
+    if (options.json) printJson(revealed(secret))
+    else print(describeSecrets([secret]))
+  })
+}
+
+function withOptions(command: Command): Command {
+  return command
+    .option('--data <dir>', 'data folder of the embedded authority (default: as the configuration says)')
+    .addOption(configOption('configuration file of the sidecar, which may name a shared directory'))
+    .option('--matrix <file>', 'matrix file (default: the shipped matrix)')
+    .option('--json', 'print the result, or the error, as one line of JSON')
+}
+
+/** Opens the directory for as long as `work` takes. @param folder whether the data folder has to exist already */
+async function administering<T>(
+  options: DirectoryOptions,
+  folder: 'existing' | 'new or existing',
+  work: (administration: Administration) => Promise<T>,
+): Promise<T> {
+  const { readConfig } = await import('../../config/config.ts')
+  const { administerDirectory } = await import('../administration/administer-directory.ts')
+  // The sidecar reads it in the same way, so both reach the same directory.
+  const config = readConfig({
+    file: options.config,
+    environment: process.env,
+    flags: { data: options.data, matrix: options.matrix },
+  })
+  if (folder === 'existing') expectDataFolder(config.data)
+  return administerDirectory(config, work, options.json === true)
+}
+
+async function readDirectoryFile(path: string): Promise<DirectoryFile> {
+  const { readTextFile } = await import('../../config/text-file.ts')
+  const { problemsBy, problemText } = await import('../../../matrix/document/index.ts')
+  const { validate } = await import('../../config/gen/directory.ts')
+  const reading = readTextFile(path)
+  const problems = reading.ok ? problemsBy(validate, reading.value) : reading.problems
+  if (!reading.ok || problems.length > 0)
+    throw new CommandError(
+      'DIRECTORY_FILE_INVALID',
+      problems.map((problem) => `${path}: ${problemText(problem)}`).join('\n'),
+      problems,
+    )
+  return reading.value as DirectoryFile
+}
+
+/** What to ask before the file is applied; `undefined` where it takes nothing away. */
+function questionAbout(
+  path: string,
+  wanted: DirectoryFile,
+  accounts: readonly AccountListing[],
+): string | undefined {
+  const losses = lossesByFile(wanted, accounts)
+  if (losses.length === 0) return undefined
+  const rows = losses.map(({ account, user, what }) => ['  ', account, user, what.join(', ')])
+  return `${path} takes away from users:\n${columns(rows)}\nTokens based on that stop working. Apply it?`
+}
+
+function describeApplied({ created, changed, secrets }: Applied): string {
+  const counts = Object.entries(created).map(([what, count]) => {
+    const words = what.replaceAll('_', ' ')
+    return `${count} ${count === 1 ? words.replace(/s$/, '') : words}`
+  })
+  const changes = changed.map(({ account, user, what }) => [account, user, `new ${what.join(', ')}`])
+  const risen = changed.filter(({ credentialsEnded }) => credentialsEnded)
+  return [
+    `created ${counts.join(', ')}`,
+    ...(changes.length > 0
+      ? [`changed; tokens based on what was taken away are no longer valid:\n${columns(changes)}`]
+      : []),
+    ...(risen.length > 0
+      ? [
+          `rights rose, so what these users logged in with before has ended; people need an invitation, service users a new password:\n${columns(risen.map(({ account, user }) => [account, user]))}`,
+        ]
+      : []),
+    ...(secrets.length > 0 ? [describeSecrets(secrets)] : []),
+  ].join('\n')
+}
+
+function describeSecrets(secrets: readonly NewSecret[]): string {
+  const rows = secrets.map(({ account, user, type, name, value }) => [
+    account,
+    user,
+    type === 'password' ? 'password' : `static token ${name}`,
+    value.reveal(),
+  ])
+  return `${paint('bold', 'new secrets, shown this once:')}\n${columns(rows)}`
+}
+
+/** With the names of the contract: the id of a static token is its `token_id`. */
+function shown({ controlPanelUsers, ...account }: AccountListing): object {
+  return {
+    ...account,
+    controlPanelUsers: controlPanelUsers.map(({ staticTokens, ...user }) => ({
+      ...user,
+      staticTokens: staticTokens.map(({ id, ...token }) => ({ tokenId: id, ...token })),
+    })),
+  }
+}
+
+/** A new secret as it is shown, this once. */
+function revealed({ value, ...secret }: NewSecret): object {
+  return { ...secret, value: value.reveal() }
+}
+
+function accountRows({ account, projects, serviceUsers, controlPanelUsers }: AccountListing): string[][] {
+  return [
+    [account, 'projects', projects.join(', ')],
+    ...serviceUsers.map(({ name, enabled, permissions, validator }) => [
+      account,
+      'service user',
+      name,
+      permissions
+        .map((permission) =>
+          permission.scope === 'account' ? 'Account' : `Projects: ${permission.projects.join(', ')}`,
+        )
+        .join('; '),
+      [...(validator ? ['validator'] : []), ...(enabled ? [] : ['disabled'])].join(', '),
+    ]),
+    ...controlPanelUsers.map(({ name, enabled, staticTokens }) => [
+      account,
+      'control panel user',
+      name,
+      staticTokens.map((token) => `${token.name}${token.revoked ? ' (revoked)' : ''}`).join(', '),
+      enabled ? '' : 'disabled',
+    ]),
+  ]
+}

@@ -1,0 +1,47 @@
+/** `portcullis matrix`: which API accepts which kind of token. */
+import type { Command } from 'commander'
+import type { Engine } from '../../../engine/index.ts'
+import { addRulesOptions, type RulesOptions } from '../rules.ts'
+import { usageError } from '../terminal/errors.ts'
+import { addHelpParts } from '../terminal/help.ts'
+import { durationText, print, printJson } from '../terminal/output.ts'
+
+export function addMatrixCommand(program: Command): void {
+  const command = program
+    .command('matrix')
+    .description('Show which API accepts which kind of token, and where the source contradicts itself.')
+  addRulesOptions(command).option('--html <file>', 'write the matrix explorer as one HTML file instead')
+  addHelpParts(command, {
+    examples: ['matrix', 'matrix --matrix matrix.json --strict --json', 'matrix --html matrix.html'],
+    notes: [
+      '--json prints the message `Matrix` of the gRPC contract, as GetMatrix returns it.',
+      '--html needs no server: the file asks nobody, and can be attached to a pull request.',
+    ],
+  }).action(async (options: RulesOptions & { readonly html?: string }) => {
+    const { html, json } = options
+    if (html !== undefined && json) throw usageError('expected one of --html and --json')
+    const { readRules } = await import('../rules.ts')
+    const { matrix, engine } = readRules(options)
+    if (html !== undefined) {
+      const { writeExplorer } = await import('./matrix-html.ts')
+      writeExplorer(html, matrix, engine.strict)
+      print(`${html}: the explorer of ${engine.digest}`)
+    } else if (json) printJson(await matrixMessage(engine), DURATIONS)
+    else {
+      const { matrixPage } = await import('./matrix-table.ts')
+      print(matrixPage(engine))
+    }
+  })
+}
+
+/** What a sidecar with these rules sends, so that both commands and calls have the same fields. */
+async function matrixMessage(engine: Engine): Promise<object | undefined> {
+  const { GetMatrixResponse } = await import('../../../proto/gen/portcullis/v1/authorization.ts')
+  const { matrixResponse } = await import('../../contract/responses.ts')
+  return GetMatrixResponse.decode(matrixResponse(engine)).matrix
+}
+
+const DURATIONS = {
+  lifetime: (duration: { readonly seconds: number; readonly nanos: number } | undefined) =>
+    duration && durationText(duration.seconds * 1000 + duration.nanos / 1e6),
+}

@@ -1,0 +1,152 @@
+/** Logs in as a profile does, step by step, without a sidecar. */
+import type { Scope, TokenKind } from '../../../engine/index.ts'
+import type { IssuedToken } from '../../authority/authority.ts'
+import { CallError } from '../../base/call-error.ts'
+import type { Config } from '../../config/config.ts'
+import { ConfigError } from '../../config/config.ts'
+import { type ConfiguredProfile, type ConfiguredUpstream, readProfiles } from '../../config/profiles.ts'
+import { readRules } from '../rules.ts'
+
+/** What was tried, and what came of it in words. No secret. */
+export interface Step {
+  readonly step: 'configuration' | 'password' | 'login' | 'revocation'
+  readonly ok: boolean
+  readonly says: string
+}
+
+/** @param project of the token; default: the account, or the first project that the profile is limited to @param json whether warnings are JSON */
+export async function tryProfile(
+  config: Config,
+  name: string,
+  project: string | undefined,
+  json: boolean,
+): Promise<Step[]> {
+  const steps: Step[] = []
+  const { tokenKinds } = readRules(config).engine
+  const configured = await attempt(steps, 'configuration', () => {
+    const { profiles, upstreams } = readProfiles(onlyProfile(config, name))
+    const profile = profiles.get(name) as ConfiguredProfile
+    const upstream = profile.upstream === undefined ? undefined : upstreams.get(profile.upstream)
+    const where =
+      upstream === undefined ? 'the directory' : `upstream ${upstream.name}, ${upstream.tokensUrl}`
+    return { says: `user ${profile.userName} of account ${profile.account}, ${where}`, profile, upstream }
+  })
+  if (configured === undefined) return steps
+  const { profile, upstream } = configured
+  const password = await attempt(steps, 'password', async () => {
+    if (profile.password.type === 'value') return { says: 'read', value: profile.password.value }
+    const { PasswordCommand } = await import('../../authority/upstream/password-source.ts')
+    const { value } = await new PasswordCommand(name, profile.password.command).obtain()
+    return { says: 'printed by the command', value }
+  })
+  if (password === undefined) return steps
+  const [only] = profile.projects ?? []
+  const chosen = project ?? only
+  const scope: Scope = { account: profile.account, ...(chosen !== undefined && { project: chosen }) }
+  const { account, userName } = profile
+  const login = { name, requester: { account, userName, password: password.value }, scope }
+  await (upstream === undefined
+    ? logInToDirectory(config, login, tokenKinds, steps, json)
+    : logInToUpstream(upstream, login, tokenKinds, steps))
+  return steps
+}
+
+interface ProfileLogin {
+  readonly name: string
+  readonly requester: Parameters<import('../../authority/authority.ts').Authority['issue']>[0]
+  readonly scope: Scope
+}
+
+async function logInToUpstream(
+  { name, tokensUrl, ca, timeoutMs }: ConfiguredUpstream,
+  { name: profile, requester, scope }: ProfileLogin,
+  kinds: ReadonlyMap<string, TokenKind>,
+  steps: Step[],
+): Promise<void> {
+  const { IdentityClient } = await import('../../authority/upstream/identity-client.ts')
+  const { UpstreamAuthority } = await import('../../authority/upstream/upstream-authority.ts')
+  const client = new IdentityClient({ name, tokensUrl, ca, timeoutMs })
+  const authority = new UpstreamAuthority(name, client, Date.now)
+  try {
+    const issued = await attempt(steps, 'login', async () =>
+      described(await authority.issue(profile, requester, kindOf(scope, kinds), scope)),
+    )
+    if (issued === undefined) return
+    await attempt(steps, 'revocation', async () => {
+      await authority.revoke(issued.value, issued.value.reveal())
+      return { says: 'the token of this test was revoked' }
+    })
+  } finally {
+    await authority.close()
+  }
+}
+
+async function logInToDirectory(
+  config: Config,
+  { name, requester, scope }: ProfileLogin,
+  kinds: ReadonlyMap<string, TokenKind>,
+  steps: Step[],
+  json: boolean,
+): Promise<void> {
+  const { withAuthority } = await import('../administration/administer-directory.ts')
+  const { commandLine } = await import('../../authority/actor.ts')
+  await withAuthority(
+    config,
+    async ({ authority }) => {
+      const issued = await attempt(steps, 'login', async () =>
+        described(await authority.issue(requester, kindOf(scope, kinds), scope)),
+      )
+      if (issued === undefined) return
+      await attempt(steps, 'revocation', async () => {
+        const { tokenId, subject } = issued.token
+        await authority.revoke(commandLine(), { tokenId, account: scope.account, holderId: subject.id })
+        return { says: `the token of this test of ${name} was revoked` }
+      })
+    },
+    json,
+  )
+}
+
+function described({ value, token }: IssuedToken) {
+  const { kind, scope, expiresAtMs, roles = [] } = token
+  const where = scope.project === undefined ? '' : `, project ${scope.project}`
+  const end = expiresAtMs === undefined ? '' : `, until ${new Date(expiresAtMs).toISOString()}`
+  const held = roles.length > 0 ? `, with the roles ${roles.join(', ')}` : ''
+  return { says: `${kind} for account ${scope.account}${where}${end}${held}`, value, token }
+}
+
+function kindOf({ project }: Scope, kinds: ReadonlyMap<string, TokenKind>): TokenKind {
+  const level = project === undefined ? 'account' : 'project'
+  for (const kind of kinds.values())
+    if (kind.obtained.by === 'issue' && kind.scopeLevel === level) return kind
+  throw new ConfigError(`matrix: expected a token kind that can be issued with ${level} scope`)
+}
+
+/** The profile and its upstream alone: what is wrong with others is not its fault. */
+function onlyProfile({ profiles, upstreams }: Config, name: string): Pick<Config, 'profiles' | 'upstreams'> {
+  const profile = profiles?.[name] as NonNullable<Config['profiles']>[string]
+  const { upstream: wanted } = profile
+  const upstream = wanted === undefined ? undefined : upstreams?.[wanted]
+  const { verify: _verify, ...issuing } = upstream ?? { auth_url: '' }
+  return {
+    profiles: { [name]: profile },
+    ...(wanted !== undefined && upstream !== undefined && { upstreams: { [wanted]: issuing } }),
+  }
+}
+
+/** Does a step and notes how it went. @returns `undefined` where it failed */
+async function attempt<T extends { readonly says: string }>(
+  steps: Step[],
+  step: Step['step'],
+  work: () => T | Promise<T>,
+): Promise<T | undefined> {
+  try {
+    const result = await work()
+    steps.push({ step, ok: true, says: result.says })
+    return result
+  } catch (error) {
+    if (!(error instanceof CallError || error instanceof ConfigError)) throw error
+    steps.push({ step, ok: false, says: error.message })
+    return undefined
+  }
+}

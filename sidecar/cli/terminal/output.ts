@@ -1,0 +1,99 @@
+/** What every command prints, and the options that every command with a connection has. */
+import { type Command, Option } from 'commander'
+import { DEFAULT_DATA_FOLDER } from '../../base/data-folder.ts'
+import { escapedJson } from '../../base/visible-text.ts'
+import { usageError } from './errors.ts'
+import { forTerminal } from './terminal.ts'
+
+/** Prints a text for people. */
+export function print(text: string): void {
+  process.stdout.write(`${forTerminal(text)}\n`)
+}
+
+/** Prints the value as one line of JSON, as `jsonOf` makes it. */
+export function printJson(value: unknown, fields?: FieldsShown): void {
+  process.stdout.write(`${escapedJson(JSON.stringify(jsonOf(value, fields)))}\n`)
+}
+
+/** How to show the fields that JSON shows in another form. By their names in the JSON. */
+export type FieldsShown = Readonly<Record<string, (value: never) => unknown>>
+
+/** A value as JSON: keys as the contract writes them (`created_at` for `createdAt`), times in ISO 8601. */
+export function jsonOf(value: unknown, fields: FieldsShown = {}): unknown {
+  if (value instanceof Date) return value.toISOString()
+  if (Array.isArray(value)) return value.map((each) => jsonOf(each, fields))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, field]) => {
+      const key = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+      const shown = Object.hasOwn(fields, key) ? fields[key] : undefined
+      return [key, shown === undefined ? jsonOf(field, fields) : shown(field as never)]
+    }),
+  )
+}
+
+/** `1 account`, `2 accounts`. */
+export function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`
+}
+
+/** A duration as the JSON of protobuf writes it: `86400s`, `0.5s`. */
+export function durationText(ms: number): string {
+  return `${ms / 1000}s`
+}
+
+/** Said wherever an answer comes from strict mode. */
+export const STRICT_MODE = 'strict: every contested cell is denied'
+
+/** The default of `--data`, for its description. */
+export const DATA_DEFAULT = `(default: PORTCULLIS_DATA or ${DEFAULT_DATA_FOLDER})`
+
+/** The option for the configuration file of a sidecar. A variable names one file for all commands, as in a container. */
+export function configOption(description: string): Option {
+  return new Option('--config <file>', description).env('PORTCULLIS_CONFIG')
+}
+
+/** For an option that may be given several times. */
+export function collect(value: string, earlier: readonly string[] = []): string[] {
+  return [...earlier, value]
+}
+
+/** The options of every command that asks a sidecar, and prints its answer as text or as JSON. */
+export function addConnectionOptions(command: Command): Command {
+  return addAddressOptions(command).option('--json', 'print the answer, or the error, as one line of JSON')
+}
+
+/** Who asks. */
+export function addIdentityOptions(command: Command): Command {
+  return command
+    .option('--data <dir>', `data folder with the operator's token ${DATA_DEFAULT}`)
+    .option('--caller-token-file <file>', "file with a caller token, instead of the operator's")
+    .option(
+      '--iam-token-file <file>',
+      "file with a user's account-scoped IAM token, instead of a caller token",
+    )
+}
+
+/** Which sidecar is asked. */
+export function addAddressOptions(command: Command): Command {
+  return command
+    .option(
+      '--address <addr>',
+      'address of the sidecar: HOST:PORT or unix:PATH (default: PORTCULLIS_GRPC_ADDRESS or 127.0.0.1:50051)',
+    )
+    .option('--deadline <ms>', 'how long to wait for the answer, in milliseconds', millisecondsOf, 5_000)
+    .option('--allow-plaintext', 'send tokens and passwords in plaintext to a sidecar on another machine')
+}
+
+export interface ConnectionOptions {
+  readonly allowPlaintext?: boolean
+  readonly address?: string
+  readonly deadline: number
+  readonly json?: boolean
+}
+
+function millisecondsOf(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text))
+    throw usageError('--deadline: expected a whole number of 1 or more, in milliseconds')
+  return Number(text)
+}

@@ -1,0 +1,63 @@
+/** The terminal: colours, and questions to the person who sits at it. */
+import { createInterface } from 'node:readline'
+import { styleText } from 'node:util'
+import { escaped } from '../../base/visible-text.ts'
+
+/** A style of `util.styleText`. */
+export type Style = Exclude<Parameters<typeof styleText>[0], readonly unknown[]>
+
+/**
+ * The text in a colour where the stream is a terminal that shows colours, and unchanged elsewhere. `NO_COLOR` and
+ * `FORCE_COLOR` are heeded as Node heeds them.
+ */
+export function paint(style: Style, text: string, stream: NodeJS.WriteStream = process.stdout): string {
+  return styleText(style, text, { stream })
+}
+
+/** Line breaks, tabs, and the escape codes of the styles that `paint` is used with. */
+const OWN_CONTROLS = /(\n|\t|\u001b\[(?:1|2|22|31|32|33|39)m)/
+
+/**
+ * A text as it may be shown on a terminal. Whatever came from a server or a file can have characters that move the cursor,
+ * hide text or turn its direction. They are written as escapes; what `paint` added stays.
+ */
+export function forTerminal(text: string): string {
+  return text
+    .split(OWN_CONTROLS)
+    .map((part, index) => (index % 2 === 0 ? escaped(part) : part))
+    .join('')
+}
+
+/** `--no-color`: no colour from now on, in this process and in those that it starts. */
+export function forbidColor(): void {
+  delete process.env.FORCE_COLOR
+  process.env.NO_COLOR = '1'
+}
+
+/** Where a person can be asked. Tests bring their own. */
+export interface Terminal {
+  /** Whether somebody can see the question and type the answer. */
+  readonly interactive: boolean
+  /** Asks and returns the line that was typed; empty where the input ended. */
+  ask(question: string): Promise<string>
+}
+
+/** The terminal of this process. Standard output stays free for the answer of the command. */
+export const processTerminal: Terminal = {
+  get interactive() {
+    return process.stdin.isTTY === true && process.stderr.isTTY === true
+  },
+  async ask(question) {
+    process.stderr.write(question)
+    // The terminal itself edits the line, so that Ctrl-C ends the command as it does anywhere else.
+    const lines = createInterface({ input: process.stdin, terminal: false })
+    try {
+      for await (const line of lines) return line
+      // The input ended on the line of the question.
+      process.stderr.write('\n')
+      return ''
+    } finally {
+      lines.close()
+    }
+  },
+}

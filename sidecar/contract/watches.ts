@@ -1,0 +1,194 @@
+/**
+ * Streams that never end by themselves: how many there may be, and how all of them are told of a change. They are told a few at a
+ * time, so that checks are answered meanwhile, and nothing is added for a client that has not read the last response.
+ */
+import { callError } from '../base/call-error.ts'
+import { connectionSource } from '../base/net/connection-table.ts'
+import type { Services } from '../usecases/services.ts'
+import type { CallContext, Responses } from './call.ts'
+import { callerCredentialsIn, nameOfConnection } from './handler.ts'
+
+/** Most watches: of a connection, of a caller or a source without one, and of all clients. */
+const OF_CONNECTION_MAX = 100
+const OF_SOURCE_MAX = 1_000
+const OF_ALL_MAX = 2_000
+
+/** How long watches are told of a change before other calls have their turn, in milliseconds. */
+const SLICE_MS = 2
+
+/** Most bytes that all watches together have not read. Beyond that the others wait for their turn. */
+const UNREAD_BYTES_MAX = 33_554_432
+
+/** How long a client may leave a response unread while others wait for theirs, or a newer one waits, in milliseconds. */
+const READER_MS_MAX = 20_000
+
+/** Time between two looks at what was read, in milliseconds. */
+const LOOK_MS = 50
+
+interface Watch {
+  readonly source: string
+  readonly connection: string
+  readonly responses: Responses
+  /** When the response was written that is not known to be read. */
+  unreadSinceMs: number
+}
+
+/** The watches of all topics, which share the bounds. */
+export class Watches {
+  readonly #services: Pick<Services, 'callers'>
+  readonly #reachable: boolean
+  readonly #all = new Set<Watch>()
+  readonly #ofSource = new Counts()
+  readonly #ofConnection = new Counts()
+
+  /** @param reachable whether other machines can reach the listener */
+  constructor(services: Pick<Services, 'callers'>, reachable: boolean) {
+    this.#services = services
+    this.#reachable = reachable
+  }
+
+  /**
+   * Begins to watch. Where there are too many, the connection with the most watches loses its newest, which may be this one.
+   *
+   * @throws CallError `WATCHES_EXHAUSTED`
+   */
+  open(context: CallContext, responses: Responses): Watch {
+    const caller = this.#services.callers.findOrNobody(callerCredentialsIn(context, this.#reachable))
+    const source = caller ? `caller ${caller.name}` : connectionSource(context.connection.address)
+    const connection = nameOfConnection(context)
+    if (this.#ofConnection.of(connection) >= OF_CONNECTION_MAX) throw exhausted('this connection')
+    if (this.#ofSource.of(source) >= OF_SOURCE_MAX) this.#makeRoom(connection, 'this client', source)
+    if (this.#all.size >= OF_ALL_MAX) this.#makeRoom(connection, 'all clients', this.#ofSource.largest())
+    const watch = { source, connection, responses, unreadSinceMs: performance.now() }
+    this.#all.add(watch)
+    this.#ofSource.add(source, 1)
+    this.#ofConnection.add(connection, 1)
+    responses.onEnd(() => this.#close(watch))
+    return watch
+  }
+
+  #close(watch: Watch): void {
+    if (!this.#all.delete(watch)) return
+    this.#ofSource.add(watch.source, -1)
+    this.#ofConnection.add(watch.connection, -1)
+  }
+
+  /** @throws CallError if no connection of the source has more watches than this one */
+  #makeRoom(connection: string, whose: string, source: string): void {
+    let newest: Watch | undefined
+    let most = this.#ofConnection.of(connection) + 1
+    for (const watch of this.#all) {
+      const count = this.#ofConnection.of(watch.connection)
+      if (watch.source !== source || count < most || (newest === undefined && count === most)) continue
+      newest = watch
+      most = count
+    }
+    if (newest === undefined) throw exhausted(whose)
+    this.#close(newest)
+    newest.responses.fail(exhausted('this connection'))
+  }
+}
+
+function exhausted(whose: string) {
+  return callError('WATCHES_EXHAUSTED', { whose })
+}
+
+class Counts {
+  readonly #counts = new Map<string, number>()
+
+  of(name: string): number {
+    return this.#counts.get(name) ?? 0
+  }
+
+  add(name: string, change: number): void {
+    const count = this.of(name) + change
+    if (count > 0) this.#counts.set(name, count)
+    else this.#counts.delete(name)
+  }
+
+  largest(): string {
+    let [largest, most] = ['', 0]
+    for (const [name, count] of this.#counts) if (count > most) [largest, most] = [name, count]
+    return largest
+  }
+}
+
+/** What is watched. */
+export class Topic {
+  readonly #watches: Watches
+  readonly #current: () => Buffer
+  readonly #open = new Set<Watch>()
+  /** Those that have not been told of the last change. */
+  #untold = new Set<Watch>()
+  /** Those that were told, and may not have read it. */
+  readonly #reading = new Set<Watch>()
+  /** Whether the next slice has its turn already. */
+  #hasTurn = false
+  #timer: NodeJS.Timeout | undefined
+
+  /** @param current the response that says how it is now */
+  constructor(watches: Watches, current: () => Buffer) {
+    this.#watches = watches
+    this.#current = current
+  }
+
+  /** Tells the client how it is now, and at each change. @throws CallError `WATCHES_EXHAUSTED` */
+  open(context: CallContext, responses: Responses): void {
+    const watch = this.#watches.open(context, responses)
+    this.#open.add(watch)
+    responses.onEnd(() => {
+      this.#open.delete(watch)
+      this.#untold.delete(watch)
+      this.#reading.delete(watch)
+    })
+    this.#tell(watch)
+  }
+
+  changed(): void {
+    this.#untold = new Set(this.#open)
+    if (!this.#hasTurn) this.#tellSome()
+  }
+
+  /** Ends all watches. */
+  end(): void {
+    for (const { responses } of [...this.#open]) responses.end()
+  }
+
+  #tell(watch: Watch): void {
+    watch.unreadSinceMs = performance.now()
+    this.#reading.add(watch)
+    watch.responses.write(this.#current())
+  }
+
+  #tellSome(): void {
+    clearTimeout(this.#timer)
+    const endsMs = performance.now() + SLICE_MS
+    this.#forgetReaders()
+    const room = Math.ceil(UNREAD_BYTES_MAX / this.#current().length)
+    for (const watch of this.#untold) {
+      if (this.#reading.size >= room) break
+      // It gets the newest one when it has read the last one.
+      if (watch.responses.unread) continue
+      this.#untold.delete(watch)
+      this.#tell(watch)
+      if (performance.now() > endsMs) {
+        this.#hasTurn = true
+        setImmediate(() => {
+          this.#hasTurn = false
+          this.#tellSome()
+        })
+        return
+      }
+    }
+    if (this.#untold.size > 0) this.#timer = setTimeout(() => this.#tellSome(), LOOK_MS).unref()
+  }
+
+  /** Those that have read their response are done, and those that have not for too long make room. */
+  #forgetReaders(): void {
+    const nowMs = performance.now()
+    for (const watch of this.#reading)
+      if (!watch.responses.unread) this.#reading.delete(watch)
+      else if (nowMs - watch.unreadSinceMs >= READER_MS_MAX)
+        watch.responses.fail(exhausted('clients that do not read'))
+  }
+}

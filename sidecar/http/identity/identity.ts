@@ -1,0 +1,124 @@
+/** The routes of the identity endpoint (§4.1), for clients of Keystone v3. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { nameOfSource, sourceAt } from '../../authority/login-source.ts'
+import { addressOf, connectionOf } from '../../base/net/http-request.ts'
+import {
+  authenticate,
+  type IdentitySettings,
+  type IdentityToken,
+  type Login,
+  logIn,
+  revokeSubject,
+  validate,
+} from '../../usecases/identity.ts'
+import { type TracedLogin, traceFailure, traceIssued, traceRevoked } from '../../usecases/login-trace.ts'
+import { forCall, type Services } from '../../usecases/services.ts'
+import { JsonBodies, sendJson } from '../json.ts'
+import { type CatalogEntry, type Site, versionDocument } from './catalog.ts'
+import { type LoginCompatibility, readLogin } from './login-body.ts'
+import { questionOf } from './question.ts'
+import { tokenBody } from './token-body.ts'
+
+/** How the endpoint is configured. */
+export interface IdentityOptions {
+  readonly settings: IdentitySettings
+  /** Account that is meant by Keystone's default domain. */
+  readonly defaultDomain: string | undefined
+  /** Whether users can list the scopes that they can get tokens for. */
+  readonly listScopes: boolean
+}
+
+/** @param site a function, because the addresses are known only when the server listens */
+export async function addIdentityRoutes(
+  server: FastifyInstance,
+  services: Services,
+  { settings, defaultDomain, listScopes }: IdentityOptions,
+  site: () => Site,
+): Promise<void> {
+  const current = () => ({ ...forCall(services), settings })
+  const compatibility: LoginCompatibility = {
+    unscopedLogin: settings.unscopedLogin,
+    tokenMethod: settings.tokenMethod !== 'off',
+    defaultDomain,
+  }
+  const catalogFor = (request: FastifyRequest, { token }: Pick<IdentityToken, 'token'>) =>
+    Object.hasOwn(request.query as object, 'nocatalog') ? undefined : catalogOf(site(), token)
+
+  /** Logins and revocations begin a few at a time. Who calls is known by the call alone. */
+  const inTurn = (request: FastifyRequest) => services.intake.turn(`http ${connectionOf(request).name}`)
+  const bodies = new JsonBodies(services.turns)
+  addDiscovery(server, site)
+  server.post('/identity/v3/auth/tokens', async (request, reply) => {
+    const clientAddress = addressOf(request)
+    const login = await bodies.read(request, (body) => readLogin(body, compatibility))
+    const from = { protocol: 'http', address: clientAddress } as const
+    const source = nameOfSource(sourceAt(clientAddress))
+    const traced = { from, source, requestId: request.id, user: namedIn(login) }
+    const connection = connectionOf(request)
+    const { value, issued } = await inTurn(request)
+      .then(() => logIn(current(), { ...login, clientAddress, connection }))
+      .catch((error: unknown) => {
+        traceFailure(services, traced, error)
+        throw error
+      })
+    const { name: userName } = issued.token.subject
+    traceIssued(
+      services,
+      { ...traced, user: { account: issued.token.scope.account, userName } },
+      issued.token,
+    )
+    reply.header('x-subject-token', value.reveal())
+    return sendJson(reply, 201, tokenBody(issued, catalogFor(request, issued)))
+  })
+  // This route answers HEAD too, without a body.
+  server.get('/identity/v3/auth/tokens', async (request, reply) => {
+    const question = { ...questionOf(request), acceptExpired: allowsExpired(request) }
+    const token = await validate(current(), question)
+    reply.header('x-subject-token', question.subject)
+    return sendJson(reply, 200, tokenBody(token, catalogFor(request, token)))
+  })
+  server.delete('/identity/v3/auth/tokens', async (request, reply) => {
+    await inTurn(request)
+    await revokeSubject(current(), questionOf(request))
+    traceRevoked(services, { protocol: 'http', address: addressOf(request) }, request.id)
+    return reply.code(204).send()
+  })
+
+  server.get('/identity/v3/auth/catalog', async (request, reply) => {
+    const { token } = await authenticate(current(), questionOf(request), 'scoped')
+    const links = { self: `${site().identityUrl}/v3/auth/catalog` }
+    return sendJson(reply, 200, { catalog: catalogOf(site(), token), links })
+  })
+  if (listScopes) (await import('./scopes.ts')).addScopeRoutes(server, current, site)
+}
+
+/** Whom a login names, where it does so by names. */
+function namedIn({ method }: Pick<Login, 'method'>): TracedLogin['user'] {
+  if (method.type !== 'password') return undefined
+  const { user } = method
+  if (!('account' in user) || user.name === undefined || user.account?.name === undefined) return undefined
+  return { account: user.account.name, userName: user.name }
+}
+
+function addDiscovery(server: FastifyInstance, site: () => Site): void {
+  const versions = async (_request: FastifyRequest, reply: FastifyReply) => {
+    reply.header('location', `${site().identityUrl}/v3/`)
+    return sendJson(reply, 300, { versions: { values: [versionDocument(site())] } })
+  }
+  // Keystone answers at the bare host too, where some clients begin.
+  server.get('/', versions)
+  server.get('/identity', versions)
+  server.get('/identity/v3', async (_request, reply) =>
+    sendJson(reply, 200, { version: versionDocument(site()) }),
+  )
+}
+
+function catalogOf({ catalog }: Site, token: IdentityToken['token']): readonly CatalogEntry[] {
+  return catalog.for({ projectId: token.projectId, userId: token.subject.id })
+}
+
+/** Whether the query asks for expired tokens too. It reads the boolean as Keystone does. */
+function allowsExpired(request: FastifyRequest): boolean {
+  const { allow_expired: value } = request.query as { readonly allow_expired?: unknown }
+  return typeof value === 'string' && /^(1|t|true|on|y|yes)$/i.test(value)
+}

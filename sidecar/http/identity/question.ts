@@ -1,0 +1,18 @@
+/** Who asks the identity endpoint, from where, and about which token. */
+import type { FastifyRequest } from 'fastify'
+import { addressOf, connectionOf, headersOf } from '../../base/net/http-request.ts'
+import type { TokenQuestion } from '../../usecases/identity.ts'
+
+/** The question about the token of a request. */
+export function questionOf(request: FastifyRequest): TokenQuestion {
+  const subjects = request.raw.headersDistinct['x-subject-token']
+  return {
+    headers: headersOf(request),
+    clientAddress: addressOf(request),
+    connection: connectionOf(request),
+    requestId: request.id,
+    // A repeated header counts as an empty one.
+    subject: subjects && (subjects.length === 1 ? (subjects[0] ?? '') : ''),
+    acceptExpired: false,
+  }
+}

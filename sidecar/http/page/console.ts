@@ -1,0 +1,127 @@
+/**
+ * The page of `console/`: the files that the build made, which are the same for everybody, and the rules in force for it. Who may call
+ * `GetMatrix` over HTTP may have the rules.
+ */
+import { hash } from 'node:crypto'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { pageFile } from '../../base/package.ts'
+import type { Services } from '../../usecases/services.ts'
+import { type Admission, expectCaller } from '../callers-only.ts'
+import { type HttpError, sendError } from '../errors.ts'
+import { sendIfChanged } from '../etag.ts'
+import { PAGE } from '../host.ts'
+import { sendJson } from '../json.ts'
+
+export interface ConsoleOptions extends Pick<Admission, 'callersOnly'> {
+  /** Whether the page may ask `Check` of this server. */
+  readonly verify: boolean
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+}
+
+/** As esbuild names them: with a hash of what is in them. */
+const ASSET = /^[a-z-]+-[0-9A-Z]{8}\.(js|css)$/
+
+/** No script but ours runs, nothing is loaded from elsewhere, no text becomes markup, and no other page frames this one. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  'img-src data:',
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ')
+
+const HEADERS = {
+  'content-security-policy': POLICY,
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+}
+
+/** A cache asks each time whether it has the newest. */
+const ASKS = 'no-cache'
+/** A cache of one browser asks each time, with the credential that it has then. */
+const ASKS_FOR_ONE = { 'cache-control': 'private, no-cache', vary: 'Authorization, Cookie' }
+/** The name changes with the content. */
+const NEVER_ASKS = 'public, max-age=31536000, immutable'
+
+/** @param sessionOf absent: nobody logs in @throws Error where a checkout has not built the page */
+export function addConsoleRoutes(
+  server: FastifyInstance,
+  services: Services,
+  { verify, callersOnly }: ConsoleOptions,
+  sessionOf: Admission['sessionOf'],
+): void {
+  const { rules } = services
+  // Where it is off, the page has no trace of it.
+  const options = { verify, controlPanel: services.controlPanel !== undefined }
+  const page = pageFile('index.html')
+  const version = hash('sha256', page, 'base64url')
+  server.get(PAGE, async ({ raw, headers }, reply) => {
+    // The server ignores the slash at the end, and a browser does not.
+    if (!(raw.url ?? '').split('?')[0]?.endsWith('/')) return reply.redirect(PAGE, 308)
+    prepared(reply, ASKS, 'text/html; charset=utf-8')
+    return sendIfChanged(reply, page, version, headers['if-none-match'])
+  })
+  // Before anything else, so that nobody else is told whether they have the newest.
+  const onRequest = (request: FastifyRequest) => expectCaller(services, request, { callersOnly, sessionOf })
+  const refuse = (reply: FastifyReply, error: HttpError) => sendRefusal(reply, error, options.controlPanel)
+  server.get(
+    `${PAGE}rules.json`,
+    { onRequest, config: { sendError: refuse, ownTrace: true } },
+    async ({ headers }, reply) => {
+      const { matrix, engine } = rules
+      if (matrix === undefined) return notFound(reply)
+      prepared(reply, ASKS, 'application/json')
+      if (callersOnly) reply.headers(ASKS_FOR_ONE)
+      const mode = engine.strict ? 'strict' : 'resolved'
+      const body = () => Buffer.from(JSON.stringify({ matrix, mode, ...options }))
+      const version = [engine.rulesDigest, options.verify, options.controlPanel].join(' ')
+      return sendIfChanged(reply, body, version, headers['if-none-match'])
+    },
+  )
+  server.get<{ Params: { name: string } }>(`${PAGE}assets/:name`, async ({ params: { name } }, reply) => {
+    const [, ending = ''] = ASSET.exec(name) ?? []
+    const file = ending === '' ? undefined : fileOf(name)
+    if (file === undefined) return notFound(reply)
+    return prepared(reply, NEVER_ASKS, TYPES[ending] ?? '').send(file)
+  })
+}
+
+/** Unlike other answers of this server, these do not depend on a token. */
+function prepared(reply: FastifyReply, caching: string, type: string): FastifyReply {
+  reply.removeHeader('vary')
+  return reply.headers({ ...HEADERS, 'cache-control': caching, 'content-type': type })
+}
+
+/** For the page: what to say, and whether somebody can log in. */
+function sendRefusal(
+  reply: FastifyReply,
+  { status, reason, message, retryAfterSeconds }: HttpError,
+  controlPanel: boolean,
+): FastifyReply {
+  if (status === 401) reply.header('www-authenticate', 'Bearer')
+  if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds))
+  return sendJson(reply, status, { reason, message, controlPanel })
+}
+
+function notFound(reply: FastifyReply): FastifyReply {
+  return sendError(reply, { status: 404, message: 'there is no such path' }, '')
+}
+
+function fileOf(name: string): Buffer | undefined {
+  try {
+    return pageFile(`assets/${name}`)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,57 @@
+/** The authority of this sidecar with its directory, as the configuration has it. */
+import type { Logger } from 'pino'
+import type { ControlPanel } from '../../authority/control-panel/control-panel.ts'
+import { type OpenedAuthority, openEmbeddedAuthority } from '../../authority/open.ts'
+import { FailedLogins, type LoginThrottle } from '../../authority/throttle.ts'
+import type { Health } from '../../base/health.ts'
+import type { Tracer } from '../../base/tracing.ts'
+import type { Turns } from '../../base/turns.ts'
+import { type Config, passwordLimitsOf, sharedDirectoryOf, throttleLimitsOf } from '../../config/config.ts'
+import { sessionLimitsOf } from '../../config/control-panel.ts'
+import type { Siblings } from '../../directory/open.ts'
+import type { Rules } from '../../rules/rules.ts'
+import { authorityEvents, clockEvents, directoryEvents } from './authority-events.ts'
+
+export interface AuthorityOptions {
+  /** Failed logins of all workers; default: those of this process. */
+  readonly failedLogins?: LoginThrottle
+  readonly siblings?: Siblings
+  readonly times?: { readonly keyPollMs?: number }
+}
+
+/** What is open already. */
+interface Opened {
+  readonly rules: Rules
+  readonly turns: Turns
+  readonly tracer: Tracer | undefined
+  readonly log: Logger
+  readonly health: Health
+  readonly now: () => number
+}
+
+/** @throws ConfigError, or an Error that names the file */
+export async function openAuthority(
+  config: Config,
+  { failedLogins, siblings, times }: AuthorityOptions,
+  { rules, turns, tracer, log, health, now }: Opened,
+): Promise<OpenedAuthority & { readonly controlPanel: ControlPanel | undefined }> {
+  const shared = sharedDirectoryOf(config)
+  const sessionLimits = sessionLimitsOf(config)
+  const opened = await openEmbeddedAuthority({
+    folder: config.data,
+    shared: shared && { ...shared, siblings, ...directoryEvents(config, log, health) },
+    tokenNames: config.tokens && (await import('../../config/token-names.ts')).tokenNamesOf(config.tokens),
+    tokenKinds: () => rules.engine.tokenKinds.values(),
+    passwordLimits: passwordLimitsOf(config),
+    changesWaiting: config.changes.waiting,
+    keysUnreadableMs: config.keys_unreadable_ms,
+    sessionLimits,
+    failedLogins: failedLogins ?? new FailedLogins(throttleLimitsOf(config), now),
+    ...{ turns, tracer, now, keyPollMs: times?.keyPollMs },
+    ...authorityEvents(log, health),
+  })
+  if (sessionLimits === undefined) return { ...opened, controlPanel: undefined }
+  const controlPanel = await opened.administration.controlPanel()
+  const wrongClock = controlPanel.watchClock(clockEvents(log))
+  return { ...opened, controlPanel, close: () => wrongClock.close().then(opened.close) }
+}

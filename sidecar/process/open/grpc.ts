@@ -1,0 +1,107 @@
+/** The gRPC server: the services, health and reflection, on one of the transports. */
+
+import { forCallersByCertificate, refusingUnknownTokens } from '../../contract/admission.ts'
+import { authorizationMethods } from '../../contract/authorization.ts'
+import type { Methods } from '../../contract/call.ts'
+import { directoryMethods } from '../../contract/directory.ts'
+import { EXT_AUTHZ_SERVICE, extAuthzMethods } from '../../contract/ext-authz/methods.ts'
+import { failure } from '../../contract/handler.ts'
+import { healthMethods } from '../../contract/health.ts'
+import { reflectionMethods } from '../../contract/reflection.ts'
+import { Watches } from '../../contract/watches.ts'
+import type { StartTransport, TransportOptions } from '../../transports/transport.ts'
+import type { Services } from '../../usecases/services.ts'
+
+type Given = Omit<TransportOptions, 'statusOf' | 'onExceeded'>
+
+export interface GrpcOptions extends Given {
+  /** What carries the calls: HTTP/2 of our own, or that of grpc-js. */
+  readonly transport: 'sockets' | 'grpc-js'
+  /** With TLS: whether a client with a certificate may call that is not the certificate of a caller. */
+  readonly anyClient: boolean
+  readonly maxBatchLength: number
+}
+
+export interface GrpcServer {
+  /** The address with the port that was bound. */
+  readonly address: string
+  /** The methods, for whoever reaches them. Other transports can carry them too. */
+  readonly methods: Methods
+  /** Ends watches, lets calls finish for up to `drainMs`, then closes the remaining connections. */
+  close(drainMs: number): Promise<void>
+}
+
+const SERVICES = ['portcullis.v1.AuthorizationService', 'portcullis.v1.DirectoryService', EXT_AUTHZ_SERVICE]
+
+export async function startGrpcServer(services: Services, options: GrpcOptions): Promise<GrpcServer> {
+  const { log, meters } = services
+  const { methods: all, stop } = methodsOfAll(services, options)
+  const methods = refusingUnknownTokens(await tracedIfOn(all, services), services)
+  const served = reachableMethods(methods, services, options)
+  const start = await transportOf(options.transport)
+  const transport = await start(served, {
+    ...options,
+    statusOf: (error, context) => failure(services, error, context),
+    onExceeded: (counts) => {
+      meters?.exceeded(counts)
+      log.warn({ exceeded: counts }, 'connections or calls were refused at a bound')
+    },
+  })
+  return {
+    address: transport.address,
+    methods,
+    close: (drainMs) => {
+      stop()
+      return transport.close(drainMs)
+    },
+  }
+}
+
+/** Every method of every service. `stop` ends streams that never end. */
+function methodsOfAll(
+  services: Services,
+  { maxBatchLength, certificates }: GrpcOptions,
+): { methods: Methods; stop: () => void } {
+  const reachable = certificates !== undefined
+  const watches = new Watches(services, reachable)
+  const authorization = authorizationMethods(services, {
+    batchLengthMax: maxBatchLength,
+    ...{ reachable, watches },
+  })
+  return {
+    methods: new Map([
+      ...authorization.methods,
+      ...directoryMethods(services, reachable),
+      ...extAuthzMethods(services, reachable),
+      ...healthMethods(['', ...SERVICES], services.health, watches),
+      ...reflectionMethods(),
+    ]),
+    stop: authorization.endStreams,
+  }
+}
+
+/** Calls that are refused for who makes them have no span. */
+async function tracedIfOn(methods: Methods, { tracing }: Services): Promise<Methods> {
+  return tracing === undefined
+    ? methods
+    : (await import('../../contract/traced.ts')).tracedMethods(methods, tracing)
+}
+
+/** Without a look at the certificate a call costs less, so there is none where every client may call. */
+function reachableMethods(
+  methods: Methods,
+  services: Services,
+  { certificates, anyClient }: GrpcOptions,
+): Methods {
+  if (certificates === undefined || anyClient) return methods
+  return forCallersByCertificate(methods, services)
+}
+
+/** Only the transport that is used is loaded. */
+async function transportOf(transport: GrpcOptions['transport']): Promise<StartTransport> {
+  const { startTransport } =
+    transport === 'sockets'
+      ? await import('../../transports/sockets/server.ts')
+      : await import('../../transports/grpc-js/server.ts')
+  return startTransport
+}

@@ -1,0 +1,77 @@
+/**
+ * The program of a worker: a complete sidecar. It receives its configuration, its commands and its connections
+ * from the primary, and ends when the primary ends.
+ */
+import { newLog } from '../../signals/log/log.ts'
+import { type Sidecar, startSidecar } from '../sidecar.ts'
+import { OtherWorkers } from './changes.ts'
+import { PrimaryConnections } from './connections.ts'
+import { PrimaryThrottle } from './logins.ts'
+import { type FromPrimary, type FromWorker, receivedConfig } from './messages.ts'
+
+const failedLogins = new PrimaryThrottle(send)
+const siblings = new OtherWorkers(send)
+const connections = new PrimaryConnections(send)
+let sidecar: Sidecar | undefined
+let stopping = false
+
+process.on('message', (message: FromPrimary, handle: unknown) => {
+  if (message.type === 'connection') connections.receiveConnection(message.listener, handle)
+  else if (message.type === 'listening') connections.receive(message)
+  else if (message.type === 'login') failedLogins.receive(message)
+  else if (message.type === 'clear_cache') siblings.clearCache(message.id, message.token)
+  else if (message.type === 'change_acknowledged') siblings.acknowledge(message.id)
+  else if (message.type === 'collect')
+    send({ type: 'metrics', id: message.id, metrics: sidecar?.metrics() ?? [] })
+  else if (message.type === 'probe') send({ type: 'alive' })
+  else if (message.type === 'reload') sidecar?.reload()
+  else if (message.type === 'diagnose') sidecar?.diagnose()
+  else if (message.type === 'stop') void stop()
+  else if (message.type === 'start') void start(message)
+})
+process.once('disconnect', () => {
+  connections.close()
+  failedLogins.close()
+  siblings.close()
+  void stop()
+})
+// A terminal sends signals to every process of its group. An operator can also stop a single worker, which is then replaced.
+for (const signal of ['SIGTERM', 'SIGINT'] as const)
+  process.once(signal, () => {
+    process.once(signal, () => process.exit(1))
+    void stop()
+  })
+process.on('SIGHUP', () => sidecar?.reload())
+process.on('SIGUSR2', () => sidecar?.diagnose())
+send({ type: 'hello' })
+
+async function start(command: Extract<FromPrimary, { type: 'start' }>): Promise<void> {
+  const config = receivedConfig(command.config)
+  const log = newLog(config.log, { pid: process.pid })
+  try {
+    sidecar = await startSidecar(config, {
+      log,
+      failedLogins,
+      siblings,
+      connections,
+      onHealth: (state) => send({ type: 'health', state }),
+      metrics: config.health.metrics,
+    })
+    const { grpcAddress, httpAddress, egressAddress, matrixDigest, rulesDigest } = sidecar
+    send({ type: 'ready', serving: { grpcAddress, httpAddress, egressAddress, matrixDigest, rulesDigest } })
+  } catch (error) {
+    send({ type: 'start_failed', message: (error as Error).message })
+  }
+}
+
+async function stop(): Promise<void> {
+  if (stopping) return
+  stopping = true
+  await sidecar?.close()
+  process.exit(0)
+}
+
+function send(message: FromWorker): void {
+  // Errors are ignored: if the primary is gone, this worker is about to end anyway.
+  process.send?.(message, undefined, undefined, () => {})
+}

@@ -1,0 +1,126 @@
+/**
+ * External authorization over HTTP, as Envoy asks for it: the request of the client with a path before its own. That path says what the
+ * operator says about the route. The status 200 lets the request pass, and no other one does.
+ */
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { type CallError, invalidArgument } from '../base/call-error.ts'
+import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
+import { connectionOf, headersOf } from '../base/net/http-request.ts'
+import { METHOD_OVERRIDES } from '../rules/routes/overrides.ts'
+import type { DecisionMeter } from '../usecases/meters.ts'
+import type { Services } from '../usecases/services.ts'
+import { timed } from '../usecases/timed.ts'
+import { listenerOf } from '../usecases/tracing.ts'
+import { clientAddress } from './client-address.ts'
+import { type Decided, decide, headerChanges } from './decide.ts'
+import { type DenialAnswer, denialAnswer, failureAnswer, type Headers, routeDenialAnswer } from './denial.ts'
+import { readRouteSettings } from './policy.ts'
+import { answerProxy, type ProxyAnswer, proxyClientAddress } from './proxy-answer.ts'
+
+// Not imported, because an import makes Node create every export of the module.
+const { METHODS } = process.getBuiltinModule('node:http')
+
+const PREFIX = '/ext-authz/'
+
+/** Envoy removes the headers that this header of the answer names. */
+const REMOVED_HEADER = 'x-envoy-auth-headers-to-remove'
+
+/**
+ * Whoever reaches the route is a known proxy.
+ *
+ * @param url the prefix with anything behind it
+ */
+export function addExtAuthzRoute(server: FastifyInstance, services: Services, url: string): void {
+  const meter = services.meters?.of('ext_authz-http')
+  const answer = timed(meter, (request: FastifyRequest) => answerTo(services, request, meter))
+  // Envoy asks by the method of the client's request, which may be any.
+  for (const method of METHODS)
+    if (method !== 'CONNECT' && !server.supportedMethods.includes(method))
+      server.addHttpMethod(method, { hasBody: true })
+  server.all(url, (_request, reply) => answerProxy(services, reply, answer, failureAsDenial))
+}
+
+/**
+ * Envoy takes a 5xx for a failed call: it drops the body, and lets the request pass where it is configured with `failure_mode_allow`. So
+ * it is told to deny.
+ */
+function failureAsDenial(error: unknown, requestId: string): DenialAnswer {
+  return { ...failureAnswer(error, requestId), status: 403 }
+}
+
+/** @throws CallError where nothing can be decided */
+function answerTo(
+  services: Services,
+  request: FastifyRequest,
+  meter: DecisionMeter | undefined,
+): MaybePromise<ProxyAnswer> {
+  const { settings, target } = readPath(request.raw.url ?? '')
+  const headers = headersOf(request).flatMap(([name, values]) =>
+    values.map((value) => [name, value] as const),
+  )
+  const { method = '', headersDistinct } = request.raw
+  const { trustedHops } = settings
+  const asked = {
+    ...{ method, host: hostOf(request), target, headers },
+    header: (name: string) => headersDistinct[name],
+    clientAddress:
+      trustedHops === 0 ? proxyClientAddress(request) : clientAddress(undefined, headers, trustedHops),
+  }
+  const presented = {
+    authorization: headersDistinct['proxy-authorization'] ?? [],
+    ...{ iamToken: [], certificateNames: [] },
+  }
+  const listener = listenerOf(services, 'ext_authz-http', meter, () => ({
+    address: request.socket.remoteAddress,
+    name: services.callers.findOrNobody(presented)?.name,
+    traceparent: headersDistinct.traceparent ?? [],
+  }))
+  const asker = { connection: connectionOf(request), listener }
+  const decided = decide(services, settings, asked, () => services.callers.find(presented), asker)
+  return andThen(decided, (found) => answerFor(found, headers, services))
+}
+
+function answerFor(decided: Decided, headers: Headers, { routes }: Pick<Services, 'routes'>): ProxyAnswer {
+  if (decided.refused !== undefined) return routeDenialAnswer(decided)
+  const { decision, token } = decided.outcome
+  if (!decision.allowed || token === undefined) return denialAnswer(decision)
+  const { set, removed } = headerChanges(decided, token, headers)
+  // Routes that name methods deny such a header, but Envoy need not show it.
+  const all = routes?.namesMethods ? [...removed, ...METHOD_OVERRIDES] : removed
+  return { status: 200, headers: [...set, [REMOVED_HEADER, all.join(',')]], body: '' }
+}
+
+/** A repeated Host is none. HTTP/2 has `:authority` in its place. */
+function hostOf({ raw, headers }: FastifyRequest): string | undefined {
+  return (raw.headersDistinct.host?.length ?? 0) > 1 ? undefined : headers.host
+}
+
+/** Of a route about which the operator says nothing, because the configuration has routes. */
+const NOTHING = 'routes'
+
+/** Splits `/ext-authz/api=balance,account=1/v1/items?limit=10` into what the operator says, and what the client asked for. */
+function readPath(url: string): { settings: ReturnType<typeof readRouteSettings>; target: string } {
+  const rest = url.slice(PREFIX.length)
+  const slash = rest.indexOf('/')
+  if (slash <= 0) throw badPath()
+  const written = rest.slice(0, slash)
+  const pairs = written === NOTHING ? [] : written.split(',').map(readPair)
+  return { settings: readRouteSettings(pairs, 'path_prefix'), target: rest.slice(slash) }
+}
+
+function readPair(text: string): [name: string, value: string] {
+  const [, name, value] = /^([^=]+)=(.+)$/.exec(text) ?? []
+  if (name === undefined || value === undefined) throw badPath()
+  try {
+    return [name, decodeURIComponent(value)]
+  } catch {
+    throw badPath()
+  }
+}
+
+function badPath(): CallError {
+  return invalidArgument({
+    field: 'path_prefix',
+    expected: `${PREFIX}NAME=VALUE,… or ${PREFIX}${NOTHING}, without a slash at the end`,
+  })
+}

@@ -1,0 +1,168 @@
+/**
+ * What the server behind a proxy is told about the sender of a request, as headers: only facts that an authority vouches for. The same
+ * names that a client sent itself are taken out.
+ */
+
+import { RULES_HEADER } from '../../engine/denial.ts'
+import type { Decision, Engine } from '../../engine/index.ts'
+import type { VerifiedToken } from '../authority/authority.ts'
+import { PATH_OVERRIDES } from '../rules/routes/overrides.ts'
+import { FORWARDED_FOR } from './client-address.ts'
+import type { Headers } from './denial.ts'
+
+/** Something that is known of the holder of a token. */
+export interface Fact {
+  readonly name: string
+  /** The header that carries it. */
+  readonly header: string
+  /** `undefined` or empty: the token has no such fact. */
+  readonly of: (token: VerifiedToken) => string | undefined
+}
+
+export const FACTS: readonly Fact[] = [
+  fact('kind', ({ kind }) => kind),
+  fact('account', ({ scope }) => scope.account),
+  fact('project', ({ scope }) => scope.project),
+  fact('user_id', ({ subject }) => subject.id),
+  fact('user_name', ({ subject }) => subject.name),
+  fact('user_type', ({ subject }) => subject.type),
+  fact('token_id', ({ tokenId }) => tokenId),
+  // An id of a user is unique within its authority alone.
+  fact('authority', ({ authority }) => authority),
+]
+
+/** What it lists does not go beyond the next proxy. */
+const CONNECTION = 'connection'
+
+const LISTED = /(?:^|,)[ \t]*x[-_]portcullis[-_]/i
+
+/** Whether the client tells proxies behind this one to take out what is said of it. */
+export function listsIdentity(came: Headers): boolean {
+  return came.some(([name, value]) => name === CONNECTION && LISTED.test(value))
+}
+
+/** Every header that says something of the sender, set or not. */
+export const IDENTITY_HEADERS: readonly string[] = [...FACTS.map(({ header }) => header), RULES_HEADER]
+
+const IDENTITY = /^x[-_]portcullis[-_]/i
+
+/** The headers for the server behind the proxy. None of them is empty: proxies drop such headers. */
+export function identityHeaders(
+  token: VerifiedToken,
+  { rulesDigest }: Pick<Decision, 'rulesDigest'>,
+): Headers {
+  const headers: [string, string][] = [[RULES_HEADER, rulesDigest]]
+  for (const { header, of } of FACTS) {
+    const value = of(token)
+    if (value !== undefined && value !== '') headers.push([header, headerValue(value)])
+  }
+  return headers
+}
+
+/** The same, empty where the token has no such fact: some proxies leave what the client sent where the answer has no header of that name. */
+export function everyIdentityHeader(
+  token: VerifiedToken,
+  { rulesDigest }: Pick<Decision, 'rulesDigest'>,
+): Headers {
+  const headers: [string, string][] = [[RULES_HEADER, rulesDigest]]
+  for (const { header, of } of FACTS) headers.push([header, headerValue(of(token) ?? '')])
+  return headers
+}
+
+/**
+ * The headers that must not reach the server behind the proxy. Those that carry an identity or a replaced credential, or override the
+ * path that was asked about, are named whether they came or not, because a proxy may show only some of the headers.
+ *
+ * @param came headers that the client sent
+ * @param set headers that the proxy overwrites, which may not be removed too
+ * @param carriers headers in which credentials are sent, where the client's is replaced
+ */
+export function removedHeaders(came: Headers, set: Headers, carriers?: ReadonlySet<string>): string[] {
+  const removed = IDENTITY_HEADERS.filter((name) => !isAmong(set, name))
+  removed.push(...PATH_OVERRIDES)
+  for (const name of carriers ?? []) if (!isAmong(set, name)) removed.push(name)
+  for (const [written] of came) {
+    if (!isIdentity(written) && carriers?.has(canonical(written)) !== true) continue
+    const name = written.toLowerCase()
+    if (!removed.includes(name) && !isAmong(set, name)) removed.push(name)
+  }
+  return removed
+}
+
+/** A handful, for which a set would cost more than it saves. */
+function isAmong(headers: Headers, name: string): boolean {
+  return headers.some(([each]) => each === name)
+}
+
+/** Which headers of a request matter to an engine. */
+export interface Relevance {
+  /** The headers in which it looks for credentials, in lower case. */
+  readonly carriers: ReadonlySet<string>
+  /** Whether what becomes of a request can depend on a header of that name. Most headers of a request have other names. */
+  isRelevant(name: string): boolean
+  /** The same from the length of the name and its third character: false only where no such name is relevant. */
+  mayBeRelevant(length: number, third: number): boolean
+}
+
+const RELEVANCE = new WeakMap<Engine, Relevance>()
+
+export function relevanceTo(engine: Engine): Relevance {
+  let relevance = RELEVANCE.get(engine)
+  if (relevance === undefined) {
+    const carriers = new Set(Array.from(engine.tokenKinds.values(), ({ header }) => header.toLowerCase()))
+    const names = new Set([...carriers, FORWARDED_FOR, CONNECTION])
+    const maybe = new Uint8Array((NAME_LENGTH_MAX + 1) << 8)
+    for (const name of names) maybe[placeOf(name.length, name.charCodeAt(2))] = 1
+    relevance = {
+      carriers,
+      isRelevant: (name) => names.has(canonical(name)) || isIdentity(name),
+      mayBeRelevant: (length, third) =>
+        (third | 0x20) === LETTER_P ||
+        length < 3 ||
+        length > NAME_LENGTH_MAX ||
+        maybe[placeOf(length, third)] !== 0,
+    }
+    RELEVANCE.set(engine, relevance)
+  }
+  return relevance
+}
+
+/** Whether a header of that name says something of the sender, in whatever way it is written. */
+export function isIdentity(name: string): boolean {
+  return (name.charCodeAt(2) | 0x20) === LETTER_P && IDENTITY.test(name)
+}
+
+/** Longer names are looked at whole. */
+const NAME_LENGTH_MAX = 64
+
+/** One place for each length and third character, whatever its case, and whether a hyphen is an underscore. */
+function placeOf(length: number, third: number): number {
+  return (length << 8) | (third === UNDERSCORE ? HYPHEN : third | 0x20)
+}
+
+const UNDERSCORE = '_'.charCodeAt(0)
+const HYPHEN = '-'.charCodeAt(0)
+
+const LETTER_P = 'p'.charCodeAt(0)
+
+/** Many servers take `X_Auth_Token` for `X-Auth-Token`, because CGI writes both in the same way. */
+function canonical(name: string): string {
+  const lower = name.toLowerCase()
+  return lower.includes('_') ? lower.replaceAll('_', '-') : lower
+}
+
+function fact(name: string, of: Fact['of']): Fact {
+  return { name, header: headerOf(name), of }
+}
+
+function headerOf(name: string): string {
+  return `x-portcullis-${name.replaceAll('_', '-')}`
+}
+
+/** Visible ASCII without the comma, which separates values, and without the percent sign, which begins an encoded byte. */
+const PLAIN = /^[\x21-\x24\x26-\x2b\x2d-\x7e]*$/
+
+/** Names of users may have any letters. Such a value is percent-encoded as a whole, as `encodeURIComponent` does. */
+function headerValue(value: string): string {
+  return PLAIN.test(value) ? value : encodeURIComponent(value.toWellFormed())
+}

@@ -1,0 +1,58 @@
+/** The request that a proxy asks about, in the headers by which nginx, Caddy, Traefik and HAProxy describe it. */
+import type { IncomingMessage } from 'node:http'
+import { type FieldViolation, invalidFields } from '../base/call-error.ts'
+import { PATH_OVERRIDES } from '../rules/routes/overrides.ts'
+import type { RouteRequest } from '../rules/routes/route.ts'
+
+/** A whole URL: `X-Original-URL`, as Ingress NGINX has it. */
+const URL_PARTS = /^https?:\/\/([^/?#]+)(.*)$/i
+
+/**
+ * Reads each part of the request from one header. A client can send such headers, too: where the proxy writes one name and lets another
+ * one of the client through, nothing is decided.
+ *
+ * @throws CallError `INVALID_ARGUMENT` that names each header that is missing, or there more than once
+ */
+export function readProxiedRequest({
+  headersDistinct,
+}: Pick<IncomingMessage, 'headersDistinct'>): RouteRequest {
+  const violations: FieldViolation[] = []
+  const expectOne = (...names: readonly string[]) => {
+    const found = names.flatMap((name) =>
+      (headersDistinct[name.toLowerCase()] ?? []).map((value) => ({ name, value })),
+    )
+    const [one, ...more] = found
+    if (one !== undefined && one.value !== '' && more.length === 0) return one
+    violations.push({
+      field: names[0] ?? '',
+      expected: `one header ${names.join(' or ')}, which the proxy writes`,
+    })
+    return undefined
+  }
+  const method = expectOne('X-Original-Method', 'X-Forwarded-Method')
+  const uri = expectOne('X-Original-URI', 'X-Forwarded-Uri', 'X-Original-URL')
+  const [, urlHost, urlTarget] =
+    (uri?.name === 'X-Original-URL' ? URL_PARTS.exec(uri.value) : undefined) ?? []
+  const named = headersDistinct['x-forwarded-host'] !== undefined
+  const host = urlHost !== undefined && !named ? urlHost : expectOne('X-Forwarded-Host')?.value
+  if (urlHost !== undefined && host?.toLowerCase() !== urlHost.toLowerCase())
+    violations.push({ field: 'X-Forwarded-Host', expected: 'the host of X-Original-URL' })
+  if (violations.length > 0) throw invalidFields(violations)
+  return {
+    method: method?.value ?? '',
+    host,
+    target: urlTarget ?? uri?.value ?? '',
+    // The proxy's own word for the path overrides none.
+    header: (name) => (name === 'x-original-url' ? undefined : headersDistinct[name]),
+  }
+}
+
+/**
+ * Whether a header of the client overrides the path that the proxy goes by. `X-Original-URL` is the proxy's own word for it, where no
+ * other one is there.
+ */
+export function overridesPath({ headersDistinct }: Pick<IncomingMessage, 'headersDistinct'>): boolean {
+  const isThere = (name: string) => headersDistinct[name] !== undefined
+  const described = isThere('x-original-uri') || isThere('x-forwarded-uri')
+  return PATH_OVERRIDES.some((name) => isThere(name) && (described || name !== 'x-original-url'))
+}

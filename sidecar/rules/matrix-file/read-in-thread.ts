@@ -1,0 +1,57 @@
+/**
+ * Reads a large matrix in a thread, so that nobody waits: to find duplicate keys, unknown fields and conflicts in a file of a megabyte
+ * takes some hundred milliseconds.
+ */
+import { extname, join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { MatrixError } from '../../../matrix/index.ts'
+import { isExecutable, packageFile } from '../../base/package.ts'
+import type { FromThread, MatrixParts } from './messages.ts'
+
+/** Next to this file, in the sources as in the package. The executable has it as a text. */
+const program = () =>
+  isExecutable
+    ? packageFile('thread.cjs').toString()
+    : join(import.meta.dirname, `thread${extname(import.meta.filename)}`)
+
+/**
+ * Resolves to a matrix that `readMatrix` accepts. Rejects as `readMatrix` throws.
+ *
+ * @param stopped ends the thread
+ */
+export async function readInThread(path: string, stopped: AbortSignal): Promise<MatrixParts> {
+  const answer = await ask(path, stopped)
+  switch (answer.type) {
+    case 'matrix':
+      return answer.parts
+    case 'invalid':
+      throw new MatrixError(answer.problems, path)
+    case 'unreadable':
+      throw Object.assign(new Error(answer.message), { code: answer.code })
+  }
+}
+
+async function ask(path: string, stopped: AbortSignal): Promise<FromThread> {
+  stopped.throwIfAborted()
+  const { promise, resolve, reject } = Promise.withResolvers<FromThread>()
+  // It needs nothing of how this process was started, and above all no secret of its environment.
+  const thread = new Worker(program(), { eval: isExecutable, workerData: path, execArgv: [], env: {} })
+  const stop = () => reject(stopped.reason)
+  stopped.addEventListener('abort', stop)
+  thread.once('message', resolve)
+  thread.once('error', (cause) => reject(withoutThread(path, cause)))
+  thread.once('exit', () => reject(withoutThread(path, undefined)))
+  try {
+    return await promise
+  } finally {
+    stopped.removeEventListener('abort', stop)
+    await thread.terminate()
+  }
+}
+
+/** No memory or no threads left says nothing about the file, so it is read again at the next look. */
+function withoutThread(path: string, cause: unknown): Error {
+  const why = cause instanceof Error ? `: ${cause.message}` : ''
+  const error = new Error(`matrix: ${path} cannot be read, because its thread has ended${why}`, { cause })
+  return Object.assign(error, { code: 'EAGAIN' })
+}

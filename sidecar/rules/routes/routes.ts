@@ -1,0 +1,252 @@
+/**
+ * Finds the route of a request. The routes are a tree of segments, and the most specific route wins: texts before captures, a path
+ * before all that is below another, a host before a wildcard, a method before any. `compile.ts` has made sure that there is one.
+ */
+import { readRequestTarget } from '../../base/request-target.ts'
+import { METHOD_OVERRIDES, PATH_OVERRIDDEN, PATH_OVERRIDES } from './overrides.ts'
+import { isCaptured, isHost } from './pattern.ts'
+import type { Route, RouteMatch, RouteRequest, RouteTarget, TargetSource } from './route.ts'
+import { folded, isWhole, similarTo } from './similar.ts'
+
+/** Length of the longest path, without its query. */
+const PATH_LENGTH_MAX = 8_192
+
+/** Methods are compared byte for byte, and some servers take `get` for GET. */
+const METHOD = /^[A-Z][A-Z0-9_-]{0,31}$/
+
+/** The routes of a configuration. */
+export class Routes {
+  readonly all: readonly Route[]
+  readonly #root: Node
+  readonly #namesHosts: boolean
+  /** Whether some route names methods. */
+  readonly namesMethods: boolean
+
+  /** @param all of which none are ambiguous */
+  constructor(all: readonly Route[]) {
+    this.all = all
+    this.#root = treeOf(all)
+    this.#namesHosts = all.some(({ host }) => host !== '')
+    this.namesMethods = all.some(({ methods }) => methods !== undefined)
+  }
+
+  /** Which API the request is for, and whose resource it asks for; or why not. Never throws. */
+  match({ method, host, target, header }: RouteRequest): RouteMatch {
+    if (!METHOD.test(method)) return notCanonical('a method of capital letters')
+    if (PATH_OVERRIDES.some((name) => header(name) !== undefined)) return PATH_OVERRIDDEN
+    if (this.namesMethods && METHOD_OVERRIDES.some((name) => header(name) !== undefined))
+      return notCanonical('a request without a header that overrides its method')
+    const name = hostName(host)
+    if (name === undefined || (name === '' && this.#namesHosts))
+      return notCanonical('one host name of ASCII characters, without a dot at the end')
+    const reading = readRequestTarget(target)
+    if (!reading.ok) return notCanonical(reading.expected)
+    if (reading.path.length > PATH_LENGTH_MAX)
+      return notCanonical(`a path of at most ${PATH_LENGTH_MAX} characters`)
+    // A slash at the end makes no difference: servers differ in what it means.
+    const path = reading.path.endsWith('/') ? reading.path.slice(0, -1) : reading.path
+    const found = find(this.#root, { path, host: name, method }, 1)
+    if (found === undefined) return NO_ROUTE
+    return 'refused' in found ? found : withTarget(found, path, header)
+  }
+}
+
+const NO_ROUTE: RouteMatch = { refused: 'NO_ROUTE', detail: 'no route has this method, host and path' }
+
+function notCanonical(expected: string): RouteMatch & { readonly refused: 'NOT_CANONICAL' } {
+  return { refused: 'NOT_CANONICAL', detail: `expected ${expected}` }
+}
+
+/** The host without its port, in lower case; `''`: there is none. `undefined`: it is not canonical. */
+function hostName(host = ''): string | undefined {
+  const name = host.replace(/:\d{1,5}$/, '')
+  return host === '' || isHost(name) ? name.toLowerCase() : undefined
+}
+
+/** The decoded segment that begins there. What a canonical path has encoded is UTF-8, and neither a slash nor a dot. */
+function segmentAt(path: string, start: number, end: number): string {
+  const segment = path.slice(start, end)
+  return segment.includes('%') ? decodeURIComponent(segment) : segment
+}
+
+function endOfSegment(path: string, start: number): number {
+  const slash = path.indexOf('/', start)
+  return slash === -1 ? path.length : slash
+}
+
+/** A place in the tree. */
+interface Node {
+  readonly literals: Map<string, Node>
+  /** By the folded form of literals and prefixes: what is written otherwise than they are must not pass them by. */
+  readonly foldedLiterals: Set<string>
+  /** The longest prefix first. */
+  readonly captures: { readonly prefix: string; readonly folded: string; readonly node: Node }[]
+  /** Routes whose path ends here, by host; the fewest methods first. */
+  readonly here: RoutesByHost
+  /** Routes for all that is below, as well. */
+  readonly below: RoutesByHost
+}
+
+/** A host before a wildcard, the longest wildcard first, any host last. */
+interface RoutesByHost {
+  readonly named: Map<string, Route[]>
+  readonly any: Route[]
+}
+
+function treeOf(routes: readonly Route[]): Node {
+  const root = newNode()
+  // A route with fewer methods comes first, so that it is found first.
+  const count = ({ methods }: Route) => methods?.length ?? Number.POSITIVE_INFINITY
+  for (const route of routes.toSorted((one, other) => (count(one) < count(other) ? -1 : 1))) {
+    let node = root
+    for (const segment of route.path.segments)
+      node = segment.type === 'literal' ? literalNode(node, segment.text) : captureNode(node, segment.prefix)
+    const { named, any } = route.path.below ? node.below : node.here
+    const place = route.host === '' ? any : (named.get(route.host) ?? [])
+    place.push(route)
+    if (route.host !== '') named.set(route.host, place)
+  }
+  return root
+}
+
+function newNode(): Node {
+  return {
+    literals: new Map(),
+    foldedLiterals: new Set(),
+    captures: [],
+    here: { named: new Map(), any: [] },
+    below: { named: new Map(), any: [] },
+  }
+}
+
+function literalNode(parent: Node, text: string): Node {
+  let node = parent.literals.get(text)
+  if (node === undefined) {
+    node = newNode()
+    parent.literals.set(text, node)
+    parent.foldedLiterals.add(folded(text))
+  }
+  return node
+}
+
+function captureNode({ captures }: Node, prefix: string): Node {
+  const known = captures.find((each) => each.prefix === prefix)
+  if (known !== undefined) return known.node
+  const node = newNode()
+  captures.push({ prefix, folded: folded(prefix), node })
+  captures.sort((one, other) => other.prefix.length - one.prefix.length)
+  return node
+}
+
+interface Wanted {
+  readonly path: string
+  readonly host: string
+  readonly method: string
+}
+
+/**
+ * The first route in the order from the most specific path to the least. Each node has one way to it, so no more nodes are looked at
+ * than there are.
+ *
+ * @param start where the next segment begins; behind the end: there is none
+ */
+function find(
+  node: Node,
+  wanted: Wanted,
+  start: number,
+): Route | ReturnType<typeof notCanonical> | undefined {
+  const { path } = wanted
+  if (start > path.length) {
+    const route = pick(node.here, wanted)
+    if (route !== undefined) return route
+  } else if (isDecisive(node)) {
+    const end = endOfSegment(path, start)
+    const segment = segmentAt(path, start, end)
+    const next = node.literals.get(segment)
+    if (next === undefined) {
+      if (!isWhole(segment))
+        return notCanonical('no encoded ; ? # and no invisible segment where routes differ')
+      if (passesBy(node, segment))
+        return notCanonical('each segment written as in its route, also its case, and nothing behind it')
+    } else {
+      const found = find(next, wanted, end + 1)
+      if (found !== undefined) return found
+    }
+    for (const { prefix, node: captured } of node.captures)
+      if (isCaptured(prefix, segment)) {
+        const found = find(captured, wanted, end + 1)
+        if (found !== undefined) return found
+      }
+  }
+  return pick(node.below, wanted)
+}
+
+/** Whether it depends on the segment, or on its absence, which route is found. */
+function isDecisive({ literals, captures, here }: Node): boolean {
+  return literals.size > 0 || captures.length > 0 || here.named.size > 0 || here.any.length > 0
+}
+
+/** Whether some server would take the segment for a text of a route that it does not match here. */
+function passesBy({ foldedLiterals, captures }: Node, segment: string): boolean {
+  if (foldedLiterals.size > 0 && similarTo(segment).some((text) => foldedLiterals.has(text))) return true
+  return captures.some(
+    ({ prefix, folded: beginning }) =>
+      prefix !== '' && !segment.startsWith(prefix) && folded(segment).startsWith(beginning),
+  )
+}
+
+function pick({ named, any }: RoutesByHost, { host, method }: Wanted): Route | undefined {
+  if (named.size > 0 && host !== '') {
+    const exact = withMethod(named.get(host), method)
+    if (exact !== undefined) return exact
+    for (let dot = host.indexOf('.'); dot !== -1; dot = host.indexOf('.', dot + 1)) {
+      const route = withMethod(named.get(host.slice(dot)), method)
+      if (route !== undefined) return route
+    }
+  }
+  return withMethod(any, method)
+}
+
+function withMethod(routes: readonly Route[] | undefined, method: string): Route | undefined {
+  return routes?.find(({ methods }) => methods === undefined || methods.includes(method))
+}
+
+function withTarget(route: Route, path: string, header: RouteRequest['header']): RouteMatch {
+  const { api, target: sources } = route
+  if (sources === undefined) return { refused: undefined, api, target: undefined, route }
+  const account = foundIn(sources.account, path, header)
+  if (account === undefined) return targetNotFound(route, 'account', sources.account)
+  if (sources.project === undefined) return { refused: undefined, api, target: { account }, route }
+  const project = foundIn(sources.project, path, header)
+  if (project === undefined) return targetNotFound(route, 'project', sources.project)
+  const target: RouteTarget = { account, project }
+  return { refused: undefined, api, target, route }
+}
+
+function targetNotFound(route: Route, part: 'account' | 'project', source: TargetSource): RouteMatch {
+  const where = source.from === 'header' ? `one header ${source.name}` : 'a segment of the path'
+  return { refused: 'TARGET_NOT_FOUND', detail: `expected the ${part} in ${where}: ${VALUE_EXPECTED}`, route }
+}
+
+/**
+ * An account or a project as a request may name it. Some servers cut a text at these characters, or take a list for several values, and
+ * would then serve another project than the one that was checked.
+ */
+const VALUE = /^(?! )[^\p{C}\p{Zl}\p{Zp};?#\\%,/]{1,255}(?<! )$/u
+const VALUE_EXPECTED = '1 to 255 visible characters without ; ? # \\ % , and slash'
+
+function foundIn(source: TargetSource, path: string, header: RouteRequest['header']): string | undefined {
+  if (source.from === 'fixed') return source.value
+  const found = source.from === 'header' ? header(source.name) : capturedIn(path, source.index, source.prefix)
+  const value = typeof found === 'object' && found.length === 1 ? found[0] : found
+  if (typeof value !== 'string' || !VALUE.test(value)) return undefined
+  // Bytes of a header beyond ASCII have no encoding of their own.
+  return source.from === 'header' && !/^[\x20-\x7e]*$/.test(value) ? undefined : value
+}
+
+/** What the capture took. @param index of its segment */
+function capturedIn(path: string, index: number, prefix: string): string {
+  let start = 1
+  for (let before = 0; before < index; before++) start = endOfSegment(path, start) + 1
+  return segmentAt(path, start, endOfSegment(path, start)).slice(prefix.length)
+}

@@ -1,0 +1,305 @@
+/**
+ * The decision log: a line of JSON for each decision (`line.schema.json`). A line is made at once and in place, from parts that many
+ * lines have in common, and is written later.
+ */
+import type { Logger } from 'pino'
+import type { Decision, Extraction, Scope } from '../../../engine/index.ts'
+import { looksLikeStaticToken } from '../../authority/static-token.ts'
+import { callError } from '../../base/call-error.ts'
+import type { Health } from '../../base/health.ts'
+import type { DecisionListener, OwnToken } from '../../usecases/asker.ts'
+import type { AskerFacts, LineFollower, DecisionLog as Log } from '../../usecases/decision-log.ts'
+import type { CheckOutcome, ClaimsQuestion, CredentialsQuestion } from '../../usecases/questions.ts'
+import { Backlog, type Block, type Destination } from './backlog.ts'
+import { Drops } from './drops.ts'
+import type { Fingerprints } from './fingerprints.ts'
+import { LineStart, putNumber, putPart, putScope, putText, REST_BYTES_MAX } from './line.ts'
+import { askerPart, isLong, Parts, part } from './parts.ts'
+
+export interface DecisionLogOptions {
+  readonly destination: Destination
+  readonly fingerprints: Fingerprints
+  /** How many of a hundred decisions have a line that allow and are not contested. All others have one. */
+  readonly samplePercent: number
+  /** Whether a decision without a line is no answer. */
+  readonly required: boolean
+  /** Most bytes of lines that wait to be written. */
+  readonly bytesMax: number
+  /** Wall clock, in milliseconds since the epoch. */
+  readonly now: () => number
+  readonly log: Pick<Logger, 'warn' | 'info'>
+  readonly health: Pick<Health, 'set'>
+  /** How long a line may wait for others; default: 200. */
+  readonly delayMs?: number | undefined
+}
+
+const DELAY_MS = 200
+
+/** How long the rest may take to be written when the sidecar stops, in milliseconds. */
+const CLOSE_MS = 5_000
+
+// What stands together in nearly every line is copied together: each copy costs as much as ten characters.
+const CLAIMS = Buffer.from(',"asked":"claims"')
+const CLAIMS_SCOPE = Buffer.from(`${CLAIMS},"scope":{"account":"`)
+const CREDENTIALS = Buffer.from(',"asked":"credentials"')
+const OWN_TOKEN = Buffer.from(',"asked":"own_token"')
+const OWN_TOKEN_SCOPE = Buffer.from(`${OWN_TOKEN},"scope":{"account":"`)
+const HEADER = Buffer.from(',"header":"')
+const TARGET = Buffer.from(',"target":{"account":"')
+const CLIENT_ADDRESS = Buffer.from(',"client_address":"')
+const QUOTE = Buffer.from('"')
+const SCOPE_END = Buffer.from('"}')
+const LATENCY = Buffer.from(',"latency_us":')
+/** The answer was there before the question: looking it up takes less than a microsecond, and timing it would take as long. */
+const NO_LATENCY = Buffer.from(`${LATENCY}0`)
+const KIND_NO_LATENCY = Buffer.from(`,"asked":"kind"${NO_LATENCY}`)
+const CUT = Buffer.from(',"cut":true')
+const END = Buffer.from('}\n')
+const SCOPE_NO_LATENCY_END = Buffer.from(`${SCOPE_END}${NO_LATENCY}${END}`)
+
+/** A promise of the past, so that something is done at the end of this turn. */
+const NOW = Promise.resolve()
+
+export class DecisionLog implements Log {
+  readonly #options: DecisionLogOptions
+  readonly #backlog: Backlog
+  readonly #drops: Drops
+  readonly #parts: Parts
+  readonly #sample: Buffer | undefined
+  follower: LineFollower | undefined
+  #nowMs: number | undefined
+  readonly #forget: (() => void)[] = []
+  readonly #turnEnds = () => {
+    this.#nowMs = undefined
+  }
+
+  constructor(options: DecisionLogOptions) {
+    const { destination, fingerprints, samplePercent, bytesMax, delayMs = DELAY_MS } = options
+    this.#options = options
+    this.#parts = new Parts(fingerprints)
+    this.#drops = new Drops(options)
+    this.#backlog = new Backlog({
+      ...{ destination, bytesMax, delayMs },
+      onRefused: (lines, error) => this.#drops.refused(lines, error),
+      onAttempt: (error) => this.#drops.attempted(error),
+    })
+    this.#sample = samplePercent < 100 ? part({ sample_percent: samplePercent }) : undefined
+  }
+
+  get samplePercent(): number {
+    return this.#options.samplePercent
+  }
+
+  listener(facts: AskerFacts, next: DecisionListener | undefined): DecisionListener {
+    return new LogListener(this, new LineStart(askerPart(facts)), next)
+  }
+
+  listeners<Context extends object>(
+    factsOf: (context: Context) => AskerFacts,
+    next: DecisionListener | undefined,
+  ): (context: Context) => DecisionListener {
+    let known = new WeakMap<Context, DecisionListener>()
+    let last: Context | undefined
+    let listener: DecisionListener | undefined
+    this.#forget.push(() => {
+      known = new WeakMap()
+      last = undefined
+    })
+    return (context) => {
+      if (context === last && listener !== undefined) return listener
+      last = context
+      listener = known.get(context)
+      if (listener === undefined) {
+        listener = this.listener(factsOf(context), next)
+        known.set(context, listener)
+      }
+      return listener
+    }
+  }
+
+  /** Who somebody is may have changed. */
+  forgetAskers(): void {
+    for (const forget of this.#forget) forget()
+  }
+
+  /** Writes the rest. */
+  async close(): Promise<void> {
+    this.#drops.close(await this.#backlog.close(CLOSE_MS))
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  /** @throws CallError where the decision must be logged and cannot be; so do the others */
+  ofClaims(asker: LineStart, { api, kind, scope, target }: ClaimsQuestion, decision: Decision): void {
+    if (this.#isLeftOut(decision)) return
+    const block = this.#begin(asker, this.#parts.ofDecision(decision, api, kind))
+    if (block === undefined) return
+    const isCut = isLong(api) || isLong(kind) || isLongScope(scope) || isLongScope(target)
+    if (scope !== undefined && target === undefined && !isCut && !this.#hasMore(decision)) {
+      putScope(block, CLAIMS_SCOPE, scope, SCOPE_NO_LATENCY_END)
+      this.#made(block)
+      return
+    }
+    if (scope === undefined) putPart(block, CLAIMS)
+    else putScope(block, CLAIMS_SCOPE, scope, SCOPE_END)
+    if (target !== undefined) putScope(block, TARGET, target, SCOPE_END)
+    putPart(block, NO_LATENCY)
+    this.#end(block, decision, isCut)
+  }
+
+  ofKind(asker: LineStart, api: string, kind: string, decision: Decision): void {
+    if (this.#isLeftOut(decision)) return
+    const block = this.#begin(asker, this.#parts.ofDecision(decision, api, kind))
+    if (block === undefined) return
+    putPart(block, KIND_NO_LATENCY)
+    this.#end(block, decision, isLong(api) || isLong(kind))
+  }
+
+  ofCredentials(
+    asker: LineStart,
+    { api, target, clientAddress }: CredentialsQuestion,
+    found: Extraction | undefined,
+    { decision, token }: CheckOutcome,
+    latencyMs: number,
+  ): void {
+    if (this.#isLeftOut(decision)) return
+    const { header, value } = found?.ok === true ? found : NOT_FOUND
+    const tokenPart = this.#parts.ofToken(token, value)
+    const block = this.#begin(asker, this.#parts.ofDecision(decision, api, token?.kind), tokenPart)
+    if (block === undefined) return
+    putPart(block, CREDENTIALS)
+    putPart(block, tokenPart)
+    if (header !== undefined) putMember(block, HEADER, header)
+    if (decision.reason === 'WRONG_HEADER' && token === undefined) putPart(block, formPart(value))
+    if (clientAddress !== undefined) putMember(block, CLIENT_ADDRESS, clientAddress)
+    if (target !== undefined) putScope(block, TARGET, target, SCOPE_END)
+    putPart(block, LATENCY)
+    putNumber(block, Math.round(latencyMs * 1_000))
+    this.#end(block, decision, isLong(api) || isLongScope(token?.scope) || isLongScope(target))
+  }
+
+  ofOwnToken(asker: LineStart, api: string, token: OwnToken | undefined, decision: Decision): void {
+    if (this.#isLeftOut(decision)) return
+    const block = this.#begin(asker, this.#parts.ofDecision(decision, api, token?.kind))
+    if (block === undefined) return
+    if (token === undefined) putPart(block, OWN_TOKEN)
+    else putScope(block, OWN_TOKEN_SCOPE, token.scope, SCOPE_END)
+    putPart(block, NO_LATENCY)
+    this.#end(block, decision, isLong(api) || isLongScope(token?.scope))
+  }
+
+  /** The part about the sample that the decision belongs to; `undefined`: every such decision has a line. */
+  #sampleOf({ allowed, conflicts }: Decision): Buffer | undefined {
+    return allowed && conflicts.length === 0 ? this.#sample : undefined
+  }
+
+  #isLeftOut(decision: Decision): boolean {
+    return this.#sampleOf(decision) !== undefined && Math.random() * 100 >= this.#options.samplePercent
+  }
+
+  /** A block with the beginning of a line; `undefined`: there is no room. */
+  #begin(start: LineStart, decision: Buffer, token?: Buffer): Block | undefined {
+    const length = REST_BYTES_MAX + start.length + decision.length + (token?.length ?? 0)
+    const block = this.#backlog.room(length)
+    if (block === undefined) {
+      this.#drops.full()
+      if (this.#options.required) throw callError('DECISION_NOT_LOGGED', {})
+      return undefined
+    }
+    if (this.#nowMs === undefined) {
+      // Looking at the clock costs a third of a line, so it is done once in each turn of the event loop.
+      this.#nowMs = this.#options.now()
+      void NOW.then(this.#turnEnds)
+    }
+    putPart(block, start.at(this.#nowMs))
+    putPart(block, decision)
+    return block
+  }
+
+  /** Whether the line says more than that it was decided. */
+  #hasMore(decision: Decision): boolean {
+    return this.#drops.untold > 0 || this.#sampleOf(decision) !== undefined
+  }
+
+  #end(block: Block, decision: Decision, isCut: boolean): void {
+    if (isCut) putPart(block, CUT)
+    const sample = this.#sampleOf(decision)
+    if (sample !== undefined) putPart(block, sample)
+    if (this.#drops.untold > 0) putPart(block, this.#drops.tell())
+    putPart(block, END)
+    this.#made(block)
+  }
+
+  /** A line is whole. Nearly always nobody follows, and then this is all that it costs. */
+  #made(block: Block): void {
+    block.lines++
+    if (this.follower !== undefined) show(block, this.follower)
+  }
+}
+
+/** Lines have no other end of a line in them, so the last line begins behind the one before. */
+function show({ bytes, length }: Block, follower: LineFollower): void {
+  follower(bytes, bytes.lastIndexOf(LINE_FEED, length - 2) + 1, length)
+}
+
+const LINE_FEED = 0x0a
+
+const NOT_FOUND = { header: undefined, value: undefined }
+
+/** Such a token was not verified, so its form is all that is known of it. */
+function formPart(value = ''): Buffer {
+  return part({ form: looksLikeStaticToken(value) ? 'control_panel' : 'issue' })
+}
+
+function putMember(block: Block, start: Buffer, text: string): void {
+  putPart(block, start)
+  putText(block, text)
+  putPart(block, QUOTE)
+}
+
+function isLongScope(scope: Scope | undefined): boolean {
+  return scope !== undefined && (isLong(scope.account) || isLong(scope.project))
+}
+
+class LogListener implements DecisionListener {
+  readonly #log: DecisionLog
+  readonly #start: LineStart
+  readonly #next: DecisionListener | undefined
+
+  constructor(log: DecisionLog, start: LineStart, next: DecisionListener | undefined) {
+    this.#log = log
+    this.#start = start
+    this.#next = next
+  }
+
+  startMs(): number {
+    return performance.now()
+  }
+
+  ofClaims(question: ClaimsQuestion, decision: Decision): void {
+    this.#log.ofClaims(this.#start, question, decision)
+    this.#next?.ofClaims(question, decision)
+  }
+
+  ofKind(api: string, kind: string, decision: Decision): void {
+    this.#log.ofKind(this.#start, api, kind, decision)
+    this.#next?.ofKind(api, kind, decision)
+  }
+
+  ofCredentials(
+    question: CredentialsQuestion,
+    found: Extraction | undefined,
+    outcome: CheckOutcome,
+    startMs: number,
+  ): void {
+    this.#log.ofCredentials(this.#start, question, found, outcome, performance.now() - startMs)
+    this.#next?.ofCredentials(question, found, outcome, startMs)
+  }
+
+  ofOwnToken(api: string, token: OwnToken | undefined, decision: Decision): void {
+    this.#log.ofOwnToken(this.#start, api, token, decision)
+    this.#next?.ofOwnToken(api, token, decision)
+  }
+}

@@ -1,0 +1,101 @@
+/** Decisions that were given without a line: told in the log at most once a minute, in the next line, and by health checks. */
+import type { Logger } from 'pino'
+import type { Health } from '../../base/health.ts'
+import { part } from './parts.ts'
+
+export interface DropsOptions {
+  /** Whether a decision without a line is no answer. */
+  readonly required: boolean
+  readonly log: Pick<Logger, 'warn' | 'info'>
+  readonly health: Pick<Health, 'set'>
+}
+
+/** How often the log is told, in milliseconds. */
+const TELL_MS = 60_000
+
+export class Drops {
+  readonly #options: DropsOptions
+  /** Decisions of which no line tells yet. */
+  untold = 0
+  /** Decisions of which the log does not tell yet. */
+  #unlogged = 0
+  /** Why lines cannot be written; the last one that is known. */
+  #problem = 'lines come faster than they can be written'
+  #timer: NodeJS.Timeout | undefined
+  #failing = false
+  #full = false
+
+  constructor(options: DropsOptions) {
+    this.#options = options
+  }
+
+  /** There is no room for a decision. Where it must have a line, it is not given, and the call that fails leaves a trace of its own. */
+  full(): void {
+    if (!this.#full) {
+      this.#full = true
+      this.#show()
+    }
+    if (!this.#options.required) this.#count(1)
+  }
+
+  /** @param lines that the destination does not take */
+  refused(lines: number, error: Error): void {
+    this.#problem = error.message
+    this.#count(lines)
+  }
+
+  /** @param error of the last attempt to write; `undefined`: it succeeded, so there is room again */
+  attempted(error: Error | undefined): void {
+    const { log } = this.#options
+    if (error !== undefined) {
+      this.#problem = (error as NodeJS.ErrnoException).code ?? error.message
+      if (!this.#failing)
+        log.warn({ problem: this.#problem }, 'the decision log cannot be written; lines wait')
+    } else if (this.#failing) log.info('the decision log is written again')
+    else if (!this.#full) return
+    this.#failing = error !== undefined
+    if (!this.#failing) this.#full = false
+    this.#show()
+  }
+
+  /** The member of the next line that tells of them. */
+  tell(): Buffer {
+    const dropped = this.untold
+    this.untold = 0
+    return part({ dropped })
+  }
+
+  /** @param lines that were never written */
+  close(lines: number): void {
+    this.#unlogged += lines
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#log()
+  }
+
+  #count(lines: number): void {
+    this.untold += lines
+    this.#unlogged += lines
+    if (this.#timer !== undefined) return
+    this.#log()
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined
+      if (this.#unlogged > 0) this.#count(0)
+    }, TELL_MS).unref()
+  }
+
+  #log(): void {
+    if (this.#unlogged === 0) return
+    this.#options.log.warn(
+      { decisions: this.#unlogged, problem: this.#problem },
+      'decisions were given that have no line in the decision log',
+    )
+    this.#unlogged = 0
+  }
+
+  #show(): void {
+    const { health, required } = this.#options
+    health.set('decision_log_unwritable', this.#failing)
+    health.set(required ? 'decision_log_full' : 'decision_log_dropping', this.#full)
+  }
+}

@@ -1,0 +1,126 @@
+/**
+ * The health listener: a plain HTTP server for probes and for Prometheus, and for nothing else. It may be reached from other machines,
+ * so it answers nothing that is secret, and everything that a client may use of it is bounded. A connection has one request and a
+ * short life, and where there are as many as there may be, those that waited longest give way. So a probe is always answered.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { readiness } from '../../base/health.ts'
+import { listenOn } from '../../base/net/listen.ts'
+import { Scrapes } from './scrapes.ts'
+import type { HealthSource } from './source.ts'
+
+export interface HealthServer {
+  /** The address with the port that was bound. */
+  readonly address: string
+  close(): void
+}
+
+/** Most connections. */
+export const CONNECTIONS_MAX = 64
+
+/** How long a connection may last in all, in milliseconds. Prometheus waits 10 seconds for an answer. */
+export const CONNECTION_MS_MAX = 10_000
+
+/** Most bytes of headers. */
+export const HEADER_BYTES_MAX = 8_192
+
+/** @throws Error if the address is in use, or cannot be bound */
+export async function startHealthServer(
+  source: HealthSource,
+  address: string,
+  connectionMs = CONNECTION_MS_MAX,
+): Promise<HealthServer> {
+  const connections = new Connections(connectionMs)
+  const scrapes = source.metrics && new Scrapes(source)
+  const newServer = () => {
+    const server: Server = createServer(
+      // A connection has an end of its own, whatever it waits for.
+      { maxHeaderSize: HEADER_BYTES_MAX, headersTimeout: 0, requestTimeout: 0 },
+      (request, response) => answer(source, scrapes, request, response),
+    )
+    return server.on('connection', (socket) => connections.add(socket))
+  }
+  const { servers, bound } = await listenOn('health', address, newServer)
+  return {
+    address: bound,
+    close: () => {
+      for (const server of servers) server.close()
+      connections.close()
+    },
+  }
+}
+
+function answer(
+  source: HealthSource,
+  scrapes: Scrapes | undefined,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  const [path = '', query = ''] = (request.url ?? '').split('?', 2)
+  const paths = scrapes === undefined ? ['/healthz', '/readyz'] : ['/healthz', '/readyz', '/metrics']
+  if (!paths.includes(path)) sendJson(response, 404, { error: `expected one of ${paths.join(', ')}` })
+  else if (request.method !== 'GET' && request.method !== 'HEAD')
+    sendJson(response.setHeader('allow', 'GET, HEAD'), 405, { error: 'expected GET or HEAD' })
+  // Whoever answers is alive.
+  else if (path === '/healthz') sendJson(response, 200, { status: 'ok' })
+  else if (path === '/readyz') {
+    const { ready, body } = readiness(source.state, new URLSearchParams(query).has('verbose'))
+    sendJson(response, ready ? 200 : 503, body)
+  } else
+    scrapes?.answer(request.headers.accept).then(
+      ({ type, text }) => send(response, 200, type, text),
+      () => sendJson(response, 500, { error: 'the metrics cannot be read' }),
+    )
+}
+
+function sendJson(response: ServerResponse, status: number, body: object): void {
+  send(response, status, 'application/json', `${JSON.stringify(body)}\n`)
+}
+
+function send(response: ServerResponse, status: number, type: string, text: string): void {
+  // A next request would need a next bound. Node reads no body, and answers HEAD without one.
+  response.writeHead(status, {
+    'content-type': type,
+    'content-length': Buffer.byteLength(text),
+    'cache-control': 'no-store',
+    connection: 'close',
+  })
+  response.end(text)
+}
+
+/** The open connections: few, and none for long. */
+class Connections {
+  readonly #connectionMs: number
+  /** In the order of their arrival. */
+  readonly #open = new Map<Socket, string>()
+
+  constructor(connectionMs: number) {
+    this.#connectionMs = connectionMs
+  }
+
+  add(socket: Socket): void {
+    this.#open.set(socket, socket.remoteAddress ?? '')
+    const end = setTimeout(() => socket.destroy(), this.#connectionMs).unref()
+    socket.once('close', () => {
+      clearTimeout(end)
+      this.#open.delete(socket)
+    })
+    if (this.#open.size > CONNECTIONS_MAX) this.#makeRoom()
+  }
+
+  close(): void {
+    for (const socket of this.#open.keys()) socket.destroy()
+  }
+
+  /** The oldest connection of the address with the most of them gives way. So nobody who floods takes the place of a probe. */
+  #makeRoom(): void {
+    const byAddress = Map.groupBy(this.#open, ([, address]) => address)
+    let most: [Socket, string][] = []
+    for (const connections of byAddress.values()) if (connections.length > most.length) most = connections
+    const [[oldest] = []] = most
+    if (oldest === undefined) return
+    this.#open.delete(oldest)
+    oldest.destroy()
+  }
+}

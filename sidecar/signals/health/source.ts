@@ -1,0 +1,10 @@
+/** What the health listener answers for. */
+import type { HealthState } from '../../base/health.ts'
+import type { Metric } from '../../base/metrics.ts'
+
+export interface HealthSource {
+  /** The health of everything that this listener answers for, as it is now. */
+  readonly state: HealthState
+  /** The metrics of the same; `undefined`: they are off. */
+  readonly metrics?: (() => Promise<readonly Metric[]>) | undefined
+}

@@ -1,0 +1,87 @@
+/** The metrics of this process: its meters, and what else is read when somebody asks. Loaded where metrics are on. */
+import type { AuthorityState } from '../../authority/open.ts'
+import { Durations, histogram } from '../../base/meters.ts'
+import { gauge, type Metric } from '../../base/metrics.ts'
+import type { Rules } from '../../rules/rules.ts'
+import type { Intake } from '../../usecases/intake.ts'
+import { Meters } from '../../usecases/meters.ts'
+import { processMetrics } from './process-metrics.ts'
+
+/** What is looked at. */
+export interface Watched {
+  readonly rules: Rules
+  readonly authority: () => AuthorityState
+  readonly intake: Intake
+  /** By listener, in milliseconds since the epoch. */
+  readonly certificatesValidUntil: () => Readonly<Record<string, number>>
+  /** Wall clock, in milliseconds since the epoch. */
+  readonly now: () => number
+}
+
+/** Time between two looks at how late the event loop is, in milliseconds. */
+const LOOK_MS = 100
+
+export class Collector {
+  readonly meters = new Meters()
+  readonly #delays = new Durations({})
+  readonly #timer: NodeJS.Timeout
+  #watched: Watched | undefined
+
+  constructor() {
+    let expectedMs = performance.now() + LOOK_MS
+    this.#timer = setInterval(() => {
+      const nowMs = performance.now()
+      this.#delays.observe(Math.max(0, nowMs - expectedMs))
+      expectedMs = nowMs + LOOK_MS
+    }, LOOK_MS).unref()
+  }
+
+  /** From now on there is more to read than the meters. */
+  watch(watched: Watched): void {
+    this.#watched = watched
+  }
+
+  read(): Metric[] {
+    return [
+      ...this.meters.read(),
+      histogram(
+        'portcullis_event_loop_delay_seconds',
+        'How late the event loop was, looked at ten times a second.',
+        [this.#delays],
+      ),
+      ...(this.#watched === undefined ? [] : gaugesOf(this.#watched)),
+      ...processMetrics(),
+    ]
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+  }
+}
+
+function gaugesOf({ rules, authority, intake, certificatesValidUntil, now }: Watched): Metric[] {
+  const { keys, waiting, cached } = authority()
+  const nowMs = now()
+  const ages: Record<string, number> = {}
+  for (const { state, sinceMs } of keys) ages[state] = Math.max(ages[state] ?? 0, (nowMs - sinceMs) / 1000)
+  const expiries = Object.entries(certificatesValidUntil()).map(([listener, ms]) => [listener, ms / 1000])
+  return [
+    gauge('portcullis_matrix_age_seconds', AGE_HELP, rules.unconfirmedMs / 1000, { merge: 'max' }),
+    gauge('portcullis_signing_key_age_seconds', KEY_HELP, ages, { label: 'state', merge: 'max' }),
+    gauge('portcullis_certificate_expiry_timestamp_seconds', EXPIRY_HELP, Object.fromEntries(expiries), {
+      label: 'listener',
+      merge: 'max',
+    }),
+    gauge('portcullis_cache_entries', 'Entries of the caches of tokens.', cached, { label: 'cache' }),
+    {
+      ...gauge('portcullis_queue_waiting', 'What waits for its turn, by queue and lane.', 0),
+      samples: Object.entries({ ...waiting, calls: intake.waiting }).flatMap(([queue, lanes]) =>
+        Object.entries(lanes).map(([lane, value]) => ({ labels: { queue, lane }, value })),
+      ),
+    },
+  ]
+}
+
+const AGE_HELP = 'For how long the matrix in force has not been known to be that of its file.'
+const KEY_HELP = 'Since when the oldest signing key is in its state.'
+const EXPIRY_HELP = 'When the certificate of a listener expires.'

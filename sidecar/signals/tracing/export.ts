@@ -1,0 +1,128 @@
+/**
+ * Sends spans, off the way of every call. A span becomes a line of JSON when it ends, so that nothing of it has to be collected later,
+ * and lines wait where those of the decision log do: a bounded number, and as long as it takes.
+ */
+import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace'
+import type { Logger } from 'pino'
+import type { Meters } from '../../usecases/meters.ts'
+import { Backlog, type Destination, LinesRefused } from '../decision-log/backlog.ts'
+import { OtlpRefused } from '../otlp.ts'
+import { lineOf, REQUEST_TAIL, requestHead, SEPARATOR } from './otlp-span.ts'
+
+export interface ExportOptions {
+  readonly endpoint: { post(body: Uint8Array): Promise<void>; close(): Promise<void> }
+  readonly log: Pick<Logger, 'warn'>
+  /** `undefined`: metrics are off. */
+  readonly meters: Meters | undefined
+  /** How long a span may wait for others, in milliseconds; default: 1,000. */
+  readonly delayMs?: number | undefined
+}
+
+/** Most bytes of spans that wait: some eight thousand spans. */
+const WAITING_BYTES_MAX = 8 * 1_048_576
+
+const DELAY_MS = 1_000
+
+/** How often the log is told, in milliseconds. */
+const TELL_MS = 60_000
+
+/** How long the rest may take to be sent when the sidecar stops, in milliseconds. */
+const CLOSE_MS = 5_000
+
+export class Export implements SpanProcessor {
+  readonly #options: ExportOptions
+  readonly #backlog: Backlog
+  #head: Buffer | undefined
+  /** Spans of which the log does not tell yet. */
+  #untold = 0
+  /** Why spans cannot be sent; the last reason that is known. */
+  #problem = 'spans come faster than they can be sent'
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(options: ExportOptions) {
+    this.#options = options
+    const { endpoint, delayMs = DELAY_MS } = options
+    const destination: Destination = {
+      write: ([lines]) => this.#send(lines),
+      close: () => endpoint.close(),
+    }
+    this.#backlog = new Backlog({
+      ...{ destination, delayMs, bytesMax: WAITING_BYTES_MAX },
+      onRefused: (spans, error) => {
+        this.#problem = error.message
+        this.#dropped(spans)
+      },
+      onAttempt: (error) => {
+        if (error !== undefined) this.#problem = (error as NodeJS.ErrnoException).code ?? error.message
+      },
+    })
+  }
+
+  onStart(): void {}
+
+  onEnd(span: ReadableSpan): void {
+    this.#head ??= requestHead(span)
+    const line = lineOf(span)
+    // A character has at most three bytes.
+    const block = this.#backlog.room(3 * line.length)
+    if (block === undefined) {
+      this.#dropped(1)
+      return
+    }
+    block.length += block.bytes.write(line, block.length)
+    block.lines++
+  }
+
+  async forceFlush(): Promise<void> {}
+
+  /** Sends the rest, for a bounded time. */
+  async shutdown(): Promise<void> {
+    const lost = await this.#backlog.close(CLOSE_MS)
+    if (lost > 0) this.#dropped(lost)
+    clearTimeout(this.#timer)
+    this.#tell()
+    clearTimeout(this.#timer)
+  }
+
+  async #send(lines: Buffer): Promise<number> {
+    // Each line ends with a comma and a line feed. The last comma must go.
+    const body = Buffer.concat([
+      this.#head ?? REQUEST_TAIL,
+      lines.subarray(0, -SEPARATOR.length),
+      REQUEST_TAIL,
+    ])
+    const { endpoint, meters } = this.#options
+    try {
+      await endpoint.post(body)
+    } catch (error) {
+      throw error instanceof OtlpRefused ? new LinesRefused(error.message) : error
+    }
+    meters?.spansEnded('exported', spansIn(lines))
+    return lines.length
+  }
+
+  #dropped(spans: number): void {
+    this.#options.meters?.spansEnded('dropped', spans)
+    this.#untold += spans
+    if (this.#timer === undefined) this.#tell()
+  }
+
+  /** At once, and then at most once in a while. */
+  #tell(): void {
+    this.#timer = undefined
+    if (this.#untold === 0) return
+    const { log } = this.#options
+    log.warn({ spans: this.#untold, problem: this.#problem }, 'spans were dropped; calls go on')
+    this.#untold = 0
+    this.#timer = setTimeout(() => this.#tell(), TELL_MS).unref()
+  }
+}
+
+/** Texts in JSON have no line feeds. */
+function spansIn(lines: Buffer): number {
+  let spans = 0
+  for (let at = lines.indexOf(LINE_FEED); at >= 0; at = lines.indexOf(LINE_FEED, at + 1)) spans++
+  return spans
+}
+
+const LINE_FEED = 0x0a

@@ -1,0 +1,142 @@
+/** A request of HTTP with its answer: what a call over HTTP has in common, whatever its protocol. */
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { MaybePromise } from '../../base/maybe-promise.ts'
+import { carrierOf } from '../../base/net/http-request.ts'
+import { SHORT_BYTES, type Turns } from '../../base/turns.ts'
+import {
+  type CallContext,
+  type ClientConnection,
+  STATUS,
+  StatusError,
+  type StatusOf,
+} from '../../contract/call.ts'
+import { DEADLINE_EXCEEDED, TIMER_MS_MAX } from '../../contract/faults.ts'
+import type { Budget } from '../http2/budget.ts'
+import type { Descriptors, JsonCodec } from './json.ts'
+
+export interface Exchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  /** Header fields of every answer. */
+  readonly headers: OutgoingHttpHeaders
+  /** IP address of the client. */
+  readonly address: string | undefined
+  readonly requestId: string
+  /** SHA-256 of the secret of its session; `undefined`: it has none. */
+  readonly session?: Buffer | undefined
+  /** The requests of the call may arrive for as long as it lasts, and its client may be silent meanwhile. */
+  readonly mayLast: () => void
+}
+
+export interface Settings {
+  readonly maxMessageBytes: number
+  /** Bytes of requests in flight of all calls. */
+  readonly budget: Budget
+  /** How long a message of a stream may take to arrive, in milliseconds. */
+  readonly requestMs: number
+  /** How long a client may leave answers unread, in milliseconds. */
+  readonly readerMs: number
+  readonly descriptors: Descriptors
+  /** For long requests in JSON: to read one takes milliseconds. */
+  readonly turns: Turns
+  /** Says how a call ends whose handler has thrown. */
+  readonly statusOf: StatusOf
+}
+
+/** The object of each connection, which all of its calls have in common. */
+const CONNECTIONS = new WeakMap<object, ClientConnection>()
+
+/** What a handler may know of the call. */
+export class HttpContext implements CallContext {
+  readonly connection: ClientConnection
+  readonly requestId: string
+  readonly session: Buffer | undefined
+  readonly #request: IncomingMessage
+
+  constructor({ request, address, requestId, session }: Exchange) {
+    this.connection = connectionOf(request, address)
+    this.requestId = requestId
+    this.session = session
+    this.#request = request
+  }
+
+  metadata(name: string): readonly string[] {
+    return this.#request.headersDistinct[name] ?? []
+  }
+}
+
+function connectionOf(request: IncomingMessage, address: string | undefined): ClientConnection {
+  const carrier = carrierOf(request)
+  const known = CONNECTIONS.get(carrier)
+  // Behind a proxy, the clients of one connection differ.
+  if (known !== undefined && known.address === address) return known
+  const connection: ClientConnection = { protocol: 'http', address, certificateNames: [] }
+  CONNECTIONS.set(carrier, connection)
+  return connection
+}
+
+/** A request as the bytes that handlers read: in its turn, if it is long JSON. @param json `undefined`: it has these bytes already */
+export function requestOf(
+  bytes: Buffer,
+  json: JsonCodec | undefined,
+  connection: ClientConnection,
+  turns: Turns,
+): MaybePromise<Buffer> {
+  if (json === undefined) return bytes
+  return bytes.length > SHORT_BYTES ? turns.run(connection, () => json.read(bytes)) : json.read(bytes)
+}
+
+/** Ends a call at its deadline. @returns a function that stops the timer */
+export function atDeadline(timeoutMs: number, fail: (error: StatusError) => void): () => void {
+  if (timeoutMs > TIMER_MS_MAX) return () => {}
+  const timer = setTimeout(() => fail(DEADLINE_EXCEEDED), Math.ceil(timeoutMs))
+  return () => clearTimeout(timer)
+}
+
+/** Code of HTTP/2 for a request that is given up. */
+const CANCEL = 8
+
+/** Gives up a client that reads nothing of its answer for so long. @returns a function that ends the wait */
+export function awaitReader(response: ServerResponse, readerMs: number): () => void {
+  const leave = () => {
+    const { stream } = response as { stream?: { close(code: number): void } }
+    // Of a request of HTTP/2 that ends without a code, the client would take the part that it has for the whole answer.
+    if (stream === undefined) response.destroy()
+    else stream.close(CANCEL)
+  }
+  // Node's own timer begins anew with each part that leaves, also where the answer is a single one.
+  response.setTimeout(readerMs, leave)
+  return () => response.off('timeout', leave).setTimeout(0)
+}
+
+/** Too many bytes of requests wait for their rest or for their answers. */
+export const OVERLOADED = new StatusError({
+  code: STATUS.RESOURCE_EXHAUSTED,
+  message: 'the requests in flight hold too much memory; try again later',
+})
+
+/** Milliseconds; no header: no deadline. @throws StatusError */
+export function connectTimeoutOf(request: IncomingMessage): number {
+  const value = request.headers['connect-timeout-ms']
+  if (value === undefined) return Number.POSITIVE_INFINITY
+  if (typeof value === 'string' && /^\d{1,10}$/.test(value)) return Number(value)
+  throw new StatusError({
+    code: STATUS.INVALID_ARGUMENT,
+    message: 'connect-timeout-ms: expected up to ten digits',
+  })
+}
+
+/** The only version of Connect's protocol. @throws StatusError for another one */
+export function expectVersion(request: IncomingMessage): void {
+  const version = request.headers['connect-protocol-version']
+  if (version === undefined || version === '1') return
+  throw new StatusError({ code: STATUS.INVALID_ARGUMENT, message: 'connect-protocol-version: expected 1' })
+}
+
+/** Whether messages may be compressed. @param header names the encoding @throws StatusError for an unknown one */
+export function isGzip(request: IncomingMessage, header: string): boolean {
+  const encoding = request.headers[header]
+  if (encoding === undefined || encoding === 'identity') return false
+  if (encoding === 'gzip') return true
+  throw new StatusError({ code: STATUS.UNIMPLEMENTED, message: `${header}: expected identity or gzip` })
+}

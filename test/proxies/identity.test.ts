@@ -1,0 +1,132 @@
+/** What the server behind a proxy is told about the sender of a request, and what no client can tell it. */
+import { expect, test } from 'vitest'
+import { compile } from '../../engine/index.ts'
+import { supportMatrix } from '../../matrix/index.ts'
+import type { VerifiedToken } from '../../sidecar/authority/authority.ts'
+import {
+  IDENTITY_HEADERS,
+  identityHeaders,
+  listsIdentity,
+  relevanceTo,
+  removedHeaders,
+} from '../../sidecar/proxies/identity.ts'
+import { PATH_OVERRIDES } from '../../sidecar/rules/routes/overrides.ts'
+import { engine } from '../support/engines.ts'
+
+const TOKEN: VerifiedToken = {
+  kind: 'iam_token_project_scoped',
+  scope: { account: '123456', project: 'alpha' },
+  subject: { id: 'u1', name: 'nightly', type: 'service_user' },
+  tokenId: 't1',
+  issuedAtMs: 0,
+  expiresAtMs: undefined,
+}
+const RULES = { rulesDigest: 'sha256:1' }
+const named = (token: VerifiedToken) => Object.fromEntries(identityHeaders(token, RULES))
+
+test('the facts that an authority vouches for', () => {
+  expect(named(TOKEN)).toEqual({
+    'x-portcullis-kind': 'iam_token_project_scoped',
+    'x-portcullis-account': '123456',
+    'x-portcullis-project': 'alpha',
+    'x-portcullis-user-id': 'u1',
+    'x-portcullis-user-name': 'nightly',
+    'x-portcullis-user-type': 'service_user',
+    'x-portcullis-token-id': 't1',
+    'x-portcullis-rules-digest': 'sha256:1',
+  })
+  expect(named({ ...TOKEN, authority: 'region-1' })['x-portcullis-authority']).toBe('region-1')
+})
+
+test.each([
+  ['nightly', 'nightly'],
+  ['a@b.example', 'a@b.example'],
+  ['Jürgen', 'J%C3%BCrgen'],
+  ['two words', 'two%20words'],
+  ['a,b', 'a%2Cb'],
+  ['100%', '100%25'],
+  ['line\r\nx-portcullis-account: 1', 'line%0D%0Ax-portcullis-account%3A%201'],
+  ['\ud800', '%EF%BF%BD'],
+])('the name %j becomes a header that says nothing else', (name, value) => {
+  expect(named({ ...TOKEN, subject: { ...TOKEN.subject, name } })['x-portcullis-user-name']).toBe(value)
+})
+
+test('what is not set is removed, whether the proxy shows it or not, and what is set is not', () => {
+  const set = identityHeaders(TOKEN, RULES)
+  expect(removedHeaders([], set)).toEqual(['x-portcullis-authority', ...PATH_OVERRIDES])
+  const all = [...set.map(([name]) => name), ...removedHeaders([], set)]
+  expect(all.toSorted()).toEqual([...IDENTITY_HEADERS, ...PATH_OVERRIDES].toSorted())
+})
+
+test.each([
+  'x-portcullis-admin',
+  'x-portcullis-',
+  'x_portcullis_account',
+  'x-portcullis_account',
+  'X-Portcullis-Anything',
+])('a header of a client, %s, is removed', (name) => {
+  expect(removedHeaders([[name, 'x']], [])).toContain(name.toLowerCase())
+})
+
+test('other headers are left alone', () => {
+  const names = ['x-portcullis', 'x-auth-token', 'x_auth_token', 'authorization', ':path', 'y-x-portcullis-a']
+  expect(removedHeaders(list(names), [])).toEqual([...IDENTITY_HEADERS, ...PATH_OVERRIDES])
+})
+
+test('a replaced credential leaves none of the client, in no spelling', () => {
+  const names = ['x-auth-token', 'x_auth_token', 'X-Token', 'x_token', 'cookie']
+  const removed = removedHeaders(list(names), [['x-auth-token', 'new']], relevanceTo(engine).carriers)
+  const others = removed.filter((name) => !IDENTITY_HEADERS.includes(name) && !PATH_OVERRIDES.includes(name))
+  expect(others.toSorted()).toEqual(['x-token', 'x_auth_token', 'x_token'])
+})
+
+test.each([
+  ...['x-auth-token', 'X-Auth-Token', 'x_auth-token', 'x-token', 'x-forwarded-for', 'x_portcullis_a'].map(
+    (name) => ({ name, relevant: true }),
+  ),
+  ...['connection', 'Connection'].map((name) => ({ name, relevant: true })),
+  ...['', 'x', 'content-type', 'x-request-id', 'authorization', 'x-portcullis', ':authority'].map((name) => ({
+    name,
+    relevant: false,
+  })),
+])('what becomes of a request depends on the header `$name`: $relevant', ({ name, relevant }) => {
+  const relevance = relevanceTo(engine)
+  expect(relevance.isRelevant(name)).toBe(relevant)
+  if (relevant) expect(relevance.mayBeRelevant(name.length, name.charCodeAt(2))).toBe(true)
+})
+
+test.each(['A', 'Ab', 'Ab-Token', `X-${'a'.repeat(62)}`])(
+  'no header of a matrix is skipped: %s',
+  (header) => {
+    const matrix = {
+      ...supportMatrix,
+      tokenKinds: supportMatrix.tokenKinds.map((kind) => ({ ...kind, header })),
+    }
+    const relevance = relevanceTo(compile(matrix))
+    for (const name of [header, header.toUpperCase(), header.toLowerCase(), header.replaceAll('-', '_')]) {
+      expect(relevance.isRelevant(name)).toBe(true)
+      const third = `${name}\u0012`.charCodeAt(2)
+      expect(relevance.mayBeRelevant(name.length, third)).toBe(true)
+    }
+  },
+)
+
+test('headers that most requests have are skipped by their length and third character', () => {
+  const usual = ['user-agent', 'accept', 'accept-encoding', 'accept-language', 'content-type', 'x-request-id']
+  const { mayBeRelevant } = relevanceTo(engine)
+  expect(usual.filter((name) => mayBeRelevant(name.length, name.charCodeAt(2)))).toEqual([])
+})
+
+test.each<[connection: string, lists: boolean]>([
+  ['Upgrade, x-portcullis-project', true],
+  ['X-Portcullis-Account', true],
+  ['close,\tX_Portcullis_Kind ,te', true],
+  ['Upgrade', false],
+  ['Upgrade, x-auth-token', false],
+  ['keep-alive, not-x-portcullis-kind', false],
+])('Connection: %j lists a header that says who sent the request: %s', (value, lists) => {
+  expect(listsIdentity([['connection', value]])).toBe(lists)
+  expect(listsIdentity([['upgrade', value]])).toBe(false)
+})
+
+const list = (names: readonly string[]) => names.map((name) => [name, 'x'] as const)
