@@ -5,7 +5,7 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DIRECTORY_FILE } from '../sidecar/base/data-folder.ts'
-import { openDirectory } from '../sidecar/directory/open.ts'
+import { openDirectory } from '../sidecar/directory/open-directory.ts'
 import { contend } from './harness/contender.ts'
 import { temporaryFolder } from './harness/temporary.ts'
 import { columns, cpuModel } from './report/text.ts'

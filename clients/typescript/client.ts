@@ -13,8 +13,8 @@ import {
   type AuthorizationServiceClientConstructor,
   AuthorizationServiceService,
 } from '../../proto/gen/portcullis/v1/authorization.ts'
-import { DEFAULT_ADDRESS } from './address.ts'
-import { type DirectoryClient, directoryClient } from './directory.ts'
+import { DEFAULT_ADDRESS } from './default-address.ts'
+import { type DirectoryClient, directoryClient } from './directory-client.ts'
 import { PortcullisError } from './error.ts'
 import { isThisMachine, plaintextRefused } from './plaintext.ts'
 import {

@@ -4,9 +4,9 @@
  * @module
  */
 
-export { DEFAULT_ADDRESS } from './address.ts'
 export { Client, type ClientOptions, connect } from './client.ts'
-export type { DirectoryClient } from './directory.ts'
+export { DEFAULT_ADDRESS } from './default-address.ts'
+export type { DirectoryClient } from './directory-client.ts'
 export { PortcullisError } from './error.ts'
 export type {
   Check,

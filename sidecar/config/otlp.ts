@@ -2,7 +2,7 @@
 import { bareHost, isLoopback } from '../base/address.ts'
 import type { Secret } from '../base/secret.ts'
 import { ConfigError } from './config.ts'
-import { readSecret } from './credentials.ts'
+import { readSecret } from './configured-callers.ts'
 import { readCertificates } from './profiles.ts'
 import type { OtlpSettings } from './tracing.ts'
 

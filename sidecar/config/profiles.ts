@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { bareHost, isLoopback } from '../base/address.ts'
 import { Secret } from '../base/secret.ts'
 import { type Config, ConfigError, type CredentialsConfig } from './config.ts'
-import { readSecret } from './credentials.ts'
+import { readSecret } from './configured-callers.ts'
 
 /** Where the password of a profile comes from. */
 export type ConfiguredPassword =

@@ -2,7 +2,7 @@
 import { type ExpectedPrivacy, type Exposure, exposureOf } from '../base/exposure.ts'
 import { Secret } from '../base/secret.ts'
 import { type Config, ConfigError, holdsPassword } from './config.ts'
-import { readSecretText } from './credentials.ts'
+import { readSecretText } from './configured-callers.ts'
 
 interface SecretFile extends ExpectedPrivacy {
   /** What the configuration calls it. */

@@ -7,7 +7,7 @@ import { WatchedFile } from '../base/watched-file.ts'
 import { administratorTokenFile, readAdministratorToken } from './administrator-token.ts'
 import { rightsOf } from './caller-rights.ts'
 import { type Config, type CredentialsConfig, readCredentialsOfFile } from './config.ts'
-import { type ConfiguredCaller, readCallers } from './credentials.ts'
+import { type ConfiguredCaller, readCallers } from './configured-callers.ts'
 import { type ConfiguredCredentials, filesOfProfiles, readProfiles } from './profiles.ts'
 
 /** Time between two looks at each file, in milliseconds. */

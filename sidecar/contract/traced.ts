@@ -11,7 +11,7 @@ import {
   StatusError,
   type UnaryMethod,
 } from './call.ts'
-import { EXT_AUTHZ_SERVICE } from './ext-authz/methods.ts'
+import { EXT_AUTHZ_SERVICE } from './ext-authz/ext-authz-methods.ts'
 import { traceIn } from './ext-authz/trace.ts'
 import { statusOfError } from './status.ts'
 

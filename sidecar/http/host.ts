@@ -1,6 +1,6 @@
 /** The names of this server, and the pages that may ask it. */
 import type { FastifyRequest } from 'fastify'
-import type { ContractRoutes } from './contract.ts'
+import type { ContractRoutes } from './contract-routes.ts'
 import type { HttpError } from './errors.ts'
 
 /** Where the page is. Its links are relative, so it ends with a slash. */

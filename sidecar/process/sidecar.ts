@@ -9,20 +9,20 @@ import { expectDescriptors } from '../base/net/descriptors.ts'
 import { Turns } from '../base/turns.ts'
 import { createAdministratorToken } from '../config/administrator-token.ts'
 import { type Config, ConfigError, changeRatesOf } from '../config/config.ts'
+import { type ConfiguredCaller, readCallers } from '../config/configured-callers.ts'
 import { checkControlPanel } from '../config/control-panel.ts'
-import { type ConfiguredCaller, readCallers } from '../config/credentials.ts'
 import { logsDecisions } from '../config/decision-log.ts'
 import { grpcLimitsOf } from '../config/grpc-limits.ts'
 import { readProfiles } from '../config/profiles.ts'
 import { expectPrivateFiles } from '../config/secret-files.ts'
 import { socketAccessOf } from '../config/socket-access.ts'
 import { WatchedCredentials } from '../config/watched-credentials.ts'
-import type { Siblings } from '../directory/open.ts'
-import { checkHttpOptions, type HttpTimeLimits, startHttpServer } from '../http/server.ts'
+import type { Siblings } from '../directory/open-directory.ts'
+import { checkHttpOptions, type HttpTimeLimits, startHttpServer } from '../http/http-server.ts'
 import type { Rules } from '../rules/rules.ts'
-import type { OpenDecisionLog } from '../signals/decision-log/open.ts'
+import type { OpenDecisionLog } from '../signals/decision-log/open-decision-log.ts'
 import { newLog } from '../signals/log/log.ts'
-import type { OpenTraces } from '../signals/tracing/open.ts'
+import type { OpenTraces } from '../signals/tracing/open-tracing.ts'
 import { openRetention } from '../usecases/audit-retention.ts'
 import { Callers } from '../usecases/callers.ts'
 import { ChangeRates } from '../usecases/change-rates.ts'
@@ -34,7 +34,6 @@ import type { Diagnosed } from './diagnostics.ts'
 import { openAuthority } from './open/authority.ts'
 import { warnOfExposure } from './open/authority-events.ts'
 import { type OpenCertificates, openCertificates } from './open/certificates.ts'
-import { Credentials, type CredentialsOptions, type TokenSiblings } from './open/credentials.ts'
 import type { OpenEgress } from './open/egress.ts'
 import { startGrpcServer } from './open/grpc.ts'
 import { checkGrpcAddress } from './open/grpc-address.ts'
@@ -42,6 +41,7 @@ import { checkHealthAddress, openHealth, sourceOf } from './open/health.ts'
 import { httpOptionsOf } from './open/http-options.ts'
 import type { KnownKeys } from './open/key-facts.ts'
 import { hasMetrics, openMetrics } from './open/metrics.ts'
+import { Credentials, type CredentialsOptions, type TokenSiblings } from './open/profiles-in-force.ts'
 import { checkMatrixAge, openRules } from './open/rules.ts'
 
 /** A running server: one sidecar, or several of them in workers. */
@@ -222,12 +222,12 @@ export async function checkConfig(config: Config, log: Logger): Promise<Checked>
         ? undefined
         : (await import('./open/egress.ts')).readEgress(config, profiles),
     openDecisions: logsDecisions(config.decision_log)
-      ? (await import('../signals/decision-log/open.ts')).readDecisionLog(config)
+      ? (await import('../signals/decision-log/open-decision-log.ts')).readDecisionLog(config)
       : undefined,
     openTraces:
       endpoint === undefined
         ? undefined
-        : (await import('../signals/tracing/open.ts')).readTraces(config, endpoint),
+        : (await import('../signals/tracing/open-tracing.ts')).readTraces(config, endpoint),
   }
 }
 

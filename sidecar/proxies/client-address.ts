@@ -1,6 +1,6 @@
 /** Where the client of a proxy is, for accounts that restrict addresses (§1). */
 import { isIP } from 'node:net'
-import type { Headers } from './denial.ts'
+import type { Headers } from './denial-answer.ts'
 
 /** The header in which proxies say whom they got a request from. */
 export const FORWARDED_FOR = 'x-forwarded-for'

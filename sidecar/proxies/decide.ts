@@ -7,8 +7,14 @@ import type { Asker } from '../usecases/asker.ts'
 import type { Caller } from '../usecases/callers.ts'
 import { authorizeRequest, type ProxiedOutcome } from '../usecases/proxied-request.ts'
 import { forCall, type Services } from '../usecases/services.ts'
-import type { Headers } from './denial.ts'
-import { identityHeaders, isIdentity, listsIdentity, relevanceTo, removedHeaders } from './identity.ts'
+import type { Headers } from './denial-answer.ts'
+import {
+  identityHeaders,
+  isIdentity,
+  listsIdentity,
+  relevanceTo,
+  removedHeaders,
+} from './identity-headers.ts'
 import { type PolicyRefusal, policyOf, type RouteSettings } from './policy.ts'
 
 /** A request that a proxy received. */

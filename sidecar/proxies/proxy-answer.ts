@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import { addressOf } from '../base/net/http-request.ts'
 import type { Services } from '../usecases/services.ts'
-import { type DenialAnswer, failureAnswer, traceFailure } from './denial.ts'
+import { type DenialAnswer, failureAnswer, traceFailure } from './denial-answer.ts'
 
 /** How a proxy is answered: 200 lets the request pass. */
 export interface ProxyAnswer extends Omit<DenialAnswer, 'status'> {

@@ -150,7 +150,7 @@ export class Rules {
   async #readLater(path: string, closed: AbortSignal): Promise<Ready> {
     const [{ readInThread }, { matrixOf }] = await Promise.all([
       import('./matrix-file/read-in-thread.ts'),
-      import('./matrix-file/messages.ts'),
+      import('./matrix-file/thread-messages.ts'),
     ])
     const parts = await readInThread(path, closed)
     const strict = this.#strict

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { compile, type TokenKind } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import { throttleKey } from '../../sidecar/authority/addresses.ts'
-import { openEmbeddedAuthority } from '../../sidecar/authority/open.ts'
+import { openEmbeddedAuthority } from '../../sidecar/authority/open-authority.ts'
 import {
   FailedLogins,
   type LoginAttempt,

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { fromBinary } from '@bufbuild/protobuf'
 import { type DescriptorProto, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt'
 import { describe, expect, test } from 'vitest'
-import * as envoyNumbers from '../../sidecar/contract/ext-authz/field-numbers.ts'
+import * as envoyNumbers from '../../sidecar/contract/ext-authz/envoy-field-numbers.ts'
 import * as numbers from '../../sidecar/contract/field-numbers.ts'
 import { ROOT, sourcesIn } from '../support/sources.ts'
 

@@ -81,7 +81,7 @@ const RULES: readonly Rule[] = [
         'sidecar/transports/connect/',
         'sidecar/process/open/grpc.ts',
       ],
-      'sidecar/contract/reflection.ts',
+      'sidecar/contract/reflection-methods.ts',
     ],
     never: [
       ...[

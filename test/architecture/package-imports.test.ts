@@ -18,7 +18,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   'clients/typescript': [
     'clients/typescript/index.ts',
     'clients/typescript/error.ts',
-    'clients/typescript/address.ts',
+    'clients/typescript/default-address.ts',
   ],
   // The client and the sidecar speak the same messages, and say the same about a denial.
   sidecar: ['proto/gen/', 'engine/denial.ts'],

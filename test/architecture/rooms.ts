@@ -120,7 +120,7 @@ export const ROOMS: readonly Room[] = [
     ],
   },
   {
-    room: 'sidecar/process/open/credentials.ts',
+    room: 'sidecar/process/open/profiles-in-force.ts',
     purpose: 'the profiles and upstreams in force',
     imports: [
       ...['engine/', 'sidecar/base/', 'sidecar/config/', 'sidecar/authority/', 'sidecar/authority/upstream/'],
@@ -128,7 +128,7 @@ export const ROOMS: readonly Room[] = [
     ],
   },
   {
-    room: 'sidecar/signals/otlp.ts',
+    room: 'sidecar/signals/otlp-endpoint.ts',
     purpose: 'an endpoint of OpenTelemetry',
     imports: ['sidecar/config/', 'undici'],
   },
@@ -137,14 +137,20 @@ export const ROOMS: readonly Room[] = [
     purpose: 'a line for each decision, and what another matrix would have decided',
     imports: [
       ...['engine/', 'matrix/document/', 'sidecar/base/', 'sidecar/config/', 'sidecar/authority/'],
-      ...['sidecar/signals/otlp.ts', 'sidecar/usecases/', 'node:', 'pino'],
+      ...['sidecar/signals/otlp-endpoint.ts', 'sidecar/usecases/', 'node:', 'pino'],
     ],
   },
   {
     room: 'sidecar/signals/tracing/',
     purpose: 'spans for OpenTelemetry',
     imports: [
-      ...['engine/', 'sidecar/base/', 'sidecar/config/', 'sidecar/authority/', 'sidecar/signals/otlp.ts'],
+      ...[
+        'engine/',
+        'sidecar/base/',
+        'sidecar/config/',
+        'sidecar/authority/',
+        'sidecar/signals/otlp-endpoint.ts',
+      ],
       ...['sidecar/usecases/', 'sidecar/signals/decision-log/', 'node:', 'pino', '@opentelemetry/api'],
       ...['@opentelemetry/resources', '@opentelemetry/sdk-trace'],
     ],
@@ -283,7 +289,7 @@ export const ROOMS: readonly Room[] = [
       ],
       ...[
         'sidecar/usecases/',
-        'sidecar/process/open/credentials.ts',
+        'sidecar/process/open/profiles-in-force.ts',
         'sidecar/contract/',
         'sidecar/http/',
         'sidecar/signals/log/log.ts',
@@ -330,7 +336,7 @@ export const ROOMS: readonly Room[] = [
         'sidecar/signals/log/log.ts',
       ],
       ...[
-        'sidecar/process/open/credentials.ts',
+        'sidecar/process/open/profiles-in-force.ts',
         'sidecar/signals/health/',
         'sidecar/process/open/health.ts',
         'sidecar/process/sidecar.ts',

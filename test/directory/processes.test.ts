@@ -1,7 +1,7 @@
 /** Two processes on one data folder: a change by one takes effect at the next check of the other (§8). */
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { OpenedAuthority } from '../../sidecar/authority/open.ts'
+import type { OpenedAuthority } from '../../sidecar/authority/open-authority.ts'
 import { TESTER } from '../support/actor.ts'
 import { type Host, startHost } from '../support/directory/host.ts'
 import { ask, DENYING, issueTo, newScene, openAuthority } from '../support/directory/scene.ts'

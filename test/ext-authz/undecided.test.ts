@@ -95,5 +95,5 @@ await sidecar.close()
   )
   const { stdout, stderr } = await startProcess([process.execPath, program]).ended
   expect(stderr).toBe('')
-  expect(JSON.parse(stdout)).toEqual(['methods'])
+  expect(JSON.parse(stdout)).toEqual(['ext-authz-methods'])
 })

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readAsked } from '../../sidecar/contract/ext-authz/request.ts'
-import { relevanceTo } from '../../sidecar/proxies/identity.ts'
+import { relevanceTo } from '../../sidecar/proxies/identity-headers.ts'
 import type { Message } from '../support/black-box.ts'
 import { engine } from '../support/engines.ts'
 import { type AnyHeader, checkRequest, envoyMessage } from '../support/ext-authz.ts'

@@ -7,7 +7,11 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { type HealthState, healthOfAll, isReady } from '../../sidecar/base/health.ts'
 import { readConfig, startSidecar } from '../../sidecar/index.ts'
-import { CONNECTIONS_MAX, HEADER_BYTES_MAX, startHealthServer } from '../../sidecar/signals/health/server.ts'
+import {
+  CONNECTIONS_MAX,
+  HEADER_BYTES_MAX,
+  startHealthServer,
+} from '../../sidecar/signals/health/health-server.ts'
 import { eventually, newFolder, whenTheFileEnds } from '../support/resources.ts'
 import { runSidecar } from '../support/sidecar.ts'
 

@@ -1,7 +1,7 @@
 /** What the client of a proxy gets where its request must not pass. */
 import { describe, expect, test } from 'vitest'
 import { CALL_ERRORS, type CallErrorReason, callError } from '../../sidecar/base/call-error.ts'
-import { denialAnswer, failureAnswer } from '../../sidecar/proxies/denial.ts'
+import { denialAnswer, failureAnswer } from '../../sidecar/proxies/denial-answer.ts'
 import { engine } from '../support/engines.ts'
 
 /** Another credential may help. */

@@ -9,7 +9,7 @@ import {
   listsIdentity,
   relevanceTo,
   removedHeaders,
-} from '../../sidecar/proxies/identity.ts'
+} from '../../sidecar/proxies/identity-headers.ts'
 import { PATH_OVERRIDES } from '../../sidecar/rules/routes/overrides.ts'
 import { engine } from '../support/engines.ts'
 

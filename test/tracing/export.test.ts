@@ -1,7 +1,7 @@
 /** Endpoints that are wrong, dead or slow: nothing waits for them, what waits is bounded, and what is lost is counted and told. */
 import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
-import { OtlpRefused } from '../../sidecar/signals/otlp.ts'
+import { OtlpRefused } from '../../sidecar/signals/otlp-endpoint.ts'
 import { Export } from '../../sidecar/signals/tracing/export.ts'
 import { Telemetry } from '../../sidecar/signals/tracing/telemetry.ts'
 import { Meters } from '../../sidecar/usecases/meters.ts'

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { loadedBy } from '../support/loaded.ts'
 
 const PARTS =
-  /node_modules\/(undici|@opentelemetry)\/|sidecar\/(?:signals\/(tracing|otlp)|(http\/traced|contract\/traced|directory\/traced-database))[./]/
+  /node_modules\/(undici|@opentelemetry)\/|sidecar\/(?:signals\/(tracing|otlp-endpoint)|(http\/traced|contract\/traced|directory\/traced-database))[./]/
 const HTTP = { http: { address: '127.0.0.1:0' } }
 
 test.each<[claim: string, config: object, loaded: string[]]>([
@@ -13,7 +13,7 @@ test.each<[claim: string, config: object, loaded: string[]]>([
     'traces',
     { ...HTTP, traces: { otlp: { url: 'http://127.0.0.1:1/v1/traces' } } },
     [
-      ...['@opentelemetry', 'contract/traced', 'directory/traced-database', 'http/traced', 'otlp'],
+      ...['@opentelemetry', 'contract/traced', 'directory/traced-database', 'http/traced', 'otlp-endpoint'],
       ...['tracing', 'undici'],
     ],
   ],

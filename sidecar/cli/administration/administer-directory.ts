@@ -1,6 +1,6 @@
 /** Opens the directory of a configuration for a moment, in another process than the sidecar's. */
 import type { Administration } from '../../authority/administration/administration.ts'
-import { type OpenedAuthority, openEmbeddedAuthority } from '../../authority/open.ts'
+import { type OpenedAuthority, openEmbeddedAuthority } from '../../authority/open-authority.ts'
 import { FailedLogins } from '../../authority/throttle.ts'
 import { type Config, sharedDirectoryOf } from '../../config/config.ts'
 import { tokenNamesOf } from '../../config/token-names.ts'

@@ -5,7 +5,7 @@
 import { request } from 'node:http'
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2'
 import { connect as connectSocket } from 'node:net'
-import { DEFAULT_ADDRESS } from '../../../clients/typescript/address.ts'
+import { DEFAULT_ADDRESS } from '../../../clients/typescript/default-address.ts'
 import {
   HealthCheckResponse,
   HealthCheckResponse_ServingStatus,

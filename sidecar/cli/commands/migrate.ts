@@ -50,7 +50,7 @@ async function migrate(options: MigrateOptions): Promise<void> {
   expectKnownVersion(version, nameOf({ file, shared }))
   const due = version < expectedVersion
   if (due && !options.check) {
-    const { openDirectory } = await import('../../directory/open.ts')
+    const { openDirectory } = await import('../../directory/open-directory.ts')
     const store = await openDirectory(file, shared, Date.now)
     await store.close()
   }

@@ -12,8 +12,8 @@ import {
   reasonOfFailure,
   routeDenialAnswer,
   traceFailure,
-} from '../../proxies/denial.ts'
-import { relevanceTo } from '../../proxies/identity.ts'
+} from '../../proxies/denial-answer.ts'
+import { relevanceTo } from '../../proxies/identity-headers.ts'
 import { readRouteSettings } from '../../proxies/policy.ts'
 import type { DecisionListener } from '../../usecases/asker.ts'
 import type { Services } from '../../usecases/services.ts'

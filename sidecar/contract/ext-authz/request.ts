@@ -3,7 +3,7 @@
  * can make as long as the proxy allows.
  */
 import { invalidArgument } from '../../base/call-error.ts'
-import type { Relevance } from '../../proxies/identity.ts'
+import type { Relevance } from '../../proxies/identity-headers.ts'
 import { Fields } from '../fields.ts'
 import { notAMessage } from '../handler.ts'
 import {
@@ -17,7 +17,7 @@ import {
   PEER,
   REQUEST,
   SOCKET_ADDRESS,
-} from './field-numbers.ts'
+} from './envoy-field-numbers.ts'
 
 type Pair = readonly [name: string, value: string]
 

@@ -6,8 +6,8 @@ import type { Decision } from '../../../engine/index.ts'
 import { Struct } from '../../../proto/gen/google/protobuf/struct.ts'
 import type { VerifiedToken } from '../../authority/authority.ts'
 import type { HeaderChanges } from '../../proxies/decide.ts'
-import type { DenialAnswer, Headers } from '../../proxies/denial.ts'
-import { FACTS, identityHeaders, removedHeaders } from '../../proxies/identity.ts'
+import type { DenialAnswer, Headers } from '../../proxies/denial-answer.ts'
+import { FACTS, identityHeaders, removedHeaders } from '../../proxies/identity-headers.ts'
 import type { CheckOutcome } from '../../usecases/questions.ts'
 import { STATUS as CODES } from '../call.ts'
 import { FieldWriter } from '../field-writer.ts'
@@ -19,7 +19,7 @@ import {
   HTTP_STATUS,
   OK_HTTP_RESPONSE,
   STATUS,
-} from './field-numbers.ts'
+} from './envoy-field-numbers.ts'
 
 /** `OVERWRITE_IF_EXISTS_OR_ADD` of `HeaderValueOption.HeaderAppendAction`. */
 const OVERWRITE = 2

@@ -1,7 +1,7 @@
 /** Decisions in the form of AuthZEN: true or false, and in the context what explains it. */
 import type { Decision } from '../../../engine/index.ts'
 import type { VerifiedToken } from '../../authority/authority.ts'
-import { reasonOfFailure } from '../../proxies/denial.ts'
+import { reasonOfFailure } from '../../proxies/denial-answer.ts'
 import { reusableForMs } from '../../usecases/check.ts'
 import type { CheckOutcome } from '../../usecases/questions.ts'
 import type { HttpError } from '../errors.ts'

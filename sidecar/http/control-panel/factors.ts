@@ -10,8 +10,8 @@ import {
   replaceOwnPassword,
   setCode,
 } from '../../usecases/control-panel/factors.ts'
-import { readNewCredential } from './credentials.ts'
 import type { Fields, PanelRoutes } from './exchange.ts'
+import { readNewCredential } from './passkey-credentials.ts'
 
 const FACTORS = '/console/factors'
 

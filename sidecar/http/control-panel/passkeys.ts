@@ -1,7 +1,7 @@
 /** Logging in with a passkey: `/console/session/passkey`. */
 import { logInByPasskey, passkeyChallenge } from '../../usecases/control-panel/log-in.ts'
-import { readCredential } from './credentials.ts'
 import type { Fields, PanelRoutes } from './exchange.ts'
+import { readCredential } from './passkey-credentials.ts'
 import { SESSION, sessionBegun } from './session.ts'
 
 export function addPasskeyRoutes(routes: PanelRoutes): void {

@@ -19,8 +19,8 @@ import {
   sessionOf,
   viewOf,
 } from '../../usecases/control-panel/session.ts'
-import { readCredential } from './credentials.ts'
 import type { Fields, PanelExchange, PanelRoutes } from './exchange.ts'
+import { readCredential } from './passkey-credentials.ts'
 
 export const SESSION = '/console/session'
 

@@ -1,7 +1,7 @@
 /** What the embedded authority and its directory tell the log and the health of the sidecar. */
 import type { Logger } from 'pino'
 import type { ClockEvents } from '../../authority/control-panel/wrong-clock.ts'
-import type { AuthorityEvents } from '../../authority/open.ts'
+import type { AuthorityEvents } from '../../authority/open-authority.ts'
 import type { Health } from '../../base/health.ts'
 import type { Config } from '../../config/config.ts'
 

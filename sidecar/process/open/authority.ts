@@ -1,14 +1,14 @@
 /** The authority of this sidecar with its directory, as the configuration has it. */
 import type { Logger } from 'pino'
 import type { ControlPanel } from '../../authority/control-panel/control-panel.ts'
-import { type OpenedAuthority, openEmbeddedAuthority } from '../../authority/open.ts'
+import { type OpenedAuthority, openEmbeddedAuthority } from '../../authority/open-authority.ts'
 import { FailedLogins, type LoginThrottle } from '../../authority/throttle.ts'
 import type { Health } from '../../base/health.ts'
 import type { Tracer } from '../../base/tracing.ts'
 import type { Turns } from '../../base/turns.ts'
 import { type Config, passwordLimitsOf, sharedDirectoryOf, throttleLimitsOf } from '../../config/config.ts'
 import { sessionLimitsOf } from '../../config/control-panel.ts'
-import type { Siblings } from '../../directory/open.ts'
+import type { Siblings } from '../../directory/open-directory.ts'
 import type { Rules } from '../../rules/rules.ts'
 import { authorityEvents, clockEvents, directoryEvents } from './authority-events.ts'
 

@@ -5,11 +5,11 @@ import { grpcLimitsOf } from '../../config/grpc-limits.ts'
 import { isForThisMachine } from '../../config/this-machine.ts'
 import { forCallersByToken } from '../../contract/admission.ts'
 import type { Methods } from '../../contract/call.ts'
-import { EXT_AUTHZ_SERVICE } from '../../contract/ext-authz/methods.ts'
+import { EXT_AUTHZ_SERVICE } from '../../contract/ext-authz/ext-authz-methods.ts'
 import { failure } from '../../contract/handler.ts'
-import { type Calls, ContractRoutes } from '../../http/contract.ts'
+import { type Calls, ContractRoutes } from '../../http/contract-routes.ts'
+import type { ContractCalls } from '../../transports/connect/contract-calls.ts'
 import type { Exchange } from '../../transports/connect/exchange.ts'
-import type { ContractCalls } from '../../transports/connect/server.ts'
 import type { Services } from '../../usecases/services.ts'
 
 export interface OpenContract {
@@ -57,7 +57,7 @@ class LazyCalls implements Calls {
     this.paths = paths
     this.#trace = trace
     this.#load = async () => {
-      const { ContractCalls } = await import('../../transports/connect/server.ts')
+      const { ContractCalls } = await import('../../transports/connect/contract-calls.ts')
       const calls = new ContractCalls(...given())
       if (this.#closing) await calls.close(0)
       this.#loaded = calls

@@ -2,7 +2,7 @@
 import type { ConnectionSource } from '../../base/net/connections.ts'
 import { type Config, ConfigError } from '../../config/config.ts'
 import { readRoutes } from '../../config/egress.ts'
-import { type EgressServer, egressAddressOf, type Route, startEgress } from '../../egress/server.ts'
+import { type EgressServer, egressAddressOf, type Route, startEgress } from '../../egress/egress-server.ts'
 import { routeProblems } from '../../usecases/egress.ts'
 import type { Services } from '../../usecases/services.ts'
 

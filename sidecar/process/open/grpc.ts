@@ -1,13 +1,13 @@
 /** The gRPC server: the services, health and reflection, on one of the transports. */
 
 import { forCallersByCertificate, refusingUnknownTokens } from '../../contract/admission.ts'
-import { authorizationMethods } from '../../contract/authorization.ts'
+import { authorizationMethods } from '../../contract/authorization-methods.ts'
 import type { Methods } from '../../contract/call.ts'
-import { directoryMethods } from '../../contract/directory.ts'
-import { EXT_AUTHZ_SERVICE, extAuthzMethods } from '../../contract/ext-authz/methods.ts'
+import { directoryMethods } from '../../contract/directory-methods.ts'
+import { EXT_AUTHZ_SERVICE, extAuthzMethods } from '../../contract/ext-authz/ext-authz-methods.ts'
 import { failure } from '../../contract/handler.ts'
-import { healthMethods } from '../../contract/health.ts'
-import { reflectionMethods } from '../../contract/reflection.ts'
+import { healthMethods } from '../../contract/health-methods.ts'
+import { reflectionMethods } from '../../contract/reflection-methods.ts'
 import { Watches } from '../../contract/watches.ts'
 import type { StartTransport, TransportOptions } from '../../transports/transport.ts'
 import type { Services } from '../../usecases/services.ts'
@@ -101,7 +101,7 @@ function reachableMethods(
 async function transportOf(transport: GrpcOptions['transport']): Promise<StartTransport> {
   const { startTransport } =
     transport === 'sockets'
-      ? await import('../../transports/sockets/server.ts')
-      : await import('../../transports/grpc-js/server.ts')
+      ? await import('../../transports/sockets/sockets-transport.ts')
+      : await import('../../transports/grpc-js/grpc-js-transport.ts')
   return startTransport
 }

@@ -2,7 +2,7 @@
 import { parseAddress } from '../../base/address.ts'
 import type { Health } from '../../base/health.ts'
 import type { Config } from '../../config/config.ts'
-import type { HealthServer } from '../../signals/health/server.ts'
+import type { HealthServer } from '../../signals/health/health-server.ts'
 import type { HealthSource } from '../../signals/health/source.ts'
 import type { Collector } from '../../signals/metrics/collector.ts'
 
@@ -30,6 +30,6 @@ export async function openHealth(
   source: HealthSource,
 ): Promise<HealthServer | undefined> {
   if (address === 'off') return undefined
-  const { startHealthServer } = await import('../../signals/health/server.ts')
+  const { startHealthServer } = await import('../../signals/health/health-server.ts')
   return startHealthServer(source, address)
 }

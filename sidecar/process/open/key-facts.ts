@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { KEY_AGE_MS_MAX } from '../../authority/keys.ts'
-import type { AuthorityState } from '../../authority/open.ts'
+import type { AuthorityState } from '../../authority/open-authority.ts'
 import { PEPPER_FILE } from '../../base/data-folder.ts'
 import { type Certificates, certificatesIn, RENEWED_MS_BEFORE } from '../../base/net/certificates.ts'
 import { administratorTokenFile } from '../../config/administrator-token.ts'

@@ -4,10 +4,10 @@
  * because only the primary has a channel to every worker (`WorkerProcess.clearCache`).
  */
 
-import type { Siblings } from '../../directory/open.ts'
-import type { TokenSiblings } from '../open/credentials.ts'
-import type { FromWorker } from './messages.ts'
+import type { Siblings } from '../../directory/open-directory.ts'
+import type { TokenSiblings } from '../open/profiles-in-force.ts'
 import { PendingCalls } from './pending-calls.ts'
+import type { FromWorker } from './worker-messages.ts'
 
 /** The other workers, seen from one worker. */
 export class OtherWorkers implements Siblings, TokenSiblings {

@@ -1,8 +1,8 @@
 /** The worker's side of the shared listeners: asks the primary to listen, and receives connections from it. */
 import { Socket } from 'node:net'
 import type { ConnectionSource, Listener, Listening } from '../../base/net/connections.ts'
-import type { FromWorker, ListenAnswer } from './messages.ts'
 import { PendingCalls } from './pending-calls.ts'
+import type { FromWorker, ListenAnswer } from './worker-messages.ts'
 
 export class PrimaryConnections implements ConnectionSource {
   readonly #send: (message: FromWorker) => void

@@ -6,8 +6,8 @@
  */
 import type { LoginAttempt, LoginThrottle, Settle } from '../../authority/throttle.ts'
 import { CallError, callError } from '../../base/call-error.ts'
-import type { LoginAdmission, LoginRequest, LoginSettled } from './messages.ts'
 import { PendingCalls } from './pending-calls.ts'
+import type { LoginAdmission, LoginRequest, LoginSettled } from './worker-messages.ts'
 
 /** The worker's side: a throttle that asks the primary. */
 export class PrimaryThrottle implements LoginThrottle {

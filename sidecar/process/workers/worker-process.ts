@@ -10,9 +10,9 @@ import { isExecutable } from '../../base/package.ts'
 import { youngGenerationFlags } from '../../base/young-generation.ts'
 import type { Reporter } from './group-health.ts'
 import { WorkerLogins } from './logins.ts'
-import type { FromPrimary, FromWorker, ListenRequest, WorkerServing } from './messages.ts'
 import { PendingCalls } from './pending-calls.ts'
 import type { Receiver, SharedListener } from './shared-listener.ts'
+import type { FromPrimary, FromWorker, ListenRequest, WorkerServing } from './worker-messages.ts'
 
 /** What the primary does for all of its workers. */
 export interface SharedServices {

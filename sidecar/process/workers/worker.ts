@@ -7,7 +7,7 @@ import { type Sidecar, startSidecar } from '../sidecar.ts'
 import { OtherWorkers } from './changes.ts'
 import { PrimaryConnections } from './connections.ts'
 import { PrimaryThrottle } from './logins.ts'
-import { type FromPrimary, type FromWorker, receivedConfig } from './messages.ts'
+import { type FromPrimary, type FromWorker, receivedConfig } from './worker-messages.ts'
 
 const failedLogins = new PrimaryThrottle(send)
 const siblings = new OtherWorkers(send)

@@ -6,7 +6,7 @@ import { extname, join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { MatrixError } from '../../../matrix/index.ts'
 import { isExecutable, packageFile } from '../../base/package.ts'
-import type { FromThread, MatrixParts } from './messages.ts'
+import type { FromThread, MatrixParts } from './thread-messages.ts'
 
 /** Next to this file, in the sources as in the package. The executable has it as a text. */
 const program = () =>

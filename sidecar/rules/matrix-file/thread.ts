@@ -1,8 +1,8 @@
 /** The program of the thread that reads a matrix: it finds everything that is wrong with the file, and sends the matrix or the problems. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { MatrixError } from '../../../matrix/index.ts'
-import { type FromThread, partsOf } from './messages.ts'
 import { readMatrix } from './read.ts'
+import { type FromThread, partsOf } from './thread-messages.ts'
 
 parentPort?.postMessage(read(workerData as string))
 

@@ -6,7 +6,7 @@ import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace'
 import type { Logger } from 'pino'
 import type { Meters } from '../../usecases/meters.ts'
 import { Backlog, type Destination, LinesRefused } from '../decision-log/backlog.ts'
-import { OtlpRefused } from '../otlp.ts'
+import { OtlpRefused } from '../otlp-endpoint.ts'
 import { lineOf, REQUEST_TAIL, requestHead, SEPARATOR } from './otlp-span.ts'
 
 export interface ExportOptions {

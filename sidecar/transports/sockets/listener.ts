@@ -7,7 +7,7 @@ import type { Certificates, WatchedCertificates } from '../../base/net/certifica
 import { ConnectionTable, connectionSource, type HeldConnection } from '../../base/net/connection-table.ts'
 import { ownConnections } from '../../base/net/listen.ts'
 import type { ClientConnection } from '../../contract/call.ts'
-import type { Http2Server } from '../http2/server.ts'
+import type { Http2Server } from '../http2/http2-server.ts'
 import type { TransportOptions } from '../transport.ts'
 import type { CallHead } from './head.ts'
 

@@ -2,7 +2,7 @@
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import type { OpenedAuthority } from '../../../sidecar/authority/open.ts'
+import type { OpenedAuthority } from '../../../sidecar/authority/open-authority.ts'
 import { Secret } from '../../../sidecar/base/secret.ts'
 import { startHost } from '../../support/directory/host.ts'
 import { ask, newScene, openAuthority } from '../../support/directory/scene.ts'

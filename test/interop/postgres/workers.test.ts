@@ -1,7 +1,7 @@
 /** Several workers of one host on PostgreSQL: a change is acknowledged when all workers have cleared their caches. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import type { OpenedAuthority } from '../../../sidecar/authority/open.ts'
+import type { OpenedAuthority } from '../../../sidecar/authority/open-authority.ts'
 import { Secret } from '../../../sidecar/base/secret.ts'
 import { BlackBox } from '../../support/black-box.ts'
 import { type Host, startHost } from '../../support/directory/host.ts'

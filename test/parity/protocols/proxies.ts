@@ -48,7 +48,7 @@ const routedEnvoy: Protocol = {
 
 const envoyOverHttp: Protocol = {
   name: 'ext_authz over HTTP',
-  files: ['sidecar/proxies/ext-authz.ts'],
+  files: ['sidecar/proxies/ext-authz-route.ts'],
   announced: ['HTTP /ext-authz/*'],
   silent: onlyRequests,
   ask: (sidecar, questions) =>
@@ -62,7 +62,7 @@ const envoyOverHttp: Protocol = {
 
 const authorize: Protocol = {
   name: 'GET /authorize/API',
-  files: ['sidecar/proxies/authorize.ts'],
+  files: ['sidecar/proxies/authorize-routes.ts'],
   announced: ['HTTP /authorize/:api'],
   silent: (question) =>
     onlyRequests(question) ?? (question.target && 'whose resource it is, routes alone can say'),

@@ -1,10 +1,10 @@
 /** An account with people and their tokens, made by an authority in this process; and what can befall them. */
 import { compile, type Reason } from '../../../engine/index.ts'
 import { supportMatrix } from '../../../matrix/index.ts'
-import { type OpenedAuthority, openEmbeddedAuthority } from '../../../sidecar/authority/open.ts'
+import { type OpenedAuthority, openEmbeddedAuthority } from '../../../sidecar/authority/open-authority.ts'
 import { FailedLogins } from '../../../sidecar/authority/throttle.ts'
 import { Secret } from '../../../sidecar/base/secret.ts'
-import type { SharedDirectory } from '../../../sidecar/directory/open.ts'
+import type { SharedDirectory } from '../../../sidecar/directory/open-directory.ts'
 import { TESTER } from '../actor.ts'
 import type { Host } from './host.ts'
 

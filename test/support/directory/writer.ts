@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { CallError } from '../../../sidecar/base/call-error.ts'
 import { Secret } from '../../../sidecar/base/secret.ts'
 import { AlreadyExists } from '../../../sidecar/directory/database.ts'
-import { openDirectory } from '../../../sidecar/directory/open.ts'
+import { openDirectory } from '../../../sidecar/directory/open-directory.ts'
 import type { DirectoryStore } from '../../../sidecar/directory/store.ts'
 import { startProcess } from '../processes.ts'
 

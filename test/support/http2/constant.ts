@@ -2,7 +2,7 @@
 import { createServer } from 'node:net'
 import type { Application } from '../../../sidecar/transports/http2/application.ts'
 import { RepeatedFields } from '../../../sidecar/transports/http2/hpack/encoder.ts'
-import { Http2Server, type ServerOptions } from '../../../sidecar/transports/http2/server.ts'
+import { Http2Server, type ServerOptions } from '../../../sidecar/transports/http2/http2-server.ts'
 import type { Stream } from '../../../sidecar/transports/http2/stream.ts'
 
 const HEADERS = new RepeatedFields([':status', '200'], ['content-type', 'text/plain'])

@@ -2,9 +2,9 @@
 import { Duplex } from 'node:stream'
 import type { Application } from '../../../sidecar/transports/http2/application.ts'
 import { HeaderDecoder } from '../../../sidecar/transports/http2/hpack/decoder.ts'
+import { Http2Server } from '../../../sidecar/transports/http2/http2-server.ts'
 import type { Limits } from '../../../sidecar/transports/http2/limits.ts'
 import { type Bound, ERROR, FRAME_HEADER_BYTES } from '../../../sidecar/transports/http2/protocol.ts'
-import { Http2Server } from '../../../sidecar/transports/http2/server.ts'
 
 /** A frame that the server has sent. */
 export interface Received {

@@ -1,7 +1,7 @@
 /** The service on the sidecar's own transport. */
 
 import { DEFAULT_LIMITS } from '../../../../sidecar/transports/http2/limits.ts'
-import { startTransport } from '../../../../sidecar/transports/sockets/server.ts'
+import { startTransport } from '../../../../sidecar/transports/sockets/sockets-transport.ts'
 import type { Wishes } from './grpc-js.ts'
 import { certificatesOf, DEFAULT_MESSAGE_BYTES, METADATA, ownMethods, ownStatus } from './own.ts'
 import type { Method } from './service.ts'

@@ -9,9 +9,9 @@ import {
   type TransportOptions,
 } from '../transport.ts'
 import { admissionOf, serviceOf } from './calls.ts'
-import { serverCredentials } from './credentials.ts'
 import { Guard } from './guard.ts'
 import { listen } from './listen.ts'
+import { serverCredentials } from './server-credentials.ts'
 
 /** How long connections may take to close after their calls have ended, in milliseconds. */
 const CLOSING_MS_MAX = 2_000

@@ -67,5 +67,5 @@ function destinationOf({ file, stdout, otlp }: DecisionLogSettings): OpenDestina
 
 function otlpOf(settings: DecisionLogSettings['otlp'], url: string): OpenDestination {
   const options = otlpOptionsOf('decision_log.otlp', url, settings, 'the lines say who asks for what')
-  return async () => new (await import('./otlp.ts')).OtlpLogs(options)
+  return async () => new (await import('./otlp-logs.ts')).OtlpLogs(options)
 }

@@ -1,7 +1,7 @@
 /** The transport of our own: gRPC on HTTP/2, straight on sockets. */
 import { Reports } from '../../base/net/reports.ts'
 import { METADATA_NAMES } from '../../contract/call.ts'
-import { Http2Server } from '../http2/server.ts'
+import { Http2Server } from '../http2/http2-server.ts'
 import { KEEPALIVE_MS, KEEPALIVE_TIMEOUT_MS, type StartTransport } from '../transport.ts'
 import { GrpcApplication } from './application.ts'
 import { listen } from './listener.ts'

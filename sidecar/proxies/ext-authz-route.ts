@@ -13,7 +13,13 @@ import { timed } from '../usecases/timed.ts'
 import { listenerOf } from '../usecases/tracing.ts'
 import { clientAddress } from './client-address.ts'
 import { type Decided, decide, headerChanges } from './decide.ts'
-import { type DenialAnswer, denialAnswer, failureAnswer, type Headers, routeDenialAnswer } from './denial.ts'
+import {
+  type DenialAnswer,
+  denialAnswer,
+  failureAnswer,
+  type Headers,
+  routeDenialAnswer,
+} from './denial-answer.ts'
 import { readRouteSettings } from './policy.ts'
 import { answerProxy, type ProxyAnswer, proxyClientAddress } from './proxy-answer.ts'
 

@@ -8,7 +8,7 @@ import type { Decision, Engine } from '../../engine/index.ts'
 import type { VerifiedToken } from '../authority/authority.ts'
 import { PATH_OVERRIDES } from '../rules/routes/overrides.ts'
 import { FORWARDED_FOR } from './client-address.ts'
-import type { Headers } from './denial.ts'
+import type { Headers } from './denial-answer.ts'
 
 /** Something that is known of the holder of a token. */
 export interface Fact {

@@ -18,7 +18,7 @@ export function readTraces({ traces: { otlp, sample_percent } }: Config, url: st
   const options = otlpOptionsOf('traces.otlp', url, otlp, 'spans say who asks for what')
   return async (parts) => {
     const [{ OtlpEndpoint }, { Export }, { Telemetry }] = await Promise.all([
-      import('../otlp.ts'),
+      import('../otlp-endpoint.ts'),
       import('./export.ts'),
       import('./telemetry.ts'),
     ])

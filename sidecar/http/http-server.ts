@@ -14,18 +14,18 @@ import type { ConnectionSource } from '../base/net/connections.ts'
 import { givenRequestId, newRequestId, REQUEST_ID_HEADER } from '../base/request-id.ts'
 import type { ProxyOptions, TrustedProxies } from '../proxies/trusted-proxies.ts'
 import type { Services } from '../usecases/services.ts'
-import type { AuthzenOptions } from './authzen/routes.ts'
+import { Routes } from './allowed-methods.ts'
+import type { AuthzenOptions } from './authzen/authzen-routes.ts'
 import { Bounds } from './bounds.ts'
-import type { ContractRoutes } from './contract.ts'
+import type { ContractRoutes } from './contract-routes.ts'
 import type { PageRequests } from './control-panel/page-requests.ts'
 import { BODY_BYTES_MAX, errorBody, type HttpError, httpErrorOf, sendError, titleOf } from './errors.ts'
 import { hostProblem } from './host.ts'
 import { type CatalogService, checkCatalog, type Site, siteOf } from './identity/catalog.ts'
-import { addIdentityRoutes, type IdentityOptions } from './identity/identity.ts'
+import { addIdentityRoutes, type IdentityOptions } from './identity/identity-routes.ts'
 import { sendJson } from './json.ts'
-import type { ConsoleOptions } from './page/console.ts'
+import type { ConsoleOptions } from './page/console-routes.ts'
 import { logRefusal } from './refusals.ts'
-import { Routes } from './routes.ts'
 import type { RawAnswer, SecureServers } from './secure.ts'
 
 export interface HttpOptions {
@@ -228,21 +228,21 @@ async function addOptionalRoutes(
   // Without proxies nobody may ask.
   if (authorize && proxies !== undefined) {
     const [{ addAuthorizeRoutes }, { addExtAuthzRoute }] = await Promise.all([
-      import('../proxies/authorize.ts'),
-      import('../proxies/ext-authz.ts'),
+      import('../proxies/authorize-routes.ts'),
+      import('../proxies/ext-authz-route.ts'),
     ])
     addAuthorizeRoutes(server, services, AUTHORIZE)
     addExtAuthzRoute(server, services, EXT_AUTHZ)
   }
   if (authzen !== undefined) {
-    const { addAuthzenRoutes } = await import('./authzen/routes.ts')
+    const { addAuthzenRoutes } = await import('./authzen/authzen-routes.ts')
     addAuthzenRoutes(server, services, authzen, site)
   }
   if (jwks) (await import('./identity/jwks.ts')).addJwksRoute(server, services, JWKS)
-  const panel = services.controlPanel && (await import('./control-panel/routes.ts'))
+  const panel = services.controlPanel && (await import('./control-panel/control-panel-routes.ts'))
   const pages = panel?.addControlPanelRoutes(server, services, options, mayLast)
   if (console !== undefined)
-    (await import('./page/console.ts')).addConsoleRoutes(server, services, console, pages?.sessionOf)
+    (await import('./page/console-routes.ts')).addConsoleRoutes(server, services, console, pages?.sessionOf)
   return pages
 }
 

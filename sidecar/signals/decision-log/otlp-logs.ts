@@ -1,7 +1,7 @@
 /** OpenTelemetry's protocol over HTTP, in JSON: lines become log records of an endpoint such as `https://HOST:4318/v1/logs`. */
 import { packageVersion } from '../../base/package.ts'
 import type { OtlpOptions } from '../../config/otlp.ts'
-import { OtlpEndpoint, OtlpRefused } from '../otlp.ts'
+import { OtlpEndpoint, OtlpRefused } from '../otlp-endpoint.ts'
 import { type Destination, LinesRefused } from './backlog.ts'
 
 export class OtlpLogs implements Destination {

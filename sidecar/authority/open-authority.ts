@@ -14,7 +14,7 @@ import {
 } from '../base/data-folder.ts'
 import type { Tracer } from '../base/tracing.ts'
 import { Turns } from '../base/turns.ts'
-import { openDirectory, type SharedDirectory } from '../directory/open.ts'
+import { openDirectory, type SharedDirectory } from '../directory/open-directory.ts'
 import type { DirectoryStore } from '../directory/store.ts'
 import { trusted } from './actor.ts'
 import { Administration } from './administration/administration.ts'
