@@ -29,7 +29,7 @@ test('no message has a section of the source, which clients do not know', () => 
 test('no code but the table names a reason except to give it', () => {
   const compared = new RegExp(`[!=]== '(?:${reasons.join('|')})'|case '(?:${reasons.join('|')})'`)
   const codes = new Set<string>(Object.values(CALL_ERRORS).map(({ code }) => code))
-  const offences = sourcesIn('sidecar/')
+  const offences = sourcesIn('sidecar/', 'clients/')
     .filter(({ path, generated }) => !generated && path !== 'sidecar/base/call-error.ts')
     .flatMap(({ path, text }) =>
       text.split('\n').flatMap((line, index) => {

@@ -50,7 +50,7 @@ describe.each([
 test('no number of a field is written where it is read or written', () => {
   const bare =
     /\bnumber [!=]== [1-9]|\.has\([1-9]|\.(?:text|bytes|flag|number|begin)\([1-9]|writeTime\(writer, [1-9]/
-  const offences = sourcesIn('sidecar/contract/').flatMap(({ path, text }) =>
+  const offences = sourcesIn('sidecar/contract/', 'sidecar/transports/').flatMap(({ path, text }) =>
     text
       .split('\n')
       .flatMap((line, index) => (bare.test(line) ? [`${path}:${index + 1}: ${line.trim()}`] : [])),

@@ -4,7 +4,9 @@ import { operationsOf } from '../support/functions.ts'
 import { type Source, sourcesIn } from '../support/sources.ts'
 
 /** Where what is stored is compared with the wall clock. The other folders know the monotonic clock alone, or both. */
-const HELD = ['sidecar/authority/', 'sidecar/directory/', 'sidecar/http/', 'sidecar/usecases/']
+const HELD = [
+  ...['sidecar/authority/', 'sidecar/directory/', 'sidecar/http/', 'sidecar/proxies/', 'sidecar/usecases/'],
+]
 
 const CLOCK = /\b(?:now\(\)|nowMs\b)/
 const STORED = /(?:At|[uU]ntil|[eE]nds|[sS]ince|[lL]ast)Ms\b/
@@ -45,6 +47,8 @@ const OTHERS: readonly (readonly [path: string, comparison: string, reason: stri
     'nowMs < endsAtMs',
     'the end that it got when it began, beside its limit',
   ],
+  ['authority/upstream/token-answer.ts', 'expiresAtMs <= nowMs', 'an answer that is checked when it arrives'],
+  ['authority/upstream/token-answer.ts', 'nowMs - expiresAtMs', 'the words of that'],
   ['authority/verified-token.ts', 'nowMs >= expiresAtMs', 'that it has begun is asked beside'],
   ['directory/audit-trail.ts', 'at_ms >= :since', 'a filter'],
   ['directory/audit-trail.ts', 'at_ms < :until', 'a filter'],

@@ -40,7 +40,7 @@ test('every folder of bench/ is a room', () => {
 // The product changes: few files of the benchmarks know its insides.
 test('only what is asked, the numbers of HTTP/2, how text is aligned and a directory of many come from inside the sidecar', () => {
   const users = sourcesIn('bench/').filter((source) =>
-    importsOf(source).some((imported) => imported.startsWith('sidecar/')),
+    importsOf(source).some((imported) => /^(?:sidecar|clients|proto)\//.test(imported)),
   )
   expect(users.map(({ path }) => path)).toEqual([
     'bench/harness/frames.ts',

@@ -18,8 +18,8 @@ import { PROTOCOLS } from './protocols.ts'
 /** Where decisions are made: about a credential, and in the client package about a request. */
 const DECIDING = ['sidecar/usecases/check.ts', 'clients/typescript/gate.ts']
 
-/** Rooms that several protocols share, so that none of their files is a protocol. */
-const SHARED = ['sidecar/usecases/', 'sidecar/proxies/']
+/** What several protocols share, so that it is no protocol itself. */
+const SHARED = ['sidecar/usecases/', 'sidecar/proxies/decide.ts']
 
 /** Decisions of the engine itself, or of a sidecar that is asked over gRPC. */
 const ASKS =
@@ -33,10 +33,10 @@ const NO_PROTOCOL = [
   'sidecar/signals/decision-log/replay.ts',
 ]
 
-const PRODUCT = sourcesIn('sidecar/').filter(({ generated }) => !generated)
+const PRODUCT = sourcesIn('sidecar/', 'clients/').filter(({ generated }) => !generated)
 const isShared = ({ path }: Pick<Source, 'path'>) => SHARED.some((room) => path.startsWith(room))
 
-/** Files that decide: they import, perhaps over files of shared rooms, what decides, or ask an engine. */
+/** Files that decide: they import, perhaps over what is shared, what decides, or ask an engine. */
 function filesThatDecide(sources: readonly Source[]): string[] {
   const deciding = new Set(DECIDING)
   const importsDeciding = (source: Source) => valueImportsOf(source).some((path) => deciding.has(path))
