@@ -102,12 +102,12 @@ export class ContractCalls {
     this.#open.add(call)
     call.onEnd(() => this.#open.delete(call))
     if (this.#stopping) call.stop()
-    else call.begin()
+    else call.open()
   }
 
   #refuseUnknown(exchange: Exchange, form: Form): void {
     if (!form.enveloped) sendError(exchange, UNKNOWN.status, this.#settings, 404)
-    else new EnvelopedCall(exchange, UNKNOWN_METHOD, form, undefined, this.#settings).begin()
+    else new EnvelopedCall(exchange, UNKNOWN_METHOD, form, undefined, this.#settings).open()
   }
 }
 

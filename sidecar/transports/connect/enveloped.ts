@@ -1,15 +1,9 @@
 /** Calls whose messages stand in envelopes: the streams of Connect, and every call of gRPC-Web. */
 import { callError } from '../../base/call-error.ts'
-import {
-  type CallContext,
-  type CallStatus,
-  type Method,
-  type Requests,
-  type Responses,
-  STATUS,
-  StatusError,
-} from '../../contract/call.ts'
-import { LATE, NOT_ONE_MESSAGE } from '../../contract/faults.ts'
+import type { MaybePromise } from '../../base/maybe-promise.ts'
+import { type CallStatus, type Method, STATUS, StatusError } from '../../contract/call.ts'
+import { LATE } from '../faults.ts'
+import { LiveCall } from '../live-call.ts'
 import { MessageBuffer } from '../sockets/messages.ts'
 import { timeoutMs } from '../sockets/text.ts'
 import { Base64Decoder } from './base64.ts'
@@ -32,33 +26,21 @@ import { connectEnd, envelope, grpcWebEnd } from './status.ts'
 /** With so many bytes of requests that wait, no more are read. */
 const WAITING_BYTES_MAX = 65_536
 
-export class EnvelopedCall implements Responses {
+export class EnvelopedCall extends LiveCall {
   readonly #exchange: Exchange
-  readonly #method: Method
   readonly #form: Form
   readonly #json: JsonCodec | undefined
   readonly #settings: Settings
-  readonly #context: CallContext
-  readonly #endListeners: (() => void)[] = []
+  readonly #base64: Base64Decoder | undefined
   #buffer: MessageBuffer
-  #base64: Base64Decoder | undefined
-  /** What takes the requests of a stream. */
-  #requests: Requests | undefined
-  /** The request of a call that has one. */
-  #request: Buffer | undefined
-  /** Whether a message is being read, or a handler works on one. */
-  #working = false
-  #allHere = false
-  /** Whether the handler knows that no more requests come. */
-  #ending = false
-  #begun = false
-  #over = false
+  #ended = false
   /** Bytes of requests that count in the budget. */
   #held = 0
   #stopTimer: (() => void) | undefined
   #restTimer: NodeJS.Timeout | undefined
   /** Stops the wait for a client that does not read its answers. */
   #readerStops: (() => void) | undefined
+  protected readonly incomplete = INCOMPLETE
 
   constructor(
     exchange: Exchange,
@@ -67,29 +49,28 @@ export class EnvelopedCall implements Responses {
     json: JsonCodec | undefined,
     settings: Settings,
   ) {
+    super(method, new HttpContext(exchange), settings.statusOf)
     this.#exchange = exchange
-    this.#method = method
     this.#form = form
     this.#json = json
     this.#settings = settings
-    this.#context = new HttpContext(exchange)
     this.#buffer = new MessageBuffer(settings.maxMessageBytes, false)
-    if (form.base64) this.#base64 = new Base64Decoder()
+    this.#base64 = form.base64 ? new Base64Decoder() : undefined
   }
 
-  begin(): void {
-    const { response } = this.#exchange
-    response.once('close', () => {
+  /** Reads the header fields, and then the body. */
+  open(): void {
+    this.#exchange.response.once('close', () => {
       this.#readerStops?.()
-      this.#end()
+      this.ended()
     })
-    this.#attempt(() => {
+    this.attempt(() => {
       this.#readHead()
-      const looking = this.#method.admit?.(this.#context)
+      const looking = this.method.admit?.(this.context)
       if (looking === undefined) this.#read()
       else
         looking.then(
-          () => this.#attempt(() => this.#read()),
+          () => this.attempt(() => this.#read()),
           (error) => this.fail(error),
         )
     })
@@ -98,23 +79,21 @@ export class EnvelopedCall implements Responses {
   /** Until here nothing was read of the body. */
   #read(): void {
     const { request, response, mayLast } = this.#exchange
-    if (this.#method.type === 'bidi') {
-      mayLast()
-      this.#requests = this.#method.handle(this, this.#context)
-    }
-    request.on('data', (part: Buffer) => this.#attempt(() => this.#push(part)))
+    if (this.method.type === 'bidi') mayLast()
+    request.on('data', (part: Buffer) => this.attempt(() => this.#push(part)))
     request.once('end', () =>
-      this.#attempt(() => {
+      this.attempt(() => {
         this.#base64?.end()
-        this.#allHere = true
-        this.#take()
+        this.#ended = true
+        this.take()
       }),
     )
     response.on('drain', () => {
       this.#readerStops?.()
       this.#readerStops = undefined
-      this.#attempt(() => this.#take())
+      this.take()
     })
+    this.begin()
   }
 
   /** @throws StatusError */
@@ -129,13 +108,12 @@ export class EnvelopedCall implements Responses {
   }
 
   #push(part: Buffer): void {
-    if (this.#over) return
     const bytes = this.#base64?.decode(part) ?? part
     this.#hold(this.#held + bytes.length)
     this.#buffer.push(bytes, 0, bytes.length)
     if (this.#settings.budget.exhausted) throw OVERLOADED
-    this.#take()
-    if (this.#buffer.length > WAITING_BYTES_MAX && (this.#working || this.#readerStops !== undefined))
+    this.take()
+    if (this.#buffer.length > WAITING_BYTES_MAX && (this.working || !this.hasRoom()))
       this.#exchange.request.pause()
   }
 
@@ -144,117 +122,55 @@ export class EnvelopedCall implements Responses {
     this.#held = bytes
   }
 
-  /** Takes what is complete. */
-  #take(): void {
-    while (!this.#over && !this.#working && !this.#ending) {
-      // A client that does not read its answers gets no more of them.
-      if (this.#readerStops !== undefined) return
-      const message = this.#buffer.next()
-      if (message === undefined) {
-        this.#awaitMore()
-        return
-      }
-      clearTimeout(this.#restTimer)
-      this.#restTimer = undefined
-      this.#hold(this.#buffer.length)
-      if (message instanceof Promise) this.#work(message.then((inflated) => this.#next(inflated)))
-      else {
-        const work = this.#next(message)
-        if (work instanceof Promise) this.#work(work)
-      }
-    }
+  protected next(): MaybePromise<Buffer> | undefined {
+    const message = this.#buffer.next()
+    if (message === undefined) return undefined
+    clearTimeout(this.#restTimer)
+    this.#restTimer = undefined
+    this.#hold(this.#buffer.length)
+    return message instanceof Promise
+      ? message.then((inflated) => this.#requestOf(inflated))
+      : this.#requestOf(message)
   }
 
-  #next(bytes: Buffer): void | Promise<void> {
-    if (this.#over) return
-    const message = requestOf(bytes, this.#json, this.#context.connection, this.#settings.turns)
-    if (!(message instanceof Promise)) return this.#handle(message)
+  #requestOf(bytes: Buffer): MaybePromise<Buffer> {
+    const request = requestOf(bytes, this.#json, this.context.connection, this.#settings.turns)
+    if (!(request instanceof Promise)) return request
     this.#hold(this.#buffer.length + bytes.length)
-    return message.then((request) => {
-      this.#hold(this.#buffer.length)
-      return this.#handle(request)
-    })
+    return request.finally(() => this.#hold(this.over ? 0 : this.#buffer.length))
   }
 
-  #handle(message: Buffer): void | Promise<void> {
-    if (this.#over) return
-    if (this.#requests !== undefined) return this.#requests.next(message)
-    if (this.#request !== undefined) throw NOT_ONE_MESSAGE
-    this.#request = message
+  protected get partBytes(): number {
+    return this.#buffer.length
   }
 
-  #work(work: Promise<void>): void {
-    this.#working = true
-    work.then(
-      () => {
-        this.#working = false
-        this.#attempt(() => this.#take())
-      },
-      (error) => this.fail(error),
-    )
+  protected get allHere(): boolean {
+    return this.#ended
   }
 
-  /** Every message that is complete was taken. */
-  #awaitMore(): void {
-    if (!this.#allHere) {
-      if (this.#buffer.length > 0)
-        this.#restTimer ??= setTimeout(() => this.fail(LATE), this.#settings.requestMs)
-      this.#exchange.request.resume()
-      return
-    }
-    if (this.#buffer.length > 0) throw INCOMPLETE
-    this.#ending = true
-    if (this.#requests !== undefined) this.#finish(this.#requests.end())
-    else if (this.#request === undefined) throw NOT_ONE_MESSAGE
-    else this.#run(this.#request)
+  protected awaitMore(): void {
+    if (this.#buffer.length > 0)
+      this.#restTimer ??= setTimeout(() => this.fail(LATE), this.#settings.requestMs)
+    this.#exchange.request.resume()
   }
 
-  /** The call has its only request. */
-  #run(request: Buffer): void {
-    const { type, handle } = this.#method
-    if (type === 'bidi') return
-    if (type === 'server_stream') {
-      this.#exchange.mayLast()
-      handle(request, this, this.#context)
-      return
-    }
-    const answer = handle(request, this.#context)
-    if (answer instanceof Promise) this.#finish(answer.then((response) => this.#answer(response)))
-    else this.#answer(answer)
+  /** A client that does not read its answers gets no more of them. */
+  protected hasRoom(): boolean {
+    return this.#readerStops === undefined
   }
 
-  #finish(work: void | Promise<void>): void {
-    if (work instanceof Promise) work.catch((error) => this.fail(error))
+  protected complete(): void {
+    if (this.method.type === 'server_stream') this.#exchange.mayLast()
   }
 
-  #answer(response: Buffer): void {
-    this.write(response)
-    this.end()
-  }
+  protected works(): void {}
 
-  write(response: Buffer): void {
-    // A handler may write at any time, and knows nothing of JSON.
-    this.#attempt(() =>
-      this.#send(envelope(this.#json === undefined ? response : Buffer.from(this.#json.write(response)))),
-    )
+  protected send(response: Buffer, first: boolean): void {
+    this.#send(envelope(this.#json === undefined ? response : Buffer.from(this.#json.write(response))), first)
   }
 
   get unread(): boolean {
     return this.#exchange.response.writableLength > 0
-  }
-
-  end(): void {
-    this.#close(undefined)
-  }
-
-  fail(error: unknown): void {
-    // What is thrown is logged, also when nobody waits for it any more.
-    this.#close(this.#settings.statusOf(error, this.#context))
-  }
-
-  onEnd(listener: () => void): void {
-    if (this.#over) listener()
-    else this.#endListeners.push(listener)
   }
 
   /** The sidecar stops, and does not wait for the call any more. */
@@ -262,46 +178,35 @@ export class EnvelopedCall implements Responses {
     this.fail(callError('STOPPING', {}))
   }
 
-  #send(bytes: Buffer): void {
+  #send(bytes: Buffer, first: boolean): void {
     const { response, headers } = this.#exchange
     // A request that took too long has its answer.
-    if (!this.#begun && response.headersSent) return
-    if (!this.#begun) response.writeHead(200, { ...headers, 'content-type': this.#form.contentType })
-    this.#begun = true
+    if (response.writableEnded || (first && response.headersSent)) return
+    if (first) response.writeHead(200, { ...headers, 'content-type': this.#form.contentType })
     const hasRoom = response.write(this.#form.base64 ? bytes.toString('base64') : bytes)
-    if (!hasRoom) this.#readerStops ??= awaitReader(response, this.#settings.readerMs)
+    if (!hasRoom) this.#awaitReader()
   }
 
-  #close(status: CallStatus | undefined): void {
-    if (this.#over) return
+  #awaitReader(): void {
+    this.#readerStops ??= awaitReader(this.#exchange.response, this.#settings.readerMs)
+  }
+
+  protected close(status: CallStatus | undefined, first: boolean): void {
     const { request, response } = this.#exchange
     const { descriptors } = this.#settings
-    this.#send(this.#form.protocol === 'connect' ? connectEnd(status, descriptors) : grpcWebEnd(status))
+    const end = this.#form.protocol === 'connect' ? connectEnd(status, descriptors) : grpcWebEnd(status)
+    this.#send(end, first)
     response.end()
-    if (response.writableLength > 0) this.#readerStops ??= awaitReader(response, this.#settings.readerMs)
+    if (response.writableLength > 0) this.#awaitReader()
     // What the client still sends is not kept.
     request.resume()
-    this.#end()
   }
 
-  /** The call is over, whoever ended it. */
-  #end(): void {
-    if (this.#over) return
-    this.#over = true
+  protected release(): void {
     this.#hold(0)
     this.#buffer.drop()
     this.#stopTimer?.()
     clearTimeout(this.#restTimer)
-    for (const listener of this.#endListeners.splice(0)) listener()
-  }
-
-  #attempt(work: () => void): void {
-    if (this.#over) return
-    try {
-      work()
-    } catch (error) {
-      this.fail(error)
-    }
   }
 }
 

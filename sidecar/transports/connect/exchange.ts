@@ -10,7 +10,7 @@ import {
   StatusError,
   type StatusOf,
 } from '../../contract/call.ts'
-import { DEADLINE_EXCEEDED, TIMER_MS_MAX } from '../../contract/faults.ts'
+import { DEADLINE_EXCEEDED, TIMER_MS_MAX } from '../faults.ts'
 import type { Budget } from '../http2/budget.ts'
 import type { Descriptors, JsonCodec } from './json.ts'
 

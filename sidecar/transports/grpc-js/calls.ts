@@ -11,16 +11,17 @@ import {
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js'
 import { namesOfCertificate } from '../../base/certificate-name.ts'
-import type {
-  CallContext,
-  CallStatus,
-  ClientConnection,
-  Method,
-  Methods,
-  Requests,
-  Responses,
-  StatusOf,
+import {
+  type CallContext,
+  type CallStatus,
+  type ClientConnection,
+  type Method,
+  type Methods,
+  STATUS,
+  StatusError,
+  type StatusOf,
 } from '../../contract/call.ts'
+import { LiveCall } from '../live-call.ts'
 
 type UnaryCall = ServerUnaryCall<Buffer, Buffer>
 type WritableCall = ServerWritableStream<Buffer, Buffer>
@@ -85,24 +86,9 @@ function handlerOf(method: Method, settings: CallSettings): UntypedServiceImplem
         }
       }
     case 'server_stream':
-      return (call: WritableCall) => {
-        const responses = new CallResponses(call, settings)
-        try {
-          method.handle(call.request, responses, new Context(call))
-        } catch (error) {
-          responses.fail(error)
-        }
-      }
+      return (call: WritableCall) => new StreamCall(call, method, settings, call.request).begin()
     case 'bidi':
-      return (call: DuplexCall) => {
-        const responses = new CallResponses(call, settings)
-        try {
-          const requests = method.handle(responses, new Context(call))
-          takeAll(call, requests).catch((error) => responses.fail(error))
-        } catch (error) {
-          responses.fail(error)
-        }
-      }
+      return (call: DuplexCall) => new StreamCall(call, method, settings).begin()
   }
 }
 
@@ -200,18 +186,49 @@ function beforeResponse({ onResponse }: CallSettings, call: object, { length }: 
   if (stream !== undefined) onResponse(stream, length)
 }
 
-class CallResponses implements Responses {
+/** grpc-js says so itself, and ends the call. */
+const INCOMPLETE = new StatusError({ code: STATUS.INTERNAL, message: 'the call ended within a message' })
+
+/** A call with a stream of responses, and of requests unless it is given its only one. */
+class StreamCall extends LiveCall {
   readonly #call: WritableCall | DuplexCall
   readonly #settings: CallSettings
-  #over = false
+  #sole: Buffer | undefined
+  #allHere: boolean
+  protected readonly partBytes = 0
+  protected readonly incomplete = INCOMPLETE
 
-  constructor(call: WritableCall | DuplexCall, settings: CallSettings) {
+  constructor(call: WritableCall | DuplexCall, method: Method, settings: CallSettings, request?: Buffer) {
+    super(method, new Context(call), settings.statusOf)
     this.#call = call
     this.#settings = settings
+    this.#sole = request
+    this.#allHere = request !== undefined
+    for (const event of ['cancelled', 'close', 'error', 'finish']) call.on(event, () => this.ended())
+    call.on('drain', () => this.take())
+    if (this.#allHere) return
+    call.on('readable', () => this.take())
+    call.on('end', () => {
+      this.#allHere = true
+      this.take()
+    })
   }
 
-  write(response: Buffer): void {
-    if (this.#over) return
+  protected next(): Buffer | undefined {
+    const request = this.#sole ?? (this.#allHere ? undefined : (this.#call as DuplexCall).read())
+    this.#sole = undefined
+    return request ?? undefined
+  }
+
+  protected get allHere(): boolean {
+    return this.#allHere
+  }
+
+  protected hasRoom(): boolean {
+    return !this.#call.writableNeedDrain
+  }
+
+  protected send(response: Buffer): void {
     beforeResponse(this.#settings, this.#call, response)
     this.#call.write(response)
   }
@@ -220,48 +237,15 @@ class CallResponses implements Responses {
     return this.#call.writableLength > 0
   }
 
-  end(): void {
-    if (this.#over) return
-    this.#over = true
-    this.#call.end()
+  protected close(status: CallStatus | undefined): void {
+    if (this.#call.cancelled) return
+    if (status === undefined) this.#call.end()
+    else this.#call.emit('error', serviceError(status))
   }
 
-  fail(error: unknown): void {
-    if (this.#over || this.#call.cancelled) return
-    this.#over = true
-    this.#call.emit('error', serviceError(this.#settings.statusOf(error, new Context(this.#call))))
-  }
-
-  onEnd(listener: () => void): void {
-    let told = false
-    const tell = () => {
-      if (told) return
-      told = true
-      listener()
-    }
-    for (const event of ['cancelled', 'close', 'error', 'finish']) this.#call.on(event, tell)
-  }
-}
-
-/** Passes on one request at a time, and none to a client that does not read the responses. */
-async function takeAll(call: DuplexCall, requests: Requests): Promise<void> {
-  // Leaving the loop must not destroy the call, because a destroyed call cannot send the status of an error.
-  for await (const request of call.iterator({ destroyOnReturn: false })) {
-    const taken = requests.next(request)
-    if (taken instanceof Promise) await taken
-    if (call.writableNeedDrain) await drained(call)
-  }
-  await requests.end()
-}
-
-/** Resolves when the client has read enough, or is gone. */
-function drained(call: NodeJS.EventEmitter): Promise<void> {
-  return new Promise((resolve) => {
-    const events = ['drain', 'cancelled', 'close', 'error']
-    const done = () => {
-      for (const event of events) call.removeListener(event, done)
-      resolve()
-    }
-    for (const event of events) call.once(event, done)
-  })
+  // The rest is the library's affair.
+  protected awaitMore(): void {}
+  protected complete(): void {}
+  protected works(): void {}
+  protected release(): void {}
 }

@@ -3,7 +3,7 @@
 import type { ClientConnection, Method, Methods } from '../../contract/call.ts'
 import type { Application, Peer } from '../http2/application.ts'
 import type { HeaderList } from '../http2/hpack/decoder.ts'
-import { newCall, type OpenCall } from './calls.ts'
+import { OpenCall } from './calls.ts'
 import { CallHead, type CallStream } from './head.ts'
 import { soleMessage } from './messages.ts'
 import { answer, failBeforeAnswer, type GrpcSettings, runUnary } from './unary.ts'
@@ -66,7 +66,7 @@ export class GrpcApplication implements Application<CallHead> {
   }
 
   resume(stream: CallStream): void {
-    this.#call(stream).resume()
+    this.#call(stream).take()
   }
 
   late(stream: CallStream): void {
@@ -97,7 +97,9 @@ export class GrpcApplication implements Application<CallHead> {
     return length <= this.#settings.maxMessageBytes
   }
 
+  /** A call that is refused has no method, and never asks for this. */
   #call(stream: CallStream): OpenCall {
-    return (stream.state as OpenCall | undefined) ?? newCall(stream, this.#settings)
+    stream.state ??= new OpenCall(stream, stream.head.method as Method, this.#settings)
+    return stream.state as OpenCall
   }
 }

@@ -1,5 +1,5 @@
-/** Deadlines, and requests that are not as they have to be: the same on every transport of this folder. */
-import { STATUS, StatusError } from './call.ts'
+/** Deadlines, and requests that are not as they have to be: the same on every transport. */
+import { STATUS, StatusError } from '../contract/call.ts'
 
 /** The longest timer of Node, in milliseconds. A deadline after that is none. */
 export const TIMER_MS_MAX = 2 ** 31 - 1
