@@ -132,8 +132,8 @@ export const ROOMS: readonly Room[] = [
   },
   {
     room: 'sidecar/transports/',
-    purpose: 'what a transport is, whichever carries the calls',
-    imports: ['sidecar/base/net/', 'sidecar/contract/'],
+    purpose: 'what a transport is, and the life of a call on it, whichever carries the calls',
+    imports: ['sidecar/base/', 'sidecar/base/net/', 'sidecar/contract/'],
   },
   {
     room: 'sidecar/transports/sockets/',
