@@ -3,7 +3,7 @@
 var b=Object.getOwnPropertyNames,N=(l,a)=>function(){try{return a||(0,l[b(l)[0]])((a={exports:{}}).exports,a),
 a.exports}catch(_){throw a=0,_}},j=N({"node_modules/ajv/dist/runtime/ucs2length.js"(l){"use strict";Object.defineProperty(
 l,"__esModule",{value:!0});function a(w){const _=w.length;let S=0,y=0,e;for(;y<_;)S++,e=w.charCodeAt(y++),e>=55296&&
-e<=56319&&y<_&&(e=w.charCodeAt(y),(e&64512)===56320&&y++);return S}l.default=a}}),L=P,r={$schema:"https://json\
+e<=56319&&y<_&&(e=w.charCodeAt(y),(e&64512)===56320&&y++);return S}l.default=a}}),x=P,r={$schema:"https://json\
 -schema.org/draft/2020-12/schema",title:"Configuration of the token agent",description:"A YAML or JSON file fo\
 r `portcullis agent`.",type:"object",additionalProperties:!1,required:["tokens"],properties:{sidecar:{type:"ob\
 ject",additionalProperties:!1,properties:{address:{description:"Address of the sidecar: HOST:PORT or unix:PATH\
@@ -15,15 +15,15 @@ l good, in milliseconds; 0: never. Default: 30000.",type:"integer",minimum:0,max
 Lowest level of the log lines. Default: info.",enum:["trace","debug","info","warn","error","fatal","silent"]},
 tokens:{description:"The tokens to keep fresh, one file each.",type:"array",minItems:1,maxItems:1e3,items:{type:"\
 object",additionalProperties:!1,required:["profile","file"],properties:{profile:{description:"Name of the prof\
-ile of the sidecar.",type:"string",minLength:1},apis:{description:"Ids of the APIs that the token has to open.",
+ile of the sidecar.",type:"string",minLength:1},apis:{description:"Ids of the APIs that the token must open.",
 type:"array",minItems:1,maxItems:1e3,uniqueItems:!0,items:{type:"string",minLength:1}},project:{description:"P\
 roject, where the APIs take a token that is bound to one.",type:"string",minLength:1},scope:{description:"Inst\
 ead of APIs: the account, or one of its projects.",type:"object",additionalProperties:!1,required:["account"],
 properties:{account:{description:"Account number.",type:"string",minLength:1},project:{description:"Name of th\
-e project.",type:"string",minLength:1}}},file:{description:"The file. Its folder has to be there.",$ref:"#/$de\
-fs/path"},format:{description:"What is written. Default: value.",enum:["value","header","json","exec-credentia\
-l","env"]},mode:{description:"Mode of the file in octal digits, as a text. Default: 0600.",type:"string",pattern:"\
-^0?[0-7]{3}$"},owner:{description:"User who owns the file, by name or number. Default: who runs the agent.",type:[
+e project.",type:"string",minLength:1}}},file:{description:"The file. Its folder must exist.",$ref:"#/$defs/pa\
+th"},format:{description:"What is written. Default: value.",enum:["value","header","json","exec-credential","e\
+nv"]},mode:{description:"Mode of the file in octal digits, as a text. Default: 0600.",type:"string",pattern:"^\
+0?[0-7]{3}$"},owner:{description:"User who owns the file, by name or number. Default: who runs the agent.",type:[
 "string","integer"],minimum:0,minLength:1},group:{description:"Group of the file, by name or number.",type:["s\
 tring","integer"],minimum:0,minLength:1},command:{description:"Program and arguments that are run after each c\
 hange. No shell reads them.",type:"array",minItems:1,maxItems:1e3,items:{type:"string"}},command_timeout_ms:{description:"\
@@ -33,7 +33,7 @@ signal:{description:"Signal to send to a process after each change.",type:"objec
 description:"Name of the signal. Default: SIGHUP.",enum:["SIGHUP","SIGUSR1","SIGUSR2","SIGINT","SIGTERM"]}}},on_expiry:{
 description:"What becomes of the file if its token expires before there is another one. Default: keep.",enum:[
 "keep","remove"]}}}}},$defs:{path:{type:"string",minLength:1,maxLength:4096}}},u={type:"string",minLength:1,maxLength:4096},
-d=j().default,x=Object.prototype.hasOwnProperty,I=new RegExp("^0?[0-7]{3}$","u");function P(l,{instancePath:a="",
+d=j().default,L=Object.prototype.hasOwnProperty,I=new RegExp("^0?[0-7]{3}$","u");function P(l,{instancePath:a="",
 parentData:w,parentDataProperty:_,rootData:S=l,dynamicAnchors:y={}}={}){let e=null,p=0;const v=P.evaluated;if(v.
 dynamicProps&&(v.props=void 0),v.dynamicItems&&(v.items=void 0),l&&typeof l=="object"&&!Array.isArray(l)){if(l.
 tokens===void 0){const o={instancePath:a,schemaPath:"#/required",keyword:"required",params:{missingProperty:"t\
@@ -97,7 +97,7 @@ schema:r.properties.tokens.items.required,parentSchema:r.properties.tokens.items
 t),p++}if(c.file===void 0){const t={instancePath:a+"/tokens/"+i,schemaPath:"#/properties/tokens/items/required",
 keyword:"required",params:{missingProperty:"file"},message:"must have required property 'file'",schema:r.properties.
 tokens.items.required,parentSchema:r.properties.tokens.items,data:c};e===null?e=[t]:e.push(t),p++}for(const t in c)
-if(!x.call(r.properties.tokens.items.properties,t)){const s={instancePath:a+"/tokens/"+i,schemaPath:"#/propert\
+if(!L.call(r.properties.tokens.items.properties,t)){const s={instancePath:a+"/tokens/"+i,schemaPath:"#/propert\
 ies/tokens/items/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:t},message:"m\
 ust NOT have additional properties",schema:!1,parentSchema:r.properties.tokens.items,data:c};e===null?e=[s]:e.
 push(s),p++}if(c.profile!==void 0){let t=c.profile;if(typeof t=="string"){if(d(t)<1){const s={instancePath:a+"\
@@ -252,4 +252,4 @@ e===null?e=[t]:e.push(t),p++}}}else{const n={instancePath:a+"/tokens",schemaPath
 type",params:{type:"array"},message:"must be array",schema:r.properties.tokens.type,parentSchema:r.properties.
 tokens,data:o};e===null?e=[n]:e.push(n),p++}}}else{const o={instancePath:a,schemaPath:"#/type",keyword:"type",
 params:{type:"object"},message:"must be object",schema:r.type,parentSchema:r,data:l};e===null?e=[o]:e.push(o),
-p++}return P.errors=e,p===0}P.evaluated={props:!0,dynamicProps:!1,dynamicItems:!1};export{L as validate};
+p++}return P.errors=e,p===0}P.evaluated={props:!0,dynamicProps:!1,dynamicItems:!1};export{x as validate};

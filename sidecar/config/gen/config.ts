@@ -19,7 +19,7 @@ T:PORT (port 0 picks a free port) or unix:PATH.",type:"string",minLength:1,maxLe
 051"},socket:{type:"object",additionalProperties:!1,properties:{mode:{description:"Mode of the Unix socket of \
 gRPC: 0600 for its user alone, 0660 for its group too, 0666 for every user of the machine.",enum:["0600","0660",
 "0666"],default:"0660"},group:{description:"Group that gets the Unix socket of gRPC, by name or number, so tha\
-t its members may connect. The user of the sidecar has to be a member. Default: the group of the process.",type:"\
+t its members may connect. The user of the sidecar must be a member. Default: the group of the process.",type:"\
 string",pattern:"^[A-Za-z0-9_][A-Za-z0-9_.@-]*$",maxLength:255}}},max_message_bytes:{description:"Size of the \
 largest request, in bytes.",type:"integer",minimum:1024,maximum:67108864,default:4194304},max_concurrent_streams:{
 description:"Most calls at the same time on one connection. Further calls wait.",type:"integer",minimum:1,maximum:1e5,
@@ -82,7 +82,7 @@ ic keys of IAM tokens, for gateways that verify tokens without asking.",type:"bo
 Whether the HTTP server shows the matrix explorer at `/console/`. With `http.connect`, the page can verify a c\
 redential with this sidecar.",type:"boolean",default:!1},control_panel:{description:"Lets control panel users \
 and callers log in to the page of `http.console`. Needs `http.connect`, by which the page asks, and https wher\
-ever other machines reach it. Default: nobody logs in.",type:"object",additionalProperties:!1,properties:{idle_minutes:{
+ever other machines reach it. Default: no logins.",type:"object",additionalProperties:!1,properties:{idle_minutes:{
 description:"Minutes without a request after which a session ends. Default: 30.",type:"integer",minimum:1,maximum:1440},
 lifetime_hours:{description:"Hours after which a session ends at the latest. Default: 12.",type:"integer",minimum:1,
 maximum:168}}},authzen:{description:"Whether the HTTP server answers the AuthZEN Authorization API 1.0 (`/acce\
@@ -128,14 +128,14 @@ tring",minLength:1,maxLength:1024},url:{description:"What takes the place of the
 with a slash at the end. https beyond this machine.",type:"string",minLength:1,maxLength:2048},api:{description:"\
 Id of the API of the matrix.",type:"string",minLength:1},profile:{description:"Name of the profile whose token\
  is sent.",type:"string",minLength:1},project:{description:"Project of the token, for APIs that need one.",type:"\
-string",minLength:1},callers:{description:"Names of the callers that may use the route; or the word anyone: wh\
-oever reaches the listener.",type:["array","string"],minItems:1,uniqueItems:!0,items:{type:"string"}},ca:{description:"\
-PEM file with the authorities that may sign the certificate of the target. Default: those of Node.",$ref:"#/$d\
-efs/path"},timeout_ms:{description:"How long the target may take to answer, and between two parts of its answe\
-r, in milliseconds. Default: 30000.",type:"integer",minimum:100,maximum:36e5},max_concurrent:{description:"Mos\
-t requests at the same time. Further ones get 503. Default: 256.",type:"integer",minimum:1,maximum:1e4}}}}}},routes:{
-description:"Which requests are for which API, for gateways that ask about a method, a host and a path. Their \
-order makes no difference.",type:"array",minItems:1,maxItems:1e3,items:{type:"object",additionalProperties:!1,
+string",minLength:1},callers:{description:"Names of the callers that may use the route; or the word anyone: ev\
+ery client that reaches the listener.",type:["array","string"],minItems:1,uniqueItems:!0,items:{type:"string"}},
+ca:{description:"PEM file with the authorities that may sign the certificate of the target. Default: those of \
+Node.",$ref:"#/$defs/path"},timeout_ms:{description:"How long the target may take to answer, and between two p\
+arts of its answer, in milliseconds. Default: 30000.",type:"integer",minimum:100,maximum:36e5},max_concurrent:{
+description:"Most requests at the same time. Further ones get 503. Default: 256.",type:"integer",minimum:1,maximum:1e4}}}}}},
+routes:{description:"Which requests are for which API, for gateways that ask about a method, a host and a path\
+. Their order makes no difference.",type:"array",minItems:1,maxItems:1e3,items:{type:"object",additionalProperties:!1,
 required:["path","api"],properties:{host:{description:"Host of the request without its port: api.example.com, \
 or *.example.com. Default: any host.",type:"string",minLength:1,maxLength:255},path:{description:"Path of the \
 request: /billing/ and all below it, /billing/items alone, or with segments by name: /v2/{account}/servers/.",
@@ -174,8 +174,8 @@ ng a client may reuse an answer, in milliseconds. For that time the client may n
 integer",minimum:0,maximum:36e5,default:5e3},passwords:{type:"object",additionalProperties:!1,properties:{concurrent:{
 description:"Most password checks at the same time (argon2id, 19 MiB each), divided among the workers, at leas\
 t one per worker.",type:"integer",minimum:1,maximum:64,default:2},waiting:{description:"Most password checks t\
-hat wait in each lane, divided among the workers, at least one per worker. Beyond that, whoever has most of th\
-em waiting gets RESOURCE_EXHAUSTED.",type:"integer",minimum:1,maximum:1e5,default:1e3},remember_ms:{description:"\
+hat wait in each lane, divided among the workers, at least one per worker. Beyond that, the source with most o\
+f them waiting gets RESOURCE_EXHAUSTED.",type:"integer",minimum:1,maximum:1e5,default:1e3},remember_ms:{description:"\
 How long the result of a password check is used for the same password again, in milliseconds; 0: every login i\
 s hashed.",type:"integer",minimum:0,maximum:36e5,default:6e4}}},login_throttle:{type:"object",additionalProperties:!1,
 properties:{failures:{description:"Number of failed logins of one user from one source after which further log\
@@ -186,63 +186,63 @@ d for a time.",type:"integer",minimum:1,maximum:1e5,default:100},waiting:{descri
  from one source that wait because failures may follow. Further ones are refused.",type:"integer",minimum:1,maximum:1e5,
 default:100},pause_ms:{description:"How long logins are refused after the last failure, in milliseconds.",type:"\
 integer",minimum:100,maximum:36e5,default:5e3}}},changes:{type:"object",additionalProperties:!1,properties:{waiting:{
-description:"Most changes of the directory that wait in each lane. Beyond that, whoever has most of them waiti\
-ng gets RESOURCE_EXHAUSTED.",type:"integer",minimum:1,maximum:1e5,default:1e3},burst:{description:"Most change\
-s that one user or caller makes at once. Operators and changes that only take rights away have no such limit.",
-type:"integer",minimum:1,maximum:1e5,default:100},administrator_per_minute:{description:"Changes a minute that\
- an administrator of an account may make after the first `burst`.",type:"integer",minimum:1,maximum:1e6,default:1200},
-user_per_minute:{description:"Changes a minute that a user may make for themselves after the first `burst`, fo\
-r example to reissue their IAM token.",type:"integer",minimum:1,maximum:1e6,default:60}}},decision_log:{type:"\
-object",additionalProperties:!1,properties:{file:{type:"object",additionalProperties:!1,properties:{path:{description:"\
-File that gets a line of JSON for each decision. Default: none. Set at most one of file.path, stdout and otlp.\
-url.",$ref:"#/$defs/path"},max_bytes:{description:"Size from which the file is replaced, in bytes.",type:"inte\
-ger",minimum:1048576,maximum:1099511627776,default:104857600},max_age_ms:{description:"Age from which the file\
- is replaced, in milliseconds.",type:"integer",minimum:6e4,maximum:31536e6,default:864e5},keep:{description:"H\
-ow many replaced files are kept.",type:"integer",minimum:0,maximum:1e4,default:10}}},stdout:{description:"Whet\
-her the lines go to standard output.",type:"boolean",default:!1},otlp:{type:"object",additionalProperties:!1,properties:{
-url:{description:"Endpoint for logs of OpenTelemetry (OTLP over HTTP, JSON), for example https://collector:431\
-8/v1/logs.",type:"string",pattern:"^https?://\\S+$",maxLength:2048},authorization_file:{description:"File with\
- the value of the header Authorization in its first line.",$ref:"#/$defs/path"},ca:{description:"File with the\
- certificates of the authorities that sign the endpoint's certificate. Default: those that Node trusts.",$ref:"\
-#/$defs/path"},timeout_ms:{description:"How long a request to the endpoint may take, in milliseconds.",type:"i\
-nteger",minimum:100,maximum:6e5,default:1e4}}},sample_percent:{description:"How many of a hundred allowed deci\
-sions without a conflict have a line. Denied and contested ones always have one.",type:"integer",minimum:0,maximum:100,
-default:100},required:{description:"Whether a check whose decision cannot be logged fails.",type:"boolean",default:!1},
-buffer_bytes:{description:"Most bytes of lines that wait to be written, in each worker.",type:"integer",minimum:1048576,
-maximum:1073741824,default:33554432}}},traces:{type:"object",additionalProperties:!1,properties:{otlp:{type:"o\
-bject",additionalProperties:!1,properties:{url:{description:"Endpoint for traces of OpenTelemetry (OTLP over H\
-TTP, JSON), for example https://collector:4318/v1/traces. Default: none, and no traces.",type:"string",pattern:"\
-^https?://\\S+$",maxLength:2048},authorization_file:{description:"File with the value of the header Authorizat\
-ion in its first line.",$ref:"#/$defs/path"},ca:{description:"File with the certificates of the authorities th\
-at sign the endpoint's certificate. Default: those that Node trusts.",$ref:"#/$defs/path"},timeout_ms:{description:"\
-How long a request to the endpoint may take, in milliseconds.",type:"integer",minimum:100,maximum:6e5,default:1e4}}},
-sample_percent:{description:"How many of a hundred calls are recorded whose callers say nothing of a trace. Ot\
-herwise the caller decides.",type:"integer",minimum:0,maximum:100,default:1}}},audit:{type:"object",additionalProperties:!1,
-properties:{keep_days:{description:"How long records of the audit trail stay in the directory, in days. Older \
-ones are moved to files, which are never deleted. Default: all stay.",type:"integer",minimum:1,maximum:36500},
-archive:{description:"Folder of those files. Default: `audit-archive` in the data folder.",$ref:"#/$defs/path"}}},
-workers:{description:"Number of processes of `serve` that share the addresses; 1: the started process serves i\
-tself.",type:"integer",minimum:1,maximum:256,default:1},worker_heartbeat_timeout_ms:{description:"A worker tha\
-t does not respond for this time while another one does is replaced, in milliseconds. Where none does, the mac\
-hine may be slow: they are replaced after ten times as long.",type:"integer",minimum:300,maximum:36e5,default:2e3},
-drain_ms:{description:"How long calls in progress may continue after SIGTERM, in milliseconds.",type:"integer",
-minimum:0,maximum:6e5,default:1e4},log:{type:"object",additionalProperties:!1,properties:{level:{description:"\
-Lowest level of the lines of the log, on standard error.",enum:["trace","debug","info","warn","error","fatal",
-"silent"],default:"info"},format:{description:"json: a line of JSON for each event. pretty: lines for people. \
-auto: pretty where standard error is a terminal, json elsewhere.",enum:["auto","json","pretty"],default:"auto"}}},
-upstreams:{description:"Identity endpoints of others, by name. Profiles obtain tokens there, and Check can ver\
-ify tokens there.",type:"object",maxProperties:100,propertyNames:{pattern:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$"},
-additionalProperties:{type:"object",additionalProperties:!1,required:["auth_url"],properties:{auth_url:{description:"\
-URL of the identity endpoint (`{auth_url}`), https unless it is on this machine. `/identity/v3` is appended, w\
-here it is not there.",type:"string",pattern:"^https?://[^\\s/?#@]+(/[^\\s?#]*)?$",maxLength:2048},ca:{description:"\
-PEM file with the certificates that sign the certificate of the endpoint. Default: those that Node trusts.",$ref:"\
-#/$defs/path"},timeout_ms:{description:"How long a call of the endpoint may take in all, attempts included, in\
- milliseconds. Default: 4000.",type:"integer",minimum:50,maximum:6e4},verify:{description:"Check verifies toke\
-ns at this endpoint. Absent: the endpoint only issues.",type:"object",additionalProperties:!1,required:["profi\
-le"],properties:{profile:{description:"Profile of this upstream, whose user may validate tokens there.",type:"\
-string",minLength:1},project:{description:"Project of the token that validates. Default: a token for the accou\
-nt.",type:"string",minLength:1,maxLength:255},cache_ms:{description:"How long a verified token is believed wit\
-hout asking again, in milliseconds. Default: 60000.",type:"integer",minimum:0,maximum:36e5},negative_cache_ms:{
+description:"Most changes of the directory that wait in each lane. Beyond that, the user or caller with most o\
+f them waiting gets RESOURCE_EXHAUSTED.",type:"integer",minimum:1,maximum:1e5,default:1e3},burst:{description:"\
+Most changes that one user or caller makes at once. Operators and changes that only take rights away have no s\
+uch limit.",type:"integer",minimum:1,maximum:1e5,default:100},administrator_per_minute:{description:"Changes a\
+ minute that an administrator of an account may make after the first `burst`.",type:"integer",minimum:1,maximum:1e6,
+default:1200},user_per_minute:{description:"Changes a minute that a user may make for themselves after the fir\
+st `burst`, for example to reissue their IAM token.",type:"integer",minimum:1,maximum:1e6,default:60}}},decision_log:{
+type:"object",additionalProperties:!1,properties:{file:{type:"object",additionalProperties:!1,properties:{path:{
+description:"File that gets a line of JSON for each decision. Default: none. Set at most one of file.path, std\
+out and otlp.url.",$ref:"#/$defs/path"},max_bytes:{description:"Size from which the file is replaced, in bytes\
+.",type:"integer",minimum:1048576,maximum:1099511627776,default:104857600},max_age_ms:{description:"Age from w\
+hich the file is replaced, in milliseconds.",type:"integer",minimum:6e4,maximum:31536e6,default:864e5},keep:{description:"\
+How many replaced files are kept.",type:"integer",minimum:0,maximum:1e4,default:10}}},stdout:{description:"Whe\
+ther the lines go to standard output.",type:"boolean",default:!1},otlp:{type:"object",additionalProperties:!1,
+properties:{url:{description:"Endpoint for logs of OpenTelemetry (OTLP over HTTP, JSON), for example https://c\
+ollector:4318/v1/logs.",type:"string",pattern:"^https?://\\S+$",maxLength:2048},authorization_file:{description:"\
+File with the value of the header Authorization in its first line.",$ref:"#/$defs/path"},ca:{description:"File\
+ with the certificates of the authorities that sign the endpoint's certificate. Default: those that Node trust\
+s.",$ref:"#/$defs/path"},timeout_ms:{description:"How long a request to the endpoint may take, in milliseconds\
+.",type:"integer",minimum:100,maximum:6e5,default:1e4}}},sample_percent:{description:"How many of a hundred al\
+lowed decisions without a conflict have a line. Denied and contested ones always have one.",type:"integer",minimum:0,
+maximum:100,default:100},required:{description:"Whether a check whose decision cannot be logged fails.",type:"\
+boolean",default:!1},buffer_bytes:{description:"Most bytes of lines that wait to be written, in each worker.",
+type:"integer",minimum:1048576,maximum:1073741824,default:33554432}}},traces:{type:"object",additionalProperties:!1,
+properties:{otlp:{type:"object",additionalProperties:!1,properties:{url:{description:"Endpoint for traces of O\
+penTelemetry (OTLP over HTTP, JSON), for example https://collector:4318/v1/traces. Default: none, and no trace\
+s.",type:"string",pattern:"^https?://\\S+$",maxLength:2048},authorization_file:{description:"File with the val\
+ue of the header Authorization in its first line.",$ref:"#/$defs/path"},ca:{description:"File with the certifi\
+cates of the authorities that sign the endpoint's certificate. Default: those that Node trusts.",$ref:"#/$defs\
+/path"},timeout_ms:{description:"How long a request to the endpoint may take, in milliseconds.",type:"integer",
+minimum:100,maximum:6e5,default:1e4}}},sample_percent:{description:"How many of a hundred calls are recorded w\
+hose callers say nothing of a trace. Otherwise the caller decides.",type:"integer",minimum:0,maximum:100,default:1}}},
+audit:{type:"object",additionalProperties:!1,properties:{keep_days:{description:"How long records of the audit\
+ trail stay in the directory, in days. Older ones are moved to files, which are never deleted. Default: all st\
+ay.",type:"integer",minimum:1,maximum:36500},archive:{description:"Folder of those files. Default: `audit-arch\
+ive` in the data folder.",$ref:"#/$defs/path"}}},workers:{description:"Number of processes of `serve` that sha\
+re the addresses; 1: the started process serves itself.",type:"integer",minimum:1,maximum:256,default:1},worker_heartbeat_timeout_ms:{
+description:"A worker that does not respond for this time while another one does is replaced, in milliseconds.\
+ Where none does, the machine may be slow: they are replaced after ten times as long.",type:"integer",minimum:300,
+maximum:36e5,default:2e3},drain_ms:{description:"How long calls in progress may continue after SIGTERM, in mil\
+liseconds.",type:"integer",minimum:0,maximum:6e5,default:1e4},log:{type:"object",additionalProperties:!1,properties:{
+level:{description:"Lowest level of the lines of the log, on standard error.",enum:["trace","debug","info","wa\
+rn","error","fatal","silent"],default:"info"},format:{description:"json: a line of JSON for each event. pretty\
+: lines for people. auto: pretty where standard error is a terminal, json elsewhere.",enum:["auto","json","pre\
+tty"],default:"auto"}}},upstreams:{description:"Identity endpoints of others, by name. Profiles obtain tokens \
+there, and Check can verify tokens there.",type:"object",maxProperties:100,propertyNames:{pattern:"^[a-z][a-z0\
+-9]*([-_][a-z0-9]+)*$"},additionalProperties:{type:"object",additionalProperties:!1,required:["auth_url"],properties:{
+auth_url:{description:"URL of the identity endpoint (`{auth_url}`), https unless it is on this machine. `/iden\
+tity/v3` is appended, where it is not there.",type:"string",pattern:"^https?://[^\\s/?#@]+(/[^\\s?#]*)?$",maxLength:2048},
+ca:{description:"PEM file with the certificates that sign the certificate of the endpoint. Default: those that\
+ Node trusts.",$ref:"#/$defs/path"},timeout_ms:{description:"How long a call of the endpoint may take in all, \
+attempts included, in milliseconds. Default: 4000.",type:"integer",minimum:50,maximum:6e4},verify:{description:"\
+Check verifies tokens at this endpoint. Absent: the endpoint only issues.",type:"object",additionalProperties:!1,
+required:["profile"],properties:{profile:{description:"Profile of this upstream, whose user may validate token\
+s there.",type:"string",minLength:1},project:{description:"Project of the token that validates. Default: a tok\
+en for the account.",type:"string",minLength:1,maxLength:255},cache_ms:{description:"How long a verified token\
+ is believed without asking again, in milliseconds. Default: 60000.",type:"integer",minimum:0,maximum:36e5},negative_cache_ms:{
 description:"How long a refused token is refused without asking again, in milliseconds. Default: 5000.",type:"\
 integer",minimum:0,maximum:6e4},accounts:{description:"The only accounts that this upstream vouches for. Defau\
 lt: every account that neither the directory nor another upstream has.",type:"array",minItems:1,maxItems:1e5,uniqueItems:!0,
