@@ -2,7 +2,8 @@
  * What the sender of a denied request is told: the status, the headers and the body. Whoever answers in the place of a service uses
  * this file, so that a client sees no difference between a proxy and a middleware.
  */
-import type { Decision, Reason } from './index.ts'
+import type { Decision } from './decision.ts'
+import type { Reason } from './reasons.ts'
 
 /** A decision, as far as its words go. */
 export interface Denied extends Pick<Decision, 'message' | 'accepted' | 'rulesDigest'> {

@@ -9,6 +9,7 @@ export { completeMatrix, type MatrixProblem, matrixProblems } from './consistenc
 export { CREDENTIAL_LENGTH_MAX, type CredentialHeaders, type Extraction } from './credentials.ts'
 export type { CellHandle } from './decide.ts'
 export type { AcceptedKind, CompiledApi, Decision, NamedConflict, Question, Scope } from './decision.ts'
+export { DENIAL_STATUSES, type Denial, type Denied, denialOf } from './denial.ts'
 export {
   buildIssuanceBody,
   type FieldFault,

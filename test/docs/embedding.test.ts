@@ -1,7 +1,6 @@
 /** The page about embedding, read to its end, and then its servers asked as clients ask them. */
 import { beforeAll, describe, expect, test } from 'vitest'
-import { DENIAL_STATUSES } from '../../engine/denial.ts'
-import { REASONS } from '../../engine/index.ts'
+import { DENIAL_STATUSES, REASONS } from '../../engine/index.ts'
 import { blocksOf, fileOf, needOf, pageOf } from './page.ts'
 import { readPage } from './story.ts'
 
