@@ -1,7 +1,7 @@
 /** Freezing shared values: without it, a caller who changes one would change it for all callers. */
 
 /** Freezes a value of plain data with everything in it. */
-export function deepFreeze<T>(value: T): T {
+function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value
   for (const member of Object.values(value)) deepFreeze(member)
   return Object.freeze(value)

@@ -98,7 +98,7 @@ export function benchmarksPart(docs: BenchDocs, chart = 'docs/bench.svg'): strin
 }
 
 /** By which command, when and on what the results were made. */
-export function provenance({ command, suites }: BenchDocs): string {
+function provenance({ command, suites }: BenchDocs): string {
   const dates = distinct(suites.map(({ date }) => date.slice(0, 10)))
   return `\`${command}\`, ${dates}, ${distinct(suites.map(machineOf))}.`
 }

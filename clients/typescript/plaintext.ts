@@ -1,7 +1,7 @@
 /** Whether a connection may carry secrets. Without TLS, whoever is on the way to another machine can read and keep them. */
 
 /** The `code` of the error. */
-export const PLAINTEXT_REFUSED = 'PLAINTEXT_REFUSED'
+const PLAINTEXT_REFUSED = 'PLAINTEXT_REFUSED'
 
 /** Whether a gRPC target is on this machine: a Unix socket or loopback. A name that only resolves to loopback is not. */
 export function isThisMachine(target: string): boolean {

@@ -81,6 +81,6 @@ export function rowsFitting({ rows, kinds }: Table, filters: Filters): readonly 
   )
 }
 
-export function isOpen(state: CellState | undefined): boolean {
+function isOpen(state: CellState | undefined): boolean {
   return state === 'allowed' || state === 'allowed-contested'
 }

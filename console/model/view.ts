@@ -8,7 +8,7 @@ import type { Filters } from './table.ts'
 
 export const PAGES = ['matrix', 'try', 'plan', 'compare'] as const
 
-export type Page = (typeof PAGES)[number]
+type Page = (typeof PAGES)[number]
 
 /** A cell, or with no kind a whole row. */
 export interface Opened {

@@ -1,5 +1,5 @@
 /** Reading strict JSON documents: the text, the schema, and what is wrong in words. Nothing here knows what a matrix is. */
-export { type JsonReading, readJson } from './json.ts'
+export { readJson } from './json.ts'
 export {
   firstProblems,
   PROBLEMS_MAX,
@@ -8,4 +8,4 @@ export {
   pathOf,
   problemText,
 } from './problems.ts'
-export { problemsBy, type Validator } from './schema.ts'
+export { problemsBy } from './schema.ts'

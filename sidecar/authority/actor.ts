@@ -7,7 +7,7 @@ import type { TokenHolder, UserRecord } from '../directory/directory.ts'
 import type { DirectoryRecords } from '../directory/records.ts'
 import type { VerifiedToken } from './verified-token.ts'
 
-export type { ChangeAuthor, ChangeLane, ChangeOrigin, TokenHolder }
+export type { ChangeAuthor, ChangeLane, ChangeOrigin }
 
 /** The person or program that makes a change, and its rights. */
 export interface Actor extends ChangeAuthor {

@@ -6,7 +6,7 @@ import type { PublicKey } from './keys.ts'
 import type { LoginSource } from './login-source.ts'
 import type { VerifiedToken } from './verified-token.ts'
 
-export type { Subject, VerifiedToken } from './verified-token.ts'
+export type { VerifiedToken } from './verified-token.ts'
 export { isUnscoped, UNSCOPED_KIND } from './verified-token.ts'
 
 /** The result of a verification. It includes the token even if that is expired or revoked, so that a log can name it. */

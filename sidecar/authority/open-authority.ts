@@ -102,7 +102,7 @@ export interface AuthorityEvents {
   readonly onUsesUnwritten?: (error: unknown) => void
 }
 
-export interface ForeignStaticTokens {
+interface ForeignStaticTokens {
   readonly count: number
   /** The file with this host's pepper. */
   readonly pepperFile: string
@@ -162,7 +162,7 @@ export async function openEmbeddedAuthority(options: OpenOptions): Promise<Opene
 }
 
 /** How long sessions last where nothing else is said. */
-export const SESSION_LIMITS: SessionLimits = { idleMs: 30 * 60_000, lifetimeMs: 12 * 3_600_000 }
+const SESSION_LIMITS: SessionLimits = { idleMs: 30 * 60_000, lifetimeMs: 12 * 3_600_000 }
 
 /** The control panel, loaded when something first needs it. */
 function lazyControlPanel(parts: ConstructorParameters<typeof ControlPanel>[0]): () => Promise<ControlPanel> {

@@ -6,7 +6,7 @@ import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:c
 import { crc32 } from 'node:zlib'
 
 /** Every static token begins with this prefix. */
-export const STATIC_TOKEN_PREFIX = 'pcst_'
+const STATIC_TOKEN_PREFIX = 'pcst_'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 /** 62^43 is more than 2^256, and 62^6 more than 2^32. */

@@ -3,7 +3,7 @@ import type { Scope } from '../../engine/index.ts'
 import { hasCome } from '../base/time-limit.ts'
 
 /** The holder of a token. */
-export interface Subject {
+interface Subject {
   readonly id: string
   readonly name: string
   /** `service_user` or `control_panel_user` (§5.1); `user` where an upstream vouches, which does not say which. */

@@ -46,7 +46,7 @@ export function readRequestTarget(url: string): TargetReading {
 }
 
 /** What was expected of a path that is not canonical; `undefined`: it is. */
-export function pathProblem(path: string): string | undefined {
+function pathProblem(path: string): string | undefined {
   if (!PATH.test(path))
     return "a path of letters, digits, -._~!$&'()*+,=:@ and encoded characters, without `;` and backslash"
   if (path.includes('//')) return 'a path without empty segments'

@@ -11,7 +11,7 @@ export interface EffectiveValue {
   readonly source: string
 }
 
-export const HIDDEN = '[hidden]'
+const HIDDEN = '[hidden]'
 
 /** Keys whose values are secrets, or made of one. A command may have one among its arguments. */
 const SECRET = /^directory\.url$|\.token_sha256$|\.password_command$/

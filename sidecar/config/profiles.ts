@@ -36,7 +36,7 @@ export interface ConfiguredUpstream {
   readonly verify: ConfiguredVerification | undefined
 }
 
-export interface ConfiguredVerification {
+interface ConfiguredVerification {
   /** Whose token validates. */
   readonly profile: string
   /** Project of that token; `undefined`: it is for the account. */

@@ -12,7 +12,7 @@ import { ISSUE_REQUEST, REVOKE_REQUEST } from './field-numbers.ts'
 import { decoded } from './handler.ts'
 
 /** The requester of a token: a service user with their password, or a caller with the name of a profile. */
-export type IssueRequester =
+type IssueRequester =
   | { readonly type: 'password'; readonly login: PasswordRequester }
   | { readonly type: 'profile'; readonly name: string }
 

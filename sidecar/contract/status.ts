@@ -6,7 +6,7 @@ import { CallError, callError } from '../base/call-error.ts'
 import { type CallStatus, STATUS } from './call.ts'
 
 /** `domain` of every `google.rpc.ErrorInfo` that Portcullis sends. */
-export const ERROR_DOMAIN = 'portcullis'
+const ERROR_DOMAIN = 'portcullis'
 
 /**
  * How a call ends. An unknown error becomes `INTERNAL` without its cause, which the caller must log.

@@ -40,7 +40,7 @@ export async function withClient<T>(shared: Shared, work: (client: Client) => Pr
 }
 
 /** Version of the schema; 0: there are no tables yet. */
-export async function versionOf(client: Client): Promise<number> {
+async function versionOf(client: Client): Promise<number> {
   const { rows } = await client.query<{ versions: string | null }>(
     `SELECT to_regclass('schema_version') AS versions`,
   )

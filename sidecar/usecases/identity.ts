@@ -47,7 +47,7 @@ export interface Login {
 }
 
 /** A connection of a client. All requests on it have the same object. */
-export interface LoginConnection {
+interface LoginConnection {
   /** Tells the connections of the client apart. */
   readonly name: string
 }

@@ -31,7 +31,7 @@ export interface CallOrigin {
   readonly address: string
 }
 
-export type UserRequester = UserByToken | UserBySession
+type UserRequester = UserByToken | UserBySession
 
 /** A user who authenticated with an IAM token. */
 export interface UserByToken extends UserCall {

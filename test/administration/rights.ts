@@ -17,7 +17,7 @@ export type Entitled =
   | 'self'
 
 /** What each need is: who has it. */
-export const NEEDS = {
+const NEEDS = {
   operator: ['operator'],
   account_administrator: [
     'operator',

@@ -1,7 +1,7 @@
 /** Finds secrets in outputs: as they are, in every encoding in which they could come out, and pieces of them. */
 
 /** A piece of a secret of this length is one too many. Everything shorter could be there by chance. */
-export const PIECE = 12
+const PIECE = 12
 
 export type Secrets = Readonly<Record<string, string>>
 

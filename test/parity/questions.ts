@@ -11,7 +11,7 @@ import type { People } from './people.ts'
 export type Header = readonly [name: string, value: string]
 
 /** What is known of a token that an authority vouches for, or did once. */
-export interface Known {
+interface Known {
   readonly kind: string
   readonly scope: Scope
   readonly holder: string
@@ -32,8 +32,8 @@ export interface Question {
   readonly reason: Reason
 }
 
-export const INSIDE = '203.0.113.7'
-export const OUTSIDE = '198.51.100.7'
+const INSIDE = '203.0.113.7'
+const OUTSIDE = '198.51.100.7'
 
 const OWN: Scope = { account: ACCOUNT }
 const ALPHA: Scope = { account: ACCOUNT, project: 'alpha' }

@@ -19,7 +19,7 @@ import type {
 /** Calls that change nothing, by the beginnings of their names. */
 const READS = /\/(Get|List|Preview)[A-Z]\w*$/
 
-export type Directory = Client<typeof DirectoryService>
+type Directory = Client<typeof DirectoryService>
 
 /** The options of WebAuthn, as JSON: for the browser, not for us. */
 export interface Challenge {

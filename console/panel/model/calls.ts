@@ -18,7 +18,7 @@ export interface Surroundings {
 }
 
 /** How a call is treated beside its answer. */
-export interface How {
+interface How {
   /** It changes nothing, so it can be asked again after any fault. */
   readonly reads: boolean
   /** Errors are for whoever calls: nobody is asked to log in and nothing is tried again. For logging in itself. */

@@ -4,7 +4,7 @@ import { type Permission, PermissionScope } from './iam-records.ts'
 /** One choice, as the source has it: a permission whose scope is Account, or one whose scope is Projects (§5.1); or none yet. */
 export const SCOPES = ['account', 'projects', 'none'] as const
 
-export type Scope = (typeof SCOPES)[number]
+type Scope = (typeof SCOPES)[number]
 
 export interface Draft {
   readonly scope: Scope

@@ -5,7 +5,7 @@
 import type { Engine, TokenKind } from '../../../engine/index.ts'
 import { type Permission, PermissionScope } from './iam-records.ts'
 
-export interface OpenedApi {
+interface OpenedApi {
   readonly id: string
   readonly title: string
   /** The source contradicts itself about it. */
@@ -18,7 +18,7 @@ export interface OpenedApi {
  * - `permission`: not with these permissions
  * - `holder`: service users do not get this kind
  */
-export type Obtains = 'yes' | 'selected' | 'permission' | 'holder'
+type Obtains = 'yes' | 'selected' | 'permission' | 'holder'
 
 export interface ObtainedKind {
   readonly kind: TokenKind

@@ -2,7 +2,7 @@
 import type { PanelPage, Route } from '../../model/routes.ts'
 import type { CallerRights, Who } from './wire.ts'
 
-export type Group = 'account' | 'profile' | 'access' | 'iam' | 'operator'
+type Group = 'account' | 'profile' | 'access' | 'iam' | 'operator'
 
 interface PageRow {
   readonly page: PanelPage

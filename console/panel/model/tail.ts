@@ -194,7 +194,7 @@ function push(entries: Entry[], entry: Entry): void {
 }
 
 /** That decisions are missing is said whatever is looked for: one of them could have been it. */
-export function passes(entry: Entry, { text, verdict, reason, api }: TailFilter): boolean {
+function passes(entry: Entry, { text, verdict, reason, api }: TailFilter): boolean {
   if (!('decision' in entry)) return true
   const { decision } = entry
   if (verdict !== 'all' && decision.allowed !== (verdict === 'allowed')) return false

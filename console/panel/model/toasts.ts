@@ -1,13 +1,13 @@
 /** Messages: what was done, or what was not. They go by themselves. */
 
-export interface Toast {
+interface Toast {
   readonly text: string
   readonly kind?: 'done' | 'failed'
   /** How long it stays. */
   readonly ms?: number
 }
 
-export interface Shown extends Toast {
+interface Shown extends Toast {
   readonly id: number
 }
 

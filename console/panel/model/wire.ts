@@ -44,7 +44,7 @@ export interface Session {
   readonly passkeys: boolean
 }
 
-export interface NoSession {
+interface NoSession {
   readonly signedIn: false
   readonly passkeys: boolean
 }
@@ -102,7 +102,7 @@ export interface Caller {
   readonly expired: boolean
 }
 
-export interface SigningKey {
+interface SigningKey {
   readonly id: string
   readonly state: string
   /** When it entered this state. */
@@ -113,7 +113,7 @@ export interface SigningKey {
   readonly old: boolean
 }
 
-export interface CertificateInUse {
+interface CertificateInUse {
   /** Key of the configuration with its file. */
   readonly what: string
   readonly subject: string

@@ -13,7 +13,7 @@ import {
 } from '../model/paging.ts'
 
 /** Rows that are asked for at once. */
-export const PAGE_SIZE = 200
+const PAGE_SIZE = 200
 
 export interface Pages<T> {
   readonly paged: Paged<T>

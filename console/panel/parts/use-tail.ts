@@ -4,7 +4,7 @@ import { useApi } from '../context.tsx'
 import { type ApiError, apiErrorOf, GIVEN_UP } from '../model/errors.ts'
 import { type Facts, Lines, pauseBefore, Tail, toldBy } from '../model/tail.ts'
 
-export type Connection = 'connecting' | 'listening' | 'waiting' | 'off' | 'refused'
+type Connection = 'connecting' | 'listening' | 'waiting' | 'off' | 'refused'
 
 export interface Listened {
   readonly tail: Tail

@@ -246,5 +246,3 @@ export const texts = {
     sections: '§ is a section of the source, the document of the provider about its tokens.',
   },
 }
-
-export type Texts = typeof texts

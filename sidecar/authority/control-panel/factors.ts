@@ -27,7 +27,7 @@ import type { FactorWay, SecondFactors } from './second-factors.ts'
 export type { CodeSetup, PasskeyRecord }
 
 /** Most passkeys of a user. */
-export const PASSKEYS_MAX = 20
+const PASSKEYS_MAX = 20
 
 /** A user, and the session in which they set something up. */
 export interface Setting {

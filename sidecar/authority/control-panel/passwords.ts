@@ -13,7 +13,7 @@ import { actorOf } from './actor.ts'
 import type { PanelParts } from './parts.ts'
 
 /** Length of the shortest password, in characters. */
-export const PASSWORD_LENGTH_MIN = 12
+const PASSWORD_LENGTH_MIN = 12
 
 /** Length of the shortest name that no password may have in it, in characters. */
 const NAME_LENGTH_MIN = 3

@@ -24,7 +24,7 @@ export interface Upstream {
 }
 
 /** A profile that can be asked for tokens. */
-export interface TokenGiver {
+interface TokenGiver {
   readonly account: string
   issue(
     kind: TokenKind,

@@ -22,7 +22,7 @@ export interface AdministrationOptions extends ConnectionOptions, ConfirmOptions
 }
 
 /** Options that only some of the commands have. */
-export type Flag =
+type Flag =
   | 'permission'
   | 'role'
   | 'owner'

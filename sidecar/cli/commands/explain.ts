@@ -33,7 +33,7 @@ export function addExplainCommand(program: Command): void {
 }
 
 /** What a section number in the output refers to. */
-export const SOURCE_NOTE =
+const SOURCE_NOTE =
   'The source is the document of the provider about its tokens. A section of it is written with §.'
 
 function describe(matrix: Matrix, api: string, { kind, decision, statements }: CellExplanation): string {

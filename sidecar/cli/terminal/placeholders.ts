@@ -16,7 +16,7 @@ export interface Placeholder {
   readonly source?: Source
 }
 
-export const PLACEHOLDERS: Readonly<Record<string, Placeholder>> = {
+const PLACEHOLDERS: Readonly<Record<string, Placeholder>> = {
   account: { expected: 'the number of an account', example: '234567' },
   addr: { expected: 'an address', example: '127.0.0.1:50051' },
   api: { expected: 'the id of an API', example: 'balance', source: 'apis' },

@@ -17,11 +17,11 @@ export type Subject =
   | { readonly type: 'credential'; readonly headers: CredentialHeaders }
   | { readonly type: 'unknown' }
 
-export type Resource =
+type Resource =
   | { readonly type: 'api'; readonly api: string; readonly target: Scope | undefined }
   | { readonly type: 'unknown' }
 
-export type Action = 'call' | 'unknown'
+type Action = 'call' | 'unknown'
 
 /** What is asked about. */
 export interface Entities {

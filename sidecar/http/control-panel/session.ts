@@ -92,7 +92,7 @@ export async function sessionBegun(
 }
 
 /** A session as the page is told of it. */
-export function sessionJson(
+function sessionJson(
   { pages }: PanelRoutes,
   { services, request }: PanelExchange,
   known: KnownSession,

@@ -24,7 +24,7 @@ export interface CatalogEntry {
 }
 
 /** For whom a catalog is. */
-export interface CatalogReader {
+interface CatalogReader {
   /** Id of the project of the token; `undefined`: it is for an account. */
   readonly projectId?: string | undefined
   readonly userId: string
@@ -37,7 +37,7 @@ export interface CatalogService extends Partial<CatalogEndpoint> {
   readonly endpoints?: readonly CatalogEndpoint[] | undefined
 }
 
-export interface CatalogEndpoint {
+interface CatalogEndpoint {
   /** May have `%(project_id)s` in it. */
   readonly url: string
   /** `undefined`: the region of the identity service. */
@@ -56,7 +56,7 @@ const TEMPLATE = /[%$]\(([^()]*)\)s?/g
 const TEMPLATES = ['project_id', 'tenant_id', 'user_id']
 
 /** The services as a token shows them. */
-export class Catalog {
+class Catalog {
   readonly #entries: readonly CatalogEntry[]
   readonly #hasTemplates: boolean
 

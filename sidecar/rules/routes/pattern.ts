@@ -4,7 +4,7 @@
  */
 
 /** A segment of a path: a text, or any text behind a prefix, which may be empty. */
-export type SegmentPattern =
+type SegmentPattern =
   | { readonly type: 'literal'; readonly text: string }
   | { readonly type: 'capture'; readonly prefix: string; readonly name: string }
 
@@ -52,7 +52,7 @@ export function parsePath(text: string): PathPattern | undefined {
 const LABELS = /^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/
 const IPV6 = /^\[[0-9A-Fa-f:.]+\]$/
 
-export const HOST_LENGTH_MAX = 255
+const HOST_LENGTH_MAX = 255
 
 /** Whether the text is a host as servers compare it: ASCII, without a port and a dot at the end. */
 export function isHost(text: string): boolean {

@@ -8,7 +8,7 @@ import { checkClaims, checkCredentials, checkKind } from '../../usecases/check.t
 import type { Line } from './read-line.ts'
 
 /** `opened`: denied before, allowed now. `reason`: denied as before, for another reason. `conflicts`: as before, with other conflicts. */
-export type ChangeType = 'opened' | 'closed' | 'reason' | 'conflicts'
+type ChangeType = 'opened' | 'closed' | 'reason' | 'conflicts'
 
 /** Decisions about one cell that would change in the same way. */
 export interface Change {

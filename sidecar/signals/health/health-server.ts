@@ -20,7 +20,7 @@ export interface HealthServer {
 export const CONNECTIONS_MAX = 64
 
 /** How long a connection may last in all, in milliseconds. Prometheus waits 10 seconds for an answer. */
-export const CONNECTION_MS_MAX = 10_000
+const CONNECTION_MS_MAX = 10_000
 
 /** Most bytes of headers. */
 export const HEADER_BYTES_MAX = 8_192

@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { STATUS, StatusError } from '../../contract/call.ts'
 
-export const PREFIX_BYTES = 5
+const PREFIX_BYTES = 5
 
 /** Compressed messages that are read at the same time. Each may be as large as the largest message. */
 const INFLATIONS_MAX = 2

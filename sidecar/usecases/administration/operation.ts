@@ -32,7 +32,7 @@ export interface Operation<Request, Result> {
  * The owner's rule: what makes an owner, or is done to an owner or to an owner's tokens, is for owners, and so are address
  * restrictions. Each says when that is so.
  */
-export interface OwnersRule<Request> {
+interface OwnersRule<Request> {
   /** By the request alone: decided before the work. */
   readonly request?: (request: Request) => boolean
   /** By the user whom the operation changes: decided inside the change's transaction. */
@@ -40,7 +40,7 @@ export interface OwnersRule<Request> {
 }
 
 /** What the work of an operation is given. */
-export interface OperationContext {
+interface OperationContext {
   readonly engine: Engine
   readonly administration: Administration
   readonly requester: Requester

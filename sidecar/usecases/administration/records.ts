@@ -8,5 +8,5 @@ export type {
   StaticTokenRecord,
   UserRecord,
 } from '../../authority/administration/administration.ts'
-export type { NewLink } from '../../authority/control-panel/links.ts'
+
 export type { PanelSession } from '../../authority/control-panel/sessions.ts'

@@ -173,7 +173,7 @@ function makesAdministrator({
 }
 
 /** Whether an update does nothing but disable. */
-export function onlyDisables(update: { readonly enabled: boolean | undefined }): boolean {
+function onlyDisables(update: { readonly enabled: boolean | undefined }): boolean {
   const { enabled, ...others } = update
   const { account: _account, name: _name, ...changes } = others as Partial<NamedRequest>
   return enabled === false && Object.values(changes).every((value) => value === undefined)

@@ -1,6 +1,6 @@
 /** What operators may know of the keys and secrets of a process, without any of them. */
 
-export interface SigningKeyView {
+interface SigningKeyView {
   readonly id: string
   readonly state: 'staged' | 'active' | 'retired'
   /** When the key entered its state, in milliseconds since the epoch. */

@@ -18,7 +18,7 @@ import type { Question } from '../questions.ts'
 import { answerOf, connectionTo } from './http.ts'
 
 /** What the middleware before the handler of a question is given. */
-export interface Gate {
+interface Gate {
   readonly api: string
   readonly options: {
     readonly client: Client
