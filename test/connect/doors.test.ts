@@ -90,6 +90,39 @@ test.each([
     expect(await answerTo(path, { 'content-type': 'application/json', ...more })).toMatch(/^HTTP\/1.1 401 /)
 })
 
+test('a login that is too long', async () => {
+  // A login needs no credential, because its body is one. So its length alone can refuse it.
+  expect(await answerTo('/identity/v3/auth/tokens', { 'content-type': 'application/json' })).toMatch(
+    /^HTTP\/1.1 413 /,
+  )
+})
+
+test.each(['/identity/v3/auth/tokens', '/identity/v3/auth/catalog'])('GET %s with a body', async (path) => {
+  for (const more of [{}, { 'x-auth-token': 'x'.repeat(40) }])
+    expect(await answerTo(path, { 'content-length': '1000', ...more }, 'GET')).toMatch(/^HTTP\/1.1 401 /)
+})
+
+test('a client that is still sending reads the refusal', async () => {
+  let sent = 0
+  const body = new ReadableStream<Uint8Array>({
+    pull: (controller) => {
+      sent++
+      controller.enqueue(new Uint8Array(1_000))
+      // It never ends by itself.
+      return new Promise((resolve) => setTimeout(resolve, 5))
+    },
+  })
+  const answer = await fetch(`http://${sidecar.httpAddress}/portcullis.v1.AuthorizationService/CheckBatch`, {
+    method: 'POST',
+    body,
+    duplex: 'half',
+    headers: { 'content-type': 'application/json' },
+  } as RequestInit)
+  expect(answer.status).toBe(401)
+  expect(await answer.json()).toMatchObject({ code: 'unauthenticated' })
+  expect(sent).toBeGreaterThan(0)
+})
+
 test('/console/rules.json', async () => {
   for (const more of [{}, { authorization: `Bearer ${'x'.repeat(40)}` }])
     expect(await answerTo('/console/rules.json', more, 'GET')).toMatch(/^HTTP\/1.1 401 /)
