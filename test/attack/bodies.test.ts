@@ -7,7 +7,7 @@ import { ACCOUNT } from '../support/sidecar.ts'
 
 type Contents = Extract<Bodies, { of: string }>['of']
 
-const scene = await attackedSidecar()
+const scene = await attackedSidecar({ http: { connect: true } })
 
 test.each<[name: string, of: Contents]>([
   ['40 logins of 114 kB in flight, with one key again and again', 'one key again and again'],
@@ -24,3 +24,12 @@ test('1,000 logins at once on one connection hold up nobody', async () => {
   const body = JSON.stringify({ auth: { identity, scope: { domain: { name: ACCOUNT } } } })
   await scenario(scene, '1,000 logins at once on one connection', posting({ pipelined: 1_000, body }))
 })
+
+test.each(['plain', 'gzip'] as const)(
+  '16 connections with batches of 2.5 MB in JSON, %s, hold up nobody',
+  async (batches) => {
+    const name = `16 connections with batches of 2.5 MB in JSON, ${batches}`
+    const { outcome } = await scenario(scene, name, posting({ inFlight: 16, batches }))
+    expect(Object.keys(outcome)).toEqual(['200'])
+  },
+)

@@ -87,16 +87,16 @@ describe('JSON', () => {
   })
 
   test('with too many values, before it is read', async () => {
-    const body = `{"credentials":{"headers":[${'{},'.repeat(100_000)}{}]}}`
+    const body = `{"credentials":{"headers":[${'{},'.repeat(5_000)}{}]}}`
     expect(await errorOf(CHECK, body)).toEqual([
       400,
       'invalid_argument',
-      'the body: expected at most 100000 values',
+      'the body: expected at most 5000 values in a message',
     ])
   })
 
   test('with many commas in one text is read', async () => {
-    const headers = [{ name: 'X-Token', value: ','.repeat(200_000) }]
+    const headers = [{ name: 'X-Token', value: ','.repeat(60_000) }]
     const { status } = await post(
       address,
       CHECK,
@@ -141,9 +141,9 @@ describe('the protocol', () => {
     [
       'a message that grows beyond the limit',
       CHECK,
-      gzipSync(Buffer.alloc(MESSAGE_BYTES_MAX + 1)),
+      gzipSync(Buffer.alloc(65_537)),
       { ...JSON_TYPE, 'content-encoding': 'gzip' },
-      [429, 'resource_exhausted', `Received message larger than max (${MESSAGE_BYTES_MAX} bytes)`],
+      [429, 'resource_exhausted', 'Received message larger than max (65536 bytes)'],
     ],
     [
       'a message beyond the limit',

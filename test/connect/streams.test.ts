@@ -94,18 +94,16 @@ test('all requests in flight together hold so many bytes and no more', async () 
   const { sidecar } = await runSidecar({ flags: { ...LISTENING, 'grpc.max_buffer_bytes': 1_048_576 } })
   const address = sidecar.httpAddress ?? ''
   const half = Buffer.alloc(700_000, ' ')
-  const first = beginBody(address, CHECK, 'application/json', half)
-  const second = beginBody(address, CHECK, 'application/json', half)
+  const first = beginBody(address, `${CHECK}Batch`, 'application/json', half)
+  const second = beginBody(address, `${CHECK}Batch`, 'application/json', half)
   const [refused] = await Promise.race([first, second].map((asking) => once(asking, 'response')))
   expect(refused.statusCode).toBe(429)
   expect(JSON.parse((await buffer(refused)).toString())).toMatchObject({ code: 'resource_exhausted' })
   for (const asking of [first, second]) asking.destroy()
   // What they held is free again.
-  const large = JSON.stringify({
-    api: 'balance',
-    credentials: { headers: [{ name: 'x', value: 'x'.repeat(700_000) }] },
-  })
-  await eventually(async () => (await post(address, CHECK, large)).status === 200)
+  const credentials = { headers: [{ name: 'x', value: 'x'.repeat(60_000) }] }
+  const large = JSON.stringify({ checks: Array(12).fill({ api: 'balance', credentials }) })
+  await eventually(async () => (await post(address, `${CHECK}Batch`, large)).status === 200)
 })
 
 test('a client that leaves its answer unread is disconnected', async () => {

@@ -10,6 +10,7 @@ import { Base64Decoder } from './base64.ts'
 import {
   atDeadline,
   awaitReader,
+  bytesMaxOf,
   connectTimeoutOf,
   type Exchange,
   expectVersion,
@@ -54,7 +55,7 @@ export class EnvelopedCall extends LiveCall {
     this.#form = form
     this.#json = json
     this.#settings = settings
-    this.#buffer = new MessageBuffer(settings.maxMessageBytes, false)
+    this.#buffer = new MessageBuffer(bytesMaxOf(settings, json), false)
     this.#base64 = form.base64 ? new Base64Decoder() : undefined
   }
 
@@ -104,7 +105,7 @@ export class EnvelopedCall extends LiveCall {
     const timeout = isConnect ? connectTimeoutOf(request) : grpcTimeoutOf(request.headers['grpc-timeout'])
     this.#stopTimer = atDeadline(timeout, (error) => this.fail(error))
     const gzip = isGzip(request, isConnect ? 'connect-content-encoding' : 'grpc-encoding')
-    if (gzip) this.#buffer = new MessageBuffer(this.#settings.maxMessageBytes, true)
+    if (gzip) this.#buffer = new MessageBuffer(bytesMaxOf(this.#settings, this.#json), true)
   }
 
   #push(part: Buffer): void {
@@ -134,7 +135,11 @@ export class EnvelopedCall extends LiveCall {
   }
 
   #requestOf(bytes: Buffer): MaybePromise<Buffer> {
-    const request = requestOf(bytes, this.#json, this.context.connection, this.#settings.turns)
+    const request = requestOf(bytes, this.#json, {
+      connection: this.context.connection,
+      turns: this.#settings.turns,
+      isOver: () => this.over,
+    })
     if (!(request instanceof Promise)) return request
     this.#hold(this.#buffer.length + bytes.length)
     return request.finally(() => this.#hold(this.over ? 0 : this.#buffer.length))

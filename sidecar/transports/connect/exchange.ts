@@ -75,15 +75,50 @@ function connectionOf(request: IncomingMessage, address: string | undefined): Cl
   return connection
 }
 
-/** A request as the bytes that handlers read: in its turn, if it is long JSON. @param json `undefined`: it has these bytes already */
-export function requestOf(
-  bytes: Buffer,
-  json: JsonCodec | undefined,
-  connection: ClientConnection,
-  turns: Turns,
-): MaybePromise<Buffer> {
+/** Where the request of a call comes from, and how much of one turn of the event loop it may take. */
+interface Sender {
+  readonly connection: ClientConnection
+  readonly turns: Turns
+  /** Whether nobody waits for the call any more. */
+  readonly isOver: () => boolean
+}
+
+/** A request as the bytes that handlers read: in turns, if it is long JSON. @param json `undefined`: it has these bytes already */
+export function requestOf(bytes: Buffer, json: JsonCodec | undefined, sender: Sender): MaybePromise<Buffer> {
   if (json === undefined) return bytes
-  return bytes.length > SHORT_BYTES ? turns.run(connection, () => json.read(bytes)) : json.read(bytes)
+  if (bytes.length <= SHORT_BYTES) return json.read(bytes)
+  if (json.readInSteps !== undefined) return inTurns(json.readInSteps(bytes), sender)
+  return sender.turns.run(sender.connection, () => json.read(bytes))
+}
+
+/** How long a part of a request is read before others have their turn, in milliseconds. */
+const SLICE_MS = 0.25
+
+async function inTurns(
+  steps: Generator<undefined, Buffer, undefined>,
+  { connection, turns, isOver }: Sender,
+): Promise<Buffer> {
+  for (;;) {
+    const read = await turns.run(connection, () => slice(steps))
+    if (read !== undefined) return read
+    if (isOver()) throw CANCELLED
+  }
+}
+
+function slice(steps: Generator<undefined, Buffer, undefined>): Buffer | undefined {
+  const endsMs = performance.now() + SLICE_MS
+  do {
+    const step = steps.next()
+    if (step.done === true) return step.value
+  } while (performance.now() < endsMs)
+  return undefined
+}
+
+const CANCELLED = new StatusError({ code: STATUS.CANCELLED, message: 'the call is over' })
+
+/** Most bytes of a request of the call. */
+export function bytesMaxOf({ maxMessageBytes }: Settings, json: JsonCodec | undefined): number {
+  return Math.min(maxMessageBytes, json?.bytesMax ?? maxMessageBytes)
 }
 
 /** Ends a call at its deadline. @returns a function that stops the timer */

@@ -23,24 +23,32 @@ import { isFieldError } from '@bufbuild/protobuf/reflect'
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt'
 import { type CallError, invalidArgument } from '../../base/call-error.ts'
 import { packageFile } from '../../base/package.ts'
+import { listIn, readList } from './json-list.ts'
 import { plainBytesOf, planOf } from './plain-json.ts'
 
 /** Reads and writes the messages of one method. */
 export interface JsonCodec {
+  /** Most bytes of a request. */
+  readonly bytesMax: number
   /** The request as bytes. @throws CallError that names the field, and no value */
   read(json: Buffer): Buffer
+  /** As `read`, in steps that are as short as reading a small request; `undefined`: every request is small. */
+  readonly readInSteps: ((json: Buffer) => Generator<undefined, Buffer, undefined>) | undefined
   /** The response as JSON. */
   write(response: Buffer): string
 }
 
 /**
- * Most values in a request: an object, a list, or what stands behind a comma. Each takes only a few bytes, and reading millions of
- * them would delay all other calls. A batch of a thousand checks has about ten thousand.
+ * Most bytes of a request, or of a member of a list in it: each is read in one turn of the event loop. Servers of HTTP accept
+ * some 60 kB of header fields at most, which is the longest that a check has.
  */
-const VALUES_MAX = 100_000
+const BYTES_MAX = 65_536
 
-/** Shorter requests cannot have so many. */
-const COUNTED_BYTES_MIN = VALUES_MAX
+/**
+ * Most values in as many bytes: an object, a list, or what stands behind a comma. Each takes only a few bytes, and reading it as
+ * long as a longer one.
+ */
+const VALUES_MAX = 5_000
 
 /** False and empty values are written too, so that a denial says `"allowed": false`. */
 const WRITING = { alwaysEmitImplicit: true }
@@ -85,22 +93,12 @@ function codecFor({ input, output }: DescMethod, registry: Registry): JsonCodec 
   const writing = { ...WRITING, registry }
   /** Answers to claims are encoded once, and the same bytes answer many calls. */
   const written = new WeakMap<Buffer, string>()
-  const plan = planOf(input)
+  const list = listIn(input)
+  const readMember = list && readerOf(list.message, registry)
   return {
-    read: (json) => {
-      if (!isUtf8(json)) throw invalidArgument({ field: 'the body', expected: 'UTF-8' })
-      if (json.length > COUNTED_BYTES_MIN && hasTooMany(json))
-        throw invalidArgument({ field: 'the body', expected: `at most ${VALUES_MAX} values` })
-      const text = json.toString()
-      const plain = plan && plainBytesOf(text, plan)
-      if (plain !== undefined) return plain
-      try {
-        const bytes = toBinary(input, fromJsonString(input, text, { registry }))
-        return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-      } catch (error) {
-        throw refusalOf(error, input)
-      }
-    },
+    bytesMax: list === undefined ? BYTES_MAX : Number.POSITIVE_INFINITY,
+    read: readerOf(input, registry),
+    readInSteps: readMember && ((json) => readList(json, list, { bytes: BYTES_MAX, read: readMember })),
     write: (response) => {
       let json = written.get(response)
       if (json === undefined) {
@@ -109,6 +107,25 @@ function codecFor({ input, output }: DescMethod, registry: Registry): JsonCodec 
       }
       return json
     },
+  }
+}
+
+function readerOf(message: DescMessage, registry: Registry): (json: Buffer) => Buffer {
+  const plan = planOf(message)
+  return (json) => {
+    if (!isUtf8(json)) throw invalidArgument({ field: 'the body', expected: 'UTF-8' })
+    // Shorter ones cannot have so many.
+    if (json.length > VALUES_MAX && hasTooMany(json))
+      throw invalidArgument({ field: 'the body', expected: `at most ${VALUES_MAX} values in a message` })
+    const text = json.toString()
+    const plain = plan && plainBytesOf(text, plan)
+    if (plain !== undefined) return plain
+    try {
+      const bytes = toBinary(message, fromJsonString(message, text, { registry }))
+      return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    } catch (error) {
+      throw refusalOf(error, message)
+    }
   }
 }
 

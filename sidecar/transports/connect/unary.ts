@@ -6,6 +6,7 @@ import { inflated, tooLarge } from '../sockets/messages.ts'
 import {
   atDeadline,
   awaitReader,
+  bytesMaxOf,
   connectTimeoutOf,
   type Exchange,
   expectVersion,
@@ -39,6 +40,7 @@ class ConnectUnary {
   readonly #form: Form
   readonly #json: JsonCodec | undefined
   readonly #settings: Settings
+  readonly #bytesMax: number
   readonly #parts: Buffer[] = []
   /** Bytes of the body that have arrived. */
   #bytes = 0
@@ -60,6 +62,7 @@ class ConnectUnary {
     this.#form = form
     this.#json = json
     this.#settings = settings
+    this.#bytesMax = bytesMaxOf(settings, json)
   }
 
   begin(): void {
@@ -70,8 +73,6 @@ class ConnectUnary {
       expectVersion(request)
       this.#timeoutMs = connectTimeoutOf(request)
       this.#gzip = isGzip(request, 'content-encoding')
-      const length = Number(request.headers['content-length'] ?? 0)
-      if (length > this.#settings.maxMessageBytes) throw tooLarge(this.#settings.maxMessageBytes)
       const looking = this.#method.admit?.(this.#context)
       if (looking === undefined) this.#read()
       else
@@ -88,16 +89,20 @@ class ConnectUnary {
   #read(): void {
     if (this.#over) return
     const { request } = this.#exchange
+    if (Number(request.headers['content-length'] ?? 0) > this.#bytesMax) {
+      this.#fail(tooLarge(this.#bytesMax))
+      return
+    }
     request.on('data', (part: Buffer) => this.#take(part))
     request.once('end', () => this.#run())
   }
 
   #take(part: Buffer): void {
     if (this.#over) return
-    const { budget, maxMessageBytes } = this.#settings
+    const { budget } = this.#settings
     this.#bytes += part.length
     budget.bytes += part.length
-    if (this.#bytes > maxMessageBytes) this.#fail(tooLarge(maxMessageBytes))
+    if (this.#bytes > this.#bytesMax) this.#fail(tooLarge(this.#bytesMax))
     else if (budget.exhausted) this.#fail(OVERLOADED)
     else this.#parts.push(part)
   }
@@ -107,7 +112,7 @@ class ConnectUnary {
     const [first, ...more] = this.#parts
     const body = first === undefined ? NO_BYTES : more.length === 0 ? first : Buffer.concat(this.#parts)
     if (this.#gzip)
-      inflated(body, this.#settings.maxMessageBytes, STATUS.INVALID_ARGUMENT)
+      inflated(body, this.#bytesMax, STATUS.INVALID_ARGUMENT)
         .then((message) => this.#answer(message))
         .catch((error) => this.#fail(error))
     else this.#answer(body)
@@ -116,7 +121,11 @@ class ConnectUnary {
   #answer(body: Buffer): void {
     if (this.#over) return
     try {
-      const message = requestOf(body, this.#json, this.#context.connection, this.#settings.turns)
+      const message = requestOf(body, this.#json, {
+        connection: this.#context.connection,
+        turns: this.#settings.turns,
+        isOver: () => this.#over,
+      })
       const result = andThen(message, (request) => this.#method.handle(request, this.#context))
       if (result instanceof Promise) this.#wait(result)
       else this.#succeed(result)

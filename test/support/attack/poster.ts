@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { setPriority } from 'node:os'
+import { gzipSync } from 'node:zlib'
 import { reportAndEnd } from './report.ts'
 
 /** Requests over HTTP. A row of a scenario. */
@@ -11,6 +12,8 @@ export type Bodies =
   | { readonly inFlight: number; readonly of: keyof typeof CONTENTS }
   /** Requests as the page makes them, by somebody who has no session. */
   | { readonly inFlight: number; readonly asPage: keyof typeof AS_PAGE }
+  /** Long calls of the contract in JSON, by somebody who has no credential. */
+  | { readonly inFlight: number; readonly batches: 'plain' | 'gzip' }
   /** So many with that body at once, on one connection, again and again. */
   | { readonly pipelined: number; readonly body: string }
 
@@ -54,6 +57,18 @@ function unknown(): string {
   return randomBytes(32).toString('base64url')
 }
 
+/** 2.5 MB: a thousand checks of what is no token, with the JSON's slow way in each. */
+function batches(encoding: 'plain' | 'gzip'): Posting {
+  const headers = [{ name: 'X-Auth-Token', value: `"${'x'.repeat(2_400)}` }]
+  const body = Buffer.from(
+    JSON.stringify({ checks: Array(1_000).fill({ api: 'cdn', credentials: { headers } }) }),
+  )
+  const path = '/portcullis.v1.AuthorizationService/CheckBatch'
+  return encoding === 'plain'
+    ? { path, body }
+    : { path, body: gzipSync(body), headers: { 'content-encoding': 'gzip' } }
+}
+
 const { http, bodies } = JSON.parse(process.argv[2] ?? '') as { http: string; bodies: Bodies }
 setPriority(5)
 const counts: Record<string, number> = {}
@@ -88,7 +103,7 @@ async function post(agent: Agent, next: () => Posting): Promise<void> {
 
 interface Posting {
   readonly path: string
-  readonly body: string
+  readonly body: string | Buffer
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -123,11 +138,13 @@ async function pipeline(requests: number, body: string): Promise<void> {
 if ('pipelined' in bodies) void pipeline(bodies.pipelined, bodies.body)
 else {
   const agent = new Agent({ keepAlive: true, maxSockets: bodies.inFlight })
-  const next =
-    'of' in bodies ? sameAgain(bodyOf(CONTENTS[bodies.of])) : () => asPage(AS_PAGE[bodies.asPage]())
+  const next = nextOf(bodies)
   for (let loop = 0; loop < bodies.inFlight; loop++) void post(agent, next)
 }
 
-function sameAgain(body: string): () => Posting {
-  return () => ({ path: PATH, body })
+function nextOf(repeated: Exclude<Bodies, { pipelined: number }>): () => Posting {
+  if ('asPage' in repeated) return () => asPage(AS_PAGE[repeated.asPage]())
+  const posting =
+    'of' in repeated ? { path: PATH, body: bodyOf(CONTENTS[repeated.of]) } : batches(repeated.batches)
+  return () => posting
 }
