@@ -5,7 +5,7 @@ import { ROOT } from '../harness/paths.ts'
 import type { Row, SuiteReport } from '../harness/suite.ts'
 import { overviewChart, suiteChart } from './chart.ts'
 import type { BenchDocs, SuiteResults } from './data.ts'
-import { cpuModel } from './text.ts'
+import { cpuModel, linesOf } from './text.ts'
 
 /** The command that makes all results. */
 const COMMAND = 'npm run bench'
@@ -28,7 +28,7 @@ export function resultsOf(suite: string, report: SuiteReport): SuiteResults {
 
 /** Writes `bench/results/<suite>.json` and its chart. @returns their paths */
 export function writeResults(results: SuiteResults): string[] {
-  return writePair(RESULTS, results.suite, results, suiteChart(results, COMMAND))
+  return writePair(RESULTS, results.suite, JSON.stringify(results, null, 2), suiteChart(results, COMMAND))
 }
 
 /** The latest results of these suites, in this order. Suites without results are left out. */
@@ -48,7 +48,8 @@ function figuresOnly({ id, what, a, b, ratio, method }: Row): Row {
 /** Writes `docs/bench.json` and `docs/bench.svg`. @returns their paths */
 export function writeDocs(suites: readonly SuiteResults[]): string[] {
   const docs: BenchDocs = { command: COMMAND, suites }
-  return writePair(DOCS, 'bench', docs, docsChart(docs))
+  const json = `{"command":${JSON.stringify(COMMAND)},"suites":${linesOf(suites)}}`
+  return writePair(DOCS, 'bench', json, docsChart(docs))
 }
 
 /** The content of `docs/bench.json`. If the file is missing, there are no suites. */
@@ -62,10 +63,10 @@ export function docsChart({ suites, command }: BenchDocs): string {
   return overviewChart(suites, command)
 }
 
-function writePair(folder: string, name: string, value: object, svg: string): string[] {
+function writePair(folder: string, name: string, content: string, svg: string): string[] {
   mkdirSync(folder, { recursive: true })
   const [json, chart] = [join(folder, `${name}.json`), join(folder, `${name}.svg`)]
-  writeFileSync(json, `${JSON.stringify(value, null, 2)}\n`)
+  writeFileSync(json, `${content}\n`)
   writeFileSync(chart, svg)
   return [json, chart]
 }

@@ -38,3 +38,11 @@ export function cpuModel(): string {
   const [first] = cpus()
   return `${cpus().length} × ${first?.model.trim() ?? 'unknown processor'}`
 }
+
+/** JSON with a line for each part: nobody reads figures in a diff, but a merge can. */
+export function linesOf(
+  parts: readonly object[],
+  replacer?: (key: string, value: unknown) => unknown,
+): string {
+  return `[\n${parts.map((part) => JSON.stringify(part, replacer)).join(',\n')}\n]`
+}

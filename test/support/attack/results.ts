@@ -4,7 +4,7 @@
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { cpuModel, distinct } from '../../../bench/report/text.ts'
+import { cpuModel, distinct, linesOf } from '../../../bench/report/text.ts'
 import { ROOT } from '../sources.ts'
 import { failuresOf, GOALS_TEXT, isMissed, issuedOf, type Measures, ratioOf } from './goals.ts'
 
@@ -41,7 +41,7 @@ export function record(testPath: string, scenario: string, measures: Measures): 
   const date = new Date().toISOString()
   const results = [...others, { file, date, node: process.versions.node, cpu: cpuModel(), scenarios }]
   const sorted = results.toSorted((a, b) => (a.file < b.file ? -1 : 1))
-  writeFileSync(FILE, `${JSON.stringify(sorted, rounded, 2)}\n`)
+  writeFileSync(FILE, `${linesOf(sorted, rounded)}\n`)
 }
 
 /** Microseconds are enough. */
