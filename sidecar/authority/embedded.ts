@@ -143,7 +143,7 @@ export class EmbeddedAuthority implements Authority {
       const nowMs = this.#parts.now()
       const { signer } = this.#parts
       const claims = newClaims({ names: signer.names, holder, kind, scope, ...grant, nowMs })
-      const issued = this.#signed(claims)
+      const issued = await this.#signed(claims)
       outcome = 'succeeded'
       this.#logins.remember(login)
       if (this.#parts.passwords.isOutdated(user.passwordHash)) await this.#rehash(user, password)
@@ -184,7 +184,9 @@ export class EmbeddedAuthority implements Authority {
     return this.#signed(claims)
   }
 
-  #signed(claims: IamClaims): IssuedToken {
+  /** The claims are those of what was read, which must not be lost while the token lives. */
+  async #signed(claims: IamClaims): Promise<IssuedToken> {
+    await this.#parts.store.durable()
     const value = this.#parts.signer.sign(claims)
     const token = tokenOf(claims)
     this.#iamTokens.remember(value, token)

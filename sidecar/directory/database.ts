@@ -26,6 +26,11 @@ export interface Database extends Queries {
    * Transactions run one at a time, so that what `work` reads is still true when it writes.
    */
   transaction<T>(work: (queries: Queries) => Promise<T>): Promise<T>
+  /**
+   * Resolves when everything that was read until now is on the disk. What leaves the directory must not be ahead of it: a token of a
+   * change that is lost would have the number of another one. Absent if a change is seen only when it is durable.
+   */
+  durable?(): MaybePromise<void>
   close(): Promise<void>
 }
 

@@ -64,7 +64,8 @@ export function isDamage(error: unknown): boolean {
 
 /** Why SQLite failed, in words that a person can act on: it does not tell a lack of descriptors from a file that is not there. */
 export function causeOf(error: unknown): string {
-  return primaryCodeOf(error) === SQLITE_CANTOPEN && lacksDescriptors(FILES)
+  const isRefused = primaryCodeOf(error) === SQLITE_CANTOPEN && lacksDescriptors(FILES)
+  return isRefused || (error as NodeJS.ErrnoException).code === 'EMFILE'
     ? 'the process may open no more files; raise its limit: see `ulimit -n`'
     : (error as Error).message
 }

@@ -9,6 +9,7 @@ import { DirectoryFiles } from './directory-files.ts'
 import { numberParameters } from './named-parameters.ts'
 import { LAST_CHANGE, migrationsFrom, SCHEMA_VERSION } from './schema.ts'
 import { causeOf, damageOf } from './sqlite-snapshot.ts'
+import { EmptyingLog, WriteAheadLog } from './write-ahead-log.ts'
 
 /** How long a write waits for a write of another process, in milliseconds. */
 const BUSY_TIMEOUT_MS = 5_000
@@ -23,8 +24,8 @@ const BUSY_RETRY_MS = 5
  */
 const VERSION_AGE_MS_MAX = 1
 
-/** Longest time that a change stays in the log beside the file, in milliseconds. */
-const LOG_AGE_MS_MAX = 1_000
+/** After so many pages in the log, a commit moves them to the file. It only happens where that is not done every second. */
+const LOG_PAGES_MAX = 10_000
 
 /** Time between two looks whether the file was exchanged, while nothing asks for the directory, in milliseconds. */
 const IDLE_LOOK_MS = 1_000
@@ -48,24 +49,23 @@ export function openSqlite(
     writer.close()
     throw error
   }
-  // From now on `transaction` waits for other processes itself, without blocking the event loop.
-  writer.disableBusyTimeout()
+  // From now on `transaction` waits for other processes and for the disk itself, without blocking the event loop.
+  writer.waitForNothing()
+  const log = openLog(path)
+  const expectLogEmptied = () => writer.expectLogEmptied()
   // A separate connection: a transaction awaits promises between its statements, and readers must not see half of it.
   const reader = new Connection(path)
   const watch = new ExchangeWatch(new DirectoryFiles(path), onReplaced)
   watch.expectForward(reader.lastChange())
   const oneAtATime = pLimit(1)
   const idleLook = setInterval(() => watch.look(), IDLE_LOOK_MS).unref()
-  let emptyingLog: NodeJS.Timeout | undefined
-  // The log is not protected against flipped bits: SQLite ignores everything after one.
-  const emptyLogSoon = () => {
-    emptyingLog ??= setTimeout(() => {
-      emptyingLog = undefined
-      void oneAtATime(() => {
-        if (!watch.look() && !writer.emptyLog()) emptyLogSoon()
-      })
-    }, LOG_AGE_MS_MAX).unref()
-  }
+  const emptying = new EmptyingLog(() =>
+    oneAtATime(async () => {
+      // What SQLite syncs itself blocks the process, so it should find little.
+      await log.sync().catch(() => {})
+      return watch.look() || (log.failed ? log.recovers(expectLogEmptied) : writer.emptyLog())
+    }),
+  )
   return {
     dialect: 'sqlite',
     all: (sql, parameters) => {
@@ -77,6 +77,7 @@ export function openSqlite(
     transaction: async (work) => {
       const result = await oneAtATime(async () => {
         watch.expectSameNow()
+        if (log.failed) log.recover(expectLogEmptied)
         let lastChange = 0
         const done = await writer.transaction(async (queries) => {
           watch.expectForward(writer.lastChange())
@@ -85,20 +86,33 @@ export function openSqlite(
           return result
         })
         watch.expectForward(lastChange)
-        // Only a change that is in the file of this path is acknowledged.
-        watch.expectSameNow()
         return done
       })
-      emptyLogSoon()
-      await untilOlderVersionsExpire(performance.now())
+      const committedAtMs = performance.now()
+      emptying.soon()
+      await log.sync()
+      // Only a change that is in the file of this path is acknowledged.
+      watch.expectSameNow()
+      await untilOlderVersionsExpire(committedAtMs)
       return result
     },
+    durable: () => log.hold(reader.readVersion()),
     close: async () => {
       clearInterval(idleLook)
+      emptying.stop()
       await oneAtATime(() => writer.close())
-      clearTimeout(emptyingLog)
+      await log.close()
       reader.close()
     },
+  }
+}
+
+/** @throws Error if the process may open no more files */
+function openLog(path: string): WriteAheadLog {
+  try {
+    return new WriteAheadLog(path)
+  } catch (error) {
+    throw unusable(path, error)
   }
 }
 
@@ -206,12 +220,26 @@ class Connection implements Queries {
   /** Moves the content of the log into the file. Returns whether it is empty now; it is not while another process reads it. */
   emptyLog(): boolean {
     try {
-      return this.#database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.busy === 0
+      return this.#checkpoint()
     } catch (error) {
       if (isBusy(error)) return false
       // A full disk or a failing one: changes report it, and the next change tries again.
       return true
     }
+  }
+
+  /** After this, what the log had is in the file, which is synced. @throws CallError if that fails */
+  expectLogEmptied(): void {
+    try {
+      if (this.#checkpoint()) return
+    } catch (error) {
+      throw toDirectoryError(error)
+    }
+    throw callError('DIRECTORY_UNAVAILABLE', {})
+  }
+
+  #checkpoint(): boolean {
+    return this.#database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.busy === 0
   }
 
   /** Several processes may call this at the same time: the first one migrates, and the others find it done. */
@@ -249,14 +277,15 @@ class Connection implements Queries {
     const nowMs = performance.now()
     if (nowMs - this.#versionReadAtMs < VERSION_AGE_MS_MAX) return this.#version
     watch.expectSame()
-    const version = this.#readVersion()
+    const version = this.readVersion()
     if (version !== this.#version) watch.expectForward(this.lastChange())
     this.#version = version
     this.#versionReadAtMs = nowMs
     return this.#version
   }
 
-  #readVersion(): number {
+  /** Never the last reading. */
+  readVersion(): number {
     try {
       if (this.#dataVersion === undefined) {
         this.#dataVersion = this.#database.prepare('PRAGMA data_version')
@@ -268,8 +297,14 @@ class Connection implements Queries {
     }
   }
 
-  disableBusyTimeout(): void {
-    this.#database.exec('PRAGMA busy_timeout = 0')
+  /**
+   * With `NORMAL`, SQLite syncs the log before its content goes to the file, and the file before the log begins anew, but not at each commit.
+   * The log goes to the file every second, and not at commits as well.
+   */
+  waitForNothing(): void {
+    this.#database.exec(
+      `PRAGMA busy_timeout = 0; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${LOG_PAGES_MAX}`,
+    )
   }
 
   async transaction<T>(work: (queries: Queries) => Promise<T>): Promise<T> {

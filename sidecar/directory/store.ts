@@ -12,8 +12,8 @@ import { DirectoryVerification } from './verification.ts'
 
 /**
  * How many changes are in progress at the same time. They are written one after the other: the next one is written while the one
- * before waits for its acknowledgement. That wait also is when this process answers other calls, because writing to a file
- * blocks it. With more of them, a revocation would wait for more changes.
+ * before waits for the disk and its acknowledgement. That wait also is when this process answers other calls. With more of them, a
+ * revocation would wait for more changes.
  */
 const CHANGES_AT_ONCE = 2
 
@@ -88,6 +88,11 @@ export class DirectoryStore {
       // Also after an error: the commit may have succeeded and only its answer was lost.
       await this.#onChanged()
     }
+  }
+
+  /** Resolves when everything that was read until now is on the disk. @see Database.durable */
+  durable(): MaybePromise<void> {
+    return this.#database.durable?.()
   }
 
   /** How many changes wait, by lane. */

@@ -24,10 +24,12 @@ export function tracedDatabase(database: Database, tracer: Tracer): Database {
     attributes: { 'db.system.name': system },
   }
   const version = database.version?.bind(database)
+  const durable = database.durable?.bind(database)
   return {
     ...traced(database),
     dialect: database.dialect,
     ...(version !== undefined && { version }),
+    ...(durable !== undefined && { durable }),
     transaction: (work) =>
       tracer.within(
         () => change,

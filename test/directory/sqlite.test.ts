@@ -1,13 +1,26 @@
 /** The contract of the directory on SQLite. */
+import fs from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { expect, test } from 'vitest'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test, vi } from 'vitest'
 import { openSqlite } from '../../sidecar/directory/sqlite.ts'
 import { DirectoryStore } from '../../sidecar/directory/store.ts'
 import { startWriter } from '../support/directory/writer.ts'
 import { newFolder } from '../support/resources.ts'
 import { expectWhole } from './contract/processes.ts'
 import { directoryContract } from './contract.ts'
+
+/** Answers every sync of the disk. @returns what lets the disk answer itself again */
+function onSync(answer: (done: (error: Error | null) => void) => void): () => void {
+  const spy = vi.spyOn(fs, 'fdatasync').mockImplementation((_descriptor, done) => answer(done))
+  syncBuiltinESMExports()
+  return () => {
+    spy.mockRestore()
+    syncBuiltinESMExports()
+  }
+}
 
 const folder = newFolder()
 
@@ -48,3 +61,45 @@ test('a file that cannot grow keeps its records, refuses changes and answers que
   expect(outcome).toMatch(/^account-0 (UNAVAILABLE|RESOURCE_EXHAUSTED)$/)
   await expectWhole(new DirectoryStore(openSqlite(file), Date.now), writer.lines.slice(0, -1))
 })
+
+test('while the disk writes a change, checks are answered, and neither the change is acknowledged nor a token issued from it', async () => {
+  const store = new DirectoryStore(openSqlite(join(folder, 'slow.sqlite')), Date.now)
+  const waiting: (() => void)[] = []
+  const end = onSync((done) => waiting.push(() => done(null)))
+  const done: string[] = []
+  const changing = store
+    .change('test', (change) => change.createAccount('slow'))
+    .then(() => done.push('acknowledged'))
+  await vi.waitFor(() => expect(waiting).toHaveLength(1))
+  // Who reads it before it is on the disk gets no token of it.
+  expect(await store.records.account('slow')).toMatchObject({ account: 'slow' })
+  const issuing = Promise.resolve(store.durable()).then(() => done.push('issued'))
+  await sleep(20)
+  expect(done).toEqual([])
+  end()
+  waiting[0]?.()
+  await Promise.all([changing, issuing])
+  expect(done).toHaveLength(2)
+  await store.close()
+})
+
+test.each([
+  ['EIO', 'DIRECTORY_UNAVAILABLE'],
+  ['ENOSPC', 'DIRECTORY_FULL'],
+])(
+  'a change that the disk did not keep (%s) is not acknowledged, and the next one is kept with all before it',
+  async (code, reason) => {
+    const file = join(folder, `${code}.sqlite`)
+    const store = new DirectoryStore(openSqlite(file), Date.now)
+    const end = onSync((done) => done(Object.assign(new Error(code), { code })))
+    await expect(store.change('test', (change) => change.createAccount('lost'))).rejects.toMatchObject({
+      reason,
+    })
+    end()
+    await store.change('test', (change) => change.createAccount('next'))
+    await store.close()
+    const reopened = new DirectoryStore(openSqlite(file), Date.now)
+    expect(await reopened.records.account('next')).toMatchObject({ account: 'next' })
+    await reopened.close()
+  },
+)

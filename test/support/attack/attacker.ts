@@ -3,6 +3,7 @@
  * It runs with a lower priority, so that on few processors it does not take the time of the neighbour who is measured.
  */
 import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { ChannelCredentials, Metadata, type ServiceError } from '@grpc/grpc-js'
 import type { IssueRequest } from '../../../proto/gen/portcullis/v1/authorization.ts'
@@ -31,6 +32,15 @@ export type Attack =
       readonly userName: string
       readonly project: string
       readonly iamToken: string
+    }
+  /** A user revokes tokens, so many at any time. When all are revoked, it begins again. */
+  | {
+      readonly type: 'revocations'
+      readonly inFlight: number
+      /** JSON with the values of the tokens. An argument would be too long. */
+      readonly tokensFile: string
+      /** Of the user; left out: who holds a token may end it. */
+      readonly iamToken?: string
     }
   | Forgeries
 
@@ -95,6 +105,19 @@ else if (attack.type === 'logins') {
       }
     })()
   }
+} else if (attack.type === 'revocations') {
+  const client = new AuthorizationStub(address, ChannelCredentials.createInsecure(), options())
+  const tokens = JSON.parse(readFileSync(attack.tokensFile, 'utf8')) as string[]
+  const metadata = new Metadata()
+  if (attack.iamToken !== undefined) metadata.set('x-auth-token', attack.iamToken)
+  let next = 0
+  for (let loop = 0; loop < attack.inFlight; loop++)
+    void (async () => {
+      while (!over) {
+        const value = tokens[next++ % tokens.length] ?? ''
+        await counted((done) => client.revoke({ token: { $case: 'value', value } }, metadata, done))
+      }
+    })()
 } else {
   const client = new DirectoryStub(address, ChannelCredentials.createInsecure(), options())
   const metadata = new Metadata()

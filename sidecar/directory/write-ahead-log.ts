@@ -1,0 +1,103 @@
+/** The write-ahead log of SQLite, which is synced outside the event loop, so that a slow disk holds up no check. */
+import { close, fdatasync, openSync } from 'node:fs'
+import { promisify } from 'node:util'
+import { callError } from '../base/call-error.ts'
+import type { MaybePromise } from '../base/maybe-promise.ts'
+
+function syncData(descriptor: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    fdatasync(descriptor, (error) => (error === null ? resolve() : reject(error)))
+  })
+}
+
+const DISK_FULL: ReadonlySet<string | undefined> = new Set(['ENOSPC', 'EDQUOT'])
+
+/** Longest time that a change stays in the log beside the file, in milliseconds. */
+const LOG_AGE_MS_MAX = 1_000
+
+export class WriteAheadLog {
+  readonly #descriptor: number
+  #running: Promise<void> = Promise.resolve()
+  #next: Promise<void> | undefined
+  /** Of the directory, up to which everything is on the disk. */
+  #durableVersion: number | undefined
+  /** Whether a sync has failed. Nothing is known then of what was written before, and no sync succeeds until `recover` has. */
+  failed = false
+
+  /** @param path of the database, which is open. SQLite has no locks on the log, which closing a descriptor of it would end. */
+  constructor(path: string) {
+    this.#descriptor = openSync(`${path}-wal`, 'r')
+  }
+
+  /** Resolves when all that any process has committed until now is on the disk. Those who ask meanwhile share the next sync. */
+  sync(): Promise<void> {
+    this.#next ??= this.#syncAfter(this.#running)
+    return this.#next
+  }
+
+  async #syncAfter(before: Promise<void>): Promise<void> {
+    await before.catch(() => {})
+    this.#running = this.#next as Promise<void>
+    this.#next = undefined
+    if (this.failed) throw callError('DIRECTORY_UNAVAILABLE', {})
+    try {
+      await syncData(this.#descriptor)
+    } catch (error) {
+      this.failed = true
+      const isFull = DISK_FULL.has((error as NodeJS.ErrnoException).code)
+      throw callError(isFull ? 'DIRECTORY_FULL' : 'DIRECTORY_UNAVAILABLE', {}, { cause: error })
+    }
+  }
+
+  /** Resolves when the directory is on the disk as it was at this version, which was read just now. */
+  hold(version: number): MaybePromise<void> {
+    if (version === this.#durableVersion) return undefined
+    return this.sync().then(() => {
+      this.#durableVersion = version
+    })
+  }
+
+  /** All that was written goes to the file itself. @throws what `empty` throws */
+  recover(empty: () => void): void {
+    empty()
+    this.failed = false
+  }
+
+  /** The same, and says whether it went well. */
+  recovers(empty: () => void): boolean {
+    try {
+      this.recover(empty)
+    } catch {}
+    return !this.failed
+  }
+
+  async close(): Promise<void> {
+    await (this.#next ?? this.#running).catch(() => {})
+    await promisify(close)(this.#descriptor)
+  }
+}
+
+/** Empties the log a while after a change. The log is not protected against flipped bits: SQLite ignores everything after one. */
+export class EmptyingLog {
+  readonly #empty: () => Promise<boolean>
+  #timer: NodeJS.Timeout | undefined
+  #stopped = false
+
+  /** @param empty says whether there is nothing left to do */
+  constructor(empty: () => Promise<boolean>) {
+    this.#empty = empty
+  }
+
+  soon(): void {
+    if (this.#stopped) return
+    this.#timer ??= setTimeout(async () => {
+      this.#timer = undefined
+      if (!(await this.#empty())) this.soon()
+    }, LOG_AGE_MS_MAX).unref()
+  }
+
+  stop(): void {
+    this.#stopped = true
+    clearTimeout(this.#timer)
+  }
+}
