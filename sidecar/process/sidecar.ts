@@ -18,7 +18,7 @@ import { expectPrivateFiles } from '../config/secret-files.ts'
 import { socketAccessOf } from '../config/socket-access.ts'
 import { WatchedCredentials } from '../config/watched-credentials.ts'
 import type { Siblings } from '../directory/open-directory.ts'
-import { checkHttpOptions, type HttpTimeLimits, startHttpServer } from '../http/http-server.ts'
+import { checkHttpOptions, type HttpTimeLimits } from '../http/options.ts'
 import type { Rules } from '../rules/rules.ts'
 import type { OpenDecisionLog } from '../signals/decision-log/open-decision-log.ts'
 import { newLog } from '../signals/log/log.ts'
@@ -324,7 +324,7 @@ async function startServers(
   const http =
     config.http.address === 'off'
       ? undefined
-      : await startHttpServer(services, {
+      : await (await import('../http/http-server.ts')).startHttpServer(services, {
           ...httpOptionsOf(config),
           contract: contract?.routes,
           certificates: certificates.http,

@@ -199,12 +199,21 @@ export const ROOMS: readonly Room[] = [
     imports: ['sidecar/base/', 'sidecar/usecases/', 'sidecar/http/', 'node:', 'fastify'],
   },
   {
+    room: 'sidecar/http/options.ts',
+    purpose: 'the options of the HTTP server, without the server',
+    imports: [
+      ...['sidecar/base/', 'sidecar/base/net/', 'sidecar/usecases/', 'sidecar/proxies/'],
+      ...['sidecar/http/', 'sidecar/http/identity/', 'sidecar/http/authzen/', 'sidecar/http/page/'],
+    ],
+  },
+  {
     room: 'sidecar/http/http-server.ts',
     purpose: 'the HTTP server, with the routes that are on',
     imports: [
       ...['sidecar/base/', 'sidecar/base/net/', 'sidecar/usecases/', 'sidecar/proxies/'],
       ...['sidecar/http/', 'sidecar/http/identity/', 'sidecar/http/authzen/'],
-      ...['sidecar/http/control-panel/', 'sidecar/http/page/', 'node:', 'fastify'],
+      ...['sidecar/http/control-panel/', 'sidecar/http/page/', 'sidecar/http/options.ts'],
+      ...['node:', 'fastify'],
     ],
   },
   {
@@ -264,7 +273,7 @@ export const ROOMS: readonly Room[] = [
       ...['sidecar/authority/upstream/', 'sidecar/rules/', 'sidecar/usecases/'],
       ...['sidecar/contract/', 'sidecar/transports/', 'sidecar/transports/sockets/'],
       ...['sidecar/transports/connect/', 'sidecar/transports/grpc-js/', 'sidecar/http/'],
-      ...['sidecar/http/http-server.ts', 'sidecar/signals/metrics/', 'sidecar/signals/health/'],
+      ...['sidecar/http/options.ts', 'sidecar/signals/metrics/', 'sidecar/signals/health/'],
       ...['sidecar/egress/', 'node:', 'pino'],
     ],
   },
@@ -274,7 +283,7 @@ export const ROOMS: readonly Room[] = [
     imports: [
       ...['sidecar/base/', 'sidecar/base/net/', 'sidecar/config/', 'sidecar/directory/'],
       ...['sidecar/authority/', 'sidecar/rules/', 'sidecar/usecases/'],
-      ...['sidecar/http/http-server.ts', 'sidecar/signals/log/'],
+      ...['sidecar/http/options.ts', 'sidecar/http/http-server.ts', 'sidecar/signals/log/'],
       ...['sidecar/signals/decision-log/', 'sidecar/signals/tracing/', 'sidecar/process/open/'],
       ...['node:', 'pino'],
     ],

@@ -2,7 +2,7 @@
 import type { Config } from '../../config/config.ts'
 import { readProxySecrets } from '../../config/secret-files.ts'
 import { isForThisMachine } from '../../config/this-machine.ts'
-import type { HttpOptions } from '../../http/http-server.ts'
+import type { HttpOptions } from '../../http/options.ts'
 
 /** Of a permission, where the configuration names no roles. */
 const ROLES = ['member']
