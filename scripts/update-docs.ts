@@ -36,7 +36,7 @@ export const generatedParts: readonly GeneratedPart[] = [
   },
   { page: 'docs/use/clients.md', name: 'errors', make: errorTable },
   { page: 'docs/operate/configuration.md', name: 'configuration', make: configurationTable },
-  { page: 'docs/decide/security.md', name: 'attacks', make: () => attackTable(readResults()) },
+  { page: 'docs/decide/security/attacks.md', name: 'attacks', make: () => attackTable(readResults()) },
   { page: 'docs/operate/deployment.md', name: 'cores', make: () => coresBlock(readDocs()) },
   { page: 'docs/decide/benchmarks.md', name: 'benchmarks-summary', make: () => headlineBlock(readDocs()) },
   {

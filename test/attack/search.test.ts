@@ -33,7 +33,7 @@ interface Found {
   readonly score: number
 }
 
-// grpc-js has known gaps (docs/decide/security.md), which a search finds again and again.
+// grpc-js has known gaps (docs/decide/security/listeners.md), which a search finds again and again.
 const TRANSPORTS = ATTACK_TRIES === undefined ? ['sockets'] : ['sockets', 'grpc-js']
 
 test.each(TRANSPORTS)(

@@ -1,6 +1,6 @@
 /**
  * Bounds of connections on grpc-js. It shows neither its connections nor what they hold, so the connections are accepted here, and
- * Node's diagnostics tell of their streams. What is between the two stays without a bound: docs/decide/security.md says what.
+ * Node's diagnostics tell of their streams. What is between the two stays without a bound: docs/decide/security/listeners.md says what.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { constants, type Http2Session, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'

@@ -33,7 +33,7 @@ const CHECK = messageType('CheckRequest').serialize({
   token: { kind: 'static_token', scope: { account: '1' } },
 })
 
-/** What ends a process of grpc-js with little memory: docs/decide/security.md says so. */
+/** What ends a process of grpc-js with little memory: docs/decide/security/listeners.md says so. */
 const OPEN_ON_GRPC_JS: ReadonlySet<string> = new Set(['calls that stay open, with many small header fields'])
 
 interface Row {

@@ -1,6 +1,6 @@
 /**
  * The figures of the attacks: `npm run docs:attack` writes them to `docs/attack.json`, and `npm run docs` makes the table of
- * `docs/decide/security.md` from them.
+ * `docs/decide/security/attacks.md` from them.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
