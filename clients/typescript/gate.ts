@@ -155,14 +155,50 @@ function isScope(target: Scope | undefined): target is Scope {
  * Headers that carry no credential of this kind and differ from request to request. They are not sent, so an answer depends on the
  * others alone and can be reused.
  */
-const IRRELEVANT =
-  /^(?:accept|content|if|sec|access-control|x-b3)-|^x-forwarded-(?:for|by|client-cert|host|method|path|port|prefix|proto|protocol|scheme|server|ssl|uri)$|^(?:accept|baggage|cache-control|connection|cookie|date|dnt|expect|forwarded|host|keep-alive|origin|pragma|priority|range|referer|te|traceparent|tracestate|trailer|transfer-encoding|upgrade|upgrade-insecure-requests|user-agent|via|x-real-ip|x-request-id|x-correlation-id)$/i
+const IRRELEVANT: ReadonlySet<string> = new Set([
+  ...[
+    'accept',
+    'baggage',
+    'cache-control',
+    'connection',
+    'cookie',
+    'date',
+    'dnt',
+    'expect',
+    'forwarded',
+    'host',
+  ],
+  ...['keep-alive', 'origin', 'pragma', 'priority', 'range', 'referer', 'te', 'traceparent', 'tracestate'],
+  ...['trailer', 'transfer-encoding', 'upgrade', 'upgrade-insecure-requests', 'user-agent', 'via'],
+  ...['x-real-ip', 'x-request-id', 'x-correlation-id'],
+  ...[
+    'x-forwarded-by',
+    'x-forwarded-client-cert',
+    'x-forwarded-for',
+    'x-forwarded-host',
+    'x-forwarded-method',
+  ],
+  ...[
+    'x-forwarded-path',
+    'x-forwarded-port',
+    'x-forwarded-prefix',
+    'x-forwarded-proto',
+    'x-forwarded-protocol',
+  ],
+  ...['x-forwarded-scheme', 'x-forwarded-server', 'x-forwarded-ssl', 'x-forwarded-uri'],
+])
+const IRRELEVANT_FAMILIES = ['accept-', 'content-', 'if-', 'sec-', 'access-control-', 'x-b3-']
+
+function isIrrelevant(name: string): boolean {
+  const lower = name.toLowerCase()
+  return IRRELEVANT.has(lower) || IRRELEVANT_FAMILIES.some((family) => lower.startsWith(family))
+}
 
 /** The headers that may carry a credential, each value by itself. */
 function relevantHeaders(headers: RequestHeaders): [name: string, value: string][] {
   const pairs = Symbol.iterator in headers ? Array.from(headers) : Object.entries(headers)
   return pairs.flatMap(([name, values]) =>
-    values === undefined || IRRELEVANT.test(name)
+    values === undefined || isIrrelevant(name)
       ? []
       : [values].flat().map((value): [string, string] => [name, value]),
   )

@@ -14,7 +14,7 @@ import type { Issuer, ProfileTokens } from '../../authority/upstream/profile-tok
 import { tokenDigest, Verifiers } from '../../authority/verifiers.ts'
 import { CallError, callError } from '../../base/call-error.ts'
 import { andThen } from '../../base/maybe-promise.ts'
-import type { Secret } from '../../base/secret.ts'
+import { Secret } from '../../base/secret.ts'
 import type { Tracer } from '../../base/tracing.ts'
 import type {
   ConfiguredCredentials,
@@ -229,11 +229,13 @@ function eventsIn(log: Logger, meters: Meters | undefined) {
   }
 }
 
-/** Neither value holds a secret, which would look like any other. */
 function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(one, plain) === JSON.stringify(other, plain)
 }
 
-function plain(_key: string, value: unknown): unknown {
-  return value instanceof Set ? [...value] : value
+/** What JSON has no form for, and secrets, which all look alike in it. */
+function plain(this: Readonly<Record<string, unknown>>, key: string, value: unknown): unknown {
+  const raw = this[key]
+  if (raw instanceof Secret) return raw.reveal()
+  return raw instanceof Set || raw instanceof Map ? [...raw] : value
 }
