@@ -1,6 +1,6 @@
 /** The handlers of `Check`, `CheckBatch` and `CheckStream`: the hot path. All answers to claims are encoded in advance. */
 import { finish } from '../../engine/index.ts'
-import type { MaybePromise } from '../base/maybe-promise.ts'
+import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import { SHORT_BYTES, type Turns } from '../base/turns.ts'
 import type { Asker, DecisionListener } from '../usecases/asker.ts'
 import { checkClaims, checkCredentials } from '../usecases/check.ts'
@@ -58,7 +58,7 @@ export function checkHandlers(services: Services, batchLengthMax: number, reacha
     TIMED_EVERY,
   )
   return {
-    check: readingAtOnce(unaryCheck(answer, one)),
+    check: readingAtOnce(unaryCheck(answer, one, turns)),
     checkBatch: readingAtOnce(
       timed(batch.meter, (request: Buffer, context: CallContext) => {
         const { connection } = context
@@ -73,10 +73,13 @@ export function checkHandlers(services: Services, batchLengthMax: number, reacha
     checkStream: (responses, context) => ({
       // The next question comes after this one is answered. So answers keep their order.
       next: (request) => {
-        const { id, question } = readStreamedCheck(request)
-        const result = answerStreamed(question, context)
-        if (!(result instanceof Promise)) responses.write(checkStreamResponse(id, result))
-        else return result.then((answered) => responses.write(checkStreamResponse(id, answered)))
+        const next = (): MaybePromise<void> => {
+          const { id, question } = readStreamedCheck(request)
+          const result = answerStreamed(question, context)
+          if (!(result instanceof Promise)) responses.write(checkStreamResponse(id, result))
+          else return result.then((answered) => responses.write(checkStreamResponse(id, answered)))
+        }
+        return request.length <= SHORT_BYTES ? next() : inTurn(turns, context, next)
       },
       end: () => responses.end(),
     }),
@@ -89,16 +92,26 @@ interface Told {
   readonly listenerOf: ListenerOf | undefined
 }
 
+/** What is long costs so much to read that others come first who have waited. */
+function inTurn<T>(turns: Turns, { connection }: CallContext, work: () => MaybePromise<T>): MaybePromise<T> {
+  return andThen(turns.run(connection, work), (result) => result)
+}
+
 /**
  * The handler of `Check`. With metrics it does as `timed` does, but most calls of a sidecar come here, and a function that wraps any
  * handler is not inlined.
  */
-function unaryCheck(answer: Answer, { meter, listenerOf }: Told): UnaryMethod {
-  if (listenerOf === undefined)
-    return (request, { connection }) => answer(readCheck(request), connection, undefined)
-  const check = (request: Buffer, context: CallContext) =>
-    answer(readCheck(request), context.connection, listenerOf(context))
-  if (meter === undefined) return check
+function unaryCheck(answer: Answer, { meter, listenerOf }: Told, turns: Turns): UnaryMethod {
+  const check = (request: Buffer, context: CallContext): MaybePromise<Buffer> => {
+    if (request.length > SHORT_BYTES) return long(request, context)
+    return answer(readCheck(request), context.connection, listenerOf?.(context))
+  }
+  const long = (request: Buffer, context: CallContext) => {
+    // Its bytes are only lent.
+    const own = Buffer.from(request)
+    return inTurn(turns, context, () => answer(readCheck(own), context.connection, listenerOf?.(context)))
+  }
+  if (meter === undefined || listenerOf === undefined) return check
   const timedCheck = timed(meter, check)
   // The first one is timed.
   let calls = TIMED_EVERY - 1

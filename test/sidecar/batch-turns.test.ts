@@ -1,9 +1,9 @@
-/** A batch of checks that are costly does not hold up other calls, and ends once however its checks end. */
+/** What is costly to check does not hold up other calls: a batch of many, or a single one that is long. A batch ends once however its checks end. */
 import { expect, test } from 'vitest'
 import type { Verification } from '../../sidecar/authority/authority.ts'
 import { callError } from '../../sidecar/base/call-error.ts'
 import { Turns } from '../../sidecar/base/turns.ts'
-import type { CallContext } from '../../sidecar/contract/call.ts'
+import type { CallContext, Responses } from '../../sidecar/contract/call.ts'
 import { checkHandlers } from '../../sidecar/contract/check-handlers.ts'
 import { Rules } from '../../sidecar/rules/rules.ts'
 import type { Services } from '../../sidecar/usecases/services.ts'
@@ -13,20 +13,22 @@ const rules = new Rules({ path: undefined, strict: false, pollMs: 0, onRefused: 
 const CONTEXT = {} as CallContext
 const CHECKS = 200
 
-/** The handler of `CheckBatch` with an authority that does what the test says. */
-function batchUnder(verify: (index: number) => Verification | Promise<Verification>) {
+/** The handlers with an authority that does what the test says. */
+function handlersUnder(verify: (index: number) => Verification | Promise<Verification>, turns = new Turns()) {
   let asked = 0
   const verifier = { recognize: () => 'issue', verify: () => verify(asked++) }
   const services = {
     rules,
     verifier,
     authority: verifier,
-    turns: new Turns(),
+    turns,
     cacheForMs: 0,
     now: Date.now,
   } as unknown as Services
-  return checkHandlers(services, CHECKS, false).checkBatch
+  return checkHandlers(services, CHECKS, false)
 }
+
+const batchUnder = (verify: Parameters<typeof handlersUnder>[0]) => handlersUnder(verify).checkBatch
 
 const credentials = { headers: [{ name: 'X-Auth-Token', value: 'a' }] }
 const claims = { kind: 'iam_token_account_scoped', scope: { account: '1' } }
@@ -81,3 +83,33 @@ test('a check that fails at once ends the batch, whatever becomes of those that 
   process.off('unhandledRejection', note)
   expect(unhandled).toEqual([])
 })
+
+test.each([
+  ['ordinary', 'a', 0],
+  ['long', 'a'.repeat(100_000), 1],
+])(
+  'a single %s check, over Check and in a stream, has a turn if it is long',
+  async (_length, value, turns) => {
+    let taken = 0
+    const counting = Object.assign(new Turns(), {
+      run: <T>(_connection: object | undefined, work: () => T) => {
+        taken++
+        return Promise.resolve().then(work)
+      },
+    })
+    const { check, checkStream } = handlersUnder(() => INVALID, counting)
+    const question = { api: 'balance', credentials: { headers: [{ name: 'X-Auth-Token', value }] } }
+    const request = Buffer.from(messageType('CheckRequest').serialize(question))
+    const lent = Buffer.from(request)
+    const answer = check(lent, CONTEXT)
+    // What was lent is another request by the time of its turn.
+    lent.fill(0xff)
+    expect(messageType('CheckResponse').deserialize(await answer)).toMatchObject({ allowed: false })
+    expect(taken).toBe(turns)
+    const written: Buffer[] = []
+    const responses = { write: (response: Buffer) => written.push(response) } as unknown as Responses
+    const streamed = messageType('CheckStreamRequest').serialize({ id: 'q', check: question })
+    await checkStream(responses, CONTEXT).next(Buffer.from(streamed))
+    expect([written.length, taken]).toEqual([1, 2 * turns])
+  },
+)

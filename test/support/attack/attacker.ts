@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { ChannelCredentials, Metadata, type ServiceError } from '@grpc/grpc-js'
-import type { IssueRequest } from '../../../proto/gen/portcullis/v1/authorization.ts'
+import type { CheckRequest, IssueRequest } from '../../../proto/gen/portcullis/v1/authorization.ts'
 import { AuthorizationStub, DirectoryStub } from '../stubs.ts'
 import { type Forgeries, forge } from './forger.ts'
 import { reportAndEnd } from './report.ts'
@@ -41,6 +41,13 @@ export type Attack =
       readonly tokensFile: string
       /** Of the user; left out: who holds a token may end it. */
       readonly iamToken?: string
+    }
+  /** Checks that are allowed, on so many connections. Each of them is as long as it may be, or compressed, or has a long header field. */
+  | {
+      readonly type: 'checks'
+      readonly connections: number
+      readonly inFlight: number
+      readonly long: 'message' | 'compressed message' | 'metadata'
     }
   | Forgeries
 
@@ -118,6 +125,28 @@ else if (attack.type === 'logins') {
         await counted((done) => client.revoke({ token: { $case: 'value', value } }, metadata, done))
       }
     })()
+} else if (attack.type === 'checks') {
+  const { connections, inFlight, long } = attack
+  const more = long === 'compressed message' ? { 'grpc.default_compression_algorithm': 2 } : {}
+  const metadata = new Metadata()
+  // Node writes it in Huffman's code.
+  if (long === 'metadata') metadata.set('x-long', 'e'.repeat(12_000))
+  const request: CheckRequest = {
+    api: 'balance',
+    subject: { $case: 'token', value: { kind: 'static_token', scope: { account: '123456', project: '' } } },
+    target: undefined,
+    clientAddress: long === 'metadata' ? '' : ' '.repeat(3_500_000),
+  }
+  for (let connection = 0; connection < connections; connection++) {
+    const client = new AuthorizationStub(address, ChannelCredentials.createInsecure(), {
+      ...options(),
+      ...more,
+    })
+    for (let loop = 0; loop < inFlight; loop++)
+      void (async () => {
+        while (!over) await counted((done) => client.check(request, metadata, done))
+      })()
+  }
 } else {
   const client = new DirectoryStub(address, ChannelCredentials.createInsecure(), options())
   const metadata = new Metadata()

@@ -1,0 +1,15 @@
+/** Checks whose bytes cost more to read than an ordinary one: who sends them waits, and a neighbour does not. */
+import { expect, test } from 'vitest'
+import { scenario } from '../support/attack/scenario.ts'
+import { attackedSidecar } from '../support/attack/scene.ts'
+
+const scene = await attackedSidecar()
+
+test.each([
+  ['checks of 3.5 MB on four connections', 'message'],
+  ['compressed checks of 3.5 MB on four connections', 'compressed message'],
+  ['checks with 12 kB of metadata in Huffman’s code on four connections', 'metadata'],
+] as const)('%s hold up nobody', async (name, long) => {
+  const { outcome } = await scenario(scene, name, { type: 'checks', connections: 4, inFlight: 8, long })
+  expect(Object.values(outcome).reduce((sum, count) => sum + count, 0)).toBeGreaterThan(10)
+})
