@@ -54,6 +54,8 @@ export const PACKAGES: readonly Package[] = [
     folder: 'sidecar',
     entryPoints: [
       'sidecar/index.ts',
+      // The launcher loads these two.
+      'sidecar/base/light-start.ts',
       'sidecar/cli/main.ts',
       // The primary starts the worker by the name of the file next to it.
       'sidecar/process/workers/primary.ts',

@@ -12,7 +12,18 @@ if (Number(process.versions.node.split('.')[0]) < 24) {
 }
 // By default SIGUSR1 opens the inspector, through which every program of this machine could read all secrets.
 process.on('SIGUSR1', () => {})
-import(checkout ? sources.href : './dist/sidecar/cli/main.js').then(({ main }) => main(process.argv))
+start()
+
+async function start() {
+  // Before anything else is loaded. Other commands end as soon as they have done their work.
+  if (process.argv[2] === 'serve') (await load('base/light-start')).beginLightStart()
+  const { main } = await load('cli/main')
+  return main(process.argv)
+}
+
+function load(module) {
+  return import(checkout ? `./${module}.ts` : `./dist/sidecar/${module}.js`)
+}
 
 /** How to come to a newer Node. */
 function advice() {

@@ -1,6 +1,7 @@
 /**
  * Starting: how long until the installed package answers, and what memory it takes, compared with a bare Node process
- * that loads grpc-js and binds a server. All code is compiled JavaScript, HTTP is on, and the log has its default target.
+ * that loads grpc-js and binds a server. All code is compiled JavaScript, HTTP is on unless the row says otherwise, and the log has its
+ * default target.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -50,6 +51,7 @@ async function run(size: Size): Promise<SuiteReport> {
   const idle = await interleave(
     {
       bare: () => idleBytes(ServerProcess.start(BARE, [])),
+      grpc: () => idleBytes(startSidecarOn(data, { launcher })),
       sidecar: () => idleBytes(startSidecarOn(data, { flags: HTTP, launcher })),
     },
     memories,
@@ -59,7 +61,9 @@ async function run(size: Size): Promise<SuiteReport> {
   return {
     rows: [
       besideBare('ready', 'serve, until ready', 'ms', ready.ready, ready.bare, READY_METHOD),
+      besideBare('ready-grpc', 'serve --http off, until ready', 'ms', ready.grpc, ready.bare, READY_METHOD),
       besideBare('ready-dev', 'serve --dev, until ready', 'ms', ready.dev, ready.bare, READY_METHOD),
+      besideBare('idle-memory-grpc', 'memory, idle, --http off', 'bytes', idle.grpc, idle.bare, IDLE_METHOD),
       besideBare('idle-memory', 'memory, idle', 'bytes', idle.sidecar, idle.bare, IDLE_METHOD),
       comparedRow(
         { id: 'used-memory', what: `memory after ${checks} checks`, method: usedMethod(batched, unary) },
@@ -90,11 +94,12 @@ function besideBare(
 
 /** How long each takes until it is ready, in milliseconds, so many times in turns. */
 async function startTimes(launcher: string, data: string, starts: number) {
-  const serve = [launcher, 'serve', '--json', '--grpc', '127.0.0.1:0', ...HTTP]
+  const serve = [launcher, 'serve', '--json', '--grpc', '127.0.0.1:0']
   const contenders = {
     bare: () => msToReady([BARE]),
-    ready: () => msToReady([...serve, '--data', data]),
-    dev: () => msToReady([...serve, '--dev']),
+    grpc: () => msToReady([...serve, '--http', 'off', '--data', data]),
+    ready: () => msToReady([...serve, ...HTTP, '--data', data]),
+    dev: () => msToReady([...serve, ...HTTP, '--dev']),
   }
   // The first start makes the data folder, and brings all files into the page cache.
   await interleave(contenders, 1)

@@ -5,7 +5,7 @@
 import { setFlagsFromString } from 'node:v8'
 
 /** Enough for calls, of each of its halves: with more, no call got cheaper. */
-const HALF_MEGABYTES = 4
+export const HALF_MEGABYTES = 4
 
 /** Of the configuration: what decides how many objects survive. */
 interface Setting {
@@ -14,23 +14,23 @@ interface Setting {
 }
 
 /**
- * Ends the growth of this process's young generation. Called when the configuration is read: V8 has given it 4 MB by then, and
- * takes its largest size from a flag of Node alone.
+ * Ends the growth of this process's young generation. Called when the configuration is read: without a light
+ * start V8 has given it 4 MB by then, and it takes its largest size from a flag of Node alone.
  */
-export function keepYoungGeneration(setting: Setting): void {
-  if (mayChoose(setting)) setFlagsFromString('--semi-space-growth-factor=1')
+export function keepYoungGeneration(): void {
+  setFlagsFromString('--semi-space-growth-factor=1')
 }
 
 /** The same for a process that is started. */
 export function youngGenerationFlags(setting: Setting): string[] {
-  return mayChoose(setting) ? [`--max-semi-space-size=${HALF_MEGABYTES}`] : []
+  return mayChooseYoungGeneration(setting) ? [`--max-semi-space-size=${HALF_MEGABYTES}`] : []
 }
 
 /**
  * Not where much survives: grpc-js holds so much for a call that batches would cost more, and the collections while a large matrix is
  * exchanged would take longer. And not where Node was started with a size.
  */
-function mayChoose({ grpc, matrix }: Setting): boolean {
+export function mayChooseYoungGeneration({ grpc, matrix }: Setting): boolean {
   const flags = [...process.execArgv, process.env.NODE_OPTIONS ?? '']
   const isChosen = flags.some((each) => /semi[-_]space/.test(each))
   return grpc.transport !== 'grpc-js' && matrix === undefined && !isChosen

@@ -165,7 +165,7 @@ export const EXPECTED: ReadonlyMap<string, Expected> = new Map<string, Expected>
     {
       // As in the sidecar suite.
       answersChecked: 90 + 90 + 90 + 100,
-      compared: ['ready', 'ready-dev', 'idle-memory', 'used-memory'],
+      compared: ['ready', 'ready-grpc', 'ready-dev', 'idle-memory-grpc', 'idle-memory', 'used-memory'],
       alone: [],
     },
   ],

@@ -1,6 +1,7 @@
 /** `portcullis serve`: runs the sidecar until it is told to stop. */
 import type { Command } from 'commander'
-import { keepYoungGeneration } from '../../base/young-generation.ts'
+import { endLightStart, endLightStartForCalls } from '../../base/light-start.ts'
+import { keepYoungGeneration, mayChooseYoungGeneration } from '../../base/young-generation.ts'
 import type { Config } from '../../config/config.ts'
 import type { Serving } from '../../process/sidecar.ts'
 import { failWith, usageError } from '../terminal/errors.ts'
@@ -89,7 +90,8 @@ async function serve(options: ServeOptions): Promise<void> {
   const { expectDescriptorsToStart } = await import('../../base/net/descriptors.ts')
   expectDescriptorsToStart()
   // Before the sidecar is loaded, because then it would grow.
-  keepYoungGeneration(config)
+  if (mayChooseYoungGeneration(config)) keepYoungGeneration()
+  else endLightStart()
   const json = options.json === true
   const dev = options.dev ? await (await import('./demo.ts')).prepareDemo(config, flags, json) : undefined
   let running: Serving | undefined
@@ -124,6 +126,7 @@ async function serve(options: ServeOptions): Promise<void> {
   running = serving
   process.on('SIGHUP', () => serving.reload())
   const demo = await dev?.populate(serving)
+  endLightStartForCalls()
 
   if (options.json)
     printJson({
