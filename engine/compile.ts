@@ -1,15 +1,16 @@
 /** `compile` does all the work once. The space of answers is finite, so what each question is answered is settled here. */
-import { nameConflicts } from './conflicts.ts'
+import { ApiRows } from './apis.ts'
+import { adviceByKind, conflictsByApi, nameConflicts } from './conflicts.ts'
 import { completeMatrix, problemsInSteps } from './consistency.ts'
 import { type CredentialHeaders, CredentialNames, type Extraction, extractCredential } from './credentials.ts'
-import { CellHandle, decide, deny, handleOf } from './decide.ts'
+import { CellHandle, decide, deny, handlesOf } from './decide.ts'
 import type { CompiledApi, Decision, NamedConflict, Question, Scope } from './decision.ts'
 import { digestInSteps, digestOf } from './digest.ts'
 import { frozenCopy } from './freeze.ts'
+import { buildAhead, finish, type Steps } from './large.ts'
 import type { MatrixInput, TokenKind } from './matrix.ts'
 import type { CredentialReason } from './reasons.ts'
-import { finish, type Steps } from './steps.ts'
-import { tabulate } from './tabulate.ts'
+import { Table } from './table.ts'
 
 export interface CompileOptions {
   /** Deny every cell that a conflict of the source names. Default: the resolution of each conflict rules. */
@@ -106,9 +107,18 @@ export function* compileInSteps(input: MatrixInput, options: CompileOptions = {}
   const rulesDigest = digestOf({ digest, strict })
   const kinds = tokenKinds.map((kind) => frozenCopy(kind))
   const conflicts = yield* nameConflicts(matrix)
-  const { table, apis, prebuilt, decisions } = yield* tabulate({
-    ...{ matrix, strict, digest, rulesDigest, kinds, conflicts },
-  })
+  const conflictsOf = yield* conflictsByApi(conflicts)
+  const table = new Table(kinds, yield* adviceByKind(matrix, conflicts), { digest, strict, rulesDigest })
+  const apiRows = new ApiRows(kinds, strict)
+  table.add(undefined, apiRows.unknown)
+  const apis = new Map<string, CompiledApi>()
+  for (const row of rows) {
+    const { api, cells } = apiRows.compile(row, conflictsOf.get(row.id) ?? [])
+    apis.set(api.id, api)
+    table.add(api, cells)
+    yield
+  }
+  const prebuilt = buildAhead(table.decisions.length, table.all())
   const headers = new CredentialNames(kinds.map((kind) => kind.header))
   return Object.freeze({
     digest,
@@ -118,13 +128,13 @@ export function* compileInSteps(input: MatrixInput, options: CompileOptions = {}
     apis,
     conflicts,
     decide: (question: Question) => decide(table, question),
-    handle: (kind: string, api: string) => handleOf(table, kind, api),
+    handle: handlesOf(table),
     decideAt: (handle: CellHandle, scope: Scope, target?: Scope, holder?: string) =>
       CellHandle.decide(table, handle, scope, target, holder),
     deny: (api: string, reason: CredentialReason, kind?: string, holder?: string) =>
       deny(table, api, reason, kind, holder),
     extract: (list: CredentialHeaders) => extractCredential(list, headers),
-    decisions,
+    decisions: () => table.all(),
     prebuilt,
   })
 }

@@ -1,8 +1,8 @@
 /** The conflicts of the source and its advice, arranged so that each decision can name its own. */
 import type { NamedConflict } from './decision.ts'
 import { frozenCopy } from './freeze.ts'
+import type { Steps } from './large.ts'
 import type { Matrix } from './matrix.ts'
-import type { Steps } from './steps.ts'
 
 /** The conflicts as decisions name them: with the sections of their statements. */
 export function* nameConflicts(matrix: Matrix): Steps<readonly NamedConflict[]> {

@@ -1,7 +1,8 @@
 /** Whether the ids of a matrix are unique and known: a misspelt id must not become a silent denial. */
+
+import { finish, type Steps } from './large.ts'
 import type { Matrix, MatrixInput } from './matrix.ts'
 import { withArticle } from './messages.ts'
-import { finish, type Steps } from './steps.ts'
 
 /** What is wrong with a matrix. */
 export interface MatrixProblem {

@@ -3,7 +3,7 @@
  * compiled, so that a digest never names other rules than those that decide. SHA-256 is our own code, because the engine
  * imports nothing, and the platforms offer SHA-256 as a promise or as a module only.
  */
-import type { Steps } from './steps.ts'
+import type { Steps } from './large.ts'
 
 /** Digest of a JSON value, as `sha256:` and 64 hex digits. @throws TypeError where the value is not JSON. */
 export function digestOf(value: unknown): string {

@@ -18,6 +18,7 @@ export {
   type IssuanceReading,
   readIssuanceBody,
 } from './issuance.ts'
+export { finish, type Steps } from './large.ts'
 export type {
   Api,
   Cell,
@@ -32,4 +33,3 @@ export type {
 } from './matrix.ts'
 export { withArticle } from './messages.ts'
 export { CREDENTIAL_REASONS, type CredentialReason, REASONS, type Reason } from './reasons.ts'
-export { finish, type Steps } from './steps.ts'

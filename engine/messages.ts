@@ -15,14 +15,13 @@ export function messageOf(reason: Reason, subject: Subject): string {
   const { kinds, api, kind } = subject
   const apiId = `\`${api?.id}\``
   const token = kind?.title ?? ''
-  const headers = oneOf([...new Set(kinds.map((each) => `\`${each.header}\``))])
   switch (reason) {
     case 'UNKNOWN_API':
       return 'the api id is not in the matrix'
     case 'CREDENTIAL_MISSING':
       return `no credential arrived; ${whatOpens(subject)}`
     case 'CREDENTIAL_AMBIGUOUS':
-      return `more than one credential arrived; send one token, once, in ${headers}`
+      return `more than one credential arrived; send one token, once, in ${oneOf([...new Set(kinds.map((each) => `\`${each.header}\``))])}`
     case 'CREDENTIAL_MALFORMED':
       return 'the credential is not a token: expected visible ASCII characters without spaces, within the length limit'
     case 'WRONG_HEADER':
