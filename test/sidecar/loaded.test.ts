@@ -21,7 +21,9 @@ const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'sidecar/package.jso
 /** Those of the package's dependencies that a sidecar loads. */
 async function loadedBy(...flags: readonly string[]): Promise<string[]> {
   const report = join(newFolder(), 'loaded')
-  const { stop } = await serveDemo(flags, { environment: { NODE_OPTIONS: preload, REPORT: report } })
+  const { stop } = await serveDemo(flags, {
+    environment: { NODE_OPTIONS: preload, REPORT: report, PORTCULLIS_GRPC_TRANSPORT: 'sockets' },
+  })
   await stop()
   const urls = readFileSync(report, 'utf8')
   return Object.keys(dependencies).filter((name) => urls.includes(`/node_modules/${name}/`))
