@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { rotateKeys, withdrawKey } from '../../sidecar/authority/keys.ts'
 import { TESTER } from '../support/actor.ts'
 import { done, newBackup, newStopped, reasonOf, refused, scene } from '../support/backup.ts'
@@ -250,9 +250,7 @@ describe('a backup', () => {
       expect(Math.max(...ofTable('audit').map(([, row]) => row.sequence))).toBe(last)
       seen.push(last)
       expect(await reasonOf(running, token)).toBe('ALLOWED')
-      // The disk of a busy machine may take longer for a change than a backup takes.
-      const begun = made
-      await vi.waitFor(() => expect(made).toBeGreaterThan(begun + 1), { timeout: 60_000 })
+      for (const begun = made; made < begun + 2; ) await new Promise(setImmediate) // Or a backup is faster.
     }
     going = false
     await changing
