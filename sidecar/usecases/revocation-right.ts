@@ -6,6 +6,65 @@ import { authorizeAsOwner, isAccountAdministrator } from './administration/autho
 import { authorOf, confirmUser, type UserByToken } from './requester.ts'
 import type { CallServices } from './services.ts'
 
+/** Who asks for a revocation. */
+export type AskerClass =
+  /** By a caller token: nothing but its right counts. */
+  | 'named_caller'
+  /** By a client certificate, which comes with every call: it adds a right, and takes away nothing. */
+  | 'caller_with_right'
+  | 'caller_without_right'
+  | 'user'
+  | 'user_of_upstream'
+  /** Presents an IAM token that is none, or several. */
+  | 'unknown_user'
+  | 'nobody'
+
+/** `upstream`: of an upstream, and of the requester's own where they have one. */
+export type TokenClass = 'iam' | 'static' | 'upstream' | 'other_upstream'
+
+/** What a revocation rests on, or why it is refused. */
+export type Ground =
+  /** The caller's right to revoke, which is still to be expected for the token's account. */
+  | 'right'
+  /** The user holds the token, or administers its account: still to be expected. */
+  | 'user'
+  /** Who holds an IAM token may end it. */
+  | 'possession'
+  /** The upstream decides, by the user's token. */
+  | 'upstream'
+  | 'not_holder'
+  | 'not_authenticated'
+
+/**
+ * The whole rule. A static token is no credential for anything but the APIs, so a client that found one cannot end it. An
+ * upstream knows no user of ours.
+ */
+const GROUNDS: Readonly<Record<AskerClass, Readonly<Record<TokenClass, Ground>>>> = {
+  named_caller: { iam: 'right', static: 'right', upstream: 'right', other_upstream: 'right' },
+  caller_with_right: { iam: 'right', static: 'right', upstream: 'right', other_upstream: 'right' },
+  caller_without_right: {
+    ...{ iam: 'possession', static: 'right' },
+    ...{ upstream: 'possession', other_upstream: 'possession' },
+  },
+  user: { iam: 'user', static: 'user', upstream: 'not_holder', other_upstream: 'not_holder' },
+  user_of_upstream: {
+    ...{ iam: 'not_holder', static: 'not_authenticated' },
+    ...{ upstream: 'upstream', other_upstream: 'not_holder' },
+  },
+  unknown_user: {
+    ...{ iam: 'not_authenticated', static: 'not_authenticated' },
+    ...{ upstream: 'not_authenticated', other_upstream: 'not_authenticated' },
+  },
+  nobody: {
+    ...{ iam: 'possession', static: 'not_authenticated' },
+    ...{ upstream: 'possession', other_upstream: 'possession' },
+  },
+}
+
+export function groundOf(asker: AskerClass, token: TokenClass): Ground {
+  return GROUNDS[asker][token]
+}
+
 /**
  * The user as the actor who revokes the token. Their right is decided now, and again inside the change's transaction.
  *

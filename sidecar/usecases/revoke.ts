@@ -8,7 +8,7 @@ import { callError } from '../base/call-error.ts'
 import { Secret } from '../base/secret.ts'
 import type { Caller, Callers, IdentifiedCaller } from './callers.ts'
 import { callerAuthor, type PresentedCredentials, type UserByToken, userByIamToken } from './requester.ts'
-import { revokingUser } from './revocation-right.ts'
+import { type AskerClass, type Ground, groundOf, revokingUser, type TokenClass } from './revocation-right.ts'
 import type { CallServices } from './services.ts'
 
 export type RevokeRequest =
@@ -48,69 +48,105 @@ async function revokeById(
   return { tokenId, revokedAtMs: await authority.revoke(actor, { tokenId, account: '' }) }
 }
 
-/**
- * A caller who was named decides, or else a user, or else the token itself: who holds an IAM token may end it. A static token
- * is no credential for anything but the APIs, so whoever found one cannot end it. A client certificate comes with every
- * call, so it adds its caller's right to revoke, and takes from nobody what the token itself allows.
- */
+/** Who asks, as far as the call says it. */
+type Asker =
+  | { readonly type: 'named_caller' | 'caller_by_certificate'; readonly caller: IdentifiedCaller }
+  | { readonly type: 'user'; readonly user: UserByToken }
+  | { readonly type: 'user_of_upstream'; readonly authority: string; readonly presented: Secret }
+  | { readonly type: 'unknown_user' | 'nobody' }
+
 async function revokeByValue(
   services: RevokeServices,
   value: Secret,
   credentials: PresentedCredentials,
 ): Promise<Revoked> {
-  const { authority, verifier, engine, callers } = services
-  const found = callers.find(credentials)
-  const named = found?.identifiedBy.type === 'token'
-  // Before anything is said about the token.
-  if (named && found.rights.administer.size === 0) expectRightToRevoke(found, 'revoke a token')
-  const caller = named || (found && mayRevokeSome(found)) ? found : undefined
-  const [iamToken] = credentials.iamToken
-  const presented = caller === undefined && iamToken !== undefined
-  // An upstream judges by its own tokens, and knows no token of ours.
-  if (presented && authority.recognize(value.reveal()) !== 'control_panel') {
-    const revoked = await revokedByUserOfUpstream(services, value, credentials)
-    if (revoked !== undefined) return revoked
-  }
-  const requester = presented ? await onlyUser(services, credentials) : undefined
-  const unknown = caller === undefined && requester === undefined
+  const { authority, verifier, engine } = services
   const isStatic = authority.recognize(value.reveal()) === 'control_panel'
-  if (unknown && (presented || isStatic))
-    throw callError('REQUESTER_NOT_AUTHENTICATED', { credential: CREDENTIAL })
+  const asker = await askerOf(services, credentials, isStatic)
+  // Before anything is said about the token.
+  if (asker.type === 'named_caller' && asker.caller.rights.administer.size === 0)
+    expectRightToRevoke(asker.caller, 'revoke a token')
+  expectGround(groundOf(classOf(asker), isStatic ? 'static' : 'iam'), 'not_authenticated')
   const from = { connection: credentials.connection, lookedUp: true }
   const { token } = await verifier.verify(value.reveal(), engine.tokenKinds, from)
   if (token === undefined) throw callError('CREDENTIAL_INVALID', {})
-  const { tokenId, scope, subject } = token
+  const ground = groundOf(classOf(asker, token), tokenClassOf(asker, token, isStatic))
+  expectGround(ground, 'not_authenticated', 'not_holder')
   if (token.authority !== undefined) {
-    if (requester !== undefined) throw callError('NOT_HOLDER_NOR_ADMINISTRATOR', {})
-    const decides = caller !== undefined && (named || mayRevoke(caller, scope.account))
-    if (decides) expectRightToRevoke(caller, 'revoke this token', scope.account)
-    return revokeUpstream(services, token, value, decides ? undefined : value)
+    if (ground === 'right' && 'caller' in asker)
+      expectRightToRevoke(asker.caller, 'revoke this token', token.scope.account)
+    const presented = asker.type === 'user_of_upstream' ? asker.presented : value
+    return revokeUpstream(services, token, value, ground === 'right' ? undefined : presented)
   }
+  const { tokenId, scope, subject } = token
   const revocation = { tokenId, account: scope.account, holderId: subject.id }
-  const decides = caller !== undefined && (named || isStatic || mayRevoke(caller, scope.account))
-  const actor = decides
-    ? revokingCaller(callers, caller, credentials, 'revoke this token', scope.account)
-    : requester !== undefined
-      ? revokingUser(services, requester, token, CREDENTIAL)
-      : holder(token, credentials)
+  const actor = actorOf(services, asker, ground, token, credentials)
   return { tokenId, revokedAtMs: await authority.revoke(actor, revocation) }
 }
 
-/** @returns `undefined` where the requester presents no token of an upstream */
-async function revokedByUserOfUpstream(
+/** A caller is asked for first, then the presented IAM token. An upstream judges by its own tokens, and knows no token of ours. */
+async function askerOf(
   services: RevokeServices,
-  value: Secret,
-  { iamToken: [presented = '', ...more], connection }: PresentedCredentials,
-): Promise<Revoked | undefined> {
+  credentials: PresentedCredentials,
+  isStatic: boolean,
+): Promise<Asker> {
+  const caller = services.callers.find(credentials)
+  if (caller?.identifiedBy.type === 'token') return { type: 'named_caller', caller }
+  if (caller !== undefined && mayRevokeSome(caller)) return { type: 'caller_by_certificate', caller }
+  const [presented, ...more] = credentials.iamToken
+  if (presented === undefined) return { type: 'nobody' }
+  if (more.length > 0) return { type: 'unknown_user' }
   const { verifier, engine } = services
-  if (more.length > 0) return undefined
-  const from = { connection }
-  const requester = await verifier.verify(presented, engine.tokenKinds, from)
-  if (!requester.ok || requester.token.authority === undefined) return undefined
-  const { token } = await verifier.verify(value.reveal(), engine.tokenKinds, from)
-  if (token === undefined) throw callError('CREDENTIAL_INVALID', {})
-  if (token.authority !== requester.token.authority) throw callError('NOT_HOLDER_NOR_ADMINISTRATOR', {})
-  return revokeUpstream(services, token, value, new Secret(presented))
+  const { connection, clientAddress, from, requestId } = credentials
+  if (!isStatic) {
+    const verified = await verifier.verify(presented, engine.tokenKinds, { connection })
+    if (verified.ok && verified.token.authority !== undefined)
+      return {
+        type: 'user_of_upstream',
+        authority: verified.token.authority,
+        presented: new Secret(presented),
+      }
+  }
+  const about = { value: presented, clientAddress, connection, from, requestId }
+  const user = await userByIamToken(services, about)
+  return user === undefined ? { type: 'unknown_user' } : { type: 'user', user }
+}
+
+/** @param token absent: it is not known yet, and a certificate may give the right to revoke it */
+function classOf(asker: Asker, token?: VerifiedToken): AskerClass {
+  if (asker.type !== 'caller_by_certificate') return asker.type
+  const hasRight = token === undefined || mayRevoke(asker.caller, token.scope.account)
+  return hasRight ? 'caller_with_right' : 'caller_without_right'
+}
+
+function tokenClassOf(asker: Asker, { authority }: VerifiedToken, isStatic: boolean): TokenClass {
+  if (authority === undefined) return isStatic ? 'static' : 'iam'
+  return asker.type === 'user_of_upstream' && asker.authority !== authority ? 'other_upstream' : 'upstream'
+}
+
+/** @throws CallError for a ground that refuses, if it is one of these */
+function expectGround(ground: Ground, ...refusing: readonly Ground[]): void {
+  if (!refusing.includes(ground)) return
+  throw ground === 'not_holder'
+    ? callError('NOT_HOLDER_NOR_ADMINISTRATOR', {})
+    : callError('REQUESTER_NOT_AUTHENTICATED', { credential: CREDENTIAL })
+}
+
+/** Who revokes a token of ours, for the audit trail. */
+function actorOf(
+  services: RevokeServices,
+  asker: Asker,
+  ground: Ground,
+  token: VerifiedToken,
+  credentials: PresentedCredentials,
+): Actor {
+  if (ground === 'right' && 'caller' in asker) {
+    const { account } = token.scope
+    return revokingCaller(services.callers, asker.caller, credentials, 'revoke this token', account)
+  }
+  return ground === 'user' && asker.type === 'user'
+    ? revokingUser(services, asker.user, token, CREDENTIAL)
+    : holder(token, credentials)
 }
 
 async function revokeUpstream(
@@ -125,16 +161,6 @@ async function revokeUpstream(
 
 const CREDENTIAL =
   'a caller token (metadata `authorization: Bearer …`), or an IAM token of the holder or of an administrator of the account (metadata `x-auth-token`)'
-
-/** The user of the one IAM token that was presented. */
-async function onlyUser(
-  services: RevokeServices,
-  { iamToken: [value = '', ...more], clientAddress, connection, from, requestId }: PresentedCredentials,
-): Promise<UserByToken | undefined> {
-  return more.length === 0
-    ? userByIamToken(services, { value, clientAddress, connection, from, requestId })
-    : undefined
-}
 
 /** Whoever holds the token, as the actor who revokes it. */
 function holder(
