@@ -149,7 +149,7 @@ export const ROOMS: readonly Room[] = [
     imports: [
       ...['sidecar/base/', 'sidecar/base/net/', 'sidecar/transports/http2/'],
       ...['sidecar/contract/', 'sidecar/transports/', 'sidecar/transports/sockets/', 'node:'],
-      ...['@bufbuild/protobuf'],
+      ...['@bufbuild/protobuf', 'p-limit'],
     ],
   },
   {

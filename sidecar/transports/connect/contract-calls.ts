@@ -2,6 +2,7 @@
  * The contract over HTTP: Connect and gRPC-Web, of the same methods that gRPC has. What receives the requests is not known here:
  * it hands over each one with its path.
  */
+import pLimit from 'p-limit'
 import type { Turns } from '../../base/turns.ts'
 import { type Method, type Methods, STATUS, StatusError, type StatusOf } from '../../contract/call.ts'
 import { Budget } from '../http2/budget.ts'
@@ -43,6 +44,9 @@ class Served {
   }
 }
 
+/** So many long requests in JSON are worked on at a time. The others wait as they came. */
+const LONG_BODIES = 2
+
 /** Between two looks whether the calls have ended, in milliseconds. */
 const CLOSING_POLL_MS = 20
 
@@ -61,7 +65,9 @@ export class ContractCalls {
   ) {
     const { bufferBytes, requestMs, readerMs } = bounds
     const budget = new Budget(bufferBytes)
-    this.#settings = { maxMessageBytes, budget, requestMs, readerMs, descriptors, turns, statusOf }
+    const longBodies = pLimit(LONG_BODIES)
+    const times = { requestMs, readerMs }
+    this.#settings = { maxMessageBytes, budget, ...times, descriptors, turns, longBodies, statusOf }
     this.#served = new Map(
       Array.from(methods, ([path, method]) => [path, new Served(path, method, descriptors)]),
     )

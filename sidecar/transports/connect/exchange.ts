@@ -1,5 +1,6 @@
 /** A request of HTTP with its answer: what a call over HTTP has in common, whatever its protocol. */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { LimitFunction } from 'p-limit'
 import type { MaybePromise } from '../../base/maybe-promise.ts'
 import { carrierOf } from '../../base/net/http-request.ts'
 import { SHORT_BYTES, type Turns } from '../../base/turns.ts'
@@ -39,6 +40,8 @@ export interface Settings {
   readonly descriptors: Descriptors
   /** For long requests in JSON: to read one takes milliseconds. */
   readonly turns: Turns
+  /** Long requests in JSON are worked on one after the other: each takes several times its bytes until it is answered. */
+  readonly longBodies: LimitFunction
   /** Says how a call ends whose handler has thrown. */
   readonly statusOf: StatusOf
 }

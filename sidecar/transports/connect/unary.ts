@@ -1,6 +1,7 @@
 /** Connect's call with one message: the body is the request, and the answer is the response or an error in JSON. */
 import type { OutgoingHttpHeaders } from 'node:http'
-import { andThen } from '../../base/maybe-promise.ts'
+import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
+import { SHORT_BYTES } from '../../base/turns.ts'
 import { type CallStatus, type Method, STATUS } from '../../contract/call.ts'
 import { inflated, tooLarge } from '../sockets/messages.ts'
 import {
@@ -109,16 +110,23 @@ class ConnectUnary {
 
   #run(): void {
     if (this.#over) return
-    const [first, ...more] = this.#parts
-    const body = first === undefined ? NO_BYTES : more.length === 0 ? first : Buffer.concat(this.#parts)
-    if (this.#gzip)
-      inflated(body, this.#bytesMax, STATUS.INVALID_ARGUMENT)
-        .then((message) => this.#answer(message))
-        .catch((error) => this.#fail(error))
-    else this.#answer(body)
+    if (this.#json !== undefined && (this.#gzip || this.#bytes > SHORT_BYTES))
+      void this.#settings.longBodies(() => this.#work())
+    else this.#work()
   }
 
-  #answer(body: Buffer): void {
+  #work(): MaybePromise<void> {
+    if (this.#over) return
+    const body = this.#parts.length === 1 ? (this.#parts[0] as Buffer) : Buffer.concat(this.#parts)
+    this.#parts.length = 0
+    if (!this.#gzip) return this.#answer(body)
+    return inflated(body, this.#bytesMax, STATUS.INVALID_ARGUMENT).then(
+      (message) => this.#answer(message),
+      (error) => this.#fail(error),
+    )
+  }
+
+  #answer(body: Buffer): MaybePromise<void> {
     if (this.#over) return
     try {
       const message = requestOf(body, this.#json, {
@@ -127,16 +135,16 @@ class ConnectUnary {
         isOver: () => this.#over,
       })
       const result = andThen(message, (request) => this.#method.handle(request, this.#context))
-      if (result instanceof Promise) this.#wait(result)
-      else this.#succeed(result)
+      if (result instanceof Promise) return this.#wait(result)
+      this.#succeed(result)
     } catch (error) {
       this.#fail(error)
     }
   }
 
-  #wait(result: Promise<Buffer>): void {
+  #wait(result: Promise<Buffer>): Promise<void> {
     this.#stopTimer = atDeadline(this.#timeoutMs, (error) => this.#fail(error))
-    result.then((response) => this.#succeed(response)).catch((error) => this.#fail(error))
+    return result.then((response) => this.#succeed(response)).catch((error) => this.#fail(error))
   }
 
   #succeed(response: Buffer): void {
@@ -161,8 +169,6 @@ class ConnectUnary {
     this.#stopTimer?.()
   }
 }
-
-const NO_BYTES = Buffer.alloc(0)
 
 function send(
   { response, headers }: Exchange,
