@@ -152,9 +152,9 @@ export const gates: readonly Gate[] = [
       'a remembered token takes more than five hundred bytes; if memory grows by far less, tokens are forgotten as they should be',
   },
   {
-    ...ratio('start', 'ready-grpc', 3),
+    ...ratio('start', 'ready-grpc', 3.4),
     because:
-      'the aim is 2.5; SQLite, the configuration, the commands and the log are that much more to load and to compile than grpc-js, and the rest is room for a busy machine',
+      'the aim is 2.5, and 2.99 is what a quiet machine shows; SQLite, the configuration, the commands and the log are that much more to load and to compile than grpc-js',
   },
   {
     ...ratio('start', 'ready', 4),
@@ -162,9 +162,9 @@ export const gates: readonly Gate[] = [
       'the aim is 350 ms if a bare server takes 100; HTTP, SQLite, identity and the log are that much more to load and to compile than grpc-js, and the rest is room for a busy machine',
   },
   {
-    ...ratio('start', 'idle-memory-grpc', 1.2),
+    ...ratio('start', 'idle-memory-grpc', 1.25),
     because:
-      'what is off is not loaded, and the start neither optimizes code nor enlarges the young generation: a fifth is left for SQLite, identity, the log and the commands',
+      'what is off is not loaded, and the start neither optimizes code nor enlarges the young generation: a fifth, the aim, is what SQLite, identity, the log and the commands take, and the rest is room for other machines',
   },
   {
     ...ratio('start', 'idle-memory', 1.6),
