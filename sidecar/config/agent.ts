@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { type Problem, problemsBy, problemText } from '../../matrix/document/index.ts'
 import { ConfigError } from './config.ts'
 import { validate } from './gen/agent.ts'
+import type { AgentKeys } from './gen/agent-keys.ts'
 import { readTextFile } from './text-file.ts'
 
 export type TokenFormat = 'value' | 'header' | 'json' | 'exec-credential' | 'env'
@@ -41,33 +42,6 @@ export interface AgentConfig {
   readonly tokens: readonly AgentToken[]
 }
 
-interface AgentFile {
-  readonly sidecar?: {
-    readonly address?: string
-    readonly caller_token_file?: string
-    readonly deadline_ms?: number
-  }
-  readonly check_interval_ms?: number
-  readonly log_level?: AgentConfig['logLevel']
-  readonly tokens: readonly TokenOfFile[]
-}
-
-interface TokenOfFile {
-  readonly profile: string
-  readonly apis?: readonly string[]
-  readonly project?: string
-  readonly scope?: { readonly account: string; readonly project?: string }
-  readonly file: string
-  readonly format?: TokenFormat
-  readonly mode?: string
-  readonly owner?: string | number
-  readonly group?: string | number
-  readonly command?: readonly string[]
-  readonly command_timeout_ms?: number
-  readonly signal?: { readonly pid_file: string; readonly signal?: NodeJS.Signals }
-  readonly on_expiry?: 'keep' | 'remove'
-}
-
 const DEADLINE_MS = 10_000
 const CHECK_INTERVAL_MS = 30_000
 const COMMAND_TIMEOUT_MS = 10_000
@@ -76,10 +50,10 @@ const COMMAND_TIMEOUT_MS = 10_000
 export function readAgentConfig(path: string): AgentConfig {
   const reading = readTextFile(path)
   const found = reading.ok ? problemsBy(validate, reading.value) : reading.problems
-  const problems = found.length > 0 || !reading.ok ? found : tokenProblems(reading.value as AgentFile)
+  const problems = found.length > 0 || !reading.ok ? found : tokenProblems(reading.value as AgentKeys)
   if (problems.length > 0 || !reading.ok)
     throw new ConfigError(problems.map((problem) => `${path}: ${problemText(problem)}`).join('\n'))
-  const file = reading.value as AgentFile
+  const file = reading.value as AgentKeys
   return {
     address: file.sidecar?.address,
     callerTokenFile: file.sidecar?.caller_token_file,
@@ -90,7 +64,7 @@ export function readAgentConfig(path: string): AgentConfig {
   }
 }
 
-function tokenOf(token: TokenOfFile): AgentToken {
+function tokenOf(token: AgentKeys['tokens'][number]): AgentToken {
   const { apis = [], project, scope, signal } = token
   return {
     profile: token.profile,
@@ -108,7 +82,7 @@ function tokenOf(token: TokenOfFile): AgentToken {
 }
 
 /** What the schema cannot say. */
-function tokenProblems({ tokens }: AgentFile): Problem[] {
+function tokenProblems({ tokens }: AgentKeys): Problem[] {
   const files = new Set<string>()
   return tokens.flatMap(({ apis, scope, project, file, command }, index) => {
     const problems: Problem[] = []

@@ -3,8 +3,11 @@ import { bareHost, isLoopback } from '../base/address.ts'
 import type { Secret } from '../base/secret.ts'
 import { ConfigError } from './config.ts'
 import { readSecret } from './configured-callers.ts'
+import type { ConfigKeys } from './gen/config-keys.ts'
 import { readCertificates } from './profiles.ts'
-import type { OtlpSettings } from './tracing.ts'
+
+/** An endpoint, with the keys of the file. */
+type OtlpSettings = ConfigKeys['traces']['otlp']
 
 export interface OtlpOptions {
   readonly url: URL

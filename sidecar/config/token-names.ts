@@ -1,15 +1,8 @@
 /** Whom IAM tokens name as their issuer and their audience. */
+import type { ConfigKeys } from './gen/config-keys.ts'
 
-/** `tokens` of the configuration. */
-export interface TokensConfig {
-  readonly issuer?: string
-  readonly audience?: string
-  readonly accepted_issuers?: readonly string[]
-  readonly accepted_audiences?: readonly string[]
-}
-
-/** The same in the words of the authority. */
-export function tokenNamesOf(tokens: TokensConfig) {
+/** `tokens` of the configuration, in the words of the authority. */
+export function tokenNamesOf(tokens: NonNullable<ConfigKeys['tokens']>) {
   const { issuer, audience, accepted_issuers: acceptedIssuers = [] } = tokens
   return { issuer, audience, acceptedIssuers, acceptedAudiences: tokens.accepted_audiences ?? [] }
 }

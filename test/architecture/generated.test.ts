@@ -63,13 +63,15 @@ test('the OpenAPI document is what the descriptors say', () => {
   expect(document).toBe(readFileSync(join(output, 'proto/openapi.json'), 'utf8'))
 })
 
-test('the validators are what ajv makes of the schemas', { timeout: 120_000 }, () => {
+test('the validators and the types of keys are what is made of the schemas', { timeout: 120_000 }, () => {
   const output = newFolder()
   execFileSync(process.execPath, ['scripts/compile-schemas.ts', output], { cwd: ROOT, stdio: 'pipe' })
   const generated = filesIn(output)
   expect([...generated.keys()]).toEqual([
     'matrix/gen/support-matrix.ts',
+    'sidecar/config/gen/agent-keys.ts',
     'sidecar/config/gen/agent.ts',
+    'sidecar/config/gen/config-keys.ts',
     'sidecar/config/gen/config.ts',
     'sidecar/config/gen/directory.ts',
     'sidecar/signals/decision-log/gen/line.ts',

@@ -63,10 +63,7 @@ export const ROOMS: readonly Room[] = [
   {
     room: 'sidecar/config/',
     purpose: 'the configuration, checked',
-    imports: [
-      ...['matrix/document/', 'sidecar/base/', 'sidecar/base/net/', 'sidecar/rules/routes/'],
-      ...['node:', 'yaml'],
-    ],
+    imports: ['matrix/document/', 'sidecar/base/', 'sidecar/base/net/', 'node:', 'yaml'],
   },
   {
     room: 'sidecar/directory/',
