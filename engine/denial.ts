@@ -74,7 +74,7 @@ export interface Failure extends Omit<Denial, 'status'> {
 }
 
 /**
- * The client cannot mend what is wrong with a configuration or an upstream, so it learns the reason alone; the log has the rest.
+ * The client cannot fix what is wrong with a configuration or an upstream, so it learns the reason alone; the log has the rest.
  *
  * @param retryAfterSeconds `undefined`: to try again does not help
  * @param requestId by which an operator finds the line of the log

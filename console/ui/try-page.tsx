@@ -59,7 +59,7 @@ export function TryPage({ engine, view, go, verify }: PageProps) {
           {trial && api !== undefined && isDenied(trial) && engine.apis.has(api) && (
             <p>
               <button type="button" onClick={() => go({ page: 'plan', apis: [api] })}>
-                {texts.try.mend}
+                {texts.try.obtain}
               </button>
             </p>
           )}

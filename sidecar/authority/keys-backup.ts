@@ -75,7 +75,7 @@ export function differenceTo(
 ): KeyDifference {
   for (const [file, text] of filesOf(backup, folder, pepperOnly))
     if (!replace && existsSync(file) && readFileSync(file, 'utf8') !== text)
-      throw new Error(`${file} exists and is another one; give --replace to put the backup in its place`)
+      throw new Error(`${file} exists and differs from the backup; use --replace to replace it`)
   const keysFile = join(folder, SIGNING_KEYS_FILE)
   if (pepperOnly || !existsSync(keysFile)) return { returning: [], lost: [] }
   const ids = (keys: readonly SigningKey[]) => keys.map(({ keyId }) => keyId)

@@ -157,7 +157,7 @@ export class FailedLogins implements LoginThrottle {
   async #turnOf(key: string, bound: Bound): Promise<Settle> {
     const pending = this.#pending.get(key) ?? { inFlight: 0, waiting: [] }
     if (pending.waiting.length >= this.#limits.waiting)
-      throw throttled(`too many logins ${bound.whose} wait`, 1_000)
+      throw throttled(`too many logins ${bound.whose} are waiting`, 1_000)
     const turn = Promise.withResolvers<void>()
     pending.waiting.push(turn)
     this.#pending.set(key, pending)

@@ -172,7 +172,7 @@ export const CALL_ERRORS = {
   },
   DIRECTORY_EXHAUSTED: {
     code: 'RESOURCE_EXHAUSTED',
-    message: 'too many {what} wait for the directory; try again later',
+    message: 'too many {what} are waiting for the directory; try again later',
     retry: true,
   },
   DIRECTORY_FULL: {
@@ -195,13 +195,13 @@ export const CALL_ERRORS = {
   REQUESTER_EXCLUDED: {
     code: 'FAILED_PRECONDITION',
     message:
-      'the ranges exclude the address of the requester, {address}; set `allow_excluding_requester` if that is meant',
+      'the ranges exclude the address of the requester, {address}; set `allow_excluding_requester` if that is intended',
     retry: false,
   },
 
   DIRECTORY_REPLACED: {
     code: 'UNAVAILABLE',
-    message: 'the file of the directory was exchanged while it was open; the sidecar must be restarted',
+    message: 'the directory file was replaced while it was open; restart the sidecar',
     retry: true,
   },
 
@@ -224,7 +224,7 @@ export const CALL_ERRORS = {
   },
   UPSTREAM_BAD_ANSWER: {
     code: 'UNAVAILABLE',
-    message: 'upstream `{upstream}` gave an answer that cannot be used: expected {expected}',
+    message: 'upstream `{upstream}` gave an unusable answer: expected {expected}',
     retry: true,
   },
   UPSTREAM_EXHAUSTED: {
@@ -235,7 +235,7 @@ export const CALL_ERRORS = {
   UPSTREAM_LOGIN_REFUSED: {
     code: 'UNAUTHENTICATED',
     message:
-      'upstream `{upstream}` refuses the login of profile `{profile}`; expected its user, its password and a role in the scope that was asked for',
+      'upstream `{upstream}` refuses the login of profile `{profile}`; expected its user, its password and a role in the requested scope',
     retry: false,
   },
   UPSTREAM_FORBIDDEN: {
@@ -245,7 +245,7 @@ export const CALL_ERRORS = {
   },
   PROFILE_SCOPE_NOT_ALLOWED: {
     code: 'PERMISSION_DENIED',
-    message: 'profile `{profile}` gives no token for {scope}; expected one of its projects',
+    message: 'profile `{profile}` does not issue tokens for {scope}; expected one of its projects',
     retry: false,
   },
   PROFILE_PASSWORD_UNAVAILABLE: {
@@ -273,47 +273,48 @@ export const CALL_ERRORS = {
   },
   VERIFICATIONS_EXHAUSTED: {
     code: 'RESOURCE_EXHAUSTED',
-    message: 'too many tokens and long requests wait for their turn; try again later',
+    message: 'too many tokens and long requests are waiting; try again later',
     retry: true,
   },
   DECISION_NOT_LOGGED: {
     code: 'UNAVAILABLE',
-    message: 'the decision log takes no line now, and without one no decision is given',
+    message: 'the decision log cannot be written, and `decision_log.required` is set',
     retry: true,
   },
   DIRECTORY_CHANGES_LOST: {
     code: 'UNAVAILABLE',
     message:
-      'the database of the directory has lost changes; an operator must end the tokens of the lost time',
+      'the database of the directory has lost changes; an operator must end all tokens from the lost time',
     retry: true,
   },
 
   SECOND_FACTOR_REQUIRED: {
     code: 'UNAUTHENTICATED',
-    message: 'the password is right, and the user has set up more than that; expected {ways}',
+    message: 'the password is right, but this user also needs a second factor; expected {ways}',
     retry: false,
     login: 'continues',
   },
   CODE_WRONG: {
     code: 'UNAUTHENTICATED',
-    message: 'the one-time code is wrong, or was used before; expected the one that is shown now',
+    message: 'the one-time code is wrong, or was used before; expected the current one',
     retry: false,
     login: 'wrong_password',
   },
   PASSKEY_REFUSED: {
     code: 'UNAUTHENTICATED',
-    message: 'the answer of the passkey was not accepted; expected a passkey of a user who may log in here',
+    message: 'the passkey was not accepted; expected a passkey of a user who may log in here',
     retry: false,
     login: 'wrong_password',
   },
   LINK_INVALID: {
     code: 'UNAUTHENTICATED',
-    message: 'the link is unknown, was used before or has ended; ask for another one',
+    message: 'the link is unknown, already used or expired; ask for a new one',
     retry: false,
   },
   REAUTHENTICATION_REQUIRED: {
     code: 'FAILED_PRECONDITION',
-    message: 'this needs a proof of the last ten minutes of who you are; confirm who you are, and ask again',
+    message:
+      'confirm your password, passkey or caller token: the last confirmation is more than ten minutes old',
     retry: false,
   },
 

@@ -4,12 +4,12 @@ export const FACTOR_ERRORS = {
   CODE_UNREADABLE: {
     code: 'FAILED_PRECONDITION',
     message:
-      'this host has another pepper than the one that set up the one-time code; an invitation removes the code',
+      'the one-time code was set up with another pepper than this host has; an invitation removes the code',
     retry: false,
   },
   PASSKEYS_NOT_POSSIBLE: {
     code: 'FAILED_PRECONDITION',
-    message: 'browsers have no passkeys for `{origin}`; expected https with the name of a host, or `{local}`',
+    message: 'browsers do not allow passkeys at `{origin}`; expected https with a host name, or `{local}`',
     retry: false,
   },
   PASSKEYS_FULL: {

@@ -55,7 +55,9 @@ export async function writeSealed(
     linkSync(temporary, path)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    throw code === 'EEXIST' ? new Error(`${path} exists, and is not replaced`, { cause: error }) : error
+    throw code === 'EEXIST'
+      ? new Error(`${path} already exists, and is not replaced`, { cause: error })
+      : error
   } finally {
     closeSync(descriptor)
     unlinkSync(temporary)
@@ -104,7 +106,7 @@ export async function expectSealed(path: string, kind: SealedKind): Promise<void
   throw new Error(
     Number(format) > FORMAT
       ? `${path}: expected a backup of format ${FORMAT}, found ${format}; a newer Portcullis wrote it`
-      : `${path}: the backup is damaged or was cut off: its digest is another one`,
+      : `${path}: the backup is damaged or incomplete: its digest does not match`,
   )
 }
 

@@ -39,7 +39,7 @@ export async function withClient<T>(
 /** The command line has no TLS. */
 function plaintextError(address: string): Error {
   return usageError(
-    `--address ${address}: a secret would be sent to another machine in plaintext; run the command on that machine, or give --allow-plaintext if something else encrypts the connection`,
+    `--address ${address}: a secret would be sent to another machine in plaintext; run the command on that machine, or use --allow-plaintext if something else encrypts the connection`,
   )
 }
 
@@ -77,7 +77,7 @@ export function readCallerToken(
   try {
     return readTokenLine('--data', join(folder, ADMINISTRATOR_TOKEN_FILE))
   } catch (error) {
-    throw new Error(`${(error as Error).message}; give ${choices}`, { cause: error })
+    throw new Error(`${(error as Error).message}; use ${choices}`, { cause: error })
   }
 }
 

@@ -30,6 +30,6 @@ export function checkControlPanel({ http }: Pick<Config, 'http'>): void {
     )
   if (http.tls === undefined && (http.trusted_proxies ?? []).length === 0)
     throw new ConfigError(
-      'http.control_panel: expected http.tls, or http.trusted_proxies with the proxy of http.public_url; otherwise everybody seems to come from this machine, and failed logins and address restrictions cannot tell them apart',
+      'http.control_panel: expected http.tls, or http.trusted_proxies with the proxy of http.public_url; otherwise all clients appear to come from this machine, and failed logins and address restrictions cannot tell them apart',
     )
 }

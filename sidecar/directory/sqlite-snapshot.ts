@@ -66,7 +66,7 @@ export function isDamage(error: unknown): boolean {
 export function causeOf(error: unknown): string {
   const isRefused = primaryCodeOf(error) === SQLITE_CANTOPEN && lacksDescriptors(FILES)
   return isRefused || (error as NodeJS.ErrnoException).code === 'EMFILE'
-    ? 'the process may open no more files; raise its limit: see `ulimit -n`'
+    ? 'the limit on open files is reached; raise it: see `ulimit -n`'
     : (error as Error).message
 }
 

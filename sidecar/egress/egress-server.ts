@@ -71,7 +71,7 @@ export async function startEgress(services: Services, options: EgressOptions): P
   const reports = new Reports((counts) =>
     services.log.warn(
       { listener: 'egress', exceeded: counts },
-      'connections or requests were refused at a bound',
+      'connections or requests were refused because a limit was reached',
     ),
   )
   const connections = new HttpConnections(

@@ -251,7 +251,7 @@ class Attempt implements Dispatcher.DispatchHandler {
     if (this.#abandoned) return
     this.#abandoned = true
     this.#leave()
-    this.#controller?.abort(new Error('nobody waits for the answer'))
+    this.#controller?.abort(new Error('the client no longer waits for the answer'))
   }
 
   #leave(): void {

@@ -43,7 +43,10 @@ export class Bounds {
       next(null, body)
     })
     this.#reports = new Reports((counts) =>
-      log.warn({ listener: 'http', exceeded: counts }, 'connections or requests were refused at a bound'),
+      log.warn(
+        { listener: 'http', exceeded: counts },
+        'connections or requests were refused because a limit was reached',
+      ),
     )
     this.#connections = new HttpConnections(
       { connections: Math.min(CONNECTIONS_MAX, connectionsMax), bodiesStream: false },

@@ -48,7 +48,7 @@ export function traceFailure(services: LoginServices, login: TracedLogin, error:
 }
 
 const RIGHT_PASSWORD =
-  'a login with the right password was refused; at the identity endpoint its client is told only that it failed'
+  'a login with the right password was refused; the identity endpoint tells the client only that it failed'
 
 /** The error that the client is not told. */
 function causeOf(error: CallError): CallError {

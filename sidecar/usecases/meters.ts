@@ -27,7 +27,7 @@ export type MeteredProtocol = Exclude<Protocol, 'connect'>
 export class Meters {
   readonly #decisions = new Counts(
     'portcullis_decisions_total',
-    'Decisions, by how they were asked for, the API and the reason.',
+    'Decisions, by protocol, API and reason.',
     ['protocol', 'api', 'reason'],
     DECISION_SERIES_MAX,
   )
@@ -45,13 +45,13 @@ export class Meters {
   )
   readonly #refusals = new Counts(
     'portcullis_bounds_exceeded_total',
-    'Connections and calls that were refused at a bound.',
+    'Connections and calls that were refused because a limit was reached.',
     ['bound'],
     REFUSAL_SERIES_MAX,
   )
   readonly #upstreamCalls = new Counts(
     'portcullis_upstream_calls_total',
-    'Calls of identity endpoints of others, by what came of them.',
+    'Calls to upstream identity endpoints, by result.',
     ['upstream', 'result'],
     ATTEMPT_SERIES_MAX,
   )
@@ -99,7 +99,7 @@ export class Meters {
       this.#decisions.read(),
       histogram(
         'portcullis_check_duration_seconds',
-        'How long calls took that ask for decisions, from the whole request to its answer. Of grpc and grpc-stream: one call of sixteen.',
+        'Duration of calls that ask for decisions, from the complete request to its answer. For grpc and grpc-stream, one call in sixteen is measured.',
         this.#durations,
       ),
       ...[this.#attempts, this.#errors, this.#refusals, this.#upstreamCalls, this.#spans].map((counts) =>

@@ -168,7 +168,7 @@ function holder(
   { from, requestId }: PresentedCredentials,
 ): Actor {
   return {
-    ...trusted(`whoever holds the token of ${subject.type} ${subject.id}`, 'revocations'),
+    ...trusted(`the holder of the token of ${subject.type} ${subject.id}`, 'revocations'),
     principal: subject.id,
     origin: { ...from, requestId, tokenId, account: scope.account },
   }

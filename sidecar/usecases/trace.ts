@@ -111,7 +111,7 @@ export class Trace {
       if (kind.counted > 0)
         this.#log[level](
           { ...by, more: kind.counted, seconds: Math.ceil((nowMs - kind.sinceMs) / 1000) },
-          `${message}; so many more of them`,
+          `${message} (repeated)`,
         )
     }
   }

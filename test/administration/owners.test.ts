@@ -134,7 +134,7 @@ describe('address restrictions', () => {
       code: 'FAILED_PRECONDITION',
       reason: 'REQUESTER_EXCLUDED',
       message:
-        'the ranges exclude the address of the requester, 127.0.0.1; set `allow_excluding_requester` if that is meant',
+        'the ranges exclude the address of the requester, 127.0.0.1; set `allow_excluding_requester` if that is intended',
     })
     expect(await restrictionOf(account)).toEqual([])
     const request = { account, ranges: ELSEWHERE, allowExcludingRequester: true }

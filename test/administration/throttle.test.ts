@@ -237,7 +237,7 @@ describe('failed logins', () => {
       expect(refusals).toEqual([
         {
           index: FAILURES + 100,
-          message: 'too many logins of this user from this source wait; try again in 1 s',
+          message: 'too many logins of this user from this source are waiting; try again in 1 s',
         },
       ])
       expect(await admitted({ ...USER, userName: 'other' })).toBe(true)

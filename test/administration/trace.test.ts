@@ -31,7 +31,7 @@ describe('counted', () => {
     trace.record(attempt({ source: 'a' }))
     await written()
     expect(lines.slice(1)).toEqual([
-      { source: 'a', more: 999, seconds: 60, message: 'refused; so many more of them' },
+      { source: 'a', more: 999, seconds: 60, message: 'refused (repeated)' },
       { source: 'a', message: 'refused' },
     ])
     trace.close()
@@ -48,7 +48,7 @@ describe('counted', () => {
       source: 'many',
       more: 3_999,
       seconds: 0,
-      message: 'refused; so many more of them',
+      message: 'refused (repeated)',
     })
   })
 
@@ -90,7 +90,7 @@ describe('a call that failed', () => {
     const of = { level: 'warn', reason: 'DIRECTORY_FULL' }
     expect(await failed(callError('DIRECTORY_FULL', {}, { cause }), 1_000)).toEqual([
       { ...of, problem: 'the directory has no space left', err: cause, message: 'a call got no answer' },
-      { ...of, more: 999, seconds: 0, message: 'a call got no answer; so many more of them' },
+      { ...of, more: 999, seconds: 0, message: 'a call got no answer (repeated)' },
     ])
   })
 

@@ -186,7 +186,7 @@ describe('a key file that cannot be read', () => {
         503,
         { status: 'not ready', problems: ['signing_keys_unreadable'] },
       ])
-      const said = running.logLines.filter((line) => line.includes('IAM tokens get no answer'))
+      const said = running.logLines.filter((line) => line.includes('checks of IAM tokens fail'))
       expect(said.map((line) => JSON.parse(line))).toMatchObject([{ level: 50 }])
       expect(running.logLines.join('')).not.toContain('canary')
 

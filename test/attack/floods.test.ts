@@ -28,7 +28,9 @@ test.each(Object.entries(FLOODS))('%s', async (flood, { bound }) => {
 
 /** Whether a line of the log says that this bound was exceeded. */
 function counts({ msg, exceeded }: Record<string, unknown>, bound = ''): boolean {
-  return msg === 'connections or calls were refused at a bound' && bound in (exceeded as object)
+  return (
+    msg === 'connections or calls were refused because a limit was reached' && bound in (exceeded as object)
+  )
 }
 
 /** Floods from a process of its own, with a lower priority, so that on few processors it does not take the neighbour's time. */

@@ -16,7 +16,7 @@ test('a directory that does not answer', async () => {
   renameSync(file, `${file}.away`)
   // A sidecar may rely on its last look for some milliseconds.
   await eventually(async () => (await post(EVALUATION, question)).status !== 200)
-  const message = 'the file of the directory was exchanged while it was open; the sidecar must be restarted'
+  const message = 'the directory file was replaced while it was open; restart the sidecar'
   for (const path of [EVALUATION, EVALUATIONS, '/access/v1/search/resource', '/access/v1/search/action']) {
     const { status, text, headers } = await post(path, question)
     expect([path, status, text]).toEqual([path, 503, message])

@@ -141,7 +141,7 @@ test('where the page has no name there are no passkeys, and the error says where
       status: 400,
       json: {
         reason: 'PASSKEYS_NOT_POSSIBLE',
-        message: `browsers have no passkeys for \`${at}\`; expected https with the name of a host, or \`${stage.origin}\``,
+        message: `browsers do not allow passkeys at \`${at}\`; expected https with a host name, or \`${stage.origin}\``,
       },
     })
   expect((await stage.browser().get(SESSION)).json).toEqual({ signedIn: false, passkeys: true })

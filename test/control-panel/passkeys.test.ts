@@ -238,6 +238,6 @@ test.each([
 
 test('where a page can have none, the error says what would do', async () => {
   await expect(passkeys.options(LOGIN, [], { origin: 'http://127.0.0.1:8180', nowMs: NOW })).rejects.toThrow(
-    'browsers have no passkeys for `http://127.0.0.1:8180`; expected https with the name of a host, or `http://localhost:8180`',
+    'browsers do not allow passkeys at `http://127.0.0.1:8180`; expected https with a host name, or `http://localhost:8180`',
   )
 })

@@ -81,7 +81,7 @@ test('a sidecar that starts ends sessions of the future, says so, and leaves the
   const kept = await before.loggedIn('olga')
   await before.running.sidecar.close()
   const { running, browser } = await startPanel({ now: () => now.ms, folder: before.running.folder })
-  await expect.poll(() => running.logLines.join()).toContain('were from the future')
+  await expect.poll(() => running.logLines.join()).toContain('were dated in the future')
   const isSignedIn = async (shown: Browser) => {
     const again = browser()
     again.takeSession(shown)

@@ -128,7 +128,7 @@ test('an endpoint that nobody listens at slows no check and fails none, and is a
   expect(said).toContainEqual(
     expect.objectContaining({
       decisions: 100,
-      msg: 'decisions were given that have no line in the decision log',
+      msg: 'decisions were made without a line in the decision log',
     }),
   )
 })

@@ -31,7 +31,7 @@ const SPACE = Object.entries(VALUES).reduce<Facts[]>(
   [{} as Facts],
 )
 
-/** What no longer has the fault of a reason: each way to mend it. */
+/** What no longer has the fault of a reason: each way to fix it. */
 const MENDED: { readonly [reason: string]: (facts: Facts) => Facts[] } = {
   UNKNOWN_API: (facts) => [{ ...facts, api: 'known' }],
   ...Object.fromEntries(
@@ -75,15 +75,15 @@ describe('the rule', () => {
     expect(reached.size).toBe(REASONS.length)
   })
 
-  test('reports faults in the order of the reasons: a fault that is mended uncovers a later one only', () => {
+  test('reports faults in the order of the reasons: a fault that is fixed uncovers a later one only', () => {
     const rank = (facts: Facts) => REASONS.indexOf(reasonOf(facts))
     const early = SPACE.flatMap((facts) =>
       (MENDED[reasonOf(facts)]?.(facts) ?? [])
-        .filter((mended) => rank(mended) <= rank(facts))
-        .map((mended) => ({ facts, reason: reasonOf(facts), mended, mendedReason: reasonOf(mended) })),
+        .filter((fixed) => rank(fixed) <= rank(facts))
+        .map((fixed) => ({ facts, reason: reasonOf(facts), fixed, fixedReason: reasonOf(fixed) })),
     )
     expect(early).toEqual([])
-    // Every reason but the last one can be mended.
+    // Every reason but the last one can be fixed.
     expect(Object.keys(MENDED)).toEqual(REASONS.slice(0, -1))
   })
 

@@ -98,7 +98,7 @@ async function warningsOf({ sidecar }: RunningSidecar): Promise<readonly string[
 }
 
 describe('an invalid matrix file', () => {
-  test('leaves the sidecar ready with the last good one, and is a warning until it is mended', async () => {
+  test('leaves the sidecar ready with the last good one, and is a warning until it is fixed', async () => {
     const { running, replace, titled, look } = await run()
     const before = await look()
     expect(before.matrix_digests).toEqual([compile(JSON.parse(titled('first'))).digest])
@@ -137,7 +137,7 @@ describe('an invalid matrix file', () => {
         warnings: ['matrix_refused'],
       })
       expect(
-        running.logLines.filter((line) => line.includes('has not been that of its file for too long')),
+        running.logLines.filter((line) => line.includes('has not matched its file for too long')),
       ).toHaveLength(1)
       const claims = { kind: 'static_token', scope: { account: '123456' } }
       expect(await running.client.check({ api: 'balance', token: claims })).toMatchObject({ allowed: true })

@@ -297,7 +297,7 @@ test('a revoked token is refused by the next answer', async () => {
   expect((await asking()).json.error.reason).toBe('CREDENTIAL_REVOKED')
 })
 
-test('what the proxy cannot mend is in the log alone, and counted', async () => {
+test('what the proxy cannot fix is in the log alone, and counted', async () => {
   for (let time = 0; time < 5; time++) {
     const answer = await authorize({ ...PROXY, ...CREDENTIALS.account, 'x-original-method': 'TRACED' })
     expect(answer.text).not.toContain('X-Original')

@@ -47,7 +47,7 @@ describe('a directory that was restored', () => {
     const { warnings } = await done('restore', backup, '--keys', keys, '--data', folder)
     expect(warnings).toEqual([
       expect.stringContaining('IAM tokens that were issued after'),
-      expect.stringContaining('is valid again: do it again'),
+      expect.stringContaining('is valid again: repeat it'),
     ])
     const restored = await runSidecar({ folder })
     expect(await reasonOf(restored, token)).toBe('ALLOWED')
@@ -130,7 +130,7 @@ describe('a directory that was restored', () => {
     await running.sidecar.close()
     const { warnings, kept_as: keptAs, change } = await done('restore', backup, '--replace', ...data)
     expect(warnings.join('\n')).toMatch(
-      /were kept: 2 that the backup did not have\nundone, .*: service_user\.disable 1, token\.revoke 2$/,
+      /were kept: 2 that the backup did not have\nundone; .*: service_user\.disable 1, token\.revoke 2$/,
     )
     const restored = await runSidecar({ folder: running.folder })
     expect(await reasonOf(restored, token)).toBe('CREDENTIAL_REVOKED')
@@ -196,7 +196,7 @@ describe('a directory that was restored', () => {
     await done('backup', backup, ...data)
     await running.sidecar.close()
     writeFileSync(join(running.folder, 'directory.sqlite'), 'no database '.repeat(1000))
-    expect(await refused('restore', backup, ...data)).toContain('give --replace')
+    expect(await refused('restore', backup, ...data)).toContain('use --replace')
     const { warnings, kept_as: keptAs } = await done('restore', backup, '--replace', ...data)
     expect(warnings.join()).toMatch(/is valid again \(the replaced one cannot be read: /)
     expect(readFileSync(`${keptAs}`, 'utf8')).toContain('no database')
@@ -308,7 +308,7 @@ describe('the keys of a backup', () => {
     const [active] = JSON.parse(readFileSync(file, 'utf8')).keys as { key_id: string }[]
     withdrawKey(file, `${active?.key_id}`, Date.now() + 60_000)
     const restore = ['restore', backup, '--keys', keys, ...data]
-    expect(await refused(...restore)).toMatch(/signing-keys\.json exists and is another one; give --replace/)
+    expect(await refused(...restore)).toMatch(/signing-keys\.json exists and differs .*; use --replace/)
     const withdrawn = await runSidecar({ folder: running.folder })
     expect(await reasonOf(withdrawn, token)).toBe('CREDENTIAL_INVALID')
     await withdrawn.sidecar.close()
@@ -316,7 +316,7 @@ describe('the keys of a backup', () => {
     expect(warnings).toContainEqual(
       `the signing key ${active?.key_id} is back; if it was withdrawn, withdraw it again: portcullis keys withdraw ${active?.key_id}`,
     )
-    expect(warnings).toContainEqual(expect.stringMatching(/^the signing key \w+ is gone/))
+    expect(warnings).toContainEqual(expect.stringMatching(/^the signing key \w+ is missing/))
     expect(await reasonOf(await runSidecar({ folder: running.folder }), token)).toBe('ALLOWED')
   })
 
@@ -349,7 +349,7 @@ describe('the keys of a backup', () => {
     copyFileSync(keys, `${keys}.cut`)
     writeFileSync(`${keys}.cut`, readFileSync(keys, 'utf8').slice(0, -20))
     const cut = await refused('restore', backup, '--keys', `${keys}.cut`, '--data', folder)
-    expect(cut).toMatch(/damaged or was cut off/)
+    expect(cut).toMatch(/damaged or incomplete/)
     expect(cut).not.toContain('PRIVATE')
   })
 
@@ -373,9 +373,7 @@ describe('the keys of a backup', () => {
     rmSync(pepperFile)
     expect(await started()).toEqual(['ALLOWED', 'CREDENTIAL_INVALID'])
     const restore = ['restore', '--keys', keys, ...data]
-    expect(await refused(...restore, '--pepper-only')).toMatch(
-      /static-token-pepper exists and is another one/,
-    )
+    expect(await refused(...restore, '--pepper-only')).toMatch(/static-token-pepper exists and differs/)
     expect((await done(...restore, '--pepper-only', '--replace')).warnings).toEqual([])
     expect(readFileSync(keysFile, 'utf8')).toBe(rotated)
     expect(await started()).toEqual(['ALLOWED', 'ALLOWED'])

@@ -55,7 +55,7 @@ const CASES: readonly (readonly [command: string, question: string])[] = [
   ],
   [
     'service-user update ACCOUNT guard --role iam.admin',
-    'Raise the rights of service user guard of account ACCOUNT? What the user logs in with now ends; they need a new password.',
+    'Raise the rights of service user guard of account ACCOUNT? The user can no longer log in with the current credentials, and needs a new password.',
   ],
   [
     'service-user update ACCOUNT guard --role billing',
@@ -63,11 +63,11 @@ const CASES: readonly (readonly [command: string, question: string])[] = [
   ],
   [
     'service-user grant-validator ACCOUNT guard',
-    'Raise the rights of service user guard of account ACCOUNT? What the user logs in with now ends; they need a new password.',
+    'Raise the rights of service user guard of account ACCOUNT? The user can no longer log in with the current credentials, and needs a new password.',
   ],
   [
     'control-panel-user update ACCOUNT igor --owner --role billing',
-    'Take role iam.admin from control panel user igor of account ACCOUNT? Tokens based on that stop working.\nRaise the rights of control panel user igor of account ACCOUNT? What the user logs in with now ends; they need an invitation.',
+    'Take role iam.admin from control panel user igor of account ACCOUNT? Tokens based on that stop working.\nRaise the rights of control panel user igor of account ACCOUNT? The user can no longer log in with the current credentials, and needs an invitation.',
   ],
   [
     'control-panel-user reissue-token ACCOUNT olga',
@@ -99,7 +99,7 @@ const CASES: readonly (readonly [command: string, question: string])[] = [
   ],
   [
     'service-user withdraw-validator ACCOUNT guard',
-    'Withdraw the right to validate tokens from service user guard of account ACCOUNT? What validates the tokens of other accounts with this user stops working.',
+    'Withdraw the right to validate tokens from service user guard of account ACCOUNT? Programs that validate tokens of other accounts as this user stop working.',
   ],
   [
     'service-user disable ACCOUNT worker',

@@ -81,13 +81,13 @@ const LOCAL: readonly (readonly [args: string[], complaint: Complaint])[] = [
   [
     ['account', 'list'],
     state(
-      '--data: portcullis-data/administrator-token cannot be read (ENOENT); give --data, --caller-token-file or --iam-token-file',
+      '--data: portcullis-data/administrator-token cannot be read (ENOENT); use --data, --caller-token-file or --iam-token-file',
     ),
   ],
   [
     ['revoke', '--token-id', 'a'],
     state(
-      '--data: portcullis-data/administrator-token cannot be read (ENOENT); give --data or --caller-token-file',
+      '--data: portcullis-data/administrator-token cannot be read (ENOENT); use --data or --caller-token-file',
     ),
   ],
   [

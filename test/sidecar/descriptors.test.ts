@@ -58,7 +58,7 @@ describe.skipIf(process.platform !== 'linux')('a limit of open files', () => {
     expect({ code, stdout }).toEqual({
       code: 0,
       stdout: expect.stringMatching(
-        /directory\.sqlite: cannot be used as a directory \(the process may open no more files; raise its limit: see `ulimit -n`\)$/,
+        /directory\.sqlite: cannot be used as a directory \(the limit on open files is reached; raise it: see `ulimit -n`\)$/,
       ),
     })
   })

@@ -1,4 +1,4 @@
-/** `doctor` finds each thing that is wrong, says how to mend it, shows no secret, and changes nothing. */
+/** `doctor` finds each thing that is wrong, says how to fix it, shows no secret, and changes nothing. */
 import {
   chmodSync,
   cpSync,
@@ -46,7 +46,7 @@ interface Sabotage {
   readonly what: string
   /** @returns the configuration */
   readonly spoil: (folder: string) => object | undefined
-  readonly expected: readonly [severity: 'warning' | 'error', check: string, message: RegExp, mend: RegExp]
+  readonly expected: readonly [severity: 'warning' | 'error', check: string, message: RegExp, fix: RegExp]
   readonly nowMs?: number
 }
 
@@ -126,7 +126,7 @@ const SABOTAGES: readonly Sabotage[] = [
   {
     what: 'a change of the keys that was cut off',
     spoil: (folder) => void writeFileSync(`${keysOf(folder)}.lock`, ''),
-    expected: ['error', 'keys', /was cut off$/, /rm .*signing-keys\.json\.lock$/],
+    expected: ['error', 'keys', /was interrupted$/, /rm .*signing-keys\.json\.lock$/],
   },
   {
     what: 'a pepper that is missing',
@@ -245,12 +245,17 @@ const SABOTAGES: readonly Sabotage[] = [
   {
     what: 'an upstream that nobody serves',
     spoil: () => ({ upstreams: { cloud: { auth_url: `http://127.0.0.1:${unused}` } } }),
-    expected: ['error', 'reachability', /cannot be reached \(ECONNREFUSED\)/, /that it runs/],
+    expected: ['error', 'reachability', /cannot be reached \(ECONNREFUSED\)/, /that it is running/],
   },
   {
     what: 'a database that nobody serves',
     spoil: () => ({ directory: { url: `postgres://portcullis:canary@127.0.0.1:${unused}/directory` } }),
-    expected: ['error', 'directory', /ECONNREFUSED: nothing listens on that address/, /PostgreSQL runs/],
+    expected: [
+      'error',
+      'directory',
+      /ECONNREFUSED: nothing listens on that address/,
+      /PostgreSQL is running/,
+    ],
   },
   {
     what: 'a key of the configuration that is unknown',
@@ -287,19 +292,19 @@ describe('doctor', () => {
       'CREDENTIAL_INVALID',
     )
     const other = await command(['doctor', '--data', running.folder, '--grpc', running.address, '--strict'])
-    expect(other.stdout).toMatch(/^warning +sidecar .*decides by other rules/m)
+    expect(other.stdout).toMatch(/^warning +sidecar .*uses other rules/m)
   })
 
   test.each(SABOTAGES)('finds $what', async ({ spoil, expected, nowMs = Date.now() }) => {
     const options = copied(spoil)
     const before = contentOf(options.data)
     const findings = await examine(options, () => nowMs)
-    const [severity, check, message, mend] = expected
+    const [severity, check, message, fix] = expected
     expect(findings).toContainEqual({
       ...{ severity, check, subject: expect.any(String) },
-      ...{ message: expect.stringMatching(message), mend: expect.stringMatching(mend) },
+      ...{ message: expect.stringMatching(message), fix: expect.stringMatching(fix) },
     })
-    for (const each of findings) if (each.severity !== 'ok') expect(each.mend).toBeTruthy()
+    for (const each of findings) if (each.severity !== 'ok') expect(each.fix).toBeTruthy()
     expect(contentOf(options.data)).toEqual(before)
     const said = JSON.stringify(findings)
     for (const secret of secrets) expect(said).not.toContain(secret)

@@ -48,5 +48,5 @@ test('every worker stops answering, is not ready, and acknowledges no revocation
     })
     expect(found).toEqual(unready)
   }
-  expect(served.stderr()).toContain('the directory file was exchanged while it was open')
+  expect(served.stderr()).toContain('the directory file was replaced while it was open')
 })

@@ -166,7 +166,8 @@ test('after all floods the log has counts of what was refused and nothing else, 
   const lines = stderr.split('\n').filter((line) => line !== '')
   const messages = new Set(lines.map((line) => JSON.parse(line).msg))
   // Node refuses these floods by itself where grpc-js is the transport, and tells nobody.
-  const told = TRANSPORT === 'grpc-js' ? [] : ['connections or calls were refused at a bound']
+  const told =
+    TRANSPORT === 'grpc-js' ? [] : ['connections or calls were refused because a limit was reached']
   expect([...messages]).toEqual(told)
 })
 

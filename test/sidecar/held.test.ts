@@ -34,7 +34,7 @@ function call(session: ClientHttp2Session, method: string, message: Buffer): Cli
 function refusedAt(logLines: readonly string[]): string[] {
   const refusals = logLines
     .map((line) => JSON.parse(line) as { readonly msg: string; readonly exceeded: object })
-    .filter(({ msg }) => msg === 'connections or calls were refused at a bound')
+    .filter(({ msg }) => msg === 'connections or calls were refused because a limit was reached')
   return [...new Set(refusals.flatMap(({ exceeded }) => Object.keys(exceeded)))]
 }
 

@@ -158,7 +158,7 @@ test.each<[claim: string, spoiled: string, problem: string]>([
     expect(refused[0]).toContain(`${path}: the matrix is not valid`)
     expect(refused[0]).toContain(problem)
     expect(rules.engine.digest).toBe(digestOf(TWO))
-    // Until the mended one is read, the problem is still there.
+    // Until the fixed one is read, the problem is still there.
     replace(ONE)
     expect(last()).toMatchObject({ refused: true })
     await eventually(() => last()?.refused === false)

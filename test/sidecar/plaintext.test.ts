@@ -87,7 +87,7 @@ test.each(COMMANDS)('%s %s … says what to do, and is tried with --allow-plaint
   expect(await run(given)).toEqual({
     code: 2,
     stdout: '',
-    stderr: `portcullis: --address ${ELSEWHERE}: a secret would be sent to another machine in plaintext; run the command on that machine, or give --allow-plaintext if something else encrypts the connection\n`,
+    stderr: `portcullis: --address ${ELSEWHERE}: a secret would be sent to another machine in plaintext; run the command on that machine, or use --allow-plaintext if something else encrypts the connection\n`,
   })
   const { code, stderr } = await run([...given, '--allow-plaintext'])
   expect(code).toBe(2)

@@ -11,12 +11,12 @@ test.each([16, 18, 32])('%d bytes are as many as before, and no option of a comm
   expect(new Set(made).size).toBe(made.length)
 })
 
-test('an argument that begins with `-` stands after `--`, and who forgets that is told', async () => {
+test('put an argument that begins with `-` after `--`, and who forgets that is told', async () => {
   const { folder, address } = await runSidecar()
   const end = (...id: string[]) =>
     command(['session', 'end', '--data', folder, '--address', address, '1', 'olga', ...id])
   expect((await end('-1knp5u5X6E')).stderr).toMatch(
-    /^portcullis: unknown option '-1knp5u5X6E'; an argument that begins with `-` stands after `--`\n/,
+    /^portcullis: unknown option '-1knp5u5X6E'; put an argument that begins with `-` after `--`\n/,
   )
   expect((await end('--', '-1knp5u5X6E')).stderr).toMatch(/^portcullis: NOT_FOUND: /)
 })

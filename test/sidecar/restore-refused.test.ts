@@ -22,26 +22,26 @@ describe('a restoration is refused, and changes nothing,', () => {
   const edit = (change: (text: string) => string) => (backup: string) =>
     writeFileSync(backup, change(readFileSync(backup, 'utf8')))
   const REFUSALS: readonly Refusal[] = [
-    { what: 'over a directory with records', folder: 'same', message: /is not empty; give --replace/ },
+    { what: 'over a directory with records', folder: 'same', message: /is not empty; use --replace/ },
     {
       what: 'of a file that was cut off',
       spoil: edit((text) => text.slice(0, -50)),
-      message: /damaged or was cut off/,
+      message: /damaged or incomplete/,
     },
     {
       what: 'of a file without its last line',
       spoil: edit((text) => text.replace(/\n[^\n]+\n$/, '\n')),
-      message: /damaged or was cut off/,
+      message: /damaged or incomplete/,
     },
     {
       what: 'of a file with a flipped bit',
       spoil: edit((text) => text.replace('"enabled":1', '"enabled":0')),
-      message: /damaged or was cut off/,
+      message: /damaged or incomplete/,
     },
     {
       what: 'of a header of another content',
       spoil: edit((text) => text.replace(/"sha256":"./, (start) => `${start.slice(0, -1)}x`)),
-      message: /damaged or was cut off/,
+      message: /damaged or incomplete/,
     },
     {
       what: 'of another file',
@@ -57,7 +57,7 @@ describe('a restoration is refused, and changes nothing,', () => {
     {
       what: 'into a folder without keys',
       folder: 'new',
-      message: /expected signing-keys\.json, without which every IAM token is denied; give --keys FILE/,
+      message: /expected signing-keys\.json, without which every IAM token is denied; use --keys FILE/,
     },
   ]
 
@@ -93,7 +93,7 @@ describe('a restoration is refused, and changes nothing,', () => {
     await done('backup', backup, ...data)
     const before = readdirSync(running.folder).sort()
     expect(await refused('restore', backup, '--replace', ...data)).toMatch(
-      /a process uses the directory; stop the sidecar, then restore/,
+      /a process is using the directory; stop the sidecar, then restore/,
     )
     expect(readdirSync(running.folder).sort()).toEqual(before)
     await running.client.revoke({ value: token })

@@ -21,6 +21,6 @@ test.each(['1', '2'])('with %s workers systemd is told once, by its own command'
 test('without that command the sidecar serves, and says what is wrong', async () => {
   const environment = { NOTIFY_SOCKET: '/run/systemd/notify', PATH: newFolder() }
   const sidecar = await serve(['--data', join(newFolder(), 'data')], { environment })
-  await sidecar.until(() => sidecar.stderr().includes('systemd cannot be told that the sidecar is ready: '))
+  await sidecar.until(() => sidecar.stderr().includes('cannot notify systemd that the sidecar is ready: '))
   expect(await sidecar.stop()).toMatchObject({ code: 0 })
 })

@@ -258,7 +258,7 @@ test.concurrent('all workers that were killed together are replaced on the same 
   expect(code).toBe(2)
   // After the lines of the log, which are JSON too.
   const { error } = JSON.parse(stderr.trim().split('\n').at(-1) ?? '')
-  expect(error.message).toMatch(`workers end as soon as they have started; the last one: ${keys}: expected `)
+  expect(error.message).toMatch(`workers end right after they start; the last one: ${keys}: expected `)
 })
 
 test.concurrent('a worker that hangs is replaced while another one answers, and new connections are served', async () => {

@@ -119,7 +119,7 @@ test('beyond the bound spans are dropped, and the log is told at once and then o
   let recorded = 0
   for (; results().dropped === 0 && recorded < 200; recorded++) record(1, 'x'.repeat(80_000))
   expect(recorded).toBeLessThan(200)
-  expect(said).toEqual([{ spans: 1, problem: 'spans come faster than they can be sent' }])
+  expect(said).toEqual([{ spans: 1, problem: 'spans arrive faster than they can be sent' }])
   record(9, 'x'.repeat(80_000))
   await vi.advanceTimersByTimeAsync(60_000)
   expect(said.map(({ spans }) => spans)).toEqual([1, 9])

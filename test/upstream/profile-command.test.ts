@@ -47,7 +47,7 @@ test('list names profiles, their users and their callers, and reads no secret', 
   expect(code).toBe(0)
   expect(stdout).toMatch(/^nightly +cloud +123456 +robot +any +job$/m)
   expect(stdout).toMatch(/^web +cloud +123456 +robot +web, other +job, other$/m)
-  expect(stdout).toMatch(/^missing +cloud +123456 +robot +any +the administrator alone$/m)
+  expect(stdout).toMatch(/^missing +cloud +123456 +robot +any +only the administrator$/m)
 })
 
 describe('test', () => {
@@ -91,7 +91,7 @@ describe('test', () => {
     expect((await tried('nightly')).steps.at(-1)).toEqual({
       step: 'login',
       ok: false,
-      says: 'upstream `cloud` gave an answer that cannot be used: expected status 201, found 200',
+      says: 'upstream `cloud` gave an unusable answer: expected status 201, found 200',
     })
   })
 

@@ -72,7 +72,7 @@ async function refused(
 
 const badAnswer = (expected: string) => ({
   reason: 'UPSTREAM_BAD_ANSWER',
-  message: `upstream \`provider\` gave an answer that cannot be used: expected ${expected}`,
+  message: `upstream \`provider\` gave an unusable answer: expected ${expected}`,
 })
 
 const LONG_AGO = '2020-01-01T00:00:00.000000Z'
@@ -303,7 +303,7 @@ describe('a login', () => {
     for (let call = 0; call < 9; call++) await refused(logIn(authority))
     expect(upstream.seen.length - before).toBe(5)
     upstream.change = undefined
-    expect(events).toEqual(['upstream `provider` is out of order (status 500)'])
+    expect(events).toEqual(['upstream `provider` failed with status 500'])
     // By the monotonic clock the breaker has been open for long enough, whatever the wall clock says.
     monotonicMs += 100_001
     await logIn(authority)

@@ -74,7 +74,7 @@ export function callsIn(surroundings: Surroundings): Ask {
   const confirmed = shared(surroundings.confirm)
 
   /** @returns whether the call may be made again */
-  const mended = async (error: ApiError, attempt: number, { reads }: How): Promise<boolean> => {
+  const recovered = async (error: ApiError, attempt: number, { reads }: How): Promise<boolean> => {
     if (error.reason === UNREACHABLE) {
       const again = back()
       return reads && (await again)
@@ -97,7 +97,7 @@ export function callsIn(surroundings: Surroundings): Ask {
       try {
         return await once(path, init, how)
       } catch (error) {
-        if (how.plain || !(error instanceof ApiError) || !(await mended(error, attempt, how))) throw error
+        if (how.plain || !(error instanceof ApiError) || !(await recovered(error, attempt, how))) throw error
         if (init.signal?.aborted) throw error
       }
   }

@@ -12,7 +12,7 @@ export const texts = {
   panel: 'Control panel',
   copy: 'Copy',
   copied: 'Copied',
-  notCopied: 'Not copied: select it and copy',
+  notCopied: 'Not copied: select and copy it',
   copyLink: 'Copy link',
   close: 'Close',
   cancel: 'Cancel',
@@ -59,8 +59,8 @@ export const texts = {
       shown === all
         ? counted(all, 'API', 'APIs')
         : `${shown.toLocaleString('en')} of ${counted(all, 'API', 'APIs')}`,
-    none: 'No API fits.',
-    noneHint: 'Take a filter away, or search for another word.',
+    none: 'No API matches.',
+    noneHint: 'Remove a filter, or search for another word.',
     legend: 'Legend',
   },
 
@@ -121,13 +121,13 @@ export const texts = {
     choose: 'Choose the API that the request is for.',
     found: (header: string) => `A credential was found in \`${header}\`.`,
     fault: 'No usable credential was found.',
-    candidates: 'Which token it is, only an authority can tell. The matrix says of each kind in this header:',
-    one: 'Whether the token is real, only an authority can tell. The matrix says:',
+    candidates: 'Only an authority can tell which token it is. The matrix says of each kind in this header:',
+    one: 'Only an authority can tell whether the token is genuine. The matrix says:',
     other: (names: string) => `These headers carry no credential: ${names}.`,
     unread: (lines: string) => `Not read as headers: line ${lines}.`,
-    mend: 'How to obtain a token for it',
+    obtain: 'How to obtain a token for it',
     verify: 'Verify with this sidecar',
-    verifyHint: 'Sends the credential to the sidecar that served this page, and to nobody else.',
+    verifyHint: 'Sends the credential to the sidecar that served this page, and nowhere else.',
     verifying: 'Verifying…',
     circumstances: {
       title: 'Account, project and address of the request',
@@ -183,7 +183,7 @@ export const texts = {
     drop: 'or drop it here',
     reading: 'Reading…',
     against: (name: string) => `Compared with ${name}`,
-    same: 'Both matrices decide every cell alike.',
+    same: 'Both matrices decide every cell the same way.',
     counts: (opened: number, closed: number) =>
       `It opens ${counted(opened, 'cell', 'cells')} and closes ${counted(closed, 'cell', 'cells')}.`,
     types: {
@@ -203,7 +203,7 @@ export const texts = {
     added: 'new',
     removed: 'gone',
     changed: 'changed',
-    notValid: 'The file is no valid matrix',
+    notValid: 'The file is not a valid matrix',
     tooLarge: 'The file is larger than a matrix may be.',
     another: 'Choose another file',
     showMore: (count: number) => `Show ${count.toLocaleString('en')} more`,

@@ -31,7 +31,7 @@ export const texts = {
     delete: 'Delete',
     deleteOf: (account: string) => `Delete account ${account}`,
     deleteAbout:
-      'Its users, its projects and all of its tokens are deleted with it. Nobody can bring them back.',
+      'Its users, its projects and all of its tokens are deleted with it. They cannot be restored.',
     deletedToast: (account: string, users: number, projects: number) =>
       `Account ${account} was deleted with ${counted(users, 'user', 'users')} and ${counted(projects, 'project', 'projects')}.`,
     open: (account: string) => `Users of account ${account}`,
@@ -41,7 +41,7 @@ export const texts = {
   callers: {
     title: 'Callers',
     about:
-      'The programs and people with rights of their own at this sidecar. They are changed in its configuration, which it follows within a second.',
+      'The programs and people with rights of their own at this sidecar. They are changed in its configuration, which it reads again within a second.',
     list: 'Callers',
     empty: 'There is no caller.',
     name: 'Name',
@@ -49,7 +49,7 @@ export const texts = {
     profiles: 'Profiles',
     knownBy: 'Known by',
     ends: 'Ends',
-    never: 'does not end',
+    never: 'never',
     expired: 'Expired',
     noRights: 'none',
     noProfiles: 'none',
@@ -61,7 +61,7 @@ export const texts = {
 
   keys: {
     title: 'Keys',
-    about: 'What this sidecar signs and proves itself with. No key is shown here.',
+    about: 'The keys and certificates of this sidecar. No private key is shown here.',
     signing: 'Signing keys of IAM tokens',
     id: 'Key',
     state: 'State',
@@ -73,7 +73,7 @@ export const texts = {
       active: 'Active: signs',
       retired: 'Retired: still verifies',
     } as Readonly<Record<string, string>>,
-    old: 'The active key has signed for more than 90 days. It should make way for the staged one.',
+    old: 'The active key has signed for more than 90 days. Replace it with the staged key.',
     rotate: 'Rotate the keys, on the host of the data folder',
     checksOnly: 'This host only checks tokens. Its keys are rotated where tokens are signed.',
     certificates: 'Certificates',
@@ -86,9 +86,9 @@ export const texts = {
       ends_soon: 'Ends within 30 days',
       ended: 'Has ended',
     } as Readonly<Record<string, string>>,
-    renew: 'Put a new certificate into its file. A running sidecar follows within a second.',
+    renew: 'Put the new certificate into its file. A running sidecar uses it within a second.',
     secrets: 'Secrets of the data folder',
-    pepper: 'Key of the hashes of static tokens',
+    pepper: 'Key for the hashes of static tokens',
     administratorToken: 'Administrator token',
     written: (ago: string) => `its file was written ${ago}`,
     missing: 'its file is missing',
@@ -98,7 +98,7 @@ export const texts = {
 
   decisions: {
     title: 'Decisions',
-    about: 'What is let in and what is not, as it happens.',
+    about: 'Allowed and denied requests, as they happen.',
     list: 'Decisions, the newest first',
     off: 'This sidecar has no decision log',
     offAbout:
@@ -135,9 +135,9 @@ export const texts = {
     readOutHint: 'A screen reader says once every five seconds how many decisions there were.',
     spoken: (count: number, denied: number) => `${counted(count, 'decision', 'decisions')}, ${denied} denied`,
     empty: 'No decision yet. Each one appears here when it is made.',
-    emptyFilter: 'No decision fits the filters yet.',
+    emptyFilter: 'No decision matches the filters yet.',
     missed: (count: number) =>
-      `${counted(count, 'decision is', 'decisions are')} not shown: more came than this page was sent`,
+      `${counted(count, 'decision is', 'decisions are')} not shown: they came too fast for this page`,
     time: 'Time',
     decision: 'Decision',
     allowed: 'Allowed',

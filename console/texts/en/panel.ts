@@ -77,7 +77,7 @@ export const texts = {
 
   confirm: {
     title: 'Confirm that it is you',
-    about: 'This shows a secret or changes how you log in.',
+    about: 'The next step shows a secret or changes how you log in.',
     button: 'Confirm',
     passkey: 'Confirm with a passkey',
     failed: 'The password is wrong.',
@@ -94,7 +94,8 @@ export const texts = {
     differs: 'The two passwords differ.',
     notNow: 'The invitation cannot be opened now',
     invalid: 'This invitation cannot be used',
-    invalidHint: 'It is unknown, used or more than 24 hours old. Ask whoever invited you for a new one.',
+    invalidHint:
+      'It is unknown, used or more than 24 hours old. Ask the person who invited you for a new one.',
   },
 
   password: {
@@ -121,8 +122,7 @@ export const texts = {
     lost: 'Open the link again',
     lostHint: 'The address of this page no longer has its secret.',
     invalid: 'This link cannot be used',
-    invalidHint:
-      'It works once, and for 24 hours. Whoever starts the sidecar for development gets a new one at each start.',
+    invalidHint: 'It works once, and for 24 hours. A development sidecar prints a new one at each start.',
     logIn: 'Log in another way',
   },
 
@@ -146,7 +146,7 @@ export const texts = {
     callers: 'Look at the callers',
     callersAbout: 'Who may call this sidecar, and until when.',
     decisions: 'Watch decisions',
-    decisionsAbout: 'What is let in and what is not, as it happens.',
+    decisionsAbout: 'Allowed and denied requests, as they happen.',
     session: 'This session',
     since: 'Logged in',
     from: 'From',
@@ -161,7 +161,7 @@ export const texts = {
   },
 
   errors: {
-    unreachable: 'The sidecar does not answer. Look whether the change was made before you try again.',
+    unreachable: 'The sidecar does not answer. Check whether the change was made before you try again.',
     noAnswer: 'The sidecar does not answer. Try again in a moment.',
     throttled: (seconds: number) =>
       `Too many attempts. Try again in ${counted(seconds, 'second', 'seconds')}.`,
@@ -186,7 +186,7 @@ export const texts = {
   },
 
   secret: {
-    once: 'It is shown this once. Nobody can show it again.',
+    once: 'It is shown only once, and cannot be shown again.',
     copy: 'Copy',
     download: 'Save as a file',
     saved: 'I have saved it',
@@ -197,7 +197,7 @@ export const texts = {
   list: {
     empty: 'There is nothing here yet.',
     search: 'Search',
-    searchNone: 'Nothing fits the search.',
+    searchNone: 'Nothing matches the search.',
     rows: (count: number, more: boolean) =>
       more ? `${count.toLocaleString('en')} loaded, more below` : counted(count, 'entry', 'entries'),
   },

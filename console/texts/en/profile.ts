@@ -100,14 +100,14 @@ export const texts = {
     expires: 'Expires',
     confirm: {
       title: 'Reissue the token?',
-      about: 'A new token is issued, and the one before is revoked: what uses it is no longer let in.',
+      about: 'A new token is issued, and the previous one is revoked: programs that use it are denied.',
       button: 'Reissue',
     },
   },
 
   sessions: {
     title: 'Sessions',
-    about: 'Where you are logged in. End what you do not recognize, and then change your password.',
+    about: 'Where you are logged in. End any session that you do not recognize, then change your password.',
     list: 'Sessions',
     here: 'This session',
     client: (browser: string | undefined, system: string | undefined) =>
@@ -122,11 +122,11 @@ export const texts = {
     endOthers: 'End all others',
     confirm: {
       title: 'End all other sessions?',
-      about: 'Everybody who is logged in as you elsewhere is logged out at once. This session stays.',
+      about: 'Every other browser that is logged in as you is logged out at once. This session stays.',
       button: 'End all others',
     },
     endedOthers: (count: number) => `${counted(count, 'session has', 'sessions have')} ended.`,
-    alone: 'You are logged in nowhere else.',
+    alone: 'You are not logged in anywhere else.',
   },
 
   security: {
@@ -161,7 +161,7 @@ export const texts = {
       title: 'One-time codes',
       about: 'An authenticator app shows six digits that you enter after your password.',
       since: 'Set up',
-      needsPassword: 'It has no effect before you have a password.',
+      needsPassword: 'It has no effect until you have a password.',
       on: 'On',
       add: 'Set up',
       remove: 'Remove',
@@ -181,7 +181,7 @@ export const texts = {
       },
       removal: {
         title: 'Remove one-time codes?',
-        about: 'Your app is no longer asked for codes.',
+        about: 'You are no longer asked for codes.',
         alone: 'You then log in with your password alone.',
         button: 'Remove',
         done: 'One-time codes are removed.',
@@ -195,8 +195,8 @@ export const texts = {
       list: 'Passkeys',
       empty: 'You have no passkey yet.',
       add: 'Add a passkey',
-      full: 'You have 20 passkeys, which is the most. Remove one to add another.',
-      hostName: 'Browsers have passkeys only where this page has a host name, and not at an IP address.',
+      full: 'You have 20 passkeys, the maximum. Remove one to add another.',
+      hostName: 'Browsers allow passkeys only at a host name, not at an IP address.',
       open: 'Open this page at',
       elsewhere: 'Open this page with the host name of the sidecar.',
       dialog: {
@@ -214,7 +214,7 @@ export const texts = {
       removeNamed: (name: string) => `Remove ${name}`,
       removal: {
         title: (name: string) => `Remove the passkey ${name}?`,
-        about: 'Nobody can log in with it any longer.',
+        about: 'It can no longer be used to log in.',
         alone: 'You then log in with your password alone.',
         button: 'Remove',
         done: (name: string) => `The passkey ${name} is removed.`,

@@ -166,7 +166,7 @@ function touchingActor(session: LiveSession): Actor {
 }
 
 /**
- * An owner who restricted the account too far must be able to mend it (§1).
+ * An owner who restricted the account too far must be able to fix it (§1).
  *
  * @throws CallError where the account does not allow the address
  */

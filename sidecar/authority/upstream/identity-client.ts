@@ -141,7 +141,7 @@ export class IdentityClient {
     if (lane.pendingCount >= LANES[call.lane].waiting)
       throw callError(
         'UPSTREAM_EXHAUSTED',
-        { cause: 'too many calls wait for', upstream, seconds: 1 },
+        { cause: 'too many calls are waiting for', upstream, seconds: 1 },
         { metadata: { upstream, retry_after_seconds: '1' } },
       )
     // The time in the queue counts.
@@ -218,7 +218,7 @@ export class IdentityClient {
     throw new AttemptError(
       callError(
         'UPSTREAM_UNAVAILABLE',
-        { upstream: this.#options.name, problem: `is out of order (status ${status})` },
+        { upstream: this.#options.name, problem: `failed with status ${status}` },
         { metadata },
       ),
       // An error of the endpoint itself may come after it has done its part; one of a proxy means that nothing was done.

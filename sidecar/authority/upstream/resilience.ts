@@ -144,7 +144,10 @@ export class Resilience {
     const seconds = Math.ceil(ms / 1000)
     return callError(
       'UPSTREAM_UNAVAILABLE',
-      { upstream: this.#upstream, problem: `is left alone after failures; try again in ${seconds} s` },
+      {
+        upstream: this.#upstream,
+        problem: `is not called after repeated failures; try again in ${seconds} s`,
+      },
       { metadata: { upstream: this.#upstream, retry_after_seconds: String(seconds) } },
     )
   }

@@ -92,6 +92,6 @@ function descriptors(): { readonly limit: number; readonly open: number } | unde
     return { limit: Number(limit), open: readdirSync('/proc/self/fd').length }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EMFILE') return undefined
-    throw new Error('the process may open no more files and connections; see `ulimit -n`', { cause: error })
+    throw new Error('the limit on open files and connections is reached; see `ulimit -n`', { cause: error })
   }
 }

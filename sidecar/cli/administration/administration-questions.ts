@@ -79,7 +79,7 @@ export async function grantValidator(
 }
 
 export async function withdrawValidator(_directory: unknown, [account, name]: string[]): Promise<string> {
-  return `Withdraw the right to validate tokens from service user ${name} of account ${account}? What validates the tokens of other accounts with this user stops working.`
+  return `Withdraw the right to validate tokens from service user ${name} of account ${account}? Programs that validate tokens of other accounts as this user stop working.`
 }
 
 export async function replacePassword(_directory: unknown, [account, name]: string[]): Promise<string> {
@@ -130,7 +130,9 @@ function aboutChange(before: Rights, after: Rights, whom: string, needed: string
       ? [`Take ${losses.join(', ')} from ${whom}? Tokens based on that stop working.`]
       : []),
     ...(raisesRights(before, after)
-      ? [`Raise the rights of ${whom}? What the user logs in with now ends; they need ${needed}.`]
+      ? [
+          `Raise the rights of ${whom}? The user can no longer log in with the current credentials, and needs ${needed}.`,
+        ]
       : []),
   ]
   return texts.length === 0 ? undefined : texts.join('\n')

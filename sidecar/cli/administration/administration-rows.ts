@@ -111,7 +111,7 @@ export const ROWS: readonly Row[] = [
   ),
   row(
     'service-user update <account> <name>',
-    'Replace all permissions, or all roles, of a service user. Where iam.admin is new, the password ends.',
+    'Replace all permissions, or all roles, of a service user. If iam.admin is new, the password ends.',
     (directory, [account = '', name = ''], { permission, role }) =>
       directory.updateServiceUser({
         account,
@@ -143,7 +143,7 @@ export const ROWS: readonly Row[] = [
   ),
   row(
     'service-user withdraw-validator <account> <name>',
-    'Take that right away from a service user, as an operator.',
+    'Withdraw the right to validate tokens from a service user, as an operator.',
     (directory, [account = '', name = '']) =>
       directory.setServiceUserValidator({ account, name, validator: false }),
     { question: questions.withdrawValidator },
@@ -175,7 +175,7 @@ export const ROWS: readonly Row[] = [
   ),
   row(
     'control-panel-user update <account> <name>',
-    'Set whether a control panel user owns the account, or replace all roles. Who rises by that needs an invitation.',
+    'Set whether a control panel user owns the account, or replace all roles. A user who gains rights by this needs an invitation.',
     (directory, [account = '', name = ''], { owner, role }) =>
       directory.updateControlPanelUser({
         account,
@@ -215,7 +215,7 @@ export const ROWS: readonly Row[] = [
 
   row(
     'control-panel-user invite <account> <name>',
-    'Make an invitation, by which a control panel user sets a password for the page. It works once, for a day.',
+    'Create an invitation, with which a control panel user sets a password for the page. It works once, for a day.',
     async (directory, [account = '', userName = ''], { page }) => {
       const url = page === undefined ? undefined : pageUrlOf(page)
       const { secret, expiresAt } = await directory.createInvitation({ account, userName })

@@ -57,7 +57,7 @@ export async function backUp(file: string, options: BackupOptions): Promise<void
   const at = { version: packageVersion, nowMs: Date.now() }
   if (options.keys === file) throw usageError('--keys: expected another file than that of the directory')
   if (options.keys !== undefined && existsSync(options.keys))
-    throw new Error(`${options.keys} exists, and is not replaced`)
+    throw new Error(`${options.keys} already exists, and is not replaced`)
   const details = await backUpDirectory({ path: file, place, ...at })
   // After the directory: keys are added before they sign, so every token of the backup has its key here.
   const keys =
@@ -125,7 +125,7 @@ async function checkFiles(file: string | undefined, { json, keys }: RestoreOptio
   else
     print(
       [
-        ...(details ? [`${file}: whole; ${described(details)}, of ${details.created_at}`] : []),
+        ...(details ? [`${file}: intact; ${described(details)}, of ${details.created_at}`] : []),
         ...(keys === undefined ? [] : [`${keys}: whole`]),
       ].join('\n'),
     )
@@ -182,6 +182,6 @@ function expectKeys(data: string, given: boolean): void {
   if (given || existsSync(join(data, SIGNING_KEYS_FILE))) return
   throw new CommandError(
     'FAILED_PRECONDITION',
-    `${data}: expected ${SIGNING_KEYS_FILE}, without which every IAM token is denied; give --keys FILE, or --new-keys to begin with new ones`,
+    `${data}: expected ${SIGNING_KEYS_FILE}, without which every IAM token is denied; use --keys FILE, or --new-keys to begin with new keys`,
   )
 }

@@ -8,13 +8,13 @@ import type { BackupOptions, RestoreOptions } from './backup-files.ts'
 
 export function addBackupCommands(program: Command, terminal: Terminal): void {
   const backup = withPlace(program.command('backup'))
-    .description('Back the directory up to a new file. A sidecar that serves goes on.')
+    .description('Back up the directory to a new file. A running sidecar continues to serve.')
     .argument('<file>', 'the new file')
     .option('--keys <file>', 'a second new file for the signing keys and the pepper: keep it apart')
   addHelpParts(backup, {
     examples: ['backup directory.backup', 'backup directory.backup --keys keys.backup --json'],
     notes: [
-      'The file has password hashes. With the second file, whoever has both can sign tokens.',
+      'The file contains password hashes. Anyone who has both files can sign tokens.',
       'The configuration, the matrix, certificates and the files of the audit archive are files already: copy them yourself.',
     ],
   }).action(async (file: string, options: BackupOptions) => {
@@ -23,13 +23,13 @@ export function addBackupCommands(program: Command, terminal: Terminal): void {
   })
   const restore = withPlace(program.command('restore'))
     .description(
-      'Put a backup in the place of the directory, at once. Stop the sidecars of a data folder first.',
+      'Replace the directory with a backup, in one step. Stop the sidecars of a data folder first.',
     )
     .argument('[file]', 'file that `portcullis backup` wrote (default: the keys alone)')
     .option('--keys <file>', 'file with the keys that `portcullis backup --keys` wrote')
-    .option('--pepper-only', 'put back the pepper of --keys, and leave the signing keys as they are')
+    .option('--pepper-only', 'restore only the pepper of --keys, and leave the signing keys as they are')
     .option('--new-keys', 'make new keys where the folder has none: every token is denied')
-    .option('--replace', 'replace a directory that has records, and keys that are others')
+    .option('--replace', 'replace a directory that has records, and keys that differ')
     .option('--end-tokens', 'revoke every IAM token, and not only those that were issued after the backup')
     .option('--end-static-tokens', 'revoke every static token; their users create new ones')
     .option('--check', 'verify the files and change nothing')

@@ -44,7 +44,7 @@ export function addCallerCommand(program: Command): void {
       'caller new worker --certificate-uri spiffe://example/worker --profile nightly-report',
     ],
     notes: [
-      'The configuration gets the hash of the token alone. A running sidecar follows the change of its file.',
+      'Only the hash of the token is in the configuration. A running sidecar applies a change of its file.',
     ],
   }).action((name: string, options: NewCallerOptions) => {
     if (name === '') throw usageError('<name>: expected a name that is not empty')

@@ -6,13 +6,11 @@ import { addSidecarOptions } from './serve.ts'
 
 export function addConfigCommand(program: Command): void {
   const config = addHelpParts(
-    program
-      .command('config')
-      .description('Show and check the configuration, with the options that `serve` is given.'),
+    program.command('config').description('Show and check the configuration, with the options of `serve`.'),
     { examples: ['config show --config portcullis.yaml', 'config validate --config portcullis.yaml'] },
   )
   const show = addSidecarOptions(config.command('show'))
-    .description('Show the value of every key and where it is from. Never shows a secret.')
+    .description('Show the value of every key and where it comes from. Never shows a secret.')
     .option('--set', 'leave out the keys that have their default')
     .option('--json', 'print the values, or the error, as one line of JSON')
   addHelpParts(show, {

@@ -160,7 +160,7 @@ function welcome(
 ): string {
   const elsewhere =
     serving.grpcAddress === DEFAULT_ADDRESS ? [] : [`export PORTCULLIS_GRPC_ADDRESS=${serving.grpcAddress}`]
-  return `${paint('bold', `Portcullis ${packageVersion}`)}, a development sidecar. ${data.isRemoved ? 'Its data are gone when it stops (Ctrl-C).' : 'Ctrl-C stops it.'}
+  return `${paint('bold', `Portcullis ${packageVersion}`)}, a development sidecar. ${data.isRemoved ? 'Its data is deleted when it stops (Ctrl-C).' : 'Ctrl-C stops it.'}
 
 ${columns([
   ['  gRPC', serving.grpcAddress],

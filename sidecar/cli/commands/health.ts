@@ -12,8 +12,8 @@ interface HealthOptions extends ConnectionOptions {
 export function addHealthCommand(program: Command): void {
   const command = program
     .command('health')
-    .description('Ask a sidecar whether it lives, or whether it is ready.')
-    .option('--ready', 'whether it should get traffic; default: whether it lives')
+    .description('Ask a sidecar whether it is alive, or whether it is ready.')
+    .option('--ready', 'ask whether it should get traffic (default: whether it is alive)')
     .option(
       '--health <addr>',
       'address of the health listener: HOST:PORT or unix:PATH (default: PORTCULLIS_HEALTH_ADDRESS; otherwise gRPC is asked)',
@@ -24,7 +24,7 @@ export function addHealthCommand(program: Command): void {
       'health --ready --health 127.0.0.1:9180',
       'health --ready --address unix:/run/portcullis/grpc.sock',
     ],
-    exitCodes: '0 it lives or is ready, 1 it is not ready, 2 no answer',
+    exitCodes: '0 it is alive or ready, 1 it is not ready, 2 no answer',
   }).action(async ({ ready, health, address, deadline, json }: HealthOptions) => {
     if (health !== undefined && address !== undefined)
       throw usageError('--health: expected no --address with it')

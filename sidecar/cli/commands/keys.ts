@@ -22,7 +22,7 @@ export function addKeysCommand(program: Command, terminal: Terminal): void {
   const keys = addHelpParts(
     program
       .command('keys')
-      .description('Manage the keys that sign IAM tokens. A running sidecar follows every change.'),
+      .description('Manage the keys that sign IAM tokens. A running sidecar applies every change.'),
     { examples: ['keys show', 'keys rotate', 'keys withdraw 0123456789abcdef'] },
   )
   const show = addDataOption(keys.command('show'))
@@ -81,7 +81,7 @@ function addWithdrawCommand(keys: Command, terminal: Terminal): void {
     examples: ['keys withdraw 0123456789abcdef', 'keys withdraw 0123456789abcdef --yes --json'],
     notes: [
       'If it is the active key, the keys are rotated first, so the staged key must not be too new.',
-      'A running sidecar follows within a second.',
+      'A running sidecar applies the change within a second.',
     ],
   }).action(async (keyId: string, options: KeysOptions) => {
     const { withdrawKey } = await import('../../authority/keys.ts')

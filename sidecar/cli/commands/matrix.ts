@@ -15,7 +15,7 @@ export function addMatrixCommand(program: Command): void {
     examples: ['matrix', 'matrix --matrix matrix.json --strict --json', 'matrix --html matrix.html'],
     notes: [
       '--json prints the message `Matrix` of the gRPC contract, as GetMatrix returns it.',
-      '--html needs no server: the file asks nobody, and can be attached to a pull request.',
+      '--html needs no server: the file sends no requests, and can be attached to a pull request.',
     ],
   }).action(async (options: RulesOptions & { readonly html?: string }) => {
     const { html, json } = options

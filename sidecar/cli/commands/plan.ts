@@ -16,7 +16,7 @@ export function addPlanCommand(program: Command): void {
     .argument('<api...>', 'ids of the APIs that a job calls')
   addHelpParts(addRulesOptions(command), {
     examples: ['plan reports cdn iam', 'plan cdn --strict --json'],
-    exitCodes: '0 every API is opened, 1 no kind opens some API, 2 no answer',
+    exitCodes: '0 every API is opened, 1 some API is opened by no kind, 2 no answer',
     notes: ['--json prints the message `PlanResponse` of the gRPC contract.'],
   }).action(async (apis: string[], options: RulesOptions) => {
     const { expectKnownId, readRules } = await import('../rules.ts')

@@ -29,7 +29,7 @@ export function addProfileCommand(program: Command): void {
   const test = addConfigOption(
     profile
       .command('test')
-      .description('Log in as a profile does, say which step fails, and revoke the token again.')
+      .description('Log in as a profile does, say which step fails, and revoke the token afterwards.')
       .argument('<name>', 'name of the profile'),
   )
     .option(
@@ -43,7 +43,7 @@ export function addProfileCommand(program: Command): void {
       'profile test nightly --config portcullis.yaml --project web',
     ],
     exitCodes: '0 it works, 1 a step failed, 2 the configuration cannot be used',
-    notes: ['No sidecar is needed. One that runs may use the same data folder meanwhile.'],
+    notes: ['No sidecar is needed. A running one may use the same data folder at the same time.'],
   }).action(testProfile)
 }
 
@@ -73,7 +73,7 @@ async function listProfiles({ config: file, json }: ProfileOptions): Promise<voi
         ['profile', 'upstream', 'account', 'user', 'projects', 'callers'],
         ...profiles.map(({ name, upstream = 'the directory', account, userName, projects, callers }) => [
           ...[name, upstream, account, userName, projects?.join(', ') ?? 'any'],
-          callers.length > 0 ? callers.join(', ') : 'the administrator alone',
+          callers.length > 0 ? callers.join(', ') : 'only the administrator',
         ]),
       ]),
     )

@@ -14,7 +14,9 @@ export function addReplayCommand(program: Command): void {
   addHelpParts(command, {
     examples: ['replay decisions.log --matrix matrix.json', 'replay decisions.log --strict --json'],
     exitCodes: '0 nothing would change, 1 something would, or may, or a line is malformed, 2 no answer',
-    notes: ['What authorities said of a credential, and which headers a request had, counts as it was.'],
+    notes: [
+      'What the authorities said about a credential, and which headers a request had, is taken from the log.',
+    ],
   }).action(async (logs: string[], options: ReplayOptions) =>
     (await import('./replay-logs.ts')).replayLogs(logs, options),
   )

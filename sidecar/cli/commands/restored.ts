@@ -30,7 +30,7 @@ export function warningsOfKeys({ returning, lost }: KeyDifference = { returning:
       (id) =>
         `the signing key ${id} is back; if it was withdrawn, withdraw it again: portcullis keys withdraw ${id}`,
     ),
-    ...lost.map((id) => `the signing key ${id} is gone, and its tokens are denied`),
+    ...lost.map((id) => `the signing key ${id} is missing, and its tokens are denied`),
   ]
 }
 
@@ -38,7 +38,7 @@ function warningsOfReplaced(replaced: Restored['replaced'], after: string): stri
   if (replaced === undefined || replaced.unreadable !== undefined) {
     const why = replaced === undefined ? '' : ` (the replaced one cannot be read: ${replaced.unreadable})`
     return [
-      `what was revoked, disabled, deleted or replaced after ${after} is valid again${why}: do it again; --end-tokens ends every IAM token, and --end-static-tokens every static token`,
+      `what was revoked, disabled, deleted or replaced after ${after} is valid again${why}: repeat it; --end-tokens ends every IAM token, and --end-static-tokens every static token`,
     ]
   }
   const { undone, revocations } = replaced
@@ -49,7 +49,7 @@ function warningsOfReplaced(replaced: Restored['replaced'], after: string): stri
     kept,
     list === undefined
       ? `the replaced directory has another history, so its changes cannot be compared with the backup of ${after}`
-      : `undone, do again what took rights away: ${list}`,
+      : `undone; repeat the changes that took rights away: ${list}`,
   ]
 }
 
@@ -57,6 +57,6 @@ export function describeRestored(file: string, what: string, { change, keptAs }:
   return [
     `${file}: restored ${what}`,
     `recorded as change ${change}`,
-    ...(keptAs === undefined ? [] : [`the directory of before is ${keptAs}`]),
+    ...(keptAs === undefined ? [] : [`the previous directory is kept as ${keptAs}`]),
   ]
 }

@@ -25,7 +25,7 @@ export function addRouteCommand(program: Command): void {
     .command('explain')
     .description('Explain which API a request is for and where its target was found, or why it is denied.')
     .argument('<method>', 'method of the request, for example GET')
-    .argument('<url>', 'URL of the request, or its path with the query; it is taken as it is written')
+    .argument('<url>', 'URL of the request, or its path with the query; it is used exactly as written')
     .addOption(configOption('configuration file, YAML or JSON, as `serve` takes it'))
     .option(
       '-H, --header <header>',
@@ -39,7 +39,7 @@ export function addRouteCommand(program: Command): void {
       'route explain DELETE /v2/234567/servers/7 -H Host:api.example.com --config portcullis.yaml',
     ],
     exitCodes: '0 a route was found, 1 the request is denied, 2 the configuration cannot be used',
-    notes: ['No sidecar is needed, and no credential is looked at: that is what `portcullis check` does.'],
+    notes: ['No sidecar is needed. No credential is checked: use `portcullis check` for that.'],
   }).action(explainRoute)
 }
 

@@ -8,6 +8,6 @@ import { execFile } from 'node:child_process'
 export function tellReady(): void {
   execFile('systemd-notify', ['--ready'], (error) => {
     if (error)
-      process.stderr.write(`portcullis: systemd cannot be told that the sidecar is ready: ${error.message}\n`)
+      process.stderr.write(`portcullis: cannot notify systemd that the sidecar is ready: ${error.message}\n`)
   })
 }

@@ -34,12 +34,12 @@ export async function directoryFindings(
   try {
     state = await inspectDirectory({ file, shared }, { pepper, whole: true })
   } catch (caught) {
-    const mend =
+    const fix =
       shared === undefined
         ? 'stop the sidecar, then portcullis restore FILE --replace'
-        : 'see that PostgreSQL runs and can be reached from here, and that the URL is right'
+        : 'check that PostgreSQL is running and can be reached from here, and that the URL is right'
     // Its errors quote neither the URL nor a row.
-    return [error(subject, (caught as Error).message, mend)]
+    return [error(subject, (caught as Error).message, fix)]
   }
   const { version, expectedVersion, foreignStaticTokens, asynchronousStandbys } = state
   const versions = () => {
@@ -55,7 +55,7 @@ export async function directoryFindings(
           `version ${version}; the next start upgrades it to ${expectedVersion}`,
           'portcullis backup FILE, then portcullis migrate',
         )
-      : ok(subject, `version ${version}, whole`)
+      : ok(subject, `version ${version}, intact`)
   }
   return [
     versions(),
@@ -89,12 +89,12 @@ function clockFindings(
   afterMs: number,
 ): Finding[] {
   const { ok, warning, error } = findingsOf('clock')
-  const mend = 'synchronise the clocks, for example with chrony'
+  const fix = 'synchronise the clocks, for example with chrony'
   if (clockMs !== undefined) {
     const apartMs = Math.max(beforeMs - clockMs, clockMs - afterMs, 0)
     const text = `the clocks of this host and of PostgreSQL are ${(apartMs / 1000).toFixed(1)} s apart`
-    if (apartMs > CLOCK_MS_MAX) return [error(URL_KEY, `${text}; new tokens may be denied`, mend)]
-    return [apartMs > CLOCK_MS_WORTH_SAYING ? warning(URL_KEY, text, mend) : ok(URL_KEY, text)]
+    if (apartMs > CLOCK_MS_MAX) return [error(URL_KEY, `${text}; new tokens may be denied`, fix)]
+    return [apartMs > CLOCK_MS_WORTH_SAYING ? warning(URL_KEY, text, fix) : ok(URL_KEY, text)]
   }
   if (lastChangeAtMs === undefined || lastChangeAtMs <= afterMs + CLOCK_MS_MAX)
     return [ok('this host', 'not behind the last change of the directory')]
@@ -102,7 +102,7 @@ function clockFindings(
     error(
       'this host',
       `it is ${new Date(afterMs).toISOString()}, and the last change of the directory is from ${new Date(lastChangeAtMs).toISOString()}`,
-      mend,
+      fix,
     ),
   ]
 }
@@ -115,7 +115,7 @@ function setBackFindings({ setBack }: DirectoryState): Finding[] {
     findingsOf('clock').warning(
       'the audit trail',
       `a clock was set back: the change after that of ${from} is from ${to}`,
-      'let clocks be slewed and not set, for example by chrony; with several hosts, compare their clocks',
+      'slew the clock instead of setting it, for example with chrony; with several hosts, compare their clocks',
     ),
   ]
 }

@@ -37,17 +37,17 @@ export async function examine(options: SidecarOptions, now: () => number): Promi
     config = readConfig(sourcesOf(options))
   } catch (caught) {
     if (!(caught instanceof ConfigError)) throw caught
-    return caught.message.split('\n').map((problem) => error(subject, problem, MEND_CONFIGURATION))
+    return caught.message.split('\n').map((problem) => error(subject, problem, FIX_CONFIGURATION))
   }
   const { problems } = await problemsOfConfig(config)
   const findings = [...environmentFindings(config, process.env), ...(await examineConfig(config, now))]
   // What a check of its own has found comes with the better advice.
   const said = findings.map(({ message }) => message)
   const others = problems.filter((problem) => !said.some((each) => problem.includes(each)))
-  return [...others.map((problem) => error(subject, problem, MEND_CONFIGURATION)), ...findings]
+  return [...others.map((problem) => error(subject, problem, FIX_CONFIGURATION)), ...findings]
 }
 
-const MEND_CONFIGURATION = 'correct the key; docs/operate/configuration.md describes it'
+const FIX_CONFIGURATION = 'correct the key; docs/operate/configuration.md describes it'
 
 async function examineConfig(config: Config, now: () => number): Promise<Finding[]> {
   const { folder, pepper } = await examineFolder(config, now)
@@ -75,7 +75,7 @@ async function examineFolder(
         warning(
           config.data,
           'the data folder is missing; the next start makes an empty one, with new keys',
-          'see that `data` names the right folder, unless it is new',
+          'check that `data` names the right folder, unless it is new',
         ),
       ],
     }
@@ -95,9 +95,9 @@ async function examineFolder(
 const STYLES: Readonly<Record<Finding['severity'], Style>> = { ok: 'green', warning: 'yellow', error: 'red' }
 
 function describe(findings: readonly Finding[], errors: number, warnings: number): string {
-  const rows = findings.flatMap(({ severity, check, subject, message, mend }) => [
+  const rows = findings.flatMap(({ severity, check, subject, message, fix }) => [
     [paint(STYLES[severity], severity), check, subject, message],
-    ...(mend === undefined || severity === 'ok' ? [] : [['', '', '', `mend: ${mend}`]]),
+    ...(fix === undefined || severity === 'ok' ? [] : [['', '', '', `fix: ${fix}`]]),
   ])
   return `${columns(rows)}\n${counted(errors, 'error')}, ${counted(warnings, 'warning')}`
 }

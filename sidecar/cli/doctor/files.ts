@@ -17,10 +17,10 @@ const ROOM_MIN = 256 * 1024 * 1024
 export function permissionFindings(config: Config): Finding[] {
   const { ok, warning, error } = findingsOf('permissions')
   const of = (path: string, exposure: Exposure, folder = false) => {
-    const mend = exposure.problem.startsWith('belongs')
+    const fix = exposure.problem.startsWith('belongs')
       ? `chown it to the user of the sidecar: chown USER ${path}`
       : `chmod ${folder ? 700 : 600} ${path}`
-    return (exposure.refused ? error : warning)(path, exposure.problem, mend)
+    return (exposure.refused ? error : warning)(path, exposure.problem, fix)
   }
   const folder = existsSync(config.data) ? exposureOfFolder(config.data) : undefined
   const inFolder = SECRET_FILES.map((name) => join(config.data, name))
@@ -35,7 +35,7 @@ export function permissionFindings(config: Config): Finding[] {
     ...inFolder,
     ...exposedFiles(config).map(({ path, exposure }) => of(path, exposure)),
   ]
-  return found.length > 0 ? found : [ok(config.data, 'nobody else can read or change a secret')]
+  return found.length > 0 ? found : [ok(config.data, 'no other user can read or change a secret')]
 }
 
 export function diskFindings(folder: string): Finding[] {
@@ -47,7 +47,7 @@ export function diskFindings(folder: string): Finding[] {
       ? warning(
           folder,
           `${mebibytes}; changes are refused when the disk is full, and checks go on`,
-          'make room: see the runbook of a full disk in docs/operate/runbooks.md',
+          'free some space: see the runbook for a full disk in docs/operate/runbooks.md',
         )
       : ok(folder, mebibytes),
   ]
@@ -61,7 +61,7 @@ export function keyFindings(folder: string, nowMs: number): Finding[] {
     ? [
         error(
           lock,
-          'a change of the keys is under way, or was cut off',
+          'a change of the keys is in progress, or was interrupted',
           `if no \`portcullis keys\` command is running: rm ${lock}`,
         ),
       ]
@@ -77,7 +77,7 @@ export function keyFindings(folder: string, nowMs: number): Finding[] {
       error(
         file,
         (caught as Error).message,
-        'restore the file of a backup, or copy it from another host of this directory; then restart',
+        'restore the file from a backup, or copy it from another host of this directory; then restart',
       ),
     ]
   }
@@ -107,7 +107,7 @@ function problemsOfKeys(file: string, keys: readonly SigningKey[], nowMs: number
     ),
     ...(checksOnly || keys.some(({ state }) => state === 'staged')
       ? []
-      : [warning(file, 'no key is staged, so the keys cannot be rotated', 'restore the file of a backup')]),
+      : [warning(file, 'no key is staged, so the keys cannot be rotated', 'restore the file from a backup')]),
   ]
 }
 
@@ -115,7 +115,7 @@ function problemsOfKeys(file: string, keys: readonly SigningKey[], nowMs: number
 export function pepperFindings(folder: string): { findings: Finding[]; fingerprint?: string } {
   const { ok, error } = findingsOf('pepper')
   const file = join(folder, PEPPER_FILE)
-  const back = 'put back the file of a backup, or of another host of this directory, and restart'
+  const back = 'restore the file from a backup, or copy it from another host of this directory; then restart'
   if (!existsSync(file))
     return {
       findings: [

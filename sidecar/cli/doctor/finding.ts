@@ -8,7 +8,7 @@ export interface Finding {
   readonly subject: string
   readonly message: string
   /** What a person can do about it. */
-  readonly mend?: string
+  readonly fix?: string
 }
 
 export type Check =
@@ -27,19 +27,19 @@ export type Check =
 
 /** Makes findings of one check. */
 export function findingsOf(check: Check) {
-  const withMend =
+  const withFix =
     (severity: 'warning' | 'error') =>
-    (subject: string, message: string, mend: string): Finding => ({
+    (subject: string, message: string, fix: string): Finding => ({
       severity,
       check,
       subject,
       message,
-      mend,
+      fix,
     })
   return {
     ok: (subject: string, message: string): Finding => ({ severity: 'ok', check, subject, message }),
-    warning: withMend('warning'),
-    error: withMend('error'),
+    warning: withFix('warning'),
+    error: withFix('error'),
   }
 }
 

@@ -67,13 +67,13 @@ function fileFindings(key: string, path: string, nowMs: number): Finding[] {
   const ends = certificates.map(({ validTo }) => Date.parse(validTo))
   const begins = certificates.map(({ validFrom }) => Date.parse(validFrom))
   const until = new Date(Math.min(...ends)).toISOString()
-  const mend = `replace ${path}; a running sidecar reads it again`
-  if (certificates.length === 0) return [error(key, `${path} has no certificate`, mend)]
-  if (Math.min(...ends) <= nowMs) return [error(key, `${path} has expired: valid until ${until}`, mend)]
+  const fix = `replace ${path}; a running sidecar reads it again`
+  if (certificates.length === 0) return [error(key, `${path} has no certificate`, fix)]
+  if (Math.min(...ends) <= nowMs) return [error(key, `${path} has expired: valid until ${until}`, fix)]
   if (Math.max(...begins) > nowMs)
     return [error(key, `${path} is not valid yet`, 'set the clock, or replace the file')]
   if (Math.min(...ends) - nowMs < RENEWED_MS_BEFORE)
-    return [warning(key, `${path} expires soon: valid until ${until}`, mend)]
+    return [warning(key, `${path} expires soon: valid until ${until}`, fix)]
   return [ok(key, `valid until ${until}`)]
 }
 
@@ -118,7 +118,7 @@ async function reach({ subject, url: text, ca }: Target): Promise<Finding> {
     const problem = await promise
     return problem === undefined
       ? ok(subject, `${host}:${port} can be reached`)
-      : error(subject, `${host}:${port} cannot be reached (${problem})`, mendOf(problem))
+      : error(subject, `${host}:${port} cannot be reached (${problem})`, fixOf(problem))
   } catch (caught) {
     const { code } = caught as NodeJS.ErrnoException
     return error(subject, `${ca} cannot be read (${code})`, 'put certificates there, in PEM')
@@ -127,10 +127,10 @@ async function reach({ subject, url: text, ca }: Target): Promise<Finding> {
   }
 }
 
-function mendOf(problem: string): string {
+function fixOf(problem: string): string {
   if (/CERT|SIGNATURE|SELF_SIGNED|SSL|TLS/.test(problem))
-    return 'see that `ca` has the authority of the other side, and the URL the name of its certificate'
+    return 'check that `ca` contains the authority of the other side, and that its certificate has the host name of the URL'
   return problem === 'ENOTFOUND'
-    ? 'see that the name is right and can be resolved'
-    : 'see that it runs, and that this host may connect to it'
+    ? 'check that the name is right and can be resolved'
+    : 'check that it is running, and that this host may connect to it'
 }

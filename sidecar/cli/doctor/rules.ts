@@ -35,8 +35,8 @@ export function matrixFindings(config: Config, nowMs: number): { findings: Findi
         : [ok(subject, `valid, ${conflicts}${age}`)]
     return { findings, engine }
   } catch (caught) {
-    const mend = 'portcullis lint FILE; a running sidecar goes on with the last good matrix'
-    return { findings: [error(subject, (caught as Error).message.split('\n')[0] ?? '', mend)] }
+    const fix = 'portcullis lint FILE; a running sidecar continues with the last good matrix'
+    return { findings: [error(subject, (caught as Error).message.split('\n')[0] ?? '', fix)] }
   }
 }
 
@@ -57,7 +57,7 @@ export async function sidecarFindings(
         ? ok(address, 'a sidecar answers')
         : warning(
             address,
-            'a sidecar answers, and decides by other rules than the matrix that is configured',
+            'a sidecar answers, but it uses other rules than the configured matrix',
             'send it SIGHUP, or restart it where `strict` or the file was changed',
           ),
     ]

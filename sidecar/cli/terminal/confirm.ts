@@ -9,7 +9,7 @@ export interface ConfirmOptions {
 
 /** The option of every command that may ask. */
 export function addConfirmOption(command: Command): Command {
-  return command.option('-y, --yes', 'do not ask for confirmation (without a terminal nothing is asked)')
+  return command.option('-y, --yes', 'do not ask for confirmation (without a terminal it never asks)')
 }
 
 /**

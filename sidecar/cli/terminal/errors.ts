@@ -155,7 +155,7 @@ function usageText(message: string): string {
   return message
     .replace(/^error: /, '')
     .replace(/\n\(Did you mean (.*)\)$/, '; did you mean $1')
-    .replace(/^unknown option '-[^-].+'$/, '$&; an argument that begins with `-` stands after `--`')
+    .replace(/^unknown option '-[^-].+'$/, '$&; put an argument that begins with `-` after `--`')
 }
 
 function commandReasonOf(error: unknown): CommandReason {

@@ -58,7 +58,7 @@ function holdAlone(file: string, replaced: Replaced | undefined): Disposable {
     if (replaced?.unreadable !== undefined) return release
     const { last } = database.prepare(LAST_CHANGE).get() as { last: number }
     if (last !== (replaced?.lastChange ?? 0))
-      throw new Error(`${file}: the directory was changed meanwhile; nothing was restored`)
+      throw new Error(`${file}: the directory was changed in the meantime; nothing was restored`)
   } catch (error) {
     const { errcode } = error as { errcode?: number }
     // One that cannot be read is nobody's.
@@ -82,5 +82,5 @@ function lacksTables(error: unknown): boolean {
 }
 
 function inUse(file: string): Error {
-  return new Error(`${file}: a process uses the directory; stop the sidecar, then restore`)
+  return new Error(`${file}: a process is using the directory; stop the sidecar, then restore`)
 }

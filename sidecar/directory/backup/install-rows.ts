@@ -25,7 +25,7 @@ export async function installRows(
     await client.query(LOCK)
     const last = await client.query<{ last: number }>(LAST_CHANGE)
     if (number(last.rows[0]?.last) !== lastChange)
-      throw new Error(`${URL_KEY}: the directory was changed meanwhile; nothing was restored`)
+      throw new Error(`${URL_KEY}: the directory was changed in the meantime; nothing was restored`)
     const { lift, restore } = AUDIT_PROTECTION.postgres
     await client.query(lift)
     for (const table of [...PASSING_TABLES, ...tables.toReversed()])

@@ -145,6 +145,6 @@ async function undoneIn(snapshot: Snapshot, scratch: Scratch): Promise<Replaced[
 
 class NotEmpty extends Error {
   constructor(name: string) {
-    super(`${name}: the directory is not empty; give --replace to put the backup in its place`)
+    super(`${name}: the directory is not empty; use --replace to replace it with the backup`)
   }
 }

@@ -7,7 +7,7 @@ import type { Config } from '../../config/config.ts'
 
 /** Others on this machine can read a file with a secret. */
 export function warnOfExposure(log: Logger, file: string, problem: string): void {
-  log.warn({ file, problem }, 'others on this machine can reach a secret of the sidecar')
+  log.warn({ file, problem }, 'other users of this machine can access a secret of the sidecar')
 }
 
 /** Logs the events, and reports those that make the sidecar unhealthy. */
@@ -22,7 +22,7 @@ export function authorityEvents(log: Logger, health: Health): AuthorityEvents {
       health.set('signing_keys_unreadable', unreadable)
       if (unreadable)
         log.error(
-          'the signing keys have not been readable for too long; IAM tokens get no answer until they are',
+          'the signing keys have been unreadable for too long; checks of IAM tokens fail until they can be read',
         )
       else log.info('the signing keys are readable again')
     },
@@ -30,7 +30,7 @@ export function authorityEvents(log: Logger, health: Health): AuthorityEvents {
       health.set('directory_replaced', true)
       log.fatal(
         { directory: file },
-        'the directory file was exchanged while it was open; nothing that needs it is answered until a restart',
+        'the directory file was replaced while it was open; calls that need it fail until a restart',
       )
     },
     onExposed: (file, problem) => warnOfExposure(log, file, problem),
@@ -42,7 +42,7 @@ export function authorityEvents(log: Logger, health: Health): AuthorityEvents {
     onDirectoryLost: (file) =>
       log.error(
         { directory: file },
-        'the data folder was in use and its directory is missing; an empty directory takes its place, with no accounts and no users',
+        'the data folder was used before, but its directory is missing; an empty directory takes its place, with no accounts and no users',
       ),
     onForeignStaticTokens: ({ count, pepperFile }) =>
       log.error(
@@ -50,7 +50,7 @@ export function authorityEvents(log: Logger, health: Health): AuthorityEvents {
         'static tokens were hashed with another pepper, and are denied here; copy the file from the host where they were created',
       ),
     onUsesUnwritten: (error) => {
-      if (error === undefined) log.info('the days of last use of static tokens are written again')
+      if (error === undefined) log.info('the days of last use of static tokens can be written again')
       else
         log.warn(
           { err: error },
@@ -80,9 +80,9 @@ export function directoryEvents({ directory }: Config, log: Logger, health: Heal
       health.set('directory_changes_lost', lost)
       if (lost)
         log.fatal(
-          'the database of the directory has lost changes that this sidecar knows of, revocations perhaps; nothing that needs it is answered until they are there, or their time was ended by a restoration',
+          'the database of the directory has lost changes that this sidecar has seen, possibly revocations; calls that need it fail until the changes are back, or a restore has ended the tokens of that time',
         )
-      else log.info('the database of the directory has every change that this sidecar knows of')
+      else log.info('the database of the directory has every change that this sidecar has seen')
     },
   }
 }
@@ -93,9 +93,12 @@ export function clockEvents(log: Logger): ClockEvents {
     onEnded: (ended) =>
       log.warn(
         ended,
-        'sessions and links of the control panel were from the future, so a clock was wrong; they have ended',
+        'sessions and links of the control panel were dated in the future, so a clock was wrong; they have ended',
       ),
     onFailed: (error) =>
-      log.warn({ err: error }, 'sessions and links from the future cannot be ended; it is tried again'),
+      log.warn(
+        { err: error },
+        'sessions and links dated in the future cannot be ended; the sidecar tries again',
+      ),
   }
 }

@@ -36,7 +36,10 @@ function openerUnder(services: Services, routes: readonly Route[]): OpenEgress {
   if (problems.length > 0) throw new ConfigError(problems.join('\n'))
   for (const { path, api } of routes)
     if (rules.engine.apis.get(api)?.accepted.length === 0)
-      log.warn({ route: path, api }, 'the matrix denies every token for this route, so nothing passes it')
+      log.warn(
+        { route: path, api },
+        'the matrix denies every token for this route, so all of its requests are refused',
+      )
   return (address, connections, maxConnections, headersMs) =>
     startEgress(services, { address, routes, connections, maxConnections, headersMs })
 }

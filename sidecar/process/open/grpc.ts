@@ -44,7 +44,7 @@ export async function startGrpcServer(services: Services, options: GrpcOptions):
     statusOf: (error, context) => failure(services, error, context),
     onExceeded: (counts) => {
       meters?.exceeded(counts)
-      log.warn({ exceeded: counts }, 'connections or calls were refused at a bound')
+      log.warn({ exceeded: counts }, 'connections or calls were refused because a limit was reached')
     },
   })
   return {

@@ -144,7 +144,7 @@ export class Credentials implements UpstreamRevocation {
         const problem = error instanceof CallError ? error.message : 'internal error'
         log.warn(
           { account, user, problem },
-          'a token of a profile cannot be renewed; the old one is served to its end',
+          'a token of a profile cannot be renewed; the old one is used until it expires',
         )
       },
     })
@@ -216,10 +216,10 @@ function eventsIn(log: Logger, meters: Meters | undefined) {
     onRefused: (upstream: string, error: CallError) =>
       log.error(
         { upstream, problem: error.message },
-        'the upstream does not let the sidecar validate tokens; checks of its tokens get no answer',
+        'the upstream does not let the sidecar validate tokens; checks of its tokens fail',
       ),
     onLeftAlone: (upstream: string, problem: string) =>
-      log.warn({ upstream, problem }, 'the upstream failed too often in a row and is left alone for a while'),
+      log.warn({ upstream, problem }, 'the upstream failed too often in a row; calls to it are paused'),
     onBack: (upstream: string) => log.info({ upstream }, 'the upstream answers again'),
     onForeignAccount: (upstream: string, account: string) =>
       log.warn(

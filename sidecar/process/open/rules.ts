@@ -9,7 +9,7 @@ export function checkMatrixAge({ matrix_poll_ms: pollMs, max_matrix_age_ms: ageM
   // Without looks at the file, every matrix would be too old at some time.
   if (ageMs > 0 && (pollMs === 0 || ageMs < pollMs))
     throw new ConfigError(
-      'max_matrix_age_ms: expected matrix_poll_ms above 0, and no less than matrix_poll_ms, because the sidecar learns from a look at the file whether it is stale',
+      'max_matrix_age_ms: expected matrix_poll_ms above 0, and no less than matrix_poll_ms, because the sidecar must look at the file to know whether it is stale',
     )
 }
 
@@ -31,7 +31,7 @@ export function openRules(config: Config, log: Logger, health: Health): Rules {
       if (stale && health.state.problems.matrix_stale === undefined)
         log.error(
           { max_matrix_age_ms: config.max_matrix_age_ms },
-          'the matrix in force has not been that of its file for too long; the sidecar is not ready until it is',
+          'the matrix in force has not matched its file for too long; the sidecar is not ready until it does',
         )
       health.set('matrix_stale', stale)
     },

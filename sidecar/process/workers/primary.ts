@@ -175,7 +175,7 @@ class Pool {
       failedStarts = worker.served ? 0 : failedStarts + 1
       this.#log.warn({ worker: worker.pid, ended }, 'a worker ended; another one takes its place')
       if (failedStarts === FAILED_STARTS_MAX)
-        return this.#fail(new Error(`workers end as soon as they have started; the last one: ${ended}`))
+        return this.#fail(new Error(`workers end right after they start; the last one: ${ended}`))
       if (shortLives > 1) await sleep(Math.min(BACK_OFF_MS_MAX, BACK_OFF_MS * 2 ** (shortLives - 2)))
       if (this.#closing !== undefined) return
     }

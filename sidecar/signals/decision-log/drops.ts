@@ -20,7 +20,7 @@ export class Drops {
   /** Decisions of which the log does not tell yet. */
   #unlogged = 0
   /** Why lines cannot be written; the last one that is known. */
-  #problem = 'lines come faster than they can be written'
+  #problem = 'lines arrive faster than they can be written'
   #timer: NodeJS.Timeout | undefined
   #failing = false
   #full = false
@@ -88,7 +88,7 @@ export class Drops {
     if (this.#unlogged === 0) return
     this.#options.log.warn(
       { decisions: this.#unlogged, problem: this.#problem },
-      'decisions were given that have no line in the decision log',
+      'decisions were made without a line in the decision log',
     )
     this.#unlogged = 0
   }

@@ -26,11 +26,11 @@ export interface Change {
 
 /** Why nobody can tell what the other matrix would decide about a line. */
 export const UNTOLD = {
-  api_is_new: 'the API was unknown, so nobody looked at the credential',
-  header_is_new: 'nobody knows what the credential was worth in that header',
+  api_is_new: 'the API was unknown, so the credential was not checked',
+  header_is_new: 'the log does not say whether the credential is valid in that header',
   header_is_gone: 'the matrix has no such header for credentials',
   own_token: 'no token opened the API, and now some would',
-  cut: 'the line has only the beginning of a text',
+  cut: 'the line contains only the beginning of a text',
 } as const
 
 export type Untold = keyof typeof UNTOLD

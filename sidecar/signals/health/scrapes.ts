@@ -38,7 +38,7 @@ function healthMetrics(state: HealthState): Metric[] {
   const digests = state.matrixDigests.map((digest) => [digest, 1])
   return [
     gauge('portcullis_ready', 'Whether the sidecar should get traffic.', Number(isReady(state))),
-    gauge('portcullis_problem', 'Whether there is that problem.', Object.fromEntries(problems), {
+    gauge('portcullis_problem', 'Whether the sidecar has this problem.', Object.fromEntries(problems), {
       label: 'code',
     }),
     gauge('portcullis_matrix_info', 'The digest of the matrix in force.', Object.fromEntries(digests), {

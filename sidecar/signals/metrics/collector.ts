@@ -46,7 +46,7 @@ export class Collector {
       ...this.meters.read(),
       histogram(
         'portcullis_event_loop_delay_seconds',
-        'How late the event loop was, looked at ten times a second.',
+        'Delay of the event loop, sampled ten times a second.',
         [this.#delays],
       ),
       ...(this.#watched === undefined ? [] : gaugesOf(this.#watched)),
@@ -74,7 +74,7 @@ function gaugesOf({ rules, authority, intake, certificatesValidUntil, now }: Wat
     }),
     gauge('portcullis_cache_entries', 'Entries of the caches of tokens.', cached, { label: 'cache' }),
     {
-      ...gauge('portcullis_queue_waiting', 'What waits for its turn, by queue and lane.', 0),
+      ...gauge('portcullis_queue_waiting', 'Number of waiting tasks, by queue and lane.', 0),
       samples: Object.entries({ ...waiting, calls: intake.waiting }).flatMap(([queue, lanes]) =>
         Object.entries(lanes).map(([lane, value]) => ({ labels: { queue, lane }, value })),
       ),
@@ -82,6 +82,6 @@ function gaugesOf({ rules, authority, intake, certificatesValidUntil, now }: Wat
   ]
 }
 
-const AGE_HELP = 'For how long the matrix in force has not been known to be that of its file.'
-const KEY_HELP = 'Since when the oldest signing key is in its state.'
+const AGE_HELP = 'Time since the matrix in force was last known to match its file.'
+const KEY_HELP = 'How long the oldest signing key has been in its state.'
 const EXPIRY_HELP = 'When the certificate of a listener expires.'

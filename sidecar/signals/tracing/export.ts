@@ -36,7 +36,7 @@ export class Export implements SpanProcessor {
   /** Spans of which the log does not tell yet. */
   #untold = 0
   /** Why spans cannot be sent; the last reason that is known. */
-  #problem = 'spans come faster than they can be sent'
+  #problem = 'spans arrive faster than they can be sent'
   #timer: NodeJS.Timeout | undefined
 
   constructor(options: ExportOptions) {

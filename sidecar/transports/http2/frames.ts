@@ -128,7 +128,7 @@ export class Frames<Head> implements FrameTaker {
         this.#settings(flags, stream, bytes, start, end)
         break
       case FRAME.pushPromise:
-        throw protocolError('a client pushes nothing')
+        throw protocolError('a client must not push')
       case FRAME.ping:
         this.#ping(flags, stream, bytes, start, end)
         break
@@ -264,7 +264,7 @@ function mustHaveNoStream(stream: number): void {
 
 function mustMeasure(bytes: number, expected: number): void {
   if (bytes !== expected)
-    throw new ConnectionError(ERROR.FRAME_SIZE_ERROR, `a payload of ${bytes} bytes where ${expected} are due`)
+    throw new ConnectionError(ERROR.FRAME_SIZE_ERROR, `a payload of ${bytes} bytes, expected ${expected}`)
 }
 
 function protocolError(message: string): ConnectionError {

@@ -74,7 +74,7 @@ describe('browsers send no more than 64 KiB at once that goes on after its page'
 })
 
 test.each([
-  ['a change', WRITE, /^The sidecar does not answer\. Look whether the change was made/],
+  ['a change', WRITE, /^The sidecar does not answer\. Check whether the change was made/],
   ['a login', { reads: false, plain: true }, 'The sidecar does not answer. Try again in a moment.'],
 ])('%s without an answer says what to do', async (_, how, text) => {
   const { panel } = await openedBy((path) => (path === '/x' ? 'unreachable' : [200, sessionOf()]))

@@ -115,7 +115,7 @@ describe.skipIf(!browser)('the audit trail', () => {
     await page.goto(link)
     await soon(() => page.locator('tbody tr:not(.skipped)').count()).toBe(1)
     await page.getByLabel('To day').fill('2020-01-01')
-    await page.getByText('No change fits the filters.').waitFor()
+    await page.getByText('No change matches the filters.').waitFor()
     // What was typed just before is not sent after that.
     await page.getByRole('textbox', { name: 'Subject' }).fill('late')
     await page.getByRole('button', { name: 'Clear filters' }).click()

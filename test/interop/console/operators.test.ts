@@ -159,7 +159,7 @@ describe.skipIf(!browser)('the live tail', () => {
     await page.getByRole('searchbox').fill(ACCOUNT)
     await soon(() => rows(page).count()).toBe(1)
     await page.getByRole('searchbox').fill('somebody else')
-    await page.getByText('No decision fits the filters yet.').waitFor()
+    await page.getByText('No decision matches the filters yet.').waitFor()
     await page.getByRole('searchbox').fill('')
 
     await rowOf(page, 'cdn').click()

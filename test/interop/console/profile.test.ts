@@ -132,7 +132,7 @@ describe.skipIf(!browser)('API keys', () => {
     await soon(() => focused(page)).toBe('Copied')
     await page.evaluate('document.execCommand = () => false')
     await copy.click()
-    await soon(() => copy.textContent()).toBe('Not copied: select it and copy')
+    await soon(() => copy.textContent()).toBe('Not copied: select and copy it')
   })
 
   test('keys that lead elsewhere in the explorer leave what was typed', async () => {
@@ -260,7 +260,7 @@ describe.skipIf(!browser)('API keys', () => {
 })
 
 describe.skipIf(!browser)('IAM tokens', () => {
-  test('a token is reissued and copied; the one before is revoked; the page warns, and shows it masked', async () => {
+  test('a token is reissued and copied; the previous one is revoked; the page warns, and shows it masked', async () => {
     const { page } = await openFor('pia', HASHES.tokens)
     await soon(() => textOf(page)).toContain(
       'Such tokens are recommended for testing only. Working tools use a service user.',
@@ -271,7 +271,7 @@ describe.skipIf(!browser)('IAM tokens', () => {
     )
     const reissue = async () => {
       await button(page, 'Reissue token').click()
-      await soon(() => dialog(page).textContent()).toMatch(/the one before is revoked/)
+      await soon(() => dialog(page).textContent()).toMatch(/the previous one is revoked/)
       await button(page, 'Reissue').click()
       await soon(() => page.getByRole('dialog').count()).toBe(0)
       await button(page, 'Copy token').click()

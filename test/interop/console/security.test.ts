@@ -44,7 +44,7 @@ describe.skipIf(!browser)('sessions', () => {
     await button(page, 'End all others').click()
     await dialog(page).getByRole('button', { name: 'End all others' }).click()
     await soon(live).toBe(0)
-    await soon(() => textOf(page)).toContain('You are logged in nowhere else.')
+    await soon(() => textOf(page)).toContain('You are not logged in anywhere else.')
     // The button is gone, so the focus goes to the top of the page.
     await soon(() => focused(page)).toBe('Sessions')
   })

@@ -79,7 +79,7 @@ describe.skipIf(!programs.ok)('on PostgreSQL', () => {
     const lost = (await issued(running, secrets)).value
     for (const value of [before, lost]) expect(await reasonOf(running, value)).toBe('ALLOWED')
 
-    expect(await refused('restore', backup, '--data', folder)).toMatch(/is not empty; give --replace/)
+    expect(await refused('restore', backup, '--data', folder)).toMatch(/is not empty; use --replace/)
     expect(await reasonOf(running, lost)).toBe('ALLOWED')
     const { warnings } = await done('restore', backup, '--replace', '--data', folder)
     expect(warnings.join('\n')).toMatch(/were kept: 1 .*\nundone, .*: account\.create 1, token\.revoke 1$/)

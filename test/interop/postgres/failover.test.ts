@@ -180,7 +180,7 @@ describe.skipIf(!programs.ok)('PostgreSQL with a standby', () => {
     for (const host of hosts) {
       expect(await answerOf(host)).toBe('DIRECTORY_CHANGES_LOST')
       expect(host.log()).toContain(
-        'the database of the directory has lost changes that this sidecar knows of',
+        'the database of the directory has lost changes that this sidecar has seen',
       )
     }
 
@@ -199,7 +199,7 @@ describe.skipIf(!programs.ok)('PostgreSQL with a standby', () => {
       scope: { account },
     })
     for (const host of [...hosts, fresh]) expect(await ask(host, 'account', value)).toBe('ALLOWED')
-    await eventually(() => author.log().includes('has every change that this sidecar knows of'))
+    await eventually(() => author.log().includes('has every change that this sidecar has seen'))
   })
 
   test('with synchronous replication a revocation is acknowledged when the standby has it, and not before', async () => {

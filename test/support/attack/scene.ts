@@ -19,7 +19,7 @@ const HOLDER = fileURLToPath(new URL('./holder.ts', import.meta.url))
 const POSTER = fileURLToPath(new URL('./poster.ts', import.meta.url))
 const SPINNER = fileURLToPath(new URL('./spinner.ts', import.meta.url))
 
-/** To see a scenario fail: the launcher of a checkout without the mend. */
+/** To see a scenario fail: the launcher of a checkout without the fix. */
 const ATTACKED = process.env.ATTACKED_LAUNCHER ?? LAUNCHER
 
 /** What other times than those of `goals.ts` may rise to, times those in quiet, also on a machine that others use. */

@@ -123,7 +123,9 @@ export async function soak({ transport, frames, seed, onProgress }: SoakOptions)
   const lines = stderr.split('\n').filter((line) => line !== '')
   if (
     code !== 0 ||
-    lines.some((line) => JSON.parse(line).msg !== 'connections or calls were refused at a bound')
+    lines.some(
+      (line) => JSON.parse(line).msg !== 'connections or calls were refused because a limit was reached',
+    )
   )
     result.wrong.push(`the sidecar ended with ${code}: ${stderr.slice(0, 2000)}`)
   return result

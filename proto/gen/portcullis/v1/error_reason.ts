@@ -76,7 +76,7 @@ export const ErrorReason = {
   ERROR_REASON_LOGIN_THROTTLED: 28,
   /** ERROR_REASON_PASSWORD_CHECKS_EXHAUSTED - RESOURCE_EXHAUSTED: "too many passwords are being checked; try again later". Retry later. */
   ERROR_REASON_PASSWORD_CHECKS_EXHAUSTED: 29,
-  /** ERROR_REASON_DIRECTORY_EXHAUSTED - RESOURCE_EXHAUSTED: "too many {what} wait for the directory; try again later". Retry later. */
+  /** ERROR_REASON_DIRECTORY_EXHAUSTED - RESOURCE_EXHAUSTED: "too many {what} are waiting for the directory; try again later". Retry later. */
   ERROR_REASON_DIRECTORY_EXHAUSTED: 30,
   /** ERROR_REASON_DIRECTORY_FULL - RESOURCE_EXHAUSTED: "the directory has no space left". Retry later. */
   ERROR_REASON_DIRECTORY_FULL: 31,
@@ -88,9 +88,9 @@ export const ErrorReason = {
   ERROR_REASON_INTERNAL: 34,
   /** ERROR_REASON_KEYS_UNREADABLE - UNAVAILABLE: "the signing keys cannot be read, so no IAM token can be verified or issued". Retry later. */
   ERROR_REASON_KEYS_UNREADABLE: 35,
-  /** ERROR_REASON_REQUESTER_EXCLUDED - FAILED_PRECONDITION: "the ranges exclude the address of the requester, {address}; set `allow_excluding_requester` if that is meant". Do not retry. */
+  /** ERROR_REASON_REQUESTER_EXCLUDED - FAILED_PRECONDITION: "the ranges exclude the address of the requester, {address}; set `allow_excluding_requester` if that is intended". Do not retry. */
   ERROR_REASON_REQUESTER_EXCLUDED: 36,
-  /** ERROR_REASON_DIRECTORY_REPLACED - UNAVAILABLE: "the file of the directory was exchanged while it was open; the sidecar must be restarted". Retry later. */
+  /** ERROR_REASON_DIRECTORY_REPLACED - UNAVAILABLE: "the directory file was replaced while it was open; restart the sidecar". Retry later. */
   ERROR_REASON_DIRECTORY_REPLACED: 37,
   /** ERROR_REASON_CLIENT_CERTIFICATE_UNKNOWN - UNAUTHENTICATED: "the client certificate has no name of a caller in the configuration, or that caller expired or was withdrawn". Do not retry. */
   ERROR_REASON_CLIENT_CERTIFICATE_UNKNOWN: 38,
@@ -98,15 +98,15 @@ export const ErrorReason = {
   ERROR_REASON_CLIENT_CERTIFICATE_AMBIGUOUS: 39,
   /** ERROR_REASON_UPSTREAM_UNAVAILABLE - UNAVAILABLE: "upstream `{upstream}` {problem}". Retry later. */
   ERROR_REASON_UPSTREAM_UNAVAILABLE: 40,
-  /** ERROR_REASON_UPSTREAM_BAD_ANSWER - UNAVAILABLE: "upstream `{upstream}` gave an answer that cannot be used: expected {expected}". Retry later. */
+  /** ERROR_REASON_UPSTREAM_BAD_ANSWER - UNAVAILABLE: "upstream `{upstream}` gave an unusable answer: expected {expected}". Retry later. */
   ERROR_REASON_UPSTREAM_BAD_ANSWER: 41,
   /** ERROR_REASON_UPSTREAM_EXHAUSTED - RESOURCE_EXHAUSTED: "{cause} upstream `{upstream}`; try again in {seconds} s". Retry later. */
   ERROR_REASON_UPSTREAM_EXHAUSTED: 42,
-  /** ERROR_REASON_UPSTREAM_LOGIN_REFUSED - UNAUTHENTICATED: "upstream `{upstream}` refuses the login of profile `{profile}`; expected its user, its password and a role in the scope that was asked for". Do not retry. */
+  /** ERROR_REASON_UPSTREAM_LOGIN_REFUSED - UNAUTHENTICATED: "upstream `{upstream}` refuses the login of profile `{profile}`; expected its user, its password and a role in the requested scope". Do not retry. */
   ERROR_REASON_UPSTREAM_LOGIN_REFUSED: 43,
   /** ERROR_REASON_UPSTREAM_FORBIDDEN - PERMISSION_DENIED: "upstream `{upstream}` does not allow {action} (status {status})". Do not retry. */
   ERROR_REASON_UPSTREAM_FORBIDDEN: 44,
-  /** ERROR_REASON_PROFILE_SCOPE_NOT_ALLOWED - PERMISSION_DENIED: "profile `{profile}` gives no token for {scope}; expected one of its projects". Do not retry. */
+  /** ERROR_REASON_PROFILE_SCOPE_NOT_ALLOWED - PERMISSION_DENIED: "profile `{profile}` does not issue tokens for {scope}; expected one of its projects". Do not retry. */
   ERROR_REASON_PROFILE_SCOPE_NOT_ALLOWED: 45,
   /** ERROR_REASON_PROFILE_PASSWORD_UNAVAILABLE - UNAVAILABLE: "the password command of profile `{profile}` {problem}". Retry later. */
   ERROR_REASON_PROFILE_PASSWORD_UNAVAILABLE: 46,
@@ -116,25 +116,25 @@ export const ErrorReason = {
   ERROR_REASON_CHANGES_THROTTLED: 48,
   /** ERROR_REASON_WATCHES_EXHAUSTED - RESOURCE_EXHAUSTED: "too many watches of {whose}; try again later". Retry later. */
   ERROR_REASON_WATCHES_EXHAUSTED: 49,
-  /** ERROR_REASON_VERIFICATIONS_EXHAUSTED - RESOURCE_EXHAUSTED: "too many tokens and long requests wait for their turn; try again later". Retry later. */
+  /** ERROR_REASON_VERIFICATIONS_EXHAUSTED - RESOURCE_EXHAUSTED: "too many tokens and long requests are waiting; try again later". Retry later. */
   ERROR_REASON_VERIFICATIONS_EXHAUSTED: 50,
-  /** ERROR_REASON_DECISION_NOT_LOGGED - UNAVAILABLE: "the decision log takes no line now, and without one no decision is given". Retry later. */
+  /** ERROR_REASON_DECISION_NOT_LOGGED - UNAVAILABLE: "the decision log cannot be written, and `decision_log.required` is set". Retry later. */
   ERROR_REASON_DECISION_NOT_LOGGED: 51,
-  /** ERROR_REASON_DIRECTORY_CHANGES_LOST - UNAVAILABLE: "the database of the directory has lost changes; an operator must end the tokens of the lost time". Retry later. */
+  /** ERROR_REASON_DIRECTORY_CHANGES_LOST - UNAVAILABLE: "the database of the directory has lost changes; an operator must end all tokens from the lost time". Retry later. */
   ERROR_REASON_DIRECTORY_CHANGES_LOST: 52,
-  /** ERROR_REASON_SECOND_FACTOR_REQUIRED - UNAUTHENTICATED: "the password is right, and the user has set up more than that; expected {ways}". Do not retry. */
+  /** ERROR_REASON_SECOND_FACTOR_REQUIRED - UNAUTHENTICATED: "the password is right, but this user also needs a second factor; expected {ways}". Do not retry. */
   ERROR_REASON_SECOND_FACTOR_REQUIRED: 53,
-  /** ERROR_REASON_CODE_WRONG - UNAUTHENTICATED: "the one-time code is wrong, or was used before; expected the one that is shown now". Do not retry. */
+  /** ERROR_REASON_CODE_WRONG - UNAUTHENTICATED: "the one-time code is wrong, or was used before; expected the current one". Do not retry. */
   ERROR_REASON_CODE_WRONG: 54,
-  /** ERROR_REASON_PASSKEY_REFUSED - UNAUTHENTICATED: "the answer of the passkey was not accepted; expected a passkey of a user who may log in here". Do not retry. */
+  /** ERROR_REASON_PASSKEY_REFUSED - UNAUTHENTICATED: "the passkey was not accepted; expected a passkey of a user who may log in here". Do not retry. */
   ERROR_REASON_PASSKEY_REFUSED: 55,
-  /** ERROR_REASON_LINK_INVALID - UNAUTHENTICATED: "the link is unknown, was used before or has ended; ask for another one". Do not retry. */
+  /** ERROR_REASON_LINK_INVALID - UNAUTHENTICATED: "the link is unknown, already used or expired; ask for a new one". Do not retry. */
   ERROR_REASON_LINK_INVALID: 56,
-  /** ERROR_REASON_REAUTHENTICATION_REQUIRED - FAILED_PRECONDITION: "this needs a proof of the last ten minutes of who you are; confirm who you are, and ask again". Do not retry. */
+  /** ERROR_REASON_REAUTHENTICATION_REQUIRED - FAILED_PRECONDITION: "confirm your password, passkey or caller token: the last confirmation is more than ten minutes old". Do not retry. */
   ERROR_REASON_REAUTHENTICATION_REQUIRED: 57,
-  /** ERROR_REASON_CODE_UNREADABLE - FAILED_PRECONDITION: "this host has another pepper than the one that set up the one-time code; an invitation removes the code". Do not retry. */
+  /** ERROR_REASON_CODE_UNREADABLE - FAILED_PRECONDITION: "the one-time code was set up with another pepper than this host has; an invitation removes the code". Do not retry. */
   ERROR_REASON_CODE_UNREADABLE: 58,
-  /** ERROR_REASON_PASSKEYS_NOT_POSSIBLE - FAILED_PRECONDITION: "browsers have no passkeys for `{origin}`; expected https with the name of a host, or `{local}`". Do not retry. */
+  /** ERROR_REASON_PASSKEYS_NOT_POSSIBLE - FAILED_PRECONDITION: "browsers do not allow passkeys at `{origin}`; expected https with a host name, or `{local}`". Do not retry. */
   ERROR_REASON_PASSKEYS_NOT_POSSIBLE: 59,
   /** ERROR_REASON_PASSKEYS_FULL - FAILED_PRECONDITION: "a user has at most {max} passkeys; delete one first". Do not retry. */
   ERROR_REASON_PASSKEYS_FULL: 60,

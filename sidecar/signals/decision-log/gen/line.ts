@@ -8,35 +8,35 @@ string",pattern:"^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$"},protoco
 on came.",enum:["grpc","grpc-batch","grpc-stream","connect","ext_authz","ext_authz-http","authorize","authzen"]},
 caller:{description:"Who asked.",type:"object",properties:{address:{description:"IP address. Absent: a Unix so\
 cket, or the caller was gone.",type:"string"},name:{description:"Name of the caller in the configuration. Abse\
-nt: nothing identified them.",type:"string"}}},trace_id:{description:"Trace that the call belongs to (W3C Trac\
-e Context). Absent: the call has none.",type:"string",pattern:"^[0-9a-f]{32}$"},api:{description:"Id of the AP\
-I, as it was asked about.",type:"string"},kind:{description:"Id of the kind of token. Absent: the token is not\
- known.",type:"string"},allowed:{type:"boolean"},reason:{description:"Why.",enum:["UNKNOWN_API","CREDENTIAL_MI\
-SSING","CREDENTIAL_AMBIGUOUS","CREDENTIAL_MALFORMED","WRONG_HEADER","CREDENTIAL_INVALID","CREDENTIAL_EXPIRED",
-"CREDENTIAL_REVOKED","ADDRESS_NOT_ALLOWED","UNKNOWN_TOKEN_KIND","INVALID_SCOPE","TOKEN_KIND_NOT_ACCEPTED","CON\
-TESTED","ACCOUNT_MISMATCH","PROJECT_MISMATCH","ALLOWED"]},matrix:{description:"Digest of the matrix that decid\
-ed.",type:"string",pattern:"^sha256:[0-9a-f]{64}$"},strict:{description:"Whether strict mode decided.",type:"b\
-oolean"},conflicts:{description:"Ids of the conflicts that bear on the decision.",type:"array",items:{type:"st\
-ring"}},asked:{description:"What was asked about: claims that the caller believes, a kind of token whatever it\
- is bound to, credentials that were verified, or a token of the sidecar itself that takes the place of the cli\
-ent's.",enum:["claims","kind","credentials","own_token"]},scope:{description:"What the token is bound to. Abse\
-nt: it is not known.",$ref:"#/$defs/scope"},target:{description:"What the resource belongs to. Absent: nobody \
-said it.",$ref:"#/$defs/scope"},token:{description:"Fingerprint of the credential: HMAC-SHA-256 with a key of \
+nt: the caller is unknown.",type:"string"}}},trace_id:{description:"Trace that the call belongs to (W3C Trace \
+Context). Absent: the call has none.",type:"string",pattern:"^[0-9a-f]{32}$"},api:{description:"Id of the API,\
+ as it was asked about.",type:"string"},kind:{description:"Id of the kind of token. Absent: the token is not k\
+nown.",type:"string"},allowed:{type:"boolean"},reason:{description:"Why.",enum:["UNKNOWN_API","CREDENTIAL_MISS\
+ING","CREDENTIAL_AMBIGUOUS","CREDENTIAL_MALFORMED","WRONG_HEADER","CREDENTIAL_INVALID","CREDENTIAL_EXPIRED","C\
+REDENTIAL_REVOKED","ADDRESS_NOT_ALLOWED","UNKNOWN_TOKEN_KIND","INVALID_SCOPE","TOKEN_KIND_NOT_ACCEPTED","CONTE\
+STED","ACCOUNT_MISMATCH","PROJECT_MISMATCH","ALLOWED"]},matrix:{description:"Digest of the matrix that decided\
+.",type:"string",pattern:"^sha256:[0-9a-f]{64}$"},strict:{description:"Whether strict mode decided.",type:"boo\
+lean"},conflicts:{description:"Ids of the conflicts that bear on the decision.",type:"array",items:{type:"stri\
+ng"}},asked:{description:"What was asked about: claims that the caller believes, a kind of token whatever it i\
+s bound to, credentials that were verified, or a token of the sidecar itself that takes the place of the clien\
+t's.",enum:["claims","kind","credentials","own_token"]},scope:{description:"What the token is bound to. Absent\
+: it is not known.",$ref:"#/$defs/scope"},target:{description:"What the resource belongs to. Absent: it was no\
+t given.",$ref:"#/$defs/scope"},token:{description:"Fingerprint of the credential: HMAC-SHA-256 with a key of \
 the sidecar, the first 128 bits. Equal for equal credentials. Absent: there was none.",type:"string",pattern:"\
 ^[0-9a-f]{32}$"},subject:{description:"Who holds the token. Absent: the token is not known.",type:"object",required:[
 "id","type","account"],properties:{id:{type:"string"},type:{type:"string"},account:{type:"string"}}},header:{description:"\
-Name of the header with the credential, in lower case.",type:"string"},form:{description:"How tokens are obtai\
-ned that look like this one. Only where such a token belongs into another header.",enum:["issue","control_pane\
-l"]},client_address:{description:"IP address that the credential came from, as the caller says.",type:"string"},
-latency_us:{description:"How long the decision took, in microseconds. Always 0 for claims, whose answer is onl\
-y looked up.",type:"integer",minimum:0},cut:{description:"A text of the question is longer than 256 characters\
-. The line has its beginning.",const:!0},sample_percent:{description:"Only so many of a hundred decisions like\
- this one have a line.",type:"integer",minimum:0,maximum:100},dropped:{description:"So many decisions were giv\
-en before this one, and since the last line that says so, that have no line.",type:"integer",minimum:1}},$defs:{
-scope:{type:"object",required:["account"],properties:{account:{type:"string"},project:{type:"string"}}}}},n={type:"\
-object",required:["account"],properties:{account:{type:"string"},project:{type:"string"}}},y=new RegExp("^\\d{4\
-}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$","u"),u=new RegExp("^[0-9a-f]{32}$","u"),f=new RegExp("^sha256\
-:[0-9a-f]{64}$","u");function m(a,{instancePath:i="",parentData:g,parentDataProperty:b,rootData:k=a,dynamicAnchors:w={}}={}){
+Name of the header with the credential, in lower case.",type:"string"},form:{description:"How to obtain a toke\
+n that looks like this one. Present only if such a token belongs in another header.",enum:["issue","control_pa\
+nel"]},client_address:{description:"IP address that the credential came from, as the caller says.",type:"strin\
+g"},latency_us:{description:"How long the decision took, in microseconds. Always 0 for claims, whose answer is\
+ only looked up.",type:"integer",minimum:0},cut:{description:"A text of the question is longer than 256 charac\
+ters. The line contains its beginning.",const:!0},sample_percent:{description:"How many of a hundred decisions\
+ like this one have a line.",type:"integer",minimum:0,maximum:100},dropped:{description:"Number of decisions w\
+ithout a line before this one, since the last line that has this member.",type:"integer",minimum:1}},$defs:{scope:{
+type:"object",required:["account"],properties:{account:{type:"string"},project:{type:"string"}}}}},n={type:"ob\
+ject",required:["account"],properties:{account:{type:"string"},project:{type:"string"}}},y=new RegExp("^\\d{4}-\
+\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$","u"),d=new RegExp("^[0-9a-f]{32}$","u"),f=new RegExp("^sha256:[\
+0-9a-f]{64}$","u");function m(a,{instancePath:i="",parentData:g,parentDataProperty:b,rootData:k=a,dynamicAnchors:w={}}={}){
 let t=null,p=0;const c=m.evaluated;if(c.dynamicProps&&(c.props=void 0),c.dynamicItems&&(c.items=void 0),a&&typeof a==
 "object"&&!Array.isArray(a)){if(a.time===void 0){const e={instancePath:i,schemaPath:"#/required",keyword:"requ\
 ired",params:{missingProperty:"time"},message:"must have required property 'time'",schema:s.required,parentSchema:s,
@@ -81,7 +81,7 @@ o),p++}}if(e.name!==void 0){let r=e.name;if(typeof r!="string"){const o={instanc
 properties.caller.properties.name.type,parentSchema:s.properties.caller.properties.name,data:r};t===null?t=[o]:
 t.push(o),p++}}}else{const r={instancePath:i+"/caller",schemaPath:"#/properties/caller/type",keyword:"type",params:{
 type:"object"},message:"must be object",schema:s.properties.caller.type,parentSchema:s.properties.caller,data:e};
-t===null?t=[r]:t.push(r),p++}}if(a.trace_id!==void 0){let e=a.trace_id;if(typeof e=="string"){if(!u.test(e)){const r={
+t===null?t=[r]:t.push(r),p++}}if(a.trace_id!==void 0){let e=a.trace_id;if(typeof e=="string"){if(!d.test(e)){const r={
 instancePath:i+"/trace_id",schemaPath:"#/properties/trace_id/pattern",keyword:"pattern",params:{pattern:"^[0-9\
 a-f]{32}$"},message:'must match pattern "^[0-9a-f]{32}$"',schema:"^[0-9a-f]{32}$",parentSchema:s.properties.trace_id,
 data:e};t===null?t=[r]:t.push(r),p++}}else{const r={instancePath:i+"/trace_id",schemaPath:"#/properties/trace_\
@@ -109,10 +109,10 @@ schema:s.properties.matrix.type,parentSchema:s.properties.matrix,data:e};t===nul
 void 0){let e=a.strict;if(typeof e!="boolean"){const r={instancePath:i+"/strict",schemaPath:"#/properties/stri\
 ct/type",keyword:"type",params:{type:"boolean"},message:"must be boolean",schema:s.properties.strict.type,parentSchema:s.
 properties.strict,data:e};t===null?t=[r]:t.push(r),p++}}if(a.conflicts!==void 0){let e=a.conflicts;if(Array.isArray(
-e)){const r=e.length;for(let o=0;o<r;o++){let l=e[o];if(typeof l!="string"){const d={instancePath:i+"/conflict\
+e)){const r=e.length;for(let o=0;o<r;o++){let l=e[o];if(typeof l!="string"){const u={instancePath:i+"/conflict\
 s/"+o,schemaPath:"#/properties/conflicts/items/type",keyword:"type",params:{type:"string"},message:"must be st\
-ring",schema:s.properties.conflicts.items.type,parentSchema:s.properties.conflicts.items,data:l};t===null?t=[d]:
-t.push(d),p++}}}else{const r={instancePath:i+"/conflicts",schemaPath:"#/properties/conflicts/type",keyword:"ty\
+ring",schema:s.properties.conflicts.items.type,parentSchema:s.properties.conflicts.items,data:l};t===null?t=[u]:
+t.push(u),p++}}}else{const r={instancePath:i+"/conflicts",schemaPath:"#/properties/conflicts/type",keyword:"ty\
 pe",params:{type:"array"},message:"must be array",schema:s.properties.conflicts.type,parentSchema:s.properties.
 conflicts,data:e};t===null?t=[r]:t.push(r),p++}}if(a.asked!==void 0){let e=a.asked;if(!(e==="claims"||e==="kin\
 d"||e==="credentials"||e==="own_token")){const r={instancePath:i+"/asked",schemaPath:"#/properties/asked/enum",
@@ -139,7 +139,7 @@ string"){const o={instancePath:i+"/target/project",schemaPath:"#/$defs/scope/pro
 type",params:{type:"string"},message:"must be string",schema:n.properties.project.type,parentSchema:n.properties.
 project,data:r};t===null?t=[o]:t.push(o),p++}}}else{const r={instancePath:i+"/target",schemaPath:"#/$defs/scop\
 e/type",keyword:"type",params:{type:"object"},message:"must be object",schema:n.type,parentSchema:n,data:e};t===
-null?t=[r]:t.push(r),p++}}if(a.token!==void 0){let e=a.token;if(typeof e=="string"){if(!u.test(e)){const r={instancePath:i+
+null?t=[r]:t.push(r),p++}}if(a.token!==void 0){let e=a.token;if(typeof e=="string"){if(!d.test(e)){const r={instancePath:i+
 "/token",schemaPath:"#/properties/token/pattern",keyword:"pattern",params:{pattern:"^[0-9a-f]{32}$"},message:'\
 must match pattern "^[0-9a-f]{32}$"',schema:"^[0-9a-f]{32}$",parentSchema:s.properties.token,data:e};t===null?
 t=[r]:t.push(r),p++}}else{const r={instancePath:i+"/token",schemaPath:"#/properties/token/type",keyword:"type",

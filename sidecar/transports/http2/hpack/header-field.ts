@@ -46,7 +46,7 @@ const BAD_VALUE = /[\0\r\n]|^[ \t]|[ \t]$/
 function faultOfName(name: string): string {
   if (name.charCodeAt(0) === 0x3a)
     return REQUEST_PSEUDO_FIELDS.has(name) ? '' : 'an unknown pseudo-header field'
-  if (!NAME.test(name)) return 'a field name that is no lower-case token'
+  if (!NAME.test(name)) return 'a field name that is not a lower-case token'
   return CONNECTION_FIELDS.has(name) ? 'a field about the connection' : ''
 }
 
