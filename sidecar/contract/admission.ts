@@ -3,8 +3,9 @@
  * before every call of every service, and again for every message of a stream, because a caller can expire or be withdrawn while a
  * connection is open.
  */
+import type { Callers } from '../usecases/callers.ts'
+import type { Admitting } from '../usecases/capabilities.ts'
 import { expectLiveSession } from '../usecases/requester.ts'
-import type { Services } from '../usecases/services.ts'
 import type { CallContext, ClientConnection, Method, Methods, Responses } from './call.ts'
 import { nameOfConnection, presentedIn } from './handler.ts'
 
@@ -30,10 +31,7 @@ const OWN_RULES: ReadonlySet<string> = new Set([
 ])
 
 /** The same methods, where questions about access are refused whose caller token is not that of a caller: one that is there has to be valid. */
-export function refusingUnknownTokens(
-  methods: Methods,
-  { callers, trace }: Pick<Services, 'callers' | 'trace'>,
-): Methods {
+export function refusingUnknownTokens(methods: Methods, { callers, trace }: Admitting): Methods {
   const admit = (context: CallContext): void => {
     const authorization = context.metadata('authorization')
     if (authorization.length === 0) return
@@ -50,10 +48,7 @@ export function refusingUnknownTokens(
 }
 
 /** The same methods for clients whose certificate is the certificate of a caller. */
-export function forCallersByCertificate(
-  methods: Methods,
-  { callers, trace }: Pick<Services, 'callers' | 'trace'>,
-): Methods {
+export function forCallersByCertificate(methods: Methods, { callers, trace }: Admitting): Methods {
   /** Connections whose refusal the log has. One line for each is enough. */
   const reported = new WeakSet<ClientConnection>()
   return forCallersOnly(methods, callers, {
@@ -69,10 +64,7 @@ export function forCallersByCertificate(
 }
 
 /** The same methods for calls with a caller token; those with one message also for calls with a session of the control panel. */
-export function forCallersByToken(
-  methods: Methods,
-  services: Pick<Services, 'callers' | 'controlPanel' | 'intake' | 'trace'>,
-): Methods {
+export function forCallersByToken(methods: Methods, services: Admitting): Methods {
   const { callers, trace } = services
   return forCallersOnly(methods, callers, {
     expect: (context) => void callers.expectToken(context.metadata('authorization')),
@@ -90,7 +82,7 @@ export function forCallersByToken(
 
 function forCallersOnly(
   methods: Methods,
-  callers: Services['callers'],
+  callers: Callers,
   { expect, report, expectSession }: Admission,
 ): Methods {
   /** Looks at each stream again. A stream that waits would otherwise outlive the withdrawal of its caller. */

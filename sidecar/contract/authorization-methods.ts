@@ -3,11 +3,10 @@
  * response. Requests and responses are bytes here, so that an answer that is encoded once can be sent many times.
  */
 import { AuthorizationServiceService } from '../../proto/gen/portcullis/v1/authorization.ts'
-import type { Services } from '../usecases/services.ts'
 import { type Method, methodsOf } from './call.ts'
-import { checkHandlers } from './check-handlers.ts'
+import { type CheckServices, checkHandlers } from './check-handlers.ts'
 import { matrixHandlers } from './matrix-handlers.ts'
-import { tokenHandlers } from './token-handlers.ts'
+import { type TokenServices, tokenHandlers } from './token-handlers.ts'
 import type { Watches } from './watches.ts'
 
 export interface AuthorizationOptions {
@@ -20,7 +19,7 @@ export interface AuthorizationOptions {
 
 /** The methods of the service. `endStreams` ends the streams that would otherwise never end. */
 export function authorizationMethods(
-  services: Services,
+  services: CheckServices & TokenServices,
   { batchLengthMax, reachable, watches }: AuthorizationOptions,
 ): { methods: [path: string, Method][]; endStreams: () => void } {
   const matrix = matrixHandlers(services, watches)

@@ -3,9 +3,9 @@ import { finish } from '../../engine/index.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import { SHORT_BYTES, type Turns } from '../base/turns.ts'
 import type { Asker, DecisionListener } from '../usecases/asker.ts'
-import { checkClaims, checkCredentials } from '../usecases/check.ts'
+import type { Admitting, Clocked, PerCall, Reporting, Ruled } from '../usecases/capabilities.ts'
+import { checkClaims, checkCredentials, type Verifying } from '../usecases/check.ts'
 import type { DecisionMeter } from '../usecases/meters.ts'
-import { type CallServices, forCall, type Services } from '../usecases/services.ts'
 import { timed } from '../usecases/timed.ts'
 import {
   type BidiMethod,
@@ -17,6 +17,8 @@ import {
 import { type CheckQuestion, readCheck, readCheckBatch, readStreamedCheck } from './check-request.ts'
 import { type ListenerOf, listenersOf } from './handler.ts'
 import { checkBatchResponse, checkStreamResponse, EncodedAnswers } from './responses.ts'
+
+export type CheckServices = PerCall<Verifying> & Ruled & Admitting & Reporting & Clocked
 
 interface CheckHandlers {
   readonly check: UnaryMethod
@@ -44,7 +46,11 @@ const TIMED_EVERY = 16
  * @param batchLengthMax most checks in one `CheckBatch`
  * @param reachable whether other machines can reach the listener
  */
-export function checkHandlers(services: Services, batchLengthMax: number, reachable: boolean): CheckHandlers {
+export function checkHandlers(
+  services: CheckServices,
+  batchLengthMax: number,
+  reachable: boolean,
+): CheckHandlers {
   const { turns, meters } = services
   const { answer, answerNow } = newAnswers(services)
   const [one, batch, stream] = (['grpc', 'grpc-batch', 'grpc-stream'] as const).map((protocol) => {
@@ -129,16 +135,16 @@ interface Answering {
   readonly answerNow: () => Answer
 }
 
-function newAnswers(services: Services): Answering {
-  const { rules, cacheForMs, now } = services
+function newAnswers(services: CheckServices): Answering {
+  const { rules, cacheForMs, now, forCall } = services
   let answers = finish(EncodedAnswers.of(rules.engine, cacheForMs))
-  let current = forCall(services)
+  let current = forCall()
   rules.prepare(function* (engine) {
     const next = yield* EncodedAnswers.of(engine, cacheForMs)
     // Both change together, so that no check gets the answers of another engine.
     return () => {
       answers = next
-      current = forCall(services)
+      current = forCall()
     }
   })
   return {
@@ -154,7 +160,7 @@ function newAnswers(services: Services): Answering {
 
 function answerWith(
   encoded: EncodedAnswers,
-  services: CallServices,
+  services: Verifying,
   now: () => number,
   checked: CheckQuestion,
   connection: ClientConnection,

@@ -2,6 +2,7 @@
 import type { BinaryReader } from '@bufbuild/protobuf/wire'
 import * as wire from '../../proto/gen/portcullis/v1/directory.ts'
 import {
+  type Administering,
   administer,
   isRead,
   type OperationName,
@@ -9,8 +10,8 @@ import {
   type OperationResult,
   requesterOf,
 } from '../usecases/administration/administer.ts'
-import type { PresentedCredentials, Requester } from '../usecases/requester.ts'
-import { forCall, type Services } from '../usecases/services.ts'
+import type { Admitting, PerCall } from '../usecases/capabilities.ts'
+import type { Identifying, PresentedCredentials, Requester } from '../usecases/requester.ts'
 import { type Handlers, type Method, methodsOf, type UnaryMethod } from './call.ts'
 import {
   accountMessage,
@@ -211,15 +212,17 @@ const ROWS: { readonly [Name in keyof Service]: Row<Name> } = {
   },
 }
 
+export type DirectoryServices = PerCall<Identifying & Administering> & Admitting
+
 /** The methods of the service. @param reachable whether other machines can reach the listener */
-export function directoryMethods(services: Services, reachable: boolean): [path: string, Method][] {
+export function directoryMethods(services: DirectoryServices, reachable: boolean): [path: string, Method][] {
   const names = Object.keys(ROWS) as OperationName[]
   const handlers = names.map((name) => [name, directoryHandler(services, reachable, name)])
   return methodsOf(wire.DirectoryServiceService, Object.fromEntries(handlers) as Handlers<Service>)
 }
 
 function directoryHandler<Name extends OperationName>(
-  services: Services,
+  services: DirectoryServices,
   reachable: boolean,
   operation: Name,
 ): UnaryMethod {
@@ -230,7 +233,7 @@ function directoryHandler<Name extends OperationName>(
     let requester: Requester | undefined
     try {
       await services.intake.turn(nameOfConnection(context), presented)
-      const current = forCall(services)
+      const current = services.forCall()
       requester = await requesterOf(current, operation, presented)
       const request = decode(decoded(bytes, requestDeserialize))
       const result = await administer(current, { requester, operation, request })
@@ -250,7 +253,7 @@ function directoryHandler<Name extends OperationName>(
 
 /** A change has its record in the audit trail. The line joins it with the client's id of the request. */
 function traceChange(
-  { trace }: Services,
+  { trace }: Admitting,
   presented: PresentedCredentials,
   requester: Requester,
   operation: OperationName,

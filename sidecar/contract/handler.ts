@@ -6,9 +6,9 @@ import { CallError, callError } from '../base/call-error.ts'
 import { givenRequestId, REQUEST_ID_HEADER, requestIdOfFailure } from '../base/request-id.ts'
 import type { DecisionListener } from '../usecases/asker.ts'
 import type { CallerCredentials } from '../usecases/callers.ts'
+import type { Admitting, Recognizing, Reporting } from '../usecases/capabilities.ts'
 import type { AskerFacts, Protocol } from '../usecases/decision-log.ts'
 import type { PresentedCredentials } from '../usecases/requester.ts'
-import type { Services } from '../usecases/services.ts'
 import { isFailure } from '../usecases/trace.ts'
 import { recordedListener } from '../usecases/tracing.ts'
 import { type CallContext, type CallStatus, type ClientConnection, StatusError } from './call.ts'
@@ -16,11 +16,7 @@ import { FIELDS_MAX, tooManyFields } from './fields.ts'
 import { statusOfError } from './status.ts'
 
 /** Logs what the client is not told, and says how the call ends. */
-export function failure(
-  { log, trace }: Pick<Services, 'log' | 'trace'>,
-  error: unknown,
-  context: CallContext,
-): CallStatus {
+export function failure({ log, trace }: Reporting, error: unknown, context: CallContext): CallStatus {
   if (error instanceof StatusError) return error.status
   const failed = isFailure(error)
   // Most calls that are refused need no id: to make one costs as much as to refuse.
@@ -105,7 +101,7 @@ export function remoteAddress(
  * @param remote address of a client on another machine
  */
 export function loginSource(
-  { callers, trace }: Pick<Services, 'callers' | 'trace'>,
+  { callers, trace }: Admitting,
   presented: PresentedCredentials,
   remote: string | undefined,
 ): LoginSource {
@@ -165,7 +161,7 @@ export function callerCredentialsIn(context: CallContext, reachable: boolean): C
 
 /** Who is told of the decisions of a call: the trace, the log and the meter, as far as they are on. `undefined`: nobody is. @param reachable as in `presentedIn` */
 export function listenersOf(
-  { decisions, callers, tracing }: Pick<Services, 'decisions' | 'callers' | 'tracing'>,
+  { decisions, callers, tracing }: Reporting & Recognizing,
   protocol: Protocol,
   meter: DecisionListener | undefined,
   reachable: boolean,

@@ -1,6 +1,6 @@
 /** The handlers of `Plan`, `GetMatrix` and `WatchMatrix`. They use the current matrix. */
+import type { Deciding, PerCall, Ruled } from '../usecases/capabilities.ts'
 import { plan } from '../usecases/plan.ts'
-import { forCall, type Services } from '../usecases/services.ts'
 import type { ServerStreamMethod, UnaryMethod } from './call.ts'
 import { readPlanRequest } from './requests.ts'
 import { matrixResponse, matrixResponseInSteps, planResponse } from './responses.ts'
@@ -14,13 +14,12 @@ interface MatrixHandlers {
 
 /** Makes the handlers. `endWatches` ends the streams of `WatchMatrix`, which would otherwise never end. */
 export function matrixHandlers(
-  services: Services,
+  { rules, forCall }: PerCall<Deciding> & Ruled,
   watches: Watches,
 ): {
   handlers: MatrixHandlers
   endWatches: () => void
 } {
-  const { rules } = services
   // Encoded once for all who ask.
   let response = matrixResponse(rules.engine)
   rules.prepare(function* (engine) {
@@ -34,7 +33,7 @@ export function matrixHandlers(
   rules.watch(() => topic.changed())
   const handlers: MatrixHandlers = {
     plan: (request) => {
-      const current = forCall(services)
+      const current = forCall()
       return planResponse(current.engine, plan(current, readPlanRequest(request)))
     },
     getMatrix: current,

@@ -1,14 +1,22 @@
 /** The handlers of `Issue` and `Revoke`. */
 import { nameOfSource } from '../authority/login-source.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
-import { type Issued, issue } from '../usecases/issue.ts'
-import { type TracedLogin, traceFailure, traceIssued, traceRevoked } from '../usecases/login-trace.ts'
-import { revoke } from '../usecases/revoke.ts'
-import { forCall, type Services } from '../usecases/services.ts'
+import type { Admitting, PerCall } from '../usecases/capabilities.ts'
+import { type Issued, type Issuing, issue } from '../usecases/issue.ts'
+import {
+  type LoginTracing,
+  type TracedLogin,
+  traceFailure,
+  traceIssued,
+  traceRevoked,
+} from '../usecases/login-trace.ts'
+import { type Revoking, revoke } from '../usecases/revoke.ts'
 import type { UnaryMethod } from './call.ts'
 import { loginSource, nameOfConnection, presentedIn, remoteAddress, requestOf } from './handler.ts'
 import { readIssueRequest, readRevokeRequest } from './requests.ts'
 import { issueResponse, revokeResponse } from './responses.ts'
+
+export type TokenServices = PerCall<Issuing & Revoking> & Admitting & LoginTracing
 
 interface TokenHandlers {
   readonly issue: UnaryMethod
@@ -16,8 +24,8 @@ interface TokenHandlers {
 }
 
 /** @param reachable whether other machines can reach the listener */
-export function tokenHandlers(services: Services, reachable: boolean): TokenHandlers {
-  const { callers, intake } = services
+export function tokenHandlers(services: TokenServices, reachable: boolean): TokenHandlers {
+  const { callers, intake, forCall } = services
   return {
     issue: (request, context) => {
       const { requester, purpose, rejected } = readIssueRequest(request)
@@ -30,7 +38,7 @@ export function tokenHandlers(services: Services, reachable: boolean): TokenHand
         const from = { source, connection: nameOfConnection(context) }
         return issueTraced(services, login, async () => {
           await intake.turn(nameOfConnection(context), presented)
-          return issue(forCall(services), { requester, purpose, from })
+          return issue(forCall(), { requester, purpose, from })
         })
       }
       const login: { -readonly [Key in keyof TracedLogin]: TracedLogin[Key] } = {
@@ -42,7 +50,7 @@ export function tokenHandlers(services: Services, reachable: boolean): TokenHand
         login.caller = caller?.name
         // The name of a profile that is not the caller's may be anything.
         if (caller?.profiles.has(requester.name)) login.profile = requester.name
-        return issue(forCall(services), {
+        return issue(forCall(), {
           requester: { ...requester, caller },
           purpose,
           from: undefined,
@@ -55,7 +63,7 @@ export function tokenHandlers(services: Services, reachable: boolean): TokenHand
       const presented = presentedIn(context, reachable)
       try {
         await intake.turn(nameOfConnection(context), presented)
-        const revoked = await revoke(forCall(services), token, presented)
+        const revoked = await revoke(forCall(), token, presented)
         traceRevoked(services, presented.from, presented.requestId)
         return revokeResponse(revoked)
       } catch (error) {
@@ -70,7 +78,7 @@ export function tokenHandlers(services: Services, reachable: boolean): TokenHand
 
 /** Issues, and leaves a trace of the token or of the failure. A token that is at hand is answered at once. */
 function issueTraced(
-  services: Services,
+  services: LoginTracing,
   login: TracedLogin,
   work: () => MaybePromise<Issued>,
 ): MaybePromise<Buffer> {

@@ -4,7 +4,7 @@
  */
 import { callError } from '../base/call-error.ts'
 import { connectionSource } from '../base/net/connection-table.ts'
-import type { Services } from '../usecases/services.ts'
+import type { Callers } from '../usecases/callers.ts'
 import type { CallContext, Responses } from './call.ts'
 import { callerCredentialsIn, nameOfConnection } from './handler.ts'
 
@@ -35,15 +35,15 @@ interface Watch {
 
 /** The watches of all topics, which share the bounds. */
 export class Watches {
-  readonly #services: Pick<Services, 'callers'>
+  readonly #callers: Callers
   readonly #reachable: boolean
   readonly #all = new Set<Watch>()
   readonly #ofSource = new Counts()
   readonly #ofConnection = new Counts()
 
   /** @param reachable whether other machines can reach the listener */
-  constructor(services: Pick<Services, 'callers'>, reachable: boolean) {
-    this.#services = services
+  constructor(callers: Callers, reachable: boolean) {
+    this.#callers = callers
     this.#reachable = reachable
   }
 
@@ -53,7 +53,7 @@ export class Watches {
    * @throws CallError `WATCHES_EXHAUSTED`
    */
   open(context: CallContext, responses: Responses): Watch {
-    const caller = this.#services.callers.findOrNobody(callerCredentialsIn(context, this.#reachable))
+    const caller = this.#callers.findOrNobody(callerCredentialsIn(context, this.#reachable))
     const source = caller ? `caller ${caller.name}` : connectionSource(context.connection.address)
     const connection = nameOfConnection(context)
     if (this.#ofConnection.of(connection) >= OF_CONNECTION_MAX) throw exhausted('this connection')

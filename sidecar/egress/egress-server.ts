@@ -13,8 +13,9 @@ import { Reports } from '../base/net/reports.ts'
 import { readRequestTarget } from '../base/request-target.ts'
 import type { Secret } from '../base/secret.ts'
 import { traceCarrierOf } from '../base/tracing.ts'
+import type { PerCall, Recognizing, Reporting } from '../usecases/capabilities.ts'
 import { admit, isRenewable, outgoing } from '../usecases/egress.ts'
-import { forCall, type Services } from '../usecases/services.ts'
+import type { Issuing } from '../usecases/issue.ts'
 import { forward } from './forward.ts'
 import { type RequestHeaders, readHeaders, strippedNames } from './headers.ts'
 import { type Refusal, refusalFor, refusalText, sendRefusal } from './refusal.ts'
@@ -25,6 +26,8 @@ export type { Route } from './target.ts'
 
 // Not imported, because an import makes Node create every export of the module, and some of them are large.
 const { createServer, STATUS_CODES } = process.getBuiltinModule('node:http')
+
+export type EgressServices = PerCall<Issuing> & Recognizing & Reporting
 
 export interface EgressOptions {
   /** `HOST:PORT` of this machine, or `unix:PATH`. */
@@ -64,7 +67,7 @@ const IDLE_MARGIN_MS = 30_000
 const ECHOING: ReadonlySet<string> = new Set(['TRACE', 'TRACK'])
 
 /** @throws Error if the address is in use, or if other machines can reach it */
-export async function startEgress(services: Services, options: EgressOptions): Promise<EgressServer> {
+export async function startEgress(services: EgressServices, options: EgressOptions): Promise<EgressServer> {
   const parsed = egressAddressOf(options.address)
   const targets = new Targets(options.routes, options.monotonicMs ?? (() => performance.now()))
   const server = newServer(options)
@@ -130,7 +133,7 @@ function newServer({ routes, headersMs = HEADERS_MS }: EgressOptions): Server {
 }
 
 interface DoorOptions {
-  readonly services: Services
+  readonly services: EgressServices
   readonly targets: Targets
   readonly connections: HttpConnections
   /** How long a body that is kept may take to arrive, in milliseconds. */
@@ -139,7 +142,7 @@ interface DoorOptions {
 
 /** What a request passes before it is forwarded. */
 class Door {
-  readonly #services: Services
+  readonly #services: EgressServices
   readonly #targets: Targets
   readonly #connections: HttpConnections
   readonly #keptMs: number
@@ -183,7 +186,7 @@ class Door {
   #receive(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void {
     const hasRoom = this.#connections.began(request, response)
     if (this.#closing) response.shouldKeepAlive = false
-    const services = forCall(this.#services)
+    const services = this.#services.forCall()
     const headers = readHeaders(request.rawHeaders, this.#strippedUnder(services.engine))
     const entry = hasRoom ? this.#enter(request, headers) : refused(refusalFor('TOO_MANY_CONNECTIONS'))
     if (entry.refusal !== undefined) {

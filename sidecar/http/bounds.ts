@@ -7,7 +7,7 @@ import { HttpConnections, isUnfinished } from '../base/net/http-connections.ts'
 import { carrierOf } from '../base/net/http-request.ts'
 import { ownConnections } from '../base/net/listen.ts'
 import { Reports } from '../base/net/reports.ts'
-import type { Services } from '../usecases/services.ts'
+import type { Reporting } from '../usecases/capabilities.ts'
 import type { HttpError } from './errors.ts'
 
 export interface HttpListener {
@@ -36,7 +36,7 @@ export class Bounds {
   readonly #begun = new Set<object>()
 
   /** @param server has no routes yet */
-  constructor({ log }: Pick<Services, 'log'>, server: FastifyInstance, connectionsMax = CONNECTIONS_MAX) {
+  constructor(log: Reporting['log'], server: FastifyInstance, connectionsMax = CONNECTIONS_MAX) {
     // Who takes a request out of the server's hands before its body is read has bounds for it.
     server.addHook('preParsing', (request, _reply, body, next) => {
       if (isUnfinished(request.raw)) this.#bodies.add(request.raw)

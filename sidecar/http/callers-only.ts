@@ -5,8 +5,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import { addressOf, connectionOf } from '../base/net/http-request.ts'
+import type { Admitting } from '../usecases/capabilities.ts'
 import { expectLiveSession } from '../usecases/requester.ts'
-import type { Services } from '../usecases/services.ts'
 
 export interface Admission {
   /** Whether every request needs the token of a caller; else a token that is there has to be valid. */
@@ -17,7 +17,7 @@ export interface Admission {
 
 /** Looks at the header fields alone. @throws CallError where the request is not that of a caller, and has no session */
 export async function expectCaller(
-  services: Pick<Services, 'callers' | 'controlPanel' | 'intake' | 'trace'>,
+  services: Admitting,
   request: FastifyRequest,
   { callersOnly, sessionOf }: Admission,
 ): Promise<void> {

@@ -7,11 +7,17 @@ import Fastify, {
   type FastifyRequest,
   type FastifyServerFactory,
 } from 'fastify'
-import { readiness } from '../base/health.ts'
+import { type Health, readiness } from '../base/health.ts'
 import type { WatchedCertificates } from '../base/net/certificates.ts'
 import { givenRequestId, newRequestId, REQUEST_ID_HEADER } from '../base/request-id.ts'
 import type { TrustedProxies } from '../proxies/trusted-proxies.ts'
-import type { Services } from '../usecases/services.ts'
+import type { Administering } from '../usecases/administration/administer.ts'
+import type { Admitting, PerCall, Reporting, Ruled } from '../usecases/capabilities.ts'
+import type { Verifying } from '../usecases/check.ts'
+import type { Operating } from '../usecases/control-panel/operator.ts'
+import type { Issuing } from '../usecases/issue.ts'
+import type { LoginTracing } from '../usecases/login-trace.ts'
+import type { Authenticating } from '../usecases/requester.ts'
 import { Routes } from './allowed-methods.ts'
 import { Bounds } from './bounds.ts'
 import type { PageRequests } from './control-panel/page-requests.ts'
@@ -31,6 +37,14 @@ export interface HttpServer {
   reload(): void
   close(): Promise<void>
 }
+
+export type HttpServices = PerCall<Verifying & Issuing & Authenticating & Administering> &
+  Ruled &
+  Admitting &
+  Reporting &
+  Operating &
+  LoginTracing &
+  Pick<Authenticating, 'authority'> & { readonly health: Health }
 
 /** Most bytes of headers in one request. Two tokens of ours fit many times, but not two credentials of the largest allowed size. */
 const HEADER_BYTES_MAX = 16_384
@@ -59,7 +73,7 @@ const HEADERS = { vary: 'X-Auth-Token', 'cache-control': 'no-store' }
 const REQUEST_ID = 'x-openstack-request-id'
 
 /** @throws Error if the address is in use, if other machines can reach it, or if the proxies cannot be known */
-export async function startHttpServer(services: Services, options: HttpOptions): Promise<HttpServer> {
+export async function startHttpServer(services: HttpServices, options: HttpOptions): Promise<HttpServer> {
   const parsed = listenAddressOf(options)
   const limits = { ...TIME_LIMITS, ...options.timeLimits }
   const tls = options.certificates && (await secureServers(options.certificates, limits, options.hstsDays))
@@ -67,7 +81,7 @@ export async function startHttpServer(services: Services, options: HttpOptions):
   const server = newServer(proxies, limits, tls)
   const routes = new Routes()
   server.addHook('onRoute', ({ url, method }) => routes.add(url, method))
-  const bounds = new Bounds(services, server, options.maxConnections)
+  const bounds = new Bounds(services.log, server, options.maxConnections)
   let site: Site = siteOf('', options.region, [])
   const hosts = new Set<string>()
   const refuse = (reply: FastifyReply, error: HttpError) =>
@@ -105,7 +119,7 @@ export async function startHttpServer(services: Services, options: HttpOptions):
   server.removeAllContentTypeParsers()
   server.addContentTypeParser('*', { parseAs: 'buffer' }, async (_request: unknown, body: Buffer) => body)
 
-  addHealthRoutes(server, services)
+  addHealthRoutes(server, services.health)
   await addIdentityRoutes(server, services, options.identity, () => site)
   const mayLast = (request: IncomingMessage) => {
     tls?.letLast(request)
@@ -128,14 +142,14 @@ export async function startHttpServer(services: Services, options: HttpOptions):
   }
 }
 
-function traceUnknownProxy({ trace }: Services, { id, socket }: FastifyRequest): void {
+function traceUnknownProxy({ trace }: Reporting, { id, socket }: FastifyRequest): void {
   const by = { protocol: 'http', address: socket.remoteAddress }
   const details = () => ({ request_id: id })
   trace.record({ level: 'warn', message: 'an unknown proxy was refused', by, details })
 }
 
 /** Logins and questions about access leave a trace of their own. */
-function traceRefusal({ trace }: Services, request: FastifyRequest, error: Error): void {
+function traceRefusal({ trace }: Reporting, request: FastifyRequest, error: Error): void {
   const { id, ip, method, routeOptions } = request
   if (method === 'POST' || routeOptions.config?.ownTrace) return
   const details = () => ({ request_id: id })
@@ -146,7 +160,7 @@ function traceRefusal({ trace }: Services, request: FastifyRequest, error: Error
 const UNTRACED = { config: { tracing: 'none' } } as const
 
 /** The same answers as on the health listener. */
-function addHealthRoutes(server: FastifyInstance, { health }: Services): void {
+function addHealthRoutes(server: FastifyInstance, health: Health): void {
   server.get('/healthz', UNTRACED, async (_request, reply) => sendJson(reply, 200, { status: 'ok' }))
   server.get('/readyz', UNTRACED, async ({ query }, reply) => {
     const { ready, body } = readiness(health.state, Object.hasOwn(query as object, 'verbose'))
@@ -157,7 +171,7 @@ function addHealthRoutes(server: FastifyInstance, { health }: Services): void {
 /** Each is loaded only where it is needed. */
 async function addOptionalRoutes(
   server: FastifyInstance,
-  services: Services,
+  services: HttpServices,
   { authorize, proxies, authzen, jwks, console, ...options }: HttpOptions,
   site: () => Site,
   mayLast: (request: IncomingMessage) => void,
@@ -184,7 +198,7 @@ async function addOptionalRoutes(
 }
 
 /** Loaded only where it is needed. */
-async function addTracingIfOn(server: FastifyInstance, { tracing }: Services): Promise<void> {
+async function addTracingIfOn(server: FastifyInstance, { tracing }: Reporting): Promise<void> {
   if (tracing !== undefined) (await import('./traced.ts')).addTracing(server, tracing)
 }
 

@@ -3,7 +3,7 @@ import { isLoopback, parseAddress } from '../base/address.ts'
 import type { WatchedCertificates } from '../base/net/certificates.ts'
 import type { ConnectionSource } from '../base/net/connections.ts'
 import type { ProxyOptions, TrustedProxies } from '../proxies/trusted-proxies.ts'
-import type { Services } from '../usecases/services.ts'
+import type { Reporting } from '../usecases/capabilities.ts'
 import type { AuthzenOptions } from './authzen/authzen-routes.ts'
 import type { ContractRoutes } from './contract-routes.ts'
 import { type CatalogService, checkCatalog } from './identity/catalog.ts'
@@ -72,7 +72,7 @@ export async function checkHttpOptions(options: HttpOptions): Promise<void> {
 /** Loaded only where it is needed. */
 export async function openProxies(
   { proxies }: HttpOptions,
-  log?: Services['log'],
+  log?: Reporting['log'],
 ): Promise<TrustedProxies | undefined> {
   return proxies && new (await import('../proxies/trusted-proxies.ts')).TrustedProxies(proxies, log)
 }

@@ -1,12 +1,12 @@
 /** What the log says of a request that is refused or fails. */
 import type { FastifyRequest } from 'fastify'
 import { CallError } from '../base/call-error.ts'
-import type { Services } from '../usecases/services.ts'
+import type { Reporting } from '../usecases/capabilities.ts'
 import type { HttpError } from './errors.ts'
 
 /** The lines name the request by its id, which its client has in a header. They hold nothing that the client sent. */
 export function logRefusal(
-  { log, trace }: Pick<Services, 'log' | 'trace'>,
+  { log, trace }: Reporting,
   { id, ip }: Pick<FastifyRequest, 'id' | 'ip'>,
   error: Error,
   { status }: HttpError,

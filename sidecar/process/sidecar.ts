@@ -18,6 +18,7 @@ import { expectPrivateFiles } from '../config/secret-files.ts'
 import { socketAccessOf } from '../config/socket-access.ts'
 import { WatchedCredentials } from '../config/watched-credentials.ts'
 import type { Siblings } from '../directory/open-directory.ts'
+import type { HttpServices } from '../http/http-server.ts'
 import { checkHttpOptions, type HttpTimeLimits } from '../http/options.ts'
 import type { Rules } from '../rules/rules.ts'
 import type { OpenDecisionLog } from '../signals/decision-log/open-decision-log.ts'
@@ -25,17 +26,17 @@ import { newLog } from '../signals/log/log.ts'
 import type { OpenTraces } from '../signals/tracing/open-tracing.ts'
 import { openRetention } from '../usecases/audit-retention.ts'
 import { Callers } from '../usecases/callers.ts'
+import { perCall } from '../usecases/capabilities.ts'
 import { ChangeRates } from '../usecases/change-rates.ts'
 import type { OperatorFacts } from '../usecases/control-panel/facts.ts'
 import { Intake } from '../usecases/intake.ts'
-import type { Services } from '../usecases/services.ts'
 import { Trace } from '../usecases/trace.ts'
 import type { Diagnosed } from './diagnostics.ts'
 import { openAuthority } from './open/authority.ts'
 import { warnOfExposure } from './open/authority-events.ts'
 import { type OpenCertificates, openCertificates } from './open/certificates.ts'
-import type { OpenEgress } from './open/egress.ts'
-import { startGrpcServer } from './open/grpc.ts'
+import type { OpenEgress, RoutedServices } from './open/egress.ts'
+import { type GrpcServices, startGrpcServer } from './open/grpc.ts'
 import { checkGrpcAddress } from './open/grpc-address.ts'
 import { checkHealthAddress, openHealth, sourceOf } from './open/health.ts'
 import { httpOptionsOf } from './open/http-options.ts'
@@ -117,12 +118,9 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
   const routes = config.routes && (await import('./open/routes.ts')).openRoutes(config.routes, rules, log)
   const turns = new Turns()
   const parts = { rules, turns, tracer: tracing, log, health, now }
-  const { authority, administration, controlPanel, state, close } = await openAuthority(
-    config,
-    options,
-    parts,
-  )
-  opening.defer(close)
+  const opened = await openAuthority(config, options, parts)
+  opening.defer(opened.close)
+  const { authority, administration, controlPanel, state } = opened
   const { callers, credentials, watch } = await openCredentials(config, {
     ...{ authority, administration, log, now, siblings: options.siblings, meters: metrics?.meters },
     tracer: tracing,
@@ -133,16 +131,18 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
   opening.use(openRetention(config, { administration, now, log }))
   const trace = opening.adopt(new Trace(log, undefined, metrics?.meters), (opened) => opened.close())
   const decisions = opening.use(await openDecisions?.({ now, log, health, callers }))
-  const services: Services = {
-    ...{ rules, authority, administration, controlPanel, callers },
-    operatorFacts: operatorFactsOf({ config, authority: state, certificates }),
-    verifier: credentials.verifiers,
-    upstreams: credentials,
-    profiles: credentials.profiles,
+  const lasting = {
+    ...{ authority, administration, controlPanel, callers, now },
+    ...{ verifier: credentials.verifiers, upstreams: credentials, profiles: credentials.profiles },
     changeRates: new ChangeRates(changeRatesOf(config)),
+  }
+  const services = {
+    ...lasting,
+    forCall: perCall(rules, lasting),
+    operatorFacts: operatorFactsOf({ config, authority: state, certificates }),
     cacheForMs: config.cache_for_ms,
     intake: new Intake(callers, controlPanel?.sessions),
-    ...{ routes, turns, decisions, tracing, now, log, trace, health, meters: metrics?.meters },
+    ...{ rules, routes, turns, decisions, tracing, log, trace, health, meters: metrics?.meters },
   }
   metrics?.watch({ ...services, authority: state, certificatesValidUntil: certificates.validUntil })
   const read = () => metrics?.read() ?? []
@@ -195,7 +195,7 @@ function closeIfOpen(opened: { close(): void } | undefined): void {
 
 /** What opens the parts that may be off. Nothing is loaded for a part that is off. */
 interface Checked {
-  readonly egressUnder: ((services: Services) => OpenEgress) | undefined
+  readonly egressUnder: ((services: RoutedServices) => OpenEgress) | undefined
   readonly openDecisions: OpenDecisionLog | undefined
   readonly openTraces: OpenTraces | undefined
 }
@@ -299,7 +299,7 @@ interface Servers {
 
 /** Starts gRPC, HTTP and egress. If one fails, none keeps running. */
 async function startServers(
-  services: Services,
+  services: GrpcServices & HttpServices,
   config: Config,
   certificates: OpenCertificates,
   { connections, times }: StartOptions,

@@ -9,9 +9,9 @@ import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import { connectionOf, headersOf } from '../base/net/http-request.ts'
 import { PATH_OVERRIDDEN } from '../rules/routes/overrides.ts'
 import type { RouteMatch } from '../rules/routes/route.ts'
-import { checkCredentials } from '../usecases/check.ts'
+import type { PerCall, Reporting, Ruled } from '../usecases/capabilities.ts'
+import { checkCredentials, type Verifying } from '../usecases/check.ts'
 import type { DecisionMeter } from '../usecases/meters.ts'
-import { forCall, type Services } from '../usecases/services.ts'
 import { timed } from '../usecases/timed.ts'
 import { listenerOf } from '../usecases/tracing.ts'
 import { type DenialAnswer, denialAnswer, routeDenialAnswer } from './denial-answer.ts'
@@ -20,10 +20,12 @@ import { overridesPath, readProxiedRequest } from './proxied-request.ts'
 import { answerProxy, type ProxyAnswer, proxyClientAddress } from './proxy-answer.ts'
 import { SECRET_HEADER } from './trusted-proxies.ts'
 
+type AuthorizeServices = PerCall<Verifying> & Ruled & Reporting
+
 /** Whoever reaches the routes is a known proxy. */
 export function addAuthorizeRoutes(
   server: FastifyInstance,
-  services: Services,
+  services: AuthorizeServices,
   paths: readonly string[],
 ): void {
   const meter = services.meters?.of('authorize')
@@ -45,7 +47,7 @@ const OWN_HEADER = SECRET_HEADER.toLowerCase()
 
 /** @throws CallError where nothing can be decided */
 function answerTo(
-  services: Services,
+  services: AuthorizeServices,
   request: FastifyRequest,
   meter: DecisionMeter | undefined,
 ): MaybePromise<ProxyAnswer> {
@@ -64,7 +66,7 @@ function answerTo(
     traceparent: request.raw.headersDistinct.traceparent ?? [],
   }))
   return andThen(
-    checkCredentials(forCall(services), question, { connection: connectionOf(request), listener }),
+    checkCredentials(services.forCall(), question, { connection: connectionOf(request), listener }),
     ({ decision, token }): ProxyAnswer =>
       decision.allowed && token !== undefined
         ? { status: 200, headers: everyIdentityHeader(token, decision), body: '' }
@@ -81,7 +83,7 @@ interface Asked {
  * What the path of the proxy's own request names, or what the routes find. The query is not read: Caddy puts that of the client
  * there, and proxies pass its headers on. The path is the proxy's own.
  */
-function askedBy({ routes }: Services, { params, raw }: FastifyRequest): Asked | DenialAnswer {
+function askedBy({ routes }: Ruled, { params, raw }: FastifyRequest): Asked | DenialAnswer {
   const { api } = params as { readonly api?: string }
   if (api !== undefined)
     return overridesPath(raw) ? routeDenialAnswer(PATH_OVERRIDDEN) : { api, target: undefined }

@@ -5,8 +5,10 @@ import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import type { RouteRequest } from '../rules/routes/route.ts'
 import type { Asker } from '../usecases/asker.ts'
 import type { Caller } from '../usecases/callers.ts'
+import type { PerCall, Recognizing, Reporting, Ruled } from '../usecases/capabilities.ts'
+import type { Verifying } from '../usecases/check.ts'
+import type { Issuing } from '../usecases/issue.ts'
 import { authorizeRequest, type ProxiedOutcome } from '../usecases/proxied-request.ts'
-import { forCall, type Services } from '../usecases/services.ts'
 import type { Headers } from './denial-answer.ts'
 import {
   identityHeaders,
@@ -16,6 +18,8 @@ import {
   removedHeaders,
 } from './identity-headers.ts'
 import { type PolicyRefusal, policyOf, type RouteSettings } from './policy.ts'
+
+export type DecideServices = PerCall<Verifying & Issuing> & Ruled & Recognizing & Reporting
 
 /** A request that a proxy received. */
 export interface AskedRequest extends RouteRequest {
@@ -46,7 +50,7 @@ const IDENTITY_LISTED: PolicyRefusal = {
  * @throws CallError where nothing can be decided
  */
 export function decide(
-  services: Services,
+  services: DecideServices,
   settings: RouteSettings,
   request: AskedRequest,
   findCaller: () => Caller | undefined,
@@ -58,7 +62,7 @@ export function decide(
   const { api, target, replacement } = policy
   const { headers, clientAddress } = request
   const question = { api, target, replacement, headers, clientAddress }
-  const current = forCall(services)
+  const current = services.forCall()
   const { engine } = current
   return andThen(
     authorizeRequest(current, question, findCaller, asker),

@@ -7,8 +7,8 @@ import { denialOf, failureOf, type Headers, headersOfDenial } from '../../engine
 import type { Decision } from '../../engine/index.ts'
 import { CallError, type CallErrorReason, callError } from '../base/call-error.ts'
 import type { RouteMatch } from '../rules/routes/route.ts'
+import type { Reporting } from '../usecases/capabilities.ts'
 import type { CallOrigin } from '../usecases/requester.ts'
-import type { Services } from '../usecases/services.ts'
 
 export type { Headers } from '../../engine/denial.ts'
 
@@ -60,7 +60,7 @@ function callErrorOf(error: unknown): CallError {
 
 /** Leaves in the log what the client is not told. Many of a kind are counted, because every request of a route brings one. */
 export function traceFailure(
-  { trace, tracing }: Pick<Services, 'trace' | 'tracing'>,
+  { trace, tracing }: Reporting,
   error: unknown,
   from: CallOrigin,
   requestId: string,

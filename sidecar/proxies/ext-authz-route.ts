@@ -7,12 +7,12 @@ import { type CallError, invalidArgument } from '../base/call-error.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import { connectionOf, headersOf } from '../base/net/http-request.ts'
 import { METHOD_OVERRIDES } from '../rules/routes/overrides.ts'
+import type { Ruled } from '../usecases/capabilities.ts'
 import type { DecisionMeter } from '../usecases/meters.ts'
-import type { Services } from '../usecases/services.ts'
 import { timed } from '../usecases/timed.ts'
 import { listenerOf } from '../usecases/tracing.ts'
 import { clientAddress } from './client-address.ts'
-import { type Decided, decide, headerChanges } from './decide.ts'
+import { type Decided, type DecideServices, decide, headerChanges } from './decide.ts'
 import {
   type DenialAnswer,
   denialAnswer,
@@ -36,7 +36,7 @@ const REMOVED_HEADER = 'x-envoy-auth-headers-to-remove'
  *
  * @param url the prefix with anything behind it
  */
-export function addExtAuthzRoute(server: FastifyInstance, services: Services, url: string): void {
+export function addExtAuthzRoute(server: FastifyInstance, services: DecideServices, url: string): void {
   const meter = services.meters?.of('ext_authz-http')
   const answer = timed(meter, (request: FastifyRequest) => answerTo(services, request, meter))
   // Envoy asks by the method of the client's request, which may be any.
@@ -56,7 +56,7 @@ function failureAsDenial(error: unknown, requestId: string): DenialAnswer {
 
 /** @throws CallError where nothing can be decided */
 function answerTo(
-  services: Services,
+  services: DecideServices,
   request: FastifyRequest,
   meter: DecisionMeter | undefined,
 ): MaybePromise<ProxyAnswer> {
@@ -86,7 +86,7 @@ function answerTo(
   return andThen(decided, (found) => answerFor(found, headers, services))
 }
 
-function answerFor(decided: Decided, headers: Headers, { routes }: Pick<Services, 'routes'>): ProxyAnswer {
+function answerFor(decided: Decided, headers: Headers, { routes }: Ruled): ProxyAnswer {
   if (decided.refused !== undefined) return routeDenialAnswer(decided)
   const { decision, token } = decided.outcome
   if (!decision.allowed || token === undefined) return denialAnswer(decision)

@@ -2,7 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import { addressOf } from '../base/net/http-request.ts'
-import type { Services } from '../usecases/services.ts'
+import type { Reporting } from '../usecases/capabilities.ts'
 import { type DenialAnswer, failureAnswer, traceFailure } from './denial-answer.ts'
 
 /** How a proxy is answered: 200 lets the request pass. */
@@ -31,7 +31,7 @@ function sendProxyAnswer(reply: FastifyReply, { status, headers, body }: ProxyAn
  * @param failed the answer where nothing can be decided
  */
 export function answerProxy(
-  services: Pick<Services, 'trace' | 'tracing'>,
+  services: Reporting,
   reply: FastifyReply,
   answerTo: (request: FastifyRequest) => MaybePromise<ProxyAnswer>,
   failed: (error: unknown, requestId: string) => ProxyAnswer = failureAnswer,

@@ -2,12 +2,13 @@
 import type { CredentialReason, Decision, Engine, Extraction, Scope, TokenKind } from '../../engine/index.ts'
 import type { Verification, VerifiedToken, Verifier } from '../authority/authority.ts'
 import type { Asker, DecisionListener } from './asker.ts'
+import type { Deciding } from './capabilities.ts'
 import type { CheckOutcome, ClaimsQuestion, CredentialsQuestion } from './questions.ts'
-import type { CallServices } from './services.ts'
 
-/** What `checkCredentials` is given. */
-export interface CredentialServices extends Pick<CallServices, 'engine' | 'verifier'> {
+export interface Verifying extends Deciding {
   readonly authority: Verifier
+  /** The embedded authority and the upstreams that are configured to verify. */
+  readonly verifier: Verifier
 }
 
 /**
@@ -17,7 +18,7 @@ export interface CredentialServices extends Pick<CallServices, 'engine' | 'verif
  * @throws CallError where the decision must be logged and cannot be
  */
 export function checkClaims(
-  { engine }: Pick<CallServices, 'engine'>,
+  { engine }: Deciding,
   question: ClaimsQuestion,
   listener: DecisionListener | undefined,
 ): Decision {
@@ -38,7 +39,7 @@ const SOMEWHERE = 'any'
  * @throws CallError where the decision must be logged and cannot be
  */
 export function checkKind(
-  { engine }: Pick<CallServices, 'engine'>,
+  { engine }: Deciding,
   { api, kind }: Pick<ClaimsQuestion, 'api' | 'kind'>,
   listener: DecisionListener | undefined,
 ): Decision {
@@ -51,7 +52,7 @@ export function checkKind(
 
 /** Decides about a token that an authority vouches for. Nobody is told. */
 export function checkVerified(
-  { engine }: Pick<CallServices, 'engine'>,
+  { engine }: Deciding,
   { kind, scope, subject }: VerifiedToken,
   { api, target }: Pick<CredentialsQuestion, 'api' | 'target'>,
 ): Decision {
@@ -75,7 +76,7 @@ export function reusableForMs(
  * and cannot be
  */
 export function checkCredentials(
-  services: CredentialServices,
+  services: Verifying,
   question: CredentialsQuestion,
   { connection, listener: told }: Asker,
 ): CheckOutcome | Promise<CheckOutcome> {

@@ -3,9 +3,8 @@ import type { Decision, Engine } from '../../engine/index.ts'
 import { CallError } from '../base/call-error.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import type { Secret } from '../base/secret.ts'
-import type { Caller } from './callers.ts'
-import { type Issued, issue } from './issue.ts'
-import type { CallServices } from './services.ts'
+import type { Caller, Callers } from './callers.ts'
+import { type Issued, type Issuing, issue } from './issue.ts'
 
 /** What a route may be used for, and by whom. The operator writes it down in the configuration. */
 export interface Passage {
@@ -34,7 +33,7 @@ export type Admission = 'admitted' | 'unknown' | 'not_allowed'
  * @param authorization values that name the caller: `Bearer CALLER_TOKEN`
  */
 export function admit(
-  callers: Pick<CallServices['callers'], 'find'>,
+  callers: Pick<Callers, 'find'>,
   passage: Passage,
   authorization: readonly string[],
 ): Admission {
@@ -56,11 +55,7 @@ export function admit(
  * @param rejected a token that the API has just refused
  * @throws CallError as `issue` does
  */
-export function outgoing(
-  services: Pick<CallServices, 'engine' | 'authority' | 'profiles'>,
-  passage: Passage,
-  rejected?: Secret,
-): MaybePromise<Outgoing> {
+export function outgoing(services: Issuing, passage: Passage, rejected?: Secret): MaybePromise<Outgoing> {
   return credentialFor(services, passage, callerOf(passage), rejected)
 }
 
@@ -72,7 +67,7 @@ export function outgoing(
  * @throws CallError as `issue` does
  */
 export function credentialFor(
-  services: Pick<CallServices, 'engine' | 'authority' | 'profiles'>,
+  services: Issuing,
   { api, profile, project }: Pick<Passage, 'api' | 'profile' | 'project'>,
   caller: Caller | undefined,
   rejected?: Secret,

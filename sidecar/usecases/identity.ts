@@ -11,9 +11,10 @@ import {
 import { sourceAt } from '../authority/login-source.ts'
 import { CallError, callError } from '../base/call-error.ts'
 import type { Secret } from '../base/secret.ts'
+import type { Clocked } from './capabilities.ts'
 import { kindForScope } from './issue.ts'
 import { accountFor, projectFor, type Reference, type ReferenceInAccount, userFor } from './references.ts'
-import { type UserByToken, userByIamToken } from './requester.ts'
+import { type Authenticating, type UserByToken, userByIamToken } from './requester.ts'
 import {
   expectAdministrator,
   expectHolderOrAdministrator,
@@ -21,7 +22,6 @@ import {
   revokingUser,
 } from './revocation-right.ts'
 import { type RoleMapping, rolesOf } from './roles.ts'
-import type { CallServices } from './services.ts'
 
 /** What the endpoint does beyond the source, as `http.roles` and `http.compatibility` of the configuration say. */
 export interface IdentitySettings {
@@ -79,8 +79,7 @@ export interface TokenQuestion {
   readonly acceptExpired: boolean
 }
 
-export interface IdentityServices
-  extends Pick<CallServices, 'engine' | 'authority' | 'administration' | 'now'> {
+export interface IdentityServices extends Authenticating, Clocked {
   readonly settings: IdentitySettings
 }
 

@@ -7,13 +7,18 @@ import {
   withArticle,
 } from '../../engine/index.ts'
 import { contestedCells, planTokens, preferredKinds } from '../../matrix/index.ts'
-import type { IssuedToken, Origin, PasswordRequester } from '../authority/authority.ts'
+import type { Authority, IssuedToken, Origin, PasswordRequester } from '../authority/authority.ts'
 import { type CallError, callError, invalidArgument, invalidFields } from '../base/call-error.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import type { Secret } from '../base/secret.ts'
 import type { Caller } from './callers.ts'
-import { type Profile, profileFor } from './profiles.ts'
-import type { CallServices } from './services.ts'
+import type { Deciding } from './capabilities.ts'
+import { type Profile, type Profiles, profileFor } from './profiles.ts'
+
+export interface Issuing extends Deciding {
+  readonly authority: Authority
+  readonly profiles: Profiles
+}
 
 /** What the token is for. */
 export type Purpose =
@@ -54,7 +59,7 @@ export interface IssueRequest {
  * @throws CallError: not allowed by §5.1, no single kind opens the APIs, or a static token that nobody holds (§4.2)
  */
 export function issue(
-  { engine, authority, profiles }: Pick<CallServices, 'engine' | 'authority' | 'profiles'>,
+  { engine, authority, profiles }: Issuing,
   { requester, purpose, from = THIS_MACHINE, rejected }: IssueRequest,
 ): MaybePromise<Issued> {
   const profile =

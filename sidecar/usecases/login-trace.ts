@@ -1,11 +1,14 @@
 /** What the log says of logins: of each that failed, and of each token that was issued. */
-import type { UserType } from '../authority/administration/administration.ts'
+import type { Administration, UserType } from '../authority/administration/administration.ts'
 import type { VerifiedToken } from '../authority/authority.ts'
 import { CallError } from '../base/call-error.ts'
 import type { CallOrigin } from './requester.ts'
-import type { CallServices, Services } from './services.ts'
+import type { Trace } from './trace.ts'
 
-type LoginServices = Pick<Services, 'trace'> & Pick<CallServices, 'administration'>
+export interface LoginTracing {
+  readonly trace: Trace
+  readonly administration: Administration
+}
 
 /** A login as the log has it. */
 export interface TracedLogin {
@@ -26,7 +29,7 @@ export interface TracedLogin {
 const TOKEN_LINES = 10
 
 /** A login that failed, or was refused. The log names a user only where there is such a user: others may be passwords. */
-export function traceFailure(services: LoginServices, login: TracedLogin, error: unknown): void {
+export function traceFailure(services: LoginTracing, login: TracedLogin, error: unknown): void {
   const { from, source, caller, profile, requestId, user, userType = 'service_user' } = login
   const right = error instanceof CallError && causeOf(error).row.login === 'refused'
   services.trace.refused(
@@ -56,7 +59,11 @@ function causeOf(error: CallError): CallError {
 }
 
 /** A token that was revoked. Its record is in the audit trail; the line joins it with the request. */
-export function traceRevoked({ trace }: Pick<Services, 'trace'>, from: CallOrigin, requestId?: string): void {
+export function traceRevoked(
+  { trace }: Pick<LoginTracing, 'trace'>,
+  from: CallOrigin,
+  requestId?: string,
+): void {
   const details = () => ({ request_id: requestId })
   trace.record({
     level: 'info',
@@ -69,7 +76,7 @@ export function traceRevoked({ trace }: Pick<Services, 'trace'>, from: CallOrigi
 
 /** A token that was issued. */
 export function traceIssued(
-  { trace }: Pick<Services, 'trace'>,
+  { trace }: Pick<LoginTracing, 'trace'>,
   { from, source, caller, profile, requestId, user }: TracedLogin,
   { tokenId, kind, scope }: Pick<VerifiedToken, 'tokenId' | 'kind' | 'scope'>,
 ): void {

@@ -5,11 +5,10 @@
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import type { Asker } from './asker.ts'
 import type { Caller } from './callers.ts'
-import { checkCredentials } from './check.ts'
+import { checkCredentials, type Verifying } from './check.ts'
 import { credentialFor } from './egress.ts'
-import type { Issued } from './issue.ts'
+import type { Issued, Issuing } from './issue.ts'
 import type { CheckOutcome, CredentialsQuestion } from './questions.ts'
-import type { CallServices } from './services.ts'
 
 /** The credential that takes the place of the client's. */
 export interface Replacement {
@@ -41,7 +40,7 @@ export interface ProxiedOutcome {
  * @throws CallError as `checkCredentials` and `issue` do
  */
 export function authorizeRequest(
-  services: Pick<CallServices, 'engine' | 'authority' | 'verifier' | 'profiles'>,
+  services: Verifying & Issuing,
   request: ProxiedRequest,
   findCaller: () => Caller | undefined,
   asker: Asker,
@@ -52,7 +51,7 @@ export function authorizeRequest(
 }
 
 function replaced(
-  services: Pick<CallServices, 'engine' | 'authority' | 'profiles'>,
+  services: Issuing,
   { replacement }: ProxiedRequest,
   outcome: CheckOutcome,
   findCaller: () => Caller | undefined,

@@ -4,13 +4,13 @@
  */
 import type { Actor, ChangeLane, ChangeView } from '../authority/actor.ts'
 import { isAllowed } from '../authority/addresses.ts'
-import type { UserRecord } from '../authority/administration/administration.ts'
-import { isUnscoped, type VerifiedToken } from '../authority/authority.ts'
+import type { Administration, UserRecord } from '../authority/administration/administration.ts'
+import { type Authority, isUnscoped, type VerifiedToken } from '../authority/authority.ts'
 import type { CallerSession, LiveSession, UserSession } from '../authority/control-panel/sessions.ts'
 import { isOver } from '../authority/verified-token.ts'
 import { callError } from '../base/call-error.ts'
-import { type CallerCredentials, EVERY_CALL, type IdentifiedCaller } from './callers.ts'
-import type { CallServices, Services } from './services.ts'
+import { type CallerCredentials, type Callers, EVERY_CALL, type IdentifiedCaller } from './callers.ts'
+import type { Admitting, Clocked, Deciding, Recognizing } from './capabilities.ts'
 
 export type Requester = Operator | UserRequester
 
@@ -70,6 +70,18 @@ export interface PresentedCredentials extends CallerCredentials {
   readonly requestId?: string | undefined
 }
 
+/** Knows the user of an IAM token. */
+export interface Authenticating extends Deciding {
+  readonly authority: Authority
+  readonly administration: Administration
+}
+
+/** Knows who makes a call. */
+export interface Identifying extends Authenticating, Recognizing {}
+
+/** Knows them inside the transaction of a change. */
+export interface Confirming extends Deciding, Recognizing, Clocked {}
+
 /**
  * Who makes an administrative call. A user needs a token for their account.
  *
@@ -77,7 +89,7 @@ export interface PresentedCredentials extends CallerCredentials {
  * @throws CallError: UNAUTHENTICATED without the credential of a known requester
  */
 export async function identify(
-  services: Pick<CallServices, 'engine' | 'authority' | 'administration' | 'controlPanel' | 'callers'>,
+  services: Identifying,
   credentials: PresentedCredentials,
   ownersFromAnywhere = false,
 ): Promise<Requester> {
@@ -105,7 +117,7 @@ export async function identify(
 
 /** @throws CallError where the session has ended, or its caller was withdrawn */
 async function requesterOfSession(
-  { controlPanel, callers }: Pick<CallServices, 'controlPanel' | 'callers'>,
+  { controlPanel, callers }: Recognizing,
   hash: Buffer,
   call: Omit<UserCall, 'type' | 'user'>,
 ): Promise<Requester> {
@@ -125,7 +137,7 @@ async function requesterOfSession(
  * @throws CallError
  */
 export async function expectLiveSession(
-  { controlPanel, callers, intake }: Pick<Services, 'controlPanel' | 'callers' | 'intake'>,
+  { controlPanel, callers, intake }: Admitting,
   hash: Buffer,
   {
     connection,
@@ -140,7 +152,7 @@ export async function expectLiveSession(
 
 /** @throws CallError where the caller was withdrawn */
 function operatorOf(
-  callers: Pick<CallServices['callers'], 'byDigest'>,
+  callers: Pick<Callers, 'byDigest'>,
   session: CallerSession,
 ): Pick<Operator, 'caller'> & { readonly session: CallerSession } {
   return { caller: callers.byDigest(Buffer.from(session.callerDigest, 'hex')), session }
@@ -171,7 +183,7 @@ const SESSION_CREDENTIAL = 'a session of the control panel; log in'
 
 /** The requester of an administrative call as they are inside the transaction of its change. @throws CallError as a new call would */
 export async function confirmRequester(
-  services: Pick<CallServices, 'engine' | 'controlPanel' | 'callers' | 'now'>,
+  services: Confirming,
   requester: Requester,
   view: ChangeView,
 ): Promise<Requester> {
@@ -183,7 +195,7 @@ export async function confirmRequester(
 }
 
 async function confirmSession(
-  { controlPanel, callers }: Pick<CallServices, 'controlPanel' | 'callers'>,
+  { controlPanel, callers }: Recognizing,
   requester: Requester,
   before: LiveSession,
   view: ChangeView,
@@ -204,7 +216,7 @@ async function confirmSession(
  * @throws CallError as a new call would
  */
 export async function confirmUser(
-  { engine, now }: Pick<CallServices, 'engine' | 'now'>,
+  { engine, now }: Deciding & Clocked,
   requester: UserByToken,
   view: ChangeView,
   credential: string,
@@ -252,7 +264,7 @@ export function callerAuthor(
  * @throws CallError `ADDRESS_NOT_ALLOWED`, and where the authority does not answer
  */
 export async function userByIamToken(
-  { engine, authority, administration }: Pick<CallServices, 'engine' | 'authority' | 'administration'>,
+  { engine, authority, administration }: Authenticating,
   {
     value,
     clientAddress,

@@ -3,8 +3,8 @@ import type { Actor } from '../authority/actor.ts'
 import { isUnscoped, type VerifiedToken } from '../authority/authority.ts'
 import { callError } from '../base/call-error.ts'
 import { authorizeAsOwner, isAccountAdministrator } from './administration/authorize.ts'
+import type { Clocked, Deciding } from './capabilities.ts'
 import { authorOf, confirmUser, type UserByToken } from './requester.ts'
-import type { CallServices } from './services.ts'
 
 /** Who asks for a revocation. */
 export type AskerClass =
@@ -72,7 +72,7 @@ export function groundOf(asker: AskerClass, token: TokenClass): Ground {
  * @throws CallError: PERMISSION_DENIED
  */
 export function revokingUser(
-  services: Pick<CallServices, 'engine' | 'now'>,
+  services: Deciding & Clocked,
   requester: UserByToken,
   token: VerifiedToken,
   credential: string,

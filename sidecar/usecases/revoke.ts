@@ -3,13 +3,19 @@
  * operator.
  */
 import { type Actor, trusted } from '../authority/actor.ts'
-import type { VerifiedToken } from '../authority/authority.ts'
+import type { UpstreamRevocation, VerifiedToken, Verifier } from '../authority/authority.ts'
 import { callError } from '../base/call-error.ts'
 import { Secret } from '../base/secret.ts'
 import type { Caller, Callers, IdentifiedCaller } from './callers.ts'
-import { callerAuthor, type PresentedCredentials, type UserByToken, userByIamToken } from './requester.ts'
+import type { Clocked } from './capabilities.ts'
+import {
+  type Authenticating,
+  callerAuthor,
+  type PresentedCredentials,
+  type UserByToken,
+  userByIamToken,
+} from './requester.ts'
 import { type AskerClass, type Ground, groundOf, revokingUser, type TokenClass } from './revocation-right.ts'
-import type { CallServices } from './services.ts'
 
 export type RevokeRequest =
   | { readonly type: 'value'; readonly value: Secret }
@@ -21,14 +27,15 @@ export interface Revoked {
   readonly revokedAtMs: number
 }
 
-type RevokeServices = Pick<
-  CallServices,
-  'engine' | 'authority' | 'verifier' | 'upstreams' | 'administration' | 'callers' | 'now'
->
+export interface Revoking extends Authenticating, Clocked {
+  readonly verifier: Verifier
+  readonly upstreams: UpstreamRevocation
+  readonly callers: Callers
+}
 
 /** Revoking twice is no error, and revoking an expired token neither. @throws CallError */
 export async function revoke(
-  services: RevokeServices,
+  services: Revoking,
   request: RevokeRequest,
   credentials: PresentedCredentials,
 ): Promise<Revoked> {
@@ -38,7 +45,7 @@ export async function revoke(
 }
 
 async function revokeById(
-  { authority, callers }: RevokeServices,
+  { authority, callers }: Revoking,
   tokenId: string,
   credentials: PresentedCredentials,
 ): Promise<Revoked> {
@@ -56,7 +63,7 @@ type Asker =
   | { readonly type: 'unknown_user' | 'nobody' }
 
 async function revokeByValue(
-  services: RevokeServices,
+  services: Revoking,
   value: Secret,
   credentials: PresentedCredentials,
 ): Promise<Revoked> {
@@ -86,7 +93,7 @@ async function revokeByValue(
 
 /** A caller is asked for first, then the presented IAM token. An upstream judges by its own tokens, and knows no token of ours. */
 async function askerOf(
-  services: RevokeServices,
+  services: Revoking,
   credentials: PresentedCredentials,
   isStatic: boolean,
 ): Promise<Asker> {
@@ -134,7 +141,7 @@ function expectGround(ground: Ground, ...refusing: readonly Ground[]): void {
 
 /** Who revokes a token of ours, for the audit trail. */
 function actorOf(
-  services: RevokeServices,
+  services: Revoking,
   asker: Asker,
   ground: Ground,
   token: VerifiedToken,
@@ -150,7 +157,7 @@ function actorOf(
 }
 
 async function revokeUpstream(
-  { upstreams, now }: RevokeServices,
+  { upstreams, now }: Revoking,
   { tokenId, authority = '' }: VerifiedToken,
   value: Secret,
   by: Secret | undefined,

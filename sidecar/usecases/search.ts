@@ -1,9 +1,8 @@
 /** Which APIs does a credential open? The credential is verified once, and the matrix is asked about each API. Nobody is told. */
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import type { Asker } from './asker.ts'
-import { checkCredentials, checkVerified } from './check.ts'
+import { checkCredentials, checkVerified, type Verifying } from './check.ts'
 import type { CheckOutcome, CredentialsQuestion } from './questions.ts'
-import type { CallServices } from './services.ts'
 
 /** What is known of a credential before it is asked about an API. */
 export interface CredentialForSearch extends Pick<CheckOutcome, 'token'> {
@@ -15,7 +14,7 @@ export interface CredentialForSearch extends Pick<CheckOutcome, 'token'> {
 
 /** @throws CallError as `checkCredentials` does */
 export function credentialForSearch(
-  services: Pick<CallServices, 'engine' | 'authority' | 'verifier'>,
+  services: Verifying,
   question: Omit<CredentialsQuestion, 'api'>,
   connection: Asker['connection'],
 ): MaybePromise<CredentialForSearch> {

@@ -4,7 +4,6 @@ import type { Verification } from '../../sidecar/authority/authority.ts'
 import { callError } from '../../sidecar/base/call-error.ts'
 import { type Asked, answerEvaluations } from '../../sidecar/http/authzen/evaluations.ts'
 import { httpErrorOf } from '../../sidecar/http/errors.ts'
-import type { CallServices } from '../../sidecar/usecases/services.ts'
 import { api, CALL, credential, EVALUATIONS, startAuthzen, token } from '../support/authzen.ts'
 
 const EVALUATIONS_MAX = 20
@@ -198,7 +197,7 @@ describe('with an authority that does what the test says', () => {
   ) => {
     let asked = 0
     const verifier = { recognize: () => 'issue', verify: () => verify(asked++) }
-    const services = { engine, verifier, authority: verifier, now: Date.now } as unknown as CallServices
+    const services = { engine, verifier, authority: verifier, now: Date.now } as unknown as Asked['services']
     const asking: Asked = {
       services,
       cacheForMs: 0,

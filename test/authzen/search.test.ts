@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest'
 import { compile } from '../../engine/index.ts'
 import type { Asked } from '../../sidecar/http/authzen/evaluations.ts'
 import { answerSearch } from '../../sidecar/http/authzen/search.ts'
-import type { CallServices } from '../../sidecar/usecases/services.ts'
 import { TESTER } from '../support/actor.ts'
 import { api, CALL, credential, EVALUATION, type Owner, startAuthzen, token } from '../support/authzen.ts'
 import { ACCOUNT, OTHER_ACCOUNT } from '../support/identity.ts'
@@ -271,7 +270,7 @@ describe('pages', () => {
   test('a new matrix ends a search', async () => {
     const first = { subject: { type: 'token' }, action: CALL, resource: api('lobby') }
     const asked = (strict: boolean): Asked => ({
-      services: { engine: compile(smallMatrix(), { strict }) } as unknown as CallServices,
+      services: { engine: compile(smallMatrix(), { strict }) } as unknown as Asked['services'],
       cacheForMs: 0,
       evaluationsMax: 1,
       asker: { connection: {}, listener: undefined },

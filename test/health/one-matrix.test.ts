@@ -7,9 +7,9 @@ import { supportMatrix } from '../../matrix/index.ts'
 import type { Verification } from '../../sidecar/authority/authority.ts'
 import { Turns } from '../../sidecar/base/turns.ts'
 import type { CallContext } from '../../sidecar/contract/call.ts'
-import { checkHandlers } from '../../sidecar/contract/check-handlers.ts'
+import { type CheckServices, checkHandlers } from '../../sidecar/contract/check-handlers.ts'
 import { Rules } from '../../sidecar/rules/rules.ts'
-import type { Services } from '../../sidecar/usecases/services.ts'
+import { perCall } from '../../sidecar/usecases/capabilities.ts'
 import { messageType } from '../support/black-box.ts'
 import { newFolder } from '../support/resources.ts'
 
@@ -51,12 +51,11 @@ function serve(
   const verifier = { recognize: () => 'issue', verify: () => verify(rules, replace) }
   const services = {
     rules,
-    verifier,
-    authority: verifier,
+    forCall: perCall(rules, { verifier, authority: verifier }),
     turns: new Turns(),
     cacheForMs: 0,
     now: Date.now,
-  } as unknown as Services
+  } as unknown as CheckServices
   const { check, checkBatch } = checkHandlers(services, CHECKS_MAX, false)
   const context = {} as CallContext
   return {

@@ -4,9 +4,9 @@ import type { Verification } from '../../sidecar/authority/authority.ts'
 import { callError } from '../../sidecar/base/call-error.ts'
 import { Turns } from '../../sidecar/base/turns.ts'
 import type { CallContext, Responses } from '../../sidecar/contract/call.ts'
-import { checkHandlers } from '../../sidecar/contract/check-handlers.ts'
+import { type CheckServices, checkHandlers } from '../../sidecar/contract/check-handlers.ts'
 import { Rules } from '../../sidecar/rules/rules.ts'
-import type { Services } from '../../sidecar/usecases/services.ts'
+import { perCall } from '../../sidecar/usecases/capabilities.ts'
 import { messageType } from '../support/black-box.ts'
 
 const rules = new Rules({ path: undefined, strict: false, pollMs: 0, onRefused: () => {} })
@@ -19,12 +19,11 @@ function handlersUnder(verify: (index: number) => Verification | Promise<Verific
   const verifier = { recognize: () => 'issue', verify: () => verify(asked++) }
   const services = {
     rules,
-    verifier,
-    authority: verifier,
+    forCall: perCall(rules, { verifier, authority: verifier }),
     turns,
     cacheForMs: 0,
     now: Date.now,
-  } as unknown as Services
+  } as unknown as CheckServices
   return checkHandlers(services, CHECKS, false)
 }
 

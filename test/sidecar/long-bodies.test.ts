@@ -220,7 +220,7 @@ function outcomeOf(read: () => Buffer): string | undefined {
 }
 
 test('a connection begins one request in a turn of the event loop', async () => {
-  const bounds = new Bounds({ log: pino({ enabled: false }) }, Fastify())
+  const bounds = new Bounds(pino({ enabled: false }), Fastify())
   const begun: string[] = []
   const begin = (name: string, { raw }: FastifyRequest) => bounds.begin(raw, () => begun.push(name))
   const [one, other] = [requestWith(''), requestWith('')]

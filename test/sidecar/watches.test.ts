@@ -51,7 +51,7 @@ function newTopic() {
       authorization.length === 0 ? undefined : { name: authorization[0] },
   }
   let value = 'first'
-  const topic = new Topic(new Watches({ callers } as never, true), () => Buffer.from(value))
+  const topic = new Topic(new Watches(callers as never, true), () => Buffer.from(value))
   return {
     topic,
     change: (changed: string) => {

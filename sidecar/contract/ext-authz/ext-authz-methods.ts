@@ -1,11 +1,13 @@
 /** Envoy's external authorization service. Most sidecars stand behind no Envoy, so its code is loaded at the first call. */
-import type { Services } from '../../usecases/services.ts'
+import type { DecideServices } from '../../proxies/decide.ts'
 import { type CallContext, type Method, readingAtOnce, type UnaryMethod } from '../call.ts'
+
+export type ExtAuthzServices = DecideServices
 
 export const EXT_AUTHZ_SERVICE = 'envoy.service.auth.v3.Authorization'
 
 /** @param reachable whether other machines can reach the listener */
-export function extAuthzMethods(services: Services, reachable: boolean): [path: string, Method][] {
+export function extAuthzMethods(services: ExtAuthzServices, reachable: boolean): [path: string, Method][] {
   let loaded: UnaryMethod | undefined
   const load = async (request: Buffer, context: CallContext): Promise<Buffer> => {
     const own = Buffer.from(request)

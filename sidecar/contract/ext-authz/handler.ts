@@ -5,7 +5,14 @@
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import { givenRequestId, REQUEST_ID_HEADER, requestIdOfFailure } from '../../base/request-id.ts'
 import { clientAddress } from '../../proxies/client-address.ts'
-import { areUsual, type Decided, decide, headerChanges, valuesOf } from '../../proxies/decide.ts'
+import {
+  areUsual,
+  type Decided,
+  type DecideServices,
+  decide,
+  headerChanges,
+  valuesOf,
+} from '../../proxies/decide.ts'
 import {
   denialAnswer,
   failureAnswer,
@@ -16,7 +23,6 @@ import {
 import { relevanceTo } from '../../proxies/identity-headers.ts'
 import { readRouteSettings } from '../../proxies/policy.ts'
 import type { DecisionListener } from '../../usecases/asker.ts'
-import type { Services } from '../../usecases/services.ts'
 import { timed } from '../../usecases/timed.ts'
 import type { CallContext, UnaryMethod } from '../call.ts'
 import { callerCredentialsIn, listenersOf, presentedIn, requestIdIn } from '../handler.ts'
@@ -24,7 +30,7 @@ import { type Asked, readAsked } from './request.ts'
 import { allowedResponse, deniedResponse, undecidedResponse } from './response.ts'
 
 /** @param reachable whether other machines can reach the listener */
-export function checkHandler(services: Services, reachable: boolean): UnaryMethod {
+export function checkHandler(services: DecideServices, reachable: boolean): UnaryMethod {
   const { rules, routes } = services
   const meter = services.meters?.of('ext_authz')
   const listenerOf = listenersOf(services, 'ext_authz', meter, reachable)
@@ -50,7 +56,7 @@ export function checkHandler(services: Services, reachable: boolean): UnaryMetho
 const EVERY_HEADER = { isRelevant: () => true, mayBeRelevant: () => true }
 
 function answer(
-  services: Services,
+  services: DecideServices,
   { context, headers, peer, method, host, path }: Asked,
   call: CallContext,
   { reachable, listener }: { readonly reachable: boolean; readonly listener: DecisionListener | undefined },

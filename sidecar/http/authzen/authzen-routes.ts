@@ -2,8 +2,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { addressOf, connectionOf } from '../../base/net/http-request.ts'
 import type { Asker } from '../../usecases/asker.ts'
+import type { Admitting, PerCall, Reporting, Ruled } from '../../usecases/capabilities.ts'
 import type { DecisionMeter } from '../../usecases/meters.ts'
-import { forCall, type Services } from '../../usecases/services.ts'
 import { timed } from '../../usecases/timed.ts'
 import { listenerOf } from '../../usecases/tracing.ts'
 import { type Admission, expectCaller } from '../callers-only.ts'
@@ -49,7 +49,7 @@ const config = { sendError: sendText }
 /** @param site a function, because the addresses are known only when the server listens */
 export function addAuthzenRoutes(
   server: FastifyInstance,
-  services: Services,
+  services: PerCall<Asked['services']> & Ruled & Admitting & Reporting,
   { callersOnly, evaluationsMax }: AuthzenOptions,
   site: () => Site,
 ): void {
@@ -63,7 +63,7 @@ export function addAuthzenRoutes(
       const explain = (error: unknown) => explained(services, request, error)
       const asker = askerOf(services, request, meter)
       const body = await bodies.read(request, (value) => expectFields(value, 'the body'), JSON_TYPE)
-      const asked = { services: forCall(services), cacheForMs, evaluationsMax, asker, explain }
+      const asked = { services: services.forCall(), cacheForMs, evaluationsMax, asker, explain }
       return sendJson(identified(reply), 200, await timed(meter, answer)(asked, body))
     })
 
@@ -80,7 +80,11 @@ export function addAuthzenRoutes(
   )
 }
 
-function askerOf(services: Services, request: FastifyRequest, meter: DecisionMeter | undefined): Asker {
+function askerOf(
+  services: Reporting & Admitting,
+  request: FastifyRequest,
+  meter: DecisionMeter | undefined,
+): Asker {
   const { authorization = [], traceparent = [] } = request.raw.headersDistinct
   const listener = listenerOf(services, 'authzen', meter, () => ({
     ...{ address: addressOf(request), traceparent },
@@ -90,7 +94,7 @@ function askerOf(services: Services, request: FastifyRequest, meter: DecisionMet
 }
 
 /** Of one evaluation of several. */
-function explained(services: Services, request: FastifyRequest, error: unknown): HttpError {
+function explained(services: Reporting, request: FastifyRequest, error: unknown): HttpError {
   const explanation = httpErrorOf(error)
   logRefusal(services, request, error as Error, explanation)
   return explanation

@@ -4,8 +4,8 @@ import { invalidArgument } from '../../base/call-error.ts'
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import { Slices } from '../../base/slices.ts'
 import type { Asker } from '../../usecases/asker.ts'
-import { checkClaims, checkCredentials, checkKind } from '../../usecases/check.ts'
-import type { CallServices } from '../../usecases/services.ts'
+import type { Clocked, Deciding } from '../../usecases/capabilities.ts'
+import { checkClaims, checkCredentials, checkKind, type Verifying } from '../../usecases/check.ts'
 import type { HttpError } from '../errors.ts'
 import { type Answer, claimsAnswer, credentialsAnswer, errorAnswer, unknownAnswer } from './answers.ts'
 import {
@@ -20,7 +20,7 @@ import {
 /** What a request is answered with. */
 export interface Asked {
   /** With one engine for the whole request. */
-  readonly services: CallServices
+  readonly services: Verifying & Clocked
   /** How long an answer may be reused, in milliseconds. */
   readonly cacheForMs: number
   /** Most evaluations in one request. */
@@ -118,7 +118,7 @@ export function evaluate(
 
 /** Without a scope the question is about the kind, unless the owner of the resource has to be compared with something. */
 export function decideToken(
-  services: Pick<CallServices, 'engine'>,
+  services: Deciding,
   { kind, scope }: Extract<Subject, { type: 'token' }>,
   { api, target }: Extract<Entities['resource'], { type: 'api' }>,
   { listener }: Pick<Asker, 'listener'>,

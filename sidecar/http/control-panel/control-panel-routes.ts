@@ -1,7 +1,10 @@
 /** The routes of the control panel: loaded only where it is on. */
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
-import type { Services } from '../../usecases/services.ts'
+import type { Administering } from '../../usecases/administration/administer.ts'
+import type { Admitting, PerCall } from '../../usecases/capabilities.ts'
+import type { Operating } from '../../usecases/control-panel/operator.ts'
+import type { Authenticating } from '../../usecases/requester.ts'
 import type { PageAddress } from '../host.ts'
 import { PanelRoutes } from './exchange.ts'
 import { addFactorRoutes } from './factors.ts'
@@ -16,7 +19,7 @@ import { addSessionRoutes } from './session.ts'
  */
 export function addControlPanelRoutes(
   server: FastifyInstance,
-  services: Services,
+  services: PerCall<Authenticating & Administering> & Admitting & Operating,
   address: PageAddress,
   lasts: (request: IncomingMessage) => void,
 ): PageRequests {

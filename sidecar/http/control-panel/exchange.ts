@@ -7,12 +7,18 @@ import type { MaybePromise } from '../../base/maybe-promise.ts'
 import { addressOf, connectionOf } from '../../base/net/http-request.ts'
 import { Secret } from '../../base/secret.ts'
 import { escaped } from '../../base/visible-text.ts'
+import type { Administering } from '../../usecases/administration/administer.ts'
+import type { Admitting, PerCall } from '../../usecases/capabilities.ts'
 import type { PanelCall, PanelServices } from '../../usecases/control-panel/call.ts'
 import type { FactorServices } from '../../usecases/control-panel/factors.ts'
-import { forCall, type Services } from '../../usecases/services.ts'
+import type { Authenticating } from '../../usecases/requester.ts'
 import type { HttpError } from '../errors.ts'
 import { isObject, JsonBodies, sendJson } from '../json.ts'
 import type { PageRequests } from './page-requests.ts'
+
+export type PanelGiven = PerCall<Authenticating & Administering> &
+  Admitting &
+  Pick<PanelServices, 'controlPanel'>
 
 /** A request of our page. */
 export interface PanelExchange {
@@ -34,14 +40,14 @@ const JSON_TYPE = /^application\/json$/
 export class PanelRoutes {
   readonly pages: PageRequests
   readonly #server: FastifyInstance
-  readonly #services: Services & Pick<PanelServices, 'controlPanel'>
+  readonly #services: PanelGiven
   readonly #lasts: (request: IncomingMessage) => void
   readonly #bodies: JsonBodies
 
   /** @param lasts is told of a request whose answer may go on for ever */
   constructor(
     server: FastifyInstance,
-    services: Services & Pick<PanelServices, 'controlPanel'>,
+    services: PanelGiven,
     pages: PageRequests,
     lasts: (request: IncomingMessage) => void,
   ) {
@@ -99,7 +105,7 @@ export class PanelRoutes {
       page: this.pages.originOf(request.raw),
       client: escaped(String(request.headers['user-agent'] ?? '')).slice(0, CLIENT_LENGTH_MAX),
     }
-    return { services: { ...forCall(this.#services), controlPanel, trace }, call, request, reply }
+    return { services: { ...this.#services.forCall(), controlPanel, trace }, call, request, reply }
   }
 }
 

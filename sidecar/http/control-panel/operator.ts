@@ -1,18 +1,13 @@
 /** What the control panel asks for operators: callers, keys, and decisions as they are made. */
 import type { FastifyInstance } from 'fastify'
-import { authorizeReader, OperatorViews } from '../../usecases/control-panel/operator.ts'
+import { authorizeReader, type Operating, OperatorViews } from '../../usecases/control-panel/operator.ts'
 import { expectSession, useSession } from '../../usecases/control-panel/session.ts'
-import type { Services } from '../../usecases/services.ts'
 import { TailBody } from './decisions.ts'
 import type { PanelRoutes } from './exchange.ts'
 
 const OPERATOR = '/console/operator'
 
-export function addOperatorRoutes(
-  server: FastifyInstance,
-  services: Pick<Services, 'callers' | 'decisions' | 'operatorFacts' | 'now'>,
-  routes: PanelRoutes,
-): void {
+export function addOperatorRoutes(server: FastifyInstance, services: Operating, routes: PanelRoutes): void {
   const views = new OperatorViews(services)
   const open = new Set<TailBody>()
   routes.get(`${OPERATOR}/callers`, async ({ services: used, call }) => {

@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { nameOfSource, sourceAt } from '../../authority/login-source.ts'
 import { addressOf, connectionOf } from '../../base/net/http-request.ts'
+import type { Admitting, Clocked, PerCall } from '../../usecases/capabilities.ts'
 import {
   authenticate,
   type IdentitySettings,
@@ -11,8 +12,14 @@ import {
   revokeSubject,
   validate,
 } from '../../usecases/identity.ts'
-import { type TracedLogin, traceFailure, traceIssued, traceRevoked } from '../../usecases/login-trace.ts'
-import { forCall, type Services } from '../../usecases/services.ts'
+import {
+  type LoginTracing,
+  type TracedLogin,
+  traceFailure,
+  traceIssued,
+  traceRevoked,
+} from '../../usecases/login-trace.ts'
+import type { Authenticating } from '../../usecases/requester.ts'
 import { JsonBodies, sendJson } from '../json.ts'
 import { type CatalogEntry, type Site, versionDocument } from './catalog.ts'
 import { type LoginCompatibility, readLogin } from './login-body.ts'
@@ -31,11 +38,11 @@ export interface IdentityOptions {
 /** @param site a function, because the addresses are known only when the server listens */
 export async function addIdentityRoutes(
   server: FastifyInstance,
-  services: Services,
+  services: PerCall<Authenticating & Clocked> & Admitting & LoginTracing,
   { settings, defaultDomain, listScopes }: IdentityOptions,
   site: () => Site,
 ): Promise<void> {
-  const current = () => ({ ...forCall(services), settings })
+  const current = () => ({ ...services.forCall(), settings })
   const compatibility: LoginCompatibility = {
     unscopedLogin: settings.unscopedLogin,
     tokenMethod: settings.tokenMethod !== 'off',

@@ -4,8 +4,8 @@
  */
 import { hash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
+import type { Authority } from '../../authority/authority.ts'
 import type { PublicKey } from '../../authority/keys.ts'
-import type { Services } from '../../usecases/services.ts'
 import { sendIfChanged } from '../etag.ts'
 
 /** How long caches may keep the keys. For so long a gateway may accept a withdrawn key, or not know one that was just staged. */
@@ -17,7 +17,7 @@ const CACHE_CONTROL = `public, max-age=${MAX_AGE_SECONDS}, must-revalidate`
 /** Needs no credential: the keys verify tokens, and make none. */
 export function addJwksRoute(
   server: FastifyInstance,
-  { authority }: Pick<Services, 'authority'>,
+  { authority }: { readonly authority: Authority },
   path: string,
 ): void {
   // This route answers HEAD too, without a body.

@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { pageFile } from '../../base/package.ts'
-import type { Services } from '../../usecases/services.ts'
+import type { Admitting, Ruled } from '../../usecases/capabilities.ts'
 import { type Admission, expectCaller } from '../callers-only.ts'
 import { type HttpError, sendError } from '../errors.ts'
 import { sendIfChanged } from '../etag.ts'
@@ -57,7 +57,7 @@ const NEVER_ASKS = 'public, max-age=31536000, immutable'
 /** @param sessionOf absent: nobody logs in @throws Error where a checkout has not built the page */
 export function addConsoleRoutes(
   server: FastifyInstance,
-  services: Services,
+  services: Ruled & Admitting,
   { verify, callersOnly }: ConsoleOptions,
   sessionOf: Admission['sessionOf'],
 ): void {

@@ -10,7 +10,8 @@ import { failure } from '../../contract/handler.ts'
 import { type Calls, ContractRoutes } from '../../http/contract-routes.ts'
 import type { ContractCalls } from '../../transports/connect/contract-calls.ts'
 import type { Exchange } from '../../transports/connect/exchange.ts'
-import type { Services } from '../../usecases/services.ts'
+import type { Admitting, Reporting } from '../../usecases/capabilities.ts'
+import type { Trace } from '../../usecases/trace.ts'
 
 export interface OpenContract {
   readonly routes: ContractRoutes
@@ -19,7 +20,11 @@ export interface OpenContract {
 }
 
 /** @param methods of gRPC, for whoever reaches them */
-export function openContract(services: Services, config: Config, methods: Methods): OpenContract {
+export function openContract(
+  services: Admitting & Reporting,
+  config: Config,
+  methods: Methods,
+): OpenContract {
   const served = ofContract(methods)
   const calls = new LazyCalls([...served.keys()], services, () => {
     const admitted = isForThisMachine(config) ? served : forCallersByToken(served, services)
@@ -43,7 +48,7 @@ export function openContract(services: Services, config: Config, methods: Method
 /** What answers the calls is loaded with the first one: with its library it is a megabyte, and not every sidecar is called over HTTP. */
 class LazyCalls implements Calls {
   readonly paths: readonly string[]
-  readonly #trace: Services['trace']
+  readonly #trace: Trace
   readonly #load: () => Promise<ContractCalls>
   #loading: Promise<ContractCalls> | undefined
   #loaded: ContractCalls | undefined
@@ -51,7 +56,7 @@ class LazyCalls implements Calls {
 
   constructor(
     paths: readonly string[],
-    { trace }: Services,
+    { trace }: Reporting,
     given: () => ConstructorParameters<typeof ContractCalls>,
   ) {
     this.paths = paths

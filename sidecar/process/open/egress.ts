@@ -2,9 +2,18 @@
 import type { ConnectionSource } from '../../base/net/connections.ts'
 import { type Config, ConfigError } from '../../config/config.ts'
 import { readRoutes } from '../../config/egress.ts'
-import { type EgressServer, egressAddressOf, type Route, startEgress } from '../../egress/egress-server.ts'
+import {
+  type EgressServer,
+  type EgressServices,
+  egressAddressOf,
+  type Route,
+  startEgress,
+} from '../../egress/egress-server.ts'
+import type { Ruled } from '../../usecases/capabilities.ts'
 import { routeProblems } from '../../usecases/egress.ts'
-import type { Services } from '../../usecases/services.ts'
+import type { Profiles } from '../../usecases/profiles.ts'
+
+export type RoutedServices = EgressServices & Ruled & { readonly profiles: Profiles }
 
 /** Starts the server. @throws Error if the address is in use */
 export type OpenEgress = (
@@ -22,14 +31,14 @@ export type OpenEgress = (
 export function readEgress(
   config: Config,
   profiles: ReadonlySet<string>,
-): (services: Services) => OpenEgress {
+): (services: RoutedServices) => OpenEgress {
   egressAddressOf(config.egress.address)
   const routes = readRoutes(config, profiles)
   return (services) => openerUnder(services, routes)
 }
 
 /** @throws ConfigError where a route can never be used */
-function openerUnder(services: Services, routes: readonly Route[]): OpenEgress {
+function openerUnder(services: RoutedServices, routes: readonly Route[]): OpenEgress {
   const { rules, profiles, log } = services
   const hasStaticToken = (profile: string) => profiles.get(profile)?.staticToken !== undefined
   const problems = routeProblems(rules.engine, routes, hasStaticToken)

@@ -1,16 +1,23 @@
 /** The gRPC server: the services, health and reflection, on one of the transports. */
 
+import type { Health } from '../../base/health.ts'
 import { forCallersByCertificate, refusingUnknownTokens } from '../../contract/admission.ts'
 import { authorizationMethods } from '../../contract/authorization-methods.ts'
 import type { Methods } from '../../contract/call.ts'
-import { directoryMethods } from '../../contract/directory-methods.ts'
-import { EXT_AUTHZ_SERVICE, extAuthzMethods } from '../../contract/ext-authz/ext-authz-methods.ts'
+import type { CheckServices } from '../../contract/check-handlers.ts'
+import { type DirectoryServices, directoryMethods } from '../../contract/directory-methods.ts'
+import {
+  EXT_AUTHZ_SERVICE,
+  type ExtAuthzServices,
+  extAuthzMethods,
+} from '../../contract/ext-authz/ext-authz-methods.ts'
 import { failure } from '../../contract/handler.ts'
 import { healthMethods } from '../../contract/health-methods.ts'
 import { reflectionMethods } from '../../contract/reflection-methods.ts'
+import type { TokenServices } from '../../contract/token-handlers.ts'
 import { Watches } from '../../contract/watches.ts'
 import type { StartTransport, TransportOptions } from '../../transports/transport.ts'
-import type { Services } from '../../usecases/services.ts'
+import type { Admitting, Reporting } from '../../usecases/capabilities.ts'
 
 type Given = Omit<TransportOptions, 'statusOf' | 'onExceeded'>
 
@@ -31,9 +38,14 @@ export interface GrpcServer {
   close(drainMs: number): Promise<void>
 }
 
+export type GrpcServices = CheckServices &
+  TokenServices &
+  DirectoryServices &
+  ExtAuthzServices & { readonly health: Health }
+
 const SERVICES = ['portcullis.v1.AuthorizationService', 'portcullis.v1.DirectoryService', EXT_AUTHZ_SERVICE]
 
-export async function startGrpcServer(services: Services, options: GrpcOptions): Promise<GrpcServer> {
+export async function startGrpcServer(services: GrpcServices, options: GrpcOptions): Promise<GrpcServer> {
   const { log, meters } = services
   const { methods: all, stop } = methodsOfAll(services, options)
   const methods = refusingUnknownTokens(await tracedIfOn(all, services), services)
@@ -59,11 +71,11 @@ export async function startGrpcServer(services: Services, options: GrpcOptions):
 
 /** Every method of every service. `stop` ends streams that never end. */
 function methodsOfAll(
-  services: Services,
+  services: GrpcServices,
   { maxBatchLength, certificates }: GrpcOptions,
 ): { methods: Methods; stop: () => void } {
   const reachable = certificates !== undefined
-  const watches = new Watches(services, reachable)
+  const watches = new Watches(services.callers, reachable)
   const authorization = authorizationMethods(services, {
     batchLengthMax: maxBatchLength,
     ...{ reachable, watches },
@@ -81,7 +93,7 @@ function methodsOfAll(
 }
 
 /** Calls that are refused for who makes them have no span. */
-async function tracedIfOn(methods: Methods, { tracing }: Services): Promise<Methods> {
+async function tracedIfOn(methods: Methods, { tracing }: Reporting): Promise<Methods> {
   return tracing === undefined
     ? methods
     : (await import('../../contract/traced.ts')).tracedMethods(methods, tracing)
@@ -90,7 +102,7 @@ async function tracedIfOn(methods: Methods, { tracing }: Services): Promise<Meth
 /** Without a look at the certificate a call costs less, so there is none where every client may call. */
 function reachableMethods(
   methods: Methods,
-  services: Services,
+  services: Admitting,
   { certificates, anyClient }: GrpcOptions,
 ): Methods {
   if (certificates === undefined || anyClient) return methods

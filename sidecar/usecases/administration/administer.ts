@@ -1,13 +1,16 @@
 /** Administration of the directory: one table of operations, and the one function through which each of them goes. */
 import type { Actor } from '../../authority/actor.ts'
+import type { Administration } from '../../authority/administration/administration.ts'
+import type { ChangeRates } from '../change-rates.ts'
 import {
   authorOf,
+  type Confirming,
   confirmRequester,
+  type Identifying,
   identify,
   type PresentedCredentials,
   type Requester,
 } from '../requester.ts'
-import type { CallServices } from '../services.ts'
 import { ACCOUNT_OPERATIONS } from './accounts.ts'
 import { AUDIT_OPERATIONS } from './audit.ts'
 import { authorize, authorizeAsOwner, expectConfirmed } from './authorize.ts'
@@ -34,6 +37,11 @@ export type OperationRequest<Name extends OperationName> =
 export type OperationResult<Name extends OperationName> =
   (typeof OPERATIONS)[Name] extends Operation<infer _, infer Result> ? Result : never
 
+export interface Administering extends Confirming {
+  readonly administration: Administration
+  readonly changeRates: ChangeRates
+}
+
 /** Who asks for which operation. */
 export interface AdministrationRequest<Name extends OperationName> {
   readonly requester: Requester
@@ -43,7 +51,7 @@ export interface AdministrationRequest<Name extends OperationName> {
 
 /** Who asks for an operation. @throws CallError: UNAUTHENTICATED without the credential of a known requester */
 export function requesterOf(
-  services: Parameters<typeof identify>[0],
+  services: Identifying,
   operation: OperationName,
   credentials: PresentedCredentials,
 ): Promise<Requester> {
@@ -58,10 +66,7 @@ export function requesterOf(
  * @throws CallError
  */
 export async function administer<Name extends OperationName>(
-  services: Pick<
-    CallServices,
-    'engine' | 'administration' | 'controlPanel' | 'callers' | 'changeRates' | 'now'
-  >,
+  services: Administering,
   { requester, operation, request }: AdministrationRequest<Name>,
 ): Promise<OperationResult<Name>> {
   const {

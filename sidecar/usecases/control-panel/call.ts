@@ -1,8 +1,11 @@
 /** A request of the page, as use cases of the control panel are given it. */
+import type { ControlPanel } from '../../authority/control-panel/control-panel.ts'
 import type { LoginRequest } from '../../authority/control-panel/log-in.ts'
 import { nameOfSource, sourceAt } from '../../authority/login-source.ts'
+import type { Clocked, Recognizing } from '../capabilities.ts'
+import type { ChangeRates } from '../change-rates.ts'
+import type { LoginTracing } from '../login-trace.ts'
 import type { CallOrigin } from '../requester.ts'
-import type { CallServices, Services } from '../services.ts'
 
 export interface PanelCall {
   readonly clientAddress: string
@@ -18,10 +21,9 @@ export interface PanelCall {
 }
 
 /** What the use cases of the control panel are given, where it is on. */
-export interface PanelServices
-  extends Pick<CallServices, 'callers' | 'changeRates' | 'administration' | 'now'>,
-    Pick<Services, 'trace'> {
-  readonly controlPanel: NonNullable<CallServices['controlPanel']>
+export interface PanelServices extends LoginTracing, Recognizing, Clocked {
+  readonly changeRates: ChangeRates
+  readonly controlPanel: ControlPanel
 }
 
 /** Where the call came from, for the log and the audit trail. */

@@ -9,12 +9,17 @@ import type { NewPassword } from '../../authority/control-panel/password-replace
 import { sourceAt } from '../../authority/login-source.ts'
 import { callError } from '../../base/call-error.ts'
 import { expectConfirmed } from '../administration/authorize.ts'
-import { authorOf, confirmRequester, identify, type UserBySession } from '../requester.ts'
-import type { CallServices } from '../services.ts'
+import {
+  type Authenticating,
+  authorOf,
+  confirmRequester,
+  identify,
+  type UserBySession,
+} from '../requester.ts'
 import { originOf, type PanelCall, type PanelServices } from './call.ts'
 import { refusalsTraced } from './log-in.ts'
 
-export type FactorServices = PanelServices & Pick<CallServices, 'engine' | 'authority'>
+export interface FactorServices extends PanelServices, Authenticating {}
 
 /** Times are milliseconds since the epoch; `undefined`: the user has none. */
 export interface FactorsView {

@@ -1,10 +1,11 @@
 /** What the control panel shows to operators beside the directory: the callers, the keys and their ages, and decisions as they are made. */
 import { callError } from '../../base/call-error.ts'
 import { authorize } from '../administration/authorize.ts'
-import type { Caller, CallerRights } from '../callers.ts'
+import type { Caller, CallerRights, Callers } from '../callers.ts'
+import type { Clocked } from '../capabilities.ts'
+import type { DecisionLog } from '../decision-log.ts'
 import type { Requester } from '../requester.ts'
-import type { Services } from '../services.ts'
-import type { KeysView } from './facts.ts'
+import type { KeysView, OperatorFacts } from './facts.ts'
 import { Tail, type TailListener } from './tail.ts'
 
 /** What is known of a caller. Nothing of it helps to pretend to be them. */
@@ -18,6 +19,12 @@ export interface CallerView {
   readonly expired: boolean
 }
 
+export interface Operating extends Clocked {
+  readonly callers: Callers
+  readonly decisions: DecisionLog | undefined
+  readonly operatorFacts: OperatorFacts
+}
+
 /** Who listens, and what the lines are. */
 export interface Listening {
   readonly listener: TailListener
@@ -26,10 +33,10 @@ export interface Listening {
 }
 
 export class OperatorViews {
-  readonly #services: Pick<Services, 'callers' | 'decisions' | 'operatorFacts' | 'now'>
+  readonly #services: Operating
   readonly #tail: Tail | undefined
 
-  constructor(services: Pick<Services, 'callers' | 'decisions' | 'operatorFacts' | 'now'>) {
+  constructor(services: Operating) {
     this.#services = services
     const { decisions } = services
     this.#tail = decisions && new Tail(decisions)

@@ -1,0 +1,79 @@
+/**
+ * What use cases and protocols are given. Each names in its signature what it needs; what only one of them needs is described beside it.
+ */
+import type { Logger } from 'pino'
+import type { Engine } from '../../engine/index.ts'
+import type { ControlPanel } from '../authority/control-panel/control-panel.ts'
+import type { Turns } from '../base/turns.ts'
+import type { Routes } from '../rules/routes/routes.ts'
+import type { Rules } from '../rules/rules.ts'
+import type { Callers } from './callers.ts'
+import type { DecisionLog } from './decision-log.ts'
+import type { Intake } from './intake.ts'
+import type { Meters } from './meters.ts'
+import type { Trace } from './trace.ts'
+import type { Tracing } from './tracing.ts'
+
+export interface Deciding {
+  /** One engine for the whole call: the one that was in force when the call began. */
+  readonly engine: Engine
+}
+
+export interface Clocked {
+  /** Wall clock, in milliseconds since the epoch. */
+  readonly now: () => number
+}
+
+/** Knows callers, and who has a session. */
+export interface Recognizing {
+  readonly callers: Callers
+  /** `undefined`: nobody logs in to the page, and no call has a session. */
+  readonly controlPanel: ControlPanel | undefined
+}
+
+/** Lets calls in when they have their turn. */
+export interface Admitting extends Recognizing {
+  /** For logins, revocations and administrative calls. */
+  readonly intake: Intake
+  /** For costly parts of checks. */
+  readonly turns: Turns
+  readonly trace: Trace
+}
+
+/** Tells operators what was asked and answered. */
+export interface Reporting {
+  readonly log: Logger
+  readonly trace: Trace
+  /** `undefined`: metrics are off. */
+  readonly meters: Meters | undefined
+  /** `undefined`: decisions are not logged. */
+  readonly decisions: DecisionLog | undefined
+  /** `undefined`: there are no traces. */
+  readonly tracing: Tracing | undefined
+}
+
+/** The rules in force. They may change during a call, so use cases get none of this but the engine of their call. */
+export interface Ruled {
+  readonly rules: Rules
+  /** Which requests are for which API; `undefined`: the configuration has no routes. */
+  readonly routes: Routes | undefined
+  /** How long an answer may be reused, in milliseconds. */
+  readonly cacheForMs: number
+}
+
+/** Gives each call what its use case needs. */
+export interface PerCall<Needed> {
+  readonly forCall: () => Needed
+}
+
+/** Makes it once for each engine. @param lasting what lives as long as the sidecar */
+export function perCall<Lasting extends object>(
+  rules: Pick<Rules, 'engine'>,
+  lasting: Lasting,
+): PerCall<Lasting & Deciding>['forCall'] {
+  let current = { ...lasting, engine: rules.engine }
+  return () => {
+    if (current.engine !== rules.engine) current = { ...lasting, engine: rules.engine }
+    return current
+  }
+}
