@@ -10,4 +10,5 @@ export type { AccountListing } from './authority/administration/directory-listin
 export type { NewSecret } from './authority/administration/secrets.ts'
 export type { Secret } from './base/secret.ts'
 export { type Config, ConfigError, type ConfigSources, readConfig } from './config/config.ts'
-export { type Sidecar, type StartOptions, startSidecar } from './process/sidecar.ts'
+export type { Sidecar, StartOptions } from './process/serving.ts'
+export { startSidecar } from './process/sidecar.ts'

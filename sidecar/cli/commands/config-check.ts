@@ -58,7 +58,7 @@ async function problemsOf(options: ConfigOptions): Promise<ConfigProblems> {
 
 /** What keeps a sidecar from starting with this configuration, as far as it can be known without opening anything. */
 export async function problemsOfConfig(config: Config): Promise<ConfigProblems> {
-  const { checkConfig } = await import('../../process/sidecar.ts')
+  const { checkConfig } = await import('../../process/open/check-config.ts')
   const { openCertificates } = await import('../../process/open/certificates.ts')
   const { exposedFiles } = await import('../../config/secret-files.ts')
   const { newLog } = await import('../../signals/log/log.ts')

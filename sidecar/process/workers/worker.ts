@@ -3,7 +3,8 @@
  * from the primary, and ends when the primary ends.
  */
 import { newLog } from '../../signals/log/log.ts'
-import { type Sidecar, startSidecar } from '../sidecar.ts'
+import type { Sidecar } from '../serving.ts'
+import { startSidecar } from '../sidecar.ts'
 import { OtherWorkers } from './changes.ts'
 import { PrimaryConnections } from './connections.ts'
 import { PrimaryThrottle } from './logins.ts'

@@ -1,0 +1,69 @@
+/** The configuration is checked first, so that nothing is opened for an invalid one. */
+import type { Logger } from 'pino'
+import { type Config, ConfigError } from '../../config/config.ts'
+import { type ConfiguredCaller, readCallers } from '../../config/configured-callers.ts'
+import { checkControlPanel } from '../../config/control-panel.ts'
+import { logsDecisions } from '../../config/decision-log.ts'
+import { readProfiles } from '../../config/profiles.ts'
+import { expectPrivateFiles } from '../../config/secret-files.ts'
+import { socketAccessOf } from '../../config/socket-access.ts'
+import { checkHttpOptions } from '../../http/options.ts'
+import type { OpenDecisionLog } from '../../signals/decision-log/open-decision-log.ts'
+import type { OpenTraces } from '../../signals/tracing/open-tracing.ts'
+import { warnOfExposure } from './authority-events.ts'
+import type { OpenEgress, RoutedServices } from './egress.ts'
+import { checkGrpcAddress } from './grpc-address.ts'
+import { checkHealthAddress } from './health.ts'
+import { httpOptionsOf } from './http-options.ts'
+import { checkMatrixAge } from './rules.ts'
+
+/** What opens the parts that may be off. Nothing is loaded for a part that is off. */
+interface Checked {
+  readonly egressUnder: ((services: RoutedServices) => OpenEgress) | undefined
+  readonly openDecisions: OpenDecisionLog | undefined
+  readonly openTraces: OpenTraces | undefined
+}
+
+/** @throws ConfigError, or an Error that names the address or the file */
+export async function checkConfig(config: Config, log: Logger): Promise<Checked> {
+  checkGrpcAddress(config.grpc)
+  socketAccessOf(config)
+  checkHealthAddress(config)
+  checkMatrixAge(config)
+  checkControlPanel(config)
+  await checkHttpOptions(httpOptionsOf(config))
+  const profiles = new Set(readProfiles(config).profiles.keys())
+  expectPrivateFiles(config, (file, problem) => warnOfExposure(log, file, problem))
+  checkClients(config, readCallers(config.callers ?? [], profiles))
+  const endpoint = config.traces.otlp.url
+  return {
+    egressUnder:
+      config.egress.address === 'off'
+        ? undefined
+        : (await import('./egress.ts')).readEgress(config, profiles),
+    openDecisions: logsDecisions(config.decision_log)
+      ? (await import('../../signals/decision-log/open-decision-log.ts')).readDecisionLog(config)
+      : undefined,
+    openTraces:
+      endpoint === undefined
+        ? undefined
+        : (await import('../../signals/tracing/open-tracing.ts')).readTraces(config, endpoint),
+  }
+}
+
+/**
+ * Whoever writes nothing must not let in every certificate that the authority ever signed.
+ *
+ * @throws ConfigError where no client could call
+ */
+function checkClients(config: Config, callers: readonly ConfiguredCaller[]): void {
+  if (!mayAnyClientCall(config, callers))
+    throw new ConfigError(
+      'grpc.tls: expected the clients that may call: a caller with `certificate` in `callers`, or `grpc.tls.any_client: true` for every client with a certificate of grpc.tls.client_ca',
+    )
+}
+
+export function mayAnyClientCall({ grpc: { tls } }: Config, callers: readonly ConfiguredCaller[]): boolean {
+  const mapped = callers.some(({ certificateName }) => certificateName !== undefined)
+  return tls === undefined || tls.any_client === true || mapped
+}
