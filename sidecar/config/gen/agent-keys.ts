@@ -38,7 +38,7 @@ export interface AgentKeys {
     readonly format?: 'value' | 'header' | 'json' | 'exec-credential' | 'env'
     /** Mode of the file in octal digits, as a text. Default: 0600. */
     readonly mode?: string
-    /** User who owns the file, by name or number. Default: who runs the agent. */
+    /** User who owns the file, by name or number. Default: the user who runs the agent. */
     readonly owner?: string | number
     /** Group of the file, by name or number. */
     readonly group?: string | number
@@ -53,7 +53,7 @@ export interface AgentKeys {
       /** Name of the signal. Default: SIGHUP. */
       readonly signal?: 'SIGHUP' | 'SIGUSR1' | 'SIGUSR2' | 'SIGINT' | 'SIGTERM'
     }
-    /** What becomes of the file if its token expires before there is another one. Default: keep. */
+    /** What happens to the file if its token expires before there is a new one. Default: keep. */
     readonly on_expiry?: 'keep' | 'remove'
   }[]
 }

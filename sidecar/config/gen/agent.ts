@@ -23,55 +23,55 @@ properties:{account:{description:"Account number.",type:"string",minLength:1},pr
 e project.",type:"string",minLength:1}}},file:{description:"The file. Its folder must exist.",$ref:"#/$defs/pa\
 th"},format:{description:"What is written. Default: value.",enum:["value","header","json","exec-credential","e\
 nv"]},mode:{description:"Mode of the file in octal digits, as a text. Default: 0600.",type:"string",pattern:"^\
-0?[0-7]{3}$"},owner:{description:"User who owns the file, by name or number. Default: who runs the agent.",type:[
-"string","integer"],minimum:0,minLength:1},group:{description:"Group of the file, by name or number.",type:["s\
-tring","integer"],minimum:0,minLength:1},command:{description:"Program and arguments that are run after each c\
-hange. No shell reads them.",type:"array",minItems:1,maxItems:1e3,items:{type:"string"}},command_timeout_ms:{description:"\
-After this time the command is killed, in milliseconds. Default: 10000.",type:"integer",minimum:10,maximum:6e5},
-signal:{description:"Signal to send to a process after each change.",type:"object",additionalProperties:!1,required:[
-"pid_file"],properties:{pid_file:{description:"File with the number of the process.",$ref:"#/$defs/path"},signal:{
-description:"Name of the signal. Default: SIGHUP.",enum:["SIGHUP","SIGUSR1","SIGUSR2","SIGINT","SIGTERM"]}}},on_expiry:{
-description:"What becomes of the file if its token expires before there is another one. Default: keep.",enum:[
-"keep","remove"]}}}}},$defs:{path:{type:"string",minLength:1,maxLength:4096}}},u={type:"string",minLength:1,maxLength:4096},
-d=j().default,L=Object.prototype.hasOwnProperty,I=new RegExp("^0?[0-7]{3}$","u");function P(l,{instancePath:a="",
-parentData:w,parentDataProperty:_,rootData:S=l,dynamicAnchors:y={}}={}){let e=null,p=0;const v=P.evaluated;if(v.
-dynamicProps&&(v.props=void 0),v.dynamicItems&&(v.items=void 0),l&&typeof l=="object"&&!Array.isArray(l)){if(l.
-tokens===void 0){const o={instancePath:a,schemaPath:"#/required",keyword:"required",params:{missingProperty:"t\
-okens"},message:"must have required property 'tokens'",schema:r.required,parentSchema:r,data:l};e===null?e=[o]:
-e.push(o),p++}for(const o in l)if(!(o==="sidecar"||o==="check_interval_ms"||o==="log_level"||o==="tokens")){const n={
-instancePath:a,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:o},
-message:"must NOT have additional properties",schema:!1,parentSchema:r,data:l};e===null?e=[n]:e.push(n),p++}if(l.
-sidecar!==void 0){let o=l.sidecar;if(o&&typeof o=="object"&&!Array.isArray(o)){for(const n in o)if(!(n==="addr\
-ess"||n==="caller_token_file"||n==="deadline_ms")){const i={instancePath:a+"/sidecar",schemaPath:"#/properties\
-/sidecar/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:n},message:"must NOT \
-have additional properties",schema:!1,parentSchema:r.properties.sidecar,data:o};e===null?e=[i]:e.push(i),p++}if(o.
-address!==void 0){let n=o.address;if(typeof n=="string"){if(d(n)>300){const i={instancePath:a+"/sidecar/addres\
-s",schemaPath:"#/properties/sidecar/properties/address/maxLength",keyword:"maxLength",params:{limit:300},message:"\
-must NOT have more than 300 characters",schema:300,parentSchema:r.properties.sidecar.properties.address,data:n};
-e===null?e=[i]:e.push(i),p++}if(d(n)<1){const i={instancePath:a+"/sidecar/address",schemaPath:"#/properties/si\
-decar/properties/address/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 c\
-haracters",schema:1,parentSchema:r.properties.sidecar.properties.address,data:n};e===null?e=[i]:e.push(i),p++}}else{
-const i={instancePath:a+"/sidecar/address",schemaPath:"#/properties/sidecar/properties/address/type",keyword:"\
-type",params:{type:"string"},message:"must be string",schema:r.properties.sidecar.properties.address.type,parentSchema:r.
-properties.sidecar.properties.address,data:n};e===null?e=[i]:e.push(i),p++}}if(o.caller_token_file!==void 0){let n=o.
-caller_token_file;if(typeof n=="string"){if(d(n)>4096){const i={instancePath:a+"/sidecar/caller_token_file",schemaPath:"\
-#/$defs/path/maxLength",keyword:"maxLength",params:{limit:4096},message:"must NOT have more than 4096 characte\
-rs",schema:4096,parentSchema:u,data:n};e===null?e=[i]:e.push(i),p++}if(d(n)<1){const i={instancePath:a+"/sidec\
-ar/caller_token_file",schemaPath:"#/$defs/path/minLength",keyword:"minLength",params:{limit:1},message:"must N\
-OT have fewer than 1 characters",schema:1,parentSchema:u,data:n};e===null?e=[i]:e.push(i),p++}}else{const i={instancePath:a+
-"/sidecar/caller_token_file",schemaPath:"#/$defs/path/type",keyword:"type",params:{type:"string"},message:"mus\
-t be string",schema:u.type,parentSchema:u,data:n};e===null?e=[i]:e.push(i),p++}}if(o.deadline_ms!==void 0){let n=o.
-deadline_ms;if(!(typeof n=="number"&&!(n%1)&&!isNaN(n)&&isFinite(n))){const i={instancePath:a+"/sidecar/deadli\
-ne_ms",schemaPath:"#/properties/sidecar/properties/deadline_ms/type",keyword:"type",params:{type:"integer"},message:"\
-must be integer",schema:r.properties.sidecar.properties.deadline_ms.type,parentSchema:r.properties.sidecar.properties.
-deadline_ms,data:n};e===null?e=[i]:e.push(i),p++}if(typeof n=="number"&&isFinite(n)){if(n>6e5||isNaN(n)){const i={
-instancePath:a+"/sidecar/deadline_ms",schemaPath:"#/properties/sidecar/properties/deadline_ms/maximum",keyword:"\
-maximum",params:{comparison:"<=",limit:6e5},message:"must be <= 600000",schema:6e5,parentSchema:r.properties.sidecar.
-properties.deadline_ms,data:n};e===null?e=[i]:e.push(i),p++}if(n<10||isNaN(n)){const i={instancePath:a+"/sidec\
-ar/deadline_ms",schemaPath:"#/properties/sidecar/properties/deadline_ms/minimum",keyword:"minimum",params:{comparison:"\
->=",limit:10},message:"must be >= 10",schema:10,parentSchema:r.properties.sidecar.properties.deadline_ms,data:n};
-e===null?e=[i]:e.push(i),p++}}}}else{const n={instancePath:a+"/sidecar",schemaPath:"#/properties/sidecar/type",
-keyword:"type",params:{type:"object"},message:"must be object",schema:r.properties.sidecar.type,parentSchema:r.
+0?[0-7]{3}$"},owner:{description:"User who owns the file, by name or number. Default: the user who runs the ag\
+ent.",type:["string","integer"],minimum:0,minLength:1},group:{description:"Group of the file, by name or numbe\
+r.",type:["string","integer"],minimum:0,minLength:1},command:{description:"Program and arguments that are run \
+after each change. No shell reads them.",type:"array",minItems:1,maxItems:1e3,items:{type:"string"}},command_timeout_ms:{
+description:"After this time the command is killed, in milliseconds. Default: 10000.",type:"integer",minimum:10,
+maximum:6e5},signal:{description:"Signal to send to a process after each change.",type:"object",additionalProperties:!1,
+required:["pid_file"],properties:{pid_file:{description:"File with the number of the process.",$ref:"#/$defs/p\
+ath"},signal:{description:"Name of the signal. Default: SIGHUP.",enum:["SIGHUP","SIGUSR1","SIGUSR2","SIGINT","\
+SIGTERM"]}}},on_expiry:{description:"What happens to the file if its token expires before there is a new one. \
+Default: keep.",enum:["keep","remove"]}}}}},$defs:{path:{type:"string",minLength:1,maxLength:4096}}},u={type:"\
+string",minLength:1,maxLength:4096},d=j().default,L=Object.prototype.hasOwnProperty,I=new RegExp("^0?[0-7]{3}$",
+"u");function P(l,{instancePath:a="",parentData:w,parentDataProperty:_,rootData:S=l,dynamicAnchors:y={}}={}){let e=null,
+p=0;const v=P.evaluated;if(v.dynamicProps&&(v.props=void 0),v.dynamicItems&&(v.items=void 0),l&&typeof l=="obj\
+ect"&&!Array.isArray(l)){if(l.tokens===void 0){const o={instancePath:a,schemaPath:"#/required",keyword:"requir\
+ed",params:{missingProperty:"tokens"},message:"must have required property 'tokens'",schema:r.required,parentSchema:r,
+data:l};e===null?e=[o]:e.push(o),p++}for(const o in l)if(!(o==="sidecar"||o==="check_interval_ms"||o==="log_le\
+vel"||o==="tokens")){const n={instancePath:a,schemaPath:"#/additionalProperties",keyword:"additionalProperties",
+params:{additionalProperty:o},message:"must NOT have additional properties",schema:!1,parentSchema:r,data:l};e===
+null?e=[n]:e.push(n),p++}if(l.sidecar!==void 0){let o=l.sidecar;if(o&&typeof o=="object"&&!Array.isArray(o)){for(const n in o)
+if(!(n==="address"||n==="caller_token_file"||n==="deadline_ms")){const i={instancePath:a+"/sidecar",schemaPath:"\
+#/properties/sidecar/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:n},message:"\
+must NOT have additional properties",schema:!1,parentSchema:r.properties.sidecar,data:o};e===null?e=[i]:e.push(
+i),p++}if(o.address!==void 0){let n=o.address;if(typeof n=="string"){if(d(n)>300){const i={instancePath:a+"/si\
+decar/address",schemaPath:"#/properties/sidecar/properties/address/maxLength",keyword:"maxLength",params:{limit:300},
+message:"must NOT have more than 300 characters",schema:300,parentSchema:r.properties.sidecar.properties.address,
+data:n};e===null?e=[i]:e.push(i),p++}if(d(n)<1){const i={instancePath:a+"/sidecar/address",schemaPath:"#/prope\
+rties/sidecar/properties/address/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer \
+than 1 characters",schema:1,parentSchema:r.properties.sidecar.properties.address,data:n};e===null?e=[i]:e.push(
+i),p++}}else{const i={instancePath:a+"/sidecar/address",schemaPath:"#/properties/sidecar/properties/address/ty\
+pe",keyword:"type",params:{type:"string"},message:"must be string",schema:r.properties.sidecar.properties.address.
+type,parentSchema:r.properties.sidecar.properties.address,data:n};e===null?e=[i]:e.push(i),p++}}if(o.caller_token_file!==
+void 0){let n=o.caller_token_file;if(typeof n=="string"){if(d(n)>4096){const i={instancePath:a+"/sidecar/calle\
+r_token_file",schemaPath:"#/$defs/path/maxLength",keyword:"maxLength",params:{limit:4096},message:"must NOT ha\
+ve more than 4096 characters",schema:4096,parentSchema:u,data:n};e===null?e=[i]:e.push(i),p++}if(d(n)<1){const i={
+instancePath:a+"/sidecar/caller_token_file",schemaPath:"#/$defs/path/minLength",keyword:"minLength",params:{limit:1},
+message:"must NOT have fewer than 1 characters",schema:1,parentSchema:u,data:n};e===null?e=[i]:e.push(i),p++}}else{
+const i={instancePath:a+"/sidecar/caller_token_file",schemaPath:"#/$defs/path/type",keyword:"type",params:{type:"\
+string"},message:"must be string",schema:u.type,parentSchema:u,data:n};e===null?e=[i]:e.push(i),p++}}if(o.deadline_ms!==
+void 0){let n=o.deadline_ms;if(!(typeof n=="number"&&!(n%1)&&!isNaN(n)&&isFinite(n))){const i={instancePath:a+
+"/sidecar/deadline_ms",schemaPath:"#/properties/sidecar/properties/deadline_ms/type",keyword:"type",params:{type:"\
+integer"},message:"must be integer",schema:r.properties.sidecar.properties.deadline_ms.type,parentSchema:r.properties.
+sidecar.properties.deadline_ms,data:n};e===null?e=[i]:e.push(i),p++}if(typeof n=="number"&&isFinite(n)){if(n>6e5||
+isNaN(n)){const i={instancePath:a+"/sidecar/deadline_ms",schemaPath:"#/properties/sidecar/properties/deadline_\
+ms/maximum",keyword:"maximum",params:{comparison:"<=",limit:6e5},message:"must be <= 600000",schema:6e5,parentSchema:r.
+properties.sidecar.properties.deadline_ms,data:n};e===null?e=[i]:e.push(i),p++}if(n<10||isNaN(n)){const i={instancePath:a+
+"/sidecar/deadline_ms",schemaPath:"#/properties/sidecar/properties/deadline_ms/minimum",keyword:"minimum",params:{
+comparison:">=",limit:10},message:"must be >= 10",schema:10,parentSchema:r.properties.sidecar.properties.deadline_ms,
+data:n};e===null?e=[i]:e.push(i),p++}}}}else{const n={instancePath:a+"/sidecar",schemaPath:"#/properties/sidec\
+ar/type",keyword:"type",params:{type:"object"},message:"must be object",schema:r.properties.sidecar.type,parentSchema:r.
 properties.sidecar,data:o};e===null?e=[n]:e.push(n),p++}}if(l.check_interval_ms!==void 0){let o=l.check_interval_ms;
 if(!(typeof o=="number"&&!(o%1)&&!isNaN(o)&&isFinite(o))){const n={instancePath:a+"/check_interval_ms",schemaPath:"\
 #/properties/check_interval_ms/type",keyword:"type",params:{type:"integer"},message:"must be integer",schema:r.

@@ -9,7 +9,7 @@ export interface ConfigKeys {
     readonly address: string
     readonly socket: {
       /**
-       * Mode of the Unix socket of gRPC: 0600 for its user alone, 0660 for its group too, 0666 for every user
+       * Mode of the Unix socket of gRPC: 0600 only for its user, 0660 for its group too, 0666 for every user
        * of the machine.
        * @default "0660"
        */
@@ -22,9 +22,12 @@ export interface ConfigKeys {
     }
     /** Size of the largest request, in bytes. @default 4194304 */
     readonly max_message_bytes: number
-    /** Most calls at the same time on one connection. Further calls wait. @default 1000 */
+    /** Maximum number of concurrent calls on one connection. Further calls wait. @default 1000 */
     readonly max_concurrent_streams: number
-    /** Most checks in one CheckBatch call, and most evaluations in one request of AuthZEN. @default 1000 */
+    /**
+     * Maximum number of checks in one CheckBatch call, and of evaluations in one AuthZEN request.
+     * @default 1000
+     */
     readonly max_batch_length: number
     /** How long a connection may stay open without a call, in milliseconds. @default 1800000 */
     readonly max_connection_idle_ms: number
@@ -41,16 +44,15 @@ export interface ConfigKeys {
      */
     readonly transport: 'sockets' | 'grpc-js'
     /**
-     * Most connections at the same time, in each worker, as far as the process may open files. Beyond that a
-     * new one takes the place of one that waits for its client.
+     * Maximum number of concurrent connections in each worker, as far as the process may open files. Beyond
+     * that, a new connection replaces one that waits for its client.
      * @default 8192
      */
     readonly max_connections: number
     /**
-     * Most connections at the same time from one IP address or one /64 network of IPv6, in each worker. All
-     * of loopback is one address. Beyond that a new one takes the place of one of that address that waits for
-     * its client: not of the oldest half where they were answered, and of the others that of the longest
-     * wait.
+     * Maximum number of concurrent connections from one IP address or one /64 network of IPv6, in each
+     * worker. All of loopback is one address. Beyond that, a new connection replaces one of that address that
+     * waits for its client: the one that has waited longest, except the oldest half if they were answered.
      * @default 4096
      */
     readonly max_connections_per_address: number
@@ -60,28 +62,29 @@ export interface ConfigKeys {
      */
     readonly max_header_list_bytes: number
     /**
-     * Most bytes of requests that one connection may have in flight; two messages of max_message_bytes always
-     * fit. Half of it is shared by the windows that its calls begin with, at least 16 KiB each; half is for
-     * longer messages. Further ones wait; with the transport grpc-js they are refused.
+     * Maximum number of bytes of requests that one connection may have in flight; two messages of
+     * max_message_bytes always fit. Half of it is shared by the windows that its calls begin with, at least
+     * 16 KiB each; half is for longer messages. Further messages wait; with the transport grpc-js they are
+     * refused.
      * @default 16777216
      */
     readonly max_connection_buffer_bytes: number
     /**
-     * Most bytes of requests and unread answers that all connections may hold, in each worker. Above three
-     * quarters, clients wait. Beyond all of it the connection that has held much for longest is closed. The
-     * contract over HTTP may hold as many for its requests, and refuses those beyond.
+     * Maximum number of bytes of requests and unread answers that all connections may hold, in each worker.
+     * Above three quarters, clients wait. Beyond all of it, the connection that has held much for longest is
+     * closed. The contract over HTTP may hold as many bytes for its requests, and refuses further ones.
      * @default 134217728
      */
     readonly max_buffer_bytes: number
     /**
-     * Most calls that a connection may cancel in a second. Beyond that it is closed. Only with the transport
-     * sockets.
+     * Maximum number of calls that a connection may cancel in a second. Beyond that it is closed. Only with
+     * the transport sockets.
      * @default 500
      */
     readonly max_resets_per_second: number
     /**
-     * Most pings, most settings, and most other frames that bring no call further, that a connection may send
-     * in a second, beside those that its calls need. Beyond that it is closed. Only with the transport
+     * Maximum number of pings, of settings, and of other frames that advance no call, that a connection may
+     * send in a second beyond those that its calls need. Beyond that it is closed. Only with the transport
      * sockets.
      * @default 1000
      */
@@ -122,14 +125,14 @@ export interface ConfigKeys {
      * @default "127.0.0.1:8180"
      */
     readonly address: string
-    /** Makes the HTTP server speak https alone, with HTTP/1.1 and HTTP/2. The files are PEM files. */
+    /** Makes the HTTP server speak only https, with HTTP/1.1 and HTTP/2. The files are PEM files. */
     readonly tls?: {
       /** File with the certificate chain of the HTTP server. */
       readonly certificate: string
       /** File with the private key of the HTTP server. */
       readonly key: string
       /**
-       * For how long a browser that was here uses https alone for this host name, on all its ports
+       * How long a browser that was here uses only https for this host name, on all its ports
        * (`Strict-Transport-Security`), in days. 0 makes it forget the name. Default: 365.
        */
       readonly hsts_days?: number
@@ -148,7 +151,7 @@ export interface ConfigKeys {
     readonly trusted_proxies?: readonly string[]
     /**
      * File with the secret that every proxy of `http.trusted_proxies` sends as `X-Portcullis-Proxy-Secret`:
-     * 32 or more visible ASCII characters. A second secret in a second line counts too.
+     * 32 or more visible ASCII characters. A second secret in a second line is accepted too.
      */
     readonly proxy_secret_file?: string
     /**
@@ -170,8 +173,8 @@ export interface ConfigKeys {
      */
     readonly console: boolean
     /**
-     * Lets control panel users and callers log in to the page of `http.console`. Needs `http.connect`, by
-     * which the page asks, and https wherever other machines reach it. Default: no logins.
+     * Lets control panel users and callers log in to the page of `http.console`. Needs `http.connect`, which
+     * the page uses, and https wherever other machines reach it. Default: no logins.
      */
     readonly control_panel?: {
       /** Minutes without a request after which a session ends. Default: 30. */
@@ -224,7 +227,7 @@ export interface ConfigKeys {
       /** Origins of the pages, as browsers send them: https://HOST or https://HOST:PORT. Default: none. */
       readonly origins: readonly string[]
     }
-    /** What Keystone does beyond the source document. Each is off by default. */
+    /** Features of Keystone beyond the source document. Each is off by default. */
     readonly compatibility: {
       /**
        * Whether a login without a scope gets an unscoped token. It opens no product API, and administers
@@ -239,8 +242,8 @@ export interface ConfigKeys {
        */
       readonly token_method: 'off' | 'unscoped' | 'any'
       /**
-       * Account that is meant where a login names no domain, or the domain with the id `default` or the name
-       * `Default`. Default: none.
+       * Account to use if a login names no domain, or the domain with the id `default` or the name `Default`.
+       * Default: none.
        */
       readonly default_domain?: string
       /**
@@ -254,13 +257,13 @@ export interface ConfigKeys {
   readonly health: {
     /**
      * Address of the health listener, which answers `/healthz`, `/readyz` and `/metrics` in plain HTTP and
-     * nothing else: HOST:PORT, unix:PATH, or off. Other machines may reach it, because nothing that it
-     * answers is secret.
+     * nothing else: HOST:PORT, unix:PATH, or off. Other machines may reach it, because its answers contain no
+     * secret.
      * @default "off"
      */
     readonly address: string
     /**
-     * Whether the health listener answers `/metrics`. Without that listener nothing is counted.
+     * Whether the health listener answers `/metrics`. Nothing is counted without that listener.
      * @default true
      */
     readonly metrics: boolean
@@ -278,8 +281,8 @@ export interface ConfigKeys {
        */
       readonly path: string
       /**
-       * What takes the place of the path: the URL of the target, with a slash at the end. https beyond this
-       * machine.
+       * URL of the target, which replaces the path, with a slash at the end. It must be https if the target
+       * is on another machine.
        */
       readonly url: string
       /** Id of the API of the matrix. */
@@ -302,13 +305,13 @@ export interface ConfigKeys {
        * Default: 30000.
        */
       readonly timeout_ms?: number
-      /** Most requests at the same time. Further ones get 503. Default: 256. */
+      /** Maximum number of concurrent requests. Further ones get 503. Default: 256. */
       readonly max_concurrent?: number
     }[]
   }
   /**
    * Which requests are for which API, for gateways that ask about a method, a host and a path. Their order
-   * makes no difference.
+   * does not matter.
    */
   readonly routes?: readonly {
     /** Host of the request without its port: api.example.com, or *.example.com. Default: any host. */
@@ -318,7 +321,7 @@ export interface ConfigKeys {
      * /v2/{account}/servers/.
      */
     readonly path: string
-    /** Methods of the request; GET brings HEAD with it. Default: any method. */
+    /** Methods of the request; GET includes HEAD. Default: any method. */
     readonly methods?: readonly string[]
     /** Id of the API of the matrix. */
     readonly api: string
@@ -371,8 +374,8 @@ export interface ConfigKeys {
      */
     readonly staleness_ms: number
     /**
-     * Most connections to PostgreSQL for queries, divided among the workers, at least 2 per worker. Each
-     * worker has one more connection for notifications.
+     * Maximum number of connections to PostgreSQL for queries, divided among the workers, at least 2 per
+     * worker. Each worker has one more connection for notifications.
      * @default 10
      */
     readonly pool_size: number
@@ -393,9 +396,8 @@ export interface ConfigKeys {
    */
   readonly matrix_poll_ms: number
   /**
-   * How long the sidecar stays ready with a matrix that is no longer known to be that of its file, because
-   * the file is invalid, cannot be read or is still being read, in milliseconds; 0: for ever. It needs
-   * `matrix_poll_ms`.
+   * How long the sidecar stays ready with a matrix that may no longer match its file, because the file is
+   * invalid, cannot be read or is still being read, in milliseconds; 0: forever. It needs `matrix_poll_ms`.
    * @default 0
    */
   readonly max_matrix_age_ms: number
@@ -405,21 +407,21 @@ export interface ConfigKeys {
    */
   readonly strict: boolean
   /**
-   * How long a client may reuse an answer, in milliseconds. For that time the client may not notice a
+   * How long a client may reuse an answer, in milliseconds. During that time the client may miss a
    * revocation.
    * @default 5000
    */
   readonly cache_for_ms: number
   readonly passwords: {
     /**
-     * Most password checks at the same time (argon2id, 19 MiB each), divided among the workers, at least one
-     * per worker.
+     * Maximum number of concurrent password checks (argon2id, 19 MiB each), divided among the workers, at
+     * least one per worker.
      * @default 2
      */
     readonly concurrent: number
     /**
-     * Most password checks that wait in each lane, divided among the workers, at least one per worker. Beyond
-     * that, the source with most of them waiting gets RESOURCE_EXHAUSTED.
+     * Maximum number of password checks that wait in each lane, divided among the workers, at least one per
+     * worker. Beyond that, the source with the most waiting checks gets RESOURCE_EXHAUSTED.
      * @default 1000
      */
     readonly waiting: number
@@ -439,14 +441,14 @@ export interface ConfigKeys {
      */
     readonly failures: number
     /**
-     * Number of failed logins of one source, with whatever names, after which further logins are refused for
-     * a time.
+     * Number of failed logins of one source, with any names, after which further logins are refused for a
+     * time.
      * @default 100
      */
     readonly source_failures: number
     /**
-     * Most logins of one user from one source that wait because failures may follow. Further ones are
-     * refused.
+     * Maximum number of logins of one user from one source that wait because failures may follow. Further
+     * ones are refused.
      * @default 100
      */
     readonly waiting: number
@@ -455,24 +457,24 @@ export interface ConfigKeys {
   }
   readonly changes: {
     /**
-     * Most changes of the directory that wait in each lane. Beyond that, the user or caller with most of them
-     * waiting gets RESOURCE_EXHAUSTED.
+     * Maximum number of directory changes that wait in each lane. Beyond that, the user or caller with the
+     * most waiting changes gets RESOURCE_EXHAUSTED.
      * @default 1000
      */
     readonly waiting: number
     /**
-     * Most changes that one user or caller makes at once. Operators and changes that only take rights away
-     * have no such limit.
+     * Maximum number of changes that one user or caller makes at once. Operators and changes that only take
+     * rights away have no such limit.
      * @default 100
      */
     readonly burst: number
     /**
-     * Changes a minute that an administrator of an account may make after the first `burst`.
+     * Changes per minute that an administrator of an account may make after the first `burst`.
      * @default 1200
      */
     readonly administrator_per_minute: number
     /**
-     * Changes a minute that a user may make for themselves after the first `burst`, for example to reissue
+     * Changes per minute that a user may make for themselves after the first `burst`, for example to reissue
      * their IAM token.
      * @default 60
      */
@@ -511,14 +513,14 @@ export interface ConfigKeys {
       readonly timeout_ms: number
     }
     /**
-     * How many of a hundred allowed decisions without a conflict have a line. Denied and contested ones
+     * Percentage of the allowed decisions without a conflict that have a line. Denied and contested decisions
      * always have one.
      * @default 100
      */
     readonly sample_percent: number
     /** Whether a check whose decision cannot be logged fails. @default false */
     readonly required: boolean
-    /** Most bytes of lines that wait to be written, in each worker. @default 33554432 */
+    /** Maximum number of bytes of lines that wait to be written, in each worker. @default 33554432 */
     readonly buffer_bytes: number
   }
   readonly traces: {
@@ -539,7 +541,7 @@ export interface ConfigKeys {
       readonly timeout_ms: number
     }
     /**
-     * How many of a hundred calls are recorded whose callers say nothing of a trace. Otherwise the caller
+     * Percentage of the calls without a trace of their caller that are recorded. For the others the caller
      * decides.
      * @default 1
      */
@@ -560,8 +562,8 @@ export interface ConfigKeys {
    */
   readonly workers: number
   /**
-   * A worker that does not respond for this time while another one does is replaced, in milliseconds. Where
-   * none does, the machine may be slow: they are replaced after ten times as long.
+   * A worker that does not respond for this time while another one does is replaced, in milliseconds. If none
+   * responds, the machine may be slow: they are replaced after ten times as long.
    * @default 2000
    */
   readonly worker_heartbeat_timeout_ms: number
@@ -578,12 +580,12 @@ export interface ConfigKeys {
     readonly format: 'auto' | 'json' | 'pretty'
   }
   /**
-   * Identity endpoints of others, by name. Profiles obtain tokens there, and Check can verify tokens there.
+   * Upstream identity endpoints, by name. Profiles obtain tokens there, and Check can verify tokens there.
    */
   readonly upstreams?: Readonly<Record<string, {
     /**
      * URL of the identity endpoint (`{auth_url}`), https unless it is on this machine. `/identity/v3` is
-     * appended, where it is not there.
+     * appended if it is missing.
      */
     readonly auth_url: string
     /**
@@ -591,7 +593,9 @@ export interface ConfigKeys {
      * trusts.
      */
     readonly ca?: string
-    /** How long a call of the endpoint may take in all, attempts included, in milliseconds. Default: 4000. */
+    /**
+     * How long a call to the endpoint may take in total, including retries, in milliseconds. Default: 4000.
+     */
     readonly timeout_ms?: number
     /** Check verifies tokens at this endpoint. Absent: the endpoint only issues. */
     readonly verify?: {
@@ -604,8 +608,8 @@ export interface ConfigKeys {
       /** How long a refused token is refused without asking again, in milliseconds. Default: 5000. */
       readonly negative_cache_ms?: number
       /**
-       * The only accounts that this upstream vouches for. Default: every account that neither the directory
-       * nor another upstream has.
+       * The only accounts that this upstream vouches for. Default: every account that belongs neither to the
+       * directory nor to another upstream.
        */
       readonly accounts?: readonly string[]
       /** Beginnings of the tokens that are sent to this upstream. Default: any. */

@@ -2025,7 +2025,7 @@ export type ListSessionsResponse = Message<"portcullis.v1.ListSessionsResponse">
   sessions: Session[];
 
   /**
-   * For the next request. Empty: there are no more.
+   * For the next request. Empty: this is the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -2993,7 +2993,7 @@ export const DirectoryService: GenService<{
    * Makes an invitation, by which a control panel user sets a password for the control panel. Only this answer contains its
    * secret. It works once, and in place of an earlier one. Accepting it ends the user's sessions and IAM tokens, and removes
    * passkeys and one-time code. Callers with the right `everything` may do this, and account administrators in a session of the
-   * control panel, not with an IAM token. An owner is invited by owners and operators. Nobody invites themselves. It ends when
+   * control panel, not with an IAM token. An owner is invited by owners and operators. Users cannot invite themselves. It ends when
    * the user becomes an owner or gets the role `iam.admin`, and when somebody who administers the account is disabled, is
    * deleted or loses that right.
    *

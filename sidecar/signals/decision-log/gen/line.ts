@@ -30,9 +30,9 @@ n that looks like this one. Present only if such a token belongs in another head
 nel"]},client_address:{description:"IP address that the credential came from, as the caller says.",type:"strin\
 g"},latency_us:{description:"How long the decision took, in microseconds. Always 0 for claims, whose answer is\
  only looked up.",type:"integer",minimum:0},cut:{description:"A text of the question is longer than 256 charac\
-ters. The line contains its beginning.",const:!0},sample_percent:{description:"How many of a hundred decisions\
- like this one have a line.",type:"integer",minimum:0,maximum:100},dropped:{description:"Number of decisions w\
-ithout a line before this one, since the last line that has this member.",type:"integer",minimum:1}},$defs:{scope:{
+ters. The line contains its beginning.",const:!0},sample_percent:{description:"Percentage of the decisions lik\
+e this one that have a line.",type:"integer",minimum:0,maximum:100},dropped:{description:"Number of decisions \
+without a line before this one, since the last line that has this member.",type:"integer",minimum:1}},$defs:{scope:{
 type:"object",required:["account"],properties:{account:{type:"string"},project:{type:"string"}}}}},n={type:"ob\
 ject",required:["account"],properties:{account:{type:"string"},project:{type:"string"}}},y=new RegExp("^\\d{4}-\
 \\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$","u"),d=new RegExp("^[0-9a-f]{32}$","u"),f=new RegExp("^sha256:[\
