@@ -14,7 +14,7 @@ export default defineConfig(({ mode }) => {
   const sizes = Object.assign({}, ...Object.values(LARGER)) as Record<string, number>
   return {
     test: {
-      setupFiles: ['test/support/setup.ts'],
+      setupFiles: ['test/support/suite/setup.ts'],
       include: ['test/attack/**/*.test.ts', ...(measures ? [] : Object.keys(LARGER))],
       env: {
         // `npm run docs:attack` keeps the figures for the page.

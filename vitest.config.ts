@@ -16,8 +16,8 @@ const pathOf = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
 export default defineConfig({
   test: {
-    setupFiles: ['test/support/setup.ts'],
-    globalSetup: ['test/support/console.ts'],
+    setupFiles: ['test/support/suite/setup.ts'],
+    globalSetup: ['test/support/suite/console.ts'],
     // Two cores: three files at a time, in processes, because some wait for most of their time.
     pool: 'forks',
     maxWorkers: 3,
@@ -43,7 +43,9 @@ export default defineConfig({
           sequence: { groupOrder: 1 },
         },
         resolve: {
-          alias: [{ find: './password-cost.ts', replacement: pathOf('test/support/cheap-password-cost.ts') }],
+          alias: [
+            { find: './password-cost.ts', replacement: pathOf('test/support/suite/cheap-password-cost.ts') },
+          ],
         },
       },
     ],

@@ -3,9 +3,9 @@ import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
   test: {
-    setupFiles: ['test/support/setup.ts'],
+    setupFiles: ['test/support/suite/setup.ts'],
     include: ['test/interop/**/*.test.ts'],
-    globalSetup: ['test/support/console.ts', 'test/interop/setup.ts', 'test/interop/postgres/setup.ts'],
+    globalSetup: ['test/support/suite/console.ts', 'test/interop/setup.ts', 'test/interop/postgres/setup.ts'],
     // Two cores: two files at a time, each in a process of its own.
     pool: 'forks',
     maxWorkers: 2,

@@ -1,5 +1,5 @@
 /** A real Keystone from the Python package index, on SQLite, served by one process of uWSGI. */
-import { installKeystone, prepareKeystone } from '../../test/support/keystone.ts'
+import { installKeystone, prepareKeystone } from '../../test/support/identity/keystone.ts'
 import { ForeignServer, freeAddress } from '../harness/foreign.ts'
 
 export { installKeystone }

@@ -1,6 +1,6 @@
 /** Who would be shut out by address ranges, before they are set. */
 import { describe, expect, test } from 'vitest'
-import { account, administer, clock, directory, running } from '../support/administration.ts'
+import { account, administer, clock, directory, running } from '../support/sidecar/administration.ts'
 
 administer()
 

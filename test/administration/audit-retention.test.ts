@@ -2,10 +2,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { TESTER } from '../support/actor.ts'
-import { command } from '../support/command-line.ts'
-import { eventually, newFile, newFolder } from '../support/resources.ts'
-import { OTHER_ACCOUNT, populate, runSidecar } from '../support/sidecar.ts'
+import { command } from '../support/processes/command-line.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
+import { OTHER_ACCOUNT, populate, runSidecar } from '../support/sidecar/sidecar.ts'
+import { eventually, newFile, newFolder } from '../support/suite/resources.ts'
 
 test('with `audit.keep_days`, older records are in files in the data folder, and the log names them', async () => {
   const clock = { aheadMs: 0 }

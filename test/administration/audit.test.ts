@@ -10,7 +10,7 @@ import {
   directory,
   projectsScope,
   running,
-} from '../support/administration.ts'
+} from '../support/sidecar/administration.ts'
 
 administer()
 

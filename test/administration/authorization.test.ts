@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Client, DirectoryClient } from '../../clients/typescript/index.ts'
 import { DirectoryServiceService } from '../../proto/gen/portcullis/v1/directory.ts'
-import { TESTER } from '../support/actor.ts'
-import { newFile } from '../support/resources.ts'
-import { ACCOUNT, OTHER_ACCOUNT, runSidecar } from '../support/sidecar.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
+import { ACCOUNT, OTHER_ACCOUNT, runSidecar } from '../support/sidecar/sidecar.ts'
+import { newFile } from '../support/suite/resources.ts'
 import { entitledTo, type Method, RIGHTS } from './rights.ts'
 
 /** Sorts of requesters, and how each of them is refused what they may not do. */

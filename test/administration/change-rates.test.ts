@@ -5,9 +5,9 @@ import type { ChangeAuthor, ChangeLane } from '../../sidecar/directory/author.ts
 import { openSqlite } from '../../sidecar/directory/sqlite.ts'
 import { DirectoryStore } from '../../sidecar/directory/store.ts'
 import { ChangeRates } from '../../sidecar/usecases/change-rates.ts'
-import { operatorOf } from '../support/operator.ts'
-import { newFolder, whenTheFileEnds } from '../support/resources.ts'
-import { ACCOUNT, populate, runSidecar } from '../support/sidecar.ts'
+import { operatorOf } from '../support/sidecar/operator.ts'
+import { ACCOUNT, populate, runSidecar } from '../support/sidecar/sidecar.ts'
+import { newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
 
 const LIMITS = { burst: 10, administratorPerMinute: 60, userPerMinute: 6 }
 

@@ -10,9 +10,9 @@ import {
   projectsScope,
   reasonOf,
   running,
-} from '../support/administration.ts'
-import { newFolder } from '../support/resources.ts'
-import { runSidecar } from '../support/sidecar.ts'
+} from '../support/sidecar/administration.ts'
+import { runSidecar } from '../support/sidecar/sidecar.ts'
+import { newFolder } from '../support/suite/resources.ts'
 
 administer()
 

@@ -1,11 +1,11 @@
 /** The JSON of the administration commands: one convention, held to the contract, whose descriptors say what there may be. */
 import { describe, expect, test } from 'vitest'
 import { ROWS } from '../../sidecar/cli/administration/administration-rows.ts'
-import { TESTER } from '../support/actor.ts'
-import { command } from '../support/command-line.ts'
-import { keysIn, messageOf, offencesIn, SNAKE_CASE } from '../support/contract-json.ts'
-import { newFile } from '../support/resources.ts'
-import { PEOPLE, runSidecar } from '../support/sidecar.ts'
+import { keysIn, messageOf, offencesIn, SNAKE_CASE } from '../support/contract/contract-json.ts'
+import { command } from '../support/processes/command-line.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
+import { PEOPLE, runSidecar } from '../support/sidecar/sidecar.ts'
+import { newFile } from '../support/suite/resources.ts'
 
 const running = await runSidecar()
 

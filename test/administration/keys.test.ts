@@ -12,8 +12,8 @@ import {
   readKeys,
   rotateKeys,
 } from '../../sidecar/authority/keys.ts'
-import { eventually, newFolder } from '../support/resources.ts'
-import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar.ts'
+import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar/sidecar.ts'
+import { eventually, newFolder } from '../support/suite/resources.ts'
 
 const DAY_MS = 86_400_000
 const MINUTE_MS = 60_000

@@ -4,11 +4,11 @@ import { describe, expect, test } from 'vitest'
 import { readConfig } from '../../sidecar/config/config.ts'
 import { openSqlite } from '../../sidecar/directory/sqlite.ts'
 import { DirectoryStore } from '../../sidecar/directory/store.ts'
-import { TESTER } from '../support/actor.ts'
-import { account, administer, client, directory, running } from '../support/administration.ts'
-import { command, FakeTerminal } from '../support/command-line.ts'
-import { NO_NAMES } from '../support/names.ts'
-import { newFile } from '../support/resources.ts'
+import { NO_NAMES } from '../support/inputs/names.ts'
+import { command, FakeTerminal } from '../support/processes/command-line.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
+import { account, administer, client, directory, running } from '../support/sidecar/administration.ts'
+import { newFile } from '../support/suite/resources.ts'
 
 administer()
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { DirectoryServiceService } from '../../proto/gen/portcullis/v1/directory.ts'
 import { OPERATIONS } from '../../sidecar/usecases/administration/administer.ts'
 import type { Operation } from '../../sidecar/usecases/administration/operation.ts'
-import { sourcesIn } from '../support/sources.ts'
+import { sourcesIn } from '../support/checkout/sources.ts'
 import { type Method, RIGHTS, reads } from './rights.ts'
 
 const METHODS = Object.keys(DirectoryServiceService) as Method[]

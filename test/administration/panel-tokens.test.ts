@@ -1,7 +1,7 @@
 /** A control panel user's IAM token (§5.1): copied, reissued, and marked as for testing on every decision. */
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Check } from '../../clients/typescript/index.ts'
-import { account, administer, client, clock, directory, reasonOf } from '../support/administration.ts'
+import { account, administer, client, clock, directory, reasonOf } from '../support/sidecar/administration.ts'
 
 administer()
 

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Client } from '../../clients/typescript/index.ts'
-import { TESTER } from '../support/actor.ts'
-import { runSidecar } from '../support/sidecar.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
+import { runSidecar } from '../support/sidecar/sidecar.ts'
 
 const running = await runSidecar({ flags: { 'passwords.concurrent': 1, 'passwords.waiting': 1000 } })
 const operator = running.connect({

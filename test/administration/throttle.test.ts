@@ -14,8 +14,8 @@ import {
 import { Secret } from '../../sidecar/base/secret.ts'
 import { remoteAddress } from '../../sidecar/contract/handler.ts'
 import { peerAddress } from '../../sidecar/transports/grpc-js/calls.ts'
-import { newFolder } from '../support/resources.ts'
-import { ACCOUNT, populate, runSidecar } from '../support/sidecar.ts'
+import { ACCOUNT, populate, runSidecar } from '../support/sidecar/sidecar.ts'
+import { newFolder } from '../support/suite/resources.ts'
 
 const FAILURES = 3
 const PAUSE_MS = 5_000

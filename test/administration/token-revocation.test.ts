@@ -9,10 +9,10 @@ import { Secret } from '../../sidecar/base/secret.ts'
 import { Callers } from '../../sidecar/usecases/callers.ts'
 import { type IdentitySettings, revokeSubject } from '../../sidecar/usecases/identity.ts'
 import { revoke } from '../../sidecar/usecases/revoke.ts'
-import { TESTER } from '../support/actor.ts'
 import { openAuthority } from '../support/directory/scene.ts'
-import { newFile, newFolder, whenTheFileEnds } from '../support/resources.ts'
-import { runSidecar } from '../support/sidecar.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
+import { runSidecar } from '../support/sidecar/sidecar.ts'
+import { newFile, newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
 
 const JOB_TOKEN = 'job-caller-token-0123456789abcdef'
 const running = await runSidecar({

@@ -2,9 +2,9 @@
 import { describe, expect, test } from 'vitest'
 import { callError } from '../../sidecar/base/call-error.ts'
 import { type Attempt, Trace, WINDOW_MS } from '../../sidecar/usecases/trace.ts'
-import { loginBody, startIdentity, TOKENS } from '../support/identity.ts'
-import { operatorOf } from '../support/operator.ts'
-import { ACCOUNT } from '../support/sidecar.ts'
+import { loginBody, startIdentity, TOKENS } from '../support/identity/identity.ts'
+import { operatorOf } from '../support/sidecar/operator.ts'
+import { ACCOUNT } from '../support/sidecar/sidecar.ts'
 
 describe('counted', () => {
   const clock = { nowMs: 0 }

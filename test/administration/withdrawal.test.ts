@@ -16,12 +16,12 @@ import type { ServiceDefinition } from '@grpc/proto-loader'
 import { describe, expect, test } from 'vitest'
 import { connect } from '../../clients/typescript/index.ts'
 import { KeyRing, publicKeysOf, readKeys, rotateKeys, withdrawKey } from '../../sidecar/authority/keys.ts'
-import { BlackBox, protosOf } from '../support/black-box.ts'
-import { command } from '../support/command-line.ts'
-import { startProcess } from '../support/processes.ts'
-import { eventually, newFolder, whenTheFileEnds } from '../support/resources.ts'
-import { issued, populate, type RunningSidecar, runSidecar } from '../support/sidecar.ts'
-import { decodedPart } from '../support/signed-token.ts'
+import { BlackBox, protosOf } from '../support/contract/black-box.ts'
+import { decodedPart } from '../support/identity/signed-token.ts'
+import { command } from '../support/processes/command-line.ts'
+import { startProcess } from '../support/processes/processes.ts'
+import { issued, populate, type RunningSidecar, runSidecar } from '../support/sidecar/sidecar.ts'
+import { eventually, newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
 
 const DAY_MS = 86_400_000
 const MINUTE_MS = 60_000

@@ -1,7 +1,7 @@
 /** The configuration of the agent: what is accepted, and what an error says. */
 import { describe, expect, test } from 'vitest'
 import { readAgentConfig } from '../../sidecar/config/agent.ts'
-import { newFile } from '../support/resources.ts'
+import { newFile } from '../support/suite/resources.ts'
 
 const read = (document: unknown) =>
   readAgentConfig(newFile(typeof document === 'string' ? document : JSON.stringify(document), 'agent.yaml'))

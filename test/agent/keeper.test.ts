@@ -8,7 +8,7 @@ import type { Clock } from '../../sidecar/cli/agent/clock.ts'
 import { Keeper } from '../../sidecar/cli/agent/keeper.ts'
 import type { TokenSource } from '../../sidecar/cli/agent/token-source.ts'
 import type { AgentToken } from '../../sidecar/config/agent.ts'
-import { newFolder } from '../support/resources.ts'
+import { newFolder } from '../support/suite/resources.ts'
 
 const HOUR = 3_600_000
 const START = Date.parse('2026-11-22T00:00:00Z')

@@ -2,9 +2,9 @@
 import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { run, start } from '../support/processes.ts'
-import { eventually, newFile, newFolder } from '../support/resources.ts'
-import { ACCOUNT, populate, runSidecar } from '../support/sidecar.ts'
+import { run, start } from '../support/processes/processes.ts'
+import { ACCOUNT, populate, runSidecar } from '../support/sidecar/sidecar.ts'
+import { eventually, newFile, newFolder } from '../support/suite/resources.ts'
 
 const CALLER_TOKEN = 'agent-caller-token-0123456789abcdefghij'
 const folder = join(newFolder(), 'data')

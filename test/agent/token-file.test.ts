@@ -15,7 +15,7 @@ import type { IssuedToken } from '../../clients/typescript/index.ts'
 import { formatToken } from '../../sidecar/cli/agent/formats.ts'
 import { numberOf, replaceFile } from '../../sidecar/cli/agent/token-file.ts'
 import type { TokenFormat } from '../../sidecar/config/agent.ts'
-import { newFolder } from '../support/resources.ts'
+import { newFolder } from '../support/suite/resources.ts'
 
 const OWN = { uid: undefined, gid: undefined }
 const modeOf = (path: string) => (statSync(path).mode & 0o7777).toString(8)

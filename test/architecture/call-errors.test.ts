@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { CALL_ERRORS, callError } from '../../sidecar/base/call-error.ts'
-import { ROOT, sourcesIn } from '../support/sources.ts'
+import { ROOT, sourcesIn } from '../support/checkout/sources.ts'
 
 const reasons = Object.keys(CALL_ERRORS)
 const rows = Object.entries(CALL_ERRORS).map(([reason, { code, message, retry }]) => ({

@@ -1,6 +1,6 @@
 /** No file imports itself through others, types included: every file can be understood after the files that it imports. */
 import { expect, test } from 'vitest'
-import { importsOf, sources } from '../support/sources.ts'
+import { importsOf, sources } from '../support/checkout/sources.ts'
 
 /** File → the files that it imports. */
 type Imports = ReadonlyMap<string, readonly string[]>

@@ -5,7 +5,7 @@ import { type DescriptorProto, FileDescriptorSetSchema } from '@bufbuild/protobu
 import { describe, expect, test } from 'vitest'
 import * as envoyNumbers from '../../sidecar/contract/ext-authz/envoy-field-numbers.ts'
 import * as numbers from '../../sidecar/contract/field-numbers.ts'
-import { ROOT, sourcesIn } from '../support/sources.ts'
+import { ROOT, sourcesIn } from '../support/checkout/sources.ts'
 
 /** Message → field as JSON names it → number. Of the messages in another one, the last part of the name. */
 function contractOf(file: string): ReadonlyMap<string, ReadonlyMap<string, number>> {

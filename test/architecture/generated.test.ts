@@ -9,9 +9,9 @@ import { create, fromBinary, toJson } from '@bufbuild/protobuf'
 import { FileDescriptorSetSchema, FileOptionsSchema } from '@bufbuild/protobuf/wkt'
 import { loadFileDescriptorSetFromBuffer, loadSync, type PackageDefinition } from '@grpc/proto-loader'
 import { describe, expect, test } from 'vitest'
-import { printedApis, printedKinds } from '../support/oracle.ts'
-import { newFolder } from '../support/resources.ts'
-import { ROOT } from '../support/sources.ts'
+import { ROOT } from '../support/checkout/sources.ts'
+import { printedApis, printedKinds } from '../support/matrices/oracle.ts'
+import { newFolder } from '../support/suite/resources.ts'
 
 test('the messages are what the plugins make of the descriptors in proto/', { timeout: 120_000 }, () => {
   const output = newFolder()

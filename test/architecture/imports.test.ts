@@ -1,7 +1,7 @@
 /** Who imports whom: as the table of rooms says, and what no row of it may ever allow. */
 import { isBuiltin } from 'node:module'
 import { expect, test } from 'vitest'
-import { importsOf, type Source, sourcesIn } from '../support/sources.ts'
+import { importsOf, type Source, sourcesIn } from '../support/checkout/sources.ts'
 import { ROOMS } from './rooms.ts'
 
 const PRODUCT = sourcesIn('engine/', 'matrix/', 'proto/', 'clients/', 'sidecar/', 'console/')

@@ -4,7 +4,7 @@ import { isBuiltin } from 'node:module'
 import { build } from 'esbuild'
 import { expect, test } from 'vitest'
 import { PACKAGES } from '../../scripts/packages.ts'
-import { importsOf, ROOT, sources } from '../support/sources.ts'
+import { importsOf, ROOT, sources } from '../support/checkout/sources.ts'
 
 /** Folder of a package → what the other packages may import of it. */
 const DOORS: Readonly<Record<string, readonly string[]>> = {

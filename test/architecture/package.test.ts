@@ -13,14 +13,21 @@ import { publint } from 'publint'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { ALLOWED_LICENSES } from '../../scripts/licenses.ts'
-import { BlackBox, type Message, protosOf } from '../support/black-box.ts'
-import { cells, scopeFor } from '../support/oracle.ts'
-import { consumers } from '../support/package-consumers.ts'
-import { environment, FOLDERS, filesOf, manifestOf, packAll, projectWith } from '../support/packages.ts'
-import { serve } from '../support/processes.ts'
-import { newFolder } from '../support/resources.ts'
-import { runSidecar } from '../support/sidecar.ts'
-import { ROOT } from '../support/sources.ts'
+import { consumers } from '../support/checkout/package-consumers.ts'
+import {
+  environment,
+  FOLDERS,
+  filesOf,
+  manifestOf,
+  packAll,
+  projectWith,
+} from '../support/checkout/packages.ts'
+import { ROOT } from '../support/checkout/sources.ts'
+import { BlackBox, type Message, protosOf } from '../support/contract/black-box.ts'
+import { cells, scopeFor } from '../support/matrices/oracle.ts'
+import { serve } from '../support/processes/processes.ts'
+import { runSidecar } from '../support/sidecar/sidecar.ts'
+import { newFolder } from '../support/suite/resources.ts'
 
 const folder = realpathSync(newFolder())
 

@@ -3,8 +3,8 @@ import { createContext, runInContext } from 'node:vm'
 import { build, transform } from 'esbuild'
 import { expect, test } from 'vitest'
 import { supportMatrix } from '../../matrix/index.ts'
-import { cells, scopeFor } from '../support/oracle.ts'
-import { ROOT, sourcesIn } from '../support/sources.ts'
+import { ROOT, sourcesIn } from '../support/checkout/sources.ts'
+import { cells, scopeFor } from '../support/matrices/oracle.ts'
 
 /** What a platform brings along, what waits, and what depends on the moment. */
 const FORBIDDEN = [

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { functionsOf } from '../support/functions.ts'
-import { ROOT, sources, sourcesIn } from '../support/sources.ts'
+import { functionsOf } from '../support/checkout/functions.ts'
+import { ROOT, sources, sourcesIn } from '../support/checkout/sources.ts'
 
 /** Most lines that a file has. A longer one has more than one reason to exist. */
 const LINES_MAX = 400

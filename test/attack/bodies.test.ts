@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { Bodies } from '../support/attack/poster.ts'
 import { scenario } from '../support/attack/scenario.ts'
 import { attackedSidecar, posting } from '../support/attack/scene.ts'
-import { ACCOUNT } from '../support/sidecar.ts'
+import { ACCOUNT } from '../support/sidecar/sidecar.ts'
 
 type Contents = Extract<Bodies, { of: string }>['of']
 

@@ -7,8 +7,8 @@ import { type Client, connect } from '../../clients/typescript/index.ts'
 import type { Holding } from '../support/attack/holder.ts'
 import { scenario } from '../support/attack/scenario.ts'
 import { attackedSidecar, holding, report, type Scene, type Times, timesOf } from '../support/attack/scene.ts'
-import { newFolder, whenTheFileEnds } from '../support/resources.ts'
-import { ROOT } from '../support/sources.ts'
+import { ROOT } from '../support/checkout/sources.ts'
+import { newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
 
 const GRPC_JS = { grpc: { transport: 'grpc-js' } }
 

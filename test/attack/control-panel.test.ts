@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { scenario } from '../support/attack/scenario.ts'
 import { attackedSidecar, posting, timesOf } from '../support/attack/scene.ts'
-import { Browser, SESSION } from '../support/control-panel.ts'
+import { Browser, SESSION } from '../support/console/control-panel.ts'
 
 const scene = await attackedSidecar({ http: { console: true, connect: true, control_panel: {} } })
 const port = Number(scene.served.ready.http?.split(':').at(-1))

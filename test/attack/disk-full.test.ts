@@ -6,9 +6,9 @@ import { expect, test } from 'vitest'
 import { connect } from '../../clients/typescript/index.ts'
 import { PermissionScope } from '../../proto/gen/portcullis/v1/directory.ts'
 import { report } from '../support/attack/scene.ts'
-import { LAUNCHER, type Ready, startProcess } from '../support/processes.ts'
-import { newFolder, whenTheFileEnds } from '../support/resources.ts'
-import { ACCOUNT } from '../support/sidecar.ts'
+import { LAUNCHER, type Ready, startProcess } from '../support/processes/processes.ts'
+import { ACCOUNT } from '../support/sidecar/sidecar.ts'
+import { newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
 
 /** The sidecar has a disk of its own, so small that it can be filled. */
 const DISK = 'mount -t tmpfs -o size=8m,mode=700 tmpfs "$0" && exec "$@"'

@@ -5,8 +5,8 @@ import { expect, test } from 'vitest'
 import { scenario } from '../support/attack/scenario.ts'
 import { attackedSidecar, type Scene } from '../support/attack/scene.ts'
 import { FLOODS, type FloodReport } from '../support/interop/floods.ts'
-import { startProcess } from '../support/processes.ts'
-import { eventually } from '../support/resources.ts'
+import { startProcess } from '../support/processes/processes.ts'
+import { eventually } from '../support/suite/resources.ts'
 
 const PROGRAM = fileURLToPath(new URL('../support/interop/floods.ts', import.meta.url))
 

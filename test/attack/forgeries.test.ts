@@ -14,7 +14,7 @@ import {
   type Times,
   timesOf,
 } from '../support/attack/scene.ts'
-import { decodedPart, signedToken, signingKey } from '../support/signed-token.ts'
+import { decodedPart, signedToken, signingKey } from '../support/identity/signed-token.ts'
 
 type Attack = Omit<Forgeries, 'type' | 'token'>
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Attack } from '../support/attack/attacker.ts'
 import { scenario } from '../support/attack/scenario.ts'
 import { attackedSidecar, RATIO_MAX, ratio, refusals, report, timesOf } from '../support/attack/scene.ts'
-import { ACCOUNT, OTHER_ACCOUNT } from '../support/sidecar.ts'
+import { ACCOUNT, OTHER_ACCOUNT } from '../support/sidecar/sidecar.ts'
 
 const FLOODS: readonly (readonly [claim: string, attack: Attack])[] = [
   ['400 anonymous logins in flight', { type: 'logins', inFlight: 400, account: ACCOUNT }],

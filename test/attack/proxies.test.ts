@@ -3,8 +3,8 @@ import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { beforeAll, expect, test } from 'vitest'
 import { attackedSidecar, report, type Scene } from '../support/attack/scene.ts'
-import { newFile, whenTheFileEnds } from '../support/resources.ts'
-import { ACCOUNT } from '../support/sidecar.ts'
+import { ACCOUNT } from '../support/sidecar/sidecar.ts'
+import { newFile, whenTheFileEnds } from '../support/suite/resources.ts'
 
 const SECRET = 'the-secret-that-the-proxy-alone-can-read'
 const GUESSES = 400

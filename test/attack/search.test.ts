@@ -10,7 +10,7 @@ import { expect, test } from 'vitest'
 import { type Genome, mutated, randomGenome, randomOf } from '../support/attack/genome.ts'
 import { GOALS, isTooLong } from '../support/attack/goals.ts'
 import { attackedSidecar, RATIO_MAX, report, type Scene, type Times } from '../support/attack/scene.ts'
-import { startProcess } from '../support/processes.ts'
+import { startProcess } from '../support/processes/processes.ts'
 
 const PROGRAM = fileURLToPath(new URL('../support/interop/floods.ts', import.meta.url))
 const { ATTACK_TRIES, ATTACK_SEED = ATTACK_TRIES === undefined ? 1 : Date.now() % 2 ** 31 } = process.env

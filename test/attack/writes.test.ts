@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest'
 import { scenario } from '../support/attack/scenario.ts'
 import { attackedSidecar } from '../support/attack/scene.ts'
-import { newFile } from '../support/resources.ts'
-import { ACCOUNT } from '../support/sidecar.ts'
+import { ACCOUNT } from '../support/sidecar/sidecar.ts'
+import { newFile } from '../support/suite/resources.ts'
 
 const scene = await attackedSidecar()
 

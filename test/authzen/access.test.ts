@@ -3,6 +3,8 @@ import { hash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { readConfig } from '../../sidecar/config/config.ts'
 import { isForThisMachine } from '../../sidecar/config/this-machine.ts'
+import { type RequestHeaders, startIdentity } from '../support/identity/identity.ts'
+import { loadedBy } from '../support/processes/loaded.ts'
 import {
   api,
   CALL,
@@ -12,10 +14,8 @@ import {
   SEARCHES,
   startAuthzen,
   token,
-} from '../support/authzen.ts'
-import { type RequestHeaders, startIdentity } from '../support/identity.ts'
-import { loadedBy } from '../support/loaded.ts'
-import { newFile } from '../support/resources.ts'
+} from '../support/proxies/authzen.ts'
+import { newFile } from '../support/suite/resources.ts'
 
 const TOKEN = 'the-token-of-a-gateway-with-32-characters'
 const EXPIRED = 'another-token-of-a-caller-who-has-expired'

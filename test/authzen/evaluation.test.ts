@@ -1,9 +1,17 @@
 /** `POST /access/v1/evaluation`: the decision is that of Check, whatever is asked, and the context explains it. */
 import { describe, expect, test } from 'vitest'
 import { REASONS } from '../../engine/index.ts'
-import { TESTER } from '../support/actor.ts'
-import { api, CALL, credential, EVALUATION, type Owner, startAuthzen, token } from '../support/authzen.ts'
-import { ACCOUNT, OTHER_ACCOUNT } from '../support/identity.ts'
+import { ACCOUNT, OTHER_ACCOUNT } from '../support/identity/identity.ts'
+import {
+  api,
+  CALL,
+  credential,
+  EVALUATION,
+  type Owner,
+  startAuthzen,
+  token,
+} from '../support/proxies/authzen.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
 
 const sidecar = await startAuthzen()
 const { post, credentials, running, ask } = sidecar

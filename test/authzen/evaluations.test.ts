@@ -4,7 +4,7 @@ import type { Verification } from '../../sidecar/authority/authority.ts'
 import { callError } from '../../sidecar/base/call-error.ts'
 import { type Asked, answerEvaluations } from '../../sidecar/http/authzen/evaluations.ts'
 import { httpErrorOf } from '../../sidecar/http/errors.ts'
-import { api, CALL, credential, EVALUATIONS, startAuthzen, token } from '../support/authzen.ts'
+import { api, CALL, credential, EVALUATIONS, startAuthzen, token } from '../support/proxies/authzen.ts'
 
 const EVALUATIONS_MAX = 20
 const { post, credentials, running } = await startAuthzen({

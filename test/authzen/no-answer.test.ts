@@ -2,8 +2,16 @@
 import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { api, CALL, credential, EVALUATION, EVALUATIONS, startAuthzen, token } from '../support/authzen.ts'
-import { eventually } from '../support/resources.ts'
+import {
+  api,
+  CALL,
+  credential,
+  EVALUATION,
+  EVALUATIONS,
+  startAuthzen,
+  token,
+} from '../support/proxies/authzen.ts'
+import { eventually } from '../support/suite/resources.ts'
 
 test('a directory that does not answer', async () => {
   const { post, credentials, running } = await startAuthzen()

@@ -1,6 +1,7 @@
 /** AuthZEN: what is no valid request, the id of a request, and that nothing that was sent comes back. */
 import { describe, expect, test } from 'vitest'
 import { BODY_BYTES_MAX } from '../../sidecar/http/errors.ts'
+import { changed, type RequestHeaders } from '../support/identity/identity.ts'
 import {
   api,
   CALL,
@@ -10,8 +11,7 @@ import {
   SEARCHES,
   startAuthzen,
   token,
-} from '../support/authzen.ts'
-import { changed, type RequestHeaders } from '../support/identity.ts'
+} from '../support/proxies/authzen.ts'
 
 const { post, ask, credentials, running } = await startAuthzen()
 

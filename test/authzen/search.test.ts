@@ -3,10 +3,18 @@ import { describe, expect, test } from 'vitest'
 import { compile } from '../../engine/index.ts'
 import type { Asked } from '../../sidecar/http/authzen/evaluations.ts'
 import { answerSearch } from '../../sidecar/http/authzen/search.ts'
-import { TESTER } from '../support/actor.ts'
-import { api, CALL, credential, EVALUATION, type Owner, startAuthzen, token } from '../support/authzen.ts'
-import { ACCOUNT, OTHER_ACCOUNT } from '../support/identity.ts'
-import { smallMatrix } from '../support/small-matrix.ts'
+import { ACCOUNT, OTHER_ACCOUNT } from '../support/identity/identity.ts'
+import { smallMatrix } from '../support/matrices/small-matrix.ts'
+import {
+  api,
+  CALL,
+  credential,
+  EVALUATION,
+  type Owner,
+  startAuthzen,
+  token,
+} from '../support/proxies/authzen.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
 
 const sidecar = await startAuthzen()
 const { post, credentials, running } = sidecar

@@ -1,8 +1,8 @@
 /** The rows of the contract: what they ask has a method, whatever carries it. */
 import { fromJson, type JsonObject, toJson } from '@bufbuild/protobuf'
 import type { Transport } from '@connectrpc/connect'
-import { type Form, methodOf, transportOf } from '../support/contract.ts'
-import { ACCOUNT } from '../support/sidecar.ts'
+import { type Form, methodOf, transportOf } from '../support/contract/contract.ts'
+import { ACCOUNT } from '../support/sidecar/sidecar.ts'
 import { type Row, settled } from './rows.ts'
 import { ASKED, CANARY, type Stage, secretOf } from './stage.ts'
 

@@ -1,8 +1,8 @@
 /** The rows of gRPC that no client of the contract would send, and those of Envoy. */
 import { connect as connectHttp2 } from 'node:http2'
-import { BlackBox } from '../support/black-box.ts'
-import { enveloped } from '../support/contract.ts'
-import { checkRequest, extAuthzService } from '../support/ext-authz.ts'
+import { BlackBox } from '../support/contract/black-box.ts'
+import { enveloped } from '../support/contract/contract.ts'
+import { checkRequest, extAuthzService } from '../support/proxies/ext-authz.ts'
 import { type Row, settled } from './rows.ts'
 import { ASKED, CANARY, type Stage } from './stage.ts'
 

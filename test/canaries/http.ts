@@ -1,7 +1,7 @@
 /** The rows of the HTTP listener: the identity endpoint, proxies, AuthZEN, and the contract as no client of it would ask. */
 
-import { post as postBytes } from '../support/contract.ts'
-import { askAt, loginBody, type Request, rescopeBody, TOKENS } from '../support/identity.ts'
+import { post as postBytes } from '../support/contract/contract.ts'
+import { askAt, loginBody, type Request, rescopeBody, TOKENS } from '../support/identity/identity.ts'
 import type { Row } from './rows.ts'
 import { ASKED, CANARY, type Stage, secretOf } from './stage.ts'
 

@@ -1,6 +1,7 @@
 /** The rows of egress and of the health listener, and what is no HTTP on any listener. */
-import { ask as askEgress, exchange } from '../support/egress.ts'
-import { askAt } from '../support/identity.ts'
+
+import { askAt } from '../support/identity/identity.ts'
+import { ask as askEgress, exchange } from '../support/sidecar/egress.ts'
 import { type Row, settled } from './rows.ts'
 import { CANARY, REQUEST_ID, type Stage } from './stage.ts'
 

@@ -1,6 +1,6 @@
 /** The rows of the page that people log in to. The invitation is the last one that the rows of the contract made. */
-import { askAt } from '../support/identity.ts'
-import { ACCOUNT } from '../support/sidecar.ts'
+import { askAt } from '../support/identity/identity.ts'
+import { ACCOUNT } from '../support/sidecar/sidecar.ts'
 import type { Row } from './rows.ts'
 import { CANARY, type Stage } from './stage.ts'
 

@@ -1,6 +1,6 @@
 /** No secret comes out: every input of every protocol gets one, and every output is searched for all of them. */
 import { afterAll, describe, expect, test } from 'vitest'
-import { FORMS } from '../support/contract.ts'
+import { FORMS } from '../support/contract/contract.ts'
 import { rowsOver } from './contract.ts'
 import { ENVOY_ROWS, RAW_ROWS } from './grpc.ts'
 import { HTTP_ROWS } from './http.ts'

@@ -5,11 +5,18 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { prettyLine } from '../../sidecar/signals/log/pretty-log.ts'
-import { startTarget } from '../support/egress.ts'
-import { operatorOf } from '../support/operator.ts'
-import { eventually, newFile, newFolder, whenTheFileEnds } from '../support/resources.ts'
-import { ACCOUNT, issued, PEOPLE, populate, type RunningSidecar, runSidecar } from '../support/sidecar.ts'
-import { FakeUpstream } from '../support/upstream.ts'
+import { FakeUpstream } from '../support/identity/upstream.ts'
+import { startTarget } from '../support/sidecar/egress.ts'
+import { operatorOf } from '../support/sidecar/operator.ts'
+import {
+  ACCOUNT,
+  issued,
+  PEOPLE,
+  populate,
+  type RunningSidecar,
+  runSidecar,
+} from '../support/sidecar/sidecar.ts'
+import { eventually, newFile, newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
 import type { Secrets } from './search.ts'
 
 /** What no output may hold, and no secret of the sidecar: rows put it where nothing secret belongs. */

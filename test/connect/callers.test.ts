@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { CHECK, enveloped, envelopesIn, post } from '../support/contract.ts'
-import { newFile, newFolder } from '../support/resources.ts'
-import { ACCOUNT, runSidecar } from '../support/sidecar.ts'
+import { CHECK, enveloped, envelopesIn, post } from '../support/contract/contract.ts'
+import { ACCOUNT, runSidecar } from '../support/sidecar/sidecar.ts'
+import { newFile, newFolder } from '../support/suite/resources.ts'
 
 const LISTENING = { 'http.address': '127.0.0.1:0', 'http.connect': true }
 const QUESTION = JSON.stringify({

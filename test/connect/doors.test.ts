@@ -12,8 +12,8 @@ import { type Method, type Methods, STATUS, StatusError } from '../../sidecar/co
 import { startTransport as startOnGrpcJs } from '../../sidecar/transports/grpc-js/grpc-js-transport.ts'
 import { DEFAULT_LIMITS } from '../../sidecar/transports/http2/limits.ts'
 import { startTransport as startOnSockets } from '../../sidecar/transports/sockets/sockets-transport.ts'
-import { newFile, whenTheFileEnds } from '../support/resources.ts'
-import { runSidecar } from '../support/sidecar.ts'
+import { runSidecar } from '../support/sidecar/sidecar.ts'
+import { newFile, whenTheFileEnds } from '../support/suite/resources.ts'
 
 const http = {
   public_url: 'https://identity.example',

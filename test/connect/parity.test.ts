@@ -5,9 +5,9 @@
 import type { JsonObject } from '@bufbuild/protobuf'
 import type { Transport } from '@connectrpc/connect'
 import { describe, expect, test } from 'vitest'
-import { FORMS, type Form, outcomeOf, transportOf } from '../support/contract.ts'
-import { cells, scopeFor } from '../support/oracle.ts'
-import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar.ts'
+import { FORMS, type Form, outcomeOf, transportOf } from '../support/contract/contract.ts'
+import { cells, scopeFor } from '../support/matrices/oracle.ts'
+import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar/sidecar.ts'
 
 const running = await runSidecar({ flags: { 'http.address': '127.0.0.1:0', 'http.connect': true } })
 const secrets = await populate(running)

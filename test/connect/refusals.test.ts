@@ -1,9 +1,9 @@
 /** What no client of Connect would send: each request is refused as its protocol says, and no error repeats what was sent. */
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { bytesOf, CHECK, enveloped, envelopesIn, post } from '../support/contract.ts'
-import type { RequestHeaders } from '../support/identity.ts'
-import { ACCOUNT, runSidecar } from '../support/sidecar.ts'
+import { bytesOf, CHECK, enveloped, envelopesIn, post } from '../support/contract/contract.ts'
+import type { RequestHeaders } from '../support/identity/identity.ts'
+import { ACCOUNT, runSidecar } from '../support/sidecar/sidecar.ts'
 
 const MESSAGE_BYTES_MAX = 1_048_576
 const { sidecar, logLines } = await runSidecar({

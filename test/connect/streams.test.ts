@@ -5,9 +5,9 @@ import { connect } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { CHECK, enveloped, envelopesIn, post } from '../support/contract.ts'
-import { eventually } from '../support/resources.ts'
-import { runSidecar } from '../support/sidecar.ts'
+import { CHECK, enveloped, envelopesIn, post } from '../support/contract/contract.ts'
+import { runSidecar } from '../support/sidecar/sidecar.ts'
+import { eventually } from '../support/suite/resources.ts'
 
 const LISTENING = { 'http.address': '127.0.0.1:0', 'http.connect': true }
 const WATCH = '/portcullis.v1.AuthorizationService/WatchMatrix'

@@ -6,9 +6,9 @@ import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { loadMatrix, supportMatrix } from '../../matrix/index.ts'
 import { explorerOf } from '../../sidecar/cli/commands/matrix-html.ts'
-import { command } from '../support/command-line.ts'
-import { CONSOLE } from '../support/console.ts'
-import { newFile, newFolder } from '../support/resources.ts'
+import { command } from '../support/processes/command-line.ts'
+import { CONSOLE } from '../support/suite/console.ts'
+import { newFile, newFolder } from '../support/suite/resources.ts'
 
 /** Most bytes of compressed script for a first view: of the explorer, 34 kB when this was written; and of the control panel, 90 kB. */
 const EXPLORER_BYTES_MAX = 34_500

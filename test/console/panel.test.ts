@@ -7,8 +7,8 @@ import { rulesOf } from '../../console/model/rules.ts'
 import { quoted, requestCommand } from '../../console/model/shell.ts'
 import { readIssuanceBody } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
-import { ACCOUNT_KIND, engine, PROJECT_KIND, STATIC_KIND, strictEngine } from '../support/engines.ts'
-import { cells } from '../support/oracle.ts'
+import { ACCOUNT_KIND, engine, PROJECT_KIND, STATIC_KIND, strictEngine } from '../support/matrices/engines.ts'
+import { cells } from '../support/matrices/oracle.ts'
 
 const rules = rulesOf(supportMatrix, 'resolved')
 

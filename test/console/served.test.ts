@@ -3,11 +3,11 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { supportMatrix } from '../../matrix/index.ts'
-import { TESTER } from '../support/actor.ts'
-import { startPanel } from '../support/control-panel.ts'
-import { type RequestHeaders, startIdentity } from '../support/identity.ts'
-import { eventually, newFile, newFolder } from '../support/resources.ts'
-import { ACCOUNT } from '../support/sidecar.ts'
+import { startPanel } from '../support/console/control-panel.ts'
+import { type RequestHeaders, startIdentity } from '../support/identity/identity.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
+import { ACCOUNT } from '../support/sidecar/sidecar.ts'
+import { eventually, newFile, newFolder } from '../support/suite/resources.ts'
 
 const ON = { 'http.console': true, 'http.connect': true }
 

@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { ROOT, sourcesIn } from '../support/sources.ts'
+import { ROOT, sourcesIn } from '../support/checkout/sources.ts'
 
 /** What both have, and what the control panel means to change of it. */
 const SHARED = ['.top', 'button:disabled', '[aria-disabled="true"]']

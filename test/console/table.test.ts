@@ -6,8 +6,8 @@ import { piecesOf, wordsOf } from '../../console/model/search.ts'
 import { type Filters, rowsFitting, tableOf } from '../../console/model/table.ts'
 import { FIRST_VIEW } from '../../console/model/view.ts'
 import { supportMatrix } from '../../matrix/index.ts'
-import { ACCOUNT_KIND, PROJECT_KIND, STATIC_KIND } from '../support/engines.ts'
-import { cells } from '../support/oracle.ts'
+import { ACCOUNT_KIND, PROJECT_KIND, STATIC_KIND } from '../support/matrices/engines.ts'
+import { cells } from '../support/matrices/oracle.ts'
 
 const rules = rulesOf(supportMatrix, 'resolved')
 const table = tableOf(rules.engine('resolved'))

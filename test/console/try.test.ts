@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { credentialHeaders, readPasted, tryHeaders } from '../../console/model/try.ts'
 import { type Circumstances, checkBody, NO_CIRCUMSTANCES, verdictOf } from '../../console/model/verify.ts'
-import { ACCOUNT_KIND, engine, PROJECT_KIND, STATIC_KIND } from '../support/engines.ts'
+import { ACCOUNT_KIND, engine, PROJECT_KIND, STATIC_KIND } from '../support/matrices/engines.ts'
 
 test.each<[what: string, text: string, headers: [string, string][], unread: number[]]>([
   ['nothing', '', [], []],

@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest'
 import { CLOCK_SKEW_MS, TimeLimit } from '../../sidecar/base/time-limit.ts'
 import { expectConfirmed } from '../../sidecar/usecases/administration/authorize.ts'
 import type { Requester } from '../../sidecar/usecases/requester.ts'
-import { TESTER } from '../support/actor.ts'
-import { type Browser, PASSWORD, SESSION } from '../support/control-panel.ts'
-import { FACTORS, FactorStage, must } from '../support/factor-stage.ts'
-import { ACCOUNT } from '../support/sidecar.ts'
-import { codeAt } from '../support/totp.ts'
+import { type Browser, PASSWORD, SESSION } from '../support/console/control-panel.ts'
+import { FACTORS, FactorStage, must } from '../support/identity/factor-stage.ts'
+import { codeAt } from '../support/identity/totp.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
+import { ACCOUNT } from '../support/sidecar/sidecar.ts'
 
 const account = ACCOUNT
 const MINUTE_MS = 60_000

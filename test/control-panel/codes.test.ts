@@ -3,7 +3,7 @@ import { createSecretKey, randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { Codes, type NewCode } from '../../sidecar/authority/control-panel/codes.ts'
 import { fingerprintOf } from '../../sidecar/authority/static-token.ts'
-import { codeAt, wrongCodeAt } from '../support/totp.ts'
+import { codeAt, wrongCodeAt } from '../support/identity/totp.ts'
 
 const NOW = 1_800_000_015_000
 const STEP_MS = 30_000

@@ -3,11 +3,11 @@ import { writeFileSync } from 'node:fs'
 import { connect, constants } from 'node:http2'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { TESTER } from '../support/actor.ts'
-import { PASSWORD, SESSION } from '../support/control-panel.ts'
-import { newFile, newFolder } from '../support/resources.ts'
-import { CERTIFICATE, KEY } from '../support/self-signed.ts'
-import { ACCOUNT, runSidecar } from '../support/sidecar.ts'
+import { PASSWORD, SESSION } from '../support/console/control-panel.ts'
+import { CERTIFICATE, KEY } from '../support/proxies/self-signed.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
+import { ACCOUNT, runSidecar } from '../support/sidecar/sidecar.ts'
+import { newFile, newFolder } from '../support/suite/resources.ts'
 
 const ON = { console: true, connect: true, control_panel: {} }
 

@@ -2,10 +2,17 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { Authenticator } from '../support/authenticator.ts'
-import { PASSWORD, SESSION } from '../support/control-panel.ts'
-import { FACTORS, FactorStage, factorsOf, MINUTE_MS, must, NEW_PASSWORD } from '../support/factor-stage.ts'
-import { codeAt } from '../support/totp.ts'
+import { PASSWORD, SESSION } from '../support/console/control-panel.ts'
+import { Authenticator } from '../support/identity/authenticator.ts'
+import {
+  FACTORS,
+  FactorStage,
+  factorsOf,
+  MINUTE_MS,
+  must,
+  NEW_PASSWORD,
+} from '../support/identity/factor-stage.ts'
+import { codeAt } from '../support/identity/totp.ts'
 
 const stage = await FactorStage.start()
 

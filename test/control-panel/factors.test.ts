@@ -1,11 +1,18 @@
 /** Second factors over HTTP, as the page sets them up and uses them: `/console/factors` and `/console/session`. */
 import { expect, test } from 'vitest'
-import { TESTER } from '../support/actor.ts'
-import { Authenticator } from '../support/authenticator.ts'
-import { PASSWORD, SESSION } from '../support/control-panel.ts'
-import { FACTORS, FactorStage, factorsOf, MINUTE_MS, must, NEW_PASSWORD } from '../support/factor-stage.ts'
-import { ACCOUNT } from '../support/sidecar.ts'
-import { codeAt, wrongCodeAt } from '../support/totp.ts'
+import { PASSWORD, SESSION } from '../support/console/control-panel.ts'
+import { Authenticator } from '../support/identity/authenticator.ts'
+import {
+  FACTORS,
+  FactorStage,
+  factorsOf,
+  MINUTE_MS,
+  must,
+  NEW_PASSWORD,
+} from '../support/identity/factor-stage.ts'
+import { codeAt, wrongCodeAt } from '../support/identity/totp.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
+import { ACCOUNT } from '../support/sidecar/sidecar.ts'
 
 const stage = await FactorStage.start()
 

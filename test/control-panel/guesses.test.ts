@@ -2,7 +2,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import { nameOfSource, sourceAt } from '../../sidecar/authority/login-source.ts'
 import { FailedLogins, type LoginAttempt, type LoginOutcome } from '../../sidecar/authority/throttle.ts'
-import { ACCOUNT } from '../support/sidecar.ts'
+import { ACCOUNT } from '../support/sidecar/sidecar.ts'
 
 const FAILURES = 3
 const PAUSE_MS = 5_000

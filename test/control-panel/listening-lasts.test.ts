@@ -3,11 +3,11 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:http2'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { SESSION } from '../support/control-panel.ts'
-import { listen, startForOperators } from '../support/operators.ts'
-import { eventually, newFolder } from '../support/resources.ts'
-import { CERTIFICATE, KEY } from '../support/self-signed.ts'
-import { type RunningSidecar, runSidecar } from '../support/sidecar.ts'
+import { SESSION } from '../support/console/control-panel.ts'
+import { listen, startForOperators } from '../support/console/operators.ts'
+import { CERTIFICATE, KEY } from '../support/proxies/self-signed.ts'
+import { type RunningSidecar, runSidecar } from '../support/sidecar/sidecar.ts'
+import { eventually, newFolder } from '../support/suite/resources.ts'
 
 /** Far shorter than it is listened to here. */
 const times = { http: { headersMs: 200, requestMs: 200, keepAliveMs: 400, checkIntervalMs: 50 } }

@@ -1,6 +1,6 @@
 /** What the control panel costs a sidecar where nobody can log in: nothing of it is loaded. */
 import { expect, test } from 'vitest'
-import { loadedBy } from '../support/loaded.ts'
+import { loadedBy } from '../support/processes/loaded.ts'
 
 const PARTS =
   /sidecar\/(?:(http|usecases|authority)\/control-panel\/|directory\/(factor-change|factor-records|panel-change|panel-records)\.)|node_modules\/(otpauth|@simplewebauthn)\//

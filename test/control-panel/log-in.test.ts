@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { TESTER } from '../support/actor.ts'
-import { type Browser, PASSWORD, SESSION, startPanel } from '../support/control-panel.ts'
-import { ACCOUNT } from '../support/sidecar.ts'
+import { type Browser, PASSWORD, SESSION, startPanel } from '../support/console/control-panel.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
+import { ACCOUNT } from '../support/sidecar/sidecar.ts'
 
 const clock = { nowMs: Date.now() }
 const HOUR_MS = 3_600_000

@@ -13,8 +13,8 @@ import { type Caller, type CallerRights, Callers } from '../../sidecar/usecases/
 import type { KeysView } from '../../sidecar/usecases/control-panel/facts.ts'
 import { OperatorViews } from '../../sidecar/usecases/control-panel/operator.ts'
 import type { Requester } from '../../sidecar/usecases/requester.ts'
-import { newDecisionLog } from '../support/decision-log.ts'
-import { CERTIFICATE } from '../support/self-signed.ts'
+import { CERTIFICATE } from '../support/proxies/self-signed.ts'
+import { newDecisionLog } from '../support/signals/decision-log.ts'
 
 const NOW = Date.UTC(2026, 10, 22)
 const NOTHING: CallerRights = { everything: false, read: false, revoke: false, administer: new Set() }

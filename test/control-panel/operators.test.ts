@@ -4,10 +4,10 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { LISTENERS_MAX, OF_CALLER_MAX } from '../../sidecar/usecases/control-panel/tail.ts'
-import { SESSION, startPanel } from '../support/control-panel.ts'
-import { linesIn } from '../support/decision-log.ts'
-import { CALLERS, type CallerName, listen, startForOperators } from '../support/operators.ts'
-import { eventually } from '../support/resources.ts'
+import { SESSION, startPanel } from '../support/console/control-panel.ts'
+import { CALLERS, type CallerName, listen, startForOperators } from '../support/console/operators.ts'
+import { linesIn } from '../support/signals/decision-log.ts'
+import { eventually } from '../support/suite/resources.ts'
 
 const panel = await startForOperators()
 const { port, running } = panel

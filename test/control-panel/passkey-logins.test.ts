@@ -1,8 +1,8 @@
 /** Logging in with a passkey: by each answer once, while it is the user's, and no other one. */
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { Authenticator } from '../support/authenticator.ts'
-import { ORIGIN, PanelStage, type Person, reasonOf, requestFrom } from '../support/panel-stage.ts'
+import { ORIGIN, PanelStage, type Person, reasonOf, requestFrom } from '../support/console/panel-stage.ts'
+import { Authenticator } from '../support/identity/authenticator.ts'
 
 const LOGIN = { purpose: 'login' } as const
 const REFUSED = { reason: 'PASSKEY_REFUSED' }

@@ -9,7 +9,7 @@ import {
 import { hasPasskeys, Passkeys } from '../../sidecar/authority/control-panel/passkeys.ts'
 import { CLOCK_SKEW_MS } from '../../sidecar/base/time-limit.ts'
 import type { PasskeyRecord } from '../../sidecar/directory/factor-records.ts'
-import { Authenticator, type Lies } from '../support/authenticator.ts'
+import { Authenticator, type Lies } from '../support/identity/authenticator.ts'
 
 const NOW = 1_800_000_000_000
 const ORIGIN = 'https://panel.example:8443'

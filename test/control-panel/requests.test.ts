@@ -1,10 +1,10 @@
 /** Which requests have the session of the page, and which have none: no page of elsewhere acts for whoever looks at it. */
 import { describe, expect, test } from 'vitest'
-import { TESTER } from '../support/actor.ts'
-import { Browser, PASSWORD, SESSION, startPanel } from '../support/control-panel.ts'
-import { startIdentity } from '../support/identity.ts'
-import { newFile } from '../support/resources.ts'
-import { ACCOUNT } from '../support/sidecar.ts'
+import { Browser, PASSWORD, SESSION, startPanel } from '../support/console/control-panel.ts'
+import { startIdentity } from '../support/identity/identity.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
+import { ACCOUNT } from '../support/sidecar/sidecar.ts'
+import { newFile } from '../support/suite/resources.ts'
 
 const panel = await startPanel()
 const shown = await panel.loggedIn('olga')

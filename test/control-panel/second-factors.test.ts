@@ -9,8 +9,8 @@ import {
   reasonOf,
   requestFrom,
   STEP_MS,
-} from '../support/panel-stage.ts'
-import { codeAt, wrongCodeAt } from '../support/totp.ts'
+} from '../support/console/panel-stage.ts'
+import { codeAt, wrongCodeAt } from '../support/identity/totp.ts'
 
 const stage = new PanelStage()
 

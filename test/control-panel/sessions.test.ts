@@ -2,10 +2,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { TESTER } from '../support/actor.ts'
-import { type Browser, PASSWORD, SESSION, startPanel } from '../support/control-panel.ts'
-import { newFile } from '../support/resources.ts'
-import { ACCOUNT } from '../support/sidecar.ts'
+import { type Browser, PASSWORD, SESSION, startPanel } from '../support/console/control-panel.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
+import { ACCOUNT } from '../support/sidecar/sidecar.ts'
+import { newFile } from '../support/suite/resources.ts'
 
 const MINUTE_MS = 60_000
 

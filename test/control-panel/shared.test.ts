@@ -1,10 +1,10 @@
 /** Sessions are in the directory: every worker knows them, and a restored backup has none. */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { done, newBackup } from '../support/backup.ts'
-import { Browser, SESSION, startPanel } from '../support/control-panel.ts'
-import { serve } from '../support/processes.ts'
-import { newFolder } from '../support/resources.ts'
+import { Browser, SESSION, startPanel } from '../support/console/control-panel.ts'
+import { done, newBackup } from '../support/processes/backup.ts'
+import { serve } from '../support/processes/processes.ts'
+import { newFolder } from '../support/suite/resources.ts'
 
 test('two workers know the same sessions, and each link works once for both of them', async () => {
   const pool = await serve(['--dev', '--workers', '2', '--http', '127.0.0.1:0'])

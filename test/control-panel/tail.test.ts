@@ -17,7 +17,7 @@ import {
   Tail,
   WAITING_BYTES_MAX,
 } from '../../sidecar/usecases/control-panel/tail.ts'
-import { linesOf, newDecisionLog } from '../support/decision-log.ts'
+import { linesOf, newDecisionLog } from '../support/signals/decision-log.ts'
 
 const engine = compile(supportMatrix, {})
 const QUESTION = {

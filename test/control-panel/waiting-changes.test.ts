@@ -17,11 +17,18 @@ import {
   replaceOwnPassword,
   setCode,
 } from '../../sidecar/usecases/control-panel/factors.ts'
-import { TESTER } from '../support/actor.ts'
-import { Authenticator } from '../support/authenticator.ts'
-import { ORIGIN, PASSWORD, PanelStage, type Person, reasonOf, requestFrom } from '../support/panel-stage.ts'
-import { eventually } from '../support/resources.ts'
-import { codeAt } from '../support/totp.ts'
+import {
+  ORIGIN,
+  PASSWORD,
+  PanelStage,
+  type Person,
+  reasonOf,
+  requestFrom,
+} from '../support/console/panel-stage.ts'
+import { Authenticator } from '../support/identity/authenticator.ts'
+import { codeAt } from '../support/identity/totp.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
+import { eventually } from '../support/suite/resources.ts'
 
 const CALL = {
   ...{ clientAddress: '203.0.113.1', connection: 'a test', requestId: 'a test', client: 'a test' },

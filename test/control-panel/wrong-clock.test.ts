@@ -2,10 +2,10 @@
 import { expect, test } from 'vitest'
 import { endAhead } from '../../sidecar/authority/control-panel/wrong-clock.ts'
 import { CLOCK_SKEW_MS } from '../../sidecar/base/time-limit.ts'
-import { TESTER } from '../support/actor.ts'
-import { Authenticator } from '../support/authenticator.ts'
-import { type Browser, SESSION, startPanel } from '../support/control-panel.ts'
-import { PanelStage, type Person, reasonOf } from '../support/panel-stage.ts'
+import { type Browser, SESSION, startPanel } from '../support/console/control-panel.ts'
+import { PanelStage, type Person, reasonOf } from '../support/console/panel-stage.ts'
+import { Authenticator } from '../support/identity/authenticator.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
 
 const stage = new PanelStage()
 const { clock } = stage

@@ -3,10 +3,10 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
-import { startProcess } from '../support/processes.ts'
-import { newFile, newFolder } from '../support/resources.ts'
-import { type RunningSidecar, runSidecar } from '../support/sidecar.ts'
-import { ROOT } from '../support/sources.ts'
+import { ROOT } from '../support/checkout/sources.ts'
+import { startProcess } from '../support/processes/processes.ts'
+import { type RunningSidecar, runSidecar } from '../support/sidecar/sidecar.ts'
+import { newFile, newFolder } from '../support/suite/resources.ts'
 
 /** Files of this room, and undici, that a sidecar with these settings has loaded when it is ready; and what it prints. */
 async function runWith(settings: object, more = '') {

@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { LogFile } from '../../sidecar/signals/decision-log/file.ts'
-import { newFolder } from '../support/resources.ts'
+import { newFolder } from '../support/suite/resources.ts'
 
 async function openFile(options: { readonly keep?: number; readonly bytesMax?: number } = {}) {
   const folder = newFolder()

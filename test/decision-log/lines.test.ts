@@ -9,7 +9,7 @@ import type { Health } from '../../sidecar/base/health.ts'
 import { BLOCK_BYTES, LinesRefused } from '../../sidecar/signals/decision-log/backlog.ts'
 import { Fingerprints } from '../../sidecar/signals/decision-log/fingerprints.ts'
 import { checkClaims, checkCredentials } from '../../sidecar/usecases/check.ts'
-import { FACTS, newDecisionLog } from '../support/decision-log.ts'
+import { FACTS, newDecisionLog } from '../support/signals/decision-log.ts'
 
 const engine = compile(supportMatrix, {})
 const KIND = 'iam_token_account_scoped'

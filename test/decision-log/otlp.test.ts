@@ -8,8 +8,8 @@ import { Secret } from '../../sidecar/base/secret.ts'
 import { LinesRefused } from '../../sidecar/signals/decision-log/backlog.ts'
 import { OtlpLogs } from '../../sidecar/signals/decision-log/otlp-logs.ts'
 import { checkClaims } from '../../sidecar/usecases/check.ts'
-import { FACTS, linesOf, newDecisionLog } from '../support/decision-log.ts'
-import { whenTheFileEnds } from '../support/resources.ts'
+import { FACTS, linesOf, newDecisionLog } from '../support/signals/decision-log.ts'
+import { whenTheFileEnds } from '../support/suite/resources.ts'
 
 const engine = compile(supportMatrix, {})
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736'

@@ -14,10 +14,10 @@ import {
 } from '../../sidecar/signals/decision-log/read-line.ts'
 import { Replay } from '../../sidecar/signals/decision-log/replay.ts'
 import { checkClaims, checkCredentials } from '../../sidecar/usecases/check.ts'
-import { command } from '../support/command-line.ts'
-import { type LoggedLine, newDecisionLog } from '../support/decision-log.ts'
-import { newFile, newFolder } from '../support/resources.ts'
-import { smallMatrix } from '../support/small-matrix.ts'
+import { smallMatrix } from '../support/matrices/small-matrix.ts'
+import { command } from '../support/processes/command-line.ts'
+import { type LoggedLine, newDecisionLog } from '../support/signals/decision-log.ts'
+import { newFile, newFolder } from '../support/suite/resources.ts'
 
 const HEADERS = { day_pass: 'X-Day-Pass', room_key: 'X-Room-Key' } as const
 type Kind = keyof typeof HEADERS

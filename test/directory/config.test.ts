@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import { type Config, readConfig, sharedDirectoryOf } from '../../sidecar/config/config.ts'
-import { newFolder } from '../support/resources.ts'
+import { newFolder } from '../support/suite/resources.ts'
 
 const CANARY = 'canary-password'
 const URL = `postgres://portcullis:${CANARY}@db.example:5432/directory?sslmode=verify-full`

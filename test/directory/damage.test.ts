@@ -7,7 +7,7 @@ import type { DirectoryChange } from '../../sidecar/directory/change.ts'
 import type { AccountRecord, IamTokenQuery, UserRecord } from '../../sidecar/directory/directory.ts'
 import { openSqlite } from '../../sidecar/directory/sqlite.ts'
 import { DirectoryStore } from '../../sidecar/directory/store.ts'
-import { eventually, newFolder } from '../support/resources.ts'
+import { eventually, newFolder } from '../support/suite/resources.ts'
 
 const ALPHA = { scope: 'projects' as const, projects: ['alpha'] }
 const hashOf = (name: string) => Buffer.alloc(32, name)

@@ -2,10 +2,10 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { OpenedAuthority } from '../../sidecar/authority/open-authority.ts'
-import { TESTER } from '../support/actor.ts'
 import { type Host, startHost } from '../support/directory/host.ts'
 import { ask, DENYING, issueTo, newScene, openAuthority } from '../support/directory/scene.ts'
-import { newFolder } from '../support/resources.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
+import { newFolder } from '../support/suite/resources.ts'
 
 const data = join(newFolder(), 'data')
 let here: OpenedAuthority

@@ -8,7 +8,7 @@ import { expect, test, vi } from 'vitest'
 import { openSqlite } from '../../sidecar/directory/sqlite.ts'
 import { DirectoryStore } from '../../sidecar/directory/store.ts'
 import { startWriter } from '../support/directory/writer.ts'
-import { newFolder } from '../support/resources.ts'
+import { newFolder } from '../support/suite/resources.ts'
 import { expectWhole } from './contract/processes.ts'
 import { directoryContract } from './contract.ts'
 

@@ -8,9 +8,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { SCHEMA_VERSION } from '../../sidecar/directory/schema.ts'
-import { command } from '../support/command-line.ts'
-import { newFolder } from '../support/resources.ts'
-import { runSidecar } from '../support/sidecar.ts'
+import { command } from '../support/processes/command-line.ts'
+import { runSidecar } from '../support/sidecar/sidecar.ts'
+import { newFolder } from '../support/suite/resources.ts'
 
 interface Kept {
   /** When the tokens were issued: they expire a day later. */

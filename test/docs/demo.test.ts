@@ -3,9 +3,9 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { Browser, SESSION } from '../support/control-panel.ts'
-import { startDemo } from '../support/demo.ts'
-import { ROOT } from '../support/sources.ts'
+import { ROOT } from '../support/checkout/sources.ts'
+import { Browser, SESSION } from '../support/console/control-panel.ts'
+import { startDemo } from '../support/processes/demo.ts'
 
 test('a development sidecar lets its owner log in, and the commands that it suggests do what is said beside them', async () => {
   const launcher = join(ROOT, 'sidecar/portcullis.js')

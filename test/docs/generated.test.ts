@@ -8,7 +8,7 @@ import { CHART, generatedParts, partOf } from '../../scripts/update-docs.ts'
 import { scalarKeys } from '../../sidecar/config/config.ts'
 import { failed } from '../support/attack/goals.ts'
 import { readResults } from '../support/attack/results.ts'
-import { ROOT } from '../support/sources.ts'
+import { ROOT } from '../support/checkout/sources.ts'
 import { pageOf, pages } from './page.ts'
 
 test.each(generatedParts)('$page: $name', ({ page, name, make }) => {

@@ -1,7 +1,7 @@
 /** The pages that readers see, and the fenced blocks in them. */
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ROOT } from '../support/sources.ts'
+import { ROOT } from '../support/checkout/sources.ts'
 
 /** A page by its path from the root, for example `docs/use/matrix.md`. */
 export interface Page {

@@ -18,7 +18,7 @@ import { delimiter, dirname, join } from 'node:path'
 import { createInterface, type Interface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
-import { ROOT } from '../support/sources.ts'
+import { ROOT } from '../support/checkout/sources.ts'
 
 /** What came of a block. */
 export interface Ran {

@@ -2,8 +2,8 @@
 import { once } from 'node:events'
 import { type ClientRequest, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { describe, expect, test } from 'vitest'
-import { ask, recorded, runEgress, startTarget, type Wish } from '../support/egress.ts'
-import { eventually } from '../support/resources.ts'
+import { ask, recorded, runEgress, startTarget, type Wish } from '../support/sidecar/egress.ts'
+import { eventually } from '../support/suite/resources.ts'
 
 /** Answers as the path says. */
 const peculiar = await startTarget(async (incoming, response) => answerAs(incoming, response))

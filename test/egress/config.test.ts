@@ -2,9 +2,16 @@
 import { describe, expect, test } from 'vitest'
 import { readConfig } from '../../sidecar/config/config.ts'
 import { readRoutes } from '../../sidecar/config/egress.ts'
-import { ask, egressConfig, exchange, type RouteWish, runEgress, startTarget } from '../support/egress.ts'
-import { newFile } from '../support/resources.ts'
-import { runSidecar } from '../support/sidecar.ts'
+import {
+  ask,
+  egressConfig,
+  exchange,
+  type RouteWish,
+  runEgress,
+  startTarget,
+} from '../support/sidecar/egress.ts'
+import { runSidecar } from '../support/sidecar/sidecar.ts'
+import { newFile } from '../support/suite/resources.ts'
 
 const ROUTE = { path: '/a/', url: 'https://api.example/a/', api: 'balance', profile: 'p', callers: 'anyone' }
 

@@ -1,9 +1,9 @@
 /** What egress forwards: the credential of the route and no other, headers, and answers as they are. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { describe, expect, test } from 'vitest'
-import { ask, CALLER_TOKEN, OTHER_CALLER_TOKEN, runEgress, startTarget } from '../support/egress.ts'
-import { newFolder } from '../support/resources.ts'
-import { ACCOUNT } from '../support/sidecar.ts'
+import { ask, CALLER_TOKEN, OTHER_CALLER_TOKEN, runEgress, startTarget } from '../support/sidecar/egress.ts'
+import { ACCOUNT } from '../support/sidecar/sidecar.ts'
+import { newFolder } from '../support/suite/resources.ts'
 
 const target = await startTarget()
 const last = () => target.received.at(-1)

@@ -1,8 +1,8 @@
 /** What never reaches a target: other targets than the configured ones, ambiguous requests, and what a browser sends. */
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { exchange, runEgress, startTarget } from '../support/egress.ts'
-import { eventually } from '../support/resources.ts'
+import { exchange, runEgress, startTarget } from '../support/sidecar/egress.ts'
+import { eventually } from '../support/suite/resources.ts'
 
 const target = await startTarget()
 const { egress } = await runEgress([{ path: '/a/', url: target.url }])

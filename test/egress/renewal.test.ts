@@ -1,6 +1,6 @@
 /** A target that refuses the token: the request is sent once more with a new one, where nothing is repeated that was streamed. */
 import { describe, expect, test } from 'vitest'
-import { ask, recorded, runEgress, startTarget } from '../support/egress.ts'
+import { ask, recorded, runEgress, startTarget } from '../support/sidecar/egress.ts'
 
 describe('a 401 of the target', () => {
   /** Refuses the tokens that were seen before the last `forget`, or all of them. */

@@ -1,7 +1,7 @@
 /** The path of a request is a boundary: what is not written in the one canonical way is refused. */
 import { describe, expect, test } from 'vitest'
 import { readRequestTarget } from '../../sidecar/base/request-target.ts'
-import { CANONICAL_TARGETS, HOSTILE_TARGETS } from '../support/paths.ts'
+import { CANONICAL_TARGETS, HOSTILE_TARGETS } from '../support/inputs/paths.ts'
 
 test.each(CANONICAL_TARGETS)('%j is read', (url, path, query) => {
   expect(readRequestTarget(url)).toEqual({ ok: true, path, query })

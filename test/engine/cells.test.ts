@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { compile, type Engine } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
-import { cells, printedApis, printedKinds, scopeFor } from '../support/oracle.ts'
+import { cells, printedApis, printedKinds, scopeFor } from '../support/matrices/oracle.ts'
 
 const engine: Engine = compile(supportMatrix)
 

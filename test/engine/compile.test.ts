@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest'
 import { compile, type Engine, type Matrix, matrixProblems } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
-import { cells, scopeFor } from '../support/oracle.ts'
-import { planted, smallMatrix } from '../support/small-matrix.ts'
+import { cells, scopeFor } from '../support/matrices/oracle.ts'
+import { planted, smallMatrix } from '../support/matrices/small-matrix.ts'
 
 /** A value planted at a path of the small matrix, and what `compile` says of it. */
 test.each<[path: string, value: unknown, message: string]>([

@@ -8,8 +8,8 @@ import {
   PROJECT_KIND,
   STATIC_KIND,
   strictEngine,
-} from '../support/engines.ts'
-import { cells, printedApis, scopeFor } from '../support/oracle.ts'
+} from '../support/matrices/engines.ts'
+import { cells, printedApis, scopeFor } from '../support/matrices/oracle.ts'
 
 /** A conflict that puts a cell in doubt: §5.4 notes 2 and 3. */
 const CONTESTED_CELLS = [

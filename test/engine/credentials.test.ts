@@ -3,8 +3,8 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { CREDENTIAL_LENGTH_MAX, type CredentialHeaders, compile } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
-import { engine } from '../support/engines.ts'
-import { type Maker, makerOf, makersOfAnything } from '../support/hostile-values.ts'
+import { type Maker, makerOf, makersOfAnything } from '../support/inputs/hostile-values.ts'
+import { engine } from '../support/matrices/engines.ts'
 
 const MEBIBYTE = 1024 * 1024
 

@@ -6,8 +6,8 @@ import { expect, test } from 'vitest'
 import { canonicalJson, digestOf } from '../../engine/digest.ts'
 import { compile, type Matrix } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
-import { engine } from '../support/engines.ts'
-import { cells } from '../support/oracle.ts'
+import { engine } from '../support/matrices/engines.ts'
+import { cells } from '../support/matrices/oracle.ts'
 
 const reference = (value: unknown): string => sha256(canonicalize(value) as string)
 

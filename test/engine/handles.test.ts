@@ -6,12 +6,12 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type CellHandle, compile, type Engine, type Scope } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
-import { engine, strictEngine } from '../support/engines.ts'
-import { matricesWithQuestions, questions } from '../support/generated-matrices.ts'
-import { makersOfAnything } from '../support/hostile-values.ts'
-import { cells, scopeFor } from '../support/oracle.ts'
-import { newFolder } from '../support/resources.ts'
-import { ROOT } from '../support/sources.ts'
+import { ROOT } from '../support/checkout/sources.ts'
+import { makersOfAnything } from '../support/inputs/hostile-values.ts'
+import { engine, strictEngine } from '../support/matrices/engines.ts'
+import { matricesWithQuestions, questions } from '../support/matrices/generated-matrices.ts'
+import { cells, scopeFor } from '../support/matrices/oracle.ts'
+import { newFolder } from '../support/suite/resources.ts'
 
 test('on the shipped matrix a handle decides as the names do', () => {
   fc.assert(

@@ -4,10 +4,10 @@
  */
 import { expect, test } from 'vitest'
 import type { Decision, Engine, Question } from '../../engine/index.ts'
-import { engine, strictEngine } from '../support/engines.ts'
-import { INHERITED_NAMES, throwingGetters, throwingProxy } from '../support/hostile-values.ts'
-import { cells, printedApis, printedKinds } from '../support/oracle.ts'
-import { randomFrom } from '../support/random.ts'
+import { INHERITED_NAMES, throwingGetters, throwingProxy } from '../support/inputs/hostile-values.ts'
+import { randomFrom } from '../support/inputs/random.ts'
+import { engine, strictEngine } from '../support/matrices/engines.ts'
+import { cells, printedApis, printedKinds } from '../support/matrices/oracle.ts'
 
 const CALLS = Number(process.env.DECIDE_CALLS ?? 200_000)
 const SEED = Number(process.env.DECIDE_SEED ?? 1)

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { buildIssuanceBody, type Issuance, readIssuanceBody } from '../../engine/index.ts'
-import { makersOfAnything } from '../support/hostile-values.ts'
+import { makersOfAnything } from '../support/inputs/hostile-values.ts'
 
 const CANARY = 'canary-8f14e45f'
 

@@ -10,8 +10,6 @@ import {
   REASONS,
 } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
-import { engine, strictEngine } from '../support/engines.ts'
-import { matricesWithQuestions, questions } from '../support/generated-matrices.ts'
 import {
   hostileMakers,
   INHERITED_NAMES,
@@ -20,8 +18,10 @@ import {
   makersOfAnything,
   makersOfRecords,
   throwingGetters,
-} from '../support/hostile-values.ts'
-import { cells, printedApis, printedKinds, scopeFor } from '../support/oracle.ts'
+} from '../support/inputs/hostile-values.ts'
+import { engine, strictEngine } from '../support/matrices/engines.ts'
+import { matricesWithQuestions, questions } from '../support/matrices/generated-matrices.ts'
+import { cells, printedApis, printedKinds, scopeFor } from '../support/matrices/oracle.ts'
 
 const MODES: readonly [mode: string, engine: Engine][] = [
   ['default', engine],

@@ -8,8 +8,8 @@ import {
   PROJECT_KIND,
   STATIC_KIND,
   strictEngine,
-} from '../support/engines.ts'
-import { scopeFor } from '../support/oracle.ts'
+} from '../support/matrices/engines.ts'
+import { scopeFor } from '../support/matrices/oracle.ts'
 
 test.each<[reason: CredentialReason, api: string, message: string]>([
   [

@@ -1,9 +1,9 @@
 /** A question with several faults reports the first by precedence (DESIGN §5): every combination there is. */
 import { expect, test } from 'vitest'
 import { CREDENTIAL_REASONS, type CredentialReason, REASONS, type Scope } from '../../engine/index.ts'
-import { ACCOUNT_KIND, engine, PROJECT_KIND, STATIC_KIND, strictEngine } from '../support/engines.ts'
-import { printedApis, scopeFor } from '../support/oracle.ts'
-import { firstOf, PRECEDENCE } from '../support/reference.ts'
+import { ACCOUNT_KIND, engine, PROJECT_KIND, STATIC_KIND, strictEngine } from '../support/matrices/engines.ts'
+import { printedApis, scopeFor } from '../support/matrices/oracle.ts'
+import { firstOf, PRECEDENCE } from '../support/matrices/reference.ts'
 
 /** Ids and the faults that they bring into strict mode. Default mode has no `CONTESTED`. */
 const SUBJECTS: readonly { api: string; kind: string; faults: readonly string[] }[] = [

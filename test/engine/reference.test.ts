@@ -3,8 +3,8 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { compile, type Engine, type Matrix, type Question } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
-import { matricesWithQuestions, questions } from '../support/generated-matrices.ts'
-import { referenceDecision } from '../support/reference.ts'
+import { matricesWithQuestions, questions } from '../support/matrices/generated-matrices.ts'
+import { referenceDecision } from '../support/matrices/reference.ts'
 
 test.each([false, true])('on the shipped matrix both implementations agree (strict: %s)', (strict) => {
   const engine = compile(supportMatrix, { strict })

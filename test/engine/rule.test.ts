@@ -11,7 +11,7 @@ import {
 } from '../../engine/index.ts'
 import { type Facts, reasonOf } from '../../engine/rule.ts'
 import { supportMatrix } from '../../matrix/index.ts'
-import { matrices } from '../support/generated-matrices.ts'
+import { matrices } from '../support/matrices/generated-matrices.ts'
 
 /** Every value of each fact. */
 const VALUES: { readonly [Name in keyof Facts]: readonly Facts[Name][] } = {

@@ -1,8 +1,8 @@
 /** What a token is bound to, and what the target belongs to (§1, DESIGN §5 scope rules). */
 import { expect, test } from 'vitest'
 import type { Scope } from '../../engine/index.ts'
-import { ACCOUNT_KIND, engine, PROJECT_KIND } from '../support/engines.ts'
-import { scopeFor } from '../support/oracle.ts'
+import { ACCOUNT_KIND, engine, PROJECT_KIND } from '../support/matrices/engines.ts'
+import { scopeFor } from '../support/matrices/oracle.ts'
 
 const ACCOUNT_EXPECTED =
   'the scope does not fit an account-scoped IAM token: expected an account and no project'

@@ -11,8 +11,8 @@ import {
   type Matrix,
 } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
-import { matrices, questions } from '../support/generated-matrices.ts'
-import { manyApis } from '../support/large-matrix.ts'
+import { matrices, questions } from '../support/matrices/generated-matrices.ts'
+import { manyApis } from '../support/matrices/large-matrix.ts'
 
 const LARGE = manyApis(300)
 

@@ -1,11 +1,11 @@
 /** Envoy's external authorization over gRPC: what passes, what does not and why, on both transports and with both forms of headers. */
 import { describe, expect, test } from 'vitest'
-import { credentialQuestion } from '../support/answers.ts'
-import { iam, ofPanel, peopleBehindEnvoy } from '../support/behind-envoy.ts'
-import { BlackBox, refused } from '../support/black-box.ts'
-import { EnvoyClient, type HeaderList } from '../support/ext-authz.ts'
-import { cells } from '../support/oracle.ts'
-import { ACCOUNT, OTHER_ACCOUNT } from '../support/sidecar.ts'
+import { credentialQuestion } from '../support/contract/answers.ts'
+import { BlackBox, refused } from '../support/contract/black-box.ts'
+import { cells } from '../support/matrices/oracle.ts'
+import { iam, ofPanel, peopleBehindEnvoy } from '../support/proxies/behind-envoy.ts'
+import { EnvoyClient, type HeaderList } from '../support/proxies/ext-authz.ts'
+import { ACCOUNT, OTHER_ACCOUNT } from '../support/sidecar/sidecar.ts'
 
 const DAY_MS = 86_400_000
 

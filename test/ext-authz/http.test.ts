@@ -1,11 +1,11 @@
 /** External authorization over HTTP, as Envoy's `http_service` asks for it: 200 lets a request pass, and nothing else is a 200. */
 import { describe, expect, test } from 'vitest'
-import { credentialQuestion } from '../support/answers.ts'
-import { ENVOY_TOKEN, iam, peopleBehindEnvoy } from '../support/behind-envoy.ts'
-import { BlackBox } from '../support/black-box.ts'
-import { askAt, type RequestHeaders } from '../support/identity.ts'
-import { PROXY_SECRET } from '../support/proxied.ts'
-import { ACCOUNT, OTHER_ACCOUNT } from '../support/sidecar.ts'
+import { credentialQuestion } from '../support/contract/answers.ts'
+import { BlackBox } from '../support/contract/black-box.ts'
+import { askAt, type RequestHeaders } from '../support/identity/identity.ts'
+import { ENVOY_TOKEN, iam, peopleBehindEnvoy } from '../support/proxies/behind-envoy.ts'
+import { PROXY_SECRET } from '../support/proxies/proxied.ts'
+import { ACCOUNT, OTHER_ACCOUNT } from '../support/sidecar/sidecar.ts'
 
 const people = await peopleBehindEnvoy()
 const { account, restricted, project, staticToken } = people

@@ -1,10 +1,10 @@
 /** The credential of a profile takes the place of the client's: for whom, and for whom not. */
 import { describe, expect, test } from 'vitest'
-import { credentialQuestion } from '../support/answers.ts'
-import { ENVOY_TOKEN, iam, OTHER_TOKEN, peopleBehindEnvoy } from '../support/behind-envoy.ts'
-import { BlackBox } from '../support/black-box.ts'
-import { EnvoyClient, type Verdict } from '../support/ext-authz.ts'
-import { ACCOUNT, OTHER_ACCOUNT } from '../support/sidecar.ts'
+import { credentialQuestion } from '../support/contract/answers.ts'
+import { BlackBox } from '../support/contract/black-box.ts'
+import { ENVOY_TOKEN, iam, OTHER_TOKEN, peopleBehindEnvoy } from '../support/proxies/behind-envoy.ts'
+import { EnvoyClient, type Verdict } from '../support/proxies/ext-authz.ts'
+import { ACCOUNT, OTHER_ACCOUNT } from '../support/sidecar/sidecar.ts'
 
 const BALANCE = { api: 'balance' }
 const people = await peopleBehindEnvoy()

@@ -1,9 +1,10 @@
 /** Envoy's requests by the routes of the configuration, over gRPC and over HTTP: the rows of every protocol. */
-import { EnvoyClient } from '../support/ext-authz.ts'
-import { startIdentity } from '../support/identity.ts'
-import { holdsToRoutes, ROUTES, type RoutedOutcome, type RoutedRow } from '../support/paths.ts'
-import { httpBehindProxy, PROXY_SECRET } from '../support/proxied.ts'
-import { newFile } from '../support/resources.ts'
+
+import { startIdentity } from '../support/identity/identity.ts'
+import { holdsToRoutes, ROUTES, type RoutedOutcome, type RoutedRow } from '../support/inputs/paths.ts'
+import { EnvoyClient } from '../support/proxies/ext-authz.ts'
+import { httpBehindProxy, PROXY_SECRET } from '../support/proxies/proxied.ts'
+import { newFile } from '../support/suite/resources.ts'
 
 const config = newFile(
   JSON.stringify({ http: httpBehindProxy({ authorize: true }), routes: ROUTES }),

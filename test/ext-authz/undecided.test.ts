@@ -1,14 +1,14 @@
 /** Where nothing can be decided: denied in an answer, on every way that Envoy asks, while the call itself succeeds. */
 import { pathToFileURL } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { ENVOY_TOKEN, iam, peopleBehindEnvoy } from '../support/behind-envoy.ts'
-import { EnvoyClient } from '../support/ext-authz.ts'
-import { askAt } from '../support/identity.ts'
-import { startProcess } from '../support/processes.ts'
-import { PROXY_SECRET } from '../support/proxied.ts'
-import { newFile, newFolder } from '../support/resources.ts'
-import { ACCOUNT, runSidecar } from '../support/sidecar.ts'
-import { ROOT } from '../support/sources.ts'
+import { ROOT } from '../support/checkout/sources.ts'
+import { askAt } from '../support/identity/identity.ts'
+import { startProcess } from '../support/processes/processes.ts'
+import { ENVOY_TOKEN, iam, peopleBehindEnvoy } from '../support/proxies/behind-envoy.ts'
+import { EnvoyClient } from '../support/proxies/ext-authz.ts'
+import { PROXY_SECRET } from '../support/proxies/proxied.ts'
+import { ACCOUNT, runSidecar } from '../support/sidecar/sidecar.ts'
+import { newFile, newFolder } from '../support/suite/resources.ts'
 
 describe('an upstream that does not answer', async () => {
   const robot = {

@@ -3,10 +3,10 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readAsked } from '../../sidecar/contract/ext-authz/request.ts'
 import { relevanceTo } from '../../sidecar/proxies/identity-headers.ts'
-import type { Message } from '../support/black-box.ts'
-import { engine } from '../support/engines.ts'
-import { type AnyHeader, checkRequest, envoyMessage } from '../support/ext-authz.ts'
-import { field, joined, tag } from '../support/protobuf-bytes.ts'
+import type { Message } from '../support/contract/black-box.ts'
+import { field, joined, tag } from '../support/contract/protobuf-bytes.ts'
+import { engine } from '../support/matrices/engines.ts'
+import { type AnyHeader, checkRequest, envoyMessage } from '../support/proxies/ext-authz.ts'
 
 const request = envoyMessage('CheckRequest')
 

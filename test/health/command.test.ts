@@ -5,9 +5,9 @@ import type { AddressInfo } from 'node:net'
 import { createServer as createNetServer } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
-import { command } from '../support/command-line.ts'
-import { newFolder, whenTheFileEnds } from '../support/resources.ts'
-import { runSidecar } from '../support/sidecar.ts'
+import { command } from '../support/processes/command-line.ts'
+import { runSidecar } from '../support/sidecar/sidecar.ts'
+import { newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
 
 const folder = newFolder()
 const { sidecar, address } = await runSidecar({

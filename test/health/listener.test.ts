@@ -12,8 +12,8 @@ import {
   HEADER_BYTES_MAX,
   startHealthServer,
 } from '../../sidecar/signals/health/health-server.ts'
-import { eventually, newFolder, whenTheFileEnds } from '../support/resources.ts'
-import { runSidecar } from '../support/sidecar.ts'
+import { runSidecar } from '../support/sidecar/sidecar.ts'
+import { eventually, newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
 
 const SERVING: HealthState = { phase: 'serving', problems: {}, matrixDigests: ['sha256:a'] }
 

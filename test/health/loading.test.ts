@@ -1,6 +1,6 @@
 /** What health and metrics cost a sidecar that has none, or that nobody asks for metrics: nothing of it is loaded. */
 import { expect, test } from 'vitest'
-import { loadedBy } from '../support/loaded.ts'
+import { loadedBy } from '../support/processes/loaded.ts'
 
 const PARTS =
   /node_modules\/(prom-client|@opentelemetry)\/|sidecar\/(?:signals\/(health)\/|(?:signals\/metrics\/|usecases\/|base\/)(collector|meters)\.)/

@@ -10,8 +10,8 @@ import type { CallContext } from '../../sidecar/contract/call.ts'
 import { type CheckServices, checkHandlers } from '../../sidecar/contract/check-handlers.ts'
 import { Rules } from '../../sidecar/rules/rules.ts'
 import { perCall } from '../../sidecar/usecases/capabilities.ts'
-import { messageType } from '../support/black-box.ts'
-import { newFolder } from '../support/resources.ts'
+import { messageType } from '../support/contract/black-box.ts'
+import { newFolder } from '../support/suite/resources.ts'
 
 interface Answer {
   readonly allowed: boolean

@@ -7,9 +7,9 @@ import { chmodSync, chownSync, mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { groupId } from '../../sidecar/base/group.ts'
-import { LAUNCHER, startProcess } from '../support/processes.ts'
-import { newFolder } from '../support/resources.ts'
-import { runSidecar } from '../support/sidecar.ts'
+import { LAUNCHER, startProcess } from '../support/processes/processes.ts'
+import { runSidecar } from '../support/sidecar/sidecar.ts'
+import { newFolder } from '../support/suite/resources.ts'
 
 /** A group that every Debian has, and numbers that no user has. */
 const GROUP = 'users'

@@ -1,7 +1,6 @@
 /** What a peer may make the server hold. Each bound ends the connection or the stream that exceeds it, and is counted. */
 import { expect, test } from 'vitest'
 import { constant } from '../support/http2/constant.ts'
-import { described, TestServer } from '../support/http2/peer.ts'
 import {
   ACK,
   callOf,
@@ -13,7 +12,8 @@ import {
   PREFACE,
   uint32,
   whole,
-} from '../support/http2-frames.ts'
+} from '../support/http2/frames.ts'
+import { described, TestServer } from '../support/http2/peer.ts'
 
 /** A field whose value in Huffman's code has padding of more than seven bits (RFC 7541, §5.2). */
 const WRONG_PADDING = Buffer.of(0x00, 0x01, 0x78, 0x84, 0xff, 0xff, 0xff, 0xff)

@@ -4,7 +4,6 @@ import type { Application } from '../../sidecar/transports/http2/application.ts'
 import type { Limits } from '../../sidecar/transports/http2/limits.ts'
 import type { Bound } from '../../sidecar/transports/http2/protocol.ts'
 import { constant } from '../support/http2/constant.ts'
-import { debugData, described, type Received, TestServer } from '../support/http2/peer.ts'
 import {
   ACK,
   cancel,
@@ -17,7 +16,8 @@ import {
   PREFACE,
   uint32,
   whole,
-} from '../support/http2-frames.ts'
+} from '../support/http2/frames.ts'
+import { debugData, described, type Received, TestServer } from '../support/http2/peer.ts'
 
 interface Flood {
   readonly what: string

@@ -4,9 +4,9 @@ import { expect, test } from 'vitest'
 import type { Application } from '../../sidecar/transports/http2/application.ts'
 import { HeaderDecoder } from '../../sidecar/transports/http2/hpack/decoder.ts'
 import { constant } from '../support/http2/constant.ts'
+import { callOf, END_HEADERS, FRAME, field, frame, PREFACE } from '../support/http2/frames.ts'
 import { described, type TestPeer, TestServer } from '../support/http2/peer.ts'
 import { collecting, PoliteClient } from '../support/http2/polite.ts'
-import { callOf, END_HEADERS, FRAME, field, frame, PREFACE } from '../support/http2-frames.ts'
 
 const ACK = 0x1
 const END_STREAM = 0x1

@@ -7,9 +7,9 @@ import { type Method, type Methods, STATUS, StatusError } from '../../sidecar/co
 import type { Application } from '../../sidecar/transports/http2/application.ts'
 import { GrpcApplication } from '../../sidecar/transports/sockets/application.ts'
 import { constant } from '../support/http2/constant.ts'
+import { callOf, END_HEADERS, FRAME, frame, PREFACE } from '../support/http2/frames.ts'
 import { FrameMutator } from '../support/http2/mutations.ts'
 import { described, TestServer } from '../support/http2/peer.ts'
-import { callOf, END_HEADERS, FRAME, frame, PREFACE } from '../support/http2-frames.ts'
 
 const FRAMES = Number(process.env.HTTP2_FUZZ_FRAMES ?? 100_000)
 /** Most conversations on a connection before the next one. */

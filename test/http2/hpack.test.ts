@@ -9,7 +9,7 @@ import {
 } from '../../sidecar/transports/http2/hpack/decoder.ts'
 import { HeaderEncoder, RepeatedFields } from '../../sidecar/transports/http2/hpack/encoder.ts'
 import { decodeHuffman, encodeHuffman, huffmanLength } from '../../sidecar/transports/http2/hpack/huffman.ts'
-import { field } from '../support/http2-frames.ts'
+import { field } from '../support/http2/frames.ts'
 
 const LIST_BYTES = 65_536
 

@@ -16,10 +16,10 @@ import {
   frame,
   messageFrame,
   PREFACE,
-} from '../support/http2-frames.ts'
+} from '../support/http2/frames.ts'
+import { randomFrom } from '../support/inputs/random.ts'
 import { openRaw } from '../support/interop/raw-connection.ts'
-import { randomFrom } from '../support/random.ts'
-import { eventually, whenTheFileEnds } from '../support/resources.ts'
+import { eventually, whenTheFileEnds } from '../support/suite/resources.ts'
 
 test('plain sockets are read into the same memory', async () => {
   const lent: ArrayBufferLike[] = []

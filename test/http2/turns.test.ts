@@ -3,7 +3,6 @@ import { expect, test } from 'vitest'
 import type { Application } from '../../sidecar/transports/http2/application.ts'
 import { FrameWriter } from '../../sidecar/transports/http2/frame-writer.ts'
 import { constant } from '../support/http2/constant.ts'
-import { described, type TestPeer, TestServer } from '../support/http2/peer.ts'
 import {
   cancelled,
   END_HEADERS,
@@ -15,7 +14,8 @@ import {
   PREFACE,
   uint32,
   whole,
-} from '../support/http2-frames.ts'
+} from '../support/http2/frames.ts'
+import { described, type TestPeer, TestServer } from '../support/http2/peer.ts'
 
 const COUNT = 60
 

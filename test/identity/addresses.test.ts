@@ -1,9 +1,9 @@
 /** Addresses: account restrictions (§1), proxies, host names, and the addresses in the catalog. */
 import { describe, expect, test } from 'vitest'
-import { TESTER } from '../support/actor.ts'
-import { ACCOUNT, about, errorOf, loginBody, startIdentity, TOKENS } from '../support/identity.ts'
-import { newFile } from '../support/resources.ts'
-import { runSidecar } from '../support/sidecar.ts'
+import { ACCOUNT, about, errorOf, loginBody, startIdentity, TOKENS } from '../support/identity/identity.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
+import { runSidecar } from '../support/sidecar/sidecar.ts'
+import { newFile } from '../support/suite/resources.ts'
 
 const RESTRICTED = errorOf(
   403,

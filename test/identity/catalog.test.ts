@@ -1,8 +1,8 @@
 /** The catalog: regions, interfaces and templates of its endpoints, and what is refused at the start. */
 import { describe, expect, test } from 'vitest'
-import { idsOf, loginBody, startIdentity, TOKENS } from '../support/identity.ts'
-import { newFile } from '../support/resources.ts'
-import { runSidecar } from '../support/sidecar.ts'
+import { idsOf, loginBody, startIdentity, TOKENS } from '../support/identity/identity.ts'
+import { runSidecar } from '../support/sidecar/sidecar.ts'
+import { newFile } from '../support/suite/resources.ts'
 
 const STORAGE = 'https://storage.example.com/v1/AUTH_'
 const COMPUTE = 'https://compute.example.com/v2.1'

@@ -4,8 +4,8 @@ import { expect, test } from 'vitest'
 import { Passwords } from '../../sidecar/authority/password.ts'
 import { openSqlite } from '../../sidecar/directory/sqlite.ts'
 import { DirectoryStore } from '../../sidecar/directory/store.ts'
-import { ACCOUNT, changed, loginBody, startIdentity, TOKENS } from '../support/identity.ts'
-import { whenTheFileEnds } from '../support/resources.ts'
+import { ACCOUNT, changed, loginBody, startIdentity, TOKENS } from '../support/identity/identity.ts'
+import { whenTheFileEnds } from '../support/suite/resources.ts'
 
 const sidecar = await startIdentity()
 const { ask, passwordOf } = sidecar

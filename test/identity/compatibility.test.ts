@@ -2,7 +2,6 @@
 import { describe, expect, test } from 'vitest'
 import { parseMatrix } from '../../matrix/index.ts'
 import { UNSCOPED_KIND } from '../../sidecar/authority/authority.ts'
-import { TESTER } from '../support/actor.ts'
 import {
   ACCOUNT,
   about,
@@ -15,9 +14,10 @@ import {
   rescopeBody,
   startIdentity,
   TOKENS,
-} from '../support/identity.ts'
-import { newFile } from '../support/resources.ts'
-import { smallMatrix } from '../support/small-matrix.ts'
+} from '../support/identity/identity.ts'
+import { smallMatrix } from '../support/matrices/small-matrix.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
+import { newFile } from '../support/suite/resources.ts'
 
 const HOUR_MS = 60 * 60 * 1000
 const DAY_MS = 24 * HOUR_MS

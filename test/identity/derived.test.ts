@@ -4,7 +4,6 @@
  */
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { TESTER } from '../support/actor.ts'
 import {
   ACCOUNT,
   about,
@@ -13,8 +12,9 @@ import {
   rescopeBody,
   startIdentity,
   TOKENS,
-} from '../support/identity.ts'
-import { newFile } from '../support/resources.ts'
+} from '../support/identity/identity.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
+import { newFile } from '../support/suite/resources.ts'
 
 const HOUR_MS = 60 * 60 * 1000
 

@@ -1,8 +1,8 @@
 /** An answer does not reveal which users exist: all failures have the same bytes, the same cost and the same throttle. */
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { newPassword } from '../../sidecar/authority/password.ts'
-import { TESTER } from '../support/actor.ts'
-import type { Response } from '../support/identity.ts'
+import type { Response } from '../support/identity/identity.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
 
 /** Counts every argon2 hash in this process. */
 const derivations = vi.hoisted(() => ({ count: 0 }))
@@ -16,7 +16,7 @@ vi.mock('node:crypto', async (importOriginal) => {
 })
 
 const { ACCOUNT, changed, errorOf, idsOf, loginBody, startIdentity, TOKENS } = await import(
-  '../support/identity.ts'
+  '../support/identity/identity.ts'
 )
 
 /** Each login is hashed, so that hashes can be counted. */

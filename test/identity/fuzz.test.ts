@@ -1,7 +1,14 @@
 /** Random requests: every answer has Keystone's format, the server never fails, and no secret is returned. */
 import * as fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
-import { about, changed, loginBody, type Response, startIdentity, TOKENS } from '../support/identity.ts'
+import {
+  about,
+  changed,
+  loginBody,
+  type Response,
+  startIdentity,
+  TOKENS,
+} from '../support/identity/identity.ts'
 
 const CANARY = 'canary-9b2d5f31'
 

@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { createLocalJWKSet, createRemoteJWKSet, type JSONWebKeySet, jwtVerify } from 'jose'
 import { describe, expect, test } from 'vitest'
 import { publicKeysOf, readKeys, rotateKeys, withdrawKey } from '../../sidecar/authority/keys.ts'
-import { errorOf, loginBody, type Request, startIdentity, TOKENS } from '../support/identity.ts'
-import { httpBehindProxy } from '../support/proxied.ts'
-import { eventually, newFile, newFolder } from '../support/resources.ts'
-import { runSidecar, type SidecarOptions } from '../support/sidecar.ts'
-import { decodedPart } from '../support/signed-token.ts'
+import { errorOf, loginBody, type Request, startIdentity, TOKENS } from '../support/identity/identity.ts'
+import { decodedPart } from '../support/identity/signed-token.ts'
+import { httpBehindProxy } from '../support/proxies/proxied.ts'
+import { runSidecar, type SidecarOptions } from '../support/sidecar/sidecar.ts'
+import { eventually, newFile, newFolder } from '../support/suite/resources.ts'
 
 const DAY_MS = 86_400_000
 const MINUTE_MS = 60_000

@@ -1,6 +1,14 @@
 /** Logging in (§4.1): which token is issued, how it is described, and that the rest of the sidecar accepts it. */
 import { expect, test } from 'vitest'
-import { ACCOUNT, about, changed, idsOf, loginBody, startIdentity, TOKENS } from '../support/identity.ts'
+import {
+  ACCOUNT,
+  about,
+  changed,
+  idsOf,
+  loginBody,
+  startIdentity,
+  TOKENS,
+} from '../support/identity/identity.ts'
 
 const sidecar = await startIdentity()
 const ids = await idsOf(sidecar)

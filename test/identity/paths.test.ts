@@ -1,6 +1,6 @@
 /** Unknown paths, and methods that a path does not support: the answer has Keystone's format, and Allow. */
 import { expect, test } from 'vitest'
-import { errorOf, loginBody, startIdentity, TOKENS } from '../support/identity.ts'
+import { errorOf, loginBody, startIdentity, TOKENS } from '../support/identity/identity.ts'
 
 /** A canary in paths. No answer may contain it. */
 const CANARY = 'canary-7c9e6679'

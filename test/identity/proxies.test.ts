@@ -4,7 +4,6 @@ import type { IncomingMessage } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { Secret } from '../../sidecar/base/secret.ts'
 import { TrustedProxies } from '../../sidecar/proxies/trusted-proxies.ts'
-import { TESTER } from '../support/actor.ts'
 import {
   ACCOUNT,
   about,
@@ -13,9 +12,10 @@ import {
   type RequestHeaders,
   startIdentity,
   TOKENS,
-} from '../support/identity.ts'
-import { newFile } from '../support/resources.ts'
-import { runSidecar } from '../support/sidecar.ts'
+} from '../support/identity/identity.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
+import { runSidecar } from '../support/sidecar/sidecar.ts'
+import { newFile } from '../support/suite/resources.ts'
 
 const SECRET = 'old-secret-of-the-proxy-with-32-characters'
 const NEXT = 'new-secret-of-the-proxy-with-32-characters'

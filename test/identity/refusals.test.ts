@@ -11,7 +11,7 @@ import {
   type Request,
   startIdentity,
   TOKENS,
-} from '../support/identity.ts'
+} from '../support/identity/identity.ts'
 
 /** A canary in every field with a value. No answer may contain it. */
 const CANARY = 'canary-7c9e6679'

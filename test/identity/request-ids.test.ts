@@ -1,7 +1,7 @@
 /** Every answer has an id in Keystone's header, and the log lines about a request name it. */
 import { expect, test } from 'vitest'
-import { TESTER } from '../support/actor.ts'
-import { ACCOUNT, loginBody, type Request, startIdentity, TOKENS } from '../support/identity.ts'
+import { ACCOUNT, loginBody, type Request, startIdentity, TOKENS } from '../support/identity/identity.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
 
 const { ask, passwordOf, running } = await startIdentity()
 const post = (body: object | string): Request => ({

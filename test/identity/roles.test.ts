@@ -1,8 +1,8 @@
 /** The roles of a token follow from the permissions and roles of its holder, by the configuration. */
 import { describe, expect, test } from 'vitest'
-import { TESTER } from '../support/actor.ts'
-import { ACCOUNT, about, loginBody, startIdentity, TOKENS } from '../support/identity.ts'
-import { newFile } from '../support/resources.ts'
+import { ACCOUNT, about, loginBody, startIdentity, TOKENS } from '../support/identity/identity.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
+import { newFile } from '../support/suite/resources.ts'
 
 const USERS = {
   account: { permissions: [{ scope: 'account' as const }] },

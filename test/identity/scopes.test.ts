@@ -1,6 +1,5 @@
 /** The lists of projects and accounts that a user can get tokens for, which a setting adds for Keystone's clients. */
 import { describe, expect, test } from 'vitest'
-import { TESTER } from '../support/actor.ts'
 import {
   ACCOUNT,
   changed,
@@ -10,8 +9,9 @@ import {
   rescopeBody,
   startIdentity,
   TOKENS,
-} from '../support/identity.ts'
-import { newFile } from '../support/resources.ts'
+} from '../support/identity/identity.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
+import { newFile } from '../support/suite/resources.ts'
 
 const ALL = 'unscoped_login: true, token_method: any, list_scopes: true'
 const config = newFile(`http: { compatibility: { ${ALL} } }`, 'config.yaml')

@@ -1,6 +1,5 @@
 /** Validating and revoking: who may ask about which token, and the result. */
 import { describe, expect, test } from 'vitest'
-import { TESTER } from '../support/actor.ts'
 import {
   ACCOUNT,
   about,
@@ -9,7 +8,8 @@ import {
   type RequestHeaders,
   startIdentity,
   TOKENS,
-} from '../support/identity.ts'
+} from '../support/identity/identity.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
 
 const HOUR_MS = 60 * 60 * 1000
 

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { DirectoryClient } from '../../clients/typescript/index.ts'
-import { TESTER } from '../support/actor.ts'
-import { ACCOUNT, about, OTHER_ACCOUNT, startIdentity, TOKENS } from '../support/identity.ts'
-import { newFile } from '../support/resources.ts'
+import { ACCOUNT, about, OTHER_ACCOUNT, startIdentity, TOKENS } from '../support/identity/identity.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
+import { newFile } from '../support/suite/resources.ts'
 
 const CLERK = 'the-token-of-the-clerk-of-the-account'
 const config = newFile(

@@ -1,9 +1,9 @@
 /** AuthZEN over https, as the standard demands it: by HTTP/1.1 and HTTP/2, for callers alone. */
 import { hash } from 'node:crypto'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
-import { api, CALL, EVALUATION, METADATA, token } from '../support/authzen.ts'
 import { PROTOCOLS, prepareHttps, runHttps } from '../support/interop/https.ts'
-import { newFile } from '../support/resources.ts'
+import { api, CALL, EVALUATION, METADATA, token } from '../support/proxies/authzen.ts'
+import { newFile } from '../support/suite/resources.ts'
 
 prepareHttps()
 

@@ -4,7 +4,7 @@ import type { Ask } from '../support/interop/client.ts'
 import { inEveryLanguage } from '../support/interop/languages.ts'
 import { issueRow } from '../support/interop/rows.ts'
 import type { Sidecar } from '../support/interop/sidecar.ts'
-import { cells, printedApis, printedKinds, scopeFor } from '../support/oracle.ts'
+import { cells, printedApis, printedKinds, scopeFor } from '../support/matrices/oracle.ts'
 
 inEveryLanguage((ask, sidecar) => {
   test.each(cells())('§5.4: whether $api accepts $kind is $accepted', async (cell) => {

@@ -3,11 +3,11 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { environment } from '../support/checkout/packages.ts'
 import { repository, run } from '../support/interop/command.ts'
 import { findOlderNode, unlessMissing } from '../support/interop/runtimes.ts'
-import { environment } from '../support/packages.ts'
-import { startProcess } from '../support/processes.ts'
-import { newFolder } from '../support/resources.ts'
+import { startProcess } from '../support/processes/processes.ts'
+import { newFolder } from '../support/suite/resources.ts'
 
 const folder = newFolder()
 

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, inject, test } from 'vitest'
-import { COMPLETIONS, completionFolder } from '../support/completion.ts'
+import { COMPLETIONS, completionFolder } from '../support/processes/completion.ts'
 
 const zsh = inject('zsh')
 const fish = inject('fish')

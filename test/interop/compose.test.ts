@@ -15,7 +15,7 @@ import {
 } from '../support/interop/containers.ts'
 import { installEnvoy } from '../support/interop/envoy.ts'
 import { obtained } from '../support/interop/obtain.ts'
-import { eventually, newFile, newFolder } from '../support/resources.ts'
+import { eventually, newFile, newFolder } from '../support/suite/resources.ts'
 
 const tools = await obtained('buildah and podman', installContainerTools)
 const compose = await obtained('podman-compose', installCompose)

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { manifestOf } from '../support/checkout/packages.ts'
 import { repository, run as runProgram } from '../support/interop/command.ts'
 import {
   BASES,
@@ -14,9 +15,8 @@ import {
   socketFolder,
 } from '../support/interop/containers.ts'
 import { obtained } from '../support/interop/obtain.ts'
-import { manifestOf } from '../support/packages.ts'
-import { run } from '../support/processes.ts'
-import { newFolder } from '../support/resources.ts'
+import { run } from '../support/processes/processes.ts'
+import { newFolder } from '../support/suite/resources.ts'
 
 const IMAGE = 'localhost/portcullis'
 const { version } = manifestOf('sidecar')

@@ -4,7 +4,7 @@ import { delimiter, dirname, join } from 'node:path'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
 import { CommandFailed, repository, run, runBuf } from '../support/interop/command.ts'
 import { installGo } from '../support/interop/go.ts'
-import { newFolder } from '../support/resources.ts'
+import { newFolder } from '../support/suite/resources.ts'
 
 const protos = join(repository, 'proto')
 const folder = newFolder()

@@ -7,12 +7,12 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { ask, egressConfig, type RouteWish } from '../support/egress.ts'
 import { makeAuthority, makeCertificate } from '../support/interop/certificates.ts'
 import { installNginx, type Nginx, startNginx } from '../support/interop/nginx.ts'
 import { obtained } from '../support/interop/obtain.ts'
-import { type Served, serve } from '../support/processes.ts'
-import { eventually, newFolder, whenTheFileEnds } from '../support/resources.ts'
+import { type Served, serve } from '../support/processes/processes.ts'
+import { ask, egressConfig, type RouteWish } from '../support/sidecar/egress.ts'
+import { eventually, newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
 
 const GIGABYTE = 1024 ** 3
 const MEGABYTE = 1024 ** 2

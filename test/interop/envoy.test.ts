@@ -1,7 +1,5 @@
 /** A real Envoy before a real server, as examples/envoy configure it: what passes and what does not, and what the server gets to see. */
 import { beforeAll, describe, expect, test } from 'vitest'
-import { ENVOY_TOKEN, type People, peopleBehindEnvoy } from '../support/behind-envoy.ts'
-import { ask, startTarget, type TargetServer } from '../support/egress.ts'
 import { type Envoy, installEnvoy, launchEnvoy } from '../support/interop/envoy.ts'
 import {
   addRoute,
@@ -10,9 +8,11 @@ import {
   leaveToSidecar,
 } from '../support/interop/ext-authz.ts'
 import { obtained } from '../support/interop/obtain.ts'
-import { PROXY_SECRET } from '../support/proxied.ts'
-import { eventually, whenTheFileEnds } from '../support/resources.ts'
-import { ACCOUNT, OTHER_ACCOUNT, type RunningSidecar } from '../support/sidecar.ts'
+import { ENVOY_TOKEN, type People, peopleBehindEnvoy } from '../support/proxies/behind-envoy.ts'
+import { PROXY_SECRET } from '../support/proxies/proxied.ts'
+import { ask, startTarget, type TargetServer } from '../support/sidecar/egress.ts'
+import { ACCOUNT, OTHER_ACCOUNT, type RunningSidecar } from '../support/sidecar/sidecar.ts'
+import { eventually, whenTheFileEnds } from '../support/suite/resources.ts'
 
 const DAY_MS = 86_400_000
 const program = await obtained('Envoy', installEnvoy)

@@ -2,14 +2,14 @@
 import { chmodSync, copyFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
-import { BlackBox } from '../support/black-box.ts'
+import { manifestOf } from '../support/checkout/packages.ts'
+import { BlackBox } from '../support/contract/black-box.ts'
 import { repository, run as runProgram } from '../support/interop/command.ts'
 import { obtained } from '../support/interop/obtain.ts'
-import { manyApis } from '../support/large-matrix.ts'
-import { manifestOf } from '../support/packages.ts'
-import { type Ended, type Ready, startProcess } from '../support/processes.ts'
-import { eventually, newFile, newFolder } from '../support/resources.ts'
-import { workersOf } from '../support/worker-storm.ts'
+import { manyApis } from '../support/matrices/large-matrix.ts'
+import { type Ended, type Ready, startProcess } from '../support/processes/processes.ts'
+import { workersOf } from '../support/processes/worker-storm.ts'
+import { eventually, newFile, newFolder } from '../support/suite/resources.ts'
 
 const output = newFolder()
 const built = await obtained('the single executable', () =>

@@ -15,7 +15,7 @@ import { startSidecars } from '../parity/people.ts'
 import { middleware } from '../parity/protocols/middleware.ts'
 import { frameworkIn, installFrameworks } from '../support/interop/frameworks.ts'
 import { obtained } from '../support/interop/obtain.ts'
-import { guards, listening } from '../support/middleware.ts'
+import { guards, listening } from '../support/proxies/middleware.ts'
 
 const frameworks = await obtained('Express and Hono', installFrameworks)
 

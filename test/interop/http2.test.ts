@@ -11,7 +11,7 @@ import type { Stream } from '../../sidecar/transports/http2/stream.ts'
 import { constant, serve } from '../support/http2/constant.ts'
 import { run } from '../support/interop/command.ts'
 import { obtained } from '../support/interop/obtain.ts'
-import { newFolder } from '../support/resources.ts'
+import { newFolder } from '../support/suite/resources.ts'
 
 const [curl, h2load] = await Promise.all([
   obtained('curl', () => run('curl', ['--http2-prior-knowledge', '--version'])),

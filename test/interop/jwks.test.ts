@@ -9,8 +9,6 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { readKeys, rotateKeys, withdrawKey } from '../../sidecar/authority/keys.ts'
 import { blocksOf, pageOf } from '../docs/page.ts'
-import { TESTER } from '../support/actor.ts'
-import { ask, startTarget, type TargetServer } from '../support/egress.ts'
 import {
   changed,
   type IdentitySidecar,
@@ -18,14 +16,16 @@ import {
   OTHER_ACCOUNT,
   startIdentity,
   TOKENS,
-} from '../support/identity.ts'
+} from '../support/identity/identity.ts'
+import { encoded, headerFor, signedToken, signingKey } from '../support/identity/signed-token.ts'
 import { type Envoy, installEnvoy, launchEnvoy } from '../support/interop/envoy.ts'
 import { envoyExample } from '../support/interop/ext-authz.ts'
 import { obtained } from '../support/interop/obtain.ts'
-import { httpBehindProxy } from '../support/proxied.ts'
-import { eventually, newFile, whenTheFileEnds } from '../support/resources.ts'
-import { ACCOUNT } from '../support/sidecar.ts'
-import { encoded, headerFor, signedToken, signingKey } from '../support/signed-token.ts'
+import { httpBehindProxy } from '../support/proxies/proxied.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
+import { ask, startTarget, type TargetServer } from '../support/sidecar/egress.ts'
+import { ACCOUNT } from '../support/sidecar/sidecar.ts'
+import { eventually, newFile, whenTheFileEnds } from '../support/suite/resources.ts'
 
 const DAY_MS = 86_400_000
 const MINUTE_MS = 60_000

@@ -14,9 +14,9 @@ import { installKubernetesTools, validated } from '../support/interop/kubernetes
 import { containersOf, type Manifest, problemsOf, sidecarOf } from '../support/interop/manifests.ts'
 import { emptyDir, startContainer, type VolumeContents, whyNoPods } from '../support/interop/pod.ts'
 import { PostgresServer } from '../support/postgres/server.ts'
-import { type RunningProcess, run } from '../support/processes.ts'
-import { newFile, newFolder, whenTheFileEnds } from '../support/resources.ts'
-import { ACCOUNT, PEOPLE } from '../support/sidecar.ts'
+import { type RunningProcess, run } from '../support/processes/processes.ts'
+import { ACCOUNT, PEOPLE } from '../support/sidecar/sidecar.ts'
+import { newFile, newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
 
 const tools = await installKubernetesTools()
 const postgres = inject('postgres')

@@ -7,10 +7,10 @@ import { blocksOf, needOf, pages } from '../docs/page.ts'
 import { readPage } from '../docs/story.ts'
 import type { Terminal } from '../docs/terminal.ts'
 import { connectionTo } from '../parity/protocols/http.ts'
-import { engine } from '../support/engines.ts'
+import { ROOT } from '../support/checkout/sources.ts'
 import { run } from '../support/interop/command.ts'
 import { obtained } from '../support/interop/obtain.ts'
-import { ROOT } from '../support/sources.ts'
+import { engine } from '../support/matrices/engines.ts'
 
 const python = inject('python')
 const grpcurl = inject('grpcurl')

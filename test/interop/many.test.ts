@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { Row } from '../support/interop/client.ts'
 import { inEveryLanguage } from '../support/interop/languages.ts'
 import { checkRow, issueRow, responseOf } from '../support/interop/rows.ts'
-import { cells, scopeFor } from '../support/oracle.ts'
+import { cells, scopeFor } from '../support/matrices/oracle.ts'
 
 /** The longest batch that the sidecar accepts by default. */
 const BATCH_LENGTH_MAX = 1000

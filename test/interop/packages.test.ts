@@ -7,14 +7,14 @@ import { globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { compile } from '../../engine/index.ts'
+import { FOLDERS, filesOf, manifestOf, packAll } from '../support/checkout/packages.ts'
+import { ROOT } from '../support/checkout/sources.ts'
 import { run } from '../support/interop/command.ts'
 import { findOlderNode, installRuntimes, unlessMissing } from '../support/interop/runtimes.ts'
 import { startSidecar } from '../support/interop/sidecar.ts'
-import { manyApis } from '../support/large-matrix.ts'
-import { cells, scopeFor } from '../support/oracle.ts'
-import { FOLDERS, filesOf, manifestOf, packAll } from '../support/packages.ts'
-import { newFolder } from '../support/resources.ts'
-import { ROOT } from '../support/sources.ts'
+import { manyApis } from '../support/matrices/large-matrix.ts'
+import { cells, scopeFor } from '../support/matrices/oracle.ts'
+import { newFolder } from '../support/suite/resources.ts'
 
 const folder = newFolder()
 

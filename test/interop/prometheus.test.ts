@@ -5,9 +5,9 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { repository, run } from '../support/interop/command.ts'
 import { obtained } from '../support/interop/obtain.ts'
 import { unpacked } from '../support/interop/shells.ts'
-import { startProcess } from '../support/processes.ts'
-import { eventually, newFolder } from '../support/resources.ts'
-import { ACCOUNT, runSidecar } from '../support/sidecar.ts'
+import { startProcess } from '../support/processes/processes.ts'
+import { ACCOUNT, runSidecar } from '../support/sidecar/sidecar.ts'
+import { eventually, newFolder } from '../support/suite/resources.ts'
 
 const RULES = join(repository, 'deploy/prometheus/portcullis.rules.yaml')
 const DASHBOARD = join(repository, 'deploy/grafana/portcullis.json')

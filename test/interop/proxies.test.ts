@@ -5,9 +5,8 @@ import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { readRequestTarget } from '../../sidecar/base/request-target.ts'
-import { TESTER } from '../support/actor.ts'
-import { ask, exchange, startTarget, type TargetServer } from '../support/egress.ts'
-import { ACCOUNT, type IdentitySidecar, OTHER_ACCOUNT, startIdentity } from '../support/identity.ts'
+import { ACCOUNT, type IdentitySidecar, OTHER_ACCOUNT, startIdentity } from '../support/identity/identity.ts'
+import { CANONICAL_TARGETS, HOSTILE_TARGETS } from '../support/inputs/paths.ts'
 import {
   copyExample,
   freeAddresses,
@@ -17,8 +16,9 @@ import {
   type RunningProxy,
   startProxy,
 } from '../support/interop/proxies.ts'
-import { CANONICAL_TARGETS, HOSTILE_TARGETS } from '../support/paths.ts'
-import { eventually, newFolder } from '../support/resources.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
+import { ask, exchange, startTarget, type TargetServer } from '../support/sidecar/egress.ts'
+import { eventually, newFolder } from '../support/suite/resources.ts'
 
 const SECRET = 'a-secret-that-the-proxy-alone-can-read'
 const SERVERS = `/accounts/${ACCOUNT}/servers/1`

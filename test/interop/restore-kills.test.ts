@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { openSqlite } from '../../sidecar/directory/sqlite.ts'
-import { done, newBackup, scene } from '../support/backup.ts'
-import { run, start } from '../support/processes.ts'
-import { newFolder } from '../support/resources.ts'
+import { done, newBackup, scene } from '../support/processes/backup.ts'
+import { run, start } from '../support/processes/processes.ts'
+import { newFolder } from '../support/suite/resources.ts'
 
 const KILLS = 24
 

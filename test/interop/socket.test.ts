@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { inEveryLanguage } from '../support/interop/languages.ts'
 import { checkRow, issueRow, responseOf } from '../support/interop/rows.ts'
-import { cells, scopeFor } from '../support/oracle.ts'
+import { cells, scopeFor } from '../support/matrices/oracle.ts'
 
 inEveryLanguage(
   (ask, sidecar) => {

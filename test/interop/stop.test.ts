@@ -5,7 +5,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { startClient } from '../support/interop/client.ts'
 import { languages } from '../support/interop/languages.ts'
 import { startSidecar } from '../support/interop/sidecar.ts'
-import { newFolder } from '../support/resources.ts'
+import { newFolder } from '../support/suite/resources.ts'
 
 let folder: string
 let config: string

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
 import { connect, type DirectoryClient } from '../../clients/typescript/index.ts'
+import { ROOT } from '../support/checkout/sources.ts'
 import { pythonProgram } from '../support/interop/python.ts'
-import { type Ended, LAUNCHER, serve, startProcess } from '../support/processes.ts'
-import { newFile, newFolder, whenTheFileEnds } from '../support/resources.ts'
-import { ROOT } from '../support/sources.ts'
+import { type Ended, LAUNCHER, serve, startProcess } from '../support/processes/processes.ts'
+import { newFile, newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
 
 const terminal = inject('terminal')
 const PORTCULLIS = [process.execPath, LAUNCHER]

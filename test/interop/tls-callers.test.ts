@@ -7,9 +7,9 @@ import { credentials, Client as GrpcClient, Metadata, status } from '@grpc/grpc-
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 import { type Client, type ClientOptions, connect, PortcullisError } from '../../clients/typescript/index.ts'
 import { type Certificate, makeAuthority, makeCertificate } from '../support/interop/certificates.ts'
-import { serve } from '../support/processes.ts'
-import { eventually, newFolder, whenTheFileEnds } from '../support/resources.ts'
-import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar.ts'
+import { serve } from '../support/processes/processes.ts'
+import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar/sidecar.ts'
+import { eventually, newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
 
 const TOKEN = 'the-token-of-a-clerk-of-32-characters-or-more'
 const CHECK = { api: 'balance', token: { kind: 'static_token', scope: { account: ACCOUNT } } }

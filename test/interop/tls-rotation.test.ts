@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
 import { type Client, connect, PortcullisError } from '../../clients/typescript/index.ts'
 import { type Certificate, makeAuthority, makeCertificate } from '../support/interop/certificates.ts'
-import { serve } from '../support/processes.ts'
-import { eventually, newFolder, whenTheFileEnds } from '../support/resources.ts'
-import { ACCOUNT, runSidecar } from '../support/sidecar.ts'
+import { serve } from '../support/processes/processes.ts'
+import { ACCOUNT, runSidecar } from '../support/sidecar/sidecar.ts'
+import { eventually, newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
 
 const CHECK = { api: 'balance', token: { kind: 'static_token', scope: { account: ACCOUNT } } }
 const IN_FORCE = 'new TLS certificates are in force'

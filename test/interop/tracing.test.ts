@@ -2,12 +2,12 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { BlackBox } from '../support/black-box.ts'
+import { BlackBox } from '../support/contract/black-box.ts'
 import { installed, interopFolder, run } from '../support/interop/command.ts'
 import { ENVIRONMENT } from '../support/interop/go.ts'
 import { obtained } from '../support/interop/obtain.ts'
-import { startProcess } from '../support/processes.ts'
-import { ACCOUNT, runSidecar } from '../support/sidecar.ts'
+import { startProcess } from '../support/processes/processes.ts'
+import { ACCOUNT, runSidecar } from '../support/sidecar/sidecar.ts'
 
 const program = join(interopFolder, 'tracing', 'go')
 

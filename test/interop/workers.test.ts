@@ -1,6 +1,6 @@
 /** Workers that die or hang while connections arrive, a hundred times. */
 import { expect, test } from 'vitest'
-import { type Blow, storm } from '../support/worker-storm.ts'
+import { type Blow, storm } from '../support/processes/worker-storm.ts'
 
 const ROUNDS = 25
 const BLOWS: readonly Blow[] = (['SIGKILL', 'SIGSTOP'] as const).flatMap((signal) =>

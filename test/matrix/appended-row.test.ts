@@ -4,9 +4,9 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type Api, type Conflict, compile, type Matrix } from '../../engine/index.ts'
 import { loadMatrix, MatrixError, parseMatrix, problemText } from '../../matrix/index.ts'
-import { ACCOUNT_KIND, PROJECT_KIND, STATIC_KIND } from '../support/engines.ts'
-import { matricesWithClaims } from '../support/generated-matrices.ts'
-import { scopeFor } from '../support/oracle.ts'
+import { ACCOUNT_KIND, PROJECT_KIND, STATIC_KIND } from '../support/matrices/engines.ts'
+import { matricesWithClaims } from '../support/matrices/generated-matrices.ts'
+import { scopeFor } from '../support/matrices/oracle.ts'
 
 const shipped = readFileSync(new URL('../../matrix/support-matrix.json', import.meta.url), 'utf8')
 

@@ -1,8 +1,8 @@
 /** Matrix files that are no JSON, or JSON that JSON.parse passes over in silence: each is refused. */
 import { expect, test } from 'vitest'
 import { MATRIX_BYTES_MAX } from '../../matrix/index.ts'
-import { problemsOf } from '../support/matrix-problems.ts'
-import { exchanged, smallMatrix } from '../support/small-matrix.ts'
+import { problemsOf } from '../support/matrices/matrix-problems.ts'
+import { exchanged, smallMatrix } from '../support/matrices/small-matrix.ts'
 
 const text = JSON.stringify(smallMatrix())
 const bytes = (content: string): Uint8Array => new TextEncoder().encode(content)

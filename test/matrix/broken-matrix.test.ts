@@ -1,7 +1,7 @@
 /** JSON that is no matrix: each fault is refused with its path and what was expected there. */
 import { expect, test } from 'vitest'
-import { problemsOf } from '../support/matrix-problems.ts'
-import { planted, smallMatrix } from '../support/small-matrix.ts'
+import { problemsOf } from '../support/matrices/matrix-problems.ts'
+import { planted, smallMatrix } from '../support/matrices/small-matrix.ts'
 
 const PATTERN = 'expected a string that matches ^[a-z][a-z0-9]*([-_][a-z0-9]+)*$'
 const RESERVED = 'expected another value: this one is reserved'

@@ -5,8 +5,8 @@ import { compile, type Matrix, type Steps } from '../../engine/index.ts'
 import { compareInSteps } from '../../matrix/compare.ts'
 import { compareEngines, decideCell, supportMatrix } from '../../matrix/index.ts'
 import { loadInSteps } from '../../matrix/load.ts'
-import { ACCOUNT_KIND, engine, PROJECT_KIND, STATIC_KIND, strictEngine } from '../support/engines.ts'
-import { matrices } from '../support/generated-matrices.ts'
+import { ACCOUNT_KIND, engine, PROJECT_KIND, STATIC_KIND, strictEngine } from '../support/matrices/engines.ts'
+import { matrices } from '../support/matrices/generated-matrices.ts'
 
 /** The shipped matrix with other rows. */
 const withRows = (change: (apis: Matrix['apis']) => Matrix['apis']): Matrix => ({

@@ -3,8 +3,8 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Claim, Conflict, Matrix } from '../../engine/index.ts'
 import { type DerivedConflict, deriveConflicts, lintMatrix } from '../../matrix/index.ts'
-import { matrices, matricesWithClaims, statementsOf } from '../support/generated-matrices.ts'
-import { smallMatrix } from '../support/small-matrix.ts'
+import { matrices, matricesWithClaims, statementsOf } from '../support/matrices/generated-matrices.ts'
+import { smallMatrix } from '../support/matrices/small-matrix.ts'
 
 /**
  * Each type of claim against the rows of the small matrix: lobby accepts both kinds, library the day pass, cellar the room key.

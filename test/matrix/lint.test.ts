@@ -8,8 +8,8 @@ import {
   problemText,
   supportMatrix,
 } from '../../matrix/index.ts'
-import { ACCOUNT_KIND, PROJECT_KIND } from '../support/engines.ts'
-import { smallMatrix } from '../support/small-matrix.ts'
+import { ACCOUNT_KIND, PROJECT_KIND } from '../support/matrices/engines.ts'
+import { smallMatrix } from '../support/matrices/small-matrix.ts'
 
 /** The seven conflicts of the source: §5.4 notes 1 to 3, §5.1 and §1, with the statements that take part. */
 const OF_THE_SOURCE: readonly DerivedConflict[] = [

@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { compile, type Matrix } from '../../engine/index.ts'
 import { loadMatrix, MatrixError, parseMatrix, supportMatrix } from '../../matrix/index.ts'
-import { planted, smallMatrix } from '../support/small-matrix.ts'
+import { planted, smallMatrix } from '../support/matrices/small-matrix.ts'
 
 const SHIPPED_FILE = new URL('../../matrix/support-matrix.json', import.meta.url)
 const shippedText = readFileSync(SHIPPED_FILE, 'utf8')

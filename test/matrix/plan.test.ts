@@ -3,9 +3,9 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { compile, type Engine, type Matrix, type TokenKind } from '../../engine/index.ts'
 import { planTokens } from '../../matrix/index.ts'
-import { ACCOUNT_KIND, engine, PROJECT_KIND, STATIC_KIND, strictEngine } from '../support/engines.ts'
-import { matrices } from '../support/generated-matrices.ts'
-import { printedApis } from '../support/oracle.ts'
+import { ACCOUNT_KIND, engine, PROJECT_KIND, STATIC_KIND, strictEngine } from '../support/matrices/engines.ts'
+import { matrices } from '../support/matrices/generated-matrices.ts'
+import { printedApis } from '../support/matrices/oracle.ts'
 
 interface Row {
   readonly claim: string

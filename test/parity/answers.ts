@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { expect, test } from 'vitest'
 import type { Decision, Engine } from '../../engine/index.ts'
-import { engine, strictEngine } from '../support/engines.ts'
+import { engine, strictEngine } from '../support/matrices/engines.ts'
 import type { Sidecars } from './people.ts'
 import type { Answer, Protocol } from './protocol.ts'
 import { cellQuestions, otherQuestions, type Question } from './questions.ts'

@@ -1,11 +1,10 @@
 /** Two sidecars of one directory, one of them strict, with every protocol switched on, and tokens of every sort. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { TESTER } from '../support/actor.ts'
-import { ACCOUNT_KIND, PROJECT_KIND, STATIC_KIND } from '../support/engines.ts'
-import { printedApis } from '../support/oracle.ts'
-import { httpBehindProxy } from '../support/proxied.ts'
-import { newFile, newFolder } from '../support/resources.ts'
+import { ACCOUNT_KIND, PROJECT_KIND, STATIC_KIND } from '../support/matrices/engines.ts'
+import { printedApis } from '../support/matrices/oracle.ts'
+import { httpBehindProxy } from '../support/proxies/proxied.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
 import {
   ACCOUNT,
   issued,
@@ -14,7 +13,8 @@ import {
   type RunningSidecar,
   runSidecar,
   type SidecarOptions,
-} from '../support/sidecar.ts'
+} from '../support/sidecar/sidecar.ts'
+import { newFile, newFolder } from '../support/suite/resources.ts'
 
 export interface People {
   /** A token of each kind. */

@@ -1,6 +1,6 @@
 /** What a protocol is to the table of questions: how it is asked, what it has words for, and which files and methods are its own. */
 import type { Decision } from '../../engine/index.ts'
-import type { RunningSidecar } from '../support/sidecar.ts'
+import type { RunningSidecar } from '../support/sidecar/sidecar.ts'
 import type { Question } from './questions.ts'
 
 /** What an answer says. A protocol that says more says it here, too, and is held to it. */

@@ -3,9 +3,9 @@
  * other rows are written down here: no reason comes from the code under test.
  */
 import type { CredentialReason, Reason, Scope } from '../../engine/index.ts'
-import { ACCOUNT_KIND, PROJECT_KIND, STATIC_KIND } from '../support/engines.ts'
-import { cells, type PrintedCell, scopeFor } from '../support/oracle.ts'
-import { ACCOUNT, OTHER_ACCOUNT } from '../support/sidecar.ts'
+import { ACCOUNT_KIND, PROJECT_KIND, STATIC_KIND } from '../support/matrices/engines.ts'
+import { cells, type PrintedCell, scopeFor } from '../support/matrices/oracle.ts'
+import { ACCOUNT, OTHER_ACCOUNT } from '../support/sidecar/sidecar.ts'
 import type { People } from './people.ts'
 
 export type Header = readonly [name: string, value: string]

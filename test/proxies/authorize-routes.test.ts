@@ -1,8 +1,8 @@
 /** `GET /authorize` finds the API of a request as every other protocol does, in the words of each proxy. */
-import { startIdentity } from '../support/identity.ts'
-import { holdsToRoutes, ROUTES, type RoutedRow } from '../support/paths.ts'
-import { httpBehindProxy, PROXY_SECRET } from '../support/proxied.ts'
-import { newFile } from '../support/resources.ts'
+import { startIdentity } from '../support/identity/identity.ts'
+import { holdsToRoutes, ROUTES, type RoutedRow } from '../support/inputs/paths.ts'
+import { httpBehindProxy, PROXY_SECRET } from '../support/proxies/proxied.ts'
+import { newFile } from '../support/suite/resources.ts'
 
 const config = newFile(
   JSON.stringify({ http: httpBehindProxy({ authorize: true }), routes: ROUTES }),

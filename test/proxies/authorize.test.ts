@@ -1,11 +1,11 @@
 /** `GET /authorize`: what a proxy is answered, by whose word, and that everything else keeps the request out. */
 import { describe, expect, test } from 'vitest'
 import supportMatrix from '../../matrix/support-matrix.json' with { type: 'json' }
-import { TESTER } from '../support/actor.ts'
-import { ACCOUNT, OTHER_ACCOUNT, type RequestHeaders, startIdentity } from '../support/identity.ts'
-import { httpBehindProxy, PROXY_SECRET } from '../support/proxied.ts'
-import { newFile } from '../support/resources.ts'
-import { runSidecar } from '../support/sidecar.ts'
+import { ACCOUNT, OTHER_ACCOUNT, type RequestHeaders, startIdentity } from '../support/identity/identity.ts'
+import { httpBehindProxy, PROXY_SECRET } from '../support/proxies/proxied.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
+import { runSidecar } from '../support/sidecar/sidecar.ts'
+import { newFile } from '../support/suite/resources.ts'
 
 const ROUTES = [
   { host: 'api.example.com', path: '/balance/', api: 'balance' },

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { CALL_ERRORS, type CallErrorReason, callError } from '../../sidecar/base/call-error.ts'
 import { denialAnswer, failureAnswer } from '../../sidecar/proxies/denial-answer.ts'
-import { engine } from '../support/engines.ts'
+import { engine } from '../support/matrices/engines.ts'
 
 /** Another credential may help. */
 const UNAUTHORIZED: ReadonlySet<string> = new Set([

@@ -11,7 +11,7 @@ import {
   removedHeaders,
 } from '../../sidecar/proxies/identity-headers.ts'
 import { PATH_OVERRIDES } from '../../sidecar/rules/routes/overrides.ts'
-import { engine } from '../support/engines.ts'
+import { engine } from '../support/matrices/engines.ts'
 
 const TOKEN: VerifiedToken = {
   kind: 'iam_token_project_scoped',

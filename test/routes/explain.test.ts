@@ -1,8 +1,8 @@
 /** `portcullis route explain`: which API a request is for and where its target was found, or why it is denied and what comes near. */
 import { expect, test } from 'vitest'
-import { command } from '../support/command-line.ts'
-import { ROUTES } from '../support/paths.ts'
-import { newFile } from '../support/resources.ts'
+import { ROUTES } from '../support/inputs/paths.ts'
+import { command } from '../support/processes/command-line.ts'
+import { newFile } from '../support/suite/resources.ts'
 
 const file = newFile(JSON.stringify({ routes: ROUTES }), 'portcullis.json')
 const API = 'https://api.example.com'

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { compileRoutes } from '../../sidecar/rules/routes/compile.ts'
 import type { RouteSetting } from '../../sidecar/rules/routes/route.ts'
 import type { Routes } from '../../sidecar/rules/routes/routes.ts'
-import { holdsToRoutes, ROUTES } from '../support/paths.ts'
+import { holdsToRoutes, ROUTES } from '../support/inputs/paths.ts'
 
 function routesOf(settings: readonly RouteSetting[]): Routes {
   const { routes, problems } = compileRoutes(settings, undefined)

@@ -5,9 +5,9 @@ import { expect, test } from 'vitest'
 import { supportMatrix } from '../../matrix/index.ts'
 import { openRoutes } from '../../sidecar/process/open/routes.ts'
 import { Rules } from '../../sidecar/rules/rules.ts'
-import { newFile, whenTheFileEnds } from '../support/resources.ts'
-import { runSidecar } from '../support/sidecar.ts'
-import { smallMatrix } from '../support/small-matrix.ts'
+import { smallMatrix } from '../support/matrices/small-matrix.ts'
+import { runSidecar } from '../support/sidecar/sidecar.ts'
+import { newFile, whenTheFileEnds } from '../support/suite/resources.ts'
 
 const fileOf = (routes: readonly object[]) => newFile(JSON.stringify({ routes }), 'portcullis.json')
 

@@ -9,7 +9,7 @@ import { finish } from '../../engine/index.ts'
 import * as wire from '../../proto/gen/portcullis/v1/authorization.ts'
 import type { VerifiedToken } from '../../sidecar/authority/authority.ts'
 import { checkBatchResponse, checkStreamResponse, EncodedAnswers } from '../../sidecar/contract/responses.ts'
-import { engine } from '../support/engines.ts'
+import { engine } from '../support/matrices/engines.ts'
 
 const CACHE_FOR_MS = 30_500
 const NOW_MS = 1_790_000_000_123

@@ -14,10 +14,9 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
 import { rotateKeys, withdrawKey } from '../../sidecar/authority/keys.ts'
-import { TESTER } from '../support/actor.ts'
-import { done, newBackup, newStopped, reasonOf, refused, scene } from '../support/backup.ts'
-import { command } from '../support/command-line.ts'
-import { newFolder } from '../support/resources.ts'
+import { done, newBackup, newStopped, reasonOf, refused, scene } from '../support/processes/backup.ts'
+import { command } from '../support/processes/command-line.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
 import {
   ACCOUNT,
   issued,
@@ -25,7 +24,8 @@ import {
   type RunningSidecar,
   runSidecar,
   type Secrets,
-} from '../support/sidecar.ts'
+} from '../support/sidecar/sidecar.ts'
+import { newFolder } from '../support/suite/resources.ts'
 
 const stopped = newStopped()
 

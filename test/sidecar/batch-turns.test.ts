@@ -7,7 +7,7 @@ import type { CallContext, Responses } from '../../sidecar/contract/call.ts'
 import { type CheckServices, checkHandlers } from '../../sidecar/contract/check-handlers.ts'
 import { Rules } from '../../sidecar/rules/rules.ts'
 import { perCall } from '../../sidecar/usecases/capabilities.ts'
-import { messageType } from '../support/black-box.ts'
+import { messageType } from '../support/contract/black-box.ts'
 
 const rules = new Rules({ path: undefined, strict: false, pollMs: 0, onRefused: () => {} })
 const CONTEXT = {} as CallContext

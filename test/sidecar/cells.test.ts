@@ -2,10 +2,16 @@
 import { describe, expect, test } from 'vitest'
 import { compile, type Engine } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
-import { askBatch, askStream, claimsAnswer, credentialQuestion, decisionMessage } from '../support/answers.ts'
-import { BlackBox, type Message } from '../support/black-box.ts'
-import { cells, type PrintedCell, scopeFor } from '../support/oracle.ts'
-import { issued, populate, runSidecar } from '../support/sidecar.ts'
+import {
+  askBatch,
+  askStream,
+  claimsAnswer,
+  credentialQuestion,
+  decisionMessage,
+} from '../support/contract/answers.ts'
+import { BlackBox, type Message } from '../support/contract/black-box.ts'
+import { cells, type PrintedCell, scopeFor } from '../support/matrices/oracle.ts'
+import { issued, populate, runSidecar } from '../support/sidecar/sidecar.ts'
 
 /** The conflicts that bear on a cell, from the notes to the table (§5.4). */
 const CONFLICTS: ReadonlyMap<string, string> = new Map([

@@ -1,10 +1,10 @@
 /** Claims behind a genuine signature: they are still input, so every value that Portcullis does not write is refused. */
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { askBatch, credentialQuestion } from '../support/answers.ts'
-import { BlackBox } from '../support/black-box.ts'
-import { issued, populate, runSidecar } from '../support/sidecar.ts'
-import { decodedPart, signedToken, signingKey } from '../support/signed-token.ts'
+import { askBatch, credentialQuestion } from '../support/contract/answers.ts'
+import { BlackBox } from '../support/contract/black-box.ts'
+import { decodedPart, signedToken, signingKey } from '../support/identity/signed-token.ts'
+import { issued, populate, runSidecar } from '../support/sidecar/sidecar.ts'
 
 const running = await runSidecar()
 const box = new BlackBox(running.address)

@@ -1,8 +1,8 @@
 /** The administration commands: what they report, and the mistakes that they prevent. */
 import { describe, expect, test } from 'vitest'
-import { command } from '../support/command-line.ts'
-import { newFile } from '../support/resources.ts'
-import { runSidecar } from '../support/sidecar.ts'
+import { command } from '../support/processes/command-line.ts'
+import { runSidecar } from '../support/sidecar/sidecar.ts'
+import { newFile } from '../support/suite/resources.ts'
 
 const { address, folder } = await runSidecar()
 Object.assign(process.env, { PORTCULLIS_GRPC_ADDRESS: address, PORTCULLIS_DATA: folder })

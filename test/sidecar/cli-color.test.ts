@@ -2,10 +2,10 @@
 import { stripVTControlCharacters, styleText } from 'node:util'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { columns } from '../../sidecar/base/text-table.ts'
-import { command } from '../support/command-line.ts'
-import { run } from '../support/processes.ts'
-import { newFile } from '../support/resources.ts'
-import { ACCOUNT, populate, runSidecar } from '../support/sidecar.ts'
+import { command } from '../support/processes/command-line.ts'
+import { run } from '../support/processes/processes.ts'
+import { ACCOUNT, populate, runSidecar } from '../support/sidecar/sidecar.ts'
+import { newFile } from '../support/suite/resources.ts'
 
 const running = await runSidecar()
 const secrets = await populate(running)

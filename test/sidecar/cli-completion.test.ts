@@ -7,9 +7,9 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { supportMatrix } from '../../matrix/index.ts'
 import { complete } from '../../sidecar/cli/commands/completion.ts'
 import { buildProgram, everyCommand } from '../../sidecar/cli/program.ts'
-import { command } from '../support/command-line.ts'
-import { COMPLETIONS, completionFolder } from '../support/completion.ts'
-import { run } from '../support/processes.ts'
+import { command } from '../support/processes/command-line.ts'
+import { COMPLETIONS, completionFolder } from '../support/processes/completion.ts'
+import { run } from '../support/processes/processes.ts'
 
 const program = buildProgram()
 const offered = async (...words: string[]) => {

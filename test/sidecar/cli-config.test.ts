@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { scalarKeys } from '../../sidecar/config/config.ts'
 import { effectiveConfig } from '../../sidecar/config/effective.ts'
-import { command } from '../support/command-line.ts'
-import { newFile, newFolder } from '../support/resources.ts'
+import { command } from '../support/processes/command-line.ts'
+import { newFile, newFolder } from '../support/suite/resources.ts'
 
 const CANARY = 'canary-5ec2e7'
 

@@ -8,9 +8,9 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { ROWS } from '../../sidecar/cli/administration/administration-rows.ts'
 import { buildProgram, everyCommand } from '../../sidecar/cli/program.ts'
 import { confirm } from '../../sidecar/cli/terminal/confirm.ts'
-import { command, FakeTerminal } from '../support/command-line.ts'
-import { newFile, newFolder } from '../support/resources.ts'
-import { runSidecar } from '../support/sidecar.ts'
+import { command, FakeTerminal } from '../support/processes/command-line.ts'
+import { runSidecar } from '../support/sidecar/sidecar.ts'
+import { newFile, newFolder } from '../support/suite/resources.ts'
 
 const running = await runSidecar()
 process.env.PORTCULLIS_GRPC_ADDRESS = running.address

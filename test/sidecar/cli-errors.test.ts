@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import { buildProgram, everyCommand } from '../../sidecar/cli/program.ts'
 import { failWith } from '../../sidecar/cli/terminal/errors.ts'
-import { command } from '../support/command-line.ts'
-import { fakeSidecar } from '../support/fake-sidecar.ts'
-import { type Ended, run } from '../support/processes.ts'
-import { newFile, newFolder } from '../support/resources.ts'
-import { ACCOUNT, populate, runSidecar } from '../support/sidecar.ts'
+import { command } from '../support/processes/command-line.ts'
+import { type Ended, run } from '../support/processes/processes.ts'
+import { fakeSidecar } from '../support/sidecar/fake-sidecar.ts'
+import { ACCOUNT, populate, runSidecar } from '../support/sidecar/sidecar.ts'
+import { newFile, newFolder } from '../support/suite/resources.ts'
 
 const running = await runSidecar()
 await populate(running)

@@ -3,8 +3,8 @@ import type { Command } from 'commander'
 import { describe, expect, test } from 'vitest'
 import { buildProgram, everyCommand } from '../../sidecar/cli/program.ts'
 import { refuseEmptyValues } from '../../sidecar/cli/terminal/placeholders.ts'
-import { command } from '../support/command-line.ts'
-import { run } from '../support/processes.ts'
+import { command } from '../support/processes/command-line.ts'
+import { run } from '../support/processes/processes.ts'
 
 const pathOf = (each: Command): string[] =>
   each.parent === null ? [] : [...pathOf(each.parent), each.name()]

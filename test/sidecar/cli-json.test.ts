@@ -5,11 +5,11 @@ import { describe, expect, test } from 'vitest'
 import { supportMatrix } from '../../matrix/index.ts'
 import { ROWS } from '../../sidecar/cli/administration/administration-rows.ts'
 import { buildProgram, everyCommand } from '../../sidecar/cli/program.ts'
-import { command } from '../support/command-line.ts'
-import { keysIn, messageOf, offencesIn, SNAKE_CASE } from '../support/contract-json.ts'
-import { serve } from '../support/processes.ts'
-import { newFile, newFolder } from '../support/resources.ts'
-import { ACCOUNT, PEOPLE, populate, runSidecar } from '../support/sidecar.ts'
+import { keysIn, messageOf, offencesIn, SNAKE_CASE } from '../support/contract/contract-json.ts'
+import { command } from '../support/processes/command-line.ts'
+import { serve } from '../support/processes/processes.ts'
+import { ACCOUNT, PEOPLE, populate, runSidecar } from '../support/sidecar/sidecar.ts'
+import { newFile, newFolder } from '../support/suite/resources.ts'
 
 const running = await runSidecar()
 const secrets = await populate(running)

@@ -3,8 +3,8 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { connect } from '../../clients/typescript/index.ts'
-import { run, start } from '../support/processes.ts'
-import { eventually, newFolder, whenTheFileEnds } from '../support/resources.ts'
+import { run, start } from '../support/processes/processes.ts'
+import { eventually, newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
 
 const CONTESTED = ['explain', 'audit-logs', 'iam_token_account_scoped', '--strict']
 const FULL = 'portcullis: standard output cannot be written (ENOSPC)\n'

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { compile } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
-import { type Ended, type RunOptions, run, serve } from '../support/processes.ts'
-import { newFile, newFolder } from '../support/resources.ts'
-import { runSidecar } from '../support/sidecar.ts'
+import { type Ended, type RunOptions, run, serve } from '../support/processes/processes.ts'
+import { runSidecar } from '../support/sidecar/sidecar.ts'
+import { newFile, newFolder } from '../support/suite/resources.ts'
 
 const { ready } = await serve(['--dev'])
 const { account, service_user: user, static_token: staticToken } = ready.demo ?? nobody()

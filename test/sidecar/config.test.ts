@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import schema from '../../sidecar/config/config.schema.json' with { type: 'json' }
 import { ConfigError, type ConfigSources, readConfig } from '../../sidecar/index.ts'
-import { newFile, newFolder } from '../support/resources.ts'
-import { runSidecar } from '../support/sidecar.ts'
+import { runSidecar } from '../support/sidecar/sidecar.ts'
+import { newFile, newFolder } from '../support/suite/resources.ts'
 
 type Flags = NonNullable<ConfigSources['flags']>
 /** A value that no message may show. */

@@ -4,10 +4,10 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { openSqlite } from '../../sidecar/directory/sqlite.ts'
-import { BlackBox } from '../support/black-box.ts'
-import { type Ready, start, startProcess } from '../support/processes.ts'
-import { newFolder, whenTheFileEnds } from '../support/resources.ts'
-import { ROOT } from '../support/sources.ts'
+import { ROOT } from '../support/checkout/sources.ts'
+import { BlackBox } from '../support/contract/black-box.ts'
+import { type Ready, start, startProcess } from '../support/processes/processes.ts'
+import { newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
 
 /** Opens a directory where that many descriptors are free, and prints why it cannot. */
 const OPEN_WITH_FEW = `

@@ -2,10 +2,10 @@
 import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { serve } from '../support/processes.ts'
-import { eventually, newFile, newFolder } from '../support/resources.ts'
-import { runSidecar } from '../support/sidecar.ts'
-import { workersOf } from '../support/worker-storm.ts'
+import { serve } from '../support/processes/processes.ts'
+import { workersOf } from '../support/processes/worker-storm.ts'
+import { runSidecar } from '../support/sidecar/sidecar.ts'
+import { eventually, newFile, newFolder } from '../support/suite/resources.ts'
 
 const TOKEN_SHA256 = 'ab'.repeat(32)
 

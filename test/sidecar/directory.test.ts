@@ -3,8 +3,8 @@ import { userInfo } from 'node:os'
 import { describe, expect, test } from 'vitest'
 import { commandLine } from '../../sidecar/authority/actor.ts'
 import type { DirectoryFile } from '../../sidecar/index.ts'
-import { TESTER } from '../support/actor.ts'
-import { ACCOUNT, PEOPLE, runSidecar } from '../support/sidecar.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
+import { ACCOUNT, PEOPLE, runSidecar } from '../support/sidecar/sidecar.ts'
 
 type Account = DirectoryFile['accounts'][number]
 const administration = async () => (await runSidecar()).sidecar.administration

@@ -16,10 +16,10 @@ import { DatabaseSync } from 'node:sqlite'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { environmentFindings } from '../../sidecar/cli/doctor/environment.ts'
 import { examine } from '../../sidecar/cli/doctor/examine.ts'
-import { command } from '../support/command-line.ts'
-import { newFile, newFolder, whenTheFileEnds } from '../support/resources.ts'
-import { CERTIFICATE, KEY } from '../support/self-signed.ts'
-import { populate, runSidecar } from '../support/sidecar.ts'
+import { command } from '../support/processes/command-line.ts'
+import { CERTIFICATE, KEY } from '../support/proxies/self-signed.ts'
+import { populate, runSidecar } from '../support/sidecar/sidecar.ts'
+import { newFile, newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
 
 const DAY_MS = 86_400_000
 /** Within the validity of the certificate. */

@@ -1,14 +1,14 @@
 /** What a refusal costs: twice the input takes twice the steps, and no error is longer than a response can be. */
 import { describe, expect, test } from 'vitest'
-import { startProcess } from '../support/processes.ts'
-import { COUNTING_FLAGS } from '../support/work.ts'
+import { COUNTING_FLAGS } from '../support/inputs/work.ts'
+import { startProcess } from '../support/processes/processes.ts'
 
 interface Cost {
   readonly steps: number
   readonly characters: number
 }
 
-const PROGRAM = new URL('../support/error-costs.ts', import.meta.url).pathname
+const PROGRAM = new URL('../support/inputs/error-costs.ts', import.meta.url).pathname
 
 const { code, stdout, stderr } = await startProcess([process.execPath, ...COUNTING_FLAGS, PROGRAM, '2000'])
   .ended

@@ -3,9 +3,9 @@ import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { connect } from '../../clients/typescript/index.ts'
-import { serve } from '../support/processes.ts'
-import { eventually, newFolder, whenTheFileEnds } from '../support/resources.ts'
-import { issued, populate, runSidecar } from '../support/sidecar.ts'
+import { serve } from '../support/processes/processes.ts'
+import { issued, populate, runSidecar } from '../support/sidecar/sidecar.ts'
+import { eventually, newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
 
 test('every worker stops answering, is not ready, and acknowledges no revocation', async () => {
   const folder = join(newFolder(), 'data')

@@ -9,7 +9,7 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
-import { BlackBox } from '../support/black-box.ts'
+import { BlackBox } from '../support/contract/black-box.ts'
 import {
   ACK,
   callOf,
@@ -19,10 +19,10 @@ import {
   frame,
   frameReader,
   PREFACE,
-} from '../support/http2-frames.ts'
-import { serve } from '../support/processes.ts'
-import { eventually, newFolder, whenTheFileEnds } from '../support/resources.ts'
-import { ACCOUNT, runSidecar, TRANSPORT } from '../support/sidecar.ts'
+} from '../support/http2/frames.ts'
+import { serve } from '../support/processes/processes.ts'
+import { ACCOUNT, runSidecar, TRANSPORT } from '../support/sidecar/sidecar.ts'
+import { eventually, newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
 
 /** Attackers at the same time. Each one reconnects when it is disconnected. */
 const ATTACKERS = 2

@@ -8,9 +8,9 @@ import { IamTokenSigner } from '../../sidecar/authority/iam-token.ts'
 import { KeyRing, rotateKeys, withdrawKey } from '../../sidecar/authority/keys.ts'
 import { SeenIamTokens } from '../../sidecar/authority/seen-tokens.ts'
 import { Turns } from '../../sidecar/base/turns.ts'
-import { newFolder, whenTheFileEnds } from '../support/resources.ts'
-import { issued, populate, runSidecar } from '../support/sidecar.ts'
-import { decodedPart, signedToken, signingKey, type TestKey } from '../support/signed-token.ts'
+import { decodedPart, signedToken, signingKey, type TestKey } from '../support/identity/signed-token.ts'
+import { issued, populate, runSidecar } from '../support/sidecar/sidecar.ts'
+import { newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
 
 const MINUTE_MS = 60_000
 const CLAIMS: IamClaims = {

@@ -13,8 +13,8 @@ import {
 import { gzipSync } from 'node:zlib'
 import * as fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
-import { encoded } from '../support/protobuf-bytes.ts'
-import { ACCOUNT, runSidecar } from '../support/sidecar.ts'
+import { encoded } from '../support/contract/protobuf-bytes.ts'
+import { ACCOUNT, runSidecar } from '../support/sidecar/sidecar.ts'
 
 const MESSAGE_BYTES_MAX = 65_536
 const TRANSPORTS = ['sockets', 'grpc-js'] as const

@@ -2,9 +2,9 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { connect } from '../../clients/typescript/index.ts'
-import { serve } from '../support/processes.ts'
-import { whenTheFileEnds } from '../support/resources.ts'
-import { ROOT } from '../support/sources.ts'
+import { ROOT } from '../support/checkout/sources.ts'
+import { serve } from '../support/processes/processes.ts'
+import { whenTheFileEnds } from '../support/suite/resources.ts'
 
 test('without HTTP no code is generated from strings: reading a matrix, issuing, checking, stopping', async () => {
   const matrix = join(ROOT, 'matrix/support-matrix.json')

@@ -2,10 +2,10 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2 } from 'node:http2'
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { messageFrame, PREFACE } from '../support/http2-frames.ts'
-import { encoded } from '../support/protobuf-bytes.ts'
-import { eventually, whenTheFileEnds } from '../support/resources.ts'
-import { runSidecar } from '../support/sidecar.ts'
+import { encoded } from '../support/contract/protobuf-bytes.ts'
+import { messageFrame, PREFACE } from '../support/http2/frames.ts'
+import { runSidecar } from '../support/sidecar/sidecar.ts'
+import { eventually, whenTheFileEnds } from '../support/suite/resources.ts'
 
 const CLAIMS = { api: 'balance', token: { kind: 'static_token', scope: { account: '1' } } }
 const BATCH = messageFrame(encoded('CheckBatchRequest', { checks: Array(200).fill(CLAIMS) }))

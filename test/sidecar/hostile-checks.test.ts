@@ -6,10 +6,10 @@ import { expect, test } from 'vitest'
 import type { CheckAnswer } from '../../clients/typescript/index.ts'
 import type { Scope } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
-import { cells, printedApis, printedKinds } from '../support/oracle.ts'
-import { randomFrom } from '../support/random.ts'
-import { referenceDecision } from '../support/reference.ts'
-import { ACCOUNT, issued, OTHER_ACCOUNT, populate, runSidecar } from '../support/sidecar.ts'
+import { randomFrom } from '../support/inputs/random.ts'
+import { cells, printedApis, printedKinds } from '../support/matrices/oracle.ts'
+import { referenceDecision } from '../support/matrices/reference.ts'
+import { ACCOUNT, issued, OTHER_ACCOUNT, populate, runSidecar } from '../support/sidecar/sidecar.ts'
 
 const CHECKS = Number(process.env.CHECKS ?? 20_000)
 const SEED = Number(process.env.CHECKS_SEED ?? 1)

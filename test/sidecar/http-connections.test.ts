@@ -9,8 +9,8 @@ import {
 } from '../../sidecar/base/net/connection-table.ts'
 import { HttpConnections } from '../../sidecar/base/net/http-connections.ts'
 import { ownConnections } from '../../sidecar/base/net/listen.ts'
-import { startIdentity, TOKENS } from '../support/identity.ts'
-import { eventually, whenTheFileEnds } from '../support/resources.ts'
+import { startIdentity, TOKENS } from '../support/identity/identity.ts'
+import { eventually, whenTheFileEnds } from '../support/suite/resources.ts'
 
 /** A connection, and what came on it. */
 class Client {

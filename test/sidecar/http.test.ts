@@ -1,7 +1,7 @@
 /** The HTTP listener: the health endpoints, and the protection from pages in a browser (DNS rebinding). */
 import { request } from 'node:http'
 import { expect, test } from 'vitest'
-import { runSidecar } from '../support/sidecar.ts'
+import { runSidecar } from '../support/sidecar/sidecar.ts'
 
 const { sidecar } = await runSidecar({ flags: { 'http.address': '127.0.0.1:0' } })
 const address = sidecar.httpAddress ?? ''

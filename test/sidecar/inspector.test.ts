@@ -1,9 +1,9 @@
 /** The inspector of Node reads every secret of a process. SIGUSR1, which opens it by default, opens it in no process of a sidecar. */
 import { expect, test } from 'vitest'
-import { BlackBox } from '../support/black-box.ts'
-import { serve } from '../support/processes.ts'
-import { eventually } from '../support/resources.ts'
-import { workersOf } from '../support/worker-storm.ts'
+import { BlackBox } from '../support/contract/black-box.ts'
+import { serve } from '../support/processes/processes.ts'
+import { workersOf } from '../support/processes/worker-storm.ts'
+import { eventually } from '../support/suite/resources.ts'
 
 test.each<[claim: string, args: string[]]>([
   ['a sidecar', []],

@@ -1,9 +1,9 @@
 /** `Issue`: who gets which token (§5.1), which scope gives which kind (§4.1), and the same answer for every failed login. */
 import type { ServiceError } from '@grpc/grpc-js'
 import { describe, expect, test } from 'vitest'
-import { credentialQuestion } from '../support/answers.ts'
-import { BlackBox, invalid, type Message, type Refusal, refused } from '../support/black-box.ts'
-import { ACCOUNT, OTHER_ACCOUNT, populate, runSidecar } from '../support/sidecar.ts'
+import { credentialQuestion } from '../support/contract/answers.ts'
+import { BlackBox, invalid, type Message, type Refusal, refused } from '../support/contract/black-box.ts'
+import { ACCOUNT, OTHER_ACCOUNT, populate, runSidecar } from '../support/sidecar/sidecar.ts'
 
 // The throttle would disturb these tests of failed logins. It has its own tests.
 const running = await runSidecar({ flags: { 'login_throttle.failures': 1_000 } })

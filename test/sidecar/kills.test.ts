@@ -5,10 +5,10 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { connect } from '../../clients/typescript/index.ts'
-import { serve } from '../support/processes.ts'
-import { randomFrom } from '../support/random.ts'
-import { eventually, newFolder } from '../support/resources.ts'
-import { issued, populate, runSidecar } from '../support/sidecar.ts'
+import { randomFrom } from '../support/inputs/random.ts'
+import { serve } from '../support/processes/processes.ts'
+import { issued, populate, runSidecar } from '../support/sidecar/sidecar.ts'
+import { eventually, newFolder } from '../support/suite/resources.ts'
 
 const KILLS = Number(process.env.KILLS ?? 2)
 /** Revocations in flight when the process is killed; some of them are acknowledged before. */

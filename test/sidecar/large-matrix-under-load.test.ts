@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { compile, type Engine, type Matrix } from '../../engine/index.ts'
 import { planTokens } from '../../matrix/index.ts'
-import { BlackBox, type Message } from '../support/black-box.ts'
-import { manyApis } from '../support/large-matrix.ts'
-import { eventually, newFolder } from '../support/resources.ts'
-import { ACCOUNT, runSidecar } from '../support/sidecar.ts'
+import { BlackBox, type Message } from '../support/contract/black-box.ts'
+import { manyApis } from '../support/matrices/large-matrix.ts'
+import { ACCOUNT, runSidecar } from '../support/sidecar/sidecar.ts'
+import { eventually, newFolder } from '../support/suite/resources.ts'
 
 const APIS = 400
 const KINDS = ['iam_token_account_scoped', 'iam_token_project_scoped', 'static_token']

@@ -5,8 +5,8 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { compile, compileInSteps, type Matrix } from '../../engine/index.ts'
 import { inSlices } from '../../sidecar/base/slices.ts'
 import { type Look, Rules } from '../../sidecar/rules/rules.ts'
-import { manyApis } from '../support/large-matrix.ts'
-import { eventually, newFolder, whenTheFileEnds } from '../support/resources.ts'
+import { manyApis } from '../support/matrices/large-matrix.ts'
+import { eventually, newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
 
 const APIS = 400
 const [ONE, TWO, THREE] = ['one', 'two', 'three'].map((name) => manyApis(APIS, name)) as [

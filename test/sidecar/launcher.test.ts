@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { newFolder } from '../support/resources.ts'
-import { ROOT } from '../support/sources.ts'
+import { ROOT } from '../support/checkout/sources.ts'
+import { newFolder } from '../support/suite/resources.ts'
 
 /** Makes Node report an older version. */
 const OLDER = `data:text/javascript,

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { runSidecar } from '../support/sidecar.ts'
+import { runSidecar } from '../support/sidecar/sidecar.ts'
 
 test('administrative calls are carried out as they were sent, whatever others send while they wait', async () => {
   const running = await runSidecar()

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Reason } from '../../engine/index.ts'
-import { credentialQuestion } from '../support/answers.ts'
-import { BlackBox } from '../support/black-box.ts'
-import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar.ts'
+import { credentialQuestion } from '../support/contract/answers.ts'
+import { BlackBox } from '../support/contract/black-box.ts'
+import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar/sidecar.ts'
 
 const LIFETIME_MS = 86_400_000
 /** A whole second, because tokens have times in seconds. */

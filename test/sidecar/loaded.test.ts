@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
-import { serveDemo } from '../support/processes.ts'
-import { newFile, newFolder } from '../support/resources.ts'
-import { ROOT } from '../support/sources.ts'
+import { ROOT } from '../support/checkout/sources.ts'
+import { serveDemo } from '../support/processes/processes.ts'
+import { newFile, newFolder } from '../support/suite/resources.ts'
 
 /** Writes down what was loaded, for each module its URL, when the process ends. */
 const REPORT = `

@@ -6,8 +6,8 @@ import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { prettyLine } from '../../sidecar/signals/log/pretty-log.ts'
-import { startProcess } from '../support/processes.ts'
-import { whenTheFileEnds } from '../support/resources.ts'
+import { startProcess } from '../support/processes/processes.ts'
+import { whenTheFileEnds } from '../support/suite/resources.ts'
 
 const LINES = 20_000
 

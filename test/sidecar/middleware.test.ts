@@ -10,9 +10,9 @@ import { type Check, type CheckAnswer, PortcullisError } from '../../clients/typ
 import { answerOf, requireToken } from '../../clients/typescript/node.ts'
 import { DENIAL_STATUSES } from '../../engine/denial.ts'
 import { REASONS } from '../../engine/index.ts'
-import { accountIn, guards, listening } from '../support/middleware.ts'
-import { whenTheFileEnds } from '../support/resources.ts'
-import { runSidecar } from '../support/sidecar.ts'
+import { accountIn, guards, listening } from '../support/proxies/middleware.ts'
+import { runSidecar } from '../support/sidecar/sidecar.ts'
+import { whenTheFileEnds } from '../support/suite/resources.ts'
 
 guards('node:http', async ({ target, ...options }) => {
   const gate = requireToken('balance', { ...options, target: ({ url }) => target(accountIn(url)) })

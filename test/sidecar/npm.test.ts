@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { setTimeout as passing } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { npmWaits } from '../../sidecar/cli/commands/npm.ts'
-import { environment } from '../support/packages.ts'
-import { eventually, newFolder, whenTheFileEnds } from '../support/resources.ts'
-import { ROOT } from '../support/sources.ts'
+import { environment } from '../support/checkout/packages.ts'
+import { ROOT } from '../support/checkout/sources.ts'
+import { eventually, newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
 
 const SERVE = ['npx', 'portcullis', 'serve', '--dev']
 

@@ -1,9 +1,9 @@
 /** Secrets do not go to another machine in plaintext, unless somebody asks for that by name. */
 import { expect, test } from 'vitest'
 import { type Client, type ClientOptions, connect, PortcullisError } from '../../clients/typescript/index.ts'
-import { run } from '../support/processes.ts'
-import { newFile, whenTheFileEnds } from '../support/resources.ts'
-import { ACCOUNT } from '../support/sidecar.ts'
+import { run } from '../support/processes/processes.ts'
+import { ACCOUNT } from '../support/sidecar/sidecar.ts'
+import { newFile, whenTheFileEnds } from '../support/suite/resources.ts'
 
 /** An address for documentation, which nobody has. */
 const ELSEWHERE = '192.0.2.1:50051'

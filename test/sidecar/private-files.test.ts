@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { exposureOfFolder } from '../../sidecar/base/data-folder.ts'
 import { exposure } from '../../sidecar/base/exposure.ts'
-import { startProcess } from '../support/processes.ts'
-import { CAN_MOUNT, withReadOnly } from '../support/read-only.ts'
-import { newFile, newFolder } from '../support/resources.ts'
-import { runSidecar } from '../support/sidecar.ts'
+import { startProcess } from '../support/processes/processes.ts'
+import { runSidecar } from '../support/sidecar/sidecar.ts'
+import { CAN_MOUNT, withReadOnly } from '../support/suite/read-only.ts'
+import { newFile, newFolder } from '../support/suite/resources.ts'
 
 const US = 1000
 const OTHER = 1001

@@ -1,8 +1,8 @@
 /** Random texts that people copy into commands. */
 import { expect, test } from 'vitest'
 import { randomText } from '../../sidecar/base/random-text.ts'
-import { command } from '../support/command-line.ts'
-import { runSidecar } from '../support/sidecar.ts'
+import { command } from '../support/processes/command-line.ts'
+import { runSidecar } from '../support/sidecar/sidecar.ts'
 
 test.each([16, 18, 32])('%d bytes are as many as before, and no option of a command', (bytes) => {
   const made = Array.from({ length: 2_000 }, () => randomText(bytes))

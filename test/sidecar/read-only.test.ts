@@ -2,10 +2,10 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { LAUNCHER, startProcess } from '../support/processes.ts'
-import { CAN_MOUNT, withReadOnly } from '../support/read-only.ts'
-import { newFolder } from '../support/resources.ts'
-import { runSidecar } from '../support/sidecar.ts'
+import { LAUNCHER, startProcess } from '../support/processes/processes.ts'
+import { runSidecar } from '../support/sidecar/sidecar.ts'
+import { CAN_MOUNT, withReadOnly } from '../support/suite/read-only.ts'
+import { newFolder } from '../support/suite/resources.ts'
 
 describe.skipIf(!CAN_MOUNT)('a read-only data folder', () => {
   const serveOn = async (folder: string, environment = {}) => {

@@ -1,10 +1,10 @@
 /** The reasons of a denial and their precedence (DESIGN §5), over gRPC. */
 import { expect, test } from 'vitest'
 import { REASONS, type Reason } from '../../engine/index.ts'
-import { TESTER } from '../support/actor.ts'
-import { credentialQuestion } from '../support/answers.ts'
-import { BlackBox, type Message } from '../support/black-box.ts'
-import { ACCOUNT, issued, OTHER_ACCOUNT, populate, runSidecar } from '../support/sidecar.ts'
+import { credentialQuestion } from '../support/contract/answers.ts'
+import { BlackBox, type Message } from '../support/contract/black-box.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
+import { ACCOUNT, issued, OTHER_ACCOUNT, populate, runSidecar } from '../support/sidecar/sidecar.ts'
 
 const lenient = await runSidecar()
 const strict = await runSidecar({ folder: lenient.folder, flags: { strict: true } })

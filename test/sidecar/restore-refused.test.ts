@@ -5,10 +5,18 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
 import { restoreDirectory } from '../../sidecar/directory/backup/restore.ts'
-import { contentOf, done, newBackup, newStopped, reasonOf, refused, scene } from '../support/backup.ts'
-import { command, FakeTerminal } from '../support/command-line.ts'
-import { newFolder } from '../support/resources.ts'
-import { runSidecar } from '../support/sidecar.ts'
+import {
+  contentOf,
+  done,
+  newBackup,
+  newStopped,
+  reasonOf,
+  refused,
+  scene,
+} from '../support/processes/backup.ts'
+import { command, FakeTerminal } from '../support/processes/command-line.ts'
+import { runSidecar } from '../support/sidecar/sidecar.ts'
+import { newFolder } from '../support/suite/resources.ts'
 
 const stopped = newStopped()
 

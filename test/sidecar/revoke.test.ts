@@ -2,12 +2,19 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { TESTER } from '../support/actor.ts'
-import { credentialQuestion } from '../support/answers.ts'
-import { BlackBox, invalid, type Message, type Refusal, refusal, refused } from '../support/black-box.ts'
-import { serve } from '../support/processes.ts'
-import { newFile, newFolder } from '../support/resources.ts'
-import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar.ts'
+import { credentialQuestion } from '../support/contract/answers.ts'
+import {
+  BlackBox,
+  invalid,
+  type Message,
+  type Refusal,
+  refusal,
+  refused,
+} from '../support/contract/black-box.ts'
+import { serve } from '../support/processes/processes.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
+import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar/sidecar.ts'
+import { newFile, newFolder } from '../support/suite/resources.ts'
 
 const JOB_TOKEN = 'job-caller-token-0123456789abcdef'
 const CLERK_TOKEN = 'clerk-caller-token-0123456789abcdef'

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { connect } from '../../clients/typescript/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
-import { eventually, newFile, newFolder, whenTheFileEnds } from '../support/resources.ts'
-import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar.ts'
+import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar/sidecar.ts'
+import { eventually, newFile, newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS

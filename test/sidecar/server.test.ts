@@ -5,9 +5,9 @@ import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import type { ServiceDefinition } from '@grpc/proto-loader'
 import { describe, expect, test, vi } from 'vitest'
-import { BlackBox, invalid, type Message, protosOf, refused } from '../support/black-box.ts'
-import { newFile, newFolder } from '../support/resources.ts'
-import { ACCOUNT, runSidecar } from '../support/sidecar.ts'
+import { BlackBox, invalid, type Message, protosOf, refused } from '../support/contract/black-box.ts'
+import { ACCOUNT, runSidecar } from '../support/sidecar/sidecar.ts'
+import { newFile, newFolder } from '../support/suite/resources.ts'
 
 const SERVICE = 'portcullis.v1.AuthorizationService'
 const health = protosOf('grpc-health-check', 'proto/health/v1/health.proto')

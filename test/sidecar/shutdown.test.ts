@@ -5,9 +5,9 @@ import { expect, test } from 'vitest'
 import { connect, PortcullisError } from '../../clients/typescript/index.ts'
 import { compile } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
-import { run, serve } from '../support/processes.ts'
-import { eventually, newFolder, whenTheFileEnds } from '../support/resources.ts'
-import { ACCOUNT } from '../support/sidecar.ts'
+import { run, serve } from '../support/processes/processes.ts'
+import { ACCOUNT } from '../support/sidecar/sidecar.ts'
+import { eventually, newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
 
 const good = { api: 'balance', token: { kind: 'static_token', scope: { account: ACCOUNT } } }
 

@@ -4,7 +4,7 @@
  */
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { issued, populate, runSidecar } from '../support/sidecar.ts'
+import { issued, populate, runSidecar } from '../support/sidecar/sidecar.ts'
 
 /** The order of the group's base point (RFC 8032, §5.1). */
 const ORDER = 2n ** 252n + 27742317777372353535851937790883648493n

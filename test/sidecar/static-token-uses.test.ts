@@ -8,9 +8,9 @@ import { NEVER_USED, StaticTokenUses } from '../../sidecar/authority/static-toke
 import { FailedLogins } from '../../sidecar/authority/throttle.ts'
 import { callError } from '../../sidecar/base/call-error.ts'
 import { DirectoryStore } from '../../sidecar/directory/store.ts'
-import { TESTER } from '../support/actor.ts'
-import { newFolder } from '../support/resources.ts'
-import { ACCOUNT, PEOPLE } from '../support/sidecar.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
+import { ACCOUNT, PEOPLE } from '../support/sidecar/sidecar.ts'
+import { newFolder } from '../support/suite/resources.ts'
 
 const { tokenKinds } = compile(supportMatrix)
 const DAY_MS = 86_400_000

@@ -5,9 +5,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
 import { describe, expect, test } from 'vitest'
 import { connect } from '../../clients/typescript/index.ts'
-import { run, serve } from '../support/processes.ts'
-import { newFolder, whenTheFileEnds } from '../support/resources.ts'
-import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar.ts'
+import { run, serve } from '../support/processes/processes.ts'
+import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar/sidecar.ts'
+import { newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
 
 const CANARY = 'canary-5ec2e7'
 

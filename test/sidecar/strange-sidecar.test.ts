@@ -1,10 +1,10 @@
 /** The client and a sidecar that is of another version or lies: every unclear answer counts as a denial. */
 import { expect, test } from 'vitest'
 import { type Check, type CheckAnswer, type Client, connect } from '../../clients/typescript/index.ts'
-import { fakeSidecar } from '../support/fake-sidecar.ts'
-import { encoded, field, joined, tag } from '../support/protobuf-bytes.ts'
-import { whenTheFileEnds } from '../support/resources.ts'
-import { ACCOUNT } from '../support/sidecar.ts'
+import { encoded, field, joined, tag } from '../support/contract/protobuf-bytes.ts'
+import { fakeSidecar } from '../support/sidecar/fake-sidecar.ts'
+import { ACCOUNT } from '../support/sidecar/sidecar.ts'
+import { whenTheFileEnds } from '../support/suite/resources.ts'
 
 /** Makes a client of a fake server with these handlers. */
 async function clientOf(handlers: Parameters<typeof fakeSidecar>[0]): Promise<Client> {

@@ -1,8 +1,8 @@
 /** `CheckStream` keeps its order under load, and calls respect deadlines and cancellations. */
 import { once } from 'node:events'
 import { describe, expect, test } from 'vitest'
-import { BlackBox, type Message, refused } from '../support/black-box.ts'
-import { ACCOUNT, populate, runSidecar } from '../support/sidecar.ts'
+import { BlackBox, type Message, refused } from '../support/contract/black-box.ts'
+import { ACCOUNT, populate, runSidecar } from '../support/sidecar/sidecar.ts'
 
 const running = await runSidecar()
 const box = new BlackBox(running.address)

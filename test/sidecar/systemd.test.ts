@@ -2,8 +2,8 @@
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { serve } from '../support/processes.ts'
-import { eventually, newFolder } from '../support/resources.ts'
+import { serve } from '../support/processes/processes.ts'
+import { eventually, newFolder } from '../support/suite/resources.ts'
 
 test.each(['1', '2'])('with %s workers systemd is told once, by its own command', async (workers) => {
   const folder = newFolder()

@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest'
 import { addressInUse, takenAddressOf } from '../../sidecar/base/address.ts'
 import { type AddressSources, withRemedy } from '../../sidecar/cli/commands/taken-address.ts'
-import { run, serve } from '../support/processes.ts'
-import { newFile, newFolder } from '../support/resources.ts'
+import { run, serve } from '../support/processes/processes.ts'
+import { newFile, newFolder } from '../support/suite/resources.ts'
 
 const file = newFile('grpc: { address: "127.0.0.1:1" }\nworkers: 1\n', 'config.yaml')
 const other = newFile('workers: 1\n', 'config.yaml')

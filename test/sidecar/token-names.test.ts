@@ -1,11 +1,11 @@
 /** The issuer and the audience that IAM tokens name: on which tokens they are, and which others are accepted. */
 import { decodeJwt } from 'jose'
 import { describe, expect, test } from 'vitest'
-import { TESTER } from '../support/actor.ts'
-import { ACCOUNT, rescopeBody, startIdentity, TOKENS } from '../support/identity.ts'
-import { newFile } from '../support/resources.ts'
-import { type RunningSidecar, runSidecar } from '../support/sidecar.ts'
-import { signedToken, signingKey } from '../support/signed-token.ts'
+import { ACCOUNT, rescopeBody, startIdentity, TOKENS } from '../support/identity/identity.ts'
+import { signedToken, signingKey } from '../support/identity/signed-token.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
+import { type RunningSidecar, runSidecar } from '../support/sidecar/sidecar.ts'
+import { newFile } from '../support/suite/resources.ts'
 
 const ISSUER = 'https://tokens.example.com'
 const AUDIENCE = 'products'

@@ -2,11 +2,11 @@
 import { compactVerify } from 'jose'
 import { describe, expect, test } from 'vitest'
 import type { Permission } from '../../sidecar/directory/directory.ts'
-import { TESTER } from '../support/actor.ts'
-import { askBatch, credentialQuestion } from '../support/answers.ts'
-import { BlackBox } from '../support/black-box.ts'
-import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar.ts'
-import { decodedPart, encoded, signedToken, signingKey } from '../support/signed-token.ts'
+import { askBatch, credentialQuestion } from '../support/contract/answers.ts'
+import { BlackBox } from '../support/contract/black-box.ts'
+import { decodedPart, encoded, signedToken, signingKey } from '../support/identity/signed-token.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
+import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar/sidecar.ts'
 
 const ALLOWED = { allowed: true, reason: 'REASON_ALLOWED' }
 const INVALID = { allowed: false, reason: 'REASON_CREDENTIAL_INVALID', verified: false, token: null }

@@ -3,9 +3,9 @@
  * framings, slow readers, resets, deadlines, compression, and what no client should send. test/interop/transport makes more.
  */
 import { expect, test } from 'vitest'
-import { messageType } from '../support/black-box.ts'
-import { MESSAGE_BYTES_MAX } from '../support/call-kinds.ts'
-import { compareServers, KINDS } from '../support/call-sequences.ts'
+import { messageType } from '../support/contract/black-box.ts'
+import { MESSAGE_BYTES_MAX } from '../support/contract/call-kinds.ts'
+import { compareServers, KINDS } from '../support/contract/call-sequences.ts'
 import {
   callOf,
   END_HEADERS,
@@ -16,11 +16,11 @@ import {
   messageFrame,
   PREFACE,
   settingsOf,
-} from '../support/http2-frames.ts'
+} from '../support/http2/frames.ts'
+import { randomFrom } from '../support/inputs/random.ts'
 import { openRaw } from '../support/interop/raw-connection.ts'
-import { randomFrom } from '../support/random.ts'
-import { eventually } from '../support/resources.ts'
-import { runSidecar } from '../support/sidecar.ts'
+import { runSidecar } from '../support/sidecar/sidecar.ts'
+import { eventually } from '../support/suite/resources.ts'
 
 const CONNECTIONS = 200
 

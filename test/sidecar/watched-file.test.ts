@@ -2,7 +2,7 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { WatchedFile } from '../../sidecar/base/watched-file.ts'
-import { newFile } from '../support/resources.ts'
+import { newFile } from '../support/suite/resources.ts'
 
 /** A watched file with the values and errors so far. `fault` is the error of the next reading. */
 function watched() {

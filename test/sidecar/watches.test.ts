@@ -2,9 +2,9 @@
 import { expect, test } from 'vitest'
 import type { CallContext, Responses } from '../../sidecar/contract/call.ts'
 import { Topic, Watches } from '../../sidecar/contract/watches.ts'
-import { BlackBox, refusalOf } from '../support/black-box.ts'
-import { eventually } from '../support/resources.ts'
-import { runSidecar } from '../support/sidecar.ts'
+import { BlackBox, refusalOf } from '../support/contract/black-box.ts'
+import { runSidecar } from '../support/sidecar/sidecar.ts'
+import { eventually } from '../support/suite/resources.ts'
 
 /** A connection that presents this caller token. */
 function connectionOf(address = '127.0.0.1', token = ''): CallContext {

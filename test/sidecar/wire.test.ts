@@ -1,9 +1,16 @@
 /** Bytes that no generated code would send: the sidecar refuses them and keeps answering. */
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { BlackBox, invalid, type Message, type Refusal, refusalOf, refused } from '../support/black-box.ts'
-import { encoded, field, joined, tag, varint } from '../support/protobuf-bytes.ts'
-import { ACCOUNT, populate, runSidecar } from '../support/sidecar.ts'
+import {
+  BlackBox,
+  invalid,
+  type Message,
+  type Refusal,
+  refusalOf,
+  refused,
+} from '../support/contract/black-box.ts'
+import { encoded, field, joined, tag, varint } from '../support/contract/protobuf-bytes.ts'
+import { ACCOUNT, populate, runSidecar } from '../support/sidecar/sidecar.ts'
 
 const MESSAGE_BYTES_MAX = 1_048_576
 const running = await runSidecar({ flags: { 'grpc.max_message_bytes': MESSAGE_BYTES_MAX } })

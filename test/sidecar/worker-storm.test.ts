@@ -1,11 +1,11 @@
 /** Workers that die or hang while connections arrive. `npm run test:interop` does the same a hundred times. */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { BlackBox } from '../support/black-box.ts'
-import { serve } from '../support/processes.ts'
-import { newFolder } from '../support/resources.ts'
-import { ACCOUNT } from '../support/sidecar.ts'
-import { type Blow, storm, workersOf } from '../support/worker-storm.ts'
+import { BlackBox } from '../support/contract/black-box.ts'
+import { serve } from '../support/processes/processes.ts'
+import { type Blow, storm, workersOf } from '../support/processes/worker-storm.ts'
+import { ACCOUNT } from '../support/sidecar/sidecar.ts'
+import { newFolder } from '../support/suite/resources.ts'
 
 const BLOWS: readonly Blow[] = [
   { victims: 'all', signal: 'SIGKILL' },

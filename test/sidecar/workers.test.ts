@@ -7,12 +7,12 @@ import { compile } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import { FailedLogins } from '../../sidecar/authority/throttle.ts'
 import { WorkerLogins } from '../../sidecar/process/workers/logins.ts'
-import { BlackBox, refusalOf, refused } from '../support/black-box.ts'
-import { askAt } from '../support/identity.ts'
-import { run, serve } from '../support/processes.ts'
-import { eventually, newFile, newFolder, whenTheFileEnds } from '../support/resources.ts'
-import { ACCOUNT, PEOPLE } from '../support/sidecar.ts'
-import { alive, workersOf } from '../support/worker-storm.ts'
+import { BlackBox, refusalOf, refused } from '../support/contract/black-box.ts'
+import { askAt } from '../support/identity/identity.ts'
+import { run, serve } from '../support/processes/processes.ts'
+import { alive, workersOf } from '../support/processes/worker-storm.ts'
+import { ACCOUNT, PEOPLE } from '../support/sidecar/sidecar.ts'
+import { eventually, newFile, newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
 
 type Pool = Awaited<ReturnType<typeof serve>>
 

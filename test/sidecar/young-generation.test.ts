@@ -4,9 +4,9 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
-import { serveDemo } from '../support/processes.ts'
-import { newFile, newFolder } from '../support/resources.ts'
-import { ROOT } from '../support/sources.ts'
+import { ROOT } from '../support/checkout/sources.ts'
+import { serveDemo } from '../support/processes/processes.ts'
+import { newFile, newFolder } from '../support/suite/resources.ts'
 
 /** Loaded into every process: writes down the megabytes of a half of its young generation when the process ends. */
 const REPORT = `

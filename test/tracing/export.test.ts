@@ -5,8 +5,8 @@ import { OtlpRefused } from '../../sidecar/signals/otlp-endpoint.ts'
 import { Export } from '../../sidecar/signals/tracing/export.ts'
 import { Telemetry } from '../../sidecar/signals/tracing/telemetry.ts'
 import { Meters } from '../../sidecar/usecases/meters.ts'
-import { newFile, newFolder } from '../support/resources.ts'
-import { runSidecar } from '../support/sidecar.ts'
+import { runSidecar } from '../support/sidecar/sidecar.ts'
+import { newFile, newFolder } from '../support/suite/resources.ts'
 
 const folder = newFolder()
 

@@ -1,6 +1,6 @@
 /** What traces cost a sidecar that has none: nothing of them is loaded. */
 import { expect, test } from 'vitest'
-import { loadedBy } from '../support/loaded.ts'
+import { loadedBy } from '../support/processes/loaded.ts'
 
 const PARTS =
   /node_modules\/(undici|@opentelemetry)\/|sidecar\/(?:signals\/(tracing|otlp-endpoint)|(http\/traced|contract\/traced|directory\/traced-database))[./]/

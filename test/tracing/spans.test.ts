@@ -2,11 +2,8 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { Telemetry } from '../../sidecar/signals/tracing/telemetry.ts'
-import { askBatch, credentialQuestion } from '../support/answers.ts'
-import { BlackBox } from '../support/black-box.ts'
-import { linesIn } from '../support/decision-log.ts'
-import { type ReceivedSpan, spansAt, startEndpoint } from '../support/otlp.ts'
-import { newFile, newFolder } from '../support/resources.ts'
+import { askBatch, credentialQuestion } from '../support/contract/answers.ts'
+import { BlackBox } from '../support/contract/black-box.ts'
 import {
   ACCOUNT,
   issued,
@@ -14,7 +11,10 @@ import {
   type RunningSidecar,
   runSidecar,
   type SidecarOptions,
-} from '../support/sidecar.ts'
+} from '../support/sidecar/sidecar.ts'
+import { linesIn } from '../support/signals/decision-log.ts'
+import { type ReceivedSpan, spansAt, startEndpoint } from '../support/signals/otlp.ts'
+import { newFile, newFolder } from '../support/suite/resources.ts'
 
 /** The spans of what is asked of a sidecar. */
 async function spansOf(

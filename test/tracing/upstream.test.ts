@@ -1,11 +1,11 @@
 /** Requests to identity endpoints of others carry the trace of the call on, and their secrets are in no span. */
 import { expect, test } from 'vitest'
-import { credentialQuestion } from '../support/answers.ts'
-import { BlackBox } from '../support/black-box.ts'
-import { spansAt, startEndpoint } from '../support/otlp.ts'
-import { newFile } from '../support/resources.ts'
-import { runSidecar } from '../support/sidecar.ts'
-import { FakeUpstream } from '../support/upstream.ts'
+import { credentialQuestion } from '../support/contract/answers.ts'
+import { BlackBox } from '../support/contract/black-box.ts'
+import { FakeUpstream } from '../support/identity/upstream.ts'
+import { runSidecar } from '../support/sidecar/sidecar.ts'
+import { spansAt, startEndpoint } from '../support/signals/otlp.ts'
+import { newFile } from '../support/suite/resources.ts'
 
 const ACCOUNT = '777777'
 const PASSWORD = 'canary-password-of-the-upstream'

@@ -4,8 +4,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
-import { newFolder } from '../support/resources.ts'
-import { ROOT } from '../support/sources.ts'
+import { ROOT } from '../support/checkout/sources.ts'
+import { newFolder } from '../support/suite/resources.ts'
 
 const embedder = readFileSync(join(ROOT, 'test/types/embedder.ts'), 'utf8')
 const EXPECTED = '// @ts-expect-error'

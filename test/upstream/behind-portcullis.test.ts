@@ -1,7 +1,7 @@
 /** A sidecar before another one: its upstream signs tokens of the form that its own directory signs. */
 import { expect, test } from 'vitest'
-import { newFile } from '../support/resources.ts'
-import { ACCOUNT, PEOPLE, populate, runSidecar } from '../support/sidecar.ts'
+import { ACCOUNT, PEOPLE, populate, runSidecar } from '../support/sidecar/sidecar.ts'
+import { newFile } from '../support/suite/resources.ts'
 
 const central = await runSidecar({ flags: { 'http.address': '127.0.0.1:0' } })
 const people = await populate(central, {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ConfigError, readConfig } from '../../sidecar/config/config.ts'
 import { readProfiles } from '../../sidecar/config/profiles.ts'
-import { newFile, newFolder } from '../support/resources.ts'
+import { newFile, newFolder } from '../support/suite/resources.ts'
 
 const CANARY = 'canary-secret'
 const password = newFile(CANARY)

@@ -1,9 +1,9 @@
 /** Profiles of the directory: their tokens are cached as those of upstreams are, and none is given that the directory does not vouch for now. */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { TESTER } from '../support/actor.ts'
-import { newFile, newFolder } from '../support/resources.ts'
-import { ACCOUNT, populate, runSidecar } from '../support/sidecar.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
+import { ACCOUNT, populate, runSidecar } from '../support/sidecar/sidecar.ts'
+import { newFile, newFolder } from '../support/suite/resources.ts'
 
 const CALLER = 'directory-caller-token-0123456789abcdef'
 const folder = join(newFolder(), 'data')

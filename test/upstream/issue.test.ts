@@ -1,7 +1,15 @@
 /** Issue by profile through an upstream: one login for many callers, and no token that was not asked for. */
 import { writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { ACCOUNT, CALLER, NEXT_PASSWORD, NOBODY, PASSWORD, STATIC, startCloud } from '../support/cloud.ts'
+import {
+  ACCOUNT,
+  CALLER,
+  NEXT_PASSWORD,
+  NOBODY,
+  PASSWORD,
+  STATIC,
+  startCloud,
+} from '../support/identity/cloud.ts'
 
 const { cloud, running, printed, issue, ofAccount, logins } = await startCloud()
 

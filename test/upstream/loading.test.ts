@@ -1,7 +1,7 @@
 /** What the code for upstreams, profiles and the contract over HTTP costs a sidecar that has none: nothing of it is loaded. */
 import { expect, test } from 'vitest'
-import { loadedBy } from '../support/loaded.ts'
-import { newFile } from '../support/resources.ts'
+import { loadedBy } from '../support/processes/loaded.ts'
+import { newFile } from '../support/suite/resources.ts'
 
 const PARTS =
   /node_modules\/(undici|cockatiel|node-cache|@fastify\/cors)\/|sidecar\/(?:authority\/(upstream)|transports\/(connect))\//

@@ -1,7 +1,7 @@
 /** Names and ids in the answers of an upstream: what hides something or looks like another name is believed of nobody. */
 import { describe, expect, test } from 'vitest'
 import { readValidatedToken } from '../../sidecar/authority/upstream/token-answer.ts'
-import { NO_NAMES } from '../support/names.ts'
+import { NO_NAMES } from '../support/inputs/names.ts'
 
 const NOW = Date.parse('2026-11-23T00:00:00Z')
 const DOMAIN = { id: 'd', name: '123456' }

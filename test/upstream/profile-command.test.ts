@@ -1,8 +1,8 @@
 /** `portcullis profile`: what it lists, and which step of a login it says fails. */
 import { afterEach, describe, expect, test } from 'vitest'
-import { command } from '../support/command-line.ts'
-import { newFile, newFolder } from '../support/resources.ts'
-import { FakeUpstream } from '../support/upstream.ts'
+import { FakeUpstream } from '../support/identity/upstream.ts'
+import { command } from '../support/processes/command-line.ts'
+import { newFile, newFolder } from '../support/suite/resources.ts'
 
 const PASSWORD = 'canary-password'
 const upstream = await FakeUpstream.start([

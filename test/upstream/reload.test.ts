@@ -1,8 +1,8 @@
 /** The profiles and upstreams follow the configuration while the sidecar runs. */
 import { writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { ACCOUNT, NEXT_PASSWORD, PASSWORD, startCloud } from '../support/cloud.ts'
-import { eventually } from '../support/resources.ts'
+import { ACCOUNT, NEXT_PASSWORD, PASSWORD, startCloud } from '../support/identity/cloud.ts'
+import { eventually } from '../support/suite/resources.ts'
 
 const { cloud, running, configure, passwordFile, robot, profiles, callers, issue, ofAccount, check } =
   await startCloud()

@@ -1,6 +1,6 @@
 /** Revoke of tokens of an upstream: it is ended there, and forgotten here. */
 import { describe, expect, test } from 'vitest'
-import { NOBODY, startCloud } from '../support/cloud.ts'
+import { NOBODY, startCloud } from '../support/identity/cloud.ts'
 
 const { cloud, second, running, secrets, client, issue, ofAccount, check } = await startCloud()
 

@@ -6,7 +6,7 @@ import { UpstreamVerifier } from '../../sidecar/authority/upstream/upstream-veri
 import { Verifiers } from '../../sidecar/authority/verifiers.ts'
 import { callError } from '../../sidecar/base/call-error.ts'
 import { Secret } from '../../sidecar/base/secret.ts'
-import { engine, strictEngine } from '../support/engines.ts'
+import { engine, strictEngine } from '../support/matrices/engines.ts'
 
 const HOUR_MS = 3_600_000
 const START_MS = Date.parse('2026-11-21T12:00:00Z')

@@ -6,9 +6,9 @@ import type { ResilienceEvents } from '../../sidecar/authority/upstream/resilien
 import { UpstreamAuthority } from '../../sidecar/authority/upstream/upstream-authority.ts'
 import { CallError } from '../../sidecar/base/call-error.ts'
 import { Secret } from '../../sidecar/base/secret.ts'
-import { engine } from '../support/engines.ts'
-import { whenTheFileEnds } from '../support/resources.ts'
-import { answering, type Change, describing, FakeUpstream, withHeader } from '../support/upstream.ts'
+import { answering, type Change, describing, FakeUpstream, withHeader } from '../support/identity/upstream.ts'
+import { engine } from '../support/matrices/engines.ts'
+import { whenTheFileEnds } from '../support/suite/resources.ts'
 
 const PASSWORD = 'canary-password'
 const upstream = await FakeUpstream.start([

@@ -1,12 +1,12 @@
 /** Several workers before an upstream: a token that is revoked through one of them is denied by all, also where one hangs. */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { credentialQuestion } from '../support/answers.ts'
-import { BlackBox } from '../support/black-box.ts'
-import { serve } from '../support/processes.ts'
-import { newFile, newFolder } from '../support/resources.ts'
-import { FakeUpstream } from '../support/upstream.ts'
-import { alive, workersOf } from '../support/worker-storm.ts'
+import { credentialQuestion } from '../support/contract/answers.ts'
+import { BlackBox } from '../support/contract/black-box.ts'
+import { FakeUpstream } from '../support/identity/upstream.ts'
+import { serve } from '../support/processes/processes.ts'
+import { alive, workersOf } from '../support/processes/worker-storm.ts'
+import { newFile, newFolder } from '../support/suite/resources.ts'
 
 const PASSWORD = 'canary-password'
 const upstream = await FakeUpstream.start([

@@ -7,7 +7,7 @@ import { apiOver } from '../../../console/panel/model/api.ts'
 import { apiErrorOf, errorOf, violationsOf } from '../../../console/panel/model/errors.ts'
 import { messageOf } from '../../../console/panel/model/messages.ts'
 import { jsonOf, type Panel } from '../../../console/panel/model/panel.ts'
-import { ANNA, type Answer, fakePanel, sessionOf } from '../../support/panel.ts'
+import { ANNA, type Answer, fakePanel, sessionOf } from '../../support/console/panel.ts'
 
 const NO_SESSION: Answer = [401, { reason: 'REQUESTER_NOT_AUTHENTICATED', message: 'expected a session' }]
 const CONFIRM: Answer = [400, { reason: 'REAUTHENTICATION_REQUIRED', message: 'confirm that it is you' }]

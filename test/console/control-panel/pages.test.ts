@@ -17,7 +17,7 @@ import {
 } from '../../../console/panel/model/paging.ts'
 import { faultOf, strengthOf } from '../../../console/panel/model/passwords.ts'
 import type { CallerRights, Who } from '../../../console/panel/model/wire.ts'
-import { ANNA } from '../../support/panel.ts'
+import { ANNA } from '../../support/console/panel.ts'
 
 describe('links', () => {
   test.each<[hash: string, page: PanelPage, given: Record<string, string>]>([

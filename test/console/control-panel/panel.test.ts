@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { samePerson } from '../../../console/panel/model/panel.ts'
 import type { Who } from '../../../console/panel/model/wire.ts'
-import { AHEAD_MS, ANNA, fakePanel, NOW_MS, sessionOf } from '../../support/panel.ts'
+import { AHEAD_MS, ANNA, fakePanel, NOW_MS, sessionOf } from '../../support/console/panel.ts'
 
 test('who is logged in is asked once, however many want to know', async () => {
   const { panel, asked } = fakePanel(() => [200, sessionOf()])

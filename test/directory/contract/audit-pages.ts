@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { AuditFilter, AuditQuery, AuditRecord } from '../../../sidecar/directory/directory.ts'
 import { DirectoryRecords } from '../../../sidecar/directory/records.ts'
-import { whenTheFileEnds } from '../../support/resources.ts'
+import { whenTheFileEnds } from '../../support/suite/resources.ts'
 import { changing } from './people.ts'
 import type { Account, Opened, Subject } from './subject.ts'
 

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { archiveAudit } from '../../../sidecar/authority/administration/audit-archive.ts'
 import { DirectoryChange } from '../../../sidecar/directory/change.ts'
 import type { ServiceUser, UserRecord } from '../../../sidecar/directory/directory.ts'
-import { newFile, newFolder, whenTheFileEnds } from '../../support/resources.ts'
+import { newFile, newFolder, whenTheFileEnds } from '../../support/suite/resources.ts'
 import { changing, newServiceUser, PASSWORD_HASH, theProject, theUser } from './people.ts'
 import type { Account, Subject } from './subject.ts'
 

@@ -20,7 +20,7 @@ import { Turns } from '../../../sidecar/base/turns.ts'
 import type { DirectoryChange } from '../../../sidecar/directory/change.ts'
 import { ANCESTORS_MAX, type Permission } from '../../../sidecar/directory/directory.ts'
 import type { DirectoryStore } from '../../../sidecar/directory/store.ts'
-import { TESTER } from '../../support/actor.ts'
+import { TESTER } from '../../support/sidecar/actor.ts'
 import { newServiceUser, theProject, theUser } from './people.ts'
 import type { Account, Subject } from './subject.ts'
 

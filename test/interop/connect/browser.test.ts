@@ -11,8 +11,8 @@ import {
 } from '../../support/interop/browser.ts'
 import { run } from '../../support/interop/command.ts'
 import { obtained } from '../../support/interop/obtain.ts'
-import { newFile, newFolder } from '../../support/resources.ts'
-import { runSidecar } from '../../support/sidecar.ts'
+import { runSidecar } from '../../support/sidecar/sidecar.ts'
+import { newFile, newFolder } from '../../support/suite/resources.ts'
 
 const FORMS = ['Connect JSON', 'Connect proto', 'gRPC-Web proto']
 

@@ -6,8 +6,8 @@ import { packageFile } from '../../../sidecar/base/package.ts'
 import { interopFolder, run } from '../../support/interop/command.ts'
 import { obtained } from '../../support/interop/obtain.ts'
 import { installedFromPython } from '../../support/interop/python-packages.ts'
-import { newFolder } from '../../support/resources.ts'
-import { runSidecar } from '../../support/sidecar.ts'
+import { runSidecar } from '../../support/sidecar/sidecar.ts'
+import { newFolder } from '../../support/suite/resources.ts'
 
 const requirements = join(interopFolder, 'connect', 'requirements.txt')
 

@@ -11,11 +11,11 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { holdsToTheTable } from '../../parity/answers.ts'
 import { type Sidecars, startSidecars } from '../../parity/people.ts'
 import { streamed } from '../../parity/protocols/connect.ts'
-import { CHECK, errorOf, methodOf } from '../../support/contract.ts'
+import { CHECK, errorOf, methodOf } from '../../support/contract/contract.ts'
 import { run, runBuf } from '../../support/interop/command.ts'
 import { inHttp1, newCertificateFiles, prepareHttps, runHttps, trust } from '../../support/interop/https.ts'
 import { obtained } from '../../support/interop/obtain.ts'
-import { ACCOUNT, issued, populate, runSidecar, type SidecarOptions } from '../../support/sidecar.ts'
+import { ACCOUNT, issued, populate, runSidecar, type SidecarOptions } from '../../support/sidecar/sidecar.ts'
 
 const LISTENING = { 'http.address': '127.0.0.1:0', 'http.connect': true }
 const running = await runSidecar({ flags: LISTENING })

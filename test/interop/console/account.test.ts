@@ -2,11 +2,11 @@
 import { readFileSync } from 'node:fs'
 import type { Browser, Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { startPanel } from '../../support/control-panel.ts'
+import { startPanel } from '../../support/console/control-panel.ts'
 import { accessibilityFaults, PHONE, soon, startChromium } from '../../support/interop/explorer.ts'
 import { obtained } from '../../support/interop/obtain.ts'
 import { dialogOf, fillDirectory, openAs, rowOf } from '../../support/interop/panel-page.ts'
-import { ACCOUNT } from '../../support/sidecar.ts'
+import { ACCOUNT } from '../../support/sidecar/sidecar.ts'
 
 const started = await obtained('Chromium', startChromium)
 const browser = started.ok ? started.value : undefined

@@ -2,7 +2,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { supportMatrix } from '../../../matrix/index.ts'
-import { startIdentity } from '../../support/identity.ts'
+import { startIdentity } from '../../support/identity/identity.ts'
 import {
   accessibilityFaults,
   cell,
@@ -16,7 +16,7 @@ import {
   startChromium,
 } from '../../support/interop/explorer.ts'
 import { obtained } from '../../support/interop/obtain.ts'
-import { newFile } from '../../support/resources.ts'
+import { newFile } from '../../support/suite/resources.ts'
 
 const started = await obtained('Chromium', startChromium)
 const browser = started.ok ? started.value : undefined

@@ -4,9 +4,9 @@
  */
 import type { Browser, Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { startDemo } from '../../support/demo.ts'
 import { openPage, PHONE, soon, startChromium } from '../../support/interop/explorer.ts'
 import { obtained } from '../../support/interop/obtain.ts'
+import { startDemo } from '../../support/processes/demo.ts'
 
 const started = await obtained('Chromium', startChromium)
 const browser = started.ok ? started.value : undefined

@@ -2,15 +2,15 @@
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { TESTER } from '../../support/actor.ts'
-import { PASSWORD, startPanel } from '../../support/control-panel.ts'
-import { askAt, loginBody, TOKENS } from '../../support/identity.ts'
+import { PASSWORD, startPanel } from '../../support/console/control-panel.ts'
+import { askAt, loginBody, TOKENS } from '../../support/identity/identity.ts'
 import { run } from '../../support/interop/command.ts'
 import { accessibilityFaults, openPage, PHONE, soon, startChromium } from '../../support/interop/explorer.ts'
 import { obtained } from '../../support/interop/obtain.ts'
 import { dialogOf, keptBy, openAs, pageOf, rowOf, tabTo } from '../../support/interop/panel-page.ts'
-import { newFolder } from '../../support/resources.ts'
-import { ACCOUNT } from '../../support/sidecar.ts'
+import { TESTER } from '../../support/sidecar/actor.ts'
+import { ACCOUNT } from '../../support/sidecar/sidecar.ts'
+import { newFolder } from '../../support/suite/resources.ts'
 
 const started = await obtained('Chromium', startChromium)
 const curl = await obtained('curl', () => run('curl', ['--version']))

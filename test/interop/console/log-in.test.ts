@@ -1,8 +1,7 @@
 /** Logging in to the control panel in Chromium, as people do it: by a link, by an invitation, in two tabs, on a phone, by keyboard alone. */
 import type { Browser, Locator, Page, Route } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { TESTER } from '../../support/actor.ts'
-import { PASSWORD, startPanel } from '../../support/control-panel.ts'
+import { PASSWORD, startPanel } from '../../support/console/control-panel.ts'
 import {
   accessibilityFaults,
   LAPTOP,
@@ -12,7 +11,8 @@ import {
   startChromium,
 } from '../../support/interop/explorer.ts'
 import { obtained } from '../../support/interop/obtain.ts'
-import { ACCOUNT } from '../../support/sidecar.ts'
+import { TESTER } from '../../support/sidecar/actor.ts'
+import { ACCOUNT } from '../../support/sidecar/sidecar.ts'
 
 const started = await obtained('Chromium', startChromium)
 const browser = started.ok ? started.value : undefined

@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser, Page, Route } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { startPanel } from '../../support/control-panel.ts'
+import { startPanel } from '../../support/console/control-panel.ts'
+import { type CallerName, type OperatorsSidecar, startForOperators } from '../../support/console/operators.ts'
 import {
   accessibilityFaults,
   LAPTOP,
@@ -13,9 +14,8 @@ import {
   startChromium,
 } from '../../support/interop/explorer.ts'
 import { obtained } from '../../support/interop/obtain.ts'
-import { operatorOf } from '../../support/operator.ts'
-import { type CallerName, type OperatorsSidecar, startForOperators } from '../../support/operators.ts'
-import { ACCOUNT } from '../../support/sidecar.ts'
+import { operatorOf } from '../../support/sidecar/operator.ts'
+import { ACCOUNT } from '../../support/sidecar/sidecar.ts'
 
 const started = await obtained('Chromium', startChromium)
 const browser = started.ok ? started.value : undefined

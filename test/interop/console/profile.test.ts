@@ -1,7 +1,7 @@
 /** Profile → Access in Chromium, as a control panel user uses it, with a sidecar: API keys and IAM tokens. */
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { PASSWORD } from '../../support/control-panel.ts'
+import { PASSWORD } from '../../support/console/control-panel.ts'
 import { run } from '../../support/interop/command.ts'
 import { soon, startChromium } from '../../support/interop/explorer.ts'
 import { obtained } from '../../support/interop/obtain.ts'

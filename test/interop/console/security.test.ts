@@ -1,7 +1,8 @@
 /** Sessions and security of the profile in Chromium, with a sidecar, a passkey of Chromium's own, and an app for codes; and every view on a phone. */
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { PASSWORD } from '../../support/control-panel.ts'
+import { PASSWORD } from '../../support/console/control-panel.ts'
+import { codeAt, wrongCodeAt } from '../../support/identity/totp.ts'
 import { accessibilityFaults, PHONE, soon, startChromium } from '../../support/interop/explorer.ts'
 import { obtained } from '../../support/interop/obtain.ts'
 import {
@@ -15,8 +16,7 @@ import {
   startPanelInChromium,
   textOf,
 } from '../../support/interop/profile.ts'
-import { ACCOUNT } from '../../support/sidecar.ts'
-import { codeAt, wrongCodeAt } from '../../support/totp.ts'
+import { ACCOUNT } from '../../support/sidecar/sidecar.ts'
 
 const started = await obtained('Chromium', startChromium)
 const browser = started.ok ? started.value : undefined

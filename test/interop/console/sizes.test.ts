@@ -16,7 +16,7 @@ import {
   startChromium,
 } from '../../support/interop/explorer.ts'
 import { obtained } from '../../support/interop/obtain.ts'
-import { newFile } from '../../support/resources.ts'
+import { newFile } from '../../support/suite/resources.ts'
 
 const started = await obtained('Chromium', startChromium)
 const browser = started.ok ? started.value : undefined

@@ -12,7 +12,7 @@ import {
   startIdentitySidecar,
 } from '../../support/interop/identity.ts'
 import { obtained } from '../../support/interop/obtain.ts'
-import { newFolder } from '../../support/resources.ts'
+import { newFolder } from '../../support/suite/resources.ts'
 
 const clients = await obtained("Keystone's clients", installKeystoneClients)
 const programOf = (name: string) => join(clients.ok ? clients.value : '', name)

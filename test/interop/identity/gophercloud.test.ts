@@ -11,7 +11,7 @@ import {
   startIdentitySidecar,
 } from '../../support/interop/identity.ts'
 import { ownAddress } from '../../support/interop/own-address.ts'
-import { newFolder } from '../../support/resources.ts'
+import { newFolder } from '../../support/suite/resources.ts'
 
 const modules = await obtained('gophercloud', downloadGophercloud)
 

@@ -2,8 +2,8 @@
 import { connect as connectHttp2 } from 'node:http2'
 import { connect as connectPlain } from 'node:net'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
-import { FRAME, frame, PREFACE } from '../../support/http2-frames.ts'
-import { loginBody, TOKENS } from '../../support/identity.ts'
+import { FRAME, frame, PREFACE } from '../../support/http2/frames.ts'
+import { loginBody, TOKENS } from '../../support/identity/identity.ts'
 import {
   askOn,
   exchange,
@@ -18,7 +18,7 @@ import {
   runHttps,
   trust,
 } from '../../support/interop/https.ts'
-import { newFile, whenTheFileEnds } from '../../support/resources.ts'
+import { newFile, whenTheFileEnds } from '../../support/suite/resources.ts'
 
 prepareHttps()
 

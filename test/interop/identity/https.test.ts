@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
 import { afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
-import { PREFACE } from '../../support/http2-frames.ts'
-import { loginBody, TOKENS } from '../../support/identity.ts'
+import { PREFACE } from '../../support/http2/frames.ts'
+import { loginBody, TOKENS } from '../../support/identity/identity.ts'
 import {
   askOn,
   exchange,
@@ -23,9 +23,9 @@ import {
   trust,
 } from '../../support/interop/https.ts'
 import { ownAddress } from '../../support/interop/own-address.ts'
-import { serve } from '../../support/processes.ts'
-import { eventually, newFolder } from '../../support/resources.ts'
-import type { SidecarOptions } from '../../support/sidecar.ts'
+import { serve } from '../../support/processes/processes.ts'
+import type { SidecarOptions } from '../../support/sidecar/sidecar.ts'
+import { eventually, newFolder } from '../../support/suite/resources.ts'
 
 prepareHttps()
 

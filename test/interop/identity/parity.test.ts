@@ -1,5 +1,6 @@
 /** The same requests to the identity endpoint and to a real Keystone: the same statuses, and where not, on purpose. */
 import { beforeAll, describe, expect, test } from 'vitest'
+import { installKeystone, Keystone } from '../../support/identity/keystone.ts'
 import {
   type IdentitySidecar,
   type Login,
@@ -7,8 +8,7 @@ import {
   tokenFor,
 } from '../../support/interop/identity.ts'
 import { obtained } from '../../support/interop/obtain.ts'
-import { installKeystone, Keystone } from '../../support/keystone.ts'
-import { whenTheFileEnds } from '../../support/resources.ts'
+import { whenTheFileEnds } from '../../support/suite/resources.ts'
 
 const keystone = await obtained('Keystone', installKeystone)
 

@@ -15,7 +15,7 @@ import {
   tokenFor,
 } from '../../support/interop/identity.ts'
 import { ownAddress } from '../../support/interop/own-address.ts'
-import { type RunningProcess, startProcess } from '../../support/processes.ts'
+import { type RunningProcess, startProcess } from '../../support/processes/processes.ts'
 
 const clients = await obtained("Keystone's clients", installKeystoneClients)
 const programOf = (name: string) => join(clients.ok ? clients.value : '', name)

@@ -3,12 +3,12 @@ import { cpSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 import { examine } from '../../../sidecar/cli/doctor/examine.ts'
-import { TESTER } from '../../support/actor.ts'
-import { done, newBackup, reasonOf, refused, scene } from '../../support/backup.ts'
-import { command } from '../../support/command-line.ts'
 import { CANARY, PostgresServer } from '../../support/postgres/server.ts'
-import { eventually, newFolder } from '../../support/resources.ts'
-import { ACCOUNT, issued, populate, runSidecar } from '../../support/sidecar.ts'
+import { done, newBackup, reasonOf, refused, scene } from '../../support/processes/backup.ts'
+import { command } from '../../support/processes/command-line.ts'
+import { TESTER } from '../../support/sidecar/actor.ts'
+import { ACCOUNT, issued, populate, runSidecar } from '../../support/sidecar/sidecar.ts'
+import { eventually, newFolder } from '../../support/suite/resources.ts'
 
 const programs = inject('postgres')
 

@@ -8,14 +8,14 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, describe, expect, inject, test, vi } from 'vitest'
 import { Secret } from '../../../sidecar/base/secret.ts'
 import { openPostgres } from '../../../sidecar/directory/postgres.ts'
-import { TESTER } from '../../support/actor.ts'
-import { done, newBackup } from '../../support/backup.ts'
-import { command } from '../../support/command-line.ts'
 import { type Host, startHost } from '../../support/directory/host.ts'
 import { ask, newScene, openAuthority, type Scene } from '../../support/directory/scene.ts'
 import { PostgresProxy } from '../../support/postgres/proxy.ts'
 import { PostgresServer } from '../../support/postgres/server.ts'
-import { eventually, newFolder } from '../../support/resources.ts'
+import { done, newBackup } from '../../support/processes/backup.ts'
+import { command } from '../../support/processes/command-line.ts'
+import { TESTER } from '../../support/sidecar/actor.ts'
+import { eventually, newFolder } from '../../support/suite/resources.ts'
 
 const programs = inject('postgres')
 /** How long the primary is away before the standby is promoted, in milliseconds. */

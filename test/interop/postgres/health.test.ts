@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { PostgresProxy } from '../../support/postgres/proxy.ts'
 import { PostgresServer } from '../../support/postgres/server.ts'
-import { eventually } from '../../support/resources.ts'
-import { type RunningSidecar, runSidecar } from '../../support/sidecar.ts'
+import { type RunningSidecar, runSidecar } from '../../support/sidecar/sidecar.ts'
+import { eventually } from '../../support/suite/resources.ts'
 
 const programs = inject('postgres')
 const STALENESS_MS = 500

@@ -9,7 +9,7 @@ import { type Host, startHost } from '../../support/directory/host.ts'
 import { ask, DENYING, issueTo, newScene, openAuthority } from '../../support/directory/scene.ts'
 import { PostgresProxy } from '../../support/postgres/proxy.ts'
 import { CANARY, PostgresServer } from '../../support/postgres/server.ts'
-import { newFolder } from '../../support/resources.ts'
+import { newFolder } from '../../support/suite/resources.ts'
 
 const programs = inject('postgres')
 const REVOCATIONS = 50

@@ -8,14 +8,14 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import type { OpenedAuthority } from '../../../sidecar/authority/open-authority.ts'
 import { Secret } from '../../../sidecar/base/secret.ts'
-import { TESTER } from '../../support/actor.ts'
 import { type Host, startHost } from '../../support/directory/host.ts'
 import { ask, issueTo, newScene, openAuthority } from '../../support/directory/scene.ts'
+import { decodedPart } from '../../support/identity/signed-token.ts'
+import { randomFrom } from '../../support/inputs/random.ts'
 import { PostgresProxy } from '../../support/postgres/proxy.ts'
 import { PostgresServer } from '../../support/postgres/server.ts'
-import { randomFrom } from '../../support/random.ts'
-import { eventually, newFolder } from '../../support/resources.ts'
-import { decodedPart } from '../../support/signed-token.ts'
+import { TESTER } from '../../support/sidecar/actor.ts'
+import { eventually, newFolder } from '../../support/suite/resources.ts'
 
 const programs = inject('postgres')
 const PARTITIONS = Number(process.env.PARTITIONS ?? 12)

@@ -5,7 +5,7 @@ import { openPostgres } from '../../../sidecar/directory/postgres.ts'
 import { DirectoryStore } from '../../../sidecar/directory/store.ts'
 import { PgBouncer } from '../../support/postgres/pgbouncer.ts'
 import { PostgresServer } from '../../support/postgres/server.ts'
-import { eventually } from '../../support/resources.ts'
+import { eventually } from '../../support/suite/resources.ts'
 
 const programs = inject('postgres')
 const bouncers = inject('pgbouncer')

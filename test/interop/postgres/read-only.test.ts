@@ -1,11 +1,11 @@
 /** A sidecar whose directory is in PostgreSQL serves from a data folder that cannot be written. */
 import { describe, expect, inject, test } from 'vitest'
-import { BlackBox } from '../../support/black-box.ts'
+import { BlackBox } from '../../support/contract/black-box.ts'
 import { PostgresServer } from '../../support/postgres/server.ts'
-import { LAUNCHER, startProcess } from '../../support/processes.ts'
-import { CAN_MOUNT, withReadOnly } from '../../support/read-only.ts'
-import { newFolder, whenTheFileEnds } from '../../support/resources.ts'
-import { runSidecar } from '../../support/sidecar.ts'
+import { LAUNCHER, startProcess } from '../../support/processes/processes.ts'
+import { runSidecar } from '../../support/sidecar/sidecar.ts'
+import { CAN_MOUNT, withReadOnly } from '../../support/suite/read-only.ts'
+import { newFolder, whenTheFileEnds } from '../../support/suite/resources.ts'
 
 const programs = inject('postgres')
 

@@ -7,7 +7,7 @@ import { Secret } from '../../../sidecar/base/secret.ts'
 import { startHost } from '../../support/directory/host.ts'
 import { ask, newScene, openAuthority } from '../../support/directory/scene.ts'
 import { PostgresServer } from '../../support/postgres/server.ts'
-import { newFolder } from '../../support/resources.ts'
+import { newFolder } from '../../support/suite/resources.ts'
 
 const programs = inject('postgres')
 

@@ -5,7 +5,7 @@ import { openPostgres } from '../../../sidecar/directory/postgres.ts'
 import { DirectoryStore } from '../../../sidecar/directory/store.ts'
 import { type Certificate, makeAuthority, makeCertificate } from '../../support/interop/certificates.ts'
 import { CANARY, PostgresServer } from '../../support/postgres/server.ts'
-import { newFolder } from '../../support/resources.ts'
+import { newFolder } from '../../support/suite/resources.ts'
 
 const programs = inject('postgres')
 const UNTRUSTED =

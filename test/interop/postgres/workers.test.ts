@@ -3,13 +3,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import type { OpenedAuthority } from '../../../sidecar/authority/open-authority.ts'
 import { Secret } from '../../../sidecar/base/secret.ts'
-import { BlackBox } from '../../support/black-box.ts'
+import { BlackBox } from '../../support/contract/black-box.ts'
 import { type Host, startHost } from '../../support/directory/host.ts'
 import { issueTo, newScene, openAuthority, type Scene } from '../../support/directory/scene.ts'
 import { PostgresProxy } from '../../support/postgres/proxy.ts'
 import { CANARY, PostgresServer } from '../../support/postgres/server.ts'
-import { newFolder } from '../../support/resources.ts'
-import { alive } from '../../support/worker-storm.ts'
+import { alive } from '../../support/processes/worker-storm.ts'
+import { newFolder } from '../../support/suite/resources.ts'
 
 const programs = inject('postgres')
 const REVOCATIONS = 30

@@ -9,7 +9,7 @@ import { installJava, installRust, PROTO_FLAGS } from '../../support/interop/nat
 import { obtained } from '../../support/interop/obtain.ts'
 import { refusalOf, responseOf } from '../../support/interop/rows.ts'
 import { serveDemoOn, transports } from '../../support/interop/transports.ts'
-import { cells, scopeFor } from '../../support/oracle.ts'
+import { cells, scopeFor } from '../../support/matrices/oracle.ts'
 
 /** Few, so that a call that was left and not ended would keep others waiting. */
 const STREAMS_MAX = 4

@@ -1,9 +1,9 @@
 /** The same calls at two sidecars, one on each transport: same messages, same order, same statuses, same details. */
 import { expect, test } from 'vitest'
-import { MESSAGE_BYTES_MAX } from '../../support/call-kinds.ts'
-import { compareServers, KINDS } from '../../support/call-sequences.ts'
+import { MESSAGE_BYTES_MAX } from '../../support/contract/call-kinds.ts'
+import { compareServers, KINDS } from '../../support/contract/call-sequences.ts'
+import { randomFrom } from '../../support/inputs/random.ts'
 import { serveDemoOn } from '../../support/interop/transports.ts'
-import { randomFrom } from '../../support/random.ts'
 
 /** Connections of one seed. */
 const CONNECTIONS = 1000

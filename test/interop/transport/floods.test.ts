@@ -5,12 +5,12 @@
 import { join } from 'node:path'
 import { Client, credentials } from '@grpc/grpc-js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { messageType } from '../../support/black-box.ts'
+import { messageType } from '../../support/contract/black-box.ts'
 import { repository } from '../../support/interop/command.ts'
 import { FLOODS, type FloodReport } from '../../support/interop/floods.ts'
 import { residentMb } from '../../support/interop/soak.ts'
 import { serveDemoOn, type Transport, transports } from '../../support/interop/transports.ts'
-import { startProcess } from '../../support/processes.ts'
+import { startProcess } from '../../support/processes/processes.ts'
 
 /** How long a flood lasts, and how long the neighbour is alone before, in milliseconds. */
 const FLOOD_MS = 1_500

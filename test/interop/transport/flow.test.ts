@@ -1,13 +1,13 @@
 /** Flow control (RFC 9113, §5.2) with real clients: one that heeds our windows waits and is answered, and we keep to small windows of theirs. */
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { messageFrame } from '../../support/http2-frames.ts'
+import { encoded } from '../../support/contract/protobuf-bytes.ts'
+import { messageFrame } from '../../support/http2/frames.ts'
 import { startClient } from '../../support/interop/client.ts'
 import { run } from '../../support/interop/command.ts'
 import { obtained } from '../../support/interop/obtain.ts'
 import { serveDemoOn } from '../../support/interop/transports.ts'
-import { encoded } from '../../support/protobuf-bytes.ts'
-import { newFile } from '../../support/resources.ts'
+import { newFile } from '../../support/suite/resources.ts'
 
 const CHECK = { api: 'balance', token: { kind: 'static_token', scope: { account: '1' } } }
 

@@ -5,12 +5,12 @@ import { createServer, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { HeaderDecoder } from '../../../sidecar/transports/http2/hpack/decoder.ts'
 import { HeaderEncoder, RepeatedFields } from '../../../sidecar/transports/http2/hpack/encoder.ts'
-import { END_HEADERS, FRAME, frame, frameReader } from '../../support/http2-frames.ts'
+import { END_HEADERS, FRAME, frame, frameReader } from '../../support/http2/frames.ts'
+import { randomFrom } from '../../support/inputs/random.ts'
 import { type HpackField, HpackPeer, installPythonHpack, randomFields } from '../../support/interop/hpack.ts'
 import { obtained } from '../../support/interop/obtain.ts'
 import { obtainTransportTools } from '../../support/interop/transport-tools.ts'
-import { randomFrom } from '../../support/random.ts'
-import { whenTheFileEnds } from '../../support/resources.ts'
+import { whenTheFileEnds } from '../../support/suite/resources.ts'
 
 /** The size of the dynamic table without settings. */
 const TABLE_BYTES = 4096

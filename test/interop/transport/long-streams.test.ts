@@ -13,8 +13,8 @@ import { installJava, installRust, PROTO_FLAGS } from '../../support/interop/nat
 import { obtained } from '../../support/interop/obtain.ts'
 import { freeAddresses, installProxy, startProxy } from '../../support/interop/proxies.ts'
 import { serveDemoOn, type Transport, transports } from '../../support/interop/transports.ts'
-import { cells, scopeFor } from '../../support/oracle.ts'
-import { newFolder } from '../../support/resources.ts'
+import { cells, scopeFor } from '../../support/matrices/oracle.ts'
+import { newFolder } from '../../support/suite/resources.ts'
 
 const QUESTIONS = 20_000
 

@@ -2,11 +2,11 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { messageType, refusalOf } from '../../support/black-box.ts'
+import { messageType, refusalOf } from '../../support/contract/black-box.ts'
 import { run } from '../../support/interop/command.ts'
 import { obtained } from '../../support/interop/obtain.ts'
 import { serveDemoOn, transports } from '../../support/interop/transports.ts'
-import { newFile, newFolder } from '../../support/resources.ts'
+import { newFile, newFolder } from '../../support/suite/resources.ts'
 
 const SERVICE = '/portcullis.v1.AuthorizationService'
 const CHECK = { api: 'balance', token: { kind: 'static_token', scope: { account: '1' } } }

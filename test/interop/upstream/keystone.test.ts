@@ -1,8 +1,8 @@
 /** A sidecar before a real Keystone: tokens by profile, verification, and what happens when Keystone ends them or stops. */
 import { afterAll, describe, expect, test } from 'vitest'
+import { installKeystone, Keystone } from '../../support/identity/keystone.ts'
 import { startCloudBefore } from '../../support/interop/upstream.ts'
-import { installKeystone, Keystone } from '../../support/keystone.ts'
-import { eventually } from '../../support/resources.ts'
+import { eventually } from '../../support/suite/resources.ts'
 
 const ACCOUNT = '123456'
 const OTHER = '654321'

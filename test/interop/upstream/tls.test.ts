@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import { expect, test } from 'vitest'
+import { FakeUpstream } from '../../support/identity/upstream.ts'
 import { makeAuthority, makeCertificate } from '../../support/interop/certificates.ts'
 import { startCloudBefore } from '../../support/interop/upstream.ts'
-import { newFolder } from '../../support/resources.ts'
-import { FakeUpstream } from '../../support/upstream.ts'
+import { newFolder } from '../../support/suite/resources.ts'
 
 const folder = newFolder()
 const authority = await makeAuthority(folder, 'authority')

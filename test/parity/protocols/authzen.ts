@@ -1,8 +1,8 @@
 /** AuthZEN 1.0: single evaluations, several in one request, and the search for actions, which says why there is none. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { api, CALL, credential, EVALUATION, EVALUATIONS, token } from '../../support/authzen.ts'
-import type { RunningSidecar } from '../../support/sidecar.ts'
+import { api, CALL, credential, EVALUATION, EVALUATIONS, token } from '../../support/proxies/authzen.ts'
+import type { RunningSidecar } from '../../support/sidecar/sidecar.ts'
 import { type Answer, answerOfContract, everything, oneByOne, type Protocol } from '../protocol.ts'
 import type { Question } from '../questions.ts'
 import { connectionTo } from './http.ts'

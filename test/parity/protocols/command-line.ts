@@ -1,7 +1,8 @@
 /** The command line, in this process. */
-import { command } from '../../support/command-line.ts'
-import { STATIC_KIND, strictEngine } from '../../support/engines.ts'
-import type { Ended } from '../../support/processes.ts'
+
+import { STATIC_KIND, strictEngine } from '../../support/matrices/engines.ts'
+import { command } from '../../support/processes/command-line.ts'
+import type { Ended } from '../../support/processes/processes.ts'
 import { type Answer, answerOfContract, oneByOne, type Protocol } from '../protocol.ts'
 import type { Question } from '../questions.ts'
 

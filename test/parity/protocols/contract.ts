@@ -1,6 +1,6 @@
 /** The contract over gRPC, read by a client that shares no code with Portcullis. */
-import { askBatch, askStream } from '../../support/answers.ts'
-import { BlackBox, type Message } from '../../support/black-box.ts'
+import { askBatch, askStream } from '../../support/contract/answers.ts'
+import { BlackBox, type Message } from '../../support/contract/black-box.ts'
 import { answerOfContract, everything, oneByOne, type Protocol } from '../protocol.ts'
 import type { Question } from '../questions.ts'
 

@@ -1,7 +1,7 @@
 /** One request of HTTP with its headers as they are written: names in any case, and as often as they are there. */
 import { Agent, request } from 'node:http'
 import type { Decision } from '../../../engine/index.ts'
-import { whenTheFileEnds } from '../../support/resources.ts'
+import { whenTheFileEnds } from '../../support/suite/resources.ts'
 import type { Answer } from '../protocol.ts'
 import type { Header } from '../questions.ts'
 

@@ -1,7 +1,7 @@
 /** What proxies ask: Envoy over gRPC and over HTTP, and all others at `/authorize`. */
-import { EnvoyClient, type Verdict } from '../../support/ext-authz.ts'
-import { PROXY_SECRET } from '../../support/proxied.ts'
-import type { RunningSidecar } from '../../support/sidecar.ts'
+import { EnvoyClient, type Verdict } from '../../support/proxies/ext-authz.ts'
+import { PROXY_SECRET } from '../../support/proxies/proxied.ts'
+import type { RunningSidecar } from '../../support/sidecar/sidecar.ts'
 import { type Answer, headersOf, oneByOne, onlyRequests, type Protocol } from '../protocol.ts'
 import type { Header, Question } from '../questions.ts'
 import { answerOf, connectionTo } from './http.ts'

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { ChannelCredentials, Metadata, type ServiceError } from '@grpc/grpc-js'
 import type { CheckRequest, IssueRequest } from '../../../proto/gen/portcullis/v1/authorization.ts'
-import { AuthorizationStub, DirectoryStub } from '../stubs.ts'
+import { AuthorizationStub, DirectoryStub } from '../contract/stubs.ts'
 import { type Forgeries, forge } from './forger.ts'
 import { reportAndEnd } from './report.ts'
 

@@ -14,7 +14,7 @@ import {
   messageFrame,
   settingsOf,
   uint32,
-} from '../http2-frames.ts'
+} from '../http2/frames.ts'
 import type { Flood } from './flood.ts'
 
 const SERVICE = '/portcullis.v1.AuthorizationService'

@@ -6,9 +6,9 @@ import { type ClientHttp2Session, connect as connectHttp2, constants } from 'nod
 import { connect, type Socket } from 'node:net'
 import { setPriority } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { callOf, FRAME, frame, many, messageFrame, open, PREFACE } from '../http2-frames.ts'
+import { encoded, field } from '../contract/protobuf-bytes.ts'
+import { callOf, FRAME, frame, many, messageFrame, open, PREFACE } from '../http2/frames.ts'
 import { endpointOf } from '../interop/raw-connection.ts'
-import { encoded, field } from '../protobuf-bytes.ts'
 import { reportAndEnd } from './report.ts'
 
 /** What an attacker holds. A row of a scenario. */

@@ -5,7 +5,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { cpuModel, distinct, linesOf } from '../../../bench/report/text.ts'
-import { ROOT } from '../sources.ts'
+import { ROOT } from '../checkout/sources.ts'
 import { failuresOf, GOALS_TEXT, isMissed, issuedOf, type Measures, ratioOf } from './goals.ts'
 
 const FILE = join(ROOT, 'docs', 'attack.json')

@@ -1,6 +1,6 @@
 /** One scenario: measures in quiet, attacks, measures the same again, and holds the figures to the goals. */
 import { expect } from 'vitest'
-import { ACCOUNT } from '../sidecar.ts'
+import { ACCOUNT } from '../sidecar/sidecar.ts'
 import type { Attack, Outcome } from './attacker.ts'
 import { type Compared, failed, issuedOf, type Measures, meetsTimes, ratioOf } from './goals.ts'
 import { record } from './results.ts'

@@ -1,7 +1,7 @@
 /** A sidecar as a process of its own, as one of several hosts or one of several processes of a host. */
 import { type Client, connect } from '../../../clients/typescript/index.ts'
-import { serve } from '../processes.ts'
-import { whenTheFileEnds } from '../resources.ts'
+import { serve } from '../processes/processes.ts'
+import { whenTheFileEnds } from '../suite/resources.ts'
 
 export interface Host {
   /** Where gRPC listens. */

@@ -12,8 +12,8 @@ import type { DirectoryFile } from '../../../sidecar/authority/administration/di
 import { publicKeysOf, readKeys } from '../../../sidecar/authority/keys.ts'
 import type { OpenedAuthority } from '../../../sidecar/authority/open-authority.ts'
 import { SCHEMA_VERSION } from '../../../sidecar/directory/schema.ts'
-import { TESTER } from '../actor.ts'
-import { ROOT } from '../sources.ts'
+import { ROOT } from '../checkout/sources.ts'
+import { TESTER } from '../sidecar/actor.ts'
 import { issueTo, openAuthority, tokenIdOf } from './scene.ts'
 
 const ACCOUNT = '123456'

@@ -5,7 +5,7 @@ import { type OpenedAuthority, openEmbeddedAuthority } from '../../../sidecar/au
 import { FailedLogins } from '../../../sidecar/authority/throttle.ts'
 import { Secret } from '../../../sidecar/base/secret.ts'
 import type { SharedDirectory } from '../../../sidecar/directory/open-directory.ts'
-import { TESTER } from '../actor.ts'
+import { TESTER } from '../sidecar/actor.ts'
 import type { Host } from './host.ts'
 
 const { tokenKinds } = compile(supportMatrix)

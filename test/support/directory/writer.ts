@@ -9,7 +9,7 @@ import { Secret } from '../../../sidecar/base/secret.ts'
 import { AlreadyExists } from '../../../sidecar/directory/database.ts'
 import { openDirectory } from '../../../sidecar/directory/open-directory.ts'
 import type { DirectoryStore } from '../../../sidecar/directory/store.ts'
-import { startProcess } from '../processes.ts'
+import { startProcess } from '../processes/processes.ts'
 
 /** Where a directory is. */
 export type Location =

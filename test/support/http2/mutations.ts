@@ -1,6 +1,6 @@
 /** Frames as clients send them, with some of their bytes changed. The same seed makes the same frames. */
 import { gzipSync } from 'node:zlib'
-import { callOf, END_HEADERS, FRAME, field, frame } from '../http2-frames.ts'
+import { callOf, END_HEADERS, FRAME, field, frame } from './frames.ts'
 
 const END_STREAM = 0x1
 

@@ -1,7 +1,7 @@
 /** A client that heeds the windows of the server (RFC 9113, §6.9): it sends bodies in equal shares, as fast as the windows let it. */
 import type { Application } from '../../../sidecar/transports/http2/application.ts'
-import { FRAME, frame, open, PREFACE } from '../http2-frames.ts'
 import { constant } from './constant.ts'
+import { FRAME, frame, open, PREFACE } from './frames.ts'
 import { described, type TestPeer, type TestServer } from './peer.ts'
 
 const ACK = frame(FRAME.settings, { flags: 0x1 })

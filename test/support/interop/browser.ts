@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { build } from 'esbuild'
-import { newFolder, whenTheFileEnds } from '../resources.ts'
+import { newFolder, whenTheFileEnds } from '../suite/resources.ts'
 import { CommandFailed, installed, interopFolder, repository, run, runBuf } from './command.ts'
 
 const SOURCES = join(interopFolder, 'connect', 'browser')

@@ -1,6 +1,6 @@
 /** A client in another language: the tests write rows of JSON to it, and read its answers. */
 import type { Available } from '../../interop/setup.ts'
-import { startProcess } from '../processes.ts'
+import { startProcess } from '../processes/processes.ts'
 
 /** A call: messages are JSON as protobuf defines it, with the field names of the protos. */
 export interface Row {

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { newFolder } from '../resources.ts'
+import { newFolder } from '../suite/resources.ts'
 import { interopFolder, runBuf } from './command.ts'
 import type { TransportTools } from './transport-tools.ts'
 import type { Transport } from './transports.ts'

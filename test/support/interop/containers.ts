@@ -15,8 +15,8 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { type RunningProcess, startProcess } from '../processes.ts'
-import { eventually, newFolder, whenTheFileEnds } from '../resources.ts'
+import { type RunningProcess, startProcess } from '../processes/processes.ts'
+import { eventually, newFolder, whenTheFileEnds } from '../suite/resources.ts'
 import { CommandFailed, installed, repository, run } from './command.ts'
 
 /** The user and the group of the image. */

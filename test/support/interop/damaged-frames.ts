@@ -10,7 +10,7 @@ import {
   PADDED,
   settingsOf,
   uint32,
-} from '../http2-frames.ts'
+} from '../http2/frames.ts'
 
 export type Random = () => number
 

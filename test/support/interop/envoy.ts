@@ -1,8 +1,8 @@
 /** A real Envoy in front of a sidecar: a client of ours in C++, with a connection pool, health checks and a mind of its own. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type RunningProcess, startProcess } from '../processes.ts'
-import { eventually, newFolder } from '../resources.ts'
+import { type RunningProcess, startProcess } from '../processes/processes.ts'
+import { eventually, newFolder } from '../suite/resources.ts'
 import { run } from './command.ts'
 import { installedFromPython } from './python-packages.ts'
 

@@ -8,7 +8,7 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from 'p
 import { expect } from 'vitest'
 import type { Matrix } from '../../../engine/index.ts'
 import { writeExplorer } from '../../../sidecar/cli/commands/matrix-html.ts'
-import { newFolder, whenTheFileEnds } from '../resources.ts'
+import { newFolder, whenTheFileEnds } from '../suite/resources.ts'
 import { findChromium } from './browser.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')

@@ -18,7 +18,7 @@ import {
   PREFACE,
   settingsOf,
   uint32,
-} from '../http2-frames.ts'
+} from '../http2/frames.ts'
 import { openRaw, type Seen } from './raw-connection.ts'
 
 const SERVICE = '/portcullis.v1.AuthorizationService'

@@ -1,6 +1,6 @@
 /** HPACK of others: programs that encode and decode header blocks, and lists of fields for all of them. */
 import { join } from 'node:path'
-import { type RunningProcess, startProcess } from '../processes.ts'
+import { type RunningProcess, startProcess } from '../processes/processes.ts'
 import { interopFolder } from './command.ts'
 import { installedFromPython } from './python-packages.ts'
 

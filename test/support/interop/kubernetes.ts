@@ -1,9 +1,9 @@
 /** Helm, and the program that reads manifests as a cluster would: from the Go module proxy, compiled once. */
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { run as portcullis, startProcess } from '../processes.ts'
-import { newFile, newFolder } from '../resources.ts'
-import { CERTIFICATE, KEY } from '../self-signed.ts'
+import { run as portcullis, startProcess } from '../processes/processes.ts'
+import { CERTIFICATE, KEY } from '../proxies/self-signed.ts'
+import { newFile, newFolder } from '../suite/resources.ts'
 import { CommandFailed, installed, interopFolder, run } from './command.ts'
 import { ENVIRONMENT } from './go.ts'
 import type { Manifest } from './manifests.ts'

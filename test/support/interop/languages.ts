@@ -1,6 +1,6 @@
 /** The same tests in every language: written once, run by each client against one sidecar for the file. */
 import { afterAll, beforeAll, describe, inject } from 'vitest'
-import { newFolder } from '../resources.ts'
+import { newFolder } from '../suite/resources.ts'
 import { type Ask, type RunningClient, startClient } from './client.ts'
 import { type Sidecar, startSidecar } from './sidecar.ts'
 

@@ -1,8 +1,8 @@
 /** nginx: that of the machine, or that of Debian's package, unpacked into a folder of its own. It serves https here. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { startProcess } from '../processes.ts'
-import { eventually, newFolder } from '../resources.ts'
+import { startProcess } from '../processes/processes.ts'
+import { eventually, newFolder } from '../suite/resources.ts'
 import type { Certificate } from './certificates.ts'
 import { CommandFailed, run } from './command.ts'
 import { unpacked } from './shells.ts'

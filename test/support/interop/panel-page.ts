@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Browser, Page } from 'playwright-core'
-import type { PanelSidecar } from '../control-panel.ts'
+import type { PanelSidecar } from '../console/control-panel.ts'
 import { LAPTOP, type OpenPage, openPage } from './explorer.ts'
 
 /** Address of the page. */

@@ -5,8 +5,8 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { LAUNCHER, type RunningProcess, startProcess } from '../processes.ts'
-import { newFolder } from '../resources.ts'
+import { LAUNCHER, type RunningProcess, startProcess } from '../processes/processes.ts'
+import { newFolder } from '../suite/resources.ts'
 import type { Container, PodSpec, Volume } from './manifests.ts'
 
 /** Why that cannot be done; `undefined`: it can. */

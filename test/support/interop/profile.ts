@@ -1,9 +1,9 @@
 /** The control panel in Chromium, for users who are logged in: the page as they see it, and what a product API is told of their tokens. */
 import type { Browser as Chromium, Page } from 'playwright-core'
 import { expect } from 'vitest'
-import { type Browser, PASSWORD, type PanelSidecar, startPanel } from '../control-panel.ts'
-import { askAt } from '../identity.ts'
-import { ACCOUNT } from '../sidecar.ts'
+import { type Browser, PASSWORD, type PanelSidecar, startPanel } from '../console/control-panel.ts'
+import { askAt } from '../identity/identity.ts'
+import { ACCOUNT } from '../sidecar/sidecar.ts'
 import { LAPTOP, type OpenPage, openPage } from './explorer.ts'
 
 export const HASHES = {

@@ -1,6 +1,6 @@
 /** A connection whose frames are written by hand, and what the server says on it. */
 import { connect, type NetConnectOpts, type Socket } from 'node:net'
-import { FRAME, frameReader } from '../http2-frames.ts'
+import { FRAME, frameReader } from '../http2/frames.ts'
 
 /** Why the server has ended a connection. */
 export interface GoAway {

@@ -1,8 +1,8 @@
 /** A real sidecar, started from the command line as a person would. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Demo, type Ready, serveDemo } from '../processes.ts'
-import { newFolder } from '../resources.ts'
+import { type Demo, type Ready, serveDemo } from '../processes/processes.ts'
+import { newFolder } from '../suite/resources.ts'
 
 export interface Sidecar {
   /** Where gRPC listens. */

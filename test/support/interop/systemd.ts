@@ -1,8 +1,8 @@
 /** A systemd of its own as process 1 of new namespaces (systemd.sh), in which the shipped units run with everything that they forbid. */
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { startProcess } from '../processes.ts'
-import { eventually, newFolder } from '../resources.ts'
+import { startProcess } from '../processes/processes.ts'
+import { eventually, newFolder } from '../suite/resources.ts'
 import { CommandFailed, repository, run } from './command.ts'
 
 const NAMESPACES = ['--mount', '--pid', '--fork', '--kill-child', '--cgroup', '--uts', '--ipc', '--net']

@@ -1,8 +1,8 @@
 /** The transports that gRPC is served on. What is proved of one is proved of each. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Demo, type Served, serveDemo } from '../processes.ts'
-import { newFolder } from '../resources.ts'
+import { type Demo, type Served, serveDemo } from '../processes/processes.ts'
+import { newFolder } from '../suite/resources.ts'
 import { repository } from './command.ts'
 
 export type Transport = 'grpc-js' | 'sockets'

@@ -1,8 +1,8 @@
 /** A sidecar before a real identity endpoint. */
 import type { Client } from '../../../clients/typescript/index.ts'
-import type { KeystoneUser } from '../keystone.ts'
-import { newFile } from '../resources.ts'
-import { type RunningSidecar, runSidecar } from '../sidecar.ts'
+import type { KeystoneUser } from '../identity/keystone.ts'
+import { type RunningSidecar, runSidecar } from '../sidecar/sidecar.ts'
+import { newFile } from '../suite/resources.ts'
 
 const CALLER = 'interop-caller-token-0123456789abcdef'
 

@@ -1,8 +1,8 @@
 /** A real PgBouncer of one test file, in front of a PostgreSQL server. */
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type RunningProcess, startProcess } from '../processes.ts'
-import { newFolder } from '../resources.ts'
+import { type RunningProcess, startProcess } from '../processes/processes.ts'
+import { newFolder } from '../suite/resources.ts'
 import { freePort, type PostgresServer, userForServers } from './server.ts'
 
 export class PgBouncer {

@@ -18,7 +18,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from 'pg'
 import type { Certificate } from '../interop/certificates.ts'
-import { type RunningProcess, startProcess } from '../processes.ts'
+import { type RunningProcess, startProcess } from '../processes/processes.ts'
 
 /** TLS of a server. */
 export interface ServerTls {

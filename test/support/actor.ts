@@ -1,4 +1,0 @@
-/** Who makes the changes that tests make in process. */
-import { trusted } from '../../sidecar/authority/actor.ts'
-
-export const TESTER = trusted('a test')

@@ -1,0 +1,136 @@
+/** The control panel on a real directory, without a protocol: people who set up second factors and log in. */
+import { createSecretKey, randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { beforeEach } from 'vitest'
+import { trusted } from '../../../sidecar/authority/actor.ts'
+import { ControlPanel } from '../../../sidecar/authority/control-panel/control-panel.ts'
+import type { LoginRequest } from '../../../sidecar/authority/control-panel/log-in.ts'
+import type { AuthenticationResponseJSON } from '../../../sidecar/authority/control-panel/passkeys.ts'
+import { sourceAt } from '../../../sidecar/authority/login-source.ts'
+import { Passwords } from '../../../sidecar/authority/password.ts'
+import { FailedLogins } from '../../../sidecar/authority/throttle.ts'
+import { Secret } from '../../../sidecar/base/secret.ts'
+import { openSqlite } from '../../../sidecar/directory/sqlite.ts'
+import { DirectoryStore } from '../../../sidecar/directory/store.ts'
+import { Authenticator } from '../identity/authenticator.ts'
+import { codeAt } from '../identity/totp.ts'
+import { newFolder, whenTheFileEnds } from '../suite/resources.ts'
+
+export const ORIGIN = 'https://panel.example'
+export const PASSWORD = 'correct horse battery'
+export const STEP_MS = 30_000
+/** Failed logins before a pause. */
+export const FAILURES = 3
+export const PAUSE_MS = 60_000
+
+const LOGIN = { purpose: 'login' } as const
+
+export type Person = Awaited<ReturnType<PanelStage['newPerson']>>
+
+/** To be made at the top of a file of tests. Each test has a throttle of its own, and steps of its own. */
+export class PanelStage {
+  readonly clock = { nowMs: 1_800_000_000_000 }
+  readonly store: DirectoryStore
+  failedLogins: FailedLogins
+  panel: ControlPanel
+  readonly #pepper = createSecretKey(randomBytes(32))
+  #people = 0
+
+  constructor() {
+    this.store = new DirectoryStore(openSqlite(join(newFolder(), 'directory.sqlite')), this.now)
+    whenTheFileEnds(() => this.store.close())
+    this.failedLogins = this.#openThrottle()
+    this.panel = this.#openPanel()
+    beforeEach(() => {
+      this.failedLogins = this.#openThrottle()
+      this.panel = this.#openPanel()
+      this.clock.nowMs += 100 * STEP_MS
+    })
+  }
+
+  readonly now = () => this.clock.nowMs
+
+  #openThrottle(): FailedLogins {
+    return new FailedLogins({ failures: FAILURES, pauseMs: PAUSE_MS }, this.now)
+  }
+
+  #openPanel(): ControlPanel {
+    return new ControlPanel({
+      ...{ store: this.store, pepper: this.#pepper, now: this.now },
+      passwords: new Passwords({ concurrent: 2, waiting: 1_000, rememberMs: 0 }),
+      failedLogins: this.failedLogins,
+      limits: { idleMs: 3_600_000, lifetimeMs: 12 * 3_600_000 },
+    })
+  }
+
+  /** A user who accepted an invitation, in a session of theirs. */
+  async newPerson() {
+    const [account, name] = [`account-${this.#people}`, `person-${this.#people++}`]
+    await this.store.change('a test', async (change) => {
+      await change.createAccount(account)
+      const record = await change.records.account(account)
+      if (record !== undefined) await change.createUser(record, { name, type: 'control_panel_user' })
+    })
+    return { ...(await this.accept(account, name)), account, name }
+  }
+
+  async accept(account: string, name: string) {
+    const { links, logIn } = this.panel
+    const { secret } = await links.create(trusted('a test'), account, name, 'invitation')
+    const { session } = await logIn.byInvitation(secret.reveal(), new Secret(PASSWORD), requestFrom())
+    if (session.holder !== 'user') throw new TypeError('the session is not of the user')
+    const setting = { user: session.user, session: session.id, actor: trusted('a test') }
+    return { session, setting, user: session.user }
+  }
+
+  /** Sets up a one-time code, and waits until its step is over. Returns its secret. */
+  async withCode({ setting }: Pick<Person, 'setting'>): Promise<string> {
+    const { secret, sealed } = await this.panel.factors.beginCode(setting)
+    await this.panel.factors.setCode(setting, { sealed, code: codeAt(secret.reveal(), this.now()) })
+    this.clock.nowMs += STEP_MS
+    return secret.reveal()
+  }
+
+  async withPasskey(person: Pick<Person, 'setting'>): Promise<Authenticator> {
+    const authenticator = new Authenticator()
+    await this.addPasskey(person, authenticator)
+    return authenticator
+  }
+
+  async addPasskey({ setting }: Pick<Person, 'setting'>, authenticator: Authenticator) {
+    const { factors } = this.panel
+    const response = authenticator.create(await factors.optionsOfNewPasskey(setting, ORIGIN), ORIGIN)
+    return factors.addPasskey(setting, { name: 'a key', response }, ORIGIN)
+  }
+
+  logIn({ account, name }: Person, code?: string, password = PASSWORD, from = requestFrom()) {
+    const claim = { account, userName: name, password: new Secret(password) }
+    return this.panel.logIn.byPassword(claim, code, from)
+  }
+
+  /** What an authenticator answers to a new challenge to log in. */
+  async answerOf(authenticator: Authenticator): Promise<AuthenticationResponseJSON> {
+    return authenticator.get(await this.panel.factors.passkeyOptions(LOGIN, undefined, ORIGIN), ORIGIN)
+  }
+
+  async logInByPasskey(response: AuthenticationResponseJSON) {
+    const proof = await this.panel.factors.provePasskey(LOGIN, response, ORIGIN)
+    return this.panel.logIn.byPasskey(proof, requestFrom())
+  }
+}
+
+export function requestFrom(address = '203.0.113.1'): LoginRequest {
+  return {
+    origin: { protocol: 'http', address },
+    from: { source: sourceAt(address) },
+    ...{ client: 'a test', replaces: undefined, spend: () => {} },
+  }
+}
+
+/** Why a login or a change failed. */
+export function reasonOf(work: Promise<unknown>): Promise<string> {
+  return work.then(
+    () => 'succeeded',
+    ({ reason }) => reason as string,
+  )
+}

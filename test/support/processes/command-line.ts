@@ -1,0 +1,56 @@
+/** The command line in this process: for what needs no process of its own. */
+import { vi } from 'vitest'
+import { runCommand } from '../../../sidecar/cli/main.ts'
+import { buildProgram } from '../../../sidecar/cli/program.ts'
+import type { Terminal } from '../../../sidecar/cli/terminal/terminal.ts'
+import type { Ended } from './processes.ts'
+
+/** Nobody sits at it: scripts run so. */
+const NO_TERMINAL: Terminal = {
+  interactive: false,
+  ask: () => Promise.reject(new Error('nobody was there to be asked')),
+}
+
+/** A terminal with somebody who gives these answers, one after the other. */
+export class FakeTerminal implements Terminal {
+  readonly interactive = true
+  /** What was asked so far. */
+  readonly questions: string[] = []
+  readonly #answers: string[]
+
+  constructor(...answers: string[]) {
+    this.#answers = answers
+  }
+
+  async ask(question: string): Promise<string> {
+    this.questions.push(question)
+    const answer = this.#answers.shift()
+    if (answer === undefined) throw new Error(`one question too many: ${question}`)
+    return answer
+  }
+}
+
+/** Runs a command, and returns what it printed and its exit code. One at a time: it takes over the output of the process. */
+export async function command(words: readonly string[], terminal: Terminal = NO_TERMINAL): Promise<Ended> {
+  const before = process.exitCode
+  let stdout = ''
+  let stderr = ''
+  const writes = [
+    vi.spyOn(process.stdout, 'write').mockImplementation((chunk) => {
+      stdout += chunk
+      return true
+    }),
+    vi.spyOn(process.stderr, 'write').mockImplementation((chunk) => {
+      stderr += chunk
+      return true
+    }),
+  ]
+  process.exitCode = 0
+  try {
+    await runCommand(buildProgram(terminal), words, words.includes('--json'))
+    return { code: Number(process.exitCode), stdout, stderr }
+  } finally {
+    process.exitCode = before
+    for (const write of writes) write.mockRestore()
+  }
+}
