@@ -11,8 +11,11 @@ import {
   type Directory,
   type Grant,
   type ServiceUser,
+  type StaticToken,
   type TokenStatus,
 } from '../directory/directory.ts'
+import type { Dependencies, Remembered } from '../directory/feed/recent-changes.ts'
+import { SharedQuestions } from '../directory/feed/shared-questions.ts'
 import type { DirectoryStore } from '../directory/store.ts'
 import { type Actor, trusted } from './actor.ts'
 import { isAllowed } from './addresses.ts'
@@ -57,11 +60,13 @@ export interface EmbeddedAuthorityParts {
 /** Most tokens in each of the two caches (IAM tokens and static tokens). */
 const CACHED_TOKENS_MAX = 50_000
 
-/** A static token, and its status at one version of the directory. */
-interface CachedStaticToken {
+/** Most static tokens that are remembered as unknown. */
+const UNKNOWN_TOKENS_MAX = 10_000
+
+/** A static token, and its status. */
+interface CachedStaticToken extends Remembered {
   readonly token: VerifiedToken
   readonly status: TokenStatus
-  readonly version: number
   /** The last day of its use that is known or waits to be written, in days since the epoch, or `NEVER_USED`. */
   usedDay: number
 }
@@ -70,10 +75,14 @@ export class EmbeddedAuthority implements Authority {
   readonly #parts: EmbeddedAuthorityParts
   readonly #directory: Directory
   readonly #uses: StaticTokenUses
-  /** Every call still compares the expiry with the clock and the version with the directory's. */
+  /** Every call still compares the expiry with the clock, and asks whether the status is still true. */
   readonly #iamTokens: SeenIamTokens
   /** By SHA-256 of the token. */
   readonly #staticTokens = new LazyLruCache<CachedStaticToken>(CACHED_TOKENS_MAX)
+  /** Those that nobody has, apart: no number of guesses displaces a genuine one. By SHA-256, too. */
+  readonly #unknownStaticTokens = new LazyLruCache<Remembered>(UNKNOWN_TOKENS_MAX)
+  readonly #askedStatuses = new SharedQuestions<TokenStatus>()
+  readonly #askedStaticTokens = new SharedQuestions<StaticToken | undefined>()
   readonly #logins = new KnownLogins()
   /** Ids of users whose password is being hashed with today's parameters. */
   readonly #rehashing = new Set<string>()
@@ -253,49 +262,76 @@ export class EmbeddedAuthority implements Authority {
       return { ok: false, reason: 'CREDENTIAL_EXPIRED', token }
 
     const kind = kinds.get(token.kind)
-    // The version is read before the query: a change during the query must make the cached status outdated.
-    const version = this.#directory.version()
-    const { status } = seen
-    if (status !== undefined && version !== undefined && seen.version === version && seen.kind === kind)
+    const { changes } = this.#directory
+    // Taken before the question: what is changed meanwhile must make the answer outdated.
+    const moment = changes.moment()
+    if (moment !== undefined && seen.status !== undefined && isOfKind(seen, kind) && changes.isTrue(seen))
+      return verificationOf(token, seen.status, clientAddress)
+    const query = queryOf(token, kind?.permissionScopes ?? [])
+    const asked = this.#askedStatuses.ask(`${token.tokenId} ${query.permissionScopes}`, moment, () =>
+      this.#directory.iamTokenStatus(query),
+    )
+    return andThen(asked, (status) => {
+      if (moment !== undefined) Object.assign(seen, { kind, status, moment })
       return verificationOf(token, status, clientAddress)
-    const queried = this.#directory.iamTokenStatus(queryOf(token, kind?.permissionScopes ?? []))
-    return andThen(queried, (found) => {
-      seen.kind = kind
-      seen.status = found
-      seen.version = version
-      return verificationOf(token, found, clientAddress)
     })
   }
 
   #verifyStatic(value: string, from: CredentialOrigin): Verification | Promise<Verification> {
-    const version = this.#directory.version()
+    const { changes } = this.#directory
+    const moment = changes.moment()
     const digest = hash('sha256', value, 'base64')
     const known = this.#staticTokens.get(digest)
-    if (known !== undefined && known.version === version) {
-      const verification = verificationOf(known.token, known.status, from.clientAddress)
-      if (known.usedDay < this.#uses.today && isUse(verification, from))
-        known.usedDay = this.#uses.note(known.token.tokenId, known.usedDay)
-      return verification
-    }
+    if (known !== undefined && moment !== undefined && changes.isTrue(known))
+      return this.#verified(known, from, false)
     if (!isWellFormedStaticToken(value)) return INVALID
-    const record = this.#directory.staticToken(hashStaticToken(value, this.#parts.pepper))
-    return andThen(record, (found) => {
-      if (found === undefined) return INVALID
-      const token: VerifiedToken = {
-        kind: found.kind,
-        scope: { account: found.account },
-        subject: { ...found.holder, type: 'control_panel_user' },
-        tokenId: found.id,
-        issuedAtMs: found.createdAtMs,
-        expiresAtMs: undefined,
+    const unknown = this.#unknownStaticTokens.get(digest)
+    if (unknown !== undefined && moment !== undefined && changes.isTrue(unknown)) return INVALID
+    const asked = this.#askedStaticTokens.ask(digest, moment, () =>
+      this.#directory.staticToken(hashStaticToken(value, this.#parts.pepper)),
+    )
+    return andThen(asked, (found) => {
+      if (found === undefined) {
+        if (moment !== undefined) this.#unknownStaticTokens.set(digest, { token: NOBODYS, moment })
+        return INVALID
       }
-      const verification = verificationOf(token, found, from.clientAddress)
-      const knownDay = found.lastUsedDay ?? NEVER_USED
-      const usedDay = isUse(verification, from) ? this.#uses.note(found.id, knownDay) : knownDay
-      if (version !== undefined) this.#staticTokens.set(digest, { token, status: found, version, usedDay })
-      return verification
+      const cached = cachedOf(found, moment ?? 0)
+      if (moment !== undefined) this.#staticTokens.set(digest, cached)
+      return this.#verified(cached, from, true)
     })
   }
+
+  /** @param asked whether it was just asked about; otherwise the look at the clock is saved on a day whose use is known */
+  #verified(known: CachedStaticToken, from: CredentialOrigin, asked: boolean): Verification {
+    const verification = verificationOf(known.token, known.status, from.clientAddress)
+    if ((asked || known.usedDay < this.#uses.today) && isUse(verification, from))
+      known.usedDay = this.#uses.note(known.token.tokenId, known.usedDay)
+    return verification
+  }
+}
+
+/** An unknown static token is of nobody. None that is made later is the same. */
+const NOBODYS: Dependencies = { tokenId: '', subject: { id: '' }, scope: { account: '' } }
+
+function cachedOf(found: StaticToken, moment: number): CachedStaticToken {
+  const token: VerifiedToken = {
+    kind: found.kind,
+    scope: { account: found.account },
+    subject: { ...found.holder, type: 'control_panel_user' },
+    tokenId: found.id,
+    issuedAtMs: found.createdAtMs,
+    expiresAtMs: undefined,
+  }
+  return { token, status: found, moment, usedDay: found.lastUsedDay ?? NEVER_USED }
+}
+
+/** Whether the status was determined for the kind. Another matrix has other objects for the same kinds. */
+function isOfKind(seen: GenuineToken, kind: TokenKind | undefined): boolean {
+  if (seen.kind === kind) return true
+  const [scopes, others] = [seen.kind, kind].map((each) => String(each?.permissionScopes ?? []))
+  if (scopes !== others) return false
+  seen.kind = kind
+  return true
 }
 
 const INVALID: Verification = { ok: false, reason: 'CREDENTIAL_INVALID' }

@@ -7,18 +7,18 @@ import type { TokenKind } from '../../engine/index.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { Turns } from '../base/turns.ts'
 import type { TokenStatus } from '../directory/directory.ts'
+import type { Remembered } from '../directory/feed/recent-changes.ts'
 import { type IamTokenSigner, tokenOf } from './iam-token.ts'
 import type { SigningKey } from './keys.ts'
 import { LazyLruCache } from './lazy-lru-cache.ts'
 import type { VerifiedToken } from './verified-token.ts'
 
-/** A genuine token. Its status can change and is only valid for one version of the directory. */
-export interface GenuineToken {
+/** A genuine token, and the status that it was found to have. */
+export interface GenuineToken extends Remembered {
   readonly token: VerifiedToken
   /** The kind that `status` was determined for. */
   kind: TokenKind | undefined
   status: TokenStatus | undefined
-  version: number | undefined
 }
 
 /** Most forged tokens that are remembered. Whoever makes new ones displaces those of other forgers alone. */
@@ -116,7 +116,7 @@ export class SeenIamTokens {
 
 /** A token about which the directory was not asked yet. */
 function unasked(token: VerifiedToken): GenuineToken {
-  return { token, kind: undefined, status: undefined, version: undefined }
+  return { token, kind: undefined, status: undefined, moment: 0 }
 }
 
 function isGenuine(seen: GenuineToken | typeof FORGED): seen is GenuineToken {

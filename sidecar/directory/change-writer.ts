@@ -1,6 +1,8 @@
 /** What all changes of the directory write with: rows, and the records of the audit trail, in one transaction. */
 import type { ChangeAuthor, ChangeOrigin } from './author.ts'
 import type { Queries, Value } from './database.ts'
+import type { FeedRecord } from './feed/touches.ts'
+import { type ChangeAction, type ChangeSubject, touchText } from './feed/touches.ts'
 import { number } from './rows.ts'
 import { NO_PASSWORD } from './schema.ts'
 
@@ -10,11 +12,17 @@ export class ChangeWriter {
   /** Milliseconds since the epoch. */
   readonly nowMs: number
   readonly #author: Pick<ChangeAuthor, 'name' | 'origin'>
+  readonly #records: FeedRecord[] = []
 
   constructor(queries: Queries, author: Pick<ChangeAuthor, 'name' | 'origin'>, nowMs: number) {
     this.queries = queries
     this.nowMs = nowMs
     this.#author = author
+  }
+
+  /** What was recorded until now. */
+  get records(): readonly FeedRecord[] {
+    return this.#records
   }
 
   async insert(table: string, columns: Readonly<Record<string, Value>>): Promise<void> {
@@ -47,21 +55,34 @@ export class ChangeWriter {
       await this.queries.all(`DELETE FROM ${table} WHERE user_id = :user`, { user: userId })
   }
 
-  /** Adds to the audit trail. Returns the number of the change. Numbers only rise, whatever the clocks do. */
-  async record(action: string, account: string, subject: string, details: object = {}): Promise<number> {
+  /**
+   * Adds to the audit trail, with what the change touches. Returns the number of the change. Numbers only rise, whatever the clocks do.
+   *
+   * @param through the last record that `audit.archive` deletes
+   */
+  async record(
+    action: ChangeAction,
+    subject: ChangeSubject,
+    details: object = {},
+    through?: number,
+  ): Promise<number> {
+    const touches = touchText(action, subject, through)
     const [row] = await this.queries.all(
-      `INSERT INTO audit (at_ms, actor, action, account, subject, details)
-       VALUES (:at, :actor, :action, :account, :subject, :details) RETURNING sequence`,
+      `INSERT INTO audit (at_ms, actor, action, account, subject, details, touches)
+       VALUES (:at, :actor, :action, :account, :subject, :details, :touches) RETURNING sequence`,
       {
         at: this.nowMs,
         actor: this.#author.name,
         action,
-        account,
-        subject,
+        account: subject.account,
+        subject: subject.name,
         details: JSON.stringify({ ...details, ...byOf(this.#author.origin) }),
+        touches,
       },
     )
-    return number(row?.sequence)
+    const sequence = number(row?.sequence)
+    this.#records.push({ sequence, atMs: this.nowMs, touches })
+    return sequence
   }
 }
 

@@ -47,12 +47,13 @@ export class DirectoryChange {
 
   async createAccount(account: string): Promise<void> {
     await this.writer.insert('accounts', { id: newId(), account, created_at_ms: this.#context.nowMs })
-    await this.writer.record('account.create', account, account)
+    await this.writer.record('account.create', { account, name: account })
   }
 
   /** Disabling an account revokes its IAM tokens for good, and ends the sessions of its users. Static tokens become active again when it is enabled. */
   async setAccountEnabled({ id, account }: AccountRecord, enabled: boolean): Promise<void> {
-    const since = await this.writer.record(enabled ? 'account.enable' : 'account.disable', account, account)
+    const action = enabled ? 'account.enable' : 'account.disable'
+    const since = await this.writer.record(action, { account, name: account })
     await this.writer.update('accounts', id, enabled ? { enabled: 1 } : { enabled: 0, since })
     if (!enabled) await this.#endPanelSessionsIn(id)
   }
@@ -70,7 +71,7 @@ export class DirectoryChange {
   async deleteAccount({ id, account }: AccountRecord): Promise<{ projects: number; users: number }> {
     const [projects, users] = [await this.#deleteIn('projects', id), await this.#deleteIn('users', id)]
     await this.writer.update('accounts', id, { deleted_at_ms: this.#context.nowMs })
-    await this.writer.record('account.delete', account, account)
+    await this.writer.record('account.delete', { account, name: account })
     return { projects, users }
   }
 
@@ -89,19 +90,19 @@ export class DirectoryChange {
       name,
       created_at_ms: this.#context.nowMs,
     })
-    await this.writer.record('project.create', account.account, name)
+    await this.writer.record('project.create', { account: account.account, name })
   }
 
   /** Disabling a project revokes its IAM tokens for good. */
-  async setProjectEnabled({ id, account, name }: ProjectRecord, enabled: boolean): Promise<void> {
-    const since = await this.writer.record(enabled ? 'project.enable' : 'project.disable', account, name)
-    await this.writer.update('projects', id, enabled ? { enabled: 1 } : { enabled: 0, since })
+  async setProjectEnabled(project: ProjectRecord, enabled: boolean): Promise<void> {
+    const since = await this.writer.record(enabled ? 'project.enable' : 'project.disable', project)
+    await this.writer.update('projects', project.id, enabled ? { enabled: 1 } : { enabled: 0, since })
   }
 
   /** Deletes the project. A later project with the same name is a different one. */
-  async deleteProject({ id, account, name }: ProjectRecord): Promise<void> {
-    await this.writer.update('projects', id, { deleted_at_ms: this.#context.nowMs })
-    await this.writer.record('project.delete', account, name)
+  async deleteProject(project: ProjectRecord): Promise<void> {
+    await this.writer.update('projects', project.id, { deleted_at_ms: this.#context.nowMs })
+    await this.writer.record('project.delete', project)
   }
 
   async createUser(
@@ -126,8 +127,7 @@ export class DirectoryChange {
     })
     await this.writer.record(
       `${user.type}.create`,
-      account.account,
-      user.name,
+      { account: account.account, name: user.name },
       user.owner ? { owner: true } : {},
     )
     return id
@@ -141,7 +141,7 @@ export class DirectoryChange {
         : 'UPDATE users SET enabled = 0, generation = generation + 1 WHERE id = :id',
       { id: user.id },
     )
-    await this.writer.record(`${user.type}.${enabled ? 'enable' : 'disable'}`, user.account, user.name)
+    await this.writer.record(`${user.type}.${enabled ? 'enable' : 'disable'}`, user)
     if (!enabled && administersAccount(user)) await this.#endInvitationsIn(user.account)
   }
 
@@ -172,10 +172,15 @@ export class DirectoryChange {
   }
 
   /** Records what a user was given. Where their rights rise by it, what they log in with ends. Returns whether it did. */
-  async #recordGrant(user: UserRecord, verb: string, grant: object, rises: boolean): Promise<boolean> {
+  async #recordGrant(
+    user: UserRecord,
+    verb: 'set_owner' | 'set_roles' | 'set_validator',
+    grant: object,
+    rises: boolean,
+  ): Promise<boolean> {
     const ends = rises && !this.#withoutCredentials.has(user.id)
     const details = { ...grant, ...(ends && { credentials_ended: true }) }
-    await this.writer.record(`${user.type}.${verb}`, user.account, user.name, details)
+    await this.writer.record(`${user.type}.${verb}`, user, details)
     if (!ends) return false
     await this.writer.endCredentialsOf(user.id)
     this.#withoutCredentials.add(user.id)
@@ -200,9 +205,7 @@ export class DirectoryChange {
     user: Pick<UserRecord, 'id' | 'account' | 'name'>,
     permissions: readonly Permission[],
   ): Promise<void> {
-    const now = await this.writer.record('service_user.set_permissions', user.account, user.name, {
-      permissions,
-    })
+    const now = await this.writer.record('service_user.set_permissions', user, { permissions })
     const accountWide = permissions.some(({ scope }) => scope === 'account')
     const accountSince = await this.#setAccountPermission(user.id, accountWide, now)
     const held = await this.#queries.all(
@@ -253,7 +256,7 @@ export class DirectoryChange {
       'UPDATE users SET password_hash = :hash, generation = generation + 1 WHERE id = :id',
       { id: user.id, hash: passwordHash },
     )
-    await this.writer.record('service_user.replace_password', user.account, user.name)
+    await this.writer.record('service_user.replace_password', user)
   }
 
   /** Stores a new hash of the same password, unless the password was replaced meanwhile. Tokens stay active. */
@@ -262,13 +265,12 @@ export class DirectoryChange {
       'UPDATE users SET password_hash = :hash WHERE id = :id AND password_hash = :before RETURNING id',
       { id: user.id, hash, before: user.passwordHash },
     )
-    if (stored !== undefined)
-      await this.writer.record('service_user.rehash_password', user.account, user.name)
+    if (stored !== undefined) await this.writer.record('service_user.rehash_password', user)
   }
 
   async deleteUser(user: UserRecord): Promise<void> {
     await this.writer.update('users', user.id, { deleted_at_ms: this.#context.nowMs })
-    await this.writer.record(`${user.type}.delete`, user.account, user.name)
+    await this.writer.record(`${user.type}.delete`, user)
     if (administersAccount(user)) await this.#endInvitationsIn(user.account)
   }
 
@@ -289,7 +291,8 @@ export class DirectoryChange {
       user_id: user.id,
       created_at_ms: this.#context.nowMs,
     })
-    await this.writer.record('static_token.create', user.account, id, { user: user.name, name: token.name })
+    const subject = { account: user.account, name: id }
+    await this.writer.record('static_token.create', subject, { user: user.name, name: token.name })
     return id
   }
 
@@ -307,21 +310,19 @@ export class DirectoryChange {
       project: projectId,
     })
     await this.writer.insert('panel_tokens', { user_id: user.id, project_id: projectId, claims })
-    await this.writer.record('control_panel_user.reissue_token', user.account, user.name, {
-      token_id: tokenId,
-    })
+    await this.writer.record('control_panel_user.reissue_token', user, { token_id: tokenId })
   }
 
   /** Changes nothing, but records that a credential was handed out again. */
   async recordTokenCopied(user: UserRecord, tokenId: string): Promise<void> {
-    await this.writer.record('control_panel_user.copy_token', user.account, user.name, { token_id: tokenId })
+    await this.writer.record('control_panel_user.copy_token', user, { token_id: tokenId })
   }
 
   /** Replaces all address ranges. Without any range the account has no restriction. */
   async setAddressRules({ id, account }: AccountRecord, cidrs: readonly string[]): Promise<void> {
     await this.#queries.all('DELETE FROM address_rules WHERE account_id = :account', { account: id })
     for (const cidr of new Set(cidrs)) await this.writer.insert('address_rules', { account_id: id, cidr })
-    await this.writer.record('address_restriction.set', account, account, { cidrs })
+    await this.writer.record('address_restriction.set', { account, name: account }, { cidrs })
   }
 
   /** Revokes a token of any kind for good. Returns when it was first revoked, in milliseconds since the epoch. */
@@ -337,7 +338,7 @@ export class DirectoryChange {
         'UPDATE static_tokens SET revoked_at_ms = :now WHERE id = :token AND revoked_at_ms IS NULL',
         { token: tokenId, now: nowMs },
       )
-      await this.writer.record('token.revoke', account, tokenId)
+      await this.writer.record('token.revoke', { account, name: tokenId })
       return nowMs
     }
     const [row] = await this.#queries.all('SELECT revoked_at_ms FROM revocations WHERE token_id = :token', {
@@ -360,8 +361,9 @@ export class DirectoryChange {
       },
     )
     await this.#queries.all(restore)
-    if (deleted.length > 0)
-      await this.writer.record('audit.archive', '', file, { through, records: deleted.length })
+    if (deleted.length === 0) return
+    const details = { through, records: deleted.length }
+    await this.writer.record('audit.archive', { account: '', name: file }, details, through)
   }
 }
 

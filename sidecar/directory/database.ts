@@ -1,6 +1,8 @@
 /** The interface of a database of the directory. The same SQL runs on SQLite and on PostgreSQL. */
 
 import type { MaybePromise } from '../base/maybe-promise.ts'
+import type { Changes } from './feed/changes.ts'
+import type { FeedRecord } from './feed/touches.ts'
 import type { Dialect } from './schema.ts'
 
 export type Value = string | number | null | Buffer
@@ -16,16 +18,17 @@ export interface Queries {
 export interface Database extends Queries {
   readonly dialect: Dialect
   /**
-   * A number that changes with every change by any process. As long as it is the same, everything that was read at this
-   * number is up to date: a change is acknowledged only after the number has changed in every process. Absent if the
-   * database cannot return it synchronously.
+   * What any process changed. A change is acknowledged only when every process of this host knows it; another host knows it within the
+   * staleness bound.
    */
-  version?(): number
+  readonly changes: Changes
   /**
    * Runs `work` in one transaction: either all of its changes take effect, or none. Reads outside never see half of it.
    * Transactions run one at a time, so that what `work` reads is still true when it writes.
+   *
+   * @param recorded what `work` has recorded so far
    */
-  transaction<T>(work: (queries: Queries) => Promise<T>): Promise<T>
+  transaction<T>(work: (queries: Queries) => Promise<T>, recorded: () => readonly FeedRecord[]): Promise<T>
   /**
    * Resolves when everything that was read until now is on the disk. What leaves the directory must not be ahead of it: a token of a
    * change that is lost would have the number of another one. Absent if a change is seen only when it is durable.

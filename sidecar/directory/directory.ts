@@ -3,6 +3,7 @@
  * tokens and revocations. It stores no secret in the clear, and knows nothing of token formats or protocols.
  */
 import type { MaybePromise } from '../base/maybe-promise.ts'
+import type { Changes } from './feed/changes.ts'
 
 export type UserType = 'service_user' | 'control_panel_user'
 
@@ -13,8 +14,8 @@ export type Permission =
 
 /** The queries of verifying and issuing. Every call may throw `CallError` if the store does not answer. */
 export interface Directory {
-  /** A number that changes with every change by any process; `undefined`: it cannot be known without a query. */
-  version(): number | undefined
+  /** Says whether what was asked before still holds. */
+  readonly changes: Changes
   /**
    * Whether an IAM token is still active: not revoked, the holder's generation unchanged, and its account, project and
    * permission without a break since it was issued.

@@ -4,6 +4,8 @@
  * failover, and the next changes are soon beyond the last one that was lost.
  */
 
+import type { FeedRecord } from './feed/touches.ts'
+
 /** The last change: its number and its time, as `change`. */
 export const LAST_CHANGE_KNOWN = `SELECT sequence || ' ' || at_ms AS change FROM audit ORDER BY sequence DESC LIMIT 1`
 
@@ -21,12 +23,16 @@ export class LastChange {
   #sequence = 0
   #atMs = 0
 
-  /** @param change as of `LAST_CHANGE_KNOWN`; anything else is ignored: an older version notifies without it */
-  note(change: unknown): void {
+  /** @param change as of `LAST_CHANGE_KNOWN`; anything else is ignored: there is none yet */
+  noteText(change: unknown): void {
     const [, sequence, atMs] = /^(\d+) (\d+)$/.exec(String(change)) ?? []
-    if (Number(sequence) <= this.#sequence || sequence === undefined) return
-    this.#sequence = Number(sequence)
-    this.#atMs = Number(atMs)
+    if (sequence !== undefined) this.note({ sequence: Number(sequence), atMs: Number(atMs) })
+  }
+
+  note({ sequence, atMs }: Pick<FeedRecord, 'sequence' | 'atMs'>): void {
+    if (sequence <= this.#sequence) return
+    this.#sequence = sequence
+    this.#atMs = atMs
   }
 
   /** SQL that says whether the server has lost changes, with parameters from $3 on. */

@@ -1,16 +1,14 @@
 /** Receives PostgreSQL's notification of every change by any process. It has its own connection, and reconnects. */
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Client } from 'pg'
+import type { Client, QueryConfig } from 'pg'
 import { LAST_CHANGE_KNOWN } from './last-change.ts'
 import { ServerClient, type Servers } from './postgres-servers.ts'
 
 export interface ChangeWatcher {
-  /** Something changed, or a notification may have been missed. Everything that was read before may be outdated. */
-  changed(): void
-  /** Notifications of changes began to arrive (`on`) or ceased. */
+  /** A notification of a change. */
+  notified(payload: string): void
+  /** Notifications began to arrive (`on`) or ceased. Those of before it began were missed. */
   listening(on: boolean): void
-  /** The database cannot be reached any more, or can be again. */
-  reachable?(reachable: boolean): void
 }
 
 /** Time between two questions to the server whether it still answers, in milliseconds. */
@@ -71,17 +69,12 @@ export class ChangeListener {
       const disconnected = new Promise<void>((resolve) => {
         client.once('end', resolve)
       })
-      client.on('notification', ({ payload }) => {
-        this.#servers.lastChange.note(payload)
-        watcher.changed()
-      })
+      client.on('notification', ({ payload = '' }) => watcher.notified(payload))
       await client.connect()
       await client.query(`LISTEN ${this.#channel}`)
       const { rows } = await client.query<{ change: string }>(LAST_CHANGE_KNOWN)
-      this.#servers.lastChange.note(rows[0]?.change)
+      this.#servers.lastChange.noteText(rows[0]?.change)
       listening = true
-      // Notifications from before this moment were missed.
-      watcher.changed()
       this.#tell(true)
       onListening()
       // A server that hangs, or a network that drops packets, would close nothing for a long time.
@@ -102,6 +95,12 @@ export class ChangeListener {
     if (on === this.#told) return
     this.#told = on
     this.#watcher.listening(on)
+  }
+
+  /** Asks on this connection, which no query of a client waits for; `undefined`: there is none. */
+  ask(statement: QueryConfig): Promise<Record<string, unknown>[]> | undefined {
+    if (this.#told !== true) return undefined
+    return this.#client?.query<Record<string, unknown>>(statement).then(({ rows }) => rows)
   }
 
   /** Closes the socket without the protocol's goodbye, because that would wait for a server that no longer answers. */

@@ -2,14 +2,16 @@
 import type { Secret } from '../base/secret.ts'
 import type { Tracer } from '../base/tracing.ts'
 import type { Database } from './database.ts'
-import type { ChangeWatcher } from './listener.ts'
+import type { FeedRecord } from './feed/touches.ts'
 import { DirectoryStore } from './store.ts'
-import { DirectoryVerification } from './verification.ts'
 
 export interface SharedDirectory {
   /** URL of the PostgreSQL database. */
   readonly url: Secret
-  /** The staleness bound: how long the status of a token is cached, in milliseconds; 0: every check queries the database. */
+  /**
+   * The staleness bound: how long statuses of tokens are remembered without word that nothing was changed, in milliseconds; 0: every check
+   * queries the database.
+   */
   readonly stalenessMs: number
   /** Most connections for queries. One more connection listens for notifications. */
   readonly poolSize: number
@@ -31,12 +33,12 @@ export interface SharedDirectory {
   readonly siblings?: Siblings | undefined
 }
 
-/** Other processes on this host that cache the same directory. */
+/** Other processes on this host that follow the same directory. */
 export interface Siblings {
-  /** Calls `clearCache` from now on at each change that another process makes. */
-  watch(clearCache: () => void): void
+  /** Calls `hear` from now on with what each change of another process recorded. */
+  watch(hear: (records: readonly FeedRecord[]) => void): void
   /** This process changed the directory. Resolves when no sibling uses an older state any more. Never rejects. */
-  changed(): Promise<void>
+  changed(records: readonly FeedRecord[]): Promise<void>
 }
 
 export interface DirectoryOptions {
@@ -66,21 +68,12 @@ export async function openDirectory(
     return new DirectoryStore(await tracedIfOn(openSqlite(file, onReplaced), tracer), now, { changesWaiting })
   }
   const { openPostgres } = await import('./postgres.ts')
-  const { CachedDirectory } = await import('./cached.ts')
   const database = await openPostgres(shared)
-  const traced = await tracedIfOn(database, tracer)
-  const cached = new CachedDirectory(new DirectoryVerification(traced), shared)
-  const watcher: ChangeWatcher = {
-    changed: () => cached.clear(),
-    listening: (on) => shared.onListening?.(on),
-    reachable: (reachable) => shared.onReachable?.(reachable),
-  }
-  await database.watch(watcher, shared.stalenessMs)
+  await database.follow()
   const { siblings } = shared
-  siblings?.watch(() => cached.clear())
-  return new DirectoryStore(traced, now, {
-    verification: cached,
-    onChanged: () => siblings?.changed(),
+  siblings?.watch((records) => database.hear(records))
+  return new DirectoryStore(await tracedIfOn(database, tracer), now, {
+    onChanged: (records) => siblings?.changed(records),
     changesWaiting,
   })
 }

@@ -3,6 +3,7 @@ import { randomText } from '../base/random-text.ts'
 import type { DirectoryChange } from './change.ts'
 import type { ChangeWriter } from './change-writer.ts'
 import type { UserRecord } from './directory.ts'
+import type { ChangeAction } from './feed/touches.ts'
 import type { LinkPurpose, PanelSessionRecord } from './panel-records.ts'
 import { text } from './rows.ts'
 
@@ -52,7 +53,7 @@ export class PanelChange {
       created_at_ms: nowMs,
       ends_at_ms: link.endsAtMs,
     })
-    await this.#writer.record(LINK_ACTIONS[link.purpose], user.account, user.name)
+    await this.#writer.record(LINK_ACTIONS[link.purpose], user)
   }
 
   /** A link works once. */
@@ -67,14 +68,14 @@ export class PanelChange {
   async acceptInvitation(user: UserRecord, passwordHash: string): Promise<void> {
     await this.#writer.endCredentialsOf(user.id)
     await this.#setPassword(user, passwordHash)
-    await this.#writer.record('control_panel_user.accept_invitation', user.account, user.name)
+    await this.#writer.record('control_panel_user.accept_invitation', user)
   }
 
   /** Gives the user another password, and ends their sessions but the one in which they asked for it. */
   async replacePassword(user: UserRecord, passwordHash: string, sessionId: string): Promise<void> {
     await this.#setPassword(user, passwordHash)
     await this.endSessionsOf(user.id, sessionId)
-    await this.#writer.record('control_panel_user.replace_password', user.account, user.name)
+    await this.#writer.record('control_panel_user.replace_password', user)
   }
 
   async #setPassword(user: UserRecord, passwordHash: string): Promise<void> {
@@ -91,8 +92,7 @@ export class PanelChange {
       'UPDATE panel_passwords SET hash = :hash WHERE user_id = :user AND hash = :before RETURNING user_id',
       { user: user.id, hash, before },
     )
-    if (stored !== undefined)
-      await this.#writer.record('control_panel_user.rehash_password', user.account, user.name)
+    if (stored !== undefined) await this.#writer.record('control_panel_user.rehash_password', user)
   }
 
   /** Begins a session. Returns its id. */
@@ -113,8 +113,9 @@ export class PanelChange {
       ...{ address, client },
     })
     const details = { session_id: id, way }
-    if ('digest' in holder) await this.#writer.record('caller.log_in', '', holder.caller, details)
-    else await this.#writer.record('control_panel_user.log_in', holder.account, holder.name, details)
+    if ('digest' in holder)
+      await this.#writer.record('caller.log_in', { account: '', name: holder.caller }, details)
+    else await this.#writer.record('control_panel_user.log_in', holder, details)
     return id
   }
 
@@ -164,14 +165,9 @@ export class PanelChange {
   async logOut(session: PanelSessionRecord, caller: string): Promise<void> {
     await this.#remove(session.id)
     const details = { session_id: session.id }
-    if (session.holder === 'caller') await this.#writer.record('caller.log_out', '', caller, details)
-    else
-      await this.#writer.record(
-        'control_panel_user.log_out',
-        session.user.account,
-        session.user.name,
-        details,
-      )
+    if (session.holder === 'caller')
+      await this.#writer.record('caller.log_out', { account: '', name: caller }, details)
+    else await this.#writer.record('control_panel_user.log_out', session.user, details)
   }
 
   /** A session of the same browser begins in its place. */
@@ -186,7 +182,7 @@ export class PanelChange {
       { id, user: user.id },
     )
     if (ended.length === 0) return false
-    await this.#writer.record('control_panel_user.end_session', user.account, user.name, { session_id: id })
+    await this.#writer.record('control_panel_user.end_session', user, { session_id: id })
     return true
   }
 
@@ -207,7 +203,7 @@ export class PanelChange {
   }
 }
 
-const LINK_ACTIONS: Readonly<Record<LinkPurpose, string>> = {
+const LINK_ACTIONS = {
   invitation: 'control_panel_user.invite',
   login: 'control_panel_user.make_login_link',
-}
+} as const satisfies Readonly<Record<LinkPurpose, ChangeAction>>

@@ -1,13 +1,15 @@
 /**
  * PostgreSQL as the directory's database: one directory that several hosts share. Every change sends a notification in
- * its own transaction, so that all processes clear their caches.
+ * its own transaction, which says what it touched.
  */
 import pLimit from 'p-limit'
 import { Pool, type PoolClient, type QueryConfig, type QueryResult } from 'pg'
 import { type CallError, callError } from '../base/call-error.ts'
 import type { Database, Parameters, Queries } from './database.ts'
+import { NotifiedChanges } from './feed/notified-changes.ts'
+import type { FeedRecord } from './feed/touches.ts'
 import { LAST_CHANGE_KNOWN } from './last-change.ts'
-import { ChangeListener, type ChangeWatcher } from './listener.ts'
+import { ChangeListener } from './listener.ts'
 import { numberParameters } from './named-parameters.ts'
 import { serverCode, toDirectoryError, toOpenError } from './postgres-errors.ts'
 import { GRACE_MS, ServerClient, type ServerOptions, Servers } from './postgres-servers.ts'
@@ -16,6 +18,15 @@ import { migrationsFrom, SCHEMA_VERSION } from './schema.ts'
 import { URL_KEY } from './snapshot.ts'
 
 export interface PostgresOptions extends Pick<ServerOptions, 'url' | 'timeoutMs' | 'onChangesLost'> {
+  /**
+   * The staleness bound: how long what was asked is remembered without word that nothing was changed, in milliseconds; default: 0, not at
+   * all.
+   */
+  readonly stalenessMs?: number
+  /** Called when notifications of changes begin to arrive (`true`) or cease. */
+  readonly onListening?: ((on: boolean) => void) | undefined
+  /** Called when the database has not answered for the staleness bound (`false`), and when it answers again. */
+  readonly onReachable?: ((reachable: boolean) => void) | undefined
   /** Most connections for queries. One more connection listens for notifications. */
   readonly poolSize: number
   /** Longest time of a statement of a change, in milliseconds; default: 10,000. A change also waits for changes of other hosts. */
@@ -23,12 +34,11 @@ export interface PostgresOptions extends Pick<ServerOptions, 'url' | 'timeoutMs'
 }
 
 export interface PostgresDatabase extends Database {
-  /**
-   * Notifies the watcher of every change from now on. Resolves after the first attempt to listen, also if it failed.
-   *
-   * @param graceMs how long the database may not answer before it is not reachable, in milliseconds; default: 0
-   */
-  watch(watcher: ChangeWatcher, graceMs?: number): Promise<void>
+  readonly changes: NotifiedChanges
+  /** Listens, and asks for changes. Resolves after the first attempt of each, also if it failed. */
+  follow(): Promise<void>
+  /** Another process on this host says what it recorded. */
+  hear(records: readonly FeedRecord[]): void
 }
 
 /** Longest time of a statement of a migration. It may rewrite millions of rows, or wait for the migration of another process. */
@@ -43,17 +53,21 @@ const CONNECTION_IDLE_MS = 60_000
 /** Every change and every migration takes this lock. Its number is made of the letters `portcull`. */
 export const LOCK = `SELECT pg_advisory_xact_lock(${BigInt(`0x${Buffer.from('portcull').toString('hex')}`)})`
 const CHANNEL = 'portcullis_directory'
-/** Every change ends with this. The notification says which change was the last one. */
-export const NOTIFY = `
-  WITH last AS (SELECT COALESCE((${LAST_CHANGE_KNOWN}), '') AS change)
-  SELECT change, pg_notify('${CHANNEL}', change) FROM last`
+/** A notification without records: which change was the last one, so that every process reads what is new. */
+export const NOTIFY = `SELECT pg_notify('${CHANNEL}', COALESCE((${LAST_CHANGE_KNOWN}), ''))`
+/** A change ends with this: the number of the change before it, and what it recorded. */
+const NOTIFY_RECORDS = `
+  WITH before AS (SELECT COALESCE(MAX(sequence), 0) AS previous FROM audit WHERE sequence < $1)
+  SELECT previous, pg_notify('${CHANNEL}', previous || ' ' || $2) FROM before`
+/** PostgreSQL takes less than 8,000 bytes. Longer records are read by each process. */
+const NOTIFICATION_BYTES_MAX = 7_900
 
 /** Connects, and migrates the directory to the current schema. @throws Error that names the key of the configuration */
 export async function openPostgres(options: PostgresOptions): Promise<PostgresDatabase> {
   const { url, poolSize, timeoutMs, changeTimeoutMs = 10_000, onChangesLost } = options
   // A host that stops responding in the middle of a change must not keep the lock.
   const servers = new Servers({ url, timeoutMs, idleTransactionMs: changeTimeoutMs, onChangesLost })
-  const database = new Postgres(servers, poolSize, timeoutMs, changeTimeoutMs)
+  const database = new Postgres(servers, { ...options, changeTimeoutMs })
   try {
     await database.migrate()
     if (poolSize > 1 && servers.pooled) await database.refuseSharedSessions()
@@ -69,17 +83,33 @@ class Postgres implements PostgresDatabase {
   readonly #servers: Servers
   readonly #pool: Pool
   readonly #oneAtATime = pLimit(1)
-  readonly #listeners: ChangeListener[] = []
-  readonly #watchers: ChangeWatcher[] = []
-  readonly #reachabilities: Reachability[] = []
+  readonly #listener: ChangeListener
+  readonly changes: NotifiedChanges
   readonly #clients = new Set<PoolClient>()
   readonly #idle = new Set<PoolClient>()
   readonly #closeTimeoutMs: number
   readonly #changeTimeoutMs: number
   #closing: Promise<void> | undefined
 
-  constructor(servers: Servers, poolSize: number, timeoutMs: number, changeTimeoutMs: number) {
+  constructor(servers: Servers, options: PostgresOptions & { readonly changeTimeoutMs: number }) {
+    const { poolSize, timeoutMs, changeTimeoutMs, stalenessMs = 0, onListening, onReachable } = options
     this.#servers = servers
+    const reachability = new Reachability(stalenessMs, onReachable)
+    this.changes = new NotifiedChanges({
+      ask: (...statement) => this.#askForChanges(...statement),
+      stalenessMs,
+      onAnswered: (answered) => reachability.answered(answered),
+    })
+    this.#listener = new ChangeListener(servers, CHANNEL, {
+      notified: (payload) => this.#notified(payload),
+      listening: (on) => {
+        // It may have lost the connection to another server than the one it gets.
+        if (on) this.changes.reconnected()
+        else this.#closeIdle()
+        reachability.listening(on)
+        onListening?.(on)
+      },
+    })
     this.#closeTimeoutMs = timeoutMs
     this.#changeTimeoutMs = changeTimeoutMs
     const pool = new Pool({
@@ -139,45 +169,58 @@ class Postgres implements PostgresDatabase {
   }
 
   /** Changes run one at a time, so they use at most one connection of the pool. The others stay free for queries. */
-  async transaction<T>(work: (queries: Queries) => Promise<T>): Promise<T> {
+  async transaction<T>(
+    work: (queries: Queries) => Promise<T>,
+    recorded: () => readonly FeedRecord[],
+  ): Promise<T> {
     if (this.#oneAtATime.pendingCount >= CHANGES_WAITING_MAX) throw tooMany('changes')
     return this.#oneAtATime(async () => {
       try {
-        let change: unknown
         const result = await this.#inTransaction(this.#changeTimeoutMs, async (run) => {
           const made = await work({
             all: async (sql, parameters = {}) => (await run(numberParameters('$', sql, parameters))).rows,
           })
-          change = (await run(NOTIFY)).rows[0]?.change
+          const records = recorded()
+          if (records.length > 0) await run(notificationOf(records))
           return made
         })
-        this.#servers.lastChange.note(change)
+        const last = recorded().at(-1)
+        if (last !== undefined) this.#servers.lastChange.note(last)
         return result
       } finally {
         // Also after an error: COMMIT may have succeeded and only its answer was lost.
-        for (const watcher of this.#watchers) watcher.changed()
+        this.hear(recorded())
       }
     })
   }
 
-  async watch(watcher: ChangeWatcher, graceMs = 0): Promise<void> {
-    this.#watchers.push(watcher)
-    const reachability = new Reachability(
-      () => this.all('SELECT 1'),
-      graceMs,
-      (reachable) => watcher.reachable?.(reachable),
-    )
-    this.#reachabilities.push(reachability)
-    const listener = new ChangeListener(this.#servers, CHANNEL, {
-      changed: () => watcher.changed(),
-      listening: (on) => {
-        if (!on) this.#closeIdle()
-        reachability.listening(on)
-        watcher.listening(on)
-      },
-    })
-    this.#listeners.push(listener)
-    await listener.start()
+  hear(records: readonly FeedRecord[]): void {
+    this.changes.touch(records)
+  }
+
+  async follow(): Promise<void> {
+    await this.#listener.start()
+    await this.changes.start()
+  }
+
+  #notified(payload: string): void {
+    const [, previous, text] = /^(\d+) (\[.*\])$/s.exec(payload) ?? []
+    if (text === undefined) {
+      this.#servers.lastChange.noteText(payload)
+      void this.changes.look()
+      return
+    }
+    const records: readonly FeedRecord[] = JSON.parse(text)
+    const last = records.at(-1)
+    if (last !== undefined) this.#servers.lastChange.note(last)
+    this.changes.hear(Number(previous), records)
+  }
+
+  /** On the connection for notifications where queries wait for the pool: otherwise all of them would go on waiting for this one. */
+  async #askForChanges(sql: string, parameters: Parameters = {}): Promise<Record<string, unknown>[]> {
+    const statement = numberParameters('$', sql, parameters)
+    const waiting = this.#pool.waitingCount > 0
+    return (waiting ? this.#listener.ask(statement) : undefined) ?? this.all(sql, parameters)
   }
 
   /**
@@ -266,8 +309,8 @@ class Postgres implements PostgresDatabase {
 
   close(): Promise<void> {
     this.#closing ??= (async () => {
-      for (const reachability of this.#reachabilities) reachability.close()
-      await Promise.all(this.#listeners.map((listener) => listener.close()))
+      this.changes.close()
+      await this.#listener.close()
       // Waiting changes finish first.
       await this.#oneAtATime(() => this.#end())
     })()
@@ -282,6 +325,13 @@ class Postgres implements PostgresDatabase {
     await this.#pool.end()
     clearTimeout(timer)
   }
+}
+
+function notificationOf(records: readonly FeedRecord[]): QueryConfig {
+  const [first] = records
+  const text = JSON.stringify(records)
+  if (first === undefined || Buffer.byteLength(text) > NOTIFICATION_BYTES_MAX) return { text: NOTIFY }
+  return { text: NOTIFY_RECORDS, values: [first.sequence, text] }
 }
 
 type Run = (statement: string | QueryConfig) => Promise<QueryResult<Record<string, unknown>>>

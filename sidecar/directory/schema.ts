@@ -6,7 +6,7 @@
 export type Dialect = 'sqlite' | 'postgres'
 
 /** The schema version that this code reads and writes. */
-export const SCHEMA_VERSION = 7
+export const SCHEMA_VERSION = 8
 
 /** In place of the hash of a service user who has no password. No password has it. */
 export const NO_PASSWORD = ''
@@ -217,6 +217,11 @@ const MIGRATIONS: readonly string[] = [
 
   -- Days since the epoch; NULL: never, or before this was recorded.
   ALTER TABLE static_tokens ADD COLUMN last_used_day {integer};
+  `,
+  `
+  -- What the change touched, for the processes that follow changes (feed/touches.ts). NULL: an earlier version made the change, so
+  -- it may have touched everything.
+  ALTER TABLE audit ADD COLUMN touches {text};
   `,
 ]
 

@@ -6,6 +6,8 @@ import pLimit from 'p-limit'
 import { callError } from '../base/call-error.ts'
 import { AlreadyExists, type Database, type Parameters, type Queries } from './database.ts'
 import { DirectoryFiles } from './directory-files.ts'
+import { ExchangeWatch } from './exchange-watch.ts'
+import { FileChanges, VERSION_AGE_MS_MAX } from './feed/file-changes.ts'
 import { numberParameters } from './named-parameters.ts'
 import { LAST_CHANGE, migrationsFrom, SCHEMA_VERSION } from './schema.ts'
 import { causeOf, damageOf } from './sqlite-snapshot.ts'
@@ -17,18 +19,16 @@ const BUSY_TIMEOUT_MS = 5_000
 /** Time between two attempts to get the write lock, in milliseconds. */
 const BUSY_RETRY_MS = 5
 
-/**
- * How long the version that was read last is used, in milliseconds. Reading it takes locks, which under load is a tenth of
- * a check. Checks do not become stale: a change is acknowledged only after this time, when every process must read the
- * version again. So a check after the acknowledgement sees the change.
- */
-const VERSION_AGE_MS_MAX = 1
-
 /** After so many pages in the log, a commit moves them to the file. It only happens where that is not done every second. */
 const LOG_PAGES_MAX = 10_000
 
 /** Time between two looks whether the file was exchanged, while nothing asks for the directory, in milliseconds. */
 const IDLE_LOOK_MS = 1_000
+
+/** Reads without waiting. */
+export interface SqliteDatabase extends Database {
+  all(sql: string, parameters?: Parameters): Record<string, unknown>[]
+}
 
 /**
  * Opens the file, checks it for damage, and migrates it to the current schema. A new file is readable for its owner only.
@@ -36,10 +36,7 @@ const IDLE_LOOK_MS = 1_000
  * @param onReplaced called once when the file is no longer the one that was opened; from then on every call fails
  * @throws Error if the file is damaged, or a newer Portcullis wrote it
  */
-export function openSqlite(
-  path: string,
-  onReplaced: () => void = () => {},
-): Database & { all(sql: string, parameters?: Parameters): Record<string, unknown>[] } {
+export function openSqlite(path: string, onReplaced: () => void = () => {}): SqliteDatabase {
   createIfMissing(path)
   const writer = new Connection(path)
   try {
@@ -56,7 +53,6 @@ export function openSqlite(
   // A separate connection: a transaction awaits promises between its statements, and readers must not see half of it.
   const reader = new Connection(path)
   const watch = new ExchangeWatch(new DirectoryFiles(path), onReplaced)
-  watch.expectForward(reader.lastChange())
   const oneAtATime = pLimit(1)
   const idleLook = setInterval(() => watch.look(), IDLE_LOOK_MS).unref()
   const emptying = new EmptyingLog(() =>
@@ -72,8 +68,7 @@ export function openSqlite(
       watch.expectSame()
       return reader.all(sql, parameters)
     },
-    // `data_version` counts changes by other connections. The writer is one, so changes of this process count too.
-    version: () => reader.version(watch),
+    changes: new FileChanges(reader, watch),
     transaction: async (work) => {
       const result = await oneAtATime(async () => {
         watch.expectSameNow()
@@ -126,62 +121,10 @@ function createIfMissing(path: string): void {
   }
 }
 
-/** Stops everything when the directory is no longer the one that was opened. */
-class ExchangeWatch {
-  readonly #files: DirectoryFiles
-  readonly #onReplaced: () => void
-  #reported = false
-  #lastChange = 0
-
-  constructor(files: DirectoryFiles, onReplaced: () => void) {
-    this.#files = files
-    this.#onReplaced = onReplaced
-  }
-
-  /** @throws CallError if the file was exchanged, by a look of at most some milliseconds ago */
-  expectSame(): void {
-    if (this.#files.wereExchanged(performance.now())) this.#fail()
-  }
-
-  /** @throws CallError if the file is exchanged now */
-  expectSameNow(): void {
-    if (this.#files.areExchanged()) this.#fail()
-  }
-
-  /** Changes are numbered, and a number never falls. @throws CallError if it did: the content is of an earlier time */
-  expectForward(change: number): void {
-    if (change < this.#lastChange) {
-      this.#files.reportExchanged()
-      this.#fail()
-    }
-    this.#lastChange = change
-  }
-
-  /** Looks now, and reports. Returns whether the file was exchanged. */
-  look(): boolean {
-    const exchanged = this.#files.areExchanged()
-    if (exchanged) this.#report()
-    return exchanged
-  }
-
-  #fail(): never {
-    this.#report()
-    throw callError('DIRECTORY_REPLACED', {})
-  }
-
-  #report(): void {
-    if (this.#reported) return
-    this.#reported = true
-    this.#onReplaced()
-  }
-}
-
 class Connection implements Queries {
   readonly #database: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
   #dataVersion: StatementSync | undefined
-  #version = 0
-  #versionReadAtMs = Number.NEGATIVE_INFINITY
 
   constructor(path: string) {
     let database: DatabaseSync | undefined
@@ -271,20 +214,7 @@ class Connection implements Queries {
     }
   }
 
-  /** @param watch is asked whenever the version is read, but not while the last reading is used */
-  version(watch: ExchangeWatch): number {
-    // The time is taken before the reading, which may miss what is committed meanwhile.
-    const nowMs = performance.now()
-    if (nowMs - this.#versionReadAtMs < VERSION_AGE_MS_MAX) return this.#version
-    watch.expectSame()
-    const version = this.readVersion()
-    if (version !== this.#version) watch.expectForward(this.lastChange())
-    this.#version = version
-    this.#versionReadAtMs = nowMs
-    return this.#version
-  }
-
-  /** Never the last reading. */
+  /** A number that changes with every commit of another connection. */
   readVersion(): number {
     try {
       if (this.#dataVersion === undefined) {

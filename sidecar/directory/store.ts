@@ -7,6 +7,7 @@ import { CHANGE_LANES, type ChangeAuthor, type ChangeLane } from './author.ts'
 import { DirectoryChange } from './change.ts'
 import type { Database, Queries } from './database.ts'
 import type { Directory } from './directory.ts'
+import type { FeedRecord } from './feed/touches.ts'
 import { DirectoryRecords } from './records.ts'
 import { DirectoryVerification } from './verification.ts'
 
@@ -21,10 +22,8 @@ const CHANGES_AT_ONCE = 2
 const CHANGES_WAITING_MAX = 1_000
 
 export interface StoreOptions {
-  /** Answers the queries of verification, for example from a cache; default: the database does. */
-  readonly verification?: Directory
-  /** Called after each change; the change is acknowledged when it resolves. */
-  readonly onChanged?: () => MaybePromise<void>
+  /** Called after each change with what it recorded; the change is acknowledged when it resolves. */
+  readonly onChanged?: (records: readonly FeedRecord[]) => MaybePromise<void>
   /** Most changes that wait in each lane; default: 1,000. */
   readonly changesWaiting?: number | undefined
 }
@@ -32,7 +31,7 @@ export interface StoreOptions {
 export class DirectoryStore {
   readonly #database: Database
   readonly #now: () => number
-  readonly #onChanged: () => MaybePromise<void>
+  readonly #onChanged: (records: readonly FeedRecord[]) => MaybePromise<void>
   readonly #queue: FairQueue<ChangeLane>
   readonly verification: Directory
   readonly records: DirectoryRecords
@@ -43,7 +42,7 @@ export class DirectoryStore {
   constructor(
     database: Database,
     now: () => number,
-    { verification, onChanged = () => {}, changesWaiting = CHANGES_WAITING_MAX }: StoreOptions = {},
+    { onChanged = () => {}, changesWaiting = CHANGES_WAITING_MAX }: StoreOptions = {},
   ) {
     this.#database = database
     this.#now = now
@@ -54,7 +53,7 @@ export class DirectoryStore {
       waiting: changesWaiting,
       full: () => callError('DIRECTORY_EXHAUSTED', { what: 'changes' }),
     })
-    this.verification = verification ?? new DirectoryVerification(database)
+    this.verification = new DirectoryVerification(database)
     this.records = new DirectoryRecords(database)
   }
 
@@ -71,22 +70,20 @@ export class DirectoryStore {
   }
 
   async #run<T>(author: ChangeAuthor, work: (change: DirectoryChange) => Promise<T>): Promise<T> {
+    const { dialect } = this.#database
+    let change: DirectoryChange | undefined
+    const recorded = () => change?.writer.records ?? []
     try {
       return await this.#database.transaction(async (queries) => {
         const tracked = new FailureTrackingQueries(queries)
-        const result = await work(
-          new DirectoryChange(tracked, {
-            author,
-            nowMs: this.#now(),
-            dialect: this.#database.dialect,
-          }),
-        )
+        change = new DirectoryChange(tracked, { author, nowMs: this.#now(), dialect })
+        const result = await work(change)
         if (tracked.failure !== undefined) throw tracked.failure
         return result
-      })
+      }, recorded)
     } finally {
       // Also after an error: the commit may have succeeded and only its answer was lost.
-      await this.#onChanged()
+      if (recorded().length > 0) await this.#onChanged(recorded())
     }
   }
 

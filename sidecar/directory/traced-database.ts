@@ -23,17 +23,16 @@ export function tracedDatabase(database: Database, tracer: Tracer): Database {
     kind: 'client',
     attributes: { 'db.system.name': system },
   }
-  const version = database.version?.bind(database)
   const durable = database.durable?.bind(database)
   return {
     ...traced(database),
     dialect: database.dialect,
-    ...(version !== undefined && { version }),
+    changes: database.changes,
     ...(durable !== undefined && { durable }),
-    transaction: (work) =>
+    transaction: (work, recorded) =>
       tracer.within(
         () => change,
-        () => database.transaction((queries) => work(traced(queries))),
+        () => database.transaction((queries) => work(traced(queries)), recorded),
       ),
     close: () => database.close(),
   }

@@ -10,6 +10,7 @@ import {
   type StaticToken,
   type TokenStatus,
 } from './directory.ts'
+import type { Changes } from './feed/changes.ts'
 import { flag, lines, NEWLINE, number, optionalNumber, text } from './rows.ts'
 import { NO_PASSWORD } from './schema.ts'
 
@@ -20,8 +21,8 @@ export class DirectoryVerification implements Directory {
     this.#database = database
   }
 
-  version(): number | undefined {
-    return this.#database.version?.()
+  get changes(): Changes {
+    return this.#database.changes
   }
 
   iamTokenStatus(query: IamTokenQuery): MaybePromise<TokenStatus> {

@@ -68,7 +68,7 @@ export const ROOMS: readonly Room[] = [
   {
     room: 'sidecar/directory/',
     purpose: 'the records of accounts and people; the only room that knows a database',
-    imports: ['sidecar/base/', 'sidecar/base/net/', 'node:', 'lru-cache', 'p-limit', 'pg'],
+    imports: ['sidecar/base/', 'sidecar/base/net/', 'node:', 'p-limit', 'pg'],
   },
   {
     room: 'sidecar/directory/backup/',

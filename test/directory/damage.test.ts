@@ -243,13 +243,13 @@ describe('a directory file that is exchanged while it is open', () => {
     await expect(store.change('a test', (change) => change.revoke('lost', 'before'))).rejects.toMatchObject(
       refused,
     )
-    expect(() => verification.version()).toThrow(expect.objectContaining(refused))
+    expect(() => verification.changes.moment()).toThrow(expect.objectContaining(refused))
     expect(() => verification.iamTokenStatus(query)).toThrow(expect.objectContaining(refused))
     await expect(store.records.account('before')).rejects.toMatchObject(refused)
     expect(reported).toEqual(['replaced'])
     // It does not come back before a restart: other processes may have written to either file.
     if (existsSync(backup)) renameSync(backup, file)
-    expect(() => verification.version()).toThrow(expect.objectContaining(refused))
+    expect(() => verification.changes.moment()).toThrow(expect.objectContaining(refused))
     await store.close()
   })
 
@@ -259,7 +259,7 @@ describe('a directory file that is exchanged while it is open', () => {
     renameSync(backup, file)
     await eventually(() => {
       try {
-        store.verification.version()
+        store.verification.changes.moment()
         return false
       } catch {
         return true

@@ -19,7 +19,13 @@ import { hasMetrics } from '../open/metrics.ts'
 import type { Serving } from '../serving.ts'
 import { GroupHealth } from './group-health.ts'
 import { SharedListener } from './shared-listener.ts'
-import { type ListenRequest, sentConfig, WORKER_WORD, type WorkerServing } from './worker-messages.ts'
+import {
+  type ListenRequest,
+  sentConfig,
+  WORKER_WORD,
+  type WorkerChange,
+  type WorkerServing,
+} from './worker-messages.ts'
 import { PROBES_MAX, WorkerProcess } from './worker-process.ts'
 
 /** A worker that ends within this time ended too early, in milliseconds. */
@@ -194,7 +200,7 @@ class Pool {
       { type: 'start', config },
       {
         failedLogins: this.#failedLogins,
-        clearOtherCaches: (changer, token) => this.#clearOtherCaches(changer, token),
+        tellOthers: (changer, change) => this.#tellOthers(changer, change),
         listen: (request) => this.#listen(request),
         health: (reporter, state) => this.#health.report(reporter, state),
       },
@@ -214,16 +220,16 @@ class Pool {
 
   /**
    * Waits for each worker until it has ended if it does not answer. For a change of the directory it waits at most the staleness
-   * bound: after it, no cached value is older than the change.
+   * bound: after it, nothing that is remembered is older than the change.
    */
-  async #clearOtherCaches(changer: WorkerProcess, token?: string): Promise<void> {
+  async #tellOthers(changer: WorkerProcess, change: WorkerChange): Promise<void> {
     const others = [...this.#workers].filter((worker) => worker !== changer)
     const { staleness_ms } = this.#config.directory
     await Promise.all(
       others.map((worker) =>
-        token === undefined
-          ? worker.clearCache(staleness_ms)
-          : worker.forgetToken(TOKEN_FORGOTTEN_MS_MAX, token),
+        'records' in change
+          ? worker.hear(staleness_ms, change)
+          : worker.forgetToken(TOKEN_FORGOTTEN_MS_MAX, change.token),
       ),
     )
   }

@@ -6,6 +6,7 @@ import type { Metric } from '../../base/metrics.ts'
 import type { Listener } from '../../base/net/connections.ts'
 import { Secret } from '../../base/secret.ts'
 import type { Config } from '../../config/config.ts'
+import type { FeedRecord } from '../../directory/feed/touches.ts'
 
 /** The argument that makes the single executable a worker. */
 export const WORKER_WORD = '__worker'
@@ -30,13 +31,10 @@ export type FromWorker =
   | { readonly type: 'listener_closed'; readonly listener: Listener }
   | LoginRequest
   | LoginSettled
-  /**
-   * The worker changed the directory, or revoked the token of an upstream that has this digest. It waits until the other workers have
-   * cleared their caches.
-   */
-  | { readonly type: 'directory_changed'; readonly id: number; readonly token?: string | undefined }
-  /** The answer to `clear_cache`. */
-  | { readonly type: 'cache_cleared'; readonly id: number }
+  /** The worker made a change. It waits until the other workers know of it. */
+  | { readonly type: 'changed'; readonly id: number; readonly change: WorkerChange }
+  /** The answer to `hear_change`. */
+  | { readonly type: 'change_heard'; readonly id: number }
   /** The answer to `probe`. */
   | { readonly type: 'alive' }
 
@@ -53,14 +51,17 @@ export type FromPrimary =
   /** A connection for the worker, which comes with this message. The next one comes when the worker has answered. */
   | { readonly type: 'connection'; readonly listener: Listener }
   | LoginAdmission
-  /** The answer to `directory_changed`. */
+  /** The answer to `changed`. */
   | { readonly type: 'change_acknowledged'; readonly id: number }
-  /** Another worker changed the directory: clear the cache of it. With a token: forget that one alone. */
-  | { readonly type: 'clear_cache'; readonly id: number; readonly token?: string | undefined }
+  /** Another worker made a change. */
+  | { readonly type: 'hear_change'; readonly id: number; readonly change: WorkerChange }
   /** Answer with `metrics`. */
   | { readonly type: 'collect'; readonly id: number }
   /** Answer with `alive`. */
   | { readonly type: 'probe' }
+
+/** What the directory recorded of a change, or the digest of the token of an upstream that was revoked. */
+export type WorkerChange = { readonly records: readonly FeedRecord[] } | { readonly token: string }
 
 /** A worker asks for the connections of an address. The primary listens there for all workers. */
 export interface ListenRequest {

@@ -12,14 +12,20 @@ import type { Reporter } from './group-health.ts'
 import { WorkerLogins } from './logins.ts'
 import { PendingCalls } from './pending-calls.ts'
 import type { Receiver, SharedListener } from './shared-listener.ts'
-import type { FromPrimary, FromWorker, ListenRequest, WorkerServing } from './worker-messages.ts'
+import type {
+  FromPrimary,
+  FromWorker,
+  ListenRequest,
+  WorkerChange,
+  WorkerServing,
+} from './worker-messages.ts'
 
 /** What the primary does for all of its workers. */
 export interface SharedServices {
   /** Counts the failed logins of all workers. */
   readonly failedLogins: LoginThrottle
-  /** Makes every other worker clear its cache of the directory, or forget one token. Resolves when they have. */
-  readonly clearOtherCaches: (changer: WorkerProcess, token?: string) => Promise<void>
+  /** Tells every other worker of a change. Resolves when they know of it. */
+  readonly tellOthers: (changer: WorkerProcess, change: WorkerChange) => Promise<void>
   /** Listens on an address for all workers. @throws Error if the address is in use */
   readonly listen: (request: ListenRequest) => Promise<SharedListener>
   /** Takes note of a worker's health. */
@@ -50,7 +56,7 @@ export class WorkerProcess implements Receiver, Reporter {
   readonly #logins: WorkerLogins
   readonly #listeners = new Map<Listener, SharedListener>()
   readonly #startedMs = performance.now()
-  readonly #cacheClears = new PendingCalls()
+  readonly #changes = new PendingCalls()
   readonly #collections = new PendingCalls()
   #lastMetrics: readonly Metric[] = []
   readonly #ready = Promise.withResolvers<WorkerServing>()
@@ -115,14 +121,15 @@ export class WorkerProcess implements Receiver, Reporter {
     this.#process.send({ type: 'connection', listener }, connection, { keepOpen: true }, () => {})
   }
 
-  /** Resolves when the worker has cleared its cache of the directory, or has ended, or after `timeoutMs`. */
-  async clearCache(timeoutMs: number): Promise<void> {
-    await this.#ask(this.#cacheClears, timeoutMs, (id) => ({ type: 'clear_cache', id }))
+  /** Resolves when the worker knows of the change of the directory, or has ended, or after `timeoutMs`. */
+  async hear(timeoutMs: number, change: WorkerChange): Promise<void> {
+    await this.#ask(this.#changes, timeoutMs, (id) => ({ type: 'hear_change', id, change }))
   }
 
   /** Resolves when the worker has forgotten the token, or has ended. It is killed if it does neither within `timeoutMs`. */
   async forgetToken(timeoutMs: number, token: string): Promise<void> {
-    if (await this.#ask(this.#cacheClears, timeoutMs, (id) => ({ type: 'clear_cache', id, token }))) return
+    if (await this.#ask(this.#changes, timeoutMs, (id) => ({ type: 'hear_change', id, change: { token } })))
+      return
     // One that has not begun to serve knows no token, and may take its time.
     if (this.#listeners.size === 0) return
     this.#fail(`it did not forget a token within ${timeoutMs} ms`)
@@ -195,12 +202,12 @@ export class WorkerProcess implements Receiver, Reporter {
       this.#listeners.get(message.listener)?.remove(this)
     else if (message.type === 'login') this.send(await this.#logins.admit(message))
     else if (message.type === 'login_settled') this.#logins.settle(message)
-    else if (message.type === 'cache_cleared') this.#cacheClears.answer(message.id)
+    else if (message.type === 'change_heard') this.#changes.answer(message.id)
     else if (message.type === 'metrics') {
       this.#lastMetrics = message.metrics
       this.#collections.answer(message.id)
-    } else if (message.type === 'directory_changed') {
-      await this.#shared.clearOtherCaches(this, message.token)
+    } else if (message.type === 'changed') {
+      await this.#shared.tellOthers(this, message.change)
       this.send({ type: 'change_acknowledged', id: message.id })
     } else if (message.type === 'start_failed') {
       this.#failure = message.message
@@ -226,7 +233,7 @@ export class WorkerProcess implements Receiver, Reporter {
     // From now on nothing waits for this worker: its connections, its logins and its share of a change are others' or done.
     for (const listener of this.#listeners.values()) listener.remove(this)
     this.#logins.close()
-    this.#cacheClears.close()
+    this.#changes.close()
     this.#collections.close()
     this.#ready.reject(new Error(this.#failure ?? `a worker ended before it was ready, with ${how}`))
     return this.#failure ?? how

@@ -20,7 +20,7 @@ process.on('message', (message: FromPrimary, handle: unknown) => {
   if (message.type === 'connection') connections.receiveConnection(message.listener, handle)
   else if (message.type === 'listening') connections.receive(message)
   else if (message.type === 'login') failedLogins.receive(message)
-  else if (message.type === 'clear_cache') siblings.clearCache(message.id, message.token)
+  else if (message.type === 'hear_change') siblings.hear(message.id, message.change)
   else if (message.type === 'change_acknowledged') siblings.acknowledge(message.id)
   else if (message.type === 'collect')
     send({ type: 'metrics', id: message.id, metrics: sidecar?.metrics() ?? [] })

@@ -83,6 +83,7 @@ export function processesContract(subject: () => Subject): void {
     ...['panel_passwords', 'panel_codes', 'passkeys'].map((table) => `DROP TABLE ${table}`),
     ...['panel_links', 'panel_sessions', 'panel_challenges'].map((table) => `DROP TABLE ${table}`),
     'ALTER TABLE static_tokens DROP COLUMN last_used_day',
+    'ALTER TABLE audit DROP COLUMN touches',
   ]
 
   test('several processes migrate a directory of version 1 at the same time, and it keeps its records', async () => {

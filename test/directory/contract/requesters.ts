@@ -341,15 +341,18 @@ function countingStatements(database: Database): { database: Database; statement
     statements: () => statements,
     database: {
       dialect: database.dialect,
+      changes: database.changes,
       all: (...statement) => database.all(...statement),
-      transaction: (work) =>
-        database.transaction((queries) =>
-          work({
-            all: (...statement) => {
-              statements++
-              return queries.all(...statement)
-            },
-          }),
+      transaction: (work, recorded) =>
+        database.transaction(
+          (queries) =>
+            work({
+              all: (...statement) => {
+                statements++
+                return queries.all(...statement)
+              },
+            }),
+          recorded,
         ),
       close: () => database.close(),
     },

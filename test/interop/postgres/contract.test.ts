@@ -1,10 +1,8 @@
-/** The contract of the directory on a real PostgreSQL, with the cache. */
+/** The contract of the directory on a real PostgreSQL, which is followed. */
 import { afterAll, beforeAll, describe, inject } from 'vitest'
 import { Secret } from '../../../sidecar/base/secret.ts'
-import { CachedDirectory } from '../../../sidecar/directory/cached.ts'
 import { openPostgres } from '../../../sidecar/directory/postgres.ts'
 import { DirectoryStore } from '../../../sidecar/directory/store.ts'
-import { DirectoryVerification } from '../../../sidecar/directory/verification.ts'
 import { directoryContract } from '../../directory/contract.ts'
 import { PostgresServer } from '../../support/postgres/server.ts'
 
@@ -23,11 +21,11 @@ describe.skipIf(!programs.ok)('the directory on PostgreSQL', () => {
       location: { type: 'postgres', url },
       asOfVersion: (version) => `UPDATE schema_version SET version = ${version}`,
       open: async (now) => {
-        const database = await openPostgres({ url: new Secret(url), poolSize: 5, timeoutMs: 5_000 })
-        // Connected as in `openDirectory`: a change must clear the cache.
-        const cached = new CachedDirectory(new DirectoryVerification(database), { stalenessMs: 3_600_000 })
-        await database.watch({ changed: () => cached.clear(), listening: () => {} })
-        return { database, store: new DirectoryStore(database, now, { verification: cached }) }
+        const limits = { poolSize: 5, timeoutMs: 5_000, stalenessMs: 3_600_000 }
+        const database = await openPostgres({ url: new Secret(url), ...limits })
+        // As in `openDirectory`: what is remembered must be dropped by the changes that touch it.
+        await database.follow()
+        return { database, store: new DirectoryStore(database, now) }
       },
     }
   })

@@ -255,7 +255,7 @@ describe.skipIf(!programs.ok)('PostgreSQL', () => {
   test('a query does not wait longer than the timeout for a server that stops responding, and closing ends', async () => {
     await withDirectory(
       async (store, database) => {
-        await database.watch({ changed: () => {}, listening: () => {} })
+        await database.follow()
         await store.change('a test', (change) => change.createAccount('before'))
         proxy.goSilent(true)
         try {

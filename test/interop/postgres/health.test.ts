@@ -53,6 +53,8 @@ describe.skipIf(!programs.ok)('a sidecar on PostgreSQL', () => {
 
   test('stays ready where it answers queries and sends no notifications', async () => {
     const before = logged(NO_NOTIFICATIONS)
+    // It was ready before it listened again.
+    await eventually(() => logged('receiving notifications of changes on other hosts') > before)
     proxy.refuseListeners(true)
     await eventually(() => logged(NO_NOTIFICATIONS) > before)
     for (let asked = 0; asked < 5; asked++) {

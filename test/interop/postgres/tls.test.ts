@@ -44,14 +44,15 @@ describe.skipIf(!programs.ok)('PostgreSQL over TLS', () => {
     await server?.remove()
   })
 
-  const open = (url: string) => openPostgres({ url: new Secret(url), poolSize: 3, timeoutMs: 5_000 })
+  const open = (url: string, onListening?: (on: boolean) => void) =>
+    openPostgres({ url: new Secret(url), poolSize: 3, timeoutMs: 5_000, onListening })
 
   test('with sslmode=verify-full every connection is encrypted, including the one for notifications', async () => {
     const url = await server.newDatabase()
-    const database = await open(`${url}?sslmode=verify-full&sslrootcert=${authority}`)
+    const heard = Promise.withResolvers<boolean>()
+    const database = await open(`${url}?sslmode=verify-full&sslrootcert=${authority}`, heard.resolve)
     try {
-      const heard = Promise.withResolvers<boolean>()
-      await database.watch({ changed: () => {}, listening: heard.resolve })
+      await database.follow()
       expect(await heard.promise).toBe(true)
       const store = new DirectoryStore(database, Date.now)
       await store.change('a test', (change) => change.createAccount('123456'))

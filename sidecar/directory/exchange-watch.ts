@@ -1,0 +1,53 @@
+/** Looks whether the file of the directory is the one that was opened. */
+import { callError } from '../base/call-error.ts'
+import type { DirectoryFiles } from './directory-files.ts'
+
+/** Stops everything when the directory is no longer the one that was opened. */
+export class ExchangeWatch {
+  readonly #files: DirectoryFiles
+  readonly #onReplaced: () => void
+  #reported = false
+  #lastChange = 0
+
+  constructor(files: DirectoryFiles, onReplaced: () => void) {
+    this.#files = files
+    this.#onReplaced = onReplaced
+  }
+
+  /** @throws CallError if the file was exchanged, by a look of at most some milliseconds ago */
+  expectSame(): void {
+    if (this.#files.wereExchanged(performance.now())) this.#fail()
+  }
+
+  /** @throws CallError if the file is exchanged now */
+  expectSameNow(): void {
+    if (this.#files.areExchanged()) this.#fail()
+  }
+
+  /** Changes are numbered, and a number never falls. @throws CallError if it did: the content is of an earlier time */
+  expectForward(change: number): void {
+    if (change < this.#lastChange) {
+      this.#files.reportExchanged()
+      this.#fail()
+    }
+    this.#lastChange = change
+  }
+
+  /** Looks now, and reports. Returns whether the file was exchanged. */
+  look(): boolean {
+    const exchanged = this.#files.areExchanged()
+    if (exchanged) this.#report()
+    return exchanged
+  }
+
+  #fail(): never {
+    this.#report()
+    throw callError('DIRECTORY_REPLACED', {})
+  }
+
+  #report(): void {
+    if (this.#reported) return
+    this.#reported = true
+    this.#onReplaced()
+  }
+}

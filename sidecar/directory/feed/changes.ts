@@ -1,0 +1,12 @@
+/** What verification asks before it answers from memory. */
+import type { Remembered } from './recent-changes.ts'
+
+export interface Changes {
+  /**
+   * The moment as of which everything is known that was changed; `undefined`: it is not known whether something was changed, so nothing
+   * may be answered from memory.
+   */
+  moment(): number | undefined
+  /** Whether it is still true. Ask for the moment first: only then everything is known. */
+  isTrue(remembered: Remembered): boolean
+}

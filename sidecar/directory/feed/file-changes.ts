@@ -1,0 +1,66 @@
+/** The changes of a directory in a file, which every process of this host reads. */
+
+import type { Queries } from '../database.ts'
+import type { ExchangeWatch } from '../exchange-watch.ts'
+import type { Changes } from './changes.ts'
+import { FollowedChanges } from './followed-changes.ts'
+import type { Remembered } from './recent-changes.ts'
+
+/**
+ * How long the version that was read last is used, in milliseconds. Reading it takes locks, which under load is a tenth of
+ * a check. Checks do not become stale: a change is acknowledged only after this time, when every process must read the
+ * version again. So a check after the acknowledgement sees the change.
+ */
+export const VERSION_AGE_MS_MAX = 1
+
+/** The connection that reads the file. */
+export interface FileReader {
+  all(...statement: Parameters<Queries['all']>): Record<string, unknown>[]
+  /** A number that changes with every commit of another connection. */
+  readVersion(): number
+  /** Number of the last change. */
+  lastChange(): number
+}
+
+/**
+ * What any process changed in the file. As long as the version is the same, nothing was. The writer is another connection than the
+ * reader, so changes of this process count, too.
+ */
+export class FileChanges implements Changes {
+  readonly #reader: FileReader
+  readonly #watch: ExchangeWatch
+  readonly #followed: FollowedChanges
+  #version: number | undefined
+  #readAtMs = Number.NEGATIVE_INFINITY
+
+  constructor(reader: FileReader, watch: ExchangeWatch) {
+    this.#reader = reader
+    this.#watch = watch
+    const lastChange = reader.lastChange()
+    watch.expectForward(lastChange)
+    this.#followed = new FollowedChanges(lastChange)
+  }
+
+  moment(): number {
+    // The time is taken before the reading, which may miss what is committed meanwhile.
+    const nowMs = performance.now()
+    if (nowMs - this.#readAtMs >= VERSION_AGE_MS_MAX) {
+      this.#watch.expectSame()
+      const version = this.#reader.readVersion()
+      if (version !== this.#version) this.#follow()
+      this.#version = version
+      this.#readAtMs = nowMs
+    }
+    return this.#followed.recent.moment
+  }
+
+  isTrue(remembered: Remembered): boolean {
+    return this.#followed.recent.isTrue(remembered)
+  }
+
+  #follow(): void {
+    const before = this.#followed.position
+    while (this.#followed.take(this.#reader.all(...this.#followed.statement)));
+    if (this.#followed.position === before) this.#watch.expectForward(this.#reader.lastChange())
+  }
+}

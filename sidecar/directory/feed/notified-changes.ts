@@ -1,0 +1,138 @@
+/**
+ * The changes of a database on the network. Its notifications say at once what was touched. Whether one is missing is asked every second:
+ * what is remembered counts as long as the last such answer is within the staleness bound, and no query is needed for a token.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Queries } from '../database.ts'
+import { LAST_CHANGE } from '../schema.ts'
+import type { Changes } from './changes.ts'
+import { type FeedObserver, FollowedChanges } from './followed-changes.ts'
+import type { Remembered } from './recent-changes.ts'
+import type { FeedRecord } from './touches.ts'
+
+export interface NotifiedChangesOptions {
+  /** Asks the database. */
+  readonly ask: (...statement: Parameters<Queries['all']>) => Promise<Record<string, unknown>[]>
+  /** The staleness bound, in milliseconds; 0: nothing is answered from memory. */
+  readonly stalenessMs: number
+  /** Called after each question, with whether the database answered. */
+  readonly onAnswered?: (answered: boolean) => void
+  readonly observer?: FeedObserver | undefined
+  /** Monotonic clock, in milliseconds. With a wall clock, setting it back would keep old values alive. */
+  readonly now?: () => number
+}
+
+/** Longest time between two questions, in milliseconds. */
+const ASK_MS_MAX = 1_000
+/** How many questions there are within the staleness bound, at least. */
+const ASKED_WITHIN_BOUND = 4
+
+export class NotifiedChanges implements Changes {
+  readonly #options: NotifiedChangesOptions
+  readonly #now: () => number
+  readonly #pauseMs: number
+  readonly #stop = new AbortController()
+  #followed: FollowedChanges | undefined
+  /** What was remembered counts before this time. */
+  #knownUntilMs = Number.NEGATIVE_INFINITY
+  #asking: Promise<boolean> | undefined
+  #askAgain = false
+
+  constructor(options: NotifiedChangesOptions) {
+    const { stalenessMs, now = () => performance.now() } = options
+    this.#options = options
+    this.#now = now
+    this.#pauseMs = stalenessMs === 0 ? ASK_MS_MAX : Math.min(ASK_MS_MAX, stalenessMs / ASKED_WITHIN_BOUND)
+  }
+
+  moment(): number | undefined {
+    return this.#now() < this.#knownUntilMs ? this.#followed?.recent.moment : undefined
+  }
+
+  isTrue(remembered: Remembered): boolean {
+    return this.#followed?.recent.isTrue(remembered) ?? false
+  }
+
+  /** Number of the last change that is known with all before it; 0: none yet. */
+  get position(): number {
+    return this.#followed?.position ?? 0
+  }
+
+  /** How long ago it was last known that nothing is missing, in milliseconds; `undefined`: never. */
+  get ageMs(): number | undefined {
+    const age = this.#now() - (this.#knownUntilMs - this.#options.stalenessMs)
+    return Number.isFinite(age) ? age : undefined
+  }
+
+  /** Asks until `close`. Resolves after the first answer or failure. */
+  async start(): Promise<void> {
+    await this.#ask()
+    void this.#askOn()
+  }
+
+  close(): void {
+    this.#stop.abort()
+  }
+
+  /** What was recorded here or beside this process. It counts at once, and is heard of again. */
+  touch(records: readonly FeedRecord[]): void {
+    this.#followed?.touch(records)
+  }
+
+  /** A notification says what was recorded after a change. */
+  hear(previous: number, records: readonly FeedRecord[]): void {
+    // Before the first answer nothing is remembered.
+    if (this.#followed?.hear(previous, records) === false) void this.look()
+  }
+
+  /** The database says that there is more, but not what. */
+  async look(): Promise<void> {
+    // An answer on its way may be from before.
+    this.#askAgain = true
+    await this.#ask()
+  }
+
+  /** It may be another server now, which lacks what was read from the one before. */
+  reconnected(): void {
+    this.#followed?.touchAll('reconnected')
+    void this.look()
+  }
+
+  async #askOn(): Promise<void> {
+    const { signal } = this.#stop
+    while (!signal.aborted) {
+      await delay(this.#pauseMs, undefined, { signal, ref: false }).catch(() => {})
+      if (!signal.aborted) await this.#ask()
+    }
+  }
+
+  /** One question at a time. Returns whether it was answered. */
+  #ask(): Promise<boolean> {
+    this.#asking ??= this.#askAll().finally(() => {
+      this.#asking = undefined
+    })
+    return this.#asking
+  }
+
+  async #askAll(): Promise<boolean> {
+    for (;;) {
+      this.#askAgain = false
+      const askedAtMs = this.#now()
+      const more = await this.#askOnce().catch(() => undefined)
+      if (this.#stop.signal.aborted) return false
+      this.#options.onAnswered?.(more !== undefined)
+      if (more === undefined) return false
+      if (!more) this.#knownUntilMs = askedAtMs + this.#options.stalenessMs
+      if (!more && !this.#askAgain) return true
+    }
+  }
+
+  /** Whether there may be more. */
+  async #askOnce(): Promise<boolean> {
+    const { ask, observer } = this.#options
+    if (this.#followed !== undefined) return this.#followed.take(await ask(...this.#followed.statement))
+    const [row] = await ask(LAST_CHANGE)
+    this.#followed = new FollowedChanges(Number(row?.last), observer)
+    return false
+  }
+}

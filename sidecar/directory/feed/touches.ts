@@ -1,0 +1,127 @@
+/**
+ * What a change of the directory touches: whose tokens may have another status after it. Each record of the audit trail says it, in the
+ * transaction of the change. So the trail is the list of changes that every process follows, by the number of the last one it knows.
+ */
+
+/** What a token depends on: itself and the tokens that it was derived from, its holder, its account and its project. */
+export type TouchedThing = 'token' | 'user' | 'account' | 'project'
+
+/** One thing that was touched. An account is named as in tokens, everything else by its id. */
+interface Touch {
+  readonly thing: TouchedThing
+  readonly id: string
+}
+
+/**
+ * What each kind of change touches. Whatever a condition of `verification.ts` reads must be covered: a test compares the tables before
+ * and after every kind of change.
+ *
+ * - `nothing`: no token has another status after it. A new record needs no touch, because no token of it was asked about before.
+ * - `records`: it deletes records up to a number, so a process that does not know all of them has missed some.
+ */
+const TOUCHED_BY = {
+  'account.create': 'nothing',
+  'account.enable': 'account',
+  'account.disable': 'account',
+  'account.delete': 'account',
+  'address_restriction.set': 'account',
+
+  'project.create': 'nothing',
+  'project.enable': 'project',
+  'project.disable': 'project',
+  'project.delete': 'project',
+
+  'service_user.create': 'nothing',
+  'service_user.enable': 'user',
+  'service_user.disable': 'user',
+  'service_user.delete': 'user',
+  'service_user.set_owner': 'user',
+  'service_user.set_roles': 'user',
+  'service_user.set_validator': 'user',
+  'service_user.set_permissions': 'user',
+  'service_user.replace_password': 'user',
+  'service_user.rehash_password': 'nothing',
+
+  'control_panel_user.create': 'nothing',
+  'control_panel_user.enable': 'user',
+  'control_panel_user.disable': 'user',
+  'control_panel_user.delete': 'user',
+  'control_panel_user.set_owner': 'user',
+  'control_panel_user.set_roles': 'user',
+  'control_panel_user.set_validator': 'user',
+  'control_panel_user.accept_invitation': 'user',
+  // The token before it is revoked by a record of its own.
+  'control_panel_user.reissue_token': 'nothing',
+  'control_panel_user.copy_token': 'nothing',
+  'control_panel_user.invite': 'nothing',
+  'control_panel_user.make_login_link': 'nothing',
+  // Of the control panel, which no token depends on.
+  'control_panel_user.replace_password': 'nothing',
+  'control_panel_user.rehash_password': 'nothing',
+  'control_panel_user.set_code': 'nothing',
+  'control_panel_user.delete_code': 'nothing',
+  'control_panel_user.add_passkey': 'nothing',
+  'control_panel_user.delete_passkey': 'nothing',
+  'control_panel_user.log_in': 'nothing',
+  'control_panel_user.log_out': 'nothing',
+  'control_panel_user.end_session': 'nothing',
+  'caller.log_in': 'nothing',
+  'caller.log_out': 'nothing',
+
+  'static_token.create': 'nothing',
+  'token.revoke': 'token',
+  'audit.archive': 'records',
+} as const satisfies Readonly<Record<string, TouchedThing | 'nothing' | 'records'>>
+
+/** A kind of change, as the audit trail names it. */
+export type ChangeAction = keyof typeof TOUCHED_BY
+
+/** A record of the feed. */
+export interface FeedRecord {
+  /** Number of the change. */
+  readonly sequence: number
+  /** Milliseconds since the epoch. */
+  readonly atMs: number
+  /** As `touchText` wrote it. */
+  readonly touches: string | null
+}
+
+/** What a change is about. */
+export interface ChangeSubject {
+  /** Empty if the change concerns no account. */
+  readonly account: string
+  /** Name or id of what was changed, for the audit trail. */
+  readonly name: string
+  /** Id of the user or the project. */
+  readonly id?: string
+}
+
+/** What a record of the feed says was touched; `undefined`: it does not say, so everything may have been. */
+export type Touched = Touch | 'nothing' | { readonly deletedThrough: number } | undefined
+
+/**
+ * What a change touches, as its record has it: `user:ID`; empty: nothing.
+ *
+ * @param through the last record that `audit.archive` deletes
+ */
+export function touchText(action: ChangeAction, subject: ChangeSubject, through?: number): string {
+  const thing = TOUCHED_BY[action]
+  if (thing === 'nothing') return ''
+  if (thing === 'records') return `records:${through}`
+  const id = thing === 'account' ? subject.account : thing === 'token' ? subject.name : subject.id
+  if (id === undefined) throw new TypeError(`${action}: expected the id of the ${thing}`)
+  return `${thing}:${id}`
+}
+
+/**
+ * Reads what a record says.
+ *
+ * @param text `null`: an earlier version wrote the record, or a restoration did
+ */
+export function readTouched(text: unknown): Touched {
+  if (text === '') return 'nothing'
+  const [, thing, id = ''] = /^(token|user|account|project|records):(.+)$/s.exec(String(text)) ?? []
+  if (thing === 'records')
+    return Number.isSafeInteger(Number(id)) ? { deletedThrough: Number(id) } : undefined
+  return thing === undefined ? undefined : { thing: thing as TouchedThing, id }
+}
