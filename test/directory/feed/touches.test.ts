@@ -14,7 +14,7 @@ import { PanelChange } from '../../../sidecar/directory/panel-change.ts'
 import { openSqlite, type SqliteDatabase } from '../../../sidecar/directory/sqlite.ts'
 import { DirectoryStore } from '../../../sidecar/directory/store.ts'
 import { DirectoryVerification } from '../../../sidecar/directory/verification.ts'
-import { newFolder } from '../../support/resources.ts'
+import { newFolder } from '../../support/suite/resources.ts'
 
 type Row = Readonly<Record<string, unknown>>
 type Rows = Readonly<Record<string, readonly Row[]>>
