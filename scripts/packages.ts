@@ -8,6 +8,8 @@ export interface Package {
   readonly folder: string
   /** The modules that package.json, the launcher or Node names. All other modules become part of these or of shared chunks. */
   readonly entryPoints: readonly string[]
+  /** The stages of a start, one after the other: name → modules that are loaded then. Each becomes two files. */
+  readonly stages?: Readonly<Record<string, readonly string[]>>
   /** `neutral`: the build fails if the code imports modules of Node. */
   readonly platform: 'neutral' | 'node'
   /** The oldest edition of the language that can run the code. */
@@ -64,6 +66,20 @@ export const PACKAGES: readonly Package[] = [
       'sidecar/rules/matrix-file/read-in-thread.ts',
       'sidecar/rules/matrix-file/thread.ts',
     ],
+    stages: {
+      launcher: ['sidecar/base/light-start.ts'],
+      main: ['sidecar/cli/main.ts'],
+      // What commands load to ask a sidecar or the matrix.
+      ask: ['sidecar/cli/connection.ts', 'sidecar/cli/rules.ts', 'sidecar/contract/responses.ts'],
+      config: ['sidecar/config/config.ts'],
+      sidecar: [
+        'sidecar/base/net/descriptors.ts',
+        'sidecar/process/sidecar.ts',
+        'sidecar/directory/sqlite.ts',
+        'sidecar/transports/sockets/sockets-transport.ts',
+      ],
+      http: ['sidecar/http/http-server.ts'],
+    },
     platform: 'node',
     target: 'es2024',
     compact: true,

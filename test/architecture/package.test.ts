@@ -25,6 +25,7 @@ import {
 import { ROOT } from '../support/checkout/sources.ts'
 import { BlackBox, type Message, protosOf } from '../support/contract/black-box.ts'
 import { cells, scopeFor } from '../support/matrices/oracle.ts'
+import { urlsLoadedBy } from '../support/processes/loaded.ts'
 import { serve } from '../support/processes/processes.ts'
 import { runSidecar } from '../support/sidecar/sidecar.ts'
 import { newFolder } from '../support/suite/resources.ts'
@@ -278,6 +279,13 @@ describe('the command line of the installed package', () => {
   test('runs', () => {
     expect(portcullis('--version').stdout.trim()).toBe(manifestOf('sidecar').version)
     expect(portcullis('matrix').stdout).toContain('X-Auth-Token')
+  })
+
+  test('reads few files for a start with gRPC alone', async () => {
+    const urls = await urlsLoadedBy(['--data', join(folder, 'few')], { launcher })
+    const ours = urls.filter((url) => url.includes('/portcullis/dist/'))
+    expect(ours.length).toBeGreaterThan(1)
+    expect(ours.length).toBeLessThan(16)
   })
 
   test('starts workers: it is one of them that refuses', () => {

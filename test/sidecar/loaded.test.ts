@@ -1,31 +1,15 @@
 /** What is off is not loaded: each package takes memory and time of every start. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
 import { ROOT } from '../support/checkout/sources.ts'
-import { serveDemo } from '../support/processes/processes.ts'
-import { newFile, newFolder } from '../support/suite/resources.ts'
-
-/** Writes down what was loaded, for each module its URL, when the process ends. */
-const REPORT = `
-import { writeFileSync } from 'node:fs'
-import { registerHooks } from 'node:module'
-const loaded = []
-registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) })
-process.on('exit', () => writeFileSync(process.env.REPORT, loaded.join('\\n')))`
-const preload = `--import=${pathToFileURL(newFile(REPORT, 'report.mjs'))}`
+import { urlsLoadedBy } from '../support/processes/loaded.ts'
 
 const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'sidecar/package.json'), 'utf8'))
 
 /** Those of the package's dependencies that a sidecar loads. */
 async function loadedBy(...flags: readonly string[]): Promise<string[]> {
-  const report = join(newFolder(), 'loaded')
-  const { stop } = await serveDemo(flags, {
-    environment: { NODE_OPTIONS: preload, REPORT: report, PORTCULLIS_GRPC_TRANSPORT: 'sockets' },
-  })
-  await stop()
-  const urls = readFileSync(report, 'utf8')
+  const urls = (await urlsLoadedBy(['--dev', ...flags])).join('\n')
   return Object.keys(dependencies).filter((name) => urls.includes(`/node_modules/${name}/`))
 }
 

@@ -1,9 +1,11 @@
 /** What a sidecar has loaded when it is ready, in a process of its own. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect } from 'vitest'
 import { ROOT } from '../checkout/sources.ts'
 import { newFile, newFolder } from '../suite/resources.ts'
-import { startProcess } from './processes.ts'
+import { type RunOptions, serve, startProcess } from './processes.ts'
 
 /**
  * The parts of what a sidecar with this configuration has loaded, sorted.
@@ -41,4 +43,24 @@ await sidecar.close()
   const { stdout, stderr } = await startProcess([process.execPath, program]).ended
   expect(stderr).toBe('')
   return JSON.parse(stdout) as string[]
+}
+
+/** Writes down what was loaded, for each module its URL, when the process ends. */
+const REPORT = `
+import { writeFileSync } from 'node:fs'
+import { registerHooks } from 'node:module'
+const loaded = []
+registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) })
+process.on('exit', () => writeFileSync(process.env.REPORT, loaded.join('\\n')))`
+
+/** The URLs of all that `serve` loads until it ends. */
+export async function urlsLoadedBy(flags: readonly string[], options?: RunOptions): Promise<string[]> {
+  const preload = `--import=${pathToFileURL(newFile(REPORT, 'report.mjs'))}`
+  const report = join(newFolder(), 'loaded')
+  const { stop } = await serve(flags, {
+    ...options,
+    environment: { NODE_OPTIONS: preload, REPORT: report, PORTCULLIS_GRPC_TRANSPORT: 'sockets' },
+  })
+  await stop()
+  return readFileSync(report, 'utf8').split('\n')
 }
