@@ -33,12 +33,12 @@ const RECORDING =
 const EVERYTHING =
   'the aim is 1.15, and it is missed: of a check of a microsecond, the line of the decision log takes a third more, and traces and counting some tenths; the rest is room for a busy machine'
 const SLOWDOWN =
-  'a decision may miss the cache slightly more often than the Maps that it is made of, and no more'
+  'a decision may miss the cache slightly more often than the Maps that it is made of, but not by more than that'
 const EVALUATED =
   'an answer that was built before takes a three-hundredth of the time of expressions that are evaluated'
 
 const HALF =
-  'the HTTP server of Node takes most of it; reading the question as JSON and deciding may make it half of what others take, and no more'
+  'the HTTP server of Node takes most of it; reading the question as JSON and deciding may make it at most half of what others take'
 
 /** The bounds, suite by suite. */
 export const gates: readonly Gate[] = [
@@ -227,7 +227,7 @@ export const gates: readonly Gate[] = [
   {
     ...ratio('servers', 'authorize-opa-cpu', 0.6),
     because:
-      'the aim is half; a token is verified and nine headers say who sent the request, where OPA is told the kind, and what OPA takes scatters by a fifth',
+      'the aim is half; a token is verified and nine headers say who sent the request, where OPA gets the kind, and the times of OPA vary by a fifth',
   },
 ]
 

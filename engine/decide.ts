@@ -34,7 +34,7 @@ export function deny(
 }
 
 /**
- * A cell that was looked up. It carries the table that it leads into, so no other engine takes it. Nobody can forge one:
+ * A cell that was looked up. It carries the table that it leads into, so no other engine takes it. It cannot be forged:
  * its fields are private to this class, and another copy of this module has another class.
  */
 export class CellHandle {

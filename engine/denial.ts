@@ -1,5 +1,5 @@
 /**
- * What the sender of a denied request is told: the status, the headers and the body. Whoever answers in the place of a service uses
+ * What the sender of a denied request gets: the status, the headers and the body. A program that answers for a service uses
  * this file, so that a client sees no difference between a proxy and a middleware.
  */
 import type { Decision } from './decision.ts'

@@ -49,9 +49,9 @@ export interface Api<Id extends string = string, KindId extends string = string>
  * - `only_option`: these APIs, and no others, accept this kind and nothing else.
  * - `most`: the kind opens more than half of the APIs.
  * - `bound_to`: what a token of the kind is bound to.
- * - `issued_to`: who the kind is issued to; `exclusive` says to nobody else.
+ * - `issued_to`: who the kind is issued to; `exclusive` says to no one else.
  * - `row_repeated`: the table prints the row of this API once more, with these kinds.
- * - `advice`: something to tell whoever uses a token of these kinds held by such a holder.
+ * - `advice`: something to tell the user of a token of these kinds held by such a holder.
  * - `remark`: a sentence about the kinds that no row can contradict.
  */
 export type Claim =

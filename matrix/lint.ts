@@ -67,7 +67,7 @@ function declarationsOf({ conflicts }: Matrix, problems: Problems): Map<string, 
   return declared
 }
 
-/** Declarations of conflicts that the file has to declare: only the reason is left to write. */
+/** Declarations of conflicts that the file must declare: only the reason is left to write. */
 class NewDeclarations {
   readonly #takenIds: Set<string>
   /** Cells of which a declared conflict says that the prose rules them. */

@@ -35,7 +35,7 @@ export function planTokens(engine: Pick<Engine, 'apis' | 'tokenKinds'>, apis: re
   const candidates = [...engine.tokenKinds.values()].filter((kind) => known.some((api) => opens(kind, api)))
   const open = known.filter((api) => candidates.some((kind) => opens(kind, api)))
 
-  // A kind that alone opens some API is in every answer; only the rest has to be searched.
+  // A kind that alone opens some API is in every answer; only the rest must be searched.
   const forced = candidates.filter((kind) =>
     open.some((api) => opens(kind, api) && candidates.every((other) => other === kind || !opens(other, api))),
   )

@@ -61,7 +61,7 @@ async function bundle(entryPoint: string, outfile: string): Promise<string[]> {
     mainFields: ['module', 'main'],
     // Nothing can be imported from a file, and what Node brings can be required.
     supported: { 'dynamic-import': false },
-    // Not installed, and loaded only by whoever asks for it.
+    // Not installed, and loaded only on request.
     external: ['pg-native'],
     // The places that use it do so only where there are files.
     logOverride: { 'empty-import-meta': 'silent' },

@@ -25,7 +25,7 @@ const SOURCES: readonly (readonly [descriptors: string, wanted: RegExp])[] = [
   ['health.binpb', /^health\//],
 ]
 
-/** For the sidecar, its client and whoever tests them. */
+/** For the sidecar, its client and their tests. */
 const TS_PROTO = {
   plugin: 'ts-proto/protoc-gen-ts_proto',
   options: [
@@ -94,7 +94,7 @@ function filesOf(protoFile: FileDescriptorProto[], wanted: RegExp, { plugin, opt
 }
 
 /**
- * Leaves the type of a client and takes away its constructor. Whoever only needs messages, as the sidecar does, would load grpc-js for it.
+ * Leaves the type of a client and takes away its constructor. A program that only needs messages, as the sidecar does, would load grpc-js for it.
  * Clients are made of the service by `makeClientConstructor` of grpc-js.
  */
 function withoutClients(content: string): string {

@@ -22,7 +22,7 @@ export interface GeneratedPart {
   readonly page: string
   /** What its comments say. */
   readonly name: string
-  /** What has to stand between them. */
+  /** What must stand between them. */
   readonly make: () => string
 }
 

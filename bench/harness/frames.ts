@@ -45,7 +45,7 @@ export class FrameConnection {
   readonly #decoder = new HeaderDecoder(HEADER_TABLE_BYTES, HEADER_LIST_BYTES)
   readonly #exchanges = new Map<number, Exchange>()
   readonly #ready = Promise.withResolvers<void>()
-  /** Called when the connection is of no more use. */
+  /** Called when the connection is no longer usable. */
   onFailure: (error: Error) => void = this.#ready.reject
   #nextStream = 1
   /** How much the server accepts on the connection, in bytes, and what waits for that. */

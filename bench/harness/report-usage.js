@@ -33,7 +33,7 @@ process.on('message', async (what) => {
     process.send?.(ofWorkers.reduce((sum, each) => sum + each, user + system))
   }
 })
-/** The longest block since the last question, and the processor time of this thread at the last turn; `undefined`: nobody has asked. */
+/** The longest block since the last question, and the processor time of this thread at the last turn; `undefined`: there was no question. */
 let block
 
 /**

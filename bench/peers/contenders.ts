@@ -165,7 +165,7 @@ export function askSidecarIdentity(
   return askIdentity('sidecar', identity, stack)
 }
 
-/** A Keystone, with what a sidecar before it has to know. */
+/** A Keystone, with what a sidecar before it must know. */
 export interface AskedKeystone extends AskedServer {
   readonly identity: Identity
 }

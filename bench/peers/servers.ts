@@ -60,7 +60,7 @@ const DECISIONS =
 const JSON_DECISIONS =
   'Both get JSON over HTTP/1.1 from the same driver, 8 kept connections with one request in flight on each, for every cell in turn. The sidecar: `Check` of claims by the protocol Connect.'
 const AUTHORIZATIONS =
-  'The sidecar: `GET /authorize/API` as nginx asks, with a token of each kind in turn, which it verifies; it answers who sent the request. The other server is told the kind, in JSON. Both over HTTP/1.1 from the same driver, 8 kept connections with one request in flight on each, for every cell in turn.'
+  'The sidecar: `GET /authorize/API` as nginx asks, with a token of each kind in turn, which it verifies; it answers who sent the request. The other server gets the kind, in JSON. Both over HTTP/1.1 from the same driver, 8 kept connections with one request in flight on each, for every cell in turn.'
 const VALIDATIONS =
   'Both are asked whether a token is valid: a project-scoped token of a user asks about other tokens of that user. Both get the same `GET /v3/auth/tokens` from the same driver, 8 at once, each on a connection of its own, as uWSGI serves it; the latency includes opening the connection.'
 const CHECKS_BEFORE =

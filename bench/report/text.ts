@@ -39,7 +39,7 @@ export function cpuModel(): string {
   return `${cpus().length} × ${first?.model.trim() ?? 'unknown processor'}`
 }
 
-/** JSON with a line for each part: nobody reads figures in a diff, but a merge can. */
+/** JSON with a line for each part: figures are not read in a diff, but a merge needs lines. */
 export function linesOf(
   parts: readonly object[],
   replacer?: (key: string, value: unknown) => unknown,

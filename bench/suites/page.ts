@@ -1,5 +1,5 @@
 /**
- * The matrix explorer in Chromium: how long somebody with a slow phone waits for it, and whether it keeps up with whoever types, clicks and
+ * The matrix explorer in Chromium: how long somebody with a slow phone waits for it, and whether it keeps up with a user who types, clicks and
  * compares in a matrix of ten thousand APIs. It is compared with a plain page in the same browser.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'

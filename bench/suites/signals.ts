@@ -25,7 +25,7 @@ const METHOD =
 const SIGNALS = {
   metrics: {
     name: 'metrics',
-    method: 'One has a health listener with metrics, which nobody asks.',
+    method: 'One has a health listener with metrics, which is not scraped.',
     environment: () => ({ PORTCULLIS_HEALTH_ADDRESS: '127.0.0.1:0' }),
   },
   'decision-log': {

@@ -7,7 +7,7 @@ export class AnswerCache {
   readonly #monotonicMs: () => number
   readonly #entries = new Map<string, { readonly answer: CheckAnswer; readonly untilMs: number }>()
 
-  /** @param monotonicMs a clock that nobody sets, in milliseconds */
+  /** @param monotonicMs a monotonic clock, in milliseconds */
   constructor(entriesMax: number, monotonicMs: () => number) {
     this.#entriesMax = entriesMax
     this.#monotonicMs = monotonicMs

@@ -161,7 +161,7 @@ export class Client {
 
   /** Issues a token for a scope, or for a set of APIs. */
   async issue(question: IssueQuestion): Promise<IssuedToken> {
-    // The answer is a secret too, whoever asks.
+    // The answer is a secret too.
     this.#refuseIfExposed()
     return issuedToken(await this.#call(this.#stub.issue, issueRequest(question)))
   }

@@ -18,7 +18,7 @@ export interface TokenOptions<Request> {
   readonly target?: (request: Request) => Scope | undefined | Promise<Scope | undefined>
   /** IP address of the sender, for accounts that restrict addresses. Default: what the framework says it is, if it does. */
   readonly clientAddress?: (request: Request) => string | undefined
-  /** Answer 404 where the resource belongs to others, so that nobody learns that it exists. Default: false, so 403. */
+  /** Answer 404 where the resource belongs to others, so that a client does not learn that it exists. Default: false, so 403. */
   readonly hideOthers?: boolean
   /** Called where there was no answer. Default: a line on standard error. */
   readonly onFailure?: (error: unknown) => void
@@ -34,7 +34,7 @@ export interface Denial {
   readonly body: string
 }
 
-/** What becomes of a request. `left`: nobody waits for an answer any more. */
+/** What becomes of a request. `left`: the client no longer waits for an answer. */
 export type Verdict =
   | { readonly type: 'passes'; readonly answer: CheckAnswer }
   | { readonly type: 'denied'; readonly denial: Denial }
@@ -56,7 +56,7 @@ export class Gate<Request> {
   readonly #options: TokenOptions<Request>
   readonly #cache: AnswerCache
 
-  /** @param monotonicMs a clock that nobody sets, in milliseconds @throws TypeError if the API is no text */
+  /** @param monotonicMs a monotonic clock, in milliseconds @throws TypeError if the API is no text */
   constructor(
     api: string,
     options: TokenOptions<Request>,

@@ -37,7 +37,7 @@ export function requireToken<HonoContext extends Context = Context>(
         return new Response(body, { status, headers: { ...answered } })
       }
       case 'left':
-        // Nobody sees it: 499 is what proxies log for a client that has left.
+        // No client sees it: 499 is what proxies log for a client that has left.
         return new Response(null, { status: 499 })
     }
   }

@@ -1,4 +1,4 @@
-/** Whether a connection may carry secrets. Without TLS, whoever is on the way to another machine can read and keep them. */
+/** Whether a connection may carry secrets. Without TLS, anyone on the way to another machine can read and keep them. */
 
 /** The `code` of the error. */
 const PLAINTEXT_REFUSED = 'PLAINTEXT_REFUSED'

@@ -1,7 +1,7 @@
-/** The answer of a sidecar that does not show its rules to whoever asks. */
+/** The answer of a sidecar that does not show its rules to everyone. */
 
 export interface Refusal {
-  /** Whether a credential is missing or wrong; else whoever has this one may not. */
+  /** Whether a credential is missing or wrong; else the holder of this one may not. */
   readonly needsCredential: boolean
   /** In the words of the sidecar. */
   readonly message: string

@@ -6,7 +6,7 @@ export type Mode = 'resolved' | 'strict'
 
 export interface Rules {
   readonly matrix: Matrix
-  /** The mode of whoever gave the matrix: a sidecar, or the command that wrote the file. */
+  /** The mode of the source of the matrix: a sidecar, or the command that wrote the file. */
   readonly mode: Mode
   /** The engine of a mode, the same one each time. */
   engine(mode: Mode): Engine

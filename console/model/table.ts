@@ -28,7 +28,7 @@ export interface Table {
   readonly openCounts: readonly number[]
 }
 
-/** Which rows are shown. A row has to fit all of them. */
+/** Which rows are shown. A row must match all of them. */
 export interface Filters {
   readonly search: string
   /** Rows that one of these kinds opens; none: all rows. */

@@ -1,5 +1,5 @@
 /**
- * What somebody looks at, as a link: the part of the address after `#`. No server is sent it, so a search stays with whoever types it. A
+ * What somebody looks at, as a link: the part of the address after `#`. No server is sent it, so a search stays with its author. A
  * pasted header is never a part of it.
  */
 import type { Engine } from '../../engine/index.ts'
@@ -18,7 +18,7 @@ export interface Opened {
 
 export interface View extends Filters {
   readonly page: Page
-  /** `undefined`: the mode of whoever gave the matrix. */
+  /** `undefined`: the mode of the source of the matrix. */
   readonly mode: Mode | undefined
   /** The cell whose panel is open. */
   readonly opened: Opened | undefined
@@ -26,7 +26,7 @@ export interface View extends Filters {
   readonly api: string | undefined
   /** The APIs of a job that is planned. */
   readonly apis: readonly string[]
-  /** The matrix that whoever made the link looked at, by the beginning of its digest; `undefined`: the link does not say. */
+  /** The matrix that the author of the link looked at, by the beginning of its digest; `undefined`: the link does not say. */
   readonly matrix: string | undefined
 }
 

@@ -52,7 +52,7 @@ export function usePanelState(): PanelState {
   return state
 }
 
-/** The session of whoever is logged in. Only for pages that need one. */
+/** The session of the user who is logged in. Only for pages that need one. */
 export function useSession(): Session {
   const { session } = usePanelState()
   if (!session?.signedIn) throw new TypeError('expected somebody who is logged in')
@@ -100,7 +100,7 @@ export function useGiven(): readonly [
   return [route.given, change]
 }
 
-/** Who is logged in, or nobody. */
+/** Who is logged in, if anyone. */
 export function useMaybeWho(): Who | undefined {
   return whoOf(usePanelState().session)
 }

@@ -19,7 +19,7 @@ import { Page } from './parts/page.tsx'
 import { Toasts } from './parts/toasts.tsx'
 import { SessionDialogs } from './session-dialogs.tsx'
 
-/** Opens it once. @param changed is told when somebody has logged in or out @param takeSecret the secret of the link that led here */
+/** Opens it once. @param changed called when somebody has logged in or out @param takeSecret the secret of the link that led here */
 export async function openControlPanel(
   changed: (loggedIn: boolean) => void,
   takeSecret: () => string | undefined,
@@ -121,7 +121,7 @@ function View({ route, takeSecret }: ViewProps) {
   )
 }
 
-/** Whoever has logged in waits for what they wanted to see. */
+/** A user who has logged in waits for what they wanted to see. */
 function LoginHere({ about }: { readonly about: string }) {
   const { session, problem } = usePanelState()
   if (session === undefined && problem) return <Broken problem={problem} />
@@ -153,7 +153,7 @@ function Waiting() {
   return <p class="waiting">{texts.loading}</p>
 }
 
-/** Nobody knows who is logged in. */
+/** It is unknown who is logged in. */
 function Broken({ problem }: { readonly problem: ApiError }) {
   const { panel } = usePanel()
   return (

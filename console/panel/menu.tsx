@@ -9,7 +9,7 @@ import { accountOf, type MenuGroup, menuOf, OPEN_PAGES } from './model/pages.ts'
 import type { Who } from './model/wire.ts'
 import { PanelIcon } from './parts/icons.tsx'
 
-/** What stands in the upper right corner: the menu of whoever is logged in, or the way to log in. */
+/** What stands in the upper right corner: the menu of the user who is logged in, or the way to log in. */
 export function AccountMenu({ route }: { readonly route: Route | undefined }) {
   const who = useMaybeWho()
   const [open, setOpen] = useState(false)

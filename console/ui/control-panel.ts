@@ -18,7 +18,7 @@ export interface ControlPanel {
 
 /** The way into the control panel, where there is one. */
 export interface PanelEntry {
-  /** @param changed is told when somebody has logged in or out */
+  /** @param changed called when somebody has logged in or out */
   readonly load: (changed: (loggedIn: boolean) => void) => Promise<ControlPanel>
   /** The page that the address leads to; `undefined`: a view of the explorer. Takes a secret out of the address. */
   readonly routeHere: () => Route | undefined

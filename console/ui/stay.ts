@@ -16,7 +16,7 @@ export function stay(): () => void {
   }
 }
 
-/** Takes a move of the browser back where the page has to stay. What the page does itself is meant. @returns whether it did */
+/** Takes a move of the browser back if the page must stay. What the page does itself is meant. @returns whether it did */
 export function isTakenBack({ isTrusted }: Event): boolean {
   if (keepers === 0) return false
   if (!isTrusted) here = location.href

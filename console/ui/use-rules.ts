@@ -35,7 +35,7 @@ export type AskRules = (callerToken?: string) => Promise<Shown | Refused>
 /**
  * @param first what was answered when the page was opened
  * @param ask `undefined`: the page has its rules in itself
- * @returns `again` asks again; `changed` is told when somebody has logged in or out
+ * @returns `again` asks again; `changed` is called when somebody has logged in or out
  */
 export function useRules(first: Shown | Refused, ask: AskRules | undefined) {
   const [given, setGiven] = useState(first)

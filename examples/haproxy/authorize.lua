@@ -15,7 +15,7 @@ local description = {
   ["x-original-method"] = true, ["x-original-uri"] = true, ["x-original-url"] = true, ["x-forwarded-method"] = true,
   ["x-forwarded-uri"] = true, ["x-forwarded-host"] = true, ["x-forwarded-for"] = true,
 }
--- They belong to the body, the connection or nobody but the application.
+-- They belong to the body, the connection or only to the application.
 local own = {
   ["host"] = true, ["content-length"] = true, ["transfer-encoding"] = true, ["connection"] = true, ["expect"] = true,
   ["upgrade"] = true, ["cookie"] = true,

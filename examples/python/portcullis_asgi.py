@@ -57,7 +57,7 @@ class RequireToken:
 
 
 class Arriving:
-    """What arrives of a request. While the sidecar is asked, somebody has to listen for the client to leave."""
+    """What arrives of a request. While the sidecar is asked, a listener must notice that the client leaves."""
 
     def __init__(self, receive):
         self._receive, self._kept, self._next = receive, [], None

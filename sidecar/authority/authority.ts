@@ -102,10 +102,10 @@ export interface Authority extends Verifier {
 /** Ends tokens that an upstream vouches for. */
 export interface UpstreamRevocation {
   /**
-   * The upstream decides whether whoever revokes may. From then on nothing is answered from what was known of the token.
+   * The upstream decides whether the requester may revoke it. From then on the cached verification of the token is not used.
    *
    * @param upstream its name, as the verified token says
-   * @param by the token of whoever revokes; `undefined`: the one that the sidecar validates with
+   * @param by the token of the requester; `undefined`: the one that the sidecar validates with
    * @throws CallError where the upstream refuses or does not answer
    */
   revoke(upstream: string, value: Secret, by: Secret | undefined): Promise<void>

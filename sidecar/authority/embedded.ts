@@ -46,7 +46,7 @@ import { isOver } from './verified-token.ts'
 export interface EmbeddedAuthorityParts {
   readonly store: DirectoryStore
   readonly signer: IamTokenSigner
-  /** For signatures that have to be verified. */
+  /** For signatures that must be verified. */
   readonly turns: Turns
   /** The key for hashes of static tokens. It is stored outside the directory. */
   readonly pepper: KeyObject

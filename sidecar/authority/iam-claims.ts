@@ -1,5 +1,5 @@
 /**
- * The claims of IAM tokens. They are input even behind a genuine signature: whoever else has the key could sign anything.
+ * The claims of IAM tokens. They are input even behind a genuine signature: another holder of the key could sign anything.
  * So every claim must have the form that `newClaims` gives it.
  */
 
@@ -88,7 +88,7 @@ export interface TokenNames {
   readonly acceptedAudiences: readonly string[]
 }
 
-/** Tokens name nobody, and none may. */
+/** Tokens name no issuer and no audience, and none may. */
 export const NO_NAMES: TokenNames = {
   issuer: undefined,
   audience: undefined,

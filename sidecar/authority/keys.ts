@@ -163,7 +163,7 @@ export function rotateKeys(path: string, nowMs: number, lifetimeMs: number): Sig
 }
 
 /**
- * Withdraws a key: its tokens are denied from now on, and it signs no more. If it is the active key, the staged key takes
+ * Withdraws a key: its tokens are denied from now on, and it no longer signs. If it is the active key, the staged key takes
  * its place. If it is the staged key, a new one is staged.
  *
  * @throws Error if there is no such key, or if it is the active one and the staged key is too new

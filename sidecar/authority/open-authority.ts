@@ -57,7 +57,7 @@ export interface OpenOptions extends AuthorityEvents {
   readonly folder: string
   /** A directory that several hosts share. By default the directory is a file in the folder. */
   readonly shared?: SharedDirectory | undefined
-  /** Whom IAM tokens name as issuer and audience; default: nobody. */
+  /** The issuer and audience that IAM tokens name; default: none. */
   readonly tokenNames?: TokenNames | undefined
   /** Returns the token kinds of the current matrix. */
   readonly tokenKinds: () => Iterable<TokenKind>
@@ -67,7 +67,7 @@ export interface OpenOptions extends AuthorityEvents {
   readonly failedLogins: LoginThrottle
   /** How long sessions of the control panel last; default: as the configuration has it by default. */
   readonly sessionLimits?: SessionLimits | undefined
-  /** For signatures that have to be verified; default: nobody else uses them. */
+  /** For signatures that must be verified; default: not shared. */
   readonly turns?: Turns | undefined
   /** Wall clock, in milliseconds since the epoch. */
   readonly now: () => number

@@ -121,7 +121,7 @@ export class Passwords {
 const MADE_LENGTH = 24
 
 /**
- * Whether a password has the form of those that Portcullis makes. Nobody can guess a password of 144 random bits, so logins
+ * Whether a password has the form of those that Portcullis makes. A password of 144 random bits cannot be guessed, so logins
  * with such a one need no throttle; and what somebody might guess has another form.
  */
 export function canBeMade(password: string): boolean {

@@ -3,7 +3,7 @@
  * password at once, and a job that repeats a password that was replaced, cost one hash and not one each.
  *
  * Only passwords of the form that Portcullis makes are remembered. They have 144 random bits, so a digest of one tells nothing
- * about it, whoever reads the memory of this process.
+ * about it, even to a reader of this process's memory.
  */
 import { createHmac, type KeyObject } from 'node:crypto'
 import { LazyLruCache } from './lazy-lru-cache.ts'

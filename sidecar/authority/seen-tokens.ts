@@ -21,12 +21,12 @@ export interface GenuineToken extends Remembered {
   status: TokenStatus | undefined
 }
 
-/** Most forged tokens that are remembered. Whoever makes new ones displaces those of other forgers alone. */
+/** Most forged tokens that are remembered. New ones displace only other forged tokens. */
 const FORGED_MAX = 10_000
 
 const FORGED = {}
 
-/** Whose work it is where nobody says which connection asks. */
+/** The owner of work whose connection is unknown. */
 const NOBODY = {}
 
 export class SeenIamTokens {
@@ -62,7 +62,7 @@ export class SeenIamTokens {
     const seen = this.#seen(digest)
     if (seen !== undefined) return isGenuine(seen) ? seen : undefined
     if (!this.#signer.mayHaveSigned(value)) return undefined
-    // Not across connections: nobody waits for the turn of another one, who may be suspected.
+    // Not across connections: a connection must not wait for the turn of another one, which may be suspected.
     const waiting = this.#waiting.get(connection ?? NOBODY)
     const found =
       waiting?.get(digest) ?? this.#turns.run(connection, () => this.#verify(value, digest, connection))
@@ -71,7 +71,7 @@ export class SeenIamTokens {
     return found
   }
 
-  /** Remembers a token that was signed here. Its signature never has to be verified. */
+  /** Remembers a token that was signed here. Its signature never needs to be verified. */
   remember(value: string, token: VerifiedToken): void {
     const digest = hash('sha256', value, 'base64')
     if (this.#seen(digest) === undefined) this.#genuine.set(digest, unasked(token))

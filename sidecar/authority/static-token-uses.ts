@@ -1,5 +1,5 @@
 /**
- * On which day static tokens were last used, so that a person sees which of them nobody needs any more. Every write makes all
+ * On which day static tokens were last used, so that a person sees which of them are no longer used. Every write makes all
  * processes ask about each token again, so the days of many tokens are written together, at most once a minute.
  */
 import { dayOf } from '../base/day.ts'

@@ -1,12 +1,12 @@
 /**
  * Slows down the guessing of passwords. Failed logins are counted for each pair of user and source, and for each source, so
  * that rotating names gains nothing. A login in progress counts against the failures that are left: a burst of parallel logins
- * makes no more guesses than the same logins one after another.
+ * makes only as many guesses as the same logins one after another.
  *
  * Who guesses patiently, or from many networks, is slowed down too: what people choose for the control panel, and their one-time
  * codes, are also counted for the user alone, and the pause doubles with each failure.
  *
- * Logins with a password that Portcullis can have made do not come here (`canBeMade`), so nobody is locked out by the failures
+ * Logins with a password that Portcullis can have made do not come here (`canBeMade`), so users are not locked out by the failures
  * of others.
  */
 import { type CallError, callError } from '../base/call-error.ts'
@@ -58,7 +58,7 @@ export interface LoginThrottle {
 const PAIRS_MAX = 100_000
 const SOURCES_MAX = 10_000
 
-/** How many failures a user of the control panel has from all sources together before new sources have to wait. */
+/** How many failures a user of the control panel has from all sources together before new sources must wait. */
 const USER_FAILURES = 100
 
 /** The longest pause that doubling leads to, in milliseconds: about a hundred guesses a day. */
@@ -119,7 +119,7 @@ export class FailedLogins implements LoginThrottle {
     this.#expectNoPause(source)
     const settlePair = await this.#turnOf(pair, this.#bounds.pair)
     let settleUser: Settle | undefined
-    // Otherwise whoever guesses from elsewhere would keep users out where they always log in.
+    // Otherwise guesses from elsewhere would lock users out where they always log in.
     if (guesses === 'chosen password' && this.#proven.get(pair) === undefined)
       try {
         settleUser = await this.#turnOf(JSON.stringify([account, userName]), this.#bounds.user)

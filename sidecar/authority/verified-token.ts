@@ -12,7 +12,7 @@ interface Subject {
 
 /**
  * The kind of an unscoped token, which Keystone's clients can ask for (`http.compatibility.unscoped_login`). No matrix can
- * have a kind with a dot in its id, so every decision about such a token is a denial, and it identifies nobody who
+ * have a kind with a dot in its id, so every decision about such a token is a denial, and it identifies no one who
  * administers.
  */
 export const UNSCOPED_KIND = 'iam_token.unscoped'

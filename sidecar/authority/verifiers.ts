@@ -57,7 +57,7 @@ export class Verifiers implements Verifier {
     const ours = this.#embedded.verify(value, kinds, from)
     const claiming = this.#remotes.filter((remote) => remote.claims(value))
     if (claiming.length === 0) return ours
-    // Whoever signed it, the embedded authority did not: only then is it a token of another Portcullis.
+    // The embedded authority did not sign it: only then is it a token of another Portcullis.
     return andThen(ours, (verification) =>
       verification.token === undefined ? this.#verifyAt(claiming, value, kinds) : verification,
     )

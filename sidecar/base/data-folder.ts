@@ -36,7 +36,7 @@ export const DIRECTORY_FILE = 'directory.sqlite'
 /** The file in the data folder with the keys that sign IAM tokens. */
 export const SIGNING_KEYS_FILE = 'signing-keys.json'
 
-/** The files in the data folder that nobody else may read. */
+/** The files in the data folder that no other user may read. */
 export const SECRET_FILES = [SIGNING_KEYS_FILE, PEPPER_FILE, ADMINISTRATOR_TOKEN_FILE, DIRECTORY_FILE]
 
 export interface OpenedFolder {
@@ -103,7 +103,7 @@ function closeToOthers(folder: string): Omit<OpenedFolder, 'inUse' | 'restoring'
   return { shared, problem: exposure?.problem }
 }
 
-/** Whether others may enter the folder, and whether that has to be said. */
+/** Whether others may enter the folder, and whether to say so. */
 export function exposureOfFolder(folder: string): { shared: boolean; exposure: Exposure | undefined } {
   const exposure = exposureOf(folder)
   return {
@@ -130,7 +130,7 @@ function isReadOnly(folder: string): boolean {
   }
 }
 
-/** The bit of a folder in which nobody removes or renames the files of others. */
+/** The bit of a folder in which users cannot remove or rename the files of others. */
 const STICKY = 0o1000
 
 /**
@@ -192,7 +192,7 @@ export function readOrCreate(path: string, make: () => string): string {
 
 /**
  * Replaces a file atomically: a reader sees either the old content or the new one, even after a crash. The file keeps its
- * owner, its group and its mode, so that whoever could read it still can.
+ * owner, its group and its mode, so that its readers can still read it.
  *
  * @throws Error if this user may not give the file away to its owner
  */

@@ -12,13 +12,13 @@ export interface Exposure {
 }
 
 export interface ExpectedPrivacy {
-  /** Whether its readers are nobody's business here, for example because nobody else can enter the folder. Default: they are. */
+  /** Whether its readers do not matter, for example because no other user can enter the folder. Default: they do. */
   readonly mayBeRead?: boolean
   /** Whether the group may read it, because the file is shared with another program on purpose. */
   readonly groupMayRead?: boolean
 }
 
-/** `undefined`: nobody else may read or change it, or the platform has no such modes. @throws Error if there is no such file */
+/** `undefined`: no other user may read or change it, or the platform has no such modes. @throws Error if there is no such file */
 export function exposureOf(path: string, expected: ExpectedPrivacy = {}): Exposure | undefined {
   const user = process.geteuid?.()
   return user === undefined ? undefined : exposure(statSync(path), user, expected)

@@ -1,6 +1,6 @@
 /**
  * A queue whose turns are shared fairly. It has lanes with weights. Within a lane the turns go round by share, for example by
- * source, then by user, then by connection. So who asks often waits behind their own calls, and nobody else does.
+ * source, then by user, then by connection. So a client that asks often waits behind its own calls, and others do not.
  */
 
 export interface FairQueueOptions<Lane extends string> {

@@ -5,7 +5,7 @@
 
 /**
  * What can be wrong. Its code is stable. `ready: false`: the sidecar must get no traffic, although it runs. `ready: true`: it serves
- * well, but somebody has to look.
+ * well, but a person must look.
  */
 const PROBLEMS = {
   signing_keys_unreadable: { check: 'signing_keys', ready: false },
@@ -91,7 +91,7 @@ export function isReady({ phase, problems }: HealthState): boolean {
   return phase === 'serving' && codesOf(problems, false).length === 0
 }
 
-/** What `/readyz` answers. Whoever reaches it may read it, so it has codes, times and digests alone. */
+/** What `/readyz` answers. Anyone who reaches it may read it, so it contains only codes, times and digests. */
 export function readiness(state: HealthState, verbose: boolean): { readonly ready: boolean; body: object } {
   const { phase, problems, matrixDigests } = state
   const ready = isReady(state)

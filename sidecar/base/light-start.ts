@@ -11,7 +11,7 @@ const HALF_BYTES = HALF_MEGABYTES * 2 ** 20
 /** Whether the start of this process is a light one. */
 let isLight = false
 
-/** Called before anything else is loaded. Does nothing where Node was told how to compile or how much memory to use. */
+/** Called before anything else is loaded. Does nothing if options of Node already say how to compile or how much memory to use. */
 export function beginLightStart(): void {
   const flags = [...process.execArgv, process.env.NODE_OPTIONS ?? ''].join(' ')
   // Elsewhere V8 has no Maglev.

@@ -1,4 +1,4 @@
-/** Long work in slices: others have their turn between them, so that one request holds up nobody. */
+/** Long work in slices: others have their turn between them, so that one request does not block the rest. */
 import { setImmediate } from 'node:timers/promises'
 
 /** How long a slice lasts, in milliseconds. A forged token costs a tenth of one. */

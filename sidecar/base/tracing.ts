@@ -1,4 +1,4 @@
-/** What any room may know of traces. Where they are off, nobody makes any of it. */
+/** What any room may know of traces. Where they are off, none of it is made. */
 import type { IncomingMessage } from 'node:http'
 import { bareHost } from './address.ts'
 

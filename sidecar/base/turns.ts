@@ -1,6 +1,6 @@
 /**
  * Turns for work that is costly and cannot be interrupted: signatures, and parts of batches. Only so much of it is done in one turn
- * of the event loop, and connections take turns. So it holds up nobody who asks for something cheap, and whoever asks for much
+ * of the event loop, and connections take turns. So it does not delay clients that ask for something cheap, and a client that asks for much
  * waits behind their own work.
  */
 import { callError } from './call-error.ts'
@@ -31,7 +31,7 @@ interface Requester {
   suspectedUntilMs: number
 }
 
-/** Whose turn it is where nobody says which connection asks. */
+/** The owner of a turn whose connection is unknown. */
 const NOBODY = {}
 
 export class Turns {

@@ -1,4 +1,4 @@
-/** Characters that nobody sees. In a name they can hide a part of it, or change the order in which a line is read. */
+/** Invisible characters. In a name they can hide a part of it, or change the order in which a line is read. */
 
 /**
  * Control characters (C0 and C1), format characters (text direction, zero width, byte order mark, tags), line and paragraph

@@ -11,7 +11,7 @@ export interface WatchedFileOptions<T> {
    * Reads the changed file while others have their turn, where that takes long; `undefined`: `read` reads it. Rejects if its content
    * cannot be used. There is one such reading at a time.
    *
-   * @param closed the watch has ended, and nobody waits any more
+   * @param closed the watch has ended, and its result is not needed
    */
   readonly readLater?: (closed: AbortSignal) => Promise<T> | undefined
   /** Called when such a reading has ended. @param usable whether the value is that of the file */

@@ -142,7 +142,7 @@ export function readSecretText(key: string, path: string): string {
     exposure = exposureOf(path)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    // With the code, a transient error is told from a bad file.
+    // The code distinguishes a transient error from a bad file.
     throw Object.assign(new ConfigError(`${key}: ${path} cannot be read (${code})`), { code })
   }
   if (exposure?.refused) throw new ConfigError(`${key}: ${path}: ${exposure.problem}`)

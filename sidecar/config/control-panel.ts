@@ -5,7 +5,7 @@ import { isOfThisMachine } from './this-machine.ts'
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 
-/** How long sessions last, in milliseconds; `undefined`: nobody logs in. */
+/** How long sessions last, in milliseconds; `undefined`: logins are off. */
 export function sessionLimitsOf({
   http: { control_panel: panel },
 }: Pick<Config, 'http'>): { readonly idleMs: number; readonly lifetimeMs: number } | undefined {

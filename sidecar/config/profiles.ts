@@ -43,7 +43,7 @@ interface ConfiguredVerification {
   readonly project: string | undefined
   readonly cacheMs: number
   readonly negativeCacheMs: number
-  /** The only accounts that the upstream vouches for; `undefined`: those that nobody else has. */
+  /** The only accounts that the upstream vouches for; `undefined`: those that no other authority has. */
   readonly accounts: ReadonlySet<string> | undefined
   /** Beginnings of its tokens; empty: any. */
   readonly tokenPrefixes: readonly string[]

@@ -1,4 +1,4 @@
-/** The files of a configuration that hold secrets, or that give rights: nobody else may change them, and few may read them. */
+/** The files of a configuration that hold secrets, or that give rights: no other user may change them, and few may read them. */
 import { type ExpectedPrivacy, type Exposure, exposureOf } from '../base/exposure.ts'
 import { Secret } from '../base/secret.ts'
 import { type Config, ConfigError, holdsPassword } from './config.ts'
@@ -41,7 +41,7 @@ export function exposedFiles(config: Config): ExposedFile[] {
 function secretFilesOf(config: Config): SecretFile[] {
   const { file, directory, grpc, http, egress, upstreams = {}, profiles = {}, callers = [] } = config
   const files: (Omit<SecretFile, 'path'> & { readonly path: string | undefined })[] = [
-    // Whoever can change the configuration can give rights to callers.
+    // A user who can change the configuration can give rights to callers.
     {
       key: 'configuration',
       path: file,
@@ -81,7 +81,7 @@ function secretFilesOf(config: Config): SecretFile[] {
   return files.flatMap(({ path, ...rest }) => (path === undefined ? [] : [{ ...rest, path }]))
 }
 
-/** Whoever reads the file reports that it is missing. */
+/** The reader of the file reports that it is missing. */
 function exposureIfThere(path: string, expected: ExpectedPrivacy) {
   try {
     return exposureOf(path, expected)
@@ -95,7 +95,7 @@ const PROXY_SECRET_FILE = 'http.proxy_secret_file'
 /** As for caller tokens. */
 const PROXY_SECRET_LENGTH_MIN = 32
 
-/** The old one and the new one, while the proxies are told the new one. */
+/** The old one and the new one, while the proxies learn the new one. */
 const PROXY_SECRETS_MAX = 2
 
 /**

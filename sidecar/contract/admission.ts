@@ -30,7 +30,7 @@ const OWN_RULES: ReadonlySet<string> = new Set([
   '/portcullis.v1.AuthorizationService/Revoke',
 ])
 
-/** The same methods, where questions about access are refused whose caller token is not that of a caller: one that is there has to be valid. */
+/** The same methods, where questions about access are refused whose caller token is not that of a caller: one that is presented must be valid. */
 export function refusingUnknownTokens(methods: Methods, { callers, trace }: Admitting): Methods {
   const admit = (context: CallContext): void => {
     const authorization = context.metadata('authorization')
@@ -68,7 +68,7 @@ export function forCallersByToken(methods: Methods, services: Admitting): Method
   const { callers, trace } = services
   return forCallersOnly(methods, callers, {
     expect: (context) => void callers.expectToken(context.metadata('authorization')),
-    // Whoever reaches the listener can open connections, so they are counted.
+    // Anyone who reaches the listener can open connections, so they are counted.
     report: ({ address }, error) =>
       trace.refused('a client was refused', error, { protocol: 'http', address }),
     expectSession: async (session, context, path) => {

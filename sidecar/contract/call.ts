@@ -100,7 +100,7 @@ export interface Responses {
   end(): void
   /** Ends the call with the status of an error. */
   fail(error: unknown): void
-  /** Calls `listener` once when the call has ended, whoever ended it. */
+  /** Calls `listener` once when the call has ended, on either side. */
   onEnd(listener: () => void): void
 }
 
@@ -120,7 +120,7 @@ export type BidiMethod = (responses: Responses, context: CallContext) => Request
 
 export type Method = {
   /**
-   * Refuses a call for what its header fields say of who calls: it is asked before a byte of a message is read. Absent: whoever
+   * Refuses a call for what its header fields say of who calls: it is asked before a byte of a message is read. Absent: every client that
    * reaches the method may call it. Only a session takes a promise, and no call of gRPC has one.
    *
    * @throws CallError

@@ -26,7 +26,7 @@ interface CheckHandlers {
   readonly checkStream: BidiMethod
 }
 
-/** The parts of an `Asker` apart: one more object for each check of claims would cost something where nobody is told. */
+/** The parts of an `Asker` apart: one more object for each check of claims would cost something even without a listener. */
 type Answer = (
   question: CheckQuestion,
   connection: ClientConnection,
@@ -92,7 +92,7 @@ export function checkHandlers(
   }
 }
 
-/** Who is told of the calls and decisions of a method. */
+/** The listeners for the calls and decisions of a method. */
 interface Told {
   readonly meter: DecisionMeter | undefined
   readonly listenerOf: ListenerOf | undefined
@@ -182,7 +182,7 @@ interface BatchParts extends Asker {
 
 /**
  * The checks of one call. They are answered in slices, between which others have their turn, so that a batch of forged tokens
- * holds up nobody.
+ * does not block others.
  */
 class Batch {
   readonly #parts: BatchParts
@@ -218,7 +218,7 @@ class Batch {
     while (results.length < questions.length) {
       const question = questions[results.length] as CheckQuestion
       const result = answer(question, connection, listener)
-      // The batch may fail before it waits for this one, whose error is then nobody's.
+      // The batch may fail before it waits for this one, whose error is then unhandled.
       if (result instanceof Promise) result.catch(() => {})
       results.push(result)
       const look = question.type === 'credentials' || results.length % CLAIMS_A_LOOK === 0

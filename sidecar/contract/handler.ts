@@ -96,7 +96,7 @@ export function remoteAddress(
 
 /**
  * Where a login comes from: a caller who is known, or else another machine, a Unix socket, or this machine. A caller token that
- * identifies nobody is no reason to refuse somebody's own password.
+ * identifies no one is no reason to refuse a user's own password.
  *
  * @param remote address of a client on another machine
  */
@@ -159,7 +159,7 @@ export function callerCredentialsIn(context: CallContext, reachable: boolean): C
   }
 }
 
-/** Who is told of the decisions of a call: the trace, the log and the meter, as far as they are on. `undefined`: nobody is. @param reachable as in `presentedIn` */
+/** Listens to the decisions of a call: the trace, the log and the meter, as far as they are on. `undefined`: all are off. @param reachable as in `presentedIn` */
 export function listenersOf(
   { decisions, callers, tracing }: Reporting & Recognizing,
   protocol: Protocol,

@@ -34,7 +34,7 @@ export function reflectionMethods(): [path: string, Method][] {
     const handle: BidiMethod = (responses) => {
       loading ??= load()
       const talk = loading.then((loaded) => conversation(loaded.get(path) as Loaded, responses))
-      // Whoever sends a question or ends the call learns of it.
+      // The error reaches the client when it sends a question or ends the call.
       talk.catch(() => {})
       return {
         next: async (request) => (await talk).next(request),

@@ -1,5 +1,5 @@
 /**
- * Streams that never end by themselves: how many there may be, and how all of them are told of a change. They are told a few at a
+ * Streams that never end by themselves: how many there may be, and how all of them learn of a change. They are notified a few at a
  * time, so that checks are answered meanwhile, and nothing is added for a client that has not read the last response.
  */
 import { callError } from '../base/call-error.ts'
@@ -13,7 +13,7 @@ const OF_CONNECTION_MAX = 100
 const OF_SOURCE_MAX = 1_000
 const OF_ALL_MAX = 2_000
 
-/** How long watches are told of a change before other calls have their turn, in milliseconds. */
+/** How long watches are notified of a change before other calls have their turn, in milliseconds. */
 const SLICE_MS = 2
 
 /** Most bytes that all watches together have not read. Beyond that the others wait for their turn. */
@@ -120,7 +120,7 @@ export class Topic {
   readonly #open = new Set<Watch>()
   /** Those that have not been told of the last change. */
   #untold = new Set<Watch>()
-  /** Those that were told, and may not have read it. */
+  /** Those that were notified, and may not have read it. */
   readonly #reading = new Set<Watch>()
   /** Whether the next slice has its turn already. */
   #hasTurn = false

@@ -3,7 +3,7 @@
 /**
  * The lanes of changes, the one with the most turns first.
  *
- * - `operators`: callers who may do everything, and whoever owns the data folder.
+ * - `operators`: callers who may do everything, and the owner of the data folder.
  * - `revocations`: what takes rights away, by whomever.
  * - `administrators`: who administers an account.
  * - `users`: what users do for themselves.

@@ -42,8 +42,8 @@ export class ChangeWriter {
   }
 
   /**
-   * Ends what a user logs in with, and what they got by it: whoever has any of it must not have the rights that the user gets now.
-   * Static tokens stay: nobody logs in with one. Who does it records why.
+   * Ends what a user logs in with, and what they obtained with it: a holder of any of it must not get the user's new rights.
+   * Static tokens stay: they are not for logins. The caller records why.
    */
   async endCredentialsOf(userId: string): Promise<void> {
     await this.queries.all(

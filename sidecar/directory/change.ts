@@ -187,7 +187,7 @@ export class DirectoryChange {
     return true
   }
 
-  /** Somebody administers the account no more, and may have kept an invitation. Who made which is not stored. */
+  /** A former administrator of the account may have kept an invitation. Who made which is not stored. */
   async #endInvitationsIn(account: string): Promise<void> {
     await this.#queries.all(
       `DELETE FROM panel_links WHERE purpose = 'invitation' AND user_id IN

@@ -25,7 +25,7 @@ export class ChangeListener {
   readonly #stop = new AbortController()
   #running: Promise<void> | undefined
   #client: Client | undefined
-  /** What the watcher was told last. */
+  /** What the watcher heard last. */
   #told: boolean | undefined
 
   constructor(servers: Servers, channel: string, watcher: ChangeWatcher) {

@@ -7,7 +7,7 @@ import { type DirectoryPlace, type Snapshot, type SnapshotRow, URL_KEY } from '.
 /** Rows that are read at once. */
 const FETCHED = 1_000
 
-/** How long a transaction may wait for whoever reads the rows, in milliseconds. */
+/** How long a transaction may wait for the reader of the rows, in milliseconds. */
 const IDLE_MS_MAX = 600_000
 
 type Shared = NonNullable<DirectoryPlace['shared']>

@@ -281,8 +281,8 @@ class Postgres implements PostgresDatabase {
   }
 
   /**
-   * A pooler may give the session of one connection to another between two statements (transaction mode of PgBouncer). Then nobody
-   * is notified of changes, and what was found out about a server does not hold for the next statement.
+   * A pooler may give the session of one connection to another between two statements (transaction mode of PgBouncer). Then this process
+   * is not notified of changes, and what was found out about a server does not hold for the next statement.
    *
    * @throws Error if it does
    */

@@ -102,7 +102,7 @@ export function openSqlite(path: string, onReplaced: () => void = () => {}): Sql
   }
 }
 
-/** @throws Error if the process may open no more files */
+/** @throws Error if the limit on open files is reached */
 function openLog(path: string): WriteAheadLog {
   try {
     return new WriteAheadLog(path)

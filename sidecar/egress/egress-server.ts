@@ -37,7 +37,7 @@ export interface EgressOptions {
   readonly connections?: ConnectionSource | undefined
   /** Most connections, if they are fewer than 1,000. */
   readonly maxConnections?: number | undefined
-  /** A clock that nobody sets, in milliseconds. */
+  /** A monotonic clock, in milliseconds. */
   readonly monotonicMs?: (() => number) | undefined
   /** Longest time to send the headers, in milliseconds. */
   readonly headersMs?: number | undefined

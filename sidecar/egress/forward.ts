@@ -75,7 +75,7 @@ export async function forward(exchange: Exchange): Promise<void> {
 type Body = { readonly kept: Buffer | null } | { readonly streamed: IncomingMessage }
 
 /**
- * Reads the body where it is kept. Never resolves if the client leaves before: then there is nobody to answer.
+ * Reads the body where it is kept. Never resolves if the client leaves before: then no answer is needed.
  *
  * @returns undefined: it did not arrive in time
  */
@@ -85,7 +85,7 @@ function bodyOf({ request, keptMs }: Exchange): MaybePromise<Body | undefined> {
   if (encoding !== undefined || Number(length) > KEPT_BYTES_MAX) return { streamed: request }
   const kept = Buffer.allocUnsafe(Number(length))
   let arrived = 0
-  // What arrives a byte at a time takes no more memory than its bytes.
+  // What arrives a byte at a time takes only the memory of its bytes.
   request.on('data', (chunk: Buffer) => {
     arrived += chunk.copy(kept, arrived)
   })
@@ -136,7 +136,7 @@ class Attempt implements Dispatcher.DispatchHandler {
   readonly #second: boolean
   readonly #span: Span | undefined
   #controller: Dispatcher.DispatchController | undefined
-  /** Whether nobody waits for this attempt any more. */
+  /** Whether the result of this attempt is no longer needed. */
   #abandoned = false
   readonly #resume = () => this.#controller?.resume()
   readonly #closed = () => this.#abandon()

@@ -28,7 +28,7 @@ export class Target {
   #inProgress = 0
   #renewsAgainMs = Number.NEGATIVE_INFINITY
 
-  /** @param monotonicMs a clock that nobody sets, in milliseconds */
+  /** @param monotonicMs a monotonic clock, in milliseconds */
   constructor(route: Route, monotonicMs: () => number) {
     this.route = route
     this.#base = route.url.pathname

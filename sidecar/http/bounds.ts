@@ -64,7 +64,7 @@ export class Bounds {
 
   /**
    * Begins the work on a request: in the next turn of the event loop, where its connection has begun another one in this turn. So
-   * nobody waits for all that a client has sent at once.
+   * others do not wait for all that a client has sent at once.
    */
   begin(request: FastifyRequest['raw'], work: () => void): void {
     const carrier = carrierOf(request)

@@ -9,7 +9,7 @@ import type { Admitting } from '../usecases/capabilities.ts'
 import { expectLiveSession } from '../usecases/requester.ts'
 
 export interface Admission {
-  /** Whether every request needs the token of a caller; else a token that is there has to be valid. */
+  /** Whether every request needs the token of a caller; else a token that is presented must be valid. */
   readonly callersOnly: boolean
   /** Finds the session that counts in place of a caller token; absent: none does. */
   readonly sessionOf?: ((request: IncomingMessage) => Buffer | undefined) | undefined

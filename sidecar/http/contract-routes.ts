@@ -29,7 +29,7 @@ export interface Calls {
 export interface AboutRequests {
   /** Lifts the limits on time of a request of HTTP/2. */
   readonly mayLast: (request: IncomingMessage) => void
-  /** SHA-256 of the secret of the session that a request of the page has; absent: nobody logs in. */
+  /** SHA-256 of the secret of the session that a request of the page has; absent: logins are off. */
   readonly sessionOf?: ((request: IncomingMessage) => Buffer | undefined) | undefined
 }
 

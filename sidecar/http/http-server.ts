@@ -176,7 +176,7 @@ async function addOptionalRoutes(
   site: () => Site,
   mayLast: (request: IncomingMessage) => void,
 ): Promise<PageRequests | undefined> {
-  // Without proxies nobody may ask.
+  // Without proxies no one may ask.
   if (authorize && proxies !== undefined) {
     const [{ addAuthorizeRoutes }, { addExtAuthzRoute }] = await Promise.all([
       import('../proxies/authorize-routes.ts'),

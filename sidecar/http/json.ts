@@ -60,7 +60,7 @@ export class JsonBodies {
         return read()
       })
     } catch (error) {
-      // Whoever sends long bodies in vain waits for those who do not.
+      // A client whose long bodies are refused waits for the others.
       this.#turns.suspect(connection)
       throw error
     } finally {

@@ -1,5 +1,5 @@
 /**
- * What `SIGUSR2` writes: a snapshot of this process for whoever has to find out why it is slow, large or unready. It holds no secret.
+ * What `SIGUSR2` writes: a snapshot of this process for a person who must find out why it is slow, large or unready. It holds no secret.
  * A report of Node would: it has the environment and the command line. Loaded when somebody asks.
  */
 import { readdirSync } from 'node:fs'

@@ -22,7 +22,7 @@ import { SECRET_HEADER } from './trusted-proxies.ts'
 
 type AuthorizeServices = PerCall<Verifying> & Ruled & Reporting
 
-/** Whoever reaches the routes is a known proxy. */
+/** Only a known proxy reaches the routes. */
 export function addAuthorizeRoutes(
   server: FastifyInstance,
   services: AuthorizeServices,

@@ -32,7 +32,7 @@ const PREFIX = '/ext-authz/'
 const REMOVED_HEADER = 'x-envoy-auth-headers-to-remove'
 
 /**
- * Whoever reaches the route is a known proxy.
+ * Only a known proxy reaches the route.
  *
  * @param url the prefix with anything behind it
  */
@@ -48,7 +48,7 @@ export function addExtAuthzRoute(server: FastifyInstance, services: DecideServic
 
 /**
  * Envoy takes a 5xx for a failed call: it drops the body, and lets the request pass where it is configured with `failure_mode_allow`. So
- * it is told to deny.
+ * it must deny.
  */
 function failureAsDenial(error: unknown, requestId: string): DenialAnswer {
   return { ...failureAnswer(error, requestId), status: 403 }

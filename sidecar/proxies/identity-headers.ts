@@ -1,5 +1,5 @@
 /**
- * What the server behind a proxy is told about the sender of a request, as headers: only facts that an authority vouches for. The same
+ * What the server behind a proxy learns about the sender of a request, as headers: only facts that an authority vouches for. The same
  * names that a client sent itself are taken out.
  */
 

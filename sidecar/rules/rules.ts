@@ -134,7 +134,7 @@ export class Rules {
   #looked(usable: boolean): void {
     const nowMs = performance.now()
     if (usable) this.#confirmedAtMs = nowMs
-    // While a file is read, nobody knows what becomes of it.
+    // While a file is being read, the result is unknown.
     if (this.#file?.reading !== true) this.#refused = !usable
     const stale = this.#maxAgeMs > 0 && nowMs - this.#confirmedAtMs > this.#maxAgeMs
     this.#onLook?.({ refused: this.#refused, stale })
@@ -170,7 +170,7 @@ export class Rules {
     return { engine, place, matrix: this.#keepMatrix ? matrix : undefined }
   }
 
-  /** All in one turn, so that nobody sees a part of it. */
+  /** All in one turn, so that no reader sees a part of it. */
   #change({ engine, place, matrix }: Ready): void {
     if (engine.digest === this.#engine.digest) return
     this.#engine = engine

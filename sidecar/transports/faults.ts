@@ -1,4 +1,4 @@
-/** Deadlines, and requests that are not as they have to be: the same on every transport. */
+/** Deadlines, and requests that break the protocol: the same on every transport. */
 import { STATUS, StatusError } from '../contract/call.ts'
 
 /** The longest timer of Node, in milliseconds. A deadline after that is none. */

@@ -25,7 +25,7 @@ export abstract class LiveCall implements Responses {
   #request: Buffer | undefined
   /** Whether a request is being inflated, or a handler works on one. */
   #working = false
-  /** Whether the handler knows that no more requests come. */
+  /** Whether the handler knows that no further requests come. */
   #ending = false
   #begun = false
   #over = false
@@ -201,7 +201,7 @@ export abstract class LiveCall implements Responses {
     this.ended()
   }
 
-  /** The call is over, whoever ended it. */
+  /** The call has ended, on either side. */
   ended(): void {
     if (this.#over) return
     this.#over = true

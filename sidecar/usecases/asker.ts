@@ -1,13 +1,13 @@
-/** Who asks for decisions, and who is told of what they get. */
+/** Who asks for decisions, and who listens to the answers. */
 import type { Decision, Extraction, Scope } from '../../engine/index.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { CheckOutcome, ClaimsQuestion, CredentialsQuestion } from './questions.ts'
 
-/** Whoever asks. Each protocol has to say both. */
+/** The asker. Each protocol must say both. */
 export interface Asker {
   /** The same object for all questions of a connection: connections take turns where a credential is costly. `undefined`: there is none. */
   readonly connection: object | undefined
-  /** `undefined`: nobody is told. */
+  /** `undefined`: no listener. */
   readonly listener: DecisionListener | undefined
 }
 
@@ -22,7 +22,7 @@ export interface DecisionListener {
   ofClaims(question: ClaimsQuestion, decision: Decision): void
   /** Whatever the token is bound to. */
   ofKind(api: string, kind: string, decision: Decision): void
-  /** @param found the credential; `undefined`: nobody looked for one */
+  /** @param found the credential; `undefined`: none was looked for */
   ofCredentials(
     question: CredentialsQuestion,
     found: Extraction | undefined,
@@ -31,9 +31,9 @@ export interface DecisionListener {
   ): void
   /** Of a token that the sidecar itself sends. @param token `undefined`: no token opens the API */
   ofOwnToken(api: string, token: OwnToken | undefined, decision: Decision): void
-  /** Is told of one question about credentials, in place of this one. `undefined`: this one is told. */
+  /** Listens to one question about credentials, in place of this one. `undefined`: this one listens. */
   forOne?(): DecisionListener
-  /** Verifies the credential. `undefined`: nobody wants to know of it. */
+  /** Verifies the credential. `undefined`: it is not traced. */
   verifying?<T>(verify: () => MaybePromise<T>): MaybePromise<T>
 }
 

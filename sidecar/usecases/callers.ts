@@ -72,7 +72,7 @@ export class Callers {
     return this.#all
   }
 
-  /** Whoever is not among them is withdrawn at once. */
+  /** A caller that is not among them is withdrawn at once. */
   replace(callers: readonly Caller[]): void {
     this.#all = callers
     this.#known = callers.flatMap((caller) =>
@@ -114,7 +114,7 @@ export class Callers {
     return caller
   }
 
-  /** The caller of a call that needs none: `undefined` too where what it presents identifies nobody. */
+  /** The caller of a call that needs none: `undefined` too if what it presents identifies no caller. */
   findOrNobody(credentials: CallerCredentials): IdentifiedCaller | undefined {
     if (credentials.authorization.length + credentials.certificateNames.length === 0) return undefined
     return orNobody(() => this.find(credentials))

@@ -27,7 +27,7 @@ export interface Clocked {
 /** Knows callers, and who has a session. */
 export interface Recognizing {
   readonly callers: Callers
-  /** `undefined`: nobody logs in to the page, and no call has a session. */
+  /** `undefined`: logins to the page are off, and no call has a session. */
   readonly controlPanel: ControlPanel | undefined
 }
 

@@ -34,7 +34,7 @@ export class ChangeRates {
   }
 
   /**
-   * Counts a change. Nobody may ever be too late with a revocation, and operators have no rate.
+   * Counts a change. A revocation must never be too late, and operators have no rate.
    *
    * @throws CallError `CHANGES_THROTTLED`
    */

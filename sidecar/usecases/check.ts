@@ -29,11 +29,11 @@ export function checkClaims(
   return decision
 }
 
-/** What a token that nobody holds is bound to. The matrix does not look at it. */
+/** What a token without a holder is bound to. The matrix does not look at it. */
 const SOMEWHERE = 'any'
 
 /**
- * Decides about a kind of token, whatever such a token is bound to and whoever owns the resource: only the matrix is asked.
+ * Decides about a kind of token, whatever such a token is bound to, and whatever the owner of the resource: only the matrix is asked.
  *
  * @param listener as in `Asker`
  * @throws CallError where the decision must be logged and cannot be
@@ -50,7 +50,7 @@ export function checkKind(
   return decision
 }
 
-/** Decides about a token that an authority vouches for. Nobody is told. */
+/** Decides about a token that an authority vouches for. No listener hears of it. */
 export function checkVerified(
   { engine }: Deciding,
   { kind, scope, subject }: VerifiedToken,
@@ -94,7 +94,7 @@ export function checkCredentials(
       token,
       verified: false,
     })
-  // An unknown API comes before every other fault; nobody has to be asked about the credential.
+  // An unknown API comes before every other fault; no authority needs to be asked about the credential.
   if (!engine.apis.has(question.api)) return denied('CREDENTIAL_MISSING')
 
   found = engine.extract(question.headers)

@@ -25,16 +25,16 @@ export interface AskerFacts {
 
 /**
  * Is shown a line as soon as it is made: the bytes from `start` to `end`, with the end of the line. They are others after the call, so
- * whoever wants to keep a line copies it.
+ * a reader that wants to keep a line copies it.
  */
 export type LineFollower = (bytes: Buffer, start: number, end: number) => void
 
 export interface DecisionLog {
   /** How many of a hundred decisions have a line that allow and are not contested. All others have one. */
   readonly samplePercent: number
-  /** Is shown every line; `undefined`: nobody is, and following costs nothing. It must not throw. */
+  /** Gets every line; `undefined`: no follower, which costs nothing. It must not throw. */
   follower: LineFollower | undefined
-  /** @param next is told of those decisions that have their line, or need none; `undefined`: nobody else is told */
+  /** @param next hears of those decisions that have their line, or need none; `undefined`: no further listener */
   listener(facts: AskerFacts, next: DecisionListener | undefined): DecisionListener
   /**
    * Listeners for the contexts of calls. Calls with the same context have the same one, which costs less than one for each of them.

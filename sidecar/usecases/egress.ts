@@ -15,7 +15,7 @@ export interface Passage {
   readonly profile: string
   /** Project of the token, for kinds that need one. */
   readonly project: string | undefined
-  /** Names of the callers who may use the route; `anyone`: whoever reaches the listener. */
+  /** Names of the callers who may use the route; `anyone`: every client that reaches the listener. */
   readonly callers: ReadonlySet<string> | 'anyone'
 }
 
@@ -24,7 +24,7 @@ export type Outgoing =
   | { readonly allowed: true; readonly decision: Decision; readonly credential: Issued }
   | { readonly allowed: false; readonly decision: Decision; readonly credential: undefined }
 
-/** `unknown`: no caller token, or one that nobody has. */
+/** `unknown`: no caller token, or one that no caller has. */
 export type Admission = 'admitted' | 'unknown' | 'not_allowed'
 
 /**

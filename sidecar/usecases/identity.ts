@@ -223,7 +223,7 @@ async function activeSubject(
   const requester = await authenticate(services, question)
   const { subject } = question
   if (subject === undefined) {
-    // As Keystone does: who could ask about tokens of others is told that there is none, and nobody else may ask.
+    // As Keystone does: a user who could ask about tokens of others learns that there is none, and no one else may ask.
     expectRight(requester, undefined, purpose)
     throw noSuchToken()
   }

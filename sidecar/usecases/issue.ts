@@ -56,7 +56,7 @@ export interface IssueRequest {
 /**
  * By profile, the token may have been issued earlier; then the answer comes at once. By password, it is always a new one.
  *
- * @throws CallError: not allowed by §5.1, no single kind opens the APIs, or a static token that nobody holds (§4.2)
+ * @throws CallError: not allowed by §5.1, no single kind opens the APIs, or a static token without a holder (§4.2)
  */
 export function issue(
   { engine, authority, profiles }: Issuing,
@@ -123,7 +123,7 @@ function choiceFor(engine: Engine, purpose: Purpose, projectsOnly: boolean): Cho
 /** The answers for tokens that are given again, by the choice that they were given for. */
 const ISSUED = new WeakMap<IssuedToken, WeakMap<Choice, Issued>>()
 
-/** A token of the cache is the same object at each call, and so is the answer for it: whoever encodes it does so once. */
+/** A token of the cache is the same object at each call, and so is the answer for it: it is encoded only once. */
 function issuedFor(issuedToken: IssuedToken, choice: Choice): Issued {
   const known = ISSUED.get(issuedToken)?.get(choice)
   if (known !== undefined) return known

@@ -17,7 +17,7 @@ export interface TracedLogin {
   readonly source: string
   readonly caller?: string | undefined
   readonly profile?: string | undefined
-  /** As the client was told it, where it was. */
+  /** As the client got it, if it did. */
   readonly requestId?: string | undefined
   /** Whom the login names, where it names somebody. */
   readonly user?: { readonly account: string; readonly userName: string } | undefined

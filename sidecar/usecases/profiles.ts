@@ -25,7 +25,7 @@ export interface Profile {
 /** The profiles of the configuration, as they are now. */
 export type Profiles = Pick<ReadonlyMap<string, Profile>, 'get'>
 
-/** Where logins by profile come from. They have a lane of their own, so nobody's guesses keep a job from its token. */
+/** Where logins by profile come from. They have a lane of their own, so guesses cannot keep a job from its token. */
 export const PROFILES_ORIGIN: Origin = { source: { type: 'profiles' }, restricted: false }
 
 /**

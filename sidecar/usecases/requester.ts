@@ -212,7 +212,7 @@ async function confirmSession(
 /**
  * The user as they are inside the transaction of a change. Their call may have waited since they were authenticated.
  *
- * @param credential what a new call would have to present, for the error
+ * @param credential what a new call would need to present, for the error
  * @throws CallError as a new call would
  */
 export async function confirmUser(
@@ -249,7 +249,7 @@ export function callerAuthor(
   lane: ChangeLane,
 ): Omit<Actor, 'confirm' | 'authorize'> {
   const name = `caller ${caller.name}`
-  // Nobody can fill the lane of those who may do everything anyway.
+  // The lane of those who may do everything cannot be filled by others.
   return {
     name,
     lane: caller.rights.everything ? 'operators' : lane,

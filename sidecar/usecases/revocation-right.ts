@@ -68,7 +68,7 @@ export function groundOf(asker: AskerClass, token: TokenClass): Ground {
 /**
  * The user as the actor who revokes the token. Their right is decided now, and again inside the change's transaction.
  *
- * @param credential what the requester would have to present, for the error
+ * @param credential what the requester would need to present, for the error
  * @throws CallError: PERMISSION_DENIED
  */
 export function revokingUser(

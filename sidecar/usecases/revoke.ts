@@ -169,7 +169,7 @@ async function revokeUpstream(
 const CREDENTIAL =
   'a caller token (metadata `authorization: Bearer …`), or an IAM token of the holder or of an administrator of the account (metadata `x-auth-token`)'
 
-/** Whoever holds the token, as the actor who revokes it. */
+/** The holder of the token, as the actor who revokes it. */
 function holder(
   { subject, tokenId, scope }: VerifiedToken,
   { from, requestId }: PresentedCredentials,

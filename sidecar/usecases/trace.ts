@@ -82,7 +82,7 @@ export class Trace {
   }
 
   /**
-   * A call that the sidecar could not answer, whoever asked: a full disk, a database or an upstream that does not answer, a defect.
+   * A call that the sidecar could not answer for any client: a full disk, a database or an upstream that does not answer, a defect.
    * Errors of other sorts are no failures.
    *
    * @param details of the call, for its line
@@ -162,7 +162,7 @@ export class Trace {
   }
 }
 
-/** Whether the sidecar could not answer, whoever asked. */
+/** Whether the sidecar could not have answered any client. */
 export function isFailure(error: unknown): boolean {
   if (!(error instanceof CallError)) return true
   const { cause, code } = error

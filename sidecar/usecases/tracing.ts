@@ -7,14 +7,14 @@ export interface Tracing extends Tracer {
   /**
    * Begins a call.
    *
-   * @returns undefined: nothing has to be done, because the call is not recorded and its caller says nothing of a trace
+   * @returns undefined: there is nothing to do, because the call is not recorded and its caller says nothing of a trace
    */
   begin(carrier: TraceCarrier, facts: () => SpanFacts): TracedCall | undefined
   /**
    * Is told of the decisions of a call that is recorded.
    *
    * @param several whether the call asks for any number of decisions: then each has a span of its own
-   * @param next makes who is told first
+   * @param next makes the listener that hears first
    */
   listener(span: Span, several: boolean, next: () => DecisionListener | undefined): DecisionListener
 }
@@ -28,7 +28,7 @@ interface RecordedCall {
   readonly factsOf: () => AskerFacts
 }
 
-/** Who is told of the decisions of a call that is recorded. Its lines in the decision log name the trace, also where it begins here. */
+/** Listens to the decisions of a call that is recorded. Its lines in the decision log name the trace, also where it begins here. */
 export function recordedListener(
   { tracing, decisions }: { readonly tracing: Tracing; readonly decisions: DecisionLog | undefined },
   { span, protocol, factsOf }: RecordedCall,
@@ -41,7 +41,7 @@ export function recordedListener(
 }
 
 /**
- * Who is told of the decisions of a request: the trace, the log and the meter, as far as they are on. `undefined`: nobody is.
+ * Listens to the decisions of a request: the trace, the log and the meter, as far as they are on. `undefined`: all are off.
  *
  * @param factsOf is asked only where there is a log
  */

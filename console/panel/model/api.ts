@@ -26,7 +26,7 @@ export interface Challenge {
   readonly options: unknown
 }
 
-/** Calls whose every error is for whoever made them: nobody is asked to log in. */
+/** Calls whose every error goes to their caller: the user is not asked to log in. */
 const PLAIN = { reads: false, plain: true } as const
 const READ = { reads: true } as const
 const WRITE = { reads: false } as const

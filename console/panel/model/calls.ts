@@ -21,7 +21,7 @@ export interface Surroundings {
 interface How {
   /** It changes nothing, so it can be asked again after any fault. */
   readonly reads: boolean
-  /** Errors are for whoever calls: nobody is asked to log in and nothing is tried again. For logging in itself. */
+  /** Errors go to the caller: the user is not asked to log in and nothing is tried again. For logging in itself. */
   readonly plain?: boolean
 }
 
@@ -82,7 +82,7 @@ export function callsIn(surroundings: Surroundings): Ask {
     if (attempt >= ATTEMPTS_MAX) return false
     if (WAITS.includes(error.status)) {
       const ms = error.retryAfterMs ?? 1_000 * 2 ** attempt
-      // A write that was refused for its number was not made. Whether one that met a fault was, nobody knows.
+      // A write that was refused for its number was not made. Whether one that met a fault was made is unknown.
       if (ms > WAIT_MS_MAX || !(reads || error.status === 429)) return false
       await surroundings.wait(ms)
       return true
@@ -138,7 +138,7 @@ async function untilBack({ fetch, wait, reachable }: Surroundings): Promise<true
   return true
 }
 
-/** Whoever asks while it runs waits for the same. */
+/** Calls while it runs wait for the same result. */
 function shared<T>(work: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | undefined
   return () => {

@@ -5,7 +5,7 @@ import { ErrorInfoSchema } from '../../gen/google/rpc/error_details_pb.ts'
 
 /** No sidecar answered. The page's own reason; all others are the sidecar's. */
 export const UNREACHABLE = 'UNREACHABLE'
-/** What such an error says of a call that changes nothing which somebody would have to look for. */
+/** What such an error says of a call that changes nothing that a user would need to check. */
 export const NOTHING_CHANGED = { changed: 'nothing' } as const
 /** Somebody closed the dialog that the call needed. The page's own reason. */
 export const GIVEN_UP = 'GIVEN_UP'
@@ -42,12 +42,12 @@ export function apiErrorOf(error: unknown): ApiError {
   return new ApiError('INTERNAL', error instanceof Error ? error.message : String(error))
 }
 
-/** Whether nobody knows what became of the call: there was no answer, or one that is a fault of the sidecar. */
+/** Whether the result of the call is unknown: there was no answer, or one that is a fault of the sidecar. */
 export function isUncertain({ status }: ApiError): boolean {
   return status === 0 || status >= 500
 }
 
-/** Makes something. Where nobody knows whether it is there now, `unknown` is told: the list has the answer. */
+/** Makes something. If it is unknown whether it exists now, `unknown` is called: the list has the answer. */
 export async function made<T>(call: Promise<T>, unknown: () => void): Promise<T> {
   try {
     return await call

@@ -71,7 +71,7 @@ interface Fetched {
 /**
  * Fetches everything that the filters find, page by page.
  *
- * @param progress is told how many records there are so far
+ * @param progress called with the number of records so far
  * @returns the parts of the file
  * @throws whatever a page throws, and when `signal` is aborted
  */

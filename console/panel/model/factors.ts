@@ -36,7 +36,7 @@ export function grouped(secret: string): string {
   return secret.replaceAll(/(.{4})(?=.)/g, '$1 ')
 }
 
-/** The address at which browsers have passkeys, where this one has none; `undefined`: only whoever runs the sidecar knows it. */
+/** The address at which browsers have passkeys, where this one has none; `undefined`: only the operator of the sidecar knows it. */
 export function passkeyAddress(at: {
   readonly protocol: string
   readonly hostname: string

@@ -15,7 +15,7 @@ export interface ApiKey {
 /** Length of the longest name, in characters. */
 const NAME_LENGTH_MAX = 255
 
-/** Control characters, characters that nobody sees, and blanks of other widths than the space. */
+/** Control characters, other invisible characters, and blanks of other widths than the space. */
 const INVISIBLE =
   /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800\ufffc\u{13441}\u{13442}\u{16fe4}\u{1d159}]|(?! )\p{Zs}/u
 
@@ -63,7 +63,7 @@ function dayAt(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10)
 }
 
-/** A secret for the eye: nothing of it but its end, by which two of them are told apart. */
+/** A secret for the eye: only its end, which distinguishes two of them. */
 export function masked(secret: string): string {
   const shown = secret.length >= 24 ? 4 : 0
   return `${'•'.repeat(12)}${shown === 0 ? '' : secret.slice(-shown)}`

@@ -43,7 +43,7 @@ export function whyNoInvitation(
   return whyNoUserChange(who, account, user)
 }
 
-/** Whoever can log in as a validator sees tokens of every account. */
+/** A user who can log in as a validator sees tokens of every account. */
 export function whyNoLogin(
   who: Who,
   account: string,

@@ -61,7 +61,7 @@ export function withRow<T>(
   return { ...paged, rows }
 }
 
-/** Puts a new row in front, where whoever made it sees it. */
+/** Puts a new row in front, where its author sees it. */
 export function withFirst<T>(paged: Paged<T>, row: T): Paged<T> {
   return { ...paged, rows: [row, ...paged.rows], added: [row, ...paged.added] }
 }

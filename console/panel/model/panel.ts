@@ -69,7 +69,7 @@ function storeOf(first: PanelState) {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
-    /** Opens a dialog. Whoever logs in has confirmed that it is them, too. @returns what it is closed with */
+    /** Opens a dialog. A login is a confirmation, too. @returns what it is closed with */
     dialog: (which: 'login' | 'confirm'): Promise<boolean> => {
       change({ dialog: state.dialog === 'login' ? 'login' : which })
       return new Promise((resolve) => waiting.push(resolve))
@@ -119,7 +119,7 @@ export function panelIn({ fetch, wait, now, tell }: Outside): Panel {
       aheadMs: session.signedIn ? session.nowMs - now() : aheadMs,
     }
     if (state().dialog === 'none' || !session.signedIn) store.change(changed)
-    // What was typed belongs to whoever typed it: another person does not send it.
+    // What was typed belongs to its author: another person does not send it.
     else close(same, changed)
     return same
   }

@@ -35,7 +35,7 @@ export interface Revocations<T> {
   readonly undo: (id: string) => void
   /** Sends it at once; again where it failed. */
   readonly sendNow: (id: string) => Promise<void>
-  /** Sends everything that waits, because nobody could undo it any longer. */
+  /** Sends everything that waits, because it can no longer be undone. */
   readonly leave: () => Promise<void>
 }
 

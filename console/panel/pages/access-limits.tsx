@@ -66,7 +66,7 @@ function Limits({ account, inForce, why, saved }: LimitsProps) {
     say({ text: answer.ranges.length === 0 ? words.removed : words.saved })
   }
   const submit = async () => {
-    // Whoever takes every line away means to remove the restriction, and that shuts nobody out.
+    // A user who deletes every line means to remove the restriction, and that shuts no one out.
     if (preview.value?.requester?.allowed === false && typed.ranges.length > 0) return setAsking('exclude')
     try {
       await save(typed.ranges, false)

@@ -98,7 +98,7 @@ function KeyList({ all, shown, toggle: { revoked, setRevoked }, children }: KeyL
   )
 }
 
-/** The key itself. It is in this component alone, and nobody has it after “I have saved it”. */
+/** The key itself. It is only in this component, and is gone after “I have saved it”. */
 function KeyOnce({ added, close }: { readonly added: AddedKey; readonly close: () => void }) {
   const { key, header, value } = added
   return (

@@ -132,7 +132,7 @@ function columnsOf(changes: Changes | undefined): readonly Column<Account>[] {
   ]
 }
 
-/** Nothing is lost by it, so nobody is asked first. */
+/** Nothing is lost by it, so there is no confirmation. */
 function useEnable({ change }: Pages<Account>): (account: string) => void {
   const { directory } = useApi()
   const say = useToast()

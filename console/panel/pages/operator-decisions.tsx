@@ -107,7 +107,7 @@ function Controls({ listened: { tail, connection, draw } }: { readonly listened:
 /** Time between two texts that are read out, in milliseconds. */
 const READ_OUT_MS = 5_000
 
-/** Nobody can listen to two thousand decisions a second, so their number is read out. */
+/** A user cannot listen to two thousand decisions a second, so their number is read out. */
 function ReadOut({ tail }: Pick<Listened, 'tail'>) {
   const [text, setText] = useState('')
   const before = useRef({ received: tail.received, denied: tail.denied })

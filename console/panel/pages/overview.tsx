@@ -11,7 +11,7 @@ const { overview } = texts
 interface Step {
   readonly title: string
   readonly about: string
-  /** A page of the control panel, which whoever may not see it is not led to; or a view of the explorer. */
+  /** A page of the control panel, linked only for users who may see it; or a view of the explorer. */
   readonly page?: PanelPage
   readonly href?: string
 }

@@ -20,7 +20,7 @@ interface AddKeyDialogProps {
   readonly keys: readonly ApiKey[]
   readonly close: () => void
   readonly added: (added: AddedKey) => void
-  /** Nobody knows whether there is a key now. */
+  /** It is unknown whether there is a key now. */
   readonly unknown: () => void
 }
 

@@ -11,7 +11,7 @@ import { Moment } from './time.tsx'
 interface ApiKeyItemProps {
   readonly item: ApiKey
   readonly revocations: Revocations<ApiKey>
-  /** Why whoever looks at it may not revoke it. */
+  /** Why the viewer may not revoke it. */
   readonly why?: string | undefined
 }
 
@@ -106,7 +106,7 @@ function Actions({ item, revocations, why, state }: ApiKeyItemProps & { readonly
   )
 }
 
-/** The seconds as they run. Readers of the screen are told once, when they begin. */
+/** The seconds as they run. Screen readers announce them once, when they begin. */
 function Countdown({ untilMs }: { readonly untilMs: number }) {
   const [left, setLeft] = useState(() => secondsLeft(untilMs, performance.now()))
   useEffect(() => {

@@ -8,7 +8,7 @@ interface ConfirmNameProps {
   readonly title: string
   /** What is lost. */
   readonly about: ComponentChildren
-  /** What has to be typed. */
+  /** What must be typed. */
   readonly name: string
   /** What the button says: “Delete ci”. */
   readonly button: string

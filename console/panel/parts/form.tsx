@@ -199,7 +199,7 @@ export function TextField<T extends Values>(props: FieldProps<T>) {
   )
 }
 
-/** The fault of a field that has to be filled. */
+/** The fault of a field that must be filled. */
 export function needed(value: string, label: string): string | undefined {
   return value.trim() === '' ? texts.form.required(label) : undefined
 }

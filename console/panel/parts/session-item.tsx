@@ -16,7 +16,7 @@ interface SessionItemProps {
   readonly session: OwnSession
   /** The one that this page is shown in. */
   readonly isHere: boolean
-  /** Why whoever looks at it may not end it. */
+  /** Why the viewer may not end it. */
   readonly why?: string | undefined
   /** @throws ApiError */
   readonly end: (session: OwnSession) => Promise<void>

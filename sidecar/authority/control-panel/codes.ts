@@ -1,6 +1,6 @@
 /**
  * One-time codes of control panel users (RFC 6238): what authenticator apps show. Their secret is stored encrypted, with a key that is not
- * in the directory. Whoever calls uses up the step of a code, in the transaction that relies on it.
+ * in the directory. The caller uses up the step of a code, in the transaction that relies on it.
  */
 import { type KeyObject, randomBytes } from 'node:crypto'
 import type { TOTP } from 'otpauth'
@@ -19,7 +19,7 @@ const SECRET_LENGTH = 20
 /** Steps before and after the present one whose codes are accepted: clocks differ, and people type. */
 const SKEW = 1
 
-/** How long a user has to set up their app. */
+/** How long a user may take to set up their app. */
 const SETUP_LIMIT = new TimeLimit(10 * 60_000)
 
 /** Whose code it is. */

@@ -123,7 +123,7 @@ export class LogIn {
     return this.#begin(actor, request, 'caller token', async () => holder)
   }
 
-  /** Counts a wrong caller token. Right ones never come here, so nobody keeps a caller out. @throws CallError `LOGIN_THROTTLED` */
+  /** Counts a wrong caller token. Right ones never come here, so callers cannot be locked out. @throws CallError `LOGIN_THROTTLED` */
   async refuseCaller({ source }: LoginRequest['from']): Promise<void> {
     const settle = await this.#parts.failedLogins.admit({ ...NOBODY, source: nameOfSource(source) })
     settle('failed')

@@ -1,6 +1,6 @@
 /**
  * Passkeys of control panel users (WebAuthn). The library checks signatures, origin and user verification; what is ours is which challenges
- * count, and that no certificate of an authenticator is looked at. Whoever calls records the answered challenge and the new counter, in the
+ * count, and that no certificate of an authenticator is looked at. The caller records the answered challenge and the new counter, in the
  * transaction that relies on them.
  */
 import { isIP } from 'node:net'
@@ -216,7 +216,7 @@ async function expectNoCertificate(attestationObject: string): Promise<void> {
   if (format !== 'none' && !signedByItself) throw new Error('the attestation has certificates')
 }
 
-/** Nobody frames the page, so no answer of it was given in a frame of another one. */
+/** The page is never framed, so none of its answers came from a frame of another page. */
 async function expectNoFrame(clientDataJSON: string): Promise<void> {
   const { decodeClientDataJSON } = await import('@simplewebauthn/server/helpers')
   if (decodeClientDataJSON(clientDataJSON).crossOrigin === true) throw new Error('the page is in a frame')

@@ -1,6 +1,6 @@
 /**
  * HTTP to an identity endpoint of somebody else (§4.1). A call ends within the upstream's time limit, whatever the endpoint does.
- * No redirect is followed: it would carry a password or a token to an address that nobody configured.
+ * No redirect is followed: it would carry a password or a token to an address that is not configured.
  */
 import pLimit from 'p-limit'
 import { type Dispatcher, Pool } from 'undici'
@@ -93,7 +93,7 @@ export class IdentityClient {
   }
 
   /**
-   * A login. It is repeated once: what may be lost is a token that nobody has.
+   * A login. It is repeated once: at worst, a token that no client received is lost.
    *
    * @throws CallError where there is no answer, or one that says that the endpoint is out of order
    */
@@ -113,7 +113,7 @@ export class IdentityClient {
     return this.#call({ lane: 'validate', method: 'GET', headers, query: '?nocatalog', repeats: 2 })
   }
 
-  /** Revokes a token. @param by token of whoever revokes @throws CallError as `logIn` */
+  /** Revokes a token. @param by token of the requester @throws CallError as `logIn` */
   revoke(by: string, subject: string): Promise<Answer> {
     const headers = { 'x-auth-token': by, 'x-subject-token': subject }
     return this.#call({ lane: 'revoke', method: 'DELETE', headers, repeats: 2 })

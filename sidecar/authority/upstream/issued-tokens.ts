@@ -2,7 +2,7 @@
  * The tokens that were issued for profiles. A token is used for most of its life and replaced ahead of its end, while the old one
  * is still served. However many callers wait for a token, one login obtains it.
  *
- * No timer runs: whoever asks for a token finds out that it is due. So a jump of a clock can neither set off a storm of
+ * No timer runs: the next request for a token finds that it is due. So a jump of a clock can neither set off a storm of
  * logins nor leave a timer behind. The age of a token is read from the monotonic clock, and its expiry from both clocks: a token
  * is served only while neither says that it has expired.
  */
@@ -191,7 +191,7 @@ export class IssuedTokens {
     const nowMs = this.#monotonicMs()
     const { expiresAtMs } = issued.token
     const lifeMs = expiresAtMs === undefined ? Number.POSITIVE_INFINITY : expiresAtMs - this.#now()
-    // Its issuer and this host do not agree on the time, so nobody can say how long it may be kept.
+    // Its issuer and this host do not agree on the time, so it is unknown how long it may be kept.
     if (lifeMs <= 0) return
     const part = RENEWAL_FROM + (RENEWAL_TO - RENEWAL_FROM) * this.#random()
     const entry: Entry = {

@@ -11,7 +11,7 @@ export interface VersionedPassword {
 }
 
 export interface PasswordSource {
-  /** The password that is used now; `undefined`: it has to be obtained. */
+  /** The password that is used now; `undefined`: it must be obtained. */
   readonly current: VersionedPassword | undefined
   /** Obtains the password. @param refused the version that was refused at a login: the source looks for a newer one @throws CallError */
   obtain(refused?: string): Promise<VersionedPassword>
@@ -74,7 +74,7 @@ export class PasswordCommand implements PasswordSource {
     return this.#times.monotonicMs() - this.#obtainedMs
   }
 
-  /** One run at a time: whoever comes meanwhile waits for it. */
+  /** One run at a time: calls that come meanwhile wait for it. */
   #run(): Promise<VersionedPassword> {
     this.#running ??= this.#output().then(
       (value) => {

@@ -109,7 +109,7 @@ function lifetimeOf(
   return { issuedAtMs, expiresAtMs: issuedAtMs + LIFETIME_MS }
 }
 
-/** @param otherwiseMs when the token expires if the body does not say; `undefined`: it has to say */
+/** @param otherwiseMs when the token expires if the body does not say; `undefined`: the body must say */
 function readDescription(body: string, value: string, nowMs: number, otherwiseMs?: number): DescribedToken {
   const reading = readJson(body, { firstProblem: true })
   if (!reading.ok) throw new AnswerFault('a body of JSON with each key once')

@@ -67,7 +67,7 @@ export class UpstreamAuthority {
   /**
    * Revokes a token.
    *
-   * @param by token of whoever revokes, which the upstream judges by
+   * @param by token of the requester, by which the upstream decides
    * @returns whether there was such a token
    * @throws CallError where the upstream refuses or does not answer
    */
@@ -116,7 +116,7 @@ export function verifiedToken(upstream: string, kind: TokenKind, described: Desc
     scope,
     ...(projectId !== undefined && { projectId }),
     subject: { ...subject, type: 'user' },
-    // No other authority has ids of this form, so that nobody mistakes one for the id of another token.
+    // No other authority has ids of this form, so that one cannot be mistaken for the id of another token.
     tokenId: `${upstream}:${id}`,
     issuedAtMs,
     expiresAtMs,

@@ -186,7 +186,7 @@ export class UpstreamVerifier implements RemoteVerifier {
     return { ok: true, token: verifiedToken(this.name, kind, described) }
   }
 
-  /** A token that the upstream knew and knows no more, before its expiry, was revoked. */
+  /** A token that the upstream knew and no longer knows, before its expiry, was revoked. */
   #denialOf(digest: string): Verification {
     const { token } = this.#genuine.get(digest)?.verification ?? {}
     return token === undefined ? INVALID : { ok: false, reason: 'CREDENTIAL_REVOKED', token }

@@ -125,7 +125,7 @@ function readPem(what: string, path: string): Buffer {
     return readFileSync(path)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    // With the code, a transient error is told from a bad file.
+    // The code distinguishes a transient error from a bad file.
     throw Object.assign(new Error(`${what}: ${path} cannot be read (${code})`, { cause: error }), { code })
   }
 }

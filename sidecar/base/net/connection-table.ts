@@ -1,7 +1,7 @@
 /**
  * The connections of a listener, and who gives way where there are as many as there may be. A connection that waits for its client
- * gives way to a new one: of the source with the most connections first. So nobody takes a listener from others by holding
- * connections, and whoever holds few loses none.
+ * gives way to a new one: of the source with the most connections first. So a client cannot block a listener for others by holding
+ * connections, and a client that holds few loses none.
  *
  * Clients of one source cannot be told apart: on this machine, behind a proxy. Half of the places of a source are for its oldest
  * connections on which a client was answered, so that a flood that comes later takes none of them. In the other half the one gives
@@ -100,7 +100,7 @@ export class ConnectionTable<C extends HeldConnection> {
   /**
    * Makes room for a connection, if need be by closing another one.
    *
-   * @param onGivenWay is told that another one was closed
+   * @param onGivenWay called when another one was closed
    * @returns the bound that it would exceed; undefined: there is room
    */
   makeRoom(source: string, onGivenWay: (bound: TableBound) => void): TableBound | undefined {
@@ -158,7 +158,7 @@ export class ConnectionTable<C extends HeldConnection> {
     return undefined
   }
 
-  /** Whoever has fewer connections than the source of the new one loses none for it. */
+  /** A source with fewer connections than that of the new one loses none for it. */
   #mayLose({ source }: C, newcomer: string): boolean {
     return source === newcomer || this.#countOf(source) > this.#countOf(newcomer)
   }

@@ -31,7 +31,7 @@ export interface RoomForConnections {
 }
 
 /**
- * A process without free descriptors would say that it is ready, and accept nobody. Where the limit is not known (only Linux
+ * A process without free descriptors would say that it is ready, and accept no connection. Where the limit is not known (only Linux
  * tells it), nothing is checked.
  *
  * @param needs absent: no listener but one

@@ -9,7 +9,7 @@ export interface Holder {
   releaseAll(): void
 }
 
-/** Whoever holds more than this for long is the first to lose it. */
+/** A connection that holds more than this for long is closed first. */
 const MUCH_BYTES = 131_072
 
 /** What `holdsMuchSinceMs` is now. */

@@ -114,7 +114,7 @@ export class HttpConnections {
     return httpVersionMajor === 1 || this.#requests > ALL_REQUESTS_MAX ? FEW_REQUESTS : REQUESTS_MAX
   }
 
-  /** Closes connections without a request until there are no more connections, or until that time. */
+  /** Closes connections without a request until none are left, or until that time. */
   async drain(server: Server, deadlineMs = Number.POSITIVE_INFINITY): Promise<void> {
     while (this.#table.size > 0 && performance.now() < deadlineMs) {
       server.closeIdleConnections()

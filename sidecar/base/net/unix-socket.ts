@@ -43,7 +43,7 @@ export function restrictSocket(path: string, access: SocketAccess = OWN): void {
   chmodSync(path, access.mode)
 }
 
-/** Whether users may connect whom the folder has to let in. */
+/** Whether users may connect who must be able to enter the folder. */
 function isShared({ mode, group }: SocketAccess): boolean {
   return group !== undefined || (mode & 0o006) !== 0
 }
@@ -53,7 +53,7 @@ function makeSharedFolder(path: string, access: SocketAccess): void {
   const folder = dirname(path)
   const everyone = (access.mode & 0o006) !== 0
   if (!existsSync(folder)) {
-    // Without those above it: nobody could enter them either.
+    // Without those above it: no one could enter them either.
     mkdirSync(folder, { mode: 0o700 })
     giveToGroup(folder, access)
     chmodSync(folder, everyone ? 0o755 : 0o750)

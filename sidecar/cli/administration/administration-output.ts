@@ -45,7 +45,7 @@ function describe(answer: Shown): string {
     if (typeof value[0] !== 'object') return value.length === 0 ? `no ${name}` : value.join('\n')
     return tableOf(value)
   }
-  // Beside a list, it has to be said whose fields they are.
+  // Beside a list, the fields need the name of their owner.
   const hasList = entries.some(([, field]) => Array.isArray(field))
   const fields = entries.flatMap(([key, field]) => {
     if (isListOfRecords(field)) return []

@@ -102,7 +102,7 @@ export async function revokeStaticToken(
   return `Revoke static token ${name} of user ${user} of account ${account}? It never works again.`
 }
 
-/** Only where it locks out whoever calls from the machine of the sidecar, as this command does. */
+/** Only where it locks out callers on the machine of the sidecar, such as this command. */
 export async function restrictAddresses(
   account: string,
   texts: readonly string[],

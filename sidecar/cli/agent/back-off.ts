@@ -17,7 +17,7 @@ export class BackOff {
     return this.#failures
   }
 
-  /** On a clock that nobody sets, in milliseconds. */
+  /** On a monotonic clock, in milliseconds. */
   get notBeforeMs(): number {
     return this.#notBeforeMs
   }

@@ -1,4 +1,4 @@
-/** The two clocks of the agent: one that tells when a token expires, and one that nobody sets. */
+/** The two clocks of the agent: one that tells when a token expires, and a monotonic one. */
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface Clock {

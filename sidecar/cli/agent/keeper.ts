@@ -1,6 +1,6 @@
 /**
  * Keeps one token fresh in its file. `step` does what is due and says when to come back; so a test can be a day later. Times are
- * planned on a clock that nobody sets, and the wall clock can only make them earlier: after a jump nothing is served too long.
+ * planned on a monotonic clock, and the wall clock can only make them earlier: after a jump nothing is served too long.
  */
 import type { Logger } from 'pino'
 import type { IssuedToken, PortcullisError } from '../../../clients/typescript/index.ts'

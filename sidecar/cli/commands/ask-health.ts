@@ -96,7 +96,7 @@ async function answered<T>(address: string, deadlineMs: number, answer: Promise<
     throw new Error(`no answer from ${address}: ${code ?? message}`, { cause: error })
   } finally {
     clearTimeout(timer)
-    // Whoever loses the race fails when it is ended.
+    // The loser of the race fails when it is ended.
     answer.catch(() => {})
   }
 }

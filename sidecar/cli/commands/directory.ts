@@ -98,7 +98,7 @@ function withOptions(command: Command): Command {
     .option('--json', 'print the result, or the error, as one line of JSON')
 }
 
-/** Opens the directory for as long as `work` takes. @param folder whether the data folder has to exist already */
+/** Opens the directory for as long as `work` takes. @param folder whether the data folder must exist already */
 async function administering<T>(
   options: DirectoryOptions,
   folder: 'existing' | 'new or existing',

@@ -1,6 +1,6 @@
 /**
  * A server that npm runs ends with npm. npm hands a signal to the shell between them at most, which dies of it without a word to
- * the server; of SIGKILL nobody hears at all. So the server looks whether its parents are still the same.
+ * the server; SIGKILL is passed on by no one. So the server looks whether its parents are still the same.
  *
  * Only where npm waits for the server: one that was put into the background on purpose outlives whatever started it.
  */

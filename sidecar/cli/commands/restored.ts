@@ -2,7 +2,7 @@
 import type { KeyDifference } from '../../authority/keys-backup.ts'
 import type { Restored } from '../../directory/backup/restore.ts'
 
-/** What a person has to know, and may have to do again. @param ended whether no earlier IAM token is accepted */
+/** What a person must know, and may need to repeat. @param ended whether no earlier IAM token is accepted */
 export function warningsOf(
   { details, replaced, staticTokensEnded, foreignStaticTokens }: Restored,
   ended: boolean,

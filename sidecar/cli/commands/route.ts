@@ -79,7 +79,7 @@ async function headersOf(lines: readonly string[] | undefined): Promise<Map<stri
   return headers
 }
 
-/** The URL is not parsed by rules of URLs, because those would mend what has to be shown. */
+/** The URL is not parsed by rules of URLs, because those would correct what must be shown. */
 function requestOf(method: string, url: string, headers: ReadonlyMap<string, string[]>): RouteRequest {
   const [, authority, rest] = /^https?:\/\/([^/?#]*)(.*)$/is.exec(url) ?? []
   const target = rest === undefined ? url : rest.startsWith('/') ? rest : `/${rest}`

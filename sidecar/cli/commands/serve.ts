@@ -1,4 +1,4 @@
-/** `portcullis serve`: runs the sidecar until it is told to stop. */
+/** `portcullis serve`: runs the sidecar until it is stopped. */
 import type { Command } from 'commander'
 import { endLightStart, endLightStartForCalls } from '../../base/light-start.ts'
 import { keepYoungGeneration, mayChooseYoungGeneration } from '../../base/young-generation.ts'
@@ -110,7 +110,7 @@ async function serve(options: ServeOptions): Promise<void> {
   process.on('SIGUSR2', () => running?.diagnose())
   const unfollow = whenNpmEnds(() => void stop())
 
-  // A demo account is useless when nobody can read its secrets. Any other sidecar is useful without its ready line.
+  // A demo account is useless if its secrets cannot be read. Any other sidecar is useful without its ready line.
   process.stdout.once('error', ({ code }: NodeJS.ErrnoException) => {
     if (dev !== undefined || code !== 'EPIPE') void stop()
   })

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process'
 
 /**
- * Node has no datagram sockets of Unix, so systemd's own command sends the message. The unit has to allow that with
+ * Node has no datagram sockets of Unix, so systemd's own command sends the message. The unit must allow that with
  * `NotifyAccess=all`. Without the message systemd ends the unit after a time, and the line on standard error says why.
  */
 export function tellReady(): void {

@@ -26,7 +26,7 @@ export function permissionFindings(config: Config): Finding[] {
   const inFolder = SECRET_FILES.map((name) => join(config.data, name))
     .filter((path) => existsSync(path))
     .flatMap((path) => {
-      // In a folder that nobody else can enter, it does not matter who may read the files.
+      // In a folder that no other user can enter, it does not matter who may read the files.
       const exposure = exposureOf(path, { mayBeRead: !folder?.shared })
       return exposure === undefined ? [] : [of(path, exposure)]
     })

@@ -94,7 +94,7 @@ export function warn(text: string, json: boolean): void {
 /**
  * Decides what happens where output cannot be written. A reader who has gone away has read enough: the command ends with
  * the exit code of its answer. Any other failure means that there is no answer, whatever the command says. A failure of
- * standard error can be reported to nobody.
+ * standard error cannot be reported.
  */
 export function guardOutput(json: boolean): void {
   process.stderr.on('error', () => {})

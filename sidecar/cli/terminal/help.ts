@@ -16,7 +16,7 @@ export interface HelpParts {
   readonly examples: readonly string[]
   /** What the exit codes mean, where there is more to say than 0 and 2. */
   readonly exitCodes?: string
-  /** Anything else that a reader has to know. */
+  /** Anything else that a reader must know. */
   readonly notes?: readonly string[]
 }
 

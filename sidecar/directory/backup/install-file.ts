@@ -51,7 +51,7 @@ function holdAlone(file: string, replaced: Replaced | undefined): Disposable {
   const database = new DatabaseSync(file, { timeout: 0 })
   const release = { [Symbol.dispose]: () => database.close() }
   try {
-    // SQLite leaves the mode of a write-ahead log only where nobody else has the file open.
+    // SQLite keeps the mode of a write-ahead log only if no other process has the file open.
     const mode = database.prepare('PRAGMA journal_mode = DELETE').get()?.journal_mode
     if (mode !== 'delete') throw inUse(file)
     database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
@@ -61,7 +61,7 @@ function holdAlone(file: string, replaced: Replaced | undefined): Disposable {
       throw new Error(`${file}: the directory was changed in the meantime; nothing was restored`)
   } catch (error) {
     const { errcode } = error as { errcode?: number }
-    // One that cannot be read is nobody's.
+    // One that cannot be read has no owner.
     if (
       errcode !== undefined &&
       errcode !== SQLITE_BUSY &&
@@ -76,7 +76,7 @@ function holdAlone(file: string, replaced: Replaced | undefined): Disposable {
 
 const SQLITE_BUSY = 5
 
-/** The file is empty: a process has created it and no more. */
+/** The file is empty: a process has created it and done nothing else. */
 function lacksTables(error: unknown): boolean {
   return (error as Error).message.startsWith('no such table')
 }

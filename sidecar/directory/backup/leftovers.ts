@@ -1,4 +1,4 @@
-/** The file of a restoration that was killed: a part of a directory, with its password hashes, that nobody reads any more. */
+/** The file of a restoration that was killed: a part of a directory, with its password hashes, that is no longer read. */
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -18,7 +18,7 @@ export function removeLeftovers(folder: string): void {
   }
 }
 
-/** Whether nobody holds the lock that SQLite takes with the first row. */
+/** Whether no process holds the lock that SQLite takes with the first row. */
 function isAbandoned(path: string): boolean {
   try {
     using database = new DatabaseSync(path, { timeout: 0 })

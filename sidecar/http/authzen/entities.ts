@@ -98,7 +98,7 @@ function readSubject(value: unknown, faults: Faults, searched: boolean): Subject
   if (entity?.type === 'token')
     return { type: 'token', kind: entity.id, scope: readOwner('subject', entity.properties, faults) }
   if (entity?.type !== 'credential') return UNKNOWN
-  // An empty list would say that nobody may.
+  // An empty list would say that no one may.
   if (searched) faults.add('subject.type', '`token`, because credentials are secret and cannot be listed')
   return { type: 'credential', headers: readHeaders(entity.properties.headers, faults) }
 }

@@ -71,7 +71,7 @@ export async function answerEvaluations(asked: Asked, body: Fields): Promise<obj
   return { evaluations: await Promise.all(answers) }
 }
 
-/** The promise never fails, so that none is left whose error nobody waits for. */
+/** The promise never fails, so that no error is left unhandled. */
 async function answerItem(
   asked: Asked,
   item: unknown,
@@ -116,7 +116,7 @@ export function evaluate(
   }
 }
 
-/** Without a scope the question is about the kind, unless the owner of the resource has to be compared with something. */
+/** Without a scope the question is about the kind, unless the owner of the resource must be compared with something. */
 export function decideToken(
   services: Deciding,
   { kind, scope }: Extract<Subject, { type: 'token' }>,

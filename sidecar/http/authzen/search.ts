@@ -26,7 +26,7 @@ const UNTOLD = { listener: undefined }
 const CANDIDATES_A_LOOK = 1_000
 
 /**
- * A search enforces nothing, so nobody is told of its decisions.
+ * A search enforces nothing, so its decisions are not reported.
  *
  * @throws CallError where the request is not valid, or nothing can be decided
  */

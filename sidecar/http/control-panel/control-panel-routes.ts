@@ -14,7 +14,7 @@ import { addPasskeyRoutes } from './passkeys.ts'
 import { addSessionRoutes } from './session.ts'
 
 /**
- * @param lasts is told of a request whose answer may go on for ever
+ * @param lasts called with a request whose answer may never end
  * @returns what finds the session of a request, for calls of the contract
  */
 export function addControlPanelRoutes(

@@ -5,7 +5,7 @@ import type { Listening } from '../../usecases/control-panel/operator.ts'
 
 export interface TailOptions {
   readonly listening: Listening
-  /** Whether whoever listens still may. Rejects with a CallError where they may not. */
+  /** Whether the listener still may listen. Rejects with a CallError if not. */
   readonly confirm: () => Promise<void>
 }
 
@@ -23,7 +23,7 @@ export const LAST_MS = 1_000
 
 const KEEP_ALIVE = Buffer.from('{"alive":true}\n')
 
-/** A reader that is slow gets no more before it has read: meanwhile the listener keeps what it has room for. */
+/** A slow reader gets nothing further before it has read: meanwhile the listener keeps what it has room for. */
 export class TailBody extends Readable {
   readonly #options: TailOptions
   readonly #timers: readonly NodeJS.Timeout[]

@@ -44,7 +44,7 @@ export class PanelRoutes {
   readonly #lasts: (request: IncomingMessage) => void
   readonly #bodies: JsonBodies
 
-  /** @param lasts is told of a request whose answer may go on for ever */
+  /** @param lasts called with a request whose answer may never end */
   constructor(
     server: FastifyInstance,
     services: PanelGiven,
@@ -77,7 +77,7 @@ export class PanelRoutes {
 
   /**
    * @param read makes something of the fields of the body, or throws
-   * @param callerTokenOf a caller token in the body: whoever has a right one comes before strangers
+   * @param callerTokenOf a caller token in the body: a client with a valid one comes before strangers
    */
   post<Body>(
     path: string,
@@ -130,7 +130,7 @@ const LASTING_ROUTE = { config: { ...ROUTE.config, tracing: 'none' }, exposeHead
 /** Length of the longest text in a body, in characters. A password can be that long. */
 const TEXT_LENGTH_MAX = 1_024
 
-/** The fields of a body. Each is read once; a field that nobody reads is an error. */
+/** The fields of a body. Each is read once; a field that is not read is an error. */
 export class Fields {
   readonly #unread: Map<string, unknown>
 

@@ -1,6 +1,6 @@
 /**
  * Which requests are those of our own page, and which session they have. Whatever is not as the page sends it has no session: no
- * page of elsewhere can act with the session of whoever looks at it.
+ * page of elsewhere can act with the session of its visitor.
  */
 import type { IncomingMessage } from 'node:http'
 import type { FastifyReply } from 'fastify'
@@ -30,7 +30,7 @@ export class PageRequests {
     if (problem !== undefined) throw problem
   }
 
-  /** SHA-256 of the secret of the session that a request of our page has; `undefined`: it has none, and acts for nobody. */
+  /** SHA-256 of the secret of the session that a request of our page has; `undefined`: it has none, and acts for no one. */
   readonly sessionOf = (request: IncomingMessage): Buffer | undefined => {
     // Most calls are of programs, and need no look at all the rest.
     if (request.headers[CONSOLE_HEADER] === undefined) return undefined

@@ -91,7 +91,7 @@ export async function sessionBegun(
   return sessionJson(routes, exchange, known)
 }
 
-/** A session as the page is told of it. */
+/** A session as the page sees it. */
 function sessionJson(
   { pages }: PanelRoutes,
   { services, request }: PanelExchange,

@@ -39,11 +39,11 @@ const OTHER_SCOPES = ['system', 'OS-TRUST:trust']
 /** A value for fields that §2.2 requires but that are not used. */
 const PLACEHOLDER = '-'
 
-/** A scope that says all that it has to. */
+/** A complete scope. */
 const SCOPE_EXPECTED =
   '{"domain": {"name": ACCOUNT}} for an account-scoped token, or {"project": {"name": PROJECT, "domain": {"name": ACCOUNT}}} for a project-scoped one'
 
-/** Id and name of the domain that Keystone's clients send where nobody has named one. */
+/** Id and name of the domain that Keystone's clients send if none is configured. */
 const KEYSTONE_DEFAULT = { id: 'default', name: 'Default' }
 
 /**

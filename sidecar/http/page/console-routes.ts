@@ -54,7 +54,7 @@ const ASKS_FOR_ONE = { 'cache-control': 'private, no-cache', vary: 'Authorizatio
 /** The name changes with the content. */
 const NEVER_ASKS = 'public, max-age=31536000, immutable'
 
-/** @param sessionOf absent: nobody logs in @throws Error where a checkout has not built the page */
+/** @param sessionOf absent: logins are off @throws Error where a checkout has not built the page */
 export function addConsoleRoutes(
   server: FastifyInstance,
   services: Ruled & Admitting,
@@ -72,7 +72,7 @@ export function addConsoleRoutes(
     prepared(reply, ASKS, 'text/html; charset=utf-8')
     return sendIfChanged(reply, page, version, headers['if-none-match'])
   })
-  // Before anything else, so that nobody else is told whether they have the newest.
+  // Before anything else, so that no one else learns whether they have the newest.
   const onRequest = (request: FastifyRequest) => expectCaller(services, request, { callersOnly, sessionOf })
   const refuse = (reply: FastifyReply, error: HttpError) => sendRefusal(reply, error, options.controlPanel)
   server.get(

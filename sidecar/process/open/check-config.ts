@@ -52,7 +52,7 @@ export async function checkConfig(config: Config, log: Logger): Promise<Checked>
 }
 
 /**
- * Whoever writes nothing must not let in every certificate that the authority ever signed.
+ * A configuration without the key must not admit every certificate that the authority ever signed.
  *
  * @throws ConfigError where no client could call
  */

@@ -19,7 +19,7 @@ export interface OpenContract {
   close(drainMs: number): Promise<void>
 }
 
-/** @param methods of gRPC, for whoever reaches them */
+/** @param methods of gRPC, for anyone who reaches them */
 export function openContract(
   services: Admitting & Reporting,
   config: Config,

@@ -10,7 +10,7 @@ export function checkGrpcAddress({
   readonly tls?: object | undefined
 }): ListenAddress {
   const parsed = parseAddress('grpc.address', address)
-  // Whoever configured TLS expects client certificates, and a Unix socket asks for none.
+  // An operator who configured TLS expects client certificates, and a Unix socket asks for none.
   if (parsed.type === 'unix' && tls !== undefined)
     throw new Error(
       `grpc.address ${address} and grpc.tls: a Unix socket has no TLS; expected HOST:PORT in grpc.address, or no grpc.tls`,

@@ -32,7 +32,7 @@ export interface GrpcOptions extends Given {
 export interface GrpcServer {
   /** The address with the port that was bound. */
   readonly address: string
-  /** The methods, for whoever reaches them. Other transports can carry them too. */
+  /** The methods, for anyone who reaches them. Other transports can carry them too. */
   readonly methods: Methods
   /** Ends watches, lets calls finish for up to `drainMs`, then closes the remaining connections. */
   close(drainMs: number): Promise<void>

@@ -202,7 +202,7 @@ function embeddedIssuer(authority: Authority): Issuer {
       andThen(
         authority.verify(value.reveal(), new Map([[kind.id, kind]])),
         (verification) =>
-          // The address of whoever will use the token is not known here.
+          // The address of the token's user is not known here.
           verification.ok || verification.reason === 'ADDRESS_NOT_ALLOWED',
       ),
     // The login throttle slows repeated failures down.

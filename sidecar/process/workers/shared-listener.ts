@@ -35,7 +35,7 @@ export class SharedListener {
    * @throws Error if the address is in use, or cannot be bound
    */
   static async open(name: Listener, address: string, access?: SocketAccess): Promise<SharedListener> {
-    // Nobody reads from a connection until a worker has it.
+    // A connection is not read until a worker has it.
     const newServer = () =>
       Object.assign(createServer({ pauseOnConnect: true }), { maxConnections: WAITING_MAX })
     const { servers, bound } = await listenOn(name, address, newServer, access)
@@ -68,7 +68,7 @@ export class SharedListener {
     this.#handOut()
   }
 
-  /** The receiver has ended or takes no more connections. What it was given and has not confirmed goes to another one. */
+  /** The receiver has ended or takes no further connections. What it was given and has not confirmed goes to another one. */
   remove(receiver: Receiver): void {
     this.#receivers.delete(receiver)
     this.#free.delete(receiver)

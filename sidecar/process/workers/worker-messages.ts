@@ -27,7 +27,7 @@ export type FromWorker =
   | { readonly type: 'connection_taken'; readonly listener: Listener }
   /** The worker does not serve that connection. It is another worker's turn. */
   | { readonly type: 'connection_refused'; readonly listener: Listener }
-  /** The worker takes no more connections. */
+  /** The worker takes no further connections. */
   | { readonly type: 'listener_closed'; readonly listener: Listener }
   | LoginRequest
   | LoginSettled

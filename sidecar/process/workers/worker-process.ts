@@ -85,7 +85,7 @@ export class WorkerProcess implements Receiver, Reporter {
     const flags = [...process.execArgv, ...youngGenerationFlags(command.config), '--disable-sigusr1']
     // To the executable they would be arguments, and it has the last one built in.
     this.#process = fork(program, { execArgv: isExecutable ? [] : flags })
-    // A rejection that nobody awaits would end the process. `ended` reports the same reason.
+    // An unhandled rejection would end the process. `ended` reports the same reason.
     this.ready.catch(() => {})
     this.#process.on('message', (message: FromWorker) => {
       this.#unansweredProbes = 0

@@ -1,5 +1,5 @@
 /**
- * Reads a large matrix in a thread, so that nobody waits: to find duplicate keys, unknown fields and conflicts in a file of a megabyte
+ * Reads a large matrix in a thread, so that calls do not wait: to find duplicate keys, unknown fields and conflicts in a file of a megabyte
  * takes some hundred milliseconds.
  */
 import { extname, join } from 'node:path'

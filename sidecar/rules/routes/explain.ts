@@ -1,4 +1,4 @@
-/** What a person is told about a request that no route is for: which route was near, or how the request has to be written. */
+/** What a person needs to know about a request without a route: which route was near, or how the request must be written. */
 import type { PathPattern } from './pattern.ts'
 import type { Route, RouteMatch, RouteRequest } from './route.ts'
 import { Routes } from './routes.ts'

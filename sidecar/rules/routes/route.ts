@@ -43,7 +43,7 @@ export interface Route {
   readonly target: { readonly account: TargetSource; readonly project: TargetSource | undefined } | undefined
 }
 
-/** A request, as it arrived. Nothing of it was decoded, merged or mended. */
+/** A request, as it arrived. Nothing of it was decoded, merged or corrected. */
 export interface RouteRequest {
   readonly method: string
   /** The Host header or `:authority`, where there is one. */

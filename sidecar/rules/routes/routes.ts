@@ -145,7 +145,7 @@ interface Wanted {
 }
 
 /**
- * The first route in the order from the most specific path to the least. Each node has one way to it, so no more nodes are looked at
+ * The first route in the order from the most specific path to the least. Each node has one way to it, so at most as many nodes are visited
  * than there are.
  *
  * @param start where the next segment begins; behind the end: there is none

@@ -47,7 +47,7 @@ const SPARE_BLOCKS = 2 * BLOCKS_A_WRITE
 const PAUSE_MS_MIN = 1_000
 const PAUSE_MS_MAX = 30_000
 
-/** A block of lines. Whoever writes a line moves its `length`. */
+/** A block of lines. The writer of a line moves its `length`. */
 export class Block {
   readonly bytes = Buffer.allocUnsafeSlow(BLOCK_BYTES)
   length = 0

@@ -232,7 +232,7 @@ export class DecisionLog implements Log {
     this.#made(block)
   }
 
-  /** A line is whole. Nearly always nobody follows, and then this is all that it costs. */
+  /** A line is complete. There is nearly never a follower, and then this is all that it costs. */
   #made(block: Block): void {
     block.lines++
     if (this.follower !== undefined) show(block, this.follower)

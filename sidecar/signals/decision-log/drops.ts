@@ -10,7 +10,7 @@ export interface DropsOptions {
   readonly health: Pick<Health, 'set'>
 }
 
-/** How often the log is told, in milliseconds. */
+/** How often the log gets a line, in milliseconds. */
 const TELL_MS = 60_000
 
 export class Drops {

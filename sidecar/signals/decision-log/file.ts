@@ -17,7 +17,7 @@ export interface FileOptions {
   readonly keep: number
   /** Wall clock, in milliseconds since the epoch. */
   readonly now: () => number
-  /** A clock that nobody sets, in milliseconds. */
+  /** A monotonic clock, in milliseconds. */
   readonly monotonicMs?: (() => number) | undefined
 }
 
@@ -26,7 +26,7 @@ const REPLACED = /^\d{8}T\d{9}Z-\d+$/
 
 const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants
 
-/** Nobody else chooses the file by a link in its place, and a pipe without a reader is an error at once. */
+/** No other user can redirect it with a link, and a pipe without a reader is an error at once. */
 const FLAGS = O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW | O_NONBLOCK
 
 /** How often the file is looked at, in milliseconds. */

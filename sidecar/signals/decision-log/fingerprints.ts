@@ -1,4 +1,4 @@
-/** Fingerprints of tokens: equal for equal tokens, and worth nothing to whoever has no key of the sidecar. */
+/** Fingerprints of tokens: equal for equal tokens, and useless without a key of the sidecar. */
 import { createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 
 /** Hexadecimal digits of a fingerprint: 128 bits. */

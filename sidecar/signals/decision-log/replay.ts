@@ -24,7 +24,7 @@ export interface Change {
   decisions: number
 }
 
-/** Why nobody can tell what the other matrix would decide about a line. */
+/** Why it is unknown what the other matrix would decide about a line. */
 export const UNTOLD = {
   api_is_new: 'the API was unknown, so the credential was not checked',
   header_is_new: 'the log does not say whether the credential is valid in that header',
@@ -35,7 +35,7 @@ export const UNTOLD = {
 
 export type Untold = keyof typeof UNTOLD
 
-/** Most different changes that are told apart. Further ones are counted. */
+/** Maximum number of different changes that are listed. Further ones are counted. */
 const CHANGES_MAX = 10_000
 
 const ORDER: readonly ChangeType[] = ['opened', 'closed', 'reason', 'conflicts']
@@ -50,7 +50,7 @@ export class Replay {
   readonly #changes = new Map<string, Change>()
   decisions = 0
   changed = 0
-  /** Changed decisions beyond those that are told apart. */
+  /** Changed decisions beyond those that are listed. */
   further = 0
   readonly untold = new Map<Untold, number>()
 

@@ -1,4 +1,4 @@
-/** Standard output. A reader that is slow, or gone, holds up nobody. */
+/** Standard output. A reader that is slow, or gone, blocks no call. */
 import { fstatSync, write as writeTo } from 'node:fs'
 import { Socket } from 'node:net'
 import { promisify } from 'node:util'

@@ -23,7 +23,7 @@ function registered({ name, help, type, samples }: Metric): Parameters<Registry[
       ...{ labels, value },
       ...(part !== undefined && { metricName: `${name}_${part}` }),
     })),
-    // The registry changes the name for OpenMetrics, so it has to be that of this object.
+    // The registry changes the name for OpenMetrics, so it must be that of this object.
     get: () => metric,
   }
   return metric as unknown as Parameters<Registry['registerMetric']>[0]

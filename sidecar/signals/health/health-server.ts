@@ -62,7 +62,7 @@ function answer(
   if (!paths.includes(path)) sendJson(response, 404, { error: `expected one of ${paths.join(', ')}` })
   else if (request.method !== 'GET' && request.method !== 'HEAD')
     sendJson(response.setHeader('allow', 'GET, HEAD'), 405, { error: 'expected GET or HEAD' })
-  // Whoever answers is alive.
+  // A process that answers is alive.
   else if (path === '/healthz') sendJson(response, 200, { status: 'ok' })
   else if (path === '/readyz') {
     const { ready, body } = readiness(source.state, new URLSearchParams(query).has('verbose'))
@@ -113,7 +113,7 @@ class Connections {
     for (const socket of this.#open.keys()) socket.destroy()
   }
 
-  /** The oldest connection of the address with the most of them gives way. So nobody who floods takes the place of a probe. */
+  /** The oldest connection of the address with the most of them gives way. So a flood cannot take the place of a probe. */
   #makeRoom(): void {
     const byAddress = Map.groupBy(this.#open, ([, address]) => address)
     let most: [Socket, string][] = []

@@ -33,7 +33,7 @@ let droppedInAll = 0
 
 /**
  * An output that drops lines instead of blocking the sidecar. A line cannot be written, for example, if the disk is full or
- * nobody reads the pipe. Before the next line that can be written, a notice says how many were dropped.
+ * the pipe has no reader. Before the next line that can be written, a notice says how many were dropped.
  */
 class LossyOutput implements DestinationStream {
   readonly #descriptor: number

@@ -1,5 +1,5 @@
 /**
- * Sends spans, off the way of every call. A span becomes a line of JSON when it ends, so that nothing of it has to be collected later,
+ * Sends spans, off the way of every call. A span becomes a line of JSON when it ends, so that nothing of it must be collected later,
  * and lines wait where those of the decision log do: a bounded number, and as long as it takes.
  */
 import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace'
@@ -23,7 +23,7 @@ const WAITING_BYTES_MAX = 8 * 1_048_576
 
 const DELAY_MS = 1_000
 
-/** How often the log is told, in milliseconds. */
+/** How often the log gets a line, in milliseconds. */
 const TELL_MS = 60_000
 
 /** How long the rest may take to be sent when the sidecar stops, in milliseconds. */

@@ -22,7 +22,7 @@ const NOBODY: DecisionListener = {
 
 const VERIFY: SpanFacts = { name: 'verify', kind: 'internal', attributes: {} }
 
-/** Of a call that asks for one decision, which is told to the span itself. */
+/** Of a call that asks for one decision, which the span itself records. */
 export class OneDecision implements DecisionListener {
   protected readonly tracer: Tracer
   protected readonly span: Span

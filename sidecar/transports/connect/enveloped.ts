@@ -24,7 +24,7 @@ import type { Form } from './form.ts'
 import type { JsonCodec } from './json.ts'
 import { connectEnd, envelope, grpcWebEnd } from './status.ts'
 
-/** With so many bytes of requests that wait, no more are read. */
+/** Above this number of bytes of waiting requests, none are read. */
 const WAITING_BYTES_MAX = 65_536
 
 export class EnvelopedCall extends LiveCall {
@@ -159,7 +159,7 @@ export class EnvelopedCall extends LiveCall {
     this.#exchange.request.resume()
   }
 
-  /** A client that does not read its answers gets no more of them. */
+  /** A client that does not read its answers gets no further ones. */
   protected hasRoom(): boolean {
     return this.#readerStops === undefined
   }

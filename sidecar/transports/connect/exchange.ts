@@ -82,7 +82,7 @@ function connectionOf(request: IncomingMessage, address: string | undefined): Cl
 interface Sender {
   readonly connection: ClientConnection
   readonly turns: Turns
-  /** Whether nobody waits for the call any more. */
+  /** Whether the client no longer waits for the call. */
   readonly isOver: () => boolean
 }
 

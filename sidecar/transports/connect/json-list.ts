@@ -34,7 +34,7 @@ const VALUES_MAX = 100_000
 const AROUND_BYTES_MAX = 256
 
 /**
- * The message as bytes. Whatever stands between the commas of the list has to be JSON by itself, so the whole is.
+ * The message as bytes. Each text between the commas of the list must be JSON by itself, so the whole is.
  *
  * @throws CallError
  */

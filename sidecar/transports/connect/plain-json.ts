@@ -1,6 +1,6 @@
 /**
- * The fast way from JSON to bytes, for messages of texts and other messages alone, as checks are. It writes what nobody could read
- * in two ways, and leaves everything else to the library: that costs two microseconds more.
+ * The fast way from JSON to bytes, for messages that contain only texts and messages, as checks do. It writes what can be read
+ * in only one way, and leaves everything else to the library: that costs two microseconds more.
  */
 import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf'
 import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt'
@@ -50,7 +50,7 @@ const NO_BYTES = Buffer.alloc(0)
 /** Colons of the texts and members that were written. */
 let colons = 0
 
-/** The bytes; `undefined`: the library has to look. @param json valid UTF-8 */
+/** The bytes; `undefined`: the library must look. @param json valid UTF-8 */
 export function plainBytesOf(json: string, plan: Plan): Buffer | undefined {
   // Without escapes a text has the characters that stand in the JSON.
   if (json.includes('\\')) return undefined

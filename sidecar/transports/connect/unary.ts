@@ -155,7 +155,7 @@ class ConnectUnary {
   }
 
   #fail(error: unknown): void {
-    // What is thrown is logged, also when nobody waits for it any more.
+    // What is thrown is logged, even if the client no longer waits.
     const status = this.#settings.statusOf(error, this.#context)
     if (this.#over) return
     sendError(this.#exchange, status, this.#settings)

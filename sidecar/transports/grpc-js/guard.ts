@@ -230,7 +230,7 @@ class GuardedConnection implements HeldConnection, Holder {
     return nowMs - this.#readMs
   }
 
-  /** A client that may just have sent a call is told that it was not begun, so that it makes it again elsewhere. */
+  /** A client that may just have sent a call learns that it was not begun, so that it sends it again elsewhere. */
   giveWay(): void {
     if (this.#calls.size > 0 || this.#session?.closed !== false) return void this.#socket.destroy()
     this.#session.close()

@@ -1,7 +1,7 @@
 /** What all connections of a server hold in memory together. */
 import { WINDOW_DEFAULT } from './protocol.ts'
 
-/** Of each four bytes three are invited. The last one is for what nobody can be told to wait with, and for one connection at a time. */
+/** Of each four bytes three are invited. The last one is for bytes that cannot be made to wait, and for one connection at a time. */
 const INVITED = 3 / 4
 
 export class Budget {
@@ -12,7 +12,7 @@ export class Budget {
   /** Bytes that peers were invited to send, beyond what each may always send. */
   promised = 0
 
-  /** @param onExhausted is told at each byte beyond the most, and has some of them released soon */
+  /** @param onExhausted called at each byte beyond the maximum; it releases some of them soon */
   constructor(most: number, onExhausted: () => void = () => {}) {
     this.#most = most
     this.#onExhausted = onExhausted

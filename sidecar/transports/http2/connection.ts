@@ -192,7 +192,7 @@ export class Connection<Head> implements Host, HeldConnection, Sharer, Worker {
     this.#owner.schedule.wait(this)
   }
 
-  /** Asks the peer to open no more streams, and closes the connection when the last one has ended. */
+  /** Asks the peer to open no further streams, and closes the connection when the last one has ended. */
   drain(): void {
     if (this.#session.draining !== 'no') return
     this.#turn(() => {

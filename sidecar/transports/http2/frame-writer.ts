@@ -1,5 +1,5 @@
 /**
- * Frames on their way out. All connections share one buffer, because each of them writes everything that it has to say
+ * Frames on their way out. All connections share one buffer, because each of them writes all of its frames
  * before another one has its turn.
  */
 import { FRAME_HEADER_BYTES } from './protocol.ts'

@@ -77,7 +77,7 @@ export class Frames<Head> implements FrameTaker {
     this.#tookFrame = false
     work()
     if (!this.#reader.expectsMore) this.#incompleteSinceMs = 0
-    // Whoever completes a frame has all the time for the next one again.
+    // A client that completes a frame has the full time for the next one.
     else if (this.#tookFrame || this.#incompleteSinceMs === 0) this.#incompleteSinceMs = this.#session.nowMs
   }
 

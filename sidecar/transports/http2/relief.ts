@@ -15,7 +15,7 @@ export interface Sharer extends Holder {
 /** One connection has the last of the room for so long, or until it needs it no longer. Then it has it until another one waits. */
 const FAVOURED_MS = 1_000
 
-/** Whoever holds much and has read no answer for so long gives way as soon as another one waits, in milliseconds. */
+/** A connection that holds much and has read no answer for so long gives way as soon as another one waits, in milliseconds. */
 const STALLED_MS = 5_000
 
 /** Holding more than this is much, and letting go of so much is going on, in bytes. */
@@ -86,7 +86,7 @@ function isDone({ isStarved, heldBytes }: Sharer): boolean {
   return !isStarved && heldBytes <= GOING_ON_BYTES
 }
 
-/** Whoever was favoured less often comes first, then whoever needs the least. */
+/** The connection that was favoured less often comes first, then the one that needs the least. */
 function isBefore(one: Sharer, other: Sharer): boolean {
   return one.favours < other.favours || (one.favours === other.favours && one.heldBytes < other.heldBytes)
 }

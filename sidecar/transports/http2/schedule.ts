@@ -1,6 +1,6 @@
 /**
  * Whose turn it is. Connections share the time of the process, whatever they spend it on. In each round, which is about one turn of
- * the event loop, whoever has been quiet is served first, and of those that never stop the one that has waited longest.
+ * the event loop, connections that have been quiet are served first, and of those that never stop the one that has waited longest.
  */
 import type { Limits } from './limits.ts'
 import type { Turn } from './turn.ts'

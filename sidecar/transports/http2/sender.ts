@@ -156,14 +156,14 @@ export class Sender<Head> {
     return true
   }
 
-  /** What the stream has to send is complete, or has become more. */
+  /** What the stream sends is complete, or has grown. */
   queue(stream: Stream<Head>): void {
     if (stream.queued) return
     stream.queued = true
     this.#ready.push(stream)
   }
 
-  /** The stream is closed: drops what it had to send. */
+  /** The stream is closed: drops its unsent data. */
   drop(stream: Stream<Head>): void {
     if (stream.outgoing === undefined) return
     this.add(-stream.outgoing.bytes)

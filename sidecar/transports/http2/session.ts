@@ -224,7 +224,7 @@ export class Session<Head> implements StreamOwner<Head> {
     this.#fault(stream.id, code)
   }
 
-  /** Asks the peer to open no more streams (§6.8): first with a warning, because streams may be on their way. */
+  /** Asks the peer to open no further streams (§6.8): first with a warning, because streams may be on their way. */
   announceEnd(): void {
     if (this.draining !== 'no') return
     this.draining = 'announced'
@@ -240,7 +240,7 @@ export class Session<Head> implements StreamOwner<Head> {
     this.over ||= this.draining === 'last_stream_told' && this.streams.size === 0
   }
 
-  /** Ends the connection because of an error (§5.4.1). @param answer what a client of another protocol is told */
+  /** Ends the connection because of an error (§5.4.1). @param answer the text for a client of another protocol */
   fail({ code, message, bound }: ConnectionError, answer?: Uint8Array): void {
     if (this.over) return
     if (bound !== undefined) this.#host.exceeded(bound)

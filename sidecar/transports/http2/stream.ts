@@ -41,13 +41,13 @@ export class Stream<Head> {
   readonly id: number
   readonly head: Head
   readonly #owner: StreamOwner<Head>
-  /** For the application. If it is set, the application is told when the stream is closed. */
+  /** For the application. If it is set, it is called when the stream is closed. */
   state: unknown
   /** Whether the peer has sent everything. */
   remoteEnded: boolean
   /** Whether the peer was sent a part of the body. */
   answered = false
-  /** Whether the stream is over, whoever ended it. */
+  /** Whether the stream has ended, on either side. */
   closed = false
   /** Whether a handler still runs. Such a stream counts, even if the peer has reset it. */
   busy = false
@@ -96,7 +96,7 @@ export class Stream<Head> {
     return this.#owner.sender.congestedFor(this)
   }
 
-  /** Whether the connection has had its turn. Whoever has more to do asks with `waitForRoom` for the next one. */
+  /** Whether the connection has had its turn. An application with more to do asks with `waitForRoom` for the next one. */
   get yields(): boolean {
     return this.#owner.yields()
   }
@@ -148,7 +148,7 @@ export class Stream<Head> {
     if (!this.closed) this.#owner.waitForRoom(this)
   }
 
-  /** The application awaits the rest of a message. After a while it is told that the rest is late. */
+  /** The application awaits the rest of a message. After a while it learns that the rest is late. */
   awaitRest(): void {
     if (this.incompleteSinceMs === 0) this.incompleteSinceMs = this.#owner.nowMs
   }

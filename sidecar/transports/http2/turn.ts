@@ -3,7 +3,7 @@
 /** What says how long turns last, and adds them up. */
 interface Pace {
   readonly round: number
-  /** How long a turn lasts now, and where nobody waits, in milliseconds. */
+  /** How long a turn lasts now, and if no call waits, in milliseconds. */
   readonly turnMs: number
   readonly longTurnMs: number
   spent(ms: number): void

@@ -82,7 +82,7 @@ export class GrpcApplication implements Application<CallHead> {
       if (!stream.closed && stream.outgoing?.ends !== true) this.#call(stream).setDeadline()
   }
 
-  /** Who may not call is told so before anything of the request is read. */
+  /** A client that may not call learns it before anything of the request is read. */
   #isAdmitted(stream: CallStream, admit: NonNullable<Method['admit']>): boolean {
     try {
       admit(stream.head)

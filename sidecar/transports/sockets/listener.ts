@@ -22,7 +22,7 @@ const ALPN = 'h2'
 export interface Listener {
   /** The address with the port that was bound. */
   readonly address: string
-  /** Accepts no more connections. */
+  /** Accepts no further connections. */
   close(): void
 }
 

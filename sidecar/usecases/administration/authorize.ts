@@ -15,10 +15,10 @@ import type { Requester } from '../requester.ts'
 /**
  * The right that an operation needs. A caller with the right `everything` may do every operation.
  *
- * - `operator`: nobody else has it.
+ * - `operator`: only operators have it.
  * - `account_administrator`: the owner of the account that the operation is about, or a user of it with `iam.admin`.
  * - `inviter`: as `account_administrator`, but in person: logged in to the control panel. An invitation logs in as the user whom it is for.
- *   Whoever only administers, a caller or a service user that it made, must not get that far.
+ *   A requester that only administers, or a service user that it made, must not get that far.
  * - `self`: the control panel user whom the operation is about. What it gives out is theirs alone.
  * - `self_or_account_administrator`: either of the two.
  */

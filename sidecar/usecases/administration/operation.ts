@@ -10,7 +10,7 @@ export interface Operation<Request, Result> {
   /** Whether it changes nothing and returns no secret, so that the right `read` of a caller is enough. */
   readonly reads?: boolean
   /**
-   * Whether whoever has a session must have proved lately who they are: it gives out a secret, or makes somebody administer the
+   * Whether a session must have been confirmed lately: it gives out a secret, or makes somebody administer the
    * account, or says from where people log in.
    */
   readonly proof?: boolean | ((request: Request) => boolean)
@@ -19,8 +19,8 @@ export interface Operation<Request, Result> {
   readonly revokes?: (request: Request) => boolean
   readonly forOwners?: OwnersRule<Request>
   /**
-   * Whether it is for operators alone, by the user whom it changes; decided inside the change's transaction. Whoever can
-   * log in as a validator sees the tokens of every account, so no administrator of one account may become able to.
+   * Whether only operators may do it, by the user whom it changes; decided inside the change's transaction. A user who can
+   * log in as a validator sees the tokens of every account, so an administrator of one account must not gain that.
    */
   readonly forOperators?: (user: UserRecord, request: Request) => boolean
   /** Whether an owner may ask from any address, although the account restricts them. */

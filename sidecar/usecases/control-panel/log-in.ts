@@ -210,7 +210,7 @@ export async function refusalsTraced<T>(
   } catch (error) {
     const { requestId, ...from } = originOf(call)
     const login = { from, source: sourceOf(call), requestId, user, userType: 'control_panel_user' } as const
-    // Whoever is asked for more logs in again in a moment.
+    // A user who is asked for more logs in again in a moment.
     const continues = error instanceof CallError && error.row.login === 'continues'
     if (!continues) traceFailure(services, login, error)
     throw error

@@ -58,7 +58,7 @@ export class OperatorViews {
   }
 
   /**
-   * Begins to listen to the decisions of this process. Whoever listens goes on asking `authorizeReader`.
+   * Begins to listen to the decisions of this process. The listener must keep asking `authorizeReader`.
    *
    * @throws CallError: PERMISSION_DENIED; `NOT_FOUND` where decisions are not logged; `WATCHES_EXHAUSTED`
    */

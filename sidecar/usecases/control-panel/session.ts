@@ -5,7 +5,7 @@ import type { CallerRights } from '../callers.ts'
 import { authorOf, expectSessionAddress, type Requester } from '../requester.ts'
 import { originOf, type PanelCall, type PanelServices } from './call.ts'
 
-/** What the page is told of its session. Times are milliseconds since the epoch. */
+/** What the page learns about its session. Times are milliseconds since the epoch. */
 export interface SessionView {
   readonly id: string
   readonly who:

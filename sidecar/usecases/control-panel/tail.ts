@@ -1,6 +1,6 @@
 /**
- * The live tail of decisions: what operators who listen get of the lines of the decision log. No decision waits for them. Whoever
- * reads too slowly misses lines, and is told how many.
+ * The live tail of decisions: what operators who listen get of the lines of the decision log. No decision waits for them. A listener that
+ * reads too slowly misses lines, and learns how many.
  */
 import { callError } from '../../base/call-error.ts'
 import type { DecisionLog } from '../decision-log.ts'

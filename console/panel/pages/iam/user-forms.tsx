@@ -16,7 +16,7 @@ interface CreateProps {
   readonly account: string
   readonly close: () => void
   readonly created: (user: ControlPanelUser) => void
-  /** Nobody knows whether there is one now. */
+  /** It is unknown whether there is one now. */
   readonly unknown: () => void
 }
 

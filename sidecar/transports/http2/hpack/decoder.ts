@@ -102,7 +102,7 @@ export class HeaderDecoder {
     return { fields, bytes, tooLarge }
   }
 
-  /** Reads a field that nobody gets, as far as it changes the dynamic table. */
+  /** Reads a field that is not used, as far as it changes the dynamic table. */
   #pass(byte: number): void {
     if (byte & INDEXED || byte & LITERAL_INDEXED) this.#field(byte)
     else {

@@ -1,6 +1,6 @@
 /**
  * Writes header blocks (RFC 7541). Fields that every answer has enter the peer's dynamic table once; from then on each is
- * one byte. Nothing else enters it, so nothing ever has to leave it.
+ * one byte. Nothing else enters it, so it never needs to evict.
  */
 import { FIELD_OVERHEAD_BYTES } from './header-field.ts'
 import { encodeHuffman, huffmanLength } from './huffman.ts'
