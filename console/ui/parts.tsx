@@ -1,5 +1,5 @@
 /** Small parts that several pages share. */
-import type { ComponentChildren } from 'preact'
+import { type ComponentChildren, Fragment } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Engine } from '../../engine/index.ts'
 import { piecesOf } from '../model/search.ts'
@@ -11,6 +11,23 @@ import { Icon } from './icons.tsx'
 const COPIED_MS = 1_500
 /** How long it says that it has not, which takes longer to read. */
 const FAILED_MS = 8_000
+
+/** What is known of something, by its names. `undefined`: that is not shown. */
+export function Facts({ facts }: { readonly facts: Readonly<Record<string, ComponentChildren>> }) {
+  return (
+    <dl class="facts">
+      {Object.entries(facts).map(
+        ([name, value]) =>
+          value !== undefined && (
+            <Fragment key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </Fragment>
+          ),
+      )}
+    </dl>
+  )
+}
 
 export function CopyButton({
   text,

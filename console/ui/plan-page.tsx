@@ -7,7 +7,7 @@ import { ApiPicker } from './api-picker.tsx'
 import { Steps } from './cell-panel.tsx'
 import { Icon } from './icons.tsx'
 import type { PageProps } from './page.ts'
-import { Command, CopyButton, headline, linkOf } from './parts.tsx'
+import { Command, CopyButton, Facts, headline, linkOf } from './parts.tsx'
 
 export function PlanPage({ engine, view, go }: PageProps) {
   const { apis } = view
@@ -72,36 +72,31 @@ function PlannedToken({ token: { kind, apis, login, issue, request }, open }: Pl
   return (
     <section class="planned">
       <h3>{headline(kind.title)}</h3>
-      <dl class="facts">
-        <dt>{texts.plan.opens}</dt>
-        <dd>
-          <ul class="opens">
-            {apis.map((api) => (
-              <li key={api.id}>
-                <button type="button" class="link" onClick={() => open(api.id)}>
-                  {api.title}
-                </button>
-                {api.contested && (
-                  <span class="contested">
-                    <Icon name="flag" />
-                    {texts.contested}
-                  </span>
-                )}
-              </li>
-            ))}
-          </ul>
-        </dd>
-        <dt>{texts.plan.permission}</dt>
-        <dd>{permissionOf(kind)}</dd>
-        <dt>{texts.plan.issuedTo}</dt>
-        <dd>{texts.plan.holders[kind.issuedTo] ?? kind.issuedTo}</dd>
-        <dt>{texts.cell.header}</dt>
-        <dd>
-          <code>{kind.header}</code>
-        </dd>
-        <dt>{texts.plan.lifetime}</dt>
-        <dd>{lifetimeOf(kind)}</dd>
-      </dl>
+      <Facts
+        facts={{
+          [texts.plan.opens]: (
+            <ul class="opens">
+              {apis.map((api) => (
+                <li key={api.id}>
+                  <button type="button" class="link" onClick={() => open(api.id)}>
+                    {api.title}
+                  </button>
+                  {api.contested && (
+                    <span class="contested">
+                      <Icon name="flag" />
+                      {texts.contested}
+                    </span>
+                  )}
+                </li>
+              ))}
+            </ul>
+          ),
+          [texts.plan.permission]: permissionOf(kind),
+          [texts.plan.issuedTo]: texts.plan.holders[kind.issuedTo] ?? kind.issuedTo,
+          [texts.cell.header]: <code>{kind.header}</code>,
+          [texts.plan.lifetime]: lifetimeOf(kind),
+        }}
+      />
       {kind.obtained.steps && (
         <>
           <h4>{texts.plan.steps}</h4>

@@ -1,7 +1,7 @@
 /** The audit trail of an account: who changed what, newest first, with filters in the link. */
 import { useCallback, useMemo, useState } from 'preact/hooks'
 import { texts } from '../../texts/en/iam.ts'
-import { CopyButton } from '../../ui/parts.tsx'
+import { CopyButton, Facts } from '../../ui/parts.tsx'
 import { useAccount, useApi, useGiven } from '../context.tsx'
 import { auditRequest, filtersOf, isFiltered, nameOfActor } from '../model/audit.ts'
 import { exportedOf } from '../model/export.ts'
@@ -89,34 +89,20 @@ function Details({ record, filter }: DetailsProps) {
   const details = JSON.stringify(exported.details, undefined, 2)
   return (
     <>
-      <dl class="facts">
-        <dt>{words.at}</dt>
-        <dd>
-          <Moment ms={msOf(at)} />
-        </dd>
-        <dt>{words.who}</dt>
-        <dd>
-          <Name name={actor} />{' '}
-          <button type="button" class="link" onClick={() => filter({ who: actor })}>
-            {words.filterWho}
-          </button>
-        </dd>
-        <dt>{words.what}</dt>
-        <dd>
-          <code>{action}</code>
-        </dd>
-        <dt>{words.subject}</dt>
-        <dd>
-          <Name name={subject} />{' '}
-          <button type="button" class="link" onClick={() => filter({ subject })}>
-            {words.filterSubject}
-          </button>
-        </dd>
-        <dt>{words.account}</dt>
-        <dd>{account}</dd>
-        <dt>{words.sequence}</dt>
-        <dd>{String(sequence)}</dd>
-      </dl>
+      <Facts
+        facts={{
+          [words.at]: <Moment ms={msOf(at)} />,
+          [words.who]: (
+            <Filtering name={actor} text={words.filterWho} filter={() => filter({ who: actor })} />
+          ),
+          [words.what]: <code>{action}</code>,
+          [words.subject]: (
+            <Filtering name={subject} text={words.filterSubject} filter={() => filter({ subject })} />
+          ),
+          [words.account]: account,
+          [words.sequence]: String(sequence),
+        }}
+      />
       <section>
         <header class="section-head">
           <h3>{words.details}</h3>
@@ -131,6 +117,24 @@ function Details({ record, filter }: DetailsProps) {
           </pre>
         )}
       </section>
+    </>
+  )
+}
+
+interface FilteringProps {
+  readonly name: string
+  readonly text: string
+  readonly filter: () => void
+}
+
+/** A name, and the way to its records. */
+function Filtering({ name, text, filter }: FilteringProps) {
+  return (
+    <>
+      <Name name={name} />{' '}
+      <button type="button" class="link" onClick={filter}>
+        {text}
+      </button>
     </>
   )
 }

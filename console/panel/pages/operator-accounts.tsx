@@ -140,7 +140,7 @@ function useEnable({ change }: Pages<Account>): (account: string) => void {
     async (account) => {
       try {
         await setEnabled(directory, account, true)
-        change(is(account), (row) => ({ ...row, enabled: true }))
+        change(account, (row) => ({ ...row, enabled: true }))
         say({ text: words.enabledToast(account) })
       } catch (error) {
         say({ kind: 'failed', text: messageOf(apiErrorOf(error)) })
@@ -149,8 +149,6 @@ function useEnable({ change }: Pages<Account>): (account: string) => void {
     [directory, change, say],
   )
 }
-
-const is = (number: string) => (row: Account) => row.account === number
 
 async function setEnabled(directory: Api['directory'], account: string, enabled: boolean): Promise<void> {
   await directory.updateAccount({ account, enabled })
@@ -177,7 +175,7 @@ function Question({ asked, pages, close }: QuestionProps) {
       close={close}
       act={async () => {
         const { users, projects } = await directory.deleteAccount({ account })
-        pages.change(is(account), () => undefined)
+        pages.change(account, () => undefined)
         say({ text: words.deletedToast(account, users, projects) })
         focusTitle()
       }}
@@ -225,7 +223,7 @@ function DisableDialog({
         cancel={close}
         submit={async () => {
           await setEnabled(directory, account, false)
-          pages.change(is(account), (row) => ({ ...row, enabled: false }))
+          pages.change(account, (row) => ({ ...row, enabled: false }))
           say({ text: words.disabledToast(account) })
           close()
         }}

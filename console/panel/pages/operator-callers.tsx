@@ -2,6 +2,7 @@
 import { Fragment } from 'preact'
 import { useCallback, useState } from 'preact/hooks'
 import { texts } from '../../texts/en/operators.ts'
+import { Facts } from '../../ui/parts.tsx'
 import { useApi, useWho } from '../context.tsx'
 import type { Caller } from '../model/wire.ts'
 import { Dialog } from '../parts/dialog.tsx'
@@ -74,7 +75,13 @@ const knownBy = ({ identifiedBy }: Caller): string =>
 /** So many fit into a row. */
 const FEW = 2
 
-function Few({ all, none }: { readonly all: readonly string[]; readonly none: string }) {
+interface ListProps {
+  readonly all: readonly string[]
+  /** Said of none. */
+  readonly none: string
+}
+
+function Few({ all, none }: ListProps) {
   if (all.length === 0) return <span class="dim">{none}</span>
   const shown = all.slice(0, FEW)
   return (
@@ -104,38 +111,29 @@ function End({ caller: { expiresAtMs, expired } }: { readonly caller: Caller }) 
 }
 
 function Details({ caller, close }: { readonly caller: Caller; readonly close: () => void }) {
-  const lists: readonly (readonly [string, readonly string[], string])[] = [
-    [words.rights, rightsOf(caller.rights), words.noRights],
-    [words.profiles, caller.profiles, words.noProfiles],
-  ]
   return (
     <Dialog title={words.details(caller.name)} close={close} wide>
-      <dl class="facts">
-        {lists.map(([title, values, none]) => (
-          <Fragment key={title}>
-            <dt>{title}</dt>
-            <dd>
-              {values.length === 0 ? (
-                <span class="dim">{none}</span>
-              ) : (
-                <ul class="codes">
-                  {values.map((each) => (
-                    <li key={each}>
-                      <code>{each}</code>
-                    </li>
-                  ))}
-                </ul>
-              )}
-            </dd>
-          </Fragment>
-        ))}
-        <dt>{words.knownBy}</dt>
-        <dd>{knownBy(caller)}</dd>
-        <dt>{words.ends}</dt>
-        <dd>
-          <End caller={caller} />
-        </dd>
-      </dl>
+      <Facts
+        facts={{
+          [words.rights]: <Codes all={rightsOf(caller.rights)} none={words.noRights} />,
+          [words.profiles]: <Codes all={caller.profiles} none={words.noProfiles} />,
+          [words.knownBy]: knownBy(caller),
+          [words.ends]: <End caller={caller} />,
+        }}
+      />
     </Dialog>
+  )
+}
+
+function Codes({ all, none }: ListProps) {
+  if (all.length === 0) return <span class="dim">{none}</span>
+  return (
+    <ul class="codes">
+      {all.map((each) => (
+        <li key={each}>
+          <code>{each}</code>
+        </li>
+      ))}
+    </ul>
   )
 }

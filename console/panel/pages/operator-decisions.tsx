@@ -1,8 +1,7 @@
 /** The live tail of decisions: it runs until it is paused, shows what the filters let through, and leads from a decision to its cell. */
-import { Fragment } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { texts } from '../../texts/en/operators.ts'
-import { Choice, Command, CopyButton } from '../../ui/parts.tsx'
+import { Choice, Command, CopyButton, Facts } from '../../ui/parts.tsx'
 import { cellOf, membersOf } from '../model/decisions.ts'
 import { messageOf } from '../model/messages.ts'
 import { type Decision, NO_FILTER, type TailFilter } from '../model/tail.ts'
@@ -188,16 +187,7 @@ function Details({ decision, change, close }: DetailsProps) {
   }
   return (
     <Dialog title={`${allowed ? words.allowed : words.denied}: ${api}`} close={close} wide>
-      <dl class="facts">
-        {membersOf(decision).map(([name, value]) => (
-          <Fragment key={name}>
-            <dt>{name}</dt>
-            <dd>
-              <code>{value}</code>
-            </dd>
-          </Fragment>
-        ))}
-      </dl>
+      <Facts facts={Object.fromEntries(membersOf(decision).map(([name, value]) => [name, codeOf(value)]))} />
       <div class="actions">
         <CopyButton text={() => JSON.stringify(decision)} label={words.copy} />
         <button type="button" onClick={() => only({ reason })}>
@@ -214,4 +204,8 @@ function Details({ decision, change, close }: DetailsProps) {
       </div>
     </Dialog>
   )
+}
+
+function codeOf(value: string) {
+  return <code>{value}</code>
 }

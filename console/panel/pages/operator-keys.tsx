@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { texts } from '../../texts/en/operators.ts'
 import { texts as shared } from '../../texts/en/panel.ts'
-import { Command, Message } from '../../ui/parts.tsx'
+import { Command, Facts, Message } from '../../ui/parts.tsx'
 import { useApi, usePanel } from '../context.tsx'
 import { distanceOf } from '../model/dates.ts'
 import type { Keys } from '../model/wire.ts'
@@ -106,19 +106,21 @@ function Secrets({ keys: { pepper, administratorToken } }: Props) {
     typeof ms === 'number' ? words.written(distanceOf(ms, panel.nowMs(), shared.time)) : otherwise
   return (
     <Part title={words.secrets}>
-      <dl class="facts">
-        <dt>{words.pepper}</dt>
-        <dd>{written(pepper.writtenAtMs, words.missing)}</dd>
-        <dt>{words.administratorToken}</dt>
-        <dd>
-          {written(administratorToken?.writtenAtMs, words.off)}
-          {administratorToken !== null && (
-            <p class="hint">
-              <Message text={words.switchOff} />
-            </p>
-          )}
-        </dd>
-      </dl>
+      <Facts
+        facts={{
+          [words.pepper]: written(pepper.writtenAtMs, words.missing),
+          [words.administratorToken]: (
+            <>
+              {written(administratorToken?.writtenAtMs, words.off)}
+              {administratorToken !== null && (
+                <p class="hint">
+                  <Message text={words.switchOff} />
+                </p>
+              )}
+            </>
+          ),
+        }}
+      />
     </Part>
   )
 }

@@ -1,6 +1,7 @@
 /** The first page after logging in: what to do next. */
 import { linkTo, type PanelPage } from '../../model/routes.ts'
 import { texts } from '../../texts/en/panel.ts'
+import { Facts } from '../../ui/parts.tsx'
 import { usePanel, useSession, useWho } from '../context.tsx'
 import { menuOf } from '../model/pages.ts'
 import { Page } from '../parts/page.tsx'
@@ -61,24 +62,13 @@ function ThisSession() {
   return (
     <section>
       <h2>{overview.session}</h2>
-      <dl class="facts">
-        <dt>{overview.since}</dt>
-        <dd>
-          <Distance ms={createdAtMs} />
-        </dd>
-        {address !== null && (
-          <>
-            <dt>{overview.from}</dt>
-            <dd>
-              <code>{address}</code>
-            </dd>
-          </>
-        )}
-        <dt>{overview.ends}</dt>
-        <dd>
-          <Moment ms={endsAtMs} />
-        </dd>
-      </dl>
+      <Facts
+        facts={{
+          [overview.since]: <Distance ms={createdAtMs} />,
+          [overview.from]: address === null ? undefined : <code>{address}</code>,
+          [overview.ends]: <Moment ms={endsAtMs} />,
+        }}
+      />
     </section>
   )
 }

@@ -1,25 +1,37 @@
 /** The projects of an account. */
-import type { ComponentChildren } from 'preact'
-import { useCallback, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { texts } from '../../texts/en/iam.ts'
-import { focusTitle } from '../../ui/focus.ts'
-import { useAccount, useApi, useToast, useWho } from '../context.tsx'
+import { useApi } from '../context.tsx'
 import { made } from '../model/errors.ts'
 import type { Project } from '../model/iam-records.ts'
-import { type Why, whyNoChange } from '../model/may.ts'
-import { AskFirst } from '../parts/ask-first.tsx'
-import { ConfirmName } from '../parts/confirm-name.tsx'
+import type { Why } from '../model/may.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { Form, needed, TextField, useForm } from '../parts/form.tsx'
-import { Page } from '../parts/page.tsx'
-import { PagedTable } from '../parts/paged-table.tsx'
-import { SearchBox } from '../parts/search-box.tsx'
-import { Moment, msOf } from '../parts/time.tsx'
-import { type Pages, usePages } from '../parts/use-pages.ts'
-import { Act, Name, Reasons, State } from './iam/records.tsx'
-import { useNameFilter } from './iam/selected.ts'
+import type { Column } from '../parts/paged-table.tsx'
+import {
+  CREATED,
+  type CreateProps,
+  DeleteDialog,
+  EnableDialog,
+  type Kind,
+  NAME,
+  RecordPage,
+  STATE,
+  useRecords,
+} from './iam/record-page.tsx'
+import { Act } from './iam/records.tsx'
 
 const { projects: words, shared } = texts
+
+const PROJECTS: Kind<Project> = {
+  words,
+  list: async (directory, page, options) => {
+    const { projects: rows, nextPageToken } = await directory.listProjects(page, options)
+    return { rows, nextPageToken }
+  },
+  enable: async (directory, changed) => (await directory.updateProject(changed)).project,
+  delete: (directory, named) => directory.deleteProject(named),
+}
 
 interface Doing {
   readonly what: 'disable' | 'delete'
@@ -27,96 +39,33 @@ interface Doing {
 }
 
 export function ProjectsPage() {
-  const account = useAccount() ?? ''
-  const say = useToast()
-  const why = whyNoChange(useWho(), account)
-  const [search, setSearch] = useState('')
-  const [creating, setCreating] = useState(false)
+  const records = useRecords(PROJECTS)
   const [doing, setDoing] = useState<Doing | undefined>(undefined)
-  const pages = useProjects(account)
-  const create = <Act text={words.create} why={why} act={() => setCreating(true)} primary />
+  const about = doing && { records, record: doing.project, close: () => setDoing(undefined) }
   return (
-    <Page title={words.title} about={words.about} actions={create} filled>
-      <Reasons whys={[why]} />
-      <SearchBox value={search} change={setSearch} label={shared.search} />
-      <Projects pages={pages} search={search} why={why} act={setDoing} create={create} />
-      {creating && (
-        <CreateProject
-          account={account}
-          close={() => setCreating(false)}
-          unknown={pages.reload}
-          created={(project) => {
-            pages.add(project)
-            setCreating(false)
-            say({ text: shared.createdNow(project.name) })
-          }}
-        />
-      )}
-      {doing && <Doings doing={doing} pages={pages} close={() => setDoing(undefined)} />}
-    </Page>
+    <RecordPage
+      records={records}
+      columns={columnsFor(records.why, setDoing)}
+      form={(props) => <CreateProject {...props} />}
+    >
+      {about && (doing.what === 'delete' ? <DeleteDialog {...about} /> : <EnableDialog {...about} />)}
+    </RecordPage>
   )
 }
 
-function useProjects(account: string): Pages<Project> {
-  const api = useApi()
-  const fetchPage = useCallback(
-    async (pageToken: string, pageSize: number, signal: AbortSignal) => {
-      const page = await api.directory.listProjects({ account, pageSize, pageToken }, { signal })
-      return { rows: page.projects, nextPageToken: page.nextPageToken }
+function columnsFor(why: Why | undefined, act: (doing: Doing) => void): readonly Column<Project>[] {
+  return [
+    NAME,
+    { ...STATE, hiddenOn: 'phone' },
+    { title: shared.id, cell: ({ id }) => <code>{id}</code>, width: '280px', hiddenOn: 'tablet' },
+    { ...CREATED, hiddenOn: 'phone' },
+    {
+      title: shared.actions,
+      actions: true,
+      width: '190px',
+      cell: (project) => <RowActions project={project} why={why} act={act} />,
     },
-    [api, account],
-  )
-  return usePages<Project>(fetchPage, ({ id }) => id)
-}
-
-interface ProjectsProps {
-  readonly pages: Pages<Project>
-  readonly search: string
-  readonly why: Why | undefined
-  readonly act: (doing: Doing) => void
-  readonly create: ComponentChildren
-}
-
-function Projects({ pages, search, why, act, create }: ProjectsProps) {
-  const filter = useNameFilter(search)
-  return (
-    <PagedTable
-      label={words.list}
-      pages={pages}
-      filter={filter}
-      empty={
-        <>
-          <p>
-            <strong>{words.empty}</strong>
-          </p>
-          <p>{words.emptyHint}</p>
-          {create}
-        </>
-      }
-      columns={[
-        { title: shared.name, cell: ({ name }) => <Name name={name} /> },
-        {
-          title: shared.state,
-          cell: ({ enabled }) => <State enabled={enabled} />,
-          width: '110px',
-          hiddenOn: 'phone',
-        },
-        { title: shared.id, cell: ({ id }) => <code>{id}</code>, width: '280px', hiddenOn: 'tablet' },
-        {
-          title: shared.created,
-          cell: ({ createdAt }) => <Moment ms={msOf(createdAt)} />,
-          width: '190px',
-          hiddenOn: 'phone',
-        },
-        {
-          title: shared.actions,
-          actions: true,
-          width: '190px',
-          cell: (project) => <RowActions project={project} why={why} act={act} />,
-        },
-      ]}
-    />
-  )
+  ]
 }
 
 interface RowActionsProps {
@@ -148,63 +97,7 @@ function RowActions({ project, why, act }: RowActionsProps) {
   )
 }
 
-interface DoingsProps {
-  readonly doing: Doing
-  readonly pages: Pages<Project>
-  readonly close: () => void
-}
-
-function Doings({ doing: { what, project }, pages, close }: DoingsProps) {
-  const api = useApi()
-  const say = useToast()
-  const { account, name, id, enabled } = project
-  if (what === 'delete')
-    return (
-      <ConfirmName
-        title={words.deleteTitle}
-        about={words.deleteAbout}
-        name={name}
-        button={words.deleteButton(name)}
-        close={close}
-        act={async () => {
-          await api.directory.deleteProject({ account, name })
-          pages.change(
-            (row) => row.id === id,
-            () => undefined,
-          )
-          say({ text: shared.deletedNow(name) })
-          focusTitle()
-        }}
-      />
-    )
-  return (
-    <AskFirst
-      title={enabled ? words.disableTitle : words.enableTitle}
-      about={enabled ? words.disableAbout(name) : words.enableAbout(name)}
-      button={enabled ? shared.disable : shared.enable}
-      danger={enabled}
-      close={close}
-      act={async () => {
-        const { project: changed } = await api.directory.updateProject({ account, name, enabled: !enabled })
-        pages.change(
-          (row) => row.id === id,
-          (row) => changed ?? row,
-        )
-        say({ text: enabled ? shared.disabledNow(name) : shared.enabledNow(name) })
-      }}
-    />
-  )
-}
-
-interface CreateProps {
-  readonly account: string
-  readonly close: () => void
-  readonly created: (project: Project) => void
-  /** It is unknown whether there is one now. */
-  readonly unknown: () => void
-}
-
-function CreateProject({ account, close, created, unknown }: CreateProps) {
+function CreateProject({ account, close, created, unknown }: CreateProps<Project>) {
   const api = useApi()
   const form = useForm({ name: '' }, ({ name }) => ({ name: needed(name, shared.name) }))
   const submit = async ({ name }: typeof form.values) => {

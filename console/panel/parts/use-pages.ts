@@ -20,8 +20,8 @@ export interface Pages<T> {
   readonly keyOf: (row: T) => string
   readonly more: () => void
   readonly reload: () => void
-  /** Changes the rows that fit, or takes them away where `changed` returns `undefined`. */
-  readonly change: (which: (row: T) => boolean, changed: (row: T) => T | undefined) => void
+  /** Changes the row of the key, or takes it away where `changed` returns `undefined`. */
+  readonly change: (key: string, changed: (row: T) => T | undefined) => void
   readonly add: (row: T) => void
 }
 
@@ -73,7 +73,7 @@ export function usePages<T>(
     more: () => {
       if (paged.next !== undefined) void fetchNext(paged.next, current.current)
     },
-    change: (which, changed) => setPaged((now) => withRow(now, which, changed)),
+    change: (key, changed) => setPaged((now) => withRow(now, (row) => keyOf(row) === key, changed)),
     add: (row) => setPaged((now) => withFirst(now, row)),
   }
 }

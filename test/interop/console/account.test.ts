@@ -159,7 +159,7 @@ describe.skipIf(!browser)('long lists', () => {
     await soon(() => beside.textContent()).toMatch(/StateDisabled/)
     await beside.getByRole('button', { name: 'Enable' }).waitFor()
     await page.goto(page.url().replace('05000', '99999'))
-    await page.getByText('There is no program 99999 any more').waitFor()
+    await page.getByText('program 99999 no longer exists').waitFor()
   })
 
   test('100,000 records: pages come as one scrolls, and an export counts them and can be cancelled', async () => {

@@ -8,18 +8,15 @@ import type { ServiceUser } from '../../model/iam-records.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Form, needed, TextField, useForm } from '../../parts/form.tsx'
 import { AdministratorCheck, PermissionFields } from './grant-fields.tsx'
+import type { CreateProps } from './record-page.tsx'
 
 const { permission, roles, serviceUsers, shared } = texts
 
-interface CreateProps {
-  readonly account: string
-  readonly close: () => void
+interface Props extends Pick<CreateProps<ServiceUser>, 'account' | 'close' | 'unknown'> {
   readonly created: (user: ServiceUser, password: string) => void
-  /** It is unknown whether there is one now. */
-  readonly unknown: () => void
 }
 
-export function CreateServiceUser({ account, close, created, unknown }: CreateProps) {
+export function CreateServiceUser({ account, close, created, unknown }: Props) {
   const api = useApi()
   const [draft, setDraft] = useState(NEW_DRAFT)
   const [administrator, setAdministrator] = useState(false)

@@ -1,8 +1,8 @@
 /** The panel of a service user: what it is, what it may obtain and open, and what can be done with it. */
 import { useState } from 'preact/hooks'
 import { texts } from '../../../texts/en/iam.ts'
-import { focusTitle } from '../../../ui/focus.ts'
-import { useApi, useToast, useWho } from '../../context.tsx'
+import { Facts } from '../../../ui/parts.tsx'
+import { useApi, useWho } from '../../context.tsx'
 import {
   ADMINISTRATOR_ROLE,
   draftOf,
@@ -16,161 +16,82 @@ import {
 import { type Permission, PermissionScope, type ServiceUser } from '../../model/iam-records.ts'
 import { whyNoChange, whyNoLogin } from '../../model/may.ts'
 import { AskFirst } from '../../parts/ask-first.tsx'
-import { ConfirmName } from '../../parts/confirm-name.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Form, TextField, useForm } from '../../parts/form.tsx'
 import { Moment, msOf } from '../../parts/time.tsx'
-import type { Pages } from '../../parts/use-pages.ts'
 import { AdministratorCheck, Ends, PermissionFields } from './grant-fields.tsx'
 import { Obtains } from './obtains.tsx'
 import type { NewPassword } from './password-once.tsx'
-import { Act, Name, Reasons, State } from './records.tsx'
+import { type Action, Actions, DeleteDialog, EnableDialog, type Records } from './record-page.tsx'
+import { Name, State } from './records.tsx'
 
 const { permission, roles, serviceUsers, shared } = texts
 
 interface PanelProps {
   readonly user: ServiceUser
-  readonly pages: Pages<ServiceUser>
-  /** Also where it is not in the list that is loaded. */
-  readonly changed: (user: ServiceUser) => void
-  readonly deleted: () => void
+  readonly records: Records<ServiceUser>
   readonly showPassword: (secret: NewPassword) => void
 }
 
-type Doing = 'change' | 'replace' | 'disable' | 'delete' | undefined
-
-export function ServiceUserPanel(props: PanelProps) {
-  const { user, pages, changed: tell } = props
-  const { account, name, id } = user
-  const api = useApi()
-  const say = useToast()
+export function ServiceUserPanel({ user, records, showPassword }: PanelProps) {
+  const { account, name, enabled } = user
+  const { directory } = useApi()
   const who = useWho()
-  const [doing, setDoing] = useState<Doing>(undefined)
   const why = whyNoChange(who, account)
   const whyLogin = whyNoLogin(who, account, user)
-  const become = (changed: ServiceUser | undefined, text: string) => {
-    if (changed !== undefined) {
-      pages.change(
-        (row) => row.id === id,
-        () => changed,
-      )
-      tell(changed)
-    }
-    say({ text })
+  const about = { records, record: user }
+  const replace = async () => {
+    const { password } = await directory.replaceServiceUserPassword({ account, name })
+    showPassword({ user, password })
   }
-  const setEnabled = async (enabled: boolean) => {
-    const { user: changed } = await api.directory.updateServiceUser({ account, name, enabled })
-    become(changed, enabled ? shared.enabledNow(name) : shared.disabledNow(name))
-  }
+  const actions: readonly Action[] = [
+    {
+      text: shared.change,
+      why,
+      dialog: (close) => <ChangeServiceUser {...{ user, close }} changed={records.become} />,
+    },
+    {
+      text: serviceUsers.replace,
+      why: whyLogin,
+      dialog: (close) => (
+        <AskFirst
+          title={serviceUsers.replaceTitle}
+          about={serviceUsers.replaceAbout(name)}
+          button={serviceUsers.replaceButton}
+          close={close}
+          act={replace}
+        />
+      ),
+    },
+    {
+      text: enabled ? shared.disable : shared.enable,
+      why: enabled ? why : whyLogin,
+      dialog: (close) => <EnableDialog {...about} close={close} />,
+    },
+    { text: shared.delete, why, dialog: (close) => <DeleteDialog {...about} close={close} />, danger: true },
+  ]
   return (
     <>
-      <Facts user={user} />
-      <div class="actions start">
-        <Act text={shared.change} why={why} act={() => setDoing('change')} />
-        <Act text={serviceUsers.replace} why={whyLogin} act={() => setDoing('replace')} />
-        {user.enabled ? (
-          <Act text={shared.disable} why={why} act={() => setDoing('disable')} />
-        ) : (
-          <Act text={shared.enable} why={whyLogin} act={() => setDoing('disable')} />
-        )}
-        <Act text={shared.delete} why={why} act={() => setDoing('delete')} danger />
-      </div>
-      <Reasons whys={[why, whyLogin]} />
+      <UserFacts user={user} />
+      <Actions actions={actions} whys={[why, whyLogin]} />
       <Obtains user={user} />
-      <Doings {...{ ...props, doing, become, setEnabled }} close={() => setDoing(undefined)} />
     </>
   )
 }
 
-interface DoingsProps extends PanelProps {
-  readonly doing: Doing
-  readonly close: () => void
-  readonly become: (changed: ServiceUser | undefined, text: string) => void
-  readonly setEnabled: (enabled: boolean) => Promise<void>
-}
-
-function Doings(props: DoingsProps) {
-  const { user, pages, doing, close, become, setEnabled, deleted, showPassword } = props
-  const { account, name, id, enabled } = user
-  const api = useApi()
-  const say = useToast()
-  if (doing === 'change') return <ChangeServiceUser user={user} close={close} changed={become} />
-  if (doing === 'replace')
-    return (
-      <AskFirst
-        title={serviceUsers.replaceTitle}
-        about={serviceUsers.replaceAbout(name)}
-        button={serviceUsers.replaceButton}
-        close={close}
-        act={async () => {
-          const { password } = await api.directory.replaceServiceUserPassword({ account, name })
-          showPassword({ user, password })
-        }}
-      />
-    )
-  if (doing === 'disable')
-    return (
-      <AskFirst
-        title={enabled ? serviceUsers.disableTitle : serviceUsers.enableTitle}
-        about={enabled ? serviceUsers.disableAbout(name) : serviceUsers.enableAbout(name)}
-        button={enabled ? shared.disable : shared.enable}
-        danger={enabled}
-        close={close}
-        act={() => setEnabled(!enabled)}
-      />
-    )
-  if (doing === 'delete')
-    return (
-      <ConfirmName
-        title={serviceUsers.deleteTitle}
-        about={serviceUsers.deleteAbout}
-        name={name}
-        button={serviceUsers.deleteButton(name)}
-        close={close}
-        act={async () => {
-          await api.directory.deleteServiceUser({ account, name })
-          pages.change(
-            (row) => row.id === id,
-            () => undefined,
-          )
-          say({ text: shared.deletedNow(name) })
-          deleted()
-          focusTitle()
-        }}
-      />
-    )
-  return null
-}
-
-function Facts({ user }: { readonly user: ServiceUser }) {
+function UserFacts({ user }: { readonly user: ServiceUser }) {
   const { permissions, roles: held, enabled, createdAt, validator, id } = user
   return (
-    <dl class="facts">
-      <dt>{shared.state}</dt>
-      <dd>
-        <State enabled={enabled} />
-      </dd>
-      <dt>{permission.title}</dt>
-      <dd>
-        <Permissions permissions={permissions} />
-      </dd>
-      <dt>{shared.roles}</dt>
-      <dd>{held.length === 0 ? <span class="dim">{shared.noRoles}</span> : held.join(', ')}</dd>
-      {validator && (
-        <>
-          <dt>{serviceUsers.validator}</dt>
-          <dd>{serviceUsers.validatorYes}</dd>
-        </>
-      )}
-      <dt>{shared.created}</dt>
-      <dd>
-        <Moment ms={msOf(createdAt)} />
-      </dd>
-      <dt>{shared.id}</dt>
-      <dd>
-        <code>{id}</code>
-      </dd>
-    </dl>
+    <Facts
+      facts={{
+        [shared.state]: <State enabled={enabled} />,
+        [permission.title]: <Permissions permissions={permissions} />,
+        [shared.roles]: held.length === 0 ? <span class="dim">{shared.noRoles}</span> : held.join(', '),
+        [serviceUsers.validator]: validator ? serviceUsers.validatorYes : undefined,
+        [shared.created]: <Moment ms={msOf(createdAt)} />,
+        [shared.id]: <code>{id}</code>,
+      }}
+    />
   )
 }
 

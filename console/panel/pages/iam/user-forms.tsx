@@ -9,18 +9,11 @@ import { whyNotAsOwner } from '../../model/may.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Form, needed, TextField, useForm } from '../../parts/form.tsx'
 import { AdministratorCheck, Check, Ends } from './grant-fields.tsx'
+import type { CreateProps } from './record-page.tsx'
 
 const { users: words, roles, shared } = texts
 
-interface CreateProps {
-  readonly account: string
-  readonly close: () => void
-  readonly created: (user: ControlPanelUser) => void
-  /** It is unknown whether there is one now. */
-  readonly unknown: () => void
-}
-
-export function CreateUser({ account, close, created, unknown }: CreateProps) {
+export function CreateUser({ account, close, created, unknown }: CreateProps<ControlPanelUser>) {
   const api = useApi()
   const [owner, setOwner] = useState(false)
   const [administrator, setAdministrator] = useState(false)
