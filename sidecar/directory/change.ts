@@ -27,7 +27,7 @@ export interface ChangeContext {
   readonly dialect: Dialect
 }
 
-/** Writes within one transaction, and must not be used after it. Throws `AlreadyExists` if a name is taken. */
+/** Writes within one transaction, and must not be used after it. Throws `AlreadyExists` for a taken name. */
 export class DirectoryChange {
   /** Reads what the transaction sees, including its own changes. */
   readonly records: DirectoryRecords
@@ -35,7 +35,7 @@ export class DirectoryChange {
   readonly writer: ChangeWriter
   readonly #queries: Queries
   readonly #context: ChangeContext
-  /** Ids of users without a credential of before this transaction: it created them, or ended their credentials. */
+  /** Users without an earlier credential: this transaction created them, or ended their credentials. */
   readonly #withoutCredentials = new Set<string>()
 
   constructor(queries: Queries, context: ChangeContext) {
@@ -133,7 +133,7 @@ export class DirectoryChange {
     return id
   }
 
-  /** Disabling a user revokes their IAM tokens for good. Static tokens become active again when the user is enabled. */
+  /** Disabling a user revokes their IAM tokens for good. Static tokens return when the user is enabled. */
   async setUserEnabled(user: UserRecord, enabled: boolean): Promise<void> {
     await this.#queries.all(
       enabled
@@ -154,7 +154,7 @@ export class DirectoryChange {
     return ended
   }
 
-  /** Returns whether their rights rose and what they logged in with has ended. An owner has all that `iam.admin` gives. */
+  /** Returns whether rights rose, which ends what the user logs in with. Owners have all of `iam.admin`. */
   async setRoles(user: UserRecord, roles: readonly string[]): Promise<boolean> {
     await this.#queries.all('DELETE FROM user_roles WHERE user_id = :user', { user: user.id })
     for (const role of new Set(roles)) await this.writer.insert('user_roles', { user_id: user.id, role })
@@ -171,7 +171,7 @@ export class DirectoryChange {
     return this.#recordGrant(user, 'set_validator', { validator }, validator && !user.validator)
   }
 
-  /** Records what a user was given. Where their rights rise by it, what they log in with ends. Returns whether it did. */
+  /** Records what a user was given. If rights rise, what they log in with ends. Returns whether they rose. */
   async #recordGrant(
     user: UserRecord,
     verb: 'set_owner' | 'set_roles' | 'set_validator',
@@ -239,7 +239,7 @@ export class DirectoryChange {
       })
   }
 
-  /** Returns since which change the user has had the permission for the account before `now`, if they had it. */
+  /** Returns since which change the user had the permission for the account before `now`, if at all. */
   async #setAccountPermission(userId: string, wanted: boolean, now: number): Promise<number | undefined> {
     const [row] = await this.#queries.all('SELECT since FROM account_permissions WHERE user_id = :user', {
       user: userId,
@@ -259,7 +259,7 @@ export class DirectoryChange {
     await this.writer.record('service_user.replace_password', user)
   }
 
-  /** Stores a new hash of the same password, unless the password was replaced meanwhile. Tokens stay active. */
+  /** Stores a new hash of the same password, unless it was replaced meanwhile. Tokens stay active. */
   async rehashPassword(user: ServiceUser, hash: string): Promise<void> {
     const [stored] = await this.#queries.all(
       'UPDATE users SET password_hash = :hash WHERE id = :id AND password_hash = :before RETURNING id',
@@ -325,7 +325,7 @@ export class DirectoryChange {
     await this.writer.record('address_restriction.set', { account, name: account }, { cidrs })
   }
 
-  /** Revokes a token of any kind for good. Returns when it was first revoked, in milliseconds since the epoch. */
+  /** Revokes a token of any kind for good. Returns when it was first revoked (epoch, milliseconds). */
   async revoke(tokenId: string, account: string): Promise<number> {
     const { nowMs } = this.#context
     const [added] = await this.#queries.all(

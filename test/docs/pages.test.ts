@@ -32,6 +32,10 @@ describe.each(pages)('$path', (page) => {
     }
   })
 
+  test('prose is one line a paragraph', () => {
+    expect(wrappedLinesIn(page)).toEqual([])
+  })
+
   test('no table has a row twice', () => {
     expect(tablesIn(page).flatMap(doubledRows)).toEqual([])
   })
@@ -41,6 +45,13 @@ describe.each(pages)('$path', (page) => {
     // The changelog speaks of what was, too.
     if (page.path !== 'CHANGELOG.md') expect(missing).toEqual([])
   })
+})
+
+test('the reader of paragraphs finds wrapped lines, and takes nothing else for one', () => {
+  const whole = '# a\nb\n\n- c\n  - d\n1. e\n\n> f\n\n| g |\n|---|\n| h |\n\n<img>\n\n```sh\ni\nj\n```\n'
+  expect(wrappedLinesIn({ text: whole })).toEqual([])
+  const wrapped = 'a\nb\n\n- c\n  d\n\n1. e\nf\n\n> g\n> h\n\n```sh\ni\n```\nj\nk\n'
+  expect(wrappedLinesIn({ text: wrapped })).toEqual(['b', 'd', 'f', 'h', 'k'])
 })
 
 test('the reader of tables finds a row that is there twice', () => {
@@ -210,6 +221,20 @@ function pathsIn({ text }: Pick<Page, 'path' | 'text'>): string[] {
     proseOf(text).matchAll(new RegExp(`\`((?:${FOLDERS})/[\\w./-]*)\``, 'g')),
     ([, path = '']) => path,
   )
+}
+
+/** Lines that go on with the paragraph, the list item or the quotation of the line before. */
+function wrappedLinesIn({ text }: Pick<Page, 'text'>): string[] {
+  const lines = text.replaceAll(/^( *)```[^]*?^\1```$/gm, '\n').split('\n')
+  const goesOn = (line: string) => /^\s*[^\s#|<]/.test(line) && !/^\s*([-*>]|\d+\.) /.test(line)
+  return lines
+    .map((line) => (/^> /.test(line) ? { quoted: true, line: line.slice(2) } : { quoted: false, line }))
+    .filter(({ quoted, line }, index, all) => {
+      const before = all[index - 1]
+      if (before === undefined || before.quoted !== quoted) return false
+      return goesOn(line) && /^\s*[^\s#|<]/.test(before.line)
+    })
+    .map(({ line }) => line.trim())
 }
 
 /** Without the fenced blocks. */

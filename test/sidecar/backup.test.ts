@@ -1,4 +1,4 @@
-/** A backup is one state of the directory. Restored, it decides as before, and brings nothing back without saying so. */
+/** A backup is one state of the directory. Restored, it decides as before, and reports all it brings back. */
 import {
   chmodSync,
   chownSync,

@@ -31,7 +31,7 @@ const state = (message: string): Complaint => ({
   message,
 })
 
-/** Runs in this process if possible. `serve` and commands that read standard input need a separate process. */
+/** Runs in this process if possible. `serve` and readers of standard input need a separate process. */
 const portcullis = (args: readonly string[]): Promise<Ended> =>
   args[0] === 'serve' || args.includes('-') ? run(args, { environment }) : command(args)
 

@@ -71,7 +71,7 @@ export class Session<Head> implements StreamOwner<Head> {
     return this.#host.nowMs
   }
 
-  /** The server's part of the preface (§3.4). It waits for the client's, because a client of another protocol could not read it. */
+  /** The server's preface (§3.4), after the client's: a client of another protocol could not read it. */
   begin(): void {
     if (this.sender.begun) return
     this.sender.begun = true
@@ -224,7 +224,7 @@ export class Session<Head> implements StreamOwner<Head> {
     this.#fault(stream.id, code)
   }
 
-  /** Asks the peer to open no further streams (§6.8): first with a warning, because streams may be on their way. */
+  /** Asks the peer to open no further streams (§6.8), with a warning first: some may be on their way. */
   announceEnd(): void {
     if (this.draining !== 'no') return
     this.draining = 'announced'
@@ -240,7 +240,7 @@ export class Session<Head> implements StreamOwner<Head> {
     this.over ||= this.draining === 'last_stream_told' && this.streams.size === 0
   }
 
-  /** Ends the connection because of an error (§5.4.1). @param answer the text for a client of another protocol */
+  /** Ends the connection with an error (§5.4.1). @param answer the text for a client of another protocol */
   fail({ code, message, bound }: ConnectionError, answer?: Uint8Array): void {
     if (this.over) return
     if (bound !== undefined) this.#host.exceeded(bound)
@@ -332,7 +332,7 @@ export class Session<Head> implements StreamOwner<Head> {
     if (this.ids.isIdle(id)) throw new ConnectionError(ERROR.PROTOCOL_ERROR, `${type} on an idle stream`)
   }
 
-  /** Ends a stream because of what the peer did (§5.4.2), also if it has ended already. However it is done, it counts. */
+  /** Ends a stream because of what the peer did (§5.4.2), even if it has ended. It always counts. */
   #fault(id: number, code: ErrorCode): void {
     const stream = this.streams.get(id)
     this.#resetId(id, code, stream?.receiveWindow ?? this.windows.ofNew)
