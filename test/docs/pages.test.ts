@@ -225,7 +225,7 @@ function pathsIn({ text }: Pick<Page, 'path' | 'text'>): string[] {
 
 /** Lines that go on with the paragraph, the list item or the quotation of the line before. */
 function wrappedLinesIn({ text }: Pick<Page, 'text'>): string[] {
-  const lines = text.replaceAll(/^( *)```[^]*?^\1```$/gm, '\n').split('\n')
+  const lines = text.replaceAll(/^( *)```[\s\S]*?^\1```$/gm, '\n').split('\n')
   const goesOn = (line: string) => /^\s*[^\s#|<]/.test(line) && !/^\s*([-*>]|\d+\.) /.test(line)
   return lines
     .map((line) => (/^> /.test(line) ? { quoted: true, line: line.slice(2) } : { quoted: false, line }))
