@@ -102,7 +102,7 @@ describe('a sidecar on its keys', () => {
     ])
       expect(await check(withHeader(text))).toBe('CREDENTIAL_INVALID')
     expect(said()).toEqual([])
-    // Once: whoever repeats it does not fill the log.
+    // Once: repeating it does not fill the log.
     for (let times = 0; times < 3; times++) expect(await check(token.value)).toBe('CREDENTIAL_INVALID')
     expect(said()).toMatchObject([{ level: 40, key_id: keyIdOf(token.value) }])
   })

@@ -1,4 +1,4 @@
-/** Characters that nobody sees: refused in new names, and shown as escapes where an earlier version let them in. */
+/** Invisible characters: refused in new names, and shown as escapes where an earlier version let them in. */
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { readConfig } from '../../sidecar/config/config.ts'

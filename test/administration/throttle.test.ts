@@ -1,4 +1,4 @@
-/** Failed logins slow down whoever guesses, one after the other or all at once, and nobody else. */
+/** Failed logins slow down a guesser, one after the other or all at once, and no other client. */
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { compile, type TokenKind } from '../../engine/index.ts'

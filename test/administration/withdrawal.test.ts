@@ -1,4 +1,4 @@
-/** Withdrawn keys: their tokens are denied at once, and a key file that nobody can read stops all IAM tokens. */
+/** Withdrawn keys: their tokens are denied at once, and an unreadable key file stops all IAM tokens. */
 import {
   chmodSync,
   chownSync,

@@ -141,7 +141,7 @@ describe('formats', () => {
   })
 })
 
-test('the folder has to be there', () => {
+test('the folder must exist', () => {
   const file = join(newFolder(), 'none', 'token')
   expect(() => replaceFile(file, 'new', { mode: 0o600, ...OWN })).toThrow('ENOENT')
   expect(existsSync(file)).toBe(false)

@@ -31,7 +31,7 @@ const PLAN = [
   ...['portcullis.js', 'process/', 'proxies/', 'rules/', 'signals/', 'transports/', 'usecases/'],
 ]
 
-/** Most arrows between them. With more, nobody keeps the plan in mind. */
+/** Most arrows between them. With more, the plan does not fit in a head. */
 const ARROWS_MAX = 60
 
 test('sidecar/ has fourteen folders and two loose files, with few arrows between them', () => {

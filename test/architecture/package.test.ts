@@ -41,7 +41,7 @@ beforeAll(() => {
 
 /** The project that has this package and its dependencies, and nothing else. */
 const alone = (packageFolder: string): string => join(folder, 'alone', packageFolder)
-/** The project of whoever decides in the own process. */
+/** The project of an embedder. */
 const together = join(folder, 'together')
 
 const NAMES = FOLDERS.map((each) => [manifestOf(each).name, each] as const)

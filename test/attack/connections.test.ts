@@ -121,7 +121,7 @@ const rows: readonly Row[] = [
 ]
 
 test.each(rows)(
-  '$name hold up nobody, and new clients get in',
+  '$name do not block others, and new clients get in',
   async ({ name, held, settings, descriptors }) => {
     const scene = await attackedSidecar(settings, descriptors)
     const { also } = await scenario(scene, name, holding(held), () => newcomers(scene, 2_000))

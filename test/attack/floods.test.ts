@@ -38,7 +38,7 @@ async function startFlood({ served }: Scene, flood: string) {
   const attacker = startProcess(['nice', '-n', '10', process.execPath, PROGRAM, served.ready.grpc, flood], {
     input: 'open',
   })
-  // It has to reach its full strength.
+  // It must reach its full strength.
   await sleep(1_000)
   return async () => {
     const { stdout } = await attacker.stop()

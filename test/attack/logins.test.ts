@@ -1,4 +1,4 @@
-/** Logins under attack: nobody's guesses keep a job, an administrator or the right password waiting. */
+/** Logins under attack: guesses do not keep a job, an administrator or the right password waiting. */
 import { describe, expect, test } from 'vitest'
 import type { Attack } from '../support/attack/attacker.ts'
 import { scenario } from '../support/attack/scenario.ts'

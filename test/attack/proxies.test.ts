@@ -1,4 +1,4 @@
-/** A process of the sidecar's machine pretends to be its proxy: it gets no more guesses, and no further, than as itself. */
+/** A process of the sidecar's machine pretends to be its proxy: it gets as many guesses as it would as itself, and no further. */
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { beforeAll, expect, test } from 'vitest'
@@ -8,7 +8,7 @@ import { newFile, whenTheFileEnds } from '../support/suite/resources.ts'
 
 const SECRET = 'the-secret-that-the-proxy-alone-can-read'
 const GUESSES = 400
-/** Failures after which a source has to wait. */
+/** Failures after which a source must wait. */
 const FAILURES = 20
 
 let scene: Scene

@@ -47,7 +47,7 @@ const slowRequests: StartAttack = async ({ served }) => {
   }
 }
 
-test('400 requests that come a byte at a time hold up nobody, and are ended', async () => {
+test('400 requests that come a byte at a time do not block others, and are ended', async () => {
   const scene = await attackedSidecar()
   const probe = async () => {
     const headers = { connection: 'close' }

@@ -1,4 +1,4 @@
-/** Changes under attack: whoever writes much waits for themselves, and Checks are answered meanwhile. */
+/** Changes under attack: a client that writes much waits for its own changes, and Checks are answered meanwhile. */
 import { expect, test } from 'vitest'
 import { scenario } from '../support/attack/scenario.ts'
 import { attackedSidecar } from '../support/attack/scene.ts'
@@ -10,7 +10,7 @@ const scene = await attackedSidecar()
 test.each([
   ['4,000 reissues of one user at once', 4_000],
   ['19,000 reissues of one user at once', 19_000],
-])('%s hold up nobody', async (name, atOnce) => {
+])('%s do not block others', async (name, atOnce) => {
   const userName = `panel-${atOnce}`
   const about = { account: ACCOUNT, name: userName }
   await scene.operator.directory.createControlPanelUser({ ...about, owner: false, roles: [] })
@@ -26,7 +26,7 @@ test.each([
   ['2,000 revocations by an owner in flight', 'panel-owner', 8_000],
   ['2,000 revocations by the holder in flight', undefined, 8_000],
   ['2,000 revocations of one token in flight', undefined, 1],
-])('%s hold up nobody', async (name, owner, count) => {
+])('%s do not block others', async (name, owner, count) => {
   const about = { account: ACCOUNT, name: owner ?? '' }
   if (owner !== undefined)
     await scene.operator.directory.createControlPanelUser({ ...about, owner: true, roles: [] })

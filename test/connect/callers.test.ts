@@ -1,4 +1,4 @@
-/** Who may call over HTTP: nobody more than over gRPC, and pages of listed origins alone. */
+/** Who may call over HTTP: only those who may over gRPC, and only pages of listed origins. */
 import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -136,7 +136,7 @@ test.each(['/console/session/login', '/console/factors/password'])(
   },
 )
 
-/** Answers nobody: whoever asks is refused before anything of the request is here. */
+/** Answers no one: a client is refused before anything of the request is here. */
 const handled: string[] = []
 const refused: Method[] = [
   {

@@ -187,7 +187,7 @@ describe('where callers alone may ask for the matrix', async () => {
   })
 })
 
-test('where everybody of this machine may ask, a caller token that comes has to be valid all the same', async () => {
+test('where everybody of this machine may ask, a caller token that is presented must be valid all the same', async () => {
   const { ask } = await startIdentity({ flags: ON })
   const headers = { authorization: `Bearer ${'x'.repeat(40)}` }
   const answer = await ask({ path: '/console/rules.json', headers })

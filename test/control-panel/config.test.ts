@@ -1,4 +1,4 @@
-/** Where people may log in to the page: an operator is told what is missing, before anything is opened. */
+/** Where people may log in to the page: an operator learns what is missing, before anything is opened. */
 import { writeFileSync } from 'node:fs'
 import { connect, constants } from 'node:http2'
 import { join } from 'node:path'

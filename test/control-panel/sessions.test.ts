@@ -91,7 +91,7 @@ test('what gives out a secret, or a right to administer, needs a proof of the la
     const { status, text } = await shown.call(name, request)
     expect([name, status, text]).toEqual([name, 400, expect.stringContaining('REAUTHENTICATION_REQUIRED')])
   }
-  // Whoever has no right is told that, and not to prove who they are.
+  // A user without the right learns that, and is not asked for a confirmation.
   const other = await panel.loggedIn('pia')
   expect((await other.call('CreateInvitation', { account, user_name: 'olga' })).status).toBe(403)
   const others: typeof secrets = [

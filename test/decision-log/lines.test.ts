@@ -158,7 +158,7 @@ test('where a line is required, a decision without one is no answer, and the sid
   expect([problemsOf(health), health.ready]).toEqual([[], true])
   expect(checkClaims({ engine }, ALLOWED, listener).allowed).toBe(true)
   await log.close()
-  // Nothing was dropped: whoever has a decision has a line.
+  // Nothing was dropped: each decision has a line.
   expect(kept.lines.map(({ dropped }) => dropped)).toEqual(Array(lines + 1).fill(undefined))
 })
 

@@ -20,7 +20,7 @@ export const pages: readonly Page[] = globSync(
   .sort()
   .map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }))
 
-/** The pages that a user of the product reads; the others are for whoever changes it. */
+/** The pages that a user of the product reads; the others are for its developers. */
 export const userPages = pages.filter(
   ({ path }) => path === 'README.md' || (path.startsWith('docs/') && !path.startsWith('docs/decisions/')),
 )

@@ -1,4 +1,4 @@
-/** What the server behind a proxy is told about the sender of a request, and what no client can tell it. */
+/** What the server behind a proxy learns about the sender of a request, and what no client can tell it. */
 import { expect, test } from 'vitest'
 import { compile } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'

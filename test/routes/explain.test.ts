@@ -134,7 +134,7 @@ test.each<[claim: string, content: object, message: string]>([
   expect(ended.stderr).toContain(`${config}: ${message}`)
 })
 
-test('the configuration has to be named', async () => {
+test('the configuration must be named', async () => {
   expect(await command(['route', 'explain', 'GET', '/'])).toEqual({
     code: 2,
     stdout: '',

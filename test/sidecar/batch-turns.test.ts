@@ -64,7 +64,7 @@ test('a batch of claims is answered at once', () => {
   expect(batch(batchOf({ token: claims }), CONTEXT)).toBeInstanceOf(Buffer)
 })
 
-// An error that nobody waits for would end the process.
+// An unhandled error would end the process.
 test('a check that fails at once ends the batch, whatever becomes of those that still wait', async () => {
   const unavailable = () => callError('DIRECTORY_UNAVAILABLE', {})
   const waiting = Promise.withResolvers<Verification>()

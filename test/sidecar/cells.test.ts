@@ -46,7 +46,7 @@ describe.each([
   const claims = ({ api, kind }: PrintedCell): Message => ({ api, token: { kind, scope: scopeFor(kind) } })
   const credential = ({ api, kind, header }: PrintedCell): Message =>
     credentialQuestion(api, header, tokens[kind] ?? '')
-  /** The decision of the engine in this process, in the form that gRPC has to return. */
+  /** The decision of the engine in this process, in the form that gRPC must return. */
   const decided = ({ api, kind }: PrintedCell) => engine.decide({ api, kind, scope: scopeFor(kind) })
 
   const expectPrinted = (answer: Message, cell: PrintedCell) => {

@@ -67,7 +67,7 @@ const tls = (more: object = {}) => ({
   http: { tls: { certificate: newFile(CERTIFICATE), key: privately(KEY) }, ...more },
 })
 
-/** An address of this machine where nobody listens. */
+/** An address of this machine where nothing listens. */
 async function unusedPort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -38,7 +38,7 @@ test('every worker stops answering, is not ready, and acknowledges no revocation
     await expect(check(client)).rejects.toMatchObject(refused)
     await expect(client.revoke({ value })).rejects.toMatchObject(refused)
   }
-  // A worker that nobody asked looks once a second.
+  // A worker looks once a second by itself.
   const unready = [503, { status: 'not ready', problems: ['directory_replaced'] }]
   // The primary answers for both workers, and HTTP for the one that has the connection.
   for (const address of [served.ready.http, served.ready.health]) {

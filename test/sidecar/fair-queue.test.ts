@@ -1,4 +1,4 @@
-/** Turns are shared: by lane, and in a lane by share. A full lane refuses whoever has most waiting. */
+/** Turns are shared: by lane, and in a lane by share. A full lane refuses the share with most waiting. */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { FairQueue } from '../../sidecar/base/fair-queue.ts'
 

@@ -120,7 +120,7 @@ async function ended(
   for (const part of parts) stream.write(part)
   if (ends) stream.end()
   await Promise.race([once(stream, 'end'), once(stream, 'close')])
-  // A client that has its answer has no more to say.
+  // A client that has its answer sends nothing further.
   if (!stream.closed) stream.close()
   return {
     http,

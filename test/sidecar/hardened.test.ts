@@ -1,4 +1,4 @@
-/** A sidecar works if Node is told not to generate code from strings. */
+/** A sidecar works if Node does not generate code from strings. */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { connect } from '../../clients/typescript/index.ts'

@@ -46,7 +46,7 @@ describe.each(['sockets', 'grpc-js'])('on %s', (transport) => {
     runSidecar({
       flags: {
         'grpc.transport': transport,
-        // Whoever holds up its end fails the test.
+        // A client that delays its end fails the test.
         drain_ms: 600_000,
         ...Object.fromEntries(Object.entries(limits).map(([name, value]) => [`grpc.${name}`, value])),
       },

@@ -23,7 +23,7 @@ const random = randomFrom(SEED)
 const oneOf = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T
 const opening = new Set(cells().flatMap(({ api, kind, accepted }) => (accepted ? [`${api} ${kind}`] : [])))
 
-/** A token that was issued, and what the table has to say of it. */
+/** A token that was issued, and what the table must say of it. */
 interface Genuine {
   readonly header: string
   readonly value: string

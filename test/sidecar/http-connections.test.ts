@@ -43,7 +43,7 @@ class Client {
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: any\r\n\r\n`
 const post = 'POST / HTTP/1.1\r\nHost: any\r\nContent-Length: 10\r\n\r\nhalf'
 
-/** A server that answers `/slow` when it is told to, and everything else at once. */
+/** A server that answers `/slow` on request, and everything else at once. */
 async function start({ connections = 3, bodiesStream = false } = {}) {
   const bounds: string[] = []
   const slow: (() => void)[] = []

@@ -148,6 +148,6 @@ test('a call that is cancelled ends at once', async () => {
   expect(error).toMatchObject({ code: 'CANCELLED' })
 })
 
-test('an API has to be named', () => {
+test('an API must be named', () => {
   expect(() => requireToken('')).toThrow(new TypeError('api: expected the id of an API'))
 })

@@ -5,7 +5,7 @@ import { run } from '../support/processes/processes.ts'
 import { ACCOUNT } from '../support/sidecar/sidecar.ts'
 import { newFile, whenTheFileEnds } from '../support/suite/resources.ts'
 
-/** An address for documentation, which nobody has. */
+/** An address for documentation, which no machine has. */
 const ELSEWHERE = '192.0.2.1:50051'
 const CLAIMS = { api: 'iam', token: { kind: 'static_token', scope: { account: ACCOUNT } } }
 const CREDENTIALS = { api: 'iam', credentials: { 'X-Token': 'secret-canary' } }

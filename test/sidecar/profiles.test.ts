@@ -168,7 +168,7 @@ test('guessing the password of a profile’s user does not throttle the profile'
   expect(token).toMatchObject({ kind: 'iam_token_account_scoped' })
 })
 
-test('a caller token is not needed for a question, and one that is there has to be valid', async () => {
+test('a caller token is not needed for a question, and one that is presented must be valid', async () => {
   const question = credentialQuestion('tickets', 'X-Token', secrets.staticToken)
   expect(await box.ask('check', question)).toMatchObject({ allowed: true })
   expect(await refused(box.ask('check', question, { callerToken: 'wrong' }))).toMatchObject({

@@ -1,4 +1,4 @@
-/** A data folder that cannot be written: nothing in it has to change where the directory is in PostgreSQL. */
+/** A data folder that cannot be written: nothing in it must change where the directory is in PostgreSQL. */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -22,7 +22,7 @@ describe.skipIf(!CAN_MOUNT)('a read-only data folder', () => {
     ]
     return startProcess(withReadOnly(folder, line), { environment, cwd: newFolder() }).ended
   }
-  // Nobody listens there. The directory is opened after everything else in the data folder.
+  // Nothing listens there. The directory is opened after everything else in the data folder.
   const elsewhere = { PORTCULLIS_DIRECTORY_URL: 'postgres://user:password@127.0.0.1:1/directory' }
   const usedFolder = async () => {
     const { sidecar, folder } = await runSidecar()

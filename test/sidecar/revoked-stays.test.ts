@@ -20,7 +20,7 @@ function matrixWith(lifetimeSeconds: number): string {
 }
 
 let others = 0
-/** The id of a token that nobody has. */
+/** The id of a token that does not exist. */
 const anotherId = () => String(others++).padStart(22, '_')
 
 /** A sidecar whose clock and lifetime of tokens can be set, with its operator. */

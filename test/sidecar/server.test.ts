@@ -239,7 +239,7 @@ describe('the shutdown', () => {
     stream.write({ id: 'one', check: good })
     expect((await answers.next()).value).toMatchObject({ id: 'one' })
     const [outcome] = await Promise.all([refused(answers.next()), ending.sidecar.close()])
-    // The client has to learn that no answer will come.
+    // The client must learn that no answer will come.
     expect(['UNAVAILABLE', 'CANCELLED']).toContain(outcome.code)
   })
 

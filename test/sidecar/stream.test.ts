@@ -30,7 +30,7 @@ describe('a stream of checks', () => {
     const answers: Message[] = []
     for await (const answer of stream as AsyncIterable<Message>) {
       answers.push(answer)
-      // The sidecar has to stop sending while the client does not read.
+      // The sidecar must stop sending while the client does not read.
       if (answers.length % 1_000 === 1) await new Promise((resolve) => setTimeout(resolve, 50))
     }
     await writing

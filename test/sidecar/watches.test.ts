@@ -14,7 +14,7 @@ function connectionOf(address = '127.0.0.1', token = ''): CallContext {
   }
 }
 
-/** A client that reads only when it is told to. */
+/** A client that reads only on request. */
 class Reader implements Responses {
   readonly got: string[] = []
   unread = false
@@ -93,7 +93,7 @@ test('where a client has 1,000, the connection with the most loses its newest, a
   const lost = crowd.flatMap(({ readers }) => readers.filter(({ failure }) => failure !== undefined))
   expect(lost).toHaveLength(50)
   expect(String(lost[0]?.failure)).toBe(`CallError: ${refusal('this connection')}`)
-  // Everybody has the same now, so nobody loses one to another.
+  // All have the same number now, so none loses one to another.
   expect(open(100, own).refused).toContain(refusal('this client'))
 })
 

@@ -64,7 +64,7 @@ interface Said {
   readonly problem: string
 }
 
-/** A way to an endpoint that answers as it is told. */
+/** A way to an endpoint that answers as the test says. */
 function newExport(answer: (attempt: number) => Promise<void>) {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   let attempts = 0

@@ -1,4 +1,4 @@
-/** What the types let an embedder write, and what they refuse. Nobody runs this file: types.test.ts has it checked. */
+/** What the types let an embedder write, and what they refuse. It is not run: types.test.ts has it checked. */
 import {
   buildIssuanceBody,
   type CellHandle,
@@ -65,7 +65,7 @@ expectTrue<Same<(typeof decision.accepted)[number]['kind'], SupportMatrixKindId>
 // @ts-expect-error a decision is shared, so nobody may change it
 decision.allowed = true
 
-// An engine with known ids is an engine: whoever takes one, or asks it with strings of run time, takes it as `Engine`.
+// An engine with known ids is an engine: code that takes one, or asks it with strings of run time, takes it as `Engine`.
 const plain: Engine = engine
 const any: Matrix = supportMatrix
 const ofRunTime: string = JSON.parse('"iam"')

@@ -87,7 +87,7 @@ describe('a sidecar that has too much to do', () => {
     [429, READ, 2],
     [503, READ, 2],
     [429, WRITE, 2],
-    // Nobody knows whether it was made.
+    // It is unknown whether it was made.
     [503, WRITE, 1],
   ])('status %i, %j: asked %i times', async (status, how, times) => {
     const { panel, asked, waited } = await openedBy((_, before) =>

@@ -58,7 +58,7 @@ const LOSSES: readonly [
   ],
 ]
 
-/** How somebody comes to administer an account no more. */
+/** How somebody ceases to administer an account. */
 const DEMOTIONS: readonly [
   claim: string,
   lose: (change: DirectoryChange, user: UserRecord) => Promise<unknown>,

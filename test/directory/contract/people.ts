@@ -4,7 +4,7 @@ import type { Permission, UserRecord, UserType } from '../../../sidecar/director
 import type { DirectoryRecords } from '../../../sidecar/directory/records.ts'
 import type { Account, Subject } from './subject.ts'
 
-/** A stored hash. It only has to have the right format. */
+/** A stored hash. It only needs the right format. */
 export const PASSWORD_HASH = '$argon2id$v=19$m=19456,t=2,p=1$bm9uY2U$aGFzaA'
 
 /** Creates a service user with these permissions, in an account with the projects alpha and beta. */

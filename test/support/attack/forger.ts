@@ -10,7 +10,7 @@ interface Shape {
   readonly inFlight: number
 }
 
-/** Each check is about a token that nobody has seen before. */
+/** Each check is about a token that was never seen before. */
 export interface Forgeries {
   readonly type: 'forgeries'
   /** A genuine token. The forged ones have its claims. */

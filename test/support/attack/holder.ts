@@ -44,7 +44,7 @@ function ended(how: string): void {
   endings[how] = (endings[how] ?? 0) + 1
 }
 
-/** Keeps a connection open on which these bytes were sent, and reads what comes unless it is told not to. */
+/** Keeps a connection open on which these bytes were sent, and reads what comes, by default. */
 async function hold(address: string, bytes: Buffer, reads = true): Promise<void> {
   while (!over) {
     const socket: Socket = connect(endpointOf(address)).on('error', () => {})

@@ -215,7 +215,7 @@ function startAttacker({ served }: Scene, attack: Attack): Promise<() => Promise
 async function startProgram(program: string, argument: object): Promise<() => Promise<Outcome>> {
   const attacker = startProcess([process.execPath, program, JSON.stringify(argument)], { input: 'open' })
   await attacker.until(() => attacker.stdout().includes('attacking'))
-  // It has to reach its full strength.
+  // It must reach its full strength.
   await sleep(1_000)
   return async () => {
     const { stdout } = await attacker.stop()

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 /** Folder of the checkout. */
 export const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 
-/** Code that a generator wrote; nobody reads or edits it. */
+/** Code that a generator wrote; it is neither read nor edited. */
 const GENERATED = /(^|\/)gen\//
 
 export interface Source {

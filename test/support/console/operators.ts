@@ -54,7 +54,7 @@ export async function startForOperators(options: SidecarOptions = {}): Promise<O
   }
 }
 
-/** What is told to somebody who listens. */
+/** What a listener gets. */
 export interface Heard {
   readonly status: number
   readonly headers: IncomingMessage['headers']

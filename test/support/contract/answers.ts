@@ -2,7 +2,7 @@
 import type { Decision } from '../../../engine/index.ts'
 import type { BlackBox, CallWishes, Message } from './black-box.ts'
 
-/** The message that a decision has to be on the wire, but for `verified`, `token` and `cache_for`. */
+/** The message that a decision must be on the wire, but for `verified`, `token` and `cache_for`. */
 export function decisionMessage(decision: Decision): Message {
   const { allowed, reason, message, header, accepted, conflicts, advice, digest, strict, rulesDigest } =
     decision
@@ -45,7 +45,7 @@ export async function askBatch(
   return results as Message[]
 }
 
-/** Asks one after the other on one stream; every answer has to bear the id of its question. */
+/** Asks one after the other on one stream; every answer must bear the id of its question. */
 export async function askStream(
   box: BlackBox,
   checks: readonly Message[],

@@ -187,7 +187,7 @@ export function refusalOf(error: unknown): Refusal {
   }
 }
 
-/** The refusal of a call that has to be refused. */
+/** The refusal of a call that must be refused. */
 export async function refused(call: Promise<unknown>): Promise<Refusal> {
   const [outcome] = await Promise.allSettled([call])
   if (outcome?.status === 'rejected') return refusalOf(outcome.reason)

@@ -1,5 +1,5 @@
 /**
- * Calls as clients make them and as no client should, at random from a seed: what one server answers, another has to answer as
+ * Calls as clients make them and as no client should, at random from a seed: what one server answers, another must answer as
  * well. They are made with Node's own HTTP/2, which shares no code with either transport's server.
  */
 import {

@@ -40,7 +40,7 @@ async function compiled(): Promise<string> {
 }
 
 function toolsIn(folder: string): KubernetesTools {
-  // Helm keeps nothing in the home folder of whoever runs the tests.
+  // Helm keeps nothing in the home folder of the tests' user.
   const home = newFolder()
   const env = { HELM_CACHE_HOME: home, HELM_CONFIG_HOME: home, HELM_DATA_HOME: home }
   return {

@@ -1,4 +1,4 @@
-/** What has to fit together in manifests beyond the types of Kubernetes: ports, paths, labels, names, and the configuration. */
+/** What must fit together in manifests beyond the types of Kubernetes: ports, paths, labels, names, and the configuration. */
 import { basename, dirname } from 'node:path'
 
 /** An object, and what is wrong with it by its type and by the restricted Pod Security Standard. */

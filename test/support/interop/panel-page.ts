@@ -28,7 +28,7 @@ export const rowOf = (page: Page, name: string) =>
 
 export const dialogOf = (page: Page) => page.getByRole('dialog')
 
-/** Presses Tab until the focus is on what has that text or label. Nobody needs a mouse. */
+/** Presses Tab until the focus is on what has that text or label. A mouse is not needed. */
 export async function tabTo(page: Page, name: string): Promise<void> {
   for (let presses = 0; presses < 80; presses++) {
     const focused = await page.evaluate<string>(

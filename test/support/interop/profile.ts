@@ -1,4 +1,4 @@
-/** The control panel in Chromium, for users who are logged in: the page as they see it, and what a product API is told of their tokens. */
+/** The control panel in Chromium, for users who are logged in: the page as they see it, and what a product API learns of their tokens. */
 import type { Browser as Chromium, Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { type Browser, PASSWORD, type PanelSidecar, startPanel } from '../console/control-panel.ts'
@@ -33,7 +33,7 @@ export interface PanelInChromium {
   openWith(cookie: string, hash: string, options?: Options): Promise<OpenPage>
   /** Another browser, in which the user logs in. */
   logIn(user: string): Promise<Browser>
-  /** What a product API is told about a request. */
+  /** What a product API learns about a request. */
   decisionOn(header: string, value: string, api: string): Promise<string>
   keyWorks(key: string): Promise<boolean>
 }

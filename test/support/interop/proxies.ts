@@ -123,7 +123,7 @@ function listens(address: string): Promise<boolean> {
   )
 }
 
-/** Addresses that nobody uses now. */
+/** Addresses that are free now. */
 export async function freeAddresses(): Promise<Addresses> {
   const [proxy = '', sidecar = '', application = ''] = await Promise.all([free(), free(), free()])
   return { proxy, sidecar, application }

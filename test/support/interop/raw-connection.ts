@@ -19,7 +19,7 @@ export interface Seen {
 export interface RawConnection {
   readonly socket: Socket
   readonly seen: Seen
-  /** Resolves when the connection is closed, whoever closed it. */
+  /** Resolves when the connection is closed, by either side. */
   readonly closed: Promise<Seen>
 }
 

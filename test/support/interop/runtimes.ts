@@ -22,7 +22,7 @@ export async function installRuntimes(): Promise<Runtimes> {
       async (folder) => {
         for (const path of FILES)
           cpSync(path, join(folder, path.slice(join(interopFolder, 'runtimes').length)))
-        // The programs are in packages of their own for each platform; no script has to put them anywhere.
+        // The programs are in packages of their own for each platform; no script needs to put them anywhere.
         await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: folder })
       },
     ),

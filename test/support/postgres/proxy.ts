@@ -43,7 +43,7 @@ export class PostgresProxy {
     if (refused) for (const pair of this.#pairs) if (pair.listener) cut(pair)
   }
 
-  /** Nothing comes through any more, and nobody is told; connections that are there stay open. */
+  /** Nothing comes through any more, without a notice; connections that are there stay open. */
   goSilent(silent: boolean): void {
     this.#silent = silent
     if (!silent)

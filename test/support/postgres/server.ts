@@ -217,7 +217,7 @@ export class PostgresServer {
     appendFileSync(join(this.#folder, 'data', 'postgresql.conf'), ['', ...own, ...lines, ''].join('\n'))
   }
 
-  /** The server reads a key only if it is its own, and nobody else can. */
+  /** The server reads a key only if it is its own, and no other user can read it. */
   #tls({ certificate: { certificate, key }, clientAuthority }: ServerTls): string[] {
     const files = {
       ssl_cert_file: certificate,

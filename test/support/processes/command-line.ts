@@ -5,7 +5,7 @@ import { buildProgram } from '../../../sidecar/cli/program.ts'
 import type { Terminal } from '../../../sidecar/cli/terminal/terminal.ts'
 import type { Ended } from './processes.ts'
 
-/** Nobody sits at it: scripts run so. */
+/** Without a user: scripts run so. */
 const NO_TERMINAL: Terminal = {
   interactive: false,
   ask: () => Promise.reject(new Error('nobody was there to be asked')),

@@ -18,7 +18,7 @@ const TRANSPORT = PORTCULLIS_GRPC_TRANSPORT !== undefined && { PORTCULLIS_GRPC_T
 /** The program of the checkout. */
 export const LAUNCHER = fileURLToPath(new URL('../../../sidecar/portcullis.js', import.meta.url))
 
-/** Whom a process has to run as. */
+/** The user that a process must run as. */
 interface User {
   readonly uid: number
   readonly gid: number

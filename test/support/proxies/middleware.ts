@@ -113,7 +113,7 @@ export function guards(framework: string, serve: Framework): void {
       expect({ status: response.status, body: await response.text() }).toEqual({ status: 401, body: '' })
     })
 
-    test('hides the resources of others, if it is told to', async () => {
+    test('hides the resources of others, if it is asked to', async () => {
       const hidden = await door.serve({ client: door.running.client, target: own, hideOthers: true })
       const answer = await door.ask([['X-Token', door.secrets.staticToken]], OTHER_ACCOUNT, hidden)
       expect(answer).toMatchObject({ status: 404, body: { error: { reason: 'NOT_FOUND' } } })

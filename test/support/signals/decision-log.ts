@@ -50,7 +50,7 @@ export function linesIn(path: string): LoggedLine[] {
   return linesOf(readFileSync(path, 'utf8'))
 }
 
-/** A destination that keeps what it gets, unless it is told to fail. */
+/** A destination that keeps what it gets, or fails on request. */
 export class Kept implements Destination {
   text = ''
   failing: Error | undefined
