@@ -69,6 +69,7 @@ export const PACKAGES: readonly Package[] = [
     stages: {
       launcher: ['sidecar/base/light-start.ts'],
       main: ['sidecar/cli/main.ts'],
+      commands: ['sidecar/cli/program.ts'],
       // What commands load to ask a sidecar or the matrix.
       ask: ['sidecar/cli/connection.ts', 'sidecar/cli/rules.ts', 'sidecar/contract/responses.ts'],
       config: ['sidecar/config/config.ts'],

@@ -1,9 +1,9 @@
 /** Runs the command line: one command, its errors, its exit code. */
 import { type Command, CommanderError } from 'commander'
-import { COMPLETE } from './commands/completion.ts'
-import { buildProgram, everyCommand } from './program.ts'
+import { addServeCommand } from './commands/serve.ts'
+import { emptyProgram, everyCommand } from './empty-program.ts'
 import { EXIT, failWith, guardOutput } from './terminal/errors.ts'
-import { refuseEmptyValues } from './terminal/placeholders.ts'
+import { COMPLETE, refuseEmptyValues } from './terminal/placeholders.ts'
 import { forbidColor } from './terminal/terminal.ts'
 
 /** Runs the command that the program was started with, and sets the exit code: 0 allowed or done, 1 denied, 2 no answer. */
@@ -13,7 +13,15 @@ export async function main([, , ...words]: readonly string[]): Promise<void> {
   const json = given.includes('--json')
   if (given.includes('--no-color')) forbidColor()
   guardOutput(json)
-  await runCommand(buildProgram(), words, json)
+  await runCommand(await programFor(words), words, json)
+}
+
+/** The program with the commands that these words can be about. */
+async function programFor([command]: readonly string[]): Promise<Command> {
+  if (command !== 'serve') return (await import('./program.ts')).buildProgram()
+  const program = emptyProgram()
+  addServeCommand(program)
+  return program
 }
 
 /** @param json whether errors are printed as JSON */

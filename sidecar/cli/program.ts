@@ -1,6 +1,5 @@
 /** The commands, as one program. Each command is a file, and loads what it needs when it runs. */
-import { Command } from 'commander'
-import { packageVersion } from '../base/package.ts'
+import type { Command } from 'commander'
 import { addAdministrationCommands, OPERATOR_NOTE } from './administration/administration.ts'
 import { addAgentCommand } from './commands/agent.ts'
 import { addBackupCommands } from './commands/backup.ts'
@@ -23,22 +22,13 @@ import { addReplayCommand } from './commands/replay.ts'
 import { addRevokeCommand } from './commands/revoke.ts'
 import { addRouteCommand } from './commands/route.ts'
 import { addServeCommand } from './commands/serve.ts'
-import { addHelpParts, GROUPS, title } from './terminal/help.ts'
+import { emptyProgram } from './empty-program.ts'
+import { addHelpParts, GROUPS } from './terminal/help.ts'
 import { processTerminal, type Terminal } from './terminal/terminal.ts'
 
 /** @param terminal where destructive commands ask */
 export function buildProgram(terminal: Terminal = processTerminal): Command {
-  const program = new Command('portcullis')
-    .description(
-      'Decide which credential opens which product API, and obtain the right credential for a call.',
-    )
-    .version(packageVersion, '-V, --version', 'print the version')
-    .option('--no-color', 'print no colours, as with NO_COLOR=1')
-    .helpOption('-h, --help', 'print help')
-    .configureHelp({ styleTitle: title })
-    // Errors are printed where they are caught, as text or as JSON.
-    .configureOutput({ outputError: () => {} })
-    .exitOverride()
+  const program = emptyProgram()
   program.commandsGroup(GROUPS.ask)
   for (const add of [addCheckCommand, addIssueCommand, addTokenCommand, addRevokeCommand])
     add(program, terminal)
@@ -65,9 +55,4 @@ export function buildProgram(terminal: Terminal = processTerminal): Command {
     exitCodes: '0 allowed or done, 1 denied or problems found, 2 no answer',
     notes: [OPERATOR_NOTE],
   })
-}
-
-/** A command with all that is below it. */
-export function everyCommand(command: Command): Command[] {
-  return [command, ...command.commands.flatMap(everyCommand)]
 }

@@ -1,7 +1,8 @@
 /** The help: every command says what it does, which examples work, and what its exit codes mean. */
 import type { Command } from 'commander'
 import { describe, expect, test } from 'vitest'
-import { buildProgram, everyCommand } from '../../sidecar/cli/program.ts'
+import { everyCommand } from '../../sidecar/cli/empty-program.ts'
+import { buildProgram } from '../../sidecar/cli/program.ts'
 import { refuseEmptyValues } from '../../sidecar/cli/terminal/placeholders.ts'
 import { command } from '../support/processes/command-line.ts'
 import { run } from '../support/processes/processes.ts'
@@ -106,4 +107,15 @@ describe('the overview', () => {
     for (const words of [['help'], ['--help'], ['-h']]) texts.push((await command(words)).stdout)
     expect(new Set(texts).size).toBe(1)
   })
+})
+
+test.each([
+  { says: 'its help', words: ['serve', '--help'] },
+  { says: 'the version', words: ['serve', '-V'] },
+  { says: 'what it expected instead of an option', words: ['serve', '--htpp', 'off'] },
+  { says: 'what it expected instead of a value', words: ['serve', '--workers', 'two', '--json'] },
+  { says: 'that it takes no argument', words: ['serve', 'now'] },
+])('serve loads no other command, and $says is what the whole program prints', async ({ words }) => {
+  // With an option in front, the program has every command.
+  expect(await run(words)).toEqual(await run(['--no-color', ...words]))
 })

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ROOT } from '../support/checkout/sources.ts'
 import { urlsLoadedBy } from '../support/processes/loaded.ts'
+import { newFolder } from '../support/suite/resources.ts'
 
 const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'sidecar/package.json'), 'utf8'))
 
@@ -25,6 +26,12 @@ const WITH_GRPC = [
 
 test('a sidecar with gRPC alone loads no package of what is off', async () => {
   expect(await loadedBy('--http', 'off')).toEqual(WITH_GRPC)
+})
+
+test('a sidecar loads no other command', async () => {
+  const urls = await urlsLoadedBy(['--data', newFolder()])
+  const commands = urls.flatMap((url) => /\/cli\/(?:commands|administration)\/([\w-]+)/.exec(url)?.[1] ?? [])
+  expect(commands.toSorted()).toEqual(['npm', 'serve'])
 })
 
 test('HTTP brings Fastify', async () => {

@@ -2,11 +2,8 @@
 import { Argument, type Command, type Option } from 'commander'
 import { addHelpParts } from '../terminal/help.ts'
 import { collect, print } from '../terminal/output.ts'
-import { placeholderOf, type Source } from '../terminal/placeholders.ts'
+import { COMPLETE, placeholderOf, type Source } from '../terminal/placeholders.ts'
 import { SCRIPTS } from './completion-scripts.ts'
-
-/** Name of the hidden command that the scripts run. */
-export const COMPLETE = '__complete'
 
 export function addCompletionCommands(program: Command): void {
   const command = program

@@ -5,6 +5,9 @@
 import type { Command } from 'commander'
 import { usageError } from './errors.ts'
 
+/** Name of the hidden command that the scripts for completion run. */
+export const COMPLETE = '__complete'
+
 /** Where the shell finds what can stand in a place. */
 export type Source = 'apis' | 'token kinds' | 'files' | 'folders' | readonly string[]
 

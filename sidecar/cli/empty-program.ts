@@ -1,0 +1,25 @@
+/** The program without its commands. `serve` starts with this one and its own command: every other one would be loaded in vain. */
+import { Command } from 'commander'
+import { packageVersion } from '../base/package.ts'
+import { title } from './terminal/help.ts'
+
+export function emptyProgram(): Command {
+  return (
+    new Command('portcullis')
+      .description(
+        'Decide which credential opens which product API, and obtain the right credential for a call.',
+      )
+      .version(packageVersion, '-V, --version', 'print the version')
+      .option('--no-color', 'print no colours, as with NO_COLOR=1')
+      .helpOption('-h, --help', 'print help')
+      .configureHelp({ styleTitle: title })
+      // Errors are printed where they are caught, as text or as JSON.
+      .configureOutput({ outputError: () => {} })
+      .exitOverride()
+  )
+}
+
+/** A command with all that is below it. */
+export function everyCommand(command: Command): Command[] {
+  return [command, ...command.commands.flatMap(everyCommand)]
+}
