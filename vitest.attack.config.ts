@@ -1,4 +1,7 @@
-/** How the attacks run: each against a real sidecar in a process of its own, while a neighbour and an operator go on working. */
+/**
+ * How the attacks run: each against a real sidecar in a process of its own, while a neighbour and an operator
+ * go on working.
+ */
 import { defineConfig } from 'vitest/config'
 
 /** Tests of `npm test` that run here again, at another size. With `npm run docs:attack` they do not. */

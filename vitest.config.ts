@@ -2,7 +2,10 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
-/** Tests of what passwords cost, and of many logins at once. One of them replaces a module for all that its process loads. */
+/**
+ * Tests of what passwords cost, and of many logins at once. One of them replaces a module for all that its
+ * process loads.
+ */
 const PASSWORDS = [
   'test/administration/callers.test.ts',
   'test/administration/passwords.test.ts',
@@ -38,7 +41,8 @@ export default defineConfig({
           name: 'others',
           include: ['test/**/*.test.ts'],
           exclude: ['test/interop/**', 'test/attack/**', ...PASSWORDS],
-          // One file after the other in the same process: loading the sidecar anew takes as long as most files do.
+          // One file after the other in the same process: loading the sidecar anew takes as long as most
+          // files do.
           isolate: false,
           sequence: { groupOrder: 1 },
         },

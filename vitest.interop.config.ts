@@ -1,4 +1,6 @@
-/** How the interoperability tests run: clients in other languages are obtained once, then ask real sidecars. */
+/**
+ * How the interoperability tests run: clients in other languages are obtained once, then ask real sidecars.
+ */
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({

@@ -1,7 +1,7 @@
 /**
- * The written bounds. `npm run bench -- --gate` fails if a row is over its bound. On a machine with other programs ratios
- * scatter, so a row counts as over only if nine pairs in ten are beyond the bound. On a quiet machine that is hardly more
- * lenient than the median, and on a busy machine it avoids false alarms.
+ * The written bounds. `npm run bench -- --gate` fails if a row is over its bound. On a machine with other
+ * programs ratios scatter, so a row counts as over only if nine pairs in ten are beyond the bound. On a quiet
+ * machine that is hardly more lenient than the median, and on a busy machine it avoids false alarms.
  */
 import type { Row, SuiteReport } from './harness/suite.ts'
 
@@ -255,7 +255,9 @@ export function verdictOf(gate: Gate | undefined, row: Row): Verdict {
   return passes(row.ratio?.p10) ? 'unclear' : 'over'
 }
 
-/** Gated rows that the suite neither measured nor skipped with a reason: nothing would enforce their bounds. */
+/**
+ * Gated rows that the suite neither measured nor skipped with a reason: nothing would enforce their bounds.
+ */
 export function unmeasured(suite: string, { rows, skipped = [] }: SuiteReport): string[] {
   const accounted = new Set([...rows.map(({ id }) => id), ...skipped.map(({ row }) => row)])
   return gates.filter((gate) => gate.suite === suite && !accounted.has(gate.row)).map((gate) => gate.row)

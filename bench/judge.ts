@@ -1,11 +1,15 @@
-/** Runs a suite and judges its rows. Times drift, so a row that is over its bound is measured once more before it counts. */
+/**
+ * Runs a suite and judges its rows. Times drift, so a row that is over its bound is measured once more before
+ * it counts.
+ */
 import { gateOf, unmeasured, verdictOf } from './gates.ts'
 import type { Suite, SuiteReport } from './harness/suite.ts'
 
 /**
  * Runs a suite at full size.
  *
- * @param confirm if a row is over its bound, run the suite again, and return only rows that are over both times
+ * @param confirm if a row is over its bound, run the suite again, and return only rows that are over both
+ *   times
  * @param onReport is called after each run with its report and the rows that are over
  * @returns ids of the rows that are over, and of gated rows that were not measured
  */

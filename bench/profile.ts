@@ -1,6 +1,6 @@
 /**
- * `npm run profile`: shows where the sidecar spends its time, on each of its transports. It prints the time by whose code it is, and
- * draws flame graphs.
+ * `npm run profile`: shows where the sidecar spends its time, on each of its transports. It prints the time
+ * by whose code it is, and draws flame graphs.
  *
  *     npm run profile               writes docs/flame.svg, and docs/flame-grpc-js.svg
  *     npm run profile -- FOLDER     writes them there

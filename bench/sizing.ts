@@ -1,6 +1,7 @@
 /**
- * `npm run sizing`: how large a directory is on the disk, how long a sidecar takes to start with it, and what memory it takes, by the
- * number of users, of revocations and of tokens in use. docs/operate/deployment.md has the figures of a run.
+ * `npm run sizing`: how large a directory is on the disk, how long a sidecar takes to start with it, and what
+ * memory it takes, by the number of users, of revocations and of tokens in use. docs/operate/deployment.md
+ * has the figures of a run.
  */
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +14,10 @@ import { installPackage } from './servers/package.ts'
 import { startSidecar, startSidecarOn } from './servers/start.ts'
 import { newDataFolder, SignedTokens } from './workloads/tokens.ts'
 
-/** What is measured: so many users with a permission, and as many revoked tokens; then so many tokens are checked. */
+/**
+ * What is measured: so many users with a permission, and as many revoked tokens; then so many tokens are
+ * checked.
+ */
 export interface Size {
   readonly users: number
   readonly tokens: number
@@ -38,7 +42,10 @@ const SIZES: readonly Size[] = [
 /** Users in one change. */
 const AT_ONCE = 1_000
 
-/** @param launcher of the installed package; absent: of this checkout, which takes more memory, because it compiles the sources */
+/**
+ * @param launcher of the installed package; absent: of this checkout, which takes more memory, because it
+ *   compiles the sources
+ */
 export async function measureSize({ users, tokens }: Size, launcher?: string): Promise<Sized> {
   await using stack = new AsyncDisposableStack()
   const folder = newDataFolder(stack)

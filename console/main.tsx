@@ -1,4 +1,7 @@
-/** The start of the page: finds the matrix, in the page itself or at the sidecar that served it, and draws the view. */
+/**
+ * The start of the page: finds the matrix, in the page itself or at the sidecar that served it, and draws the
+ * view.
+ */
 import { render } from 'preact'
 import type { Matrix } from '../engine/index.ts'
 import { routeOf } from './model/link.ts'
@@ -33,7 +36,10 @@ const entry: PanelEntry = {
   },
 }
 
-/** What the sidecar knows the page by, beside a session. The token of a caller who opened the page with it is nowhere else. */
+/**
+ * What the sidecar knows the page by, beside a session. The token of a caller who opened the page with it is
+ * nowhere else.
+ */
 let known: Readonly<Record<string, string>> = OWN_HEADER
 
 const verifyHere: Verify = async (api, headers, circumstances) => {

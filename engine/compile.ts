@@ -1,4 +1,7 @@
-/** `compile` does all the work once. The space of answers is finite, so what each question is answered is settled here. */
+/**
+ * `compile` does all the work once. The space of answers is finite, so what each question is answered is
+ * settled here.
+ */
 import { ApiRows } from './apis.ts'
 import { adviceByKind, conflictsByApi, nameConflicts } from './conflicts.ts'
 import { completeMatrix, problemsInSteps } from './consistency.ts'
@@ -20,14 +23,17 @@ export interface CompileOptions {
 /**
  * The compiled matrix, which decides.
  *
- * The ids are literal types where `compile` was given them, so that a misspelt id does not compile. Ids that arrive at run
- * time are strings: take the engine as a plain `Engine` to ask about them. Every engine is one.
+ * The ids are literal types where `compile` was given them, so that a misspelt id does not compile. Ids that
+ * arrive at run time are strings: take the engine as a plain `Engine` to ask about them. Every engine is one.
  */
 export interface Engine<KindId extends string = string, ApiId extends string = string> {
   /** SHA-256 over the matrix in canonical JSON (RFC 8785). It names the matrix, whatever the mode. */
   readonly digest: string
   readonly strict: boolean
-  /** SHA-256 over `{"digest":…,"strict":…}` in canonical JSON: names the exact rules that decide, the mode included. */
+  /**
+   * SHA-256 over `{"digest":…,"strict":…}` in canonical JSON: names the exact rules that decide, the mode
+   * included.
+   */
   readonly rulesDigest: string
   /** By id, in the order of the matrix. */
   readonly tokenKinds: ReadonlyMap<KindId, TokenKind<KindId>>
@@ -37,13 +43,15 @@ export interface Engine<KindId extends string = string, ApiId extends string = s
   /** Decides. Total: any input whatever gets a decision. Allocates nothing. */
   decide(question: Question<KindId, ApiId>): Decision<KindId>
   /**
-   * The handle of a cell: looked up once, it spares later decisions the look-ups. It is made at the first call and is the
-   * same object from then on. Total: a cell that the matrix does not have gets a handle too, with a denial behind it.
+   * The handle of a cell: looked up once, it spares later decisions the look-ups. It is made at the first
+   * call and is the same object from then on. Total: a cell that the matrix does not have gets a handle too,
+   * with a denial behind it.
    */
   handle(kind: KindId, api: ApiId): CellHandle
   /**
-   * Decides as `decide` does, about the cell of a handle. Total, and allocates nothing. Anything but a handle of this
-   * engine is an unknown API: the handle of another engine, of another copy of this package, or of an earlier matrix.
+   * Decides as `decide` does, about the cell of a handle. Total, and allocates nothing. Anything but a handle
+   * of this engine is an unknown API: the handle of another engine, of another copy of this package, or of an
+   * earlier matrix.
    *
    * @param holder type of the token's holder, as in `Question`
    */
@@ -70,8 +78,8 @@ export interface Engine<KindId extends string = string, ApiId extends string = s
   /** Every decision that this engine can give, each once: for programs that encode them beforehand. */
   decisions(): Iterable<Decision<KindId>>
   /**
-   * Whether every decision is built. In a large matrix one is built when it is asked for first, and is the same object from then on. What
-   * it says was settled when the matrix was compiled.
+   * Whether every decision is built. In a large matrix one is built when it is asked for first, and is the
+   * same object from then on. What it says was settled when the matrix was compiled.
    */
   readonly prebuilt: boolean
 }
@@ -79,7 +87,8 @@ export interface Engine<KindId extends string = string, ApiId extends string = s
 /**
  * Compiles a matrix. The engine keeps nothing of the object given: later changes to it have no effect.
  *
- * @throws TypeError where an id is taken or unknown, or where this is no matrix; a matrix from `loadMatrix` never throws
+ * @throws TypeError where an id is taken or unknown, or where this is no matrix; a matrix from `loadMatrix`
+ *   never throws
  */
 export function compile<const KindId extends string, const ApiId extends string>(
   matrix: MatrixInput<KindId, ApiId>,
@@ -90,8 +99,8 @@ export function compile(input: MatrixInput, options: CompileOptions = {}): Engin
 }
 
 /**
- * As `compile`, a little of the work at each `next()`: for a program that has other things to do meanwhile. The matrix must not change
- * until the last step, which returns the engine.
+ * As `compile`, a little of the work at each `next()`: for a program that has other things to do meanwhile.
+ * The matrix must not change until the last step, which returns the engine.
  *
  * @throws TypeError as `compile` does, from one of the steps
  */

@@ -19,7 +19,10 @@ export function completeMatrix<KindId extends string, ApiId extends string>(
   return { ...matrix, statements: matrix.statements ?? [], conflicts: matrix.conflicts ?? [] }
 }
 
-/** Everything that keeps a matrix from being compiled: a list that is missing, an id that is taken, an unknown id. */
+/**
+ * Everything that keeps a matrix from being compiled: a list that is missing, an id that is taken, an unknown
+ * id.
+ */
 export function matrixProblems(input: MatrixInput): MatrixProblem[] {
   return finish(problemsInSteps(input))
 }

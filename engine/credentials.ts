@@ -2,8 +2,9 @@
 import type { CredentialReason } from './reasons.ts'
 
 /**
- * Headers as they arrived: pairs of name and value. A repeated header is several pairs, or one with a list of values. An
- * `undefined` value is an absent header. `Object.entries(request.headersDistinct)` of Node and a `Headers` of fetch both fit.
+ * Headers as they arrived: pairs of name and value. A repeated header is several pairs, or one with a list of
+ * values. An `undefined` value is an absent header. `Object.entries(request.headersDistinct)` of Node and a
+ * `Headers` of fetch both fit.
  */
 export type CredentialHeaders = Iterable<
   readonly [name: string, value: string | readonly string[] | undefined]
@@ -75,8 +76,8 @@ function onlyCredential(found: readonly { header: string; value: string }[]): Ex
 }
 
 /**
- * Whether one of the headers is empty. A repeated header never is, whatever its values: intermediaries join them with a comma, and the
- * reason must not depend on whether they did.
+ * Whether one of the headers is empty. A repeated header never is, whatever its values: intermediaries join
+ * them with a comma, and the reason must not depend on whether they did.
  */
 function isOneEmpty(found: readonly { header: string; value: string }[]): boolean {
   if (found.length === 1) return found[0]?.value === ''
@@ -87,7 +88,10 @@ function isOneEmpty(found: readonly { header: string; value: string }[]): boolea
 
 const fault = (reason: CredentialReason): Extraction => ({ ok: false, reason })
 
-/** White space around a field value is not part of it (RFC 9110 §5.5). One pass: a value can be a megabyte of spaces. */
+/**
+ * White space around a field value is not part of it (RFC 9110 §5.5). One pass: a value can be a megabyte of
+ * spaces.
+ */
 function trimmed(value: string): string {
   // A caller without types may bring anything. A value that is not a string is malformed.
   if (typeof value !== 'string') throw new TypeError('expected a header value')
@@ -100,7 +104,10 @@ function trimmed(value: string): string {
 
 const isBlank = (code: number): boolean => code === 0x20 || code === 0x09
 
-/** Header names are ASCII. No other letter may become one of them in lower case, as the Kelvin sign becomes `k`. */
+/**
+ * Header names are ASCII. No other letter may become one of them in lower case, as the Kelvin sign becomes
+ * `k`.
+ */
 function lowerCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
 }

@@ -1,4 +1,7 @@
-/** The look-up. The table has a place for every question; deciding adds up where that is, and picks the answer. */
+/**
+ * The look-up. The table has a place for every question; deciding adds up where that is, and picks the
+ * answer.
+ */
 import type { Decision, Question, Scope } from './decision.ts'
 import type { CredentialReason } from './reasons.ts'
 import { situationOf, situationOfFault } from './situations.ts'
@@ -34,8 +37,8 @@ export function deny(
 }
 
 /**
- * A cell that was looked up. It carries the table that it leads into, so no other engine takes it. It cannot be forged:
- * its fields are private to this class, and another copy of this module has another class.
+ * A cell that was looked up. It carries the table that it leads into, so no other engine takes it. It cannot
+ * be forged: its fields are private to this class, and another copy of this module has another class.
  */
 export class CellHandle {
   readonly #table: Table
@@ -49,7 +52,9 @@ export class CellHandle {
     Object.freeze(this)
   }
 
-  /** Picks the answer about the cell of a handle. For anything but a handle of this table, the API is unknown. */
+  /**
+   * Picks the answer about the cell of a handle. For anything but a handle of this table, the API is unknown.
+   */
   static decide(
     table: Table,
     handle: CellHandle,
@@ -68,7 +73,9 @@ export class CellHandle {
   }
 }
 
-/** Makes the handles of a table, the same one each time. A cell that the matrix does not have gets one too. */
+/**
+ * Makes the handles of a table, the same one each time. A cell that the matrix does not have gets one too.
+ */
 export function handlesOf(table: Table): (kind: string, api: string) => CellHandle {
   const handles = new Map<number, CellHandle>()
   return (kind, api) => {

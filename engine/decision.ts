@@ -54,7 +54,10 @@ export interface Decision<KindId extends string = string> {
   readonly digest: string
   /** Whether strict mode decided, in which contested cells are denied. */
   readonly strict: boolean
-  /** Digest of the exact rules: of the matrix and the mode. Two engines with the same one give the same answers. */
+  /**
+   * Digest of the exact rules: of the matrix and the mode. Two engines with the same one give the same
+   * answers.
+   */
   readonly rulesDigest: string
 }
 

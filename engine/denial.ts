@@ -1,6 +1,6 @@
 /**
- * What the sender of a denied request gets: the status, the headers and the body. A program that answers for a service uses
- * this file, so that a client sees no difference between a proxy and a middleware.
+ * What the sender of a denied request gets: the status, the headers and the body. A program that answers for
+ * a service uses this file, so that a client sees no difference between a proxy and a middleware.
  */
 import type { Decision } from './decision.ts'
 import type { Reason } from './reasons.ts'
@@ -21,7 +21,10 @@ export interface Denial {
   readonly body: string
 }
 
-/** The status for each reason. 401: another credential may help. 403: the credential is known, or no credential helps. */
+/**
+ * The status for each reason. 401: another credential may help. 403: the credential is known, or no
+ * credential helps.
+ */
 export const DENIAL_STATUSES: Readonly<Record<Reason, 200 | 401 | 403>> = {
   UNKNOWN_API: 403,
   CREDENTIAL_MISSING: 401,
@@ -44,7 +47,10 @@ export const DENIAL_STATUSES: Readonly<Record<Reason, 200 | 401 | 403>> = {
 /** Names the exact rules that decided. */
 export const RULES_HEADER = 'x-portcullis-rules-digest'
 
-/** Why the request does not pass. The body says it too, but some proxies give their clients a body of their own. */
+/**
+ * Why the request does not pass. The body says it too, but some proxies give their clients a body of their
+ * own.
+ */
 const REASON_HEADER = 'x-portcullis-reason'
 
 /** The headers of every answer with a body of ours. It is for one client and one moment. */
@@ -74,7 +80,8 @@ export interface Failure extends Omit<Denial, 'status'> {
 }
 
 /**
- * The client cannot fix what is wrong with a configuration or an upstream, so it learns the reason alone; the log has the rest.
+ * The client cannot fix what is wrong with a configuration or an upstream, so it learns the reason alone; the
+ * log has the rest.
  *
  * @param retryAfterSeconds `undefined`: to try again does not help
  * @param requestId by which an operator finds the line of the log

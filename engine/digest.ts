@@ -1,7 +1,7 @@
 /**
- * The digest that names a matrix: SHA-256 over canonical JSON (RFC 8785). It is computed here, where the rules are
- * compiled, so that a digest never names other rules than those that decide. SHA-256 is our own code, because the engine
- * imports nothing, and the platforms offer SHA-256 as a promise or as a module only.
+ * The digest that names a matrix: SHA-256 over canonical JSON (RFC 8785). It is computed here, where the
+ * rules are compiled, so that a digest never names other rules than those that decide. SHA-256 is our own
+ * code, because the engine imports nothing, and the platforms offer SHA-256 as a promise or as a module only.
  */
 import type { Steps } from './large.ts'
 
@@ -12,7 +12,11 @@ export function digestOf(value: unknown): string {
   return `sha256:${digest.hex()}`
 }
 
-/** The same of an object, with a step for each item of its lists. @throws TypeError where the value is not JSON. */
+/**
+ * The same of an object, with a step for each item of its lists.
+ *
+ * @throws TypeError where the value is not JSON.
+ */
 export function* digestInSteps(value: object): Steps<string> {
   const digest = new Sha256()
   let before = '{'
@@ -59,7 +63,10 @@ function canonicalString(text: string): string {
   return JSON.stringify(text)
 }
 
-/** The first 32 bits of the fractional parts of the `root`-th roots of the first primes (FIPS 180-4 §4.2.2, §5.3.3). */
+/**
+ * The first 32 bits of the fractional parts of the `root`-th roots of the first primes (FIPS 180-4 §4.2.2,
+ * §5.3.3).
+ */
 function primeRoots(count: number, root: 2 | 3): Uint32Array {
   const words = new Uint32Array(count)
   for (let candidate = 2, found = 0; found < count; candidate++) {

@@ -1,6 +1,6 @@
 /**
- * `@portcullis/engine`: which credential opens which API. Pure, synchronous, without dependencies. It runs in Node, a
- * browser, a worker or an edge runtime.
+ * `@portcullis/engine`: which credential opens which API. Pure, synchronous, without dependencies. It runs in
+ * Node, a browser, a worker or an edge runtime.
  *
  * @module
  */

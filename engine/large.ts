@@ -1,6 +1,6 @@
 /**
- * What large matrices need: compiling in steps, and decisions that are built when they are asked for. To understand
- * how an engine decides, you need not know it.
+ * What large matrices need: compiling in steps, and decisions that are built when they are asked for. To
+ * understand how an engine decides, you need not know it.
  */
 
 /** Each `next()` does a little of the work; the last one returns what comes of it. */
@@ -15,9 +15,9 @@ export function finish<T>(steps: Steps<T>): T {
 }
 
 /**
- * How many places a table may have whose decisions are built before the first question: twice those of the source's
- * matrix. A matrix of 10,000 APIs has 300,000 decisions, and most of them are never asked for. To move so many
- * objects through memory stops the program for tens of milliseconds, again and again.
+ * How many places a table may have whose decisions are built before the first question: twice those of the
+ * source's matrix. A matrix of 10,000 APIs has 300,000 decisions, and most of them are never asked for. To
+ * move so many objects through memory stops the program for tens of milliseconds, again and again.
  */
 const BUILT_AHEAD_MAX = 8_192
 

@@ -1,6 +1,6 @@
 /**
- * The matrix as data: which API accepts which kind of token, what the prose of the source says, and where the two
- * conflict. Ids are strings. Nothing in the code knows the three kinds or the thirty APIs.
+ * The matrix as data: which API accepts which kind of token, what the prose of the source says, and where the
+ * two conflict. Ids are strings. Nothing in the code knows the three kinds or the thirty APIs.
  */
 
 /** What a token of a kind is bound to (§1): a whole account, or one project of it. */
@@ -120,7 +120,9 @@ export interface Conflict {
   readonly reason: string
 }
 
-/** What `compile` takes: a matrix whose statements and conflicts may be absent, which means that it has none. */
+/**
+ * What `compile` takes: a matrix whose statements and conflicts may be absent, which means that it has none.
+ */
 export interface MatrixInput<KindId extends string = string, ApiId extends string = string> {
   readonly title: string
   readonly tokenKinds: readonly TokenKind<KindId>[]

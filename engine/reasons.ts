@@ -1,4 +1,7 @@
-/** Why a decision is as it is, in descending precedence. A question with several faults gets the first of these. */
+/**
+ * Why a decision is as it is, in descending precedence. A question with several faults gets the first of
+ * these.
+ */
 export const REASONS = [
   'UNKNOWN_API',
   'CREDENTIAL_MISSING',
@@ -34,7 +37,10 @@ export const CREDENTIAL_REASONS = [
 
 export type CredentialReason = (typeof CREDENTIAL_REASONS)[number]
 
-/** The reasons that are found before it is known which token the credential is, and what there is to say about it. */
+/**
+ * The reasons that are found before it is known which token the credential is, and what there is to say about
+ * it.
+ */
 export const UNKNOWN_TOKEN_REASONS = [
   'UNKNOWN_API',
   'CREDENTIAL_MISSING',

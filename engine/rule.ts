@@ -1,11 +1,14 @@
 /**
- * The rule, whole: what a question's facts come to. Pure and total. Nothing else in the product decides; `compile` asks
- * this function about every combination of facts that a matrix can have, and an engine only looks the answer up.
+ * The rule, whole: what a question's facts come to. Pure and total. Nothing else in the product decides;
+ * `compile` asks this function about every combination of facts that a matrix can have, and an engine only
+ * looks the answer up.
  */
 import type { ScopeLevel } from './matrix.ts'
 import type { CredentialReason, Reason } from './reasons.ts'
 
-/** Everything that the rule looks at. The type of the token's holder is not among it: that only brings advice. */
+/**
+ * Everything that the rule looks at. The type of the token's holder is not among it: that only brings advice.
+ */
 export interface Facts {
   /** Whether the API is in the matrix. */
   readonly api: 'known' | 'unknown'

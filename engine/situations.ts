@@ -1,6 +1,6 @@
 /**
- * What a question adds to the facts about its cell. The rule tells twenty situations apart: three scopes with four
- * targets each, and eight faults of the credential.
+ * What a question adds to the facts about its cell. The rule tells twenty situations apart: three scopes with
+ * four targets each, and eight faults of the credential.
  */
 import type { Scope } from './decision.ts'
 import { CREDENTIAL_REASONS, type CredentialReason } from './reasons.ts'

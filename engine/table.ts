@@ -1,6 +1,7 @@
 /**
- * Every answer of an engine. Row by row (APIs) and column by column (kinds of token), the table has a place for
- * each situation of a question. The rule has said the reason; here it becomes a decision, which explains itself.
+ * Every answer of an engine. Row by row (APIs) and column by column (kinds of token), the table has a place
+ * for each situation of a question. The rule has said the reason; here it becomes a decision, which explains
+ * itself.
  */
 import type { CellReasons } from './apis.ts'
 import type { Advised } from './conflicts.ts'
@@ -23,7 +24,9 @@ interface Column {
 /** How many places a cell has. */
 const CELL = SITUATIONS.length
 
-/** The place of an answer: where its row begins, plus where its column begins in a row, plus its situation. */
+/**
+ * The place of an answer: where its row begins, plus where its column begins in a row, plus its situation.
+ */
 export class Table {
   /** API → where its row begins. At 0 is the row of all APIs that are not in the matrix. */
   readonly rows = new Map<string, number>()
@@ -31,7 +34,9 @@ export class Table {
   readonly columns: ReadonlyMap<string, number>
   /** Column of a kind → type of holder → how many places further on its answers have the advice about it. */
   readonly advised = new Map<number, Map<string, number>>()
-  /** By place; `undefined` where it is not built yet. One list, so that little memory is touched on the way. */
+  /**
+   * By place; `undefined` where it is not built yet. One list, so that little memory is touched on the way.
+   */
   readonly decisions: (Decision | undefined)[] = []
   readonly #layout: readonly Column[]
   readonly #apis: (CompiledApi | undefined)[] = []
@@ -61,7 +66,11 @@ export class Table {
     this.#layout = layout
   }
 
-  /** Adds a row, first that of unknown APIs. @param cells first that of unknown kinds, then one for each kind */
+  /**
+   * Adds a row, first that of unknown APIs.
+   *
+   * @param cells first that of unknown kinds, then one for each kind
+   */
   add(api: CompiledApi | undefined, cells: readonly CellReasons[]): void {
     if (api !== undefined) this.rows.set(api.id, this.decisions.length)
     this.#apis.push(api)
@@ -83,7 +92,8 @@ export class Table {
     const { kind: index, advised } = this.#layout[column] as Column
     const kind = isAboutKind(reason) ? this.#kinds[index - 1] : undefined
     const said = isAboutToken(reason) ? advised : undefined
-    // A cell has one decision for each reason. One that says nothing about the column is that of the whole row.
+    // A cell has one decision for each reason. One that says nothing about the column is that of the whole
+    // row.
     const firstCell = kind === undefined && said === undefined ? cell - column : cell
     const first = firstCell * CELL + reasons.indexOf(reason)
     const api = this.#apis[(cell - column) / this.#layout.length]

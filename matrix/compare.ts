@@ -2,7 +2,10 @@
 import { type Decision, type Engine, finish, type Steps } from '../engine/index.ts'
 import { decideCell } from './explain.ts'
 
-/** `opened`: denied before, allowed now. `reason`: denied as before, for another reason. `conflicts`: as before, with other conflicts. */
+/**
+ * `opened`: denied before, allowed now. `reason`: denied as before, for another reason. `conflicts`: as
+ * before, with other conflicts.
+ */
 export type CellChangeType = 'opened' | 'closed' | 'reason' | 'conflicts'
 
 /** A cell about which two engines do not say the same. */

@@ -24,8 +24,8 @@ export { loadMatrix, MATRIX_BYTES_MAX, MatrixError, parseMatrix } from './load.t
 export { contestedCells, type Plan, type PlannedToken, planTokens, preferredKinds } from './plan.ts'
 
 /**
- * The matrix of the source, frozen: 30 APIs, 3 kinds of token, and the conflicts. Its types know the ids, so that a
- * misspelt id does not compile. A test compares it with what `loadMatrix` reads.
+ * The matrix of the source, frozen: 30 APIs, 3 kinds of token, and the conflicts. Its types know the ids, so
+ * that a misspelt id does not compile. A test compares it with what `loadMatrix` reads.
  */
 export const supportMatrix: Matrix<SupportMatrixKindId, SupportMatrixApiId> = withoutSchema(shipped)
 

@@ -1,6 +1,6 @@
 /**
- * The linter: compares the conflicts that a matrix declares with those that follow from its rows and statements. A matrix
- * passes when it declares each of them, and no other.
+ * The linter: compares the conflicts that a matrix declares with those that follow from its rows and
+ * statements. A matrix passes when it declares each of them, and no other.
  */
 import { type Cell, type Conflict, completeMatrix, type Matrix, type MatrixInput } from '../engine/index.ts'
 import { type DerivedConflict, deriveConflicts, subjectKey } from './derive.ts'
@@ -10,8 +10,8 @@ export interface LintReport {
   /** Every conflict that follows from rows and statements, with its declaration where there is one. */
   readonly conflicts: readonly { readonly derived: DerivedConflict; readonly declared?: Conflict }[]
   /**
-   * Conflicts that are not declared, that do not follow, or that are declared wrongly: the first 100, and an entry that says
-   * how many more there are. Empty: the matrix passes.
+   * Conflicts that are not declared, that do not follow, or that are declared wrongly: the first 100, and an
+   * entry that says how many more there are. Empty: the matrix passes.
    */
   readonly problems: readonly Problem[]
 }

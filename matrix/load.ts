@@ -15,8 +15,8 @@ import { lintMatrix } from './lint.ts'
 export const MATRIX_BYTES_MAX = 32 * 1024 * 1024
 
 /**
- * A matrix that is not valid. `problems` says where and what was expected, in the order of the parts of the file: the first
- * 100, and an entry that says how many more there are.
+ * A matrix that is not valid. `problems` says where and what was expected, in the order of the parts of the
+ * file: the first 100, and an entry that says how many more there are.
  */
 export class MatrixError extends Error {
   override readonly name = 'MatrixError'
@@ -31,9 +31,9 @@ export class MatrixError extends Error {
 }
 
 /**
- * Reads a matrix. The file is JSON without duplicate keys and fits the schema. Its ids are unique, and each id that it
- * uses exists. It declares every conflict that follows from its rows and statements, and no other. `statements` and
- * `conflicts` may be absent: the matrix then has empty lists.
+ * Reads a matrix. The file is JSON without duplicate keys and fits the schema. Its ids are unique, and each
+ * id that it uses exists. It declares every conflict that follows from its rows and statements, and no other.
+ * `statements` and `conflicts` may be absent: the matrix then has empty lists.
  *
  * @param file the bytes of the file (UTF-8), or its text
  * @throws MatrixError with the JSON path of each problem
@@ -42,7 +42,10 @@ export function loadMatrix(file: string | Uint8Array): Matrix {
   return finish(loadInSteps(file))
 }
 
-/** As {@link loadMatrix}, in steps of some tens of milliseconds at most for ten thousand APIs: for a page that somebody uses meanwhile. */
+/**
+ * As {@link loadMatrix}, in steps of some tens of milliseconds at most for ten thousand APIs: for a page that
+ * somebody uses meanwhile.
+ */
 export function* loadInSteps(file: string | Uint8Array): Steps<Matrix> {
   const matrix = yield* parseInSteps(file)
   const { problems } = lintMatrix(matrix)

@@ -19,10 +19,11 @@ export interface Plan {
 
 /**
  * Finds the smallest set of kinds that opens all the APIs. Among sets of one size, the one with the most
- * kinds that can be issued by a call, then with the fewest APIs that are left to a contested cell, then with the most kinds that are
- * bound to a project (the narrower grant), then the first in the order of the matrix.
+ * kinds that can be issued by a call, then with the fewest APIs that are left to a contested cell, then with
+ * the most kinds that are bound to a project (the narrower grant), then the first in the order of the matrix.
  *
- * @param engine whose matrix it is. The parts that are named here are alike in all copies of the engine; handles are not.
+ * @param engine whose matrix it is. The parts that are named here are alike in all copies of the engine;
+ *   handles are not.
  */
 export function planTokens(engine: Pick<Engine, 'apis' | 'tokenKinds'>, apis: readonly string[]): Plan {
   const asked = [...new Set(apis)]
@@ -64,8 +65,9 @@ export function planTokens(engine: Pick<Engine, 'apis' | 'tokenKinds'>, apis: re
 }
 
 /**
- * The kinds in the order of preference: first those that a call can obtain; among equals those with the fewest contested cells, because the
- * source contradicts itself there; and among equals those bound to a project.
+ * The kinds in the order of preference: first those that a call can obtain; among equals those with the
+ * fewest contested cells, because the source contradicts itself there; and among equals those bound to a
+ * project.
  *
  * @param contested how many cells of a kind are contested, of those that matter; default: none
  */
@@ -92,7 +94,9 @@ export function contestedCells(
   return asked.filter((api) => apis.get(api)?.contested.includes(kind.id) === true).length
 }
 
-/** Every smallest selection that satisfies, in the order of the items; sizes ascend, so the search ends early. */
+/**
+ * Every smallest selection that satisfies, in the order of the items; sizes ascend, so the search ends early.
+ */
 function smallest<T>(items: readonly T[], satisfies: (some: readonly T[]) => boolean): (readonly T[])[] {
   for (let size = 0; size <= items.length; size++) {
     const found = [...selections(items, size)].filter(satisfies)
@@ -101,7 +105,10 @@ function smallest<T>(items: readonly T[], satisfies: (some: readonly T[]) => boo
   return []
 }
 
-/** The one with the most kinds that can be issued, then the fewest contested cells, then the most bound to a project, then the first. */
+/**
+ * The one with the most kinds that can be issued, then the fewest contested cells, then the most bound to a
+ * project, then the first.
+ */
 function best(
   selections: readonly (readonly TokenKind[])[],
   contested: (kinds: readonly TokenKind[]) => number,

@@ -1,6 +1,7 @@
 /**
- * Runs `buf`, as `npx buf` would: `node scripts/buf.ts lint`. buf has 98 MB, so it is not one of the checkout's dependencies.
- * It is installed in `scripts/buf/` at the first use, and again when the lockfile there changes.
+ * Runs `buf`, as `npx buf` would: `node scripts/buf.ts lint`. buf has 98 MB, so it is not one of the
+ * checkout's dependencies. It is installed in `scripts/buf/` at the first use, and again when the lockfile
+ * there changes.
  */
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'

@@ -1,8 +1,8 @@
 /**
- * Builds the published files of a package: declarations by the compiler, and code by Rolldown. The code has few files, because
- * a start finds, reads and links every one of them. Code from other packages of this checkout is included, so that each package installs
- * alone. Packages in `devDependencies` are included too. `dependencies` are not, so that npm handles their updates and
- * advisories.
+ * Builds the published files of a package: declarations by the compiler, and code by Rolldown. The code has
+ * few files, because a start finds, reads and links every one of them. Code from other packages of this
+ * checkout is included, so that each package installs alone. Packages in `devDependencies` are included too.
+ * `dependencies` are not, so that npm handles their updates and advisories.
  *
  *     node scripts/build.ts                     every package, into its own `dist/`
  *     node scripts/build.ts FOLDER [OUTPUT]     one package, into its `dist/` or into OUTPUT
@@ -84,8 +84,8 @@ async function bundle(built: Package, folder: string): Promise<string[]> {
 }
 
 /**
- * Names the file of a module by the first stage that needs it, and by whether another one does too: workers and threads need only
- * what they share with the command line. `null`: no stage needs it.
+ * Names the file of a module by the first stage that needs it, and by whether another one does too: workers
+ * and threads need only what they share with the command line. `null`: no stage needs it.
  */
 function stagesIn({ stages = {} }: Package): CodeSplittingNameFunction {
   let needed: (readonly [stage: string, ids: ReadonlySet<string>])[] | undefined
@@ -123,7 +123,10 @@ function manifestOf({ folder }: Package): Manifest {
   return JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8'))
 }
 
-/** Copies declarations and those that they import, directly or indirectly. The compiler makes them for all sources. */
+/**
+ * Copies declarations and those that they import, directly or indirectly. The compiler makes them for all
+ * sources.
+ */
 function copyDeclarations(folder: string, entries: readonly string[], output: string): void {
   const all = mkdtempSync(join(tmpdir(), 'portcullis-declarations-'))
   try {

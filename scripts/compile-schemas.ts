@@ -1,7 +1,7 @@
 /**
- * Compiles the JSON Schemas (2020-12) to code that is committed (`npm run gen`). So a start neither loads ajv nor generates
- * code from strings. The keys of configuration files get an interface beside it. With a folder as its argument, it writes there
- * instead of into the checkout.
+ * Compiles the JSON Schemas (2020-12) to code that is committed (`npm run gen`). So a start neither loads ajv
+ * nor generates code from strings. The keys of configuration files get an interface beside it. With a folder
+ * as its argument, it writes there instead of into the checkout.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'

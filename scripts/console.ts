@@ -1,5 +1,6 @@
 /**
- * Builds the page of `console/`: with hashed names for a sidecar that serves it, and as one file whose policy lets no request leave it.
+ * Builds the page of `console/`: with hashed names for a sidecar that serves it, and as one file whose policy
+ * lets no request leave it.
  *
  *     node scripts/console.ts [OUTPUT]     into `console/dist/`, or into OUTPUT
  */
@@ -33,8 +34,9 @@ export interface BuiltConsole {
 if (import.meta.main) await buildConsole(resolve(process.argv[2] ?? join(ROOT, 'console/dist')))
 
 /**
- * Builds into a folder: `index.html` with what it names in `assets/`, and `explorer.html`, in whose place for the rules somebody writes
- * them as JSON. A page that is served meanwhile, or built by somebody else, is whole at every moment.
+ * Builds into a folder: `index.html` with what it names in `assets/`, and `explorer.html`, in whose place for
+ * the rules somebody writes them as JSON. A page that is served meanwhile, or built by somebody else, is
+ * whole at every moment.
  */
 export async function buildConsole(output: string): Promise<BuiltConsole> {
   const assets = join(output, 'assets')

@@ -1,6 +1,7 @@
 /**
- * Builds the command line as one file, for hosts without Node: a copy of the Node that runs this, with all code and files in it
- * (a single executable application). Beside it are the licenses of what it contains, and its bill of materials.
+ * Builds the command line as one file, for hosts without Node: a copy of the Node that runs this, with all
+ * code and files in it (a single executable application). Beside it are the licenses of what it contains, and
+ * its bill of materials.
  *
  *     node scripts/executable.ts [FOLDER]      default: dist/
  */
@@ -45,7 +46,11 @@ export async function buildExecutable(output: string): Promise<string> {
   return executable
 }
 
-/** All code as one CommonJS file, because that is what Node 24 takes. @returns the files that it is made of */
+/**
+ * All code as one CommonJS file, because that is what Node 24 takes.
+ *
+ * @returns the files that it is made of
+ */
 async function bundle(entryPoint: string, outfile: string): Promise<string[]> {
   const { metafile } = await build({
     absWorkingDir: ROOT,
@@ -79,7 +84,8 @@ function settings(work: string): object {
     output: join(work, 'blob'),
     disableExperimentalSEAWarning: true,
     useCodeCache: true,
-    // By default SIGUSR1 opens the inspector, through which every program of this machine could read all secrets.
+    // By default SIGUSR1 opens the inspector, through which every program of this machine could read all
+    // secrets.
     execArgv: ['--disable-sigusr1'],
     assets: {
       'package.json': join(ROOT, 'sidecar/package.json'),
@@ -134,7 +140,10 @@ async function insert(executable: string, blob: Buffer): Promise<void> {
   await inject(executable, 'NODE_SEA_BLOB', blob, { sentinelFuse: FUSE })
 }
 
-/** The license of Node and of what it contains. The package `node` has the program alone; that of the platform has all. */
+/**
+ * The license of Node and of what it contains. The package `node` has the program alone; that of the platform
+ * has all.
+ */
 function nodeLicense(work: string): string {
   const { version, platform, arch } = process
   const name = `node-${platform === 'win32' ? 'win' : platform}-${arch}@${version.slice(1)}`

@@ -1,7 +1,8 @@
 /**
- * Generates `proto/gen`, and `console/gen` for the page, from the descriptors that `buf` compiled (`npm run gen`). It runs the plugins
- * of ts-proto and of protobuf-es as a compiler would. It only needs the committed descriptors, so `npm test` can compare the result without
- * `buf`. With a folder as its argument, it writes there instead of into the checkout.
+ * Generates `proto/gen`, and `console/gen` for the page, from the descriptors that `buf` compiled
+ * (`npm run gen`). It runs the plugins of ts-proto and of protobuf-es as a compiler would. It only needs the
+ * committed descriptors, so `npm test` can compare the result without `buf`. With a folder as its argument,
+ * it writes there instead of into the checkout.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -43,7 +44,10 @@ const TS_PROTO = {
   ],
 }
 
-/** For the page: connect-web reads the JSON of the contract by these descriptions, without code that is made while it runs. */
+/**
+ * For the page: connect-web reads the JSON of the contract by these descriptions, without code that is made
+ * while it runs.
+ */
 const PROTOBUF_ES = {
   plugin: '@bufbuild/protoc-gen-es/bin/protoc-gen-es',
   options: ['target=ts', 'import_extension=ts', 'erasable_syntax=true'],
@@ -94,8 +98,9 @@ function filesOf(protoFile: FileDescriptorProto[], wanted: RegExp, { plugin, opt
 }
 
 /**
- * Leaves the type of a client and takes away its constructor. A program that only needs messages, as the sidecar does, would load grpc-js for it.
- * Clients are made of the service by `makeClientConstructor` of grpc-js.
+ * Leaves the type of a client and takes away its constructor. A program that only needs messages, as the
+ * sidecar does, would load grpc-js for it. Clients are made of the service by `makeClientConstructor` of
+ * grpc-js.
  */
 function withoutClients(content: string): string {
   return content

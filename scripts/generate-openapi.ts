@@ -1,6 +1,7 @@
 /**
- * Generates `proto/openapi.json` from the committed descriptors (`npm run gen`): the calls of the contract that take one JSON body
- * and give one. With a folder as its argument, it writes there instead of into the checkout.
+ * Generates `proto/openapi.json` from the committed descriptors (`npm run gen`): the calls of the contract
+ * that take one JSON body and give one. With a folder as its argument, it writes there instead of into the
+ * checkout.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

@@ -1,4 +1,7 @@
-/** The licenses of what a build contains of others: packages that it takes in, and code that generators have put into ours. */
+/**
+ * The licenses of what a build contains of others: packages that it takes in, and code that generators have
+ * put into ours.
+ */
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT } from './packages.ts'
@@ -80,7 +83,10 @@ function licenseOfPackage(folder: string, withoutFile: (name: string) => string)
   return { name: `${name} ${version}`, license, text }
 }
 
-/** What a package without a license file says of its license: in its manifest, and at the beginning of its sources. */
+/**
+ * What a package without a license file says of its license: in its manifest, and at the beginning of its
+ * sources.
+ */
 export function statedLicense(name: string, files: readonly string[]): string {
   const manifest = JSON.parse(readFileSync(join(ROOT, 'node_modules', name, 'package.json'), 'utf8'))
   const notices = files

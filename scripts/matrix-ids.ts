@@ -1,6 +1,7 @@
 /**
- * Writes the ids of the shipped matrix as types, which are committed (`npm run gen`). They are needed because TypeScript gives
- * every string in a JSON file the type `string`. With a folder as its argument, it writes there instead of into the checkout.
+ * Writes the ids of the shipped matrix as types, which are committed (`npm run gen`). They are needed because
+ * TypeScript gives every string in a JSON file the type `string`. With a folder as its argument, it writes
+ * there instead of into the checkout.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

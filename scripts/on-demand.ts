@@ -10,7 +10,8 @@ export function installOnDemand(name: string): string {
   const digest = createHash('sha256')
     .update(readFileSync(join(folder, 'package-lock.json')))
     .digest('hex')
-  // Written after npm has finished. So after an incomplete or an older installation it is missing or different.
+  // Written after npm has finished. So after an incomplete or an older installation it is missing or
+  // different.
   const mark = join(folder, 'node_modules', '.installed-from')
   if (!existsSync(mark) || readFileSync(mark, 'utf8') !== digest) {
     process.stderr.write(`${name}: installing it in scripts/${name} (npm ci)\n`)

@@ -1,7 +1,7 @@
 /**
- * `npm pack` and `npm publish` run this in the folder of a package. Before packing it builds the package, and copies files from
- * elsewhere in the checkout into the folder, because npm packs only files of the folder. After packing, with `--clean`, it
- * removes the copies.
+ * `npm pack` and `npm publish` run this in the folder of a package. Before packing it builds the package, and
+ * copies files from elsewhere in the checkout into the folder, because npm packs only files of the folder.
+ * After packing, with `--clean`, it removes the copies.
  */
 import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,8 +9,8 @@ import { buildPackage } from './build.ts'
 import { packageIn, ROOT } from './packages.ts'
 
 /**
- * The contract of the last release is only needed to find breaking changes, and the generated messages are built into the code. So neither
- * is published.
+ * The contract of the last release is only needed to find breaking changes, and the generated messages are
+ * built into the code. So neither is published.
  */
 const published = (path: string) => !path.endsWith('released.binpb') && !path.endsWith(join('proto', 'gen'))
 

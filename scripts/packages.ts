@@ -6,15 +6,23 @@ export const ROOT: string = join(import.meta.dirname, '..')
 export interface Package {
   /** Path of its folder from the root. The package.json there has its name. */
   readonly folder: string
-  /** The modules that package.json, the launcher or Node names. All other modules become part of these or of shared chunks. */
+  /**
+   * The modules that package.json, the launcher or Node names. All other modules become part of these or of
+   * shared chunks.
+   */
   readonly entryPoints: readonly string[]
-  /** The stages of a start, one after the other: name → modules that are loaded then. Each becomes two files. */
+  /**
+   * The stages of a start, one after the other: name → modules that are loaded then. Each becomes two files.
+   */
   readonly stages?: Readonly<Record<string, readonly string[]>>
   /** `neutral`: the build fails if the code imports modules of Node. */
   readonly platform: 'neutral' | 'node'
   /** The oldest edition of the language that can run the code. */
   readonly target: string
-  /** Whether the code is written without white space, which is a quarter of it and stays in memory. Names stay for stack traces. */
+  /**
+   * Whether the code is written without white space, which is a quarter of it and stays in memory. Names stay
+   * for stack traces.
+   */
   readonly compact: boolean
   /** Whether the package contains the page of `console/`. */
   readonly page?: boolean

@@ -10,7 +10,10 @@ export interface Pixels {
 
 const COLORS_MAX = 256
 
-/** Writes the picture in 256 of its colors. Another color, which only the edges of letters have, becomes the nearest of them. */
+/**
+ * Writes the picture in 256 of its colors. Another color, which only the edges of letters have, becomes the
+ * nearest of them.
+ */
 export function palettePng({ width, height, rgba }: Pixels): Buffer {
   const colors = new Uint32Array(width * height)
   const counts = new Map<number, number>()
@@ -49,7 +52,10 @@ function chunk(type: string, data: Buffer): Buffer {
   return Buffer.concat([length, typed, check])
 }
 
-/** Frequent colors, and rare ones that no other one comes near: again and again the one that would be missed most. */
+/**
+ * Frequent colors, and rare ones that no other one comes near: again and again the one that would be missed
+ * most.
+ */
 function paletteOf(counts: ReadonlyMap<number, number>): number[] {
   const missed = new Map([...counts.keys()].map((color) => [color, Number.POSITIVE_INFINITY]))
   const entries: number[] = []

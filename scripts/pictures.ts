@@ -85,7 +85,11 @@ for (const { name, width, height, show } of PICTURES) {
   process.stdout.write(`${relative(ROOT, path)}: ${picture.length} bytes\n`)
 }
 
-/** Starts a development sidecar, which is stopped when the stack is disposed. @returns the link that it prints */
+/**
+ * Starts a development sidecar, which is stopped when the stack is disposed.
+ *
+ * @returns the link that it prints
+ */
 async function startDemo(stack: AsyncDisposableStack): Promise<string> {
   const serve = ['serve', '--dev', '--grpc', '127.0.0.1:0', '--http', '127.0.0.1:0']
   const child = spawn(process.execPath, [join(ROOT, 'sidecar', 'portcullis.js'), ...serve], {

@@ -1,10 +1,12 @@
 /**
- * Writes what stands for the sidecar alone where it is installed without the checkout, as in the container image: its manifest, its
- * part of the lockfile, and a bill of materials (CycloneDX). All of it follows from package-lock.json.
+ * Writes what stands for the sidecar alone where it is installed without the checkout, as in the container
+ * image: its manifest, its part of the lockfile, and a bill of materials (CycloneDX). All of it follows from
+ * package-lock.json.
  *
  *     node scripts/production.ts FOLDER        then `npm ci --ignore-scripts` there
  *
- * `npm sbom --omit=dev --workspace portcullis` would leave out what the checkout's own tools need too, for example `protobufjs`.
+ * `npm sbom --omit=dev --workspace portcullis` would leave out what the checkout's own tools need too, for
+ * example `protobufjs`.
  */
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -87,7 +89,9 @@ function resolved(name: string, from: string, packages: Lockfile['packages']): s
   }
 }
 
-/** What npm says of the lockfile in the folder, and the Node that runs it. Equal lockfiles give equal files. */
+/**
+ * What npm says of the lockfile in the folder, and the Node that runs it. Equal lockfiles give equal files.
+ */
 function billOfMaterials(folder: string, node: string): object {
   const { serialNumber: _, ...bill } = JSON.parse(
     execFileSync('npm', ['sbom', '--package-lock-only', '--sbom-format', 'cyclonedx'], {

@@ -1,6 +1,6 @@
 /**
- * Brings the parts of the pages that follow from the code up to date: `npm run docs`. Such a part stands between
- * `<!-- name -->` and `<!-- /name -->`; a test compares it with what is made here.
+ * Brings the parts of the pages that follow from the code up to date: `npm run docs`. Such a part stands
+ * between `<!-- name -->` and `<!-- /name -->`; a test compares it with what is made here.
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Starts the command line: the sources in a checkout, the compiled code where the package is installed. Any Node can read
-// this file, so that an old one says what to do.
+// Starts the command line: the sources in a checkout, the compiled code where the package is installed. Any
+// Node can read this file, so that an old one says what to do.
 import { existsSync } from 'node:fs'
 
 const sources = new URL('./cli/main.ts', import.meta.url)

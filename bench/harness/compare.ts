@@ -1,6 +1,6 @@
 /**
- * Compares contenders on a machine whose speed drifts. They take turns in short rounds, so that whatever slows one
- * also slows the others. Only ratios within a round count, and their median is the figure.
+ * Compares contenders on a machine whose speed drifts. They take turns in short rounds, so that whatever
+ * slows one also slows the others. Only ratios within a round count, and their median is the figure.
  */
 
 /** Takes one sample: a number, or several values that are measured together. */
@@ -15,7 +15,9 @@ export interface Ratio {
   readonly pairs: number
 }
 
-/** Takes one sample of each contender in each round. Returns the samples of each in the order of the rounds. */
+/**
+ * Takes one sample of each contender in each round. Returns the samples of each in the order of the rounds.
+ */
 export async function interleave<Name extends string, Sample = number>(
   contenders: Readonly<Record<Name, Measure<Sample>>>,
   rounds: number,

@@ -5,7 +5,10 @@ import type { Latencies } from './latency.ts'
 export interface Cost {
   /** Processor time of the process that serves them: all threads, user and system. */
   readonly cpu: number
-  /** Time on the clock divided by the number of calls. It is the inverse of their rate, not how long a call waits. */
+  /**
+   * Time on the clock divided by the number of calls. It is the inverse of their rate, not how long a call
+   * waits.
+   */
   readonly time: number
   /** How long each call took. */
   readonly latencies: Latencies

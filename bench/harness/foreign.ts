@@ -35,7 +35,11 @@ export class ForeignServer extends MeasuredProcess {
     child.once('exit', () => process.off('exit', kill))
   }
 
-  /** Starts a server and waits until it is ready. @throws Error with its output if it does not become ready */
+  /**
+   * Starts a server and waits until it is ready.
+   *
+   * @throws Error with its output if it does not become ready
+   */
   static async start({ command, args, env = {}, ready }: ForeignCommand): Promise<ForeignServer> {
     const child = spawn(command, args, {
       env: { ...process.env, ...env },

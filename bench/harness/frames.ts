@@ -1,6 +1,7 @@
 /**
- * A connection of the driver: HTTP/2 with frames written by hand. The client of `node:http2` takes ten times as long for a call
- * as the sidecar does, so that it would measure itself. Header fields that repeat are one byte each, as with any client of gRPC.
+ * A connection of the driver: HTTP/2 with frames written by hand. The client of `node:http2` takes ten times
+ * as long for a call as the sidecar does, so that it would measure itself. Header fields that repeat are one
+ * byte each, as with any client of gRPC.
  */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
@@ -103,8 +104,8 @@ export class FrameConnection {
   }
 
   /**
-   * Sends a part of the request, as soon as the connection has room for all of it. The window of the stream is not looked at: what
-   * is on its way on one stream is less than any server accepts.
+   * Sends a part of the request, as soon as the connection has room for all of it. The window of the stream
+   * is not looked at: what is on its way on one stream is less than any server accepts.
    *
    * @param end whether it is the last part
    */

@@ -1,6 +1,6 @@
 /**
- * The gRPC driver: it sends and receives raw bytes, so that it takes as little of the shared processor as possible. It accepts an
- * answer only with `grpc-status` 0 and the expected length.
+ * The gRPC driver: it sends and receives raw bytes, so that it takes as little of the shared processor as
+ * possible. It accepts an answer only with `grpc-status` 0 and the expected length.
  */
 import { RepeatedFields } from '../../sidecar/transports/http2/hpack/encoder.ts'
 import { type Exchange, FrameConnection } from './frames.ts'
@@ -76,7 +76,9 @@ export class GrpcLoad {
     return messagesOf(Buffer.concat(chunks))
   }
 
-  /** Makes `calls` unary calls. All connections are kept full: when a call is answered, the next one starts. */
+  /**
+   * Makes `calls` unary calls. All connections are kept full: when a call is answered, the next one starts.
+   */
   async run(workload: Workload, calls: number): Promise<Latencies> {
     const latencies = this.#newLatencies()
     const fields = this.#fields(workload.path, workload.headers)
@@ -93,8 +95,8 @@ export class GrpcLoad {
   }
 
   /**
-   * Asks at least `questions` questions on streams: one stream a connection, with as many questions in flight as `run`
-   * has calls. The latency of a question runs from its writing to its answer.
+   * Asks at least `questions` questions on streams: one stream a connection, with as many questions in flight
+   * as `run` has calls. The latency of a question runs from its writing to its answer.
    */
   async runStreams(workload: Workload, questions: number): Promise<Latencies> {
     const each = Math.ceil(questions / this.#connections.length)

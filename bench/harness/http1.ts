@@ -1,6 +1,7 @@
 /**
- * The driver over HTTP/1.1, for servers that speak no gRPC. Each socket carries one request at a time, written as
- * prepared bytes. It accepts an answer only with the expected status and the expected length of the body.
+ * The driver over HTTP/1.1, for servers that speak no gRPC. Each socket carries one request at a time,
+ * written as prepared bytes. It accepts an answer only with the expected status and the expected length of
+ * the body.
  */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
@@ -44,7 +45,10 @@ export class Http1Load {
     return (this.#lanes[0] as Lane).ask(request)
   }
 
-  /** Sends `calls` requests in all: one in flight on each connection. When it is answered, the next one starts. */
+  /**
+   * Sends `calls` requests in all: one in flight on each connection. When it is answered, the next one
+   * starts.
+   */
   async run({ requests, bodyBytes, statuses }: Http1Workload, calls: number): Promise<Latencies> {
     const latencies = new Latencies(this.#lanes.length)
     let asked = 0

@@ -9,7 +9,8 @@ export type Installed = { readonly ok: true } | { readonly ok: false; readonly w
 
 /**
  * @param folder holds `package.json` and `package-lock.json`
- * @throws CommandFailed if the two files contradict each other: that is a mistake of ours and no reason to skip
+ * @throws CommandFailed if the two files contradict each other: that is a mistake of ours and no reason to
+ *   skip
  */
 export async function installPeers(folder: string): Promise<Installed> {
   const digest = createHash('sha256')

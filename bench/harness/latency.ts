@@ -1,4 +1,6 @@
-/** How long calls take, as the driver sees it. No object is made for a call: everything is allocated before. */
+/**
+ * How long calls take, as the driver sees it. No object is made for a call: everything is allocated before.
+ */
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks'
 import type { Latency } from './suite.ts'
 

@@ -1,4 +1,6 @@
-/** Servers under load. Each runs in a process of its own, so that its processor time can be told from ours. */
+/**
+ * Servers under load. Each runs in a process of its own, so that its processor time can be told from ours.
+ */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -75,7 +77,10 @@ export class ServerProcess<Ready> extends MeasuredProcess {
     return this.#ask('memory')
   }
 
-  /** After a collection that also gives the pages back which V8 would keep for later: what grows then is in use. */
+  /**
+   * After a collection that also gives the pages back which V8 would keep for later: what grows then is in
+   * use.
+   */
   trimmedResidentBytes(): Promise<number> {
     return this.#ask('trimmed-memory')
   }
@@ -85,7 +90,10 @@ export class ServerProcess<Ready> extends MeasuredProcess {
     return this.#ask('old')
   }
 
-  /** For how long the event loop was blocked at most since the last such question, in microseconds. The first one begins to watch. */
+  /**
+   * For how long the event loop was blocked at most since the last such question, in microseconds. The first
+   * one begins to watch.
+   */
   longestBlockMicroseconds(): Promise<number> {
     return this.#ask('block')
   }

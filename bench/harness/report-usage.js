@@ -1,8 +1,9 @@
 /**
- * Loaded into a server before anything else (`node --import`). When the parent asks, it reports the processor time of this process and
- * its workers (all threads, user and system), or the resident memory of this process after a collection, or after one that also gives
- * unused pages back, or the size of its old generation, or how long its event loop was blocked at most since the last such question. `/proc/PID/stat` has the same figures, but in steps of 10 ms and only on Linux.
- * These are in microseconds, on every system.
+ * Loaded into a server before anything else (`node --import`). When the parent asks, it reports the processor
+ * time of this process and its workers (all threads, user and system), or the resident memory of this process
+ * after a collection, or after one that also gives unused pages back, or the size of its old generation, or
+ * how long its event loop was blocked at most since the last such question. `/proc/PID/stat` has the same
+ * figures, but in steps of 10 ms and only on Linux. These are in microseconds, on every system.
  */
 import { subscribe } from 'node:diagnostics_channel'
 import { basename } from 'node:path'
@@ -33,12 +34,15 @@ process.on('message', async (what) => {
     process.send?.(ofWorkers.reduce((sum, each) => sum + each, user + system))
   }
 })
-/** The longest block since the last question, and the processor time of this thread at the last turn; `undefined`: there was no question. */
+/**
+ * The longest block since the last question, and the processor time of this thread at the last turn;
+ * `undefined`: there was no question.
+ */
 let block
 
 /**
- * In microseconds of this thread's processor time, which other programs of the machine do not lengthen as they lengthen a block by the
- * clock. The first question begins to watch.
+ * In microseconds of this thread's processor time, which other programs of the machine do not lengthen as
+ * they lengthen a block by the clock. The first question begins to watch.
  */
 function longestBlock() {
   if (block === undefined) {

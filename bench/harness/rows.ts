@@ -30,8 +30,8 @@ export function singleRow({ id, what, method }: RowTexts, a: Figure): Row {
 }
 
 /**
- * A row that compares the processor time of calls. Its figures also say how many calls there were a second, and how
- * long each took.
+ * A row that compares the processor time of calls. Its figures also say how many calls there were a second,
+ * and how long each took.
  */
 export function cpuRow(texts: RowTexts, a: readonly Cost[], nameOfB: string, b: readonly Cost[]): Row {
   const side = (name: string, costs: readonly Cost[]): Side => ({

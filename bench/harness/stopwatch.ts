@@ -1,4 +1,7 @@
-/** How long work takes in this process. Each function takes one sample, because `interleave` takes them in turns. */
+/**
+ * How long work takes in this process. Each function takes one sample, because `interleave` takes them in
+ * turns.
+ */
 import Benchmark from 'benchmark'
 
 /** Seconds that one run of the work takes, by benchmark.js. @throws what the work throws */

@@ -8,8 +8,8 @@ export interface Suite {
   /** The name on the command line and of the results file. */
   readonly name: string
   /**
-   * What `npm test` does not have. `peers`: the suite measures foreign software beside ours, which the first run installs (bench/peers).
-   * `browser`: Chromium; its rows are skipped without it.
+   * What `npm test` does not have. `peers`: the suite measures foreign software beside ours, which the first
+   * run installs (bench/peers). `browser`: Chromium; its rows are skipped without it.
    */
   readonly needs?: 'peers' | 'browser'
   /** Runs the whole suite. Rejects if an answer is wrong: the speed of wrong answers means nothing. */
@@ -51,7 +51,9 @@ export interface Figure {
   readonly unit: Unit
   /** Calls or decisions a second. Absent where the value alone says it. */
   readonly perSecond?: number
-  /** How long a call takes. Absent where the figure is not about calls, and in results of earlier versions. */
+  /**
+   * How long a call takes. Absent where the figure is not about calls, and in results of earlier versions.
+   */
   readonly latency?: Latency
 }
 

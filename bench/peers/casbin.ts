@@ -1,4 +1,6 @@
-/** Casbin: an access control list that is evaluated for each question, and its enforcer that caches answers. */
+/**
+ * Casbin: an access control list that is evaluated for each question, and its enforcer that caches answers.
+ */
 import { newCachedEnforcer, newEnforcer, newModelFromString, StringAdapter } from 'casbin'
 import type { Asked, Peer, Rule } from './peer.ts'
 

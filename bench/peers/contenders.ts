@@ -1,4 +1,7 @@
-/** Servers with what they are asked. Each is started and must answer everything correctly before it is measured. */
+/**
+ * Servers with what they are asked. Each is started and must answer everything correctly before it is
+ * measured.
+ */
 import type { Engine } from '../../engine/index.ts'
 import { revoke, tokenFor } from '../../test/support/interop/identity.ts'
 import { connectLoad, contend } from '../harness/contender.ts'
@@ -207,7 +210,9 @@ interface Identity {
 /** How many tokens are asked about in turn. */
 const TOKENS = 4
 
-/** One token of a user asks about other tokens of the same user. The measurement asks about valid tokens only. */
+/**
+ * One token of a user asks about other tokens of the same user. The measurement asks about valid tokens only.
+ */
 async function askIdentity(
   name: string,
   { server, identityUrl, login, project }: Identity,

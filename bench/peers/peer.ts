@@ -24,8 +24,8 @@ export interface Peer {
 }
 
 /**
- * Asks all questions once. Each peer has a loop of its own: in a shared one the compiler would optimise the call for
- * several peers at once. Counting keeps the compiler from leaving a question out.
+ * Asks all questions once. Each peer has a loop of its own: in a shared one the compiler would optimise the
+ * call for several peers at once. Counting keeps the compiler from leaving a question out.
  */
 export type Count =
   | { readonly awaited: false; readonly once: () => number }

@@ -37,7 +37,10 @@ import { runForParent } from './program.ts'
 interface Effort {
   readonly warmUpCalls: number
   readonly rounds: number
-  /** Calls in each round. Linux reports processor time in ticks of 10 ms, so a tick must be a small part of it. */
+  /**
+   * Calls in each round. Linux reports processor time in ticks of 10 ms, so a tick must be a small part of
+   * it.
+   */
   readonly calls: number
 }
 

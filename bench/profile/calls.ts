@@ -1,4 +1,6 @@
-/** Reads a profile of `node --cpu-prof`: the time of a process as a tree of calls, and by whose code it is. */
+/**
+ * Reads a profile of `node --cpu-prof`: the time of a process as a tree of calls, and by whose code it is.
+ */
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -33,7 +35,10 @@ export const ORIGINS: readonly Origin[] = ['ours', 'grpc-js', 'node', 'native', 
 /** A function that was called along one path, with what it called. */
 export interface Frame {
   readonly name: string
-  /** Path from the root of the project or within its package, or Node's name of its module. Empty for native code. */
+  /**
+   * Path from the root of the project or within its package, or Node's name of its module. Empty for native
+   * code.
+   */
   readonly file: string
   readonly origin: Origin
   /** Time in the function itself. */
@@ -52,7 +57,10 @@ export function callTree(profile: CpuProfile, period: Period, root: string): Fra
   const nodes = new Map(profile.nodes.map((node) => [node.id, node]))
   const selves = selfTimes(profile, period)
   const isIdle = ({ callFrame }: ProfileNode) => callFrame.functionName === '(idle)'
-  /** Merges nodes of the same function on the same path. V8 has one node for each way in which it was compiled. */
+  /**
+   * Merges nodes of the same function on the same path. V8 has one node for each way in which it was
+   * compiled.
+   */
   const frameOf = (same: readonly ProfileNode[]): Frame => {
     const below = same.flatMap(({ children = [] }) => children.map((id) => nodes.get(id) as ProfileNode))
     const groups = Map.groupBy(

@@ -1,6 +1,6 @@
 /**
- * Draws a flame graph. A box is a function: its width is the time in it and in what it called, its colour says whose code
- * it is, and it stands on the box of its caller.
+ * Draws a flame graph. A box is a function: its width is the time in it and in what it called, its colour
+ * says whose code it is, and it stands on the box of its caller.
  */
 
 import { drawSvg, FAINT, FONT, INK, titleOf } from '../report/svg.ts'

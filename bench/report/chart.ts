@@ -1,6 +1,6 @@
 /**
- * Draws results as a chart. Each row is a bar that starts at 1, on a logarithmic scale: twice as much and half as much are
- * equally far from 1. The same results and bounds give the same SVG, byte for byte.
+ * Draws results as a chart. Each row is a bar that starts at 1, on a logarithmic scale: twice as much and
+ * half as much are equally far from 1. The same results and bounds give the same SVG, byte for byte.
  */
 import { gateOf } from '../gates.ts'
 import type { Row } from '../harness/suite.ts'
@@ -92,7 +92,10 @@ interface Span {
   readonly max: number
 }
 
-/** From the smallest to the largest value, including 1, with space for the ratio beside the longest bar of each side. */
+/**
+ * From the smallest to the largest value, including 1, with space for the ratio beside the longest bar of
+ * each side.
+ */
 function spanOf(lines: readonly Line[]): Span {
   const values = lines.flatMap((line) =>
     line.type === 'row' ? [...logOf(line.row.ratio?.median), ...logOf(line.bound)] : [],

@@ -2,8 +2,8 @@
 import type { Row, Skipped } from '../harness/suite.ts'
 
 /**
- * The results of one run of a suite. It holds figures only, no bounds: a page that shows the figures takes the current bounds
- * from gates.ts. Results of earlier versions have no latency.
+ * The results of one run of a suite. It holds figures only, no bounds: a page that shows the figures takes
+ * the current bounds from gates.ts. Results of earlier versions have no latency.
  */
 export interface SuiteResults {
   readonly suite: string

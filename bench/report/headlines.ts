@@ -1,4 +1,6 @@
-/** The rows that matter most to somebody who wants to know what Portcullis costs. The docs show them first. */
+/**
+ * The rows that matter most to somebody who wants to know what Portcullis costs. The docs show them first.
+ */
 
 export interface Headline {
   readonly suite: string
@@ -8,7 +10,9 @@ export interface Headline {
   readonly what: string
 }
 
-/** In the order in which the docs show them: in process, calls of the sidecar, a login, and other software. */
+/**
+ * In the order in which the docs show them: in process, calls of the sidecar, a login, and other software.
+ */
 export const HEADLINES: readonly Headline[] = [
   { suite: 'engine', row: 'decide', what: 'a decision in your process (`decide`)' },
   { suite: 'sidecar', row: 'check-iam-token-1x1', what: '`Check` of an IAM token, one call at a time' },

@@ -1,4 +1,7 @@
-/** The results as Markdown for the docs. Each function makes a block that follows from `docs/bench.json` and the code. */
+/**
+ * The results as Markdown for the docs. Each function makes a block that follows from `docs/bench.json` and
+ * the code.
+ */
 import { gateOf } from '../gates.ts'
 import type { Ratio } from '../harness/compare.ts'
 import { LATENCY_METHOD } from '../harness/latency.ts'

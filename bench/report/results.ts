@@ -1,4 +1,7 @@
-/** Reads and writes the results: JSON and a chart for each suite in `bench/results/`, and for the docs in `docs/`. */
+/**
+ * Reads and writes the results: JSON and a chart for each suite in `bench/results/`, and for the docs in
+ * `docs/`.
+ */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT } from '../harness/paths.ts'

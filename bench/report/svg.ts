@@ -34,7 +34,9 @@ export function drawSvg(width: number, height: number, option: object): string {
   }
 }
 
-/** Removes what echarts adds for interactive pages. Its numbers there depend on earlier charts of the process. */
+/**
+ * Removes what echarts adds for interactive pages. Its numbers there depend on earlier charts of the process.
+ */
 function withoutInteraction(svg: string): string {
   return `${svg.replaceAll(/ (?:class|ecmeta_\w+)="[^"]*"/g, '').replaceAll(/<style[\s\S]*?<\/style>\n?/g, '')}\n`
 }

@@ -5,8 +5,8 @@ import type { Figure, Row, Size, SuiteReport } from '../harness/suite.ts'
 import { columns, cpuModel, durationText, figureText, number } from './text.ts'
 
 /**
- * Makes the table of the rows, the table of the latencies, and below them how each row was measured. At smoke size
- * nothing is judged, because the figures mean nothing.
+ * Makes the table of the rows, the table of the latencies, and below them how each row was measured. At smoke
+ * size nothing is judged, because the figures mean nothing.
  */
 export function reportText(suite: string, report: SuiteReport, size: Size): string {
   const judged = size === 'full'

@@ -1,4 +1,7 @@
-/** Texts for people: figures with three significant digits and a suitable unit, and what the benchmarks ran on. */
+/**
+ * Texts for people: figures with three significant digits and a suitable unit, and what the benchmarks ran
+ * on.
+ */
 import { cpus } from 'node:os'
 import type { Figure } from '../harness/suite.ts'
 

@@ -1,6 +1,6 @@
 /**
- * The constant answer without grpc-js: frames made by hand on `node:http2`. There are no deadlines, metadata or
- * cancellation. It shows what a unary call costs if only its bytes are served.
+ * The constant answer without grpc-js: frames made by hand on `node:http2`. There are no deadlines, metadata
+ * or cancellation. It shows what a unary call costs if only its bytes are served.
  *
  *     node bench/servers/bare-http2.ts BYTES
  */

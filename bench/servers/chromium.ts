@@ -23,7 +23,10 @@ export async function startChromium(executablePath: string, stack: AsyncDisposab
   return browser
 }
 
-/** A table of one row, a field that says what is typed, and a button that changes a word: what a browser takes for the least of each. */
+/**
+ * A table of one row, a field that says what is typed, and a button that changes a word: what a browser takes
+ * for the least of each.
+ */
 const PLAIN = `<!doctype html>
 <title>plain</title>
 <style>body { font: 14px sans-serif }</style>

@@ -1,11 +1,11 @@
 /**
- * The least that a unary call can cost: grpc-js with nothing behind it. The handler answers every `Check` with the same
- * bytes. Messages are not encoded or decoded, there are no interceptors, and channelz is off.
+ * The least that a unary call can cost: grpc-js with nothing behind it. The handler answers every `Check`
+ * with the same bytes. Messages are not encoded or decoded, there are no interceptors, and channelz is off.
  *
  *     node bench/servers/constant.ts BYTES [signature]
  *
- * With `signature` it also verifies one Ed25519 signature a call. The difference is what a signature costs a server
- * under load.
+ * With `signature` it also verifies one Ed25519 signature a call. The difference is what a signature costs a
+ * server under load.
  */
 import { generateKeyPairSync, sign, verify } from 'node:crypto'
 import { type handleUnaryCall, Server, ServerCredentials } from '@grpc/grpc-js'
@@ -37,7 +37,9 @@ server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port
 })
 process.once('SIGTERM', () => server.forceShutdown())
 
-/** A handler that verifies the signature of a text as long as an IAM token, and then gives the same answer. */
+/**
+ * A handler that verifies the signature of a text as long as an IAM token, and then gives the same answer.
+ */
 function verifying(): handleUnaryCall<Buffer, Buffer> {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519')
   const signed = Buffer.alloc(400, 'x')

@@ -1,7 +1,7 @@
 /**
- * The least that forwarding can cost with the same library: each request goes to one target by `dispatch` of undici, and bodies
- * are streamed. No path is read, no caller is known, no credential is added, and of the headers only those of the connection are
- * left out.
+ * The least that forwarding can cost with the same library: each request goes to one target by `dispatch` of
+ * undici, and bodies are streamed. No path is read, no caller is known, no credential is added, and of the
+ * headers only those of the connection are left out.
  *
  *     node bench/servers/forward.ts http://127.0.0.1:PORT
  */

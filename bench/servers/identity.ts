@@ -1,4 +1,7 @@
-/** An identity endpoint of somebody else, in the driver: it is asked a few times before the measurement, and then no longer. */
+/**
+ * An identity endpoint of somebody else, in the driver: it is asked a few times before the measurement, and
+ * then no longer.
+ */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 

@@ -1,6 +1,6 @@
 /**
- * The constant answer from nghttpd, the HTTP/2 server of nghttp2, which is written in C. It serves the framed answer as a
- * file under the path of the call, also for POST, and sends the gRPC status as a trailer.
+ * The constant answer from nghttpd, the HTTP/2 server of nghttp2, which is written in C. It serves the framed
+ * answer as a file under the path of the call, also for POST, and sends the gRPC status as a trailer.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

@@ -1,4 +1,6 @@
-/** The package as users install it: compiled code without the sources, and the dependencies of this checkout. */
+/**
+ * The package as users install it: compiled code without the sources, and the dependencies of this checkout.
+ */
 import { execFile } from 'node:child_process'
 import { copyFileSync, cpSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,8 +8,8 @@ import { promisify } from 'node:util'
 import { ROOT } from '../harness/paths.ts'
 
 /**
- * Builds the package into an empty folder. `npm pack` is not used, because it compiles into `dist/` of the checkout, and
- * several runs at once would overwrite each other.
+ * Builds the package into an empty folder. `npm pack` is not used, because it compiles into `dist/` of the
+ * checkout, and several runs at once would overwrite each other.
  *
  * @returns the launcher
  */

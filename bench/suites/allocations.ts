@@ -1,15 +1,16 @@
 /**
- * Counts the bytes that a call allocates. It is a program of its own, because it needs flags of Node (engine.ts):
+ * Counts the bytes that a call allocates. It is a program of its own, because it needs flags of Node
+ * (engine.ts):
  *
  *     node FLAGS bench/suites/allocations.ts CALLS
  *
- * Method: warm up, because compiling allocates and deciding does not. Then collect garbage, read the size of the heap,
- * make some hundred thousand calls, and read it again. The readings themselves allocate, so the difference of two
- * readings around nothing is subtracted.
- * A collection between the readings would hide what was allocated. So the young generation is large enough to hold
- * everything, and a round in which the collector ran nevertheless is thrown away (`GCProfiler` tells). The median of
- * several rounds counts, because a call that allocates does so in every round.
- * As a control, a call that copies its answer is counted in the same way: it shows that the method sees one object.
+ * Method: warm up, because compiling allocates and deciding does not. Then collect garbage, read the size of
+ * the heap, make some hundred thousand calls, and read it again. The readings themselves allocate, so the
+ * difference of two readings around nothing is subtracted. A collection between the readings would hide what
+ * was allocated. So the young generation is large enough to hold everything, and a round in which the
+ * collector ran nevertheless is thrown away (`GCProfiler` tells). The median of several rounds counts,
+ * because a call that allocates does so in every round. As a control, a call that copies its answer is
+ * counted in the same way: it shows that the method sees one object.
  */
 import { GCProfiler } from 'node:v8'
 import { median } from '../harness/compare.ts'
@@ -60,8 +61,8 @@ function bytesPerCall<Asked>(
   calls: number,
   call: (question: Asked) => void,
 ): number {
-  // In chunks, because only a function that is called often is optimised in the warm-up. Without an iterator, because
-  // that would allocate in code that is not optimised.
+  // In chunks, because only a function that is called often is optimised in the warm-up. Without an iterator,
+  // because that would allocate in code that is not optimised.
   const callChunk = () => {
     for (let done = 0; done < CHUNK; done++) call(questions[done % questions.length] as Asked)
   }

@@ -13,7 +13,10 @@ export interface BaselineEffort {
   readonly pairs: number
   /** Calls a sample. */
   readonly calls: number
-  /** Calls a sample of nghttpd. Linux reports its processor time in ticks of 10 ms, so a tick must be a small part. */
+  /**
+   * Calls a sample of nghttpd. Linux reports its processor time in ticks of 10 ms, so a tick must be a small
+   * part.
+   */
   readonly nghttpdCalls: number
 }
 

@@ -1,6 +1,7 @@
 /**
- * The engine in this process. The time of a decision is compared with two look-ups in a table of APIs and kinds, which
- * is the least that any answer can cost. The bytes that a decision allocates are counted as well.
+ * The engine in this process. The time of a decision is compared with two look-ups in a table of APIs and
+ * kinds, which is the least that any answer can cost. The bytes that a decision allocates are counted as
+ * well.
  */
 import { join } from 'node:path'
 import { compile, type Engine } from '../../engine/index.ts'
@@ -36,8 +37,8 @@ const ALLOCATION_METHOD =
   'Growth of the heap over many calls in a process of its own, without a collection in between; the median of seven rounds (bench/suites/allocations.ts).'
 
 /**
- * What Node needs to count allocations. The compiler must not allocate during a round, so it may not work in the
- * background, nor recompile a running loop (on-stack replacement), which it would do in each round.
+ * What Node needs to count allocations. The compiler must not allocate during a round, so it may not work in
+ * the background, nor recompile a running loop (on-stack replacement), which it would do in each round.
  */
 const ALLOCATION_FLAGS = [
   '--expose-gc',
@@ -136,8 +137,8 @@ interface Work {
 }
 
 /**
- * Each answer is compared with an object that is never an answer. So the compiler cannot leave the question out, and the
- * comparison costs both sides the same.
+ * Each answer is compared with an object that is never an answer. So the compiler cannot leave the question
+ * out, and the comparison costs both sides the same.
  */
 const NEVER = {}
 function consume(answer: unknown): void {

@@ -1,4 +1,7 @@
-/** A question of Envoy's external authorization, compared with a `Check` of the same credential by the same sidecar. */
+/**
+ * A question of Envoy's external authorization, compared with a `Check` of the same credential by the same
+ * sidecar.
+ */
 import { interleave } from '../harness/compare.ts'
 import { contend, unary } from '../harness/contender.ts'
 import { cpuRow } from '../harness/rows.ts'

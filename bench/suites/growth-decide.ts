@@ -1,4 +1,7 @@
-/** How the cost of a decision grows with the matrix, compared with plain Maps of the same size and the same questions. */
+/**
+ * How the cost of a decision grows with the matrix, compared with plain Maps of the same size and the same
+ * questions.
+ */
 import { join } from 'node:path'
 import type { Question } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'

@@ -1,6 +1,6 @@
 /**
- * Issuing a token over both protocols, compared with the password check that a login needs. The sidecar is configured to remember no
- * login, so each derives the key from the password again.
+ * Issuing a token over both protocols, compared with the password check that a login needs. The sidecar is
+ * configured to remember no login, so each derives the key from the password again.
  */
 import { type Argon2Parameters, argon2, randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'

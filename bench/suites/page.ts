@@ -1,6 +1,7 @@
 /**
- * The matrix explorer in Chromium: how long somebody with a slow phone waits for it, and whether it keeps up with a user who types, clicks and
- * compares in a matrix of ten thousand APIs. It is compared with a plain page in the same browser.
+ * The matrix explorer in Chromium: how long somebody with a slow phone waits for it, and whether it keeps up
+ * with a user who types, clicks and compares in a matrix of ten thousand APIs. It is compared with a plain
+ * page in the same browser.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -74,7 +75,11 @@ interface Urls {
   readonly plain: string
 }
 
-/** Sidecars of the installed package with the page. @returns also the path of a matrix file to compare the large one with */
+/**
+ * Sidecars of the installed package with the page.
+ *
+ * @returns also the path of a matrix file to compare the large one with
+ */
 async function servePages(
   apis: number,
   stack: AsyncDisposableStack,
@@ -104,7 +109,10 @@ async function servePages(
   return { urls, other }
 }
 
-/** @returns how many cells were compared with the engine @throws Error where one of them is shown otherwise */
+/**
+ * @returns how many cells were compared with the engine
+ * @throws Error where one of them is shown otherwise
+ */
 async function checkCells(browser: Browser, url: string): Promise<number> {
   const engine = shippedEngine()
   const expected = cellQuestions(engine).map((question) => engine.decide(question).allowed)

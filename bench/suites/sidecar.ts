@@ -1,6 +1,6 @@
 /**
- * The sidecar over loopback: the processor time that a call costs the server, compared with a call of grpc-js that does
- * nothing. Time on the clock would include the client and other programs.
+ * The sidecar over loopback: the processor time that a call costs the server, compared with a call of grpc-js
+ * that does nothing. Time on the clock would include the client and other programs.
  */
 import { interleave } from '../harness/compare.ts'
 import { type Contender, contend, reshaped, unary } from '../harness/contender.ts'

@@ -1,4 +1,7 @@
-/** What it costs to be seen: the same checks, asked of sidecars that count, log every decision or record traces, and of one that does not. */
+/**
+ * What it costs to be seen: the same checks, asked of sidecars that count, log every decision or record
+ * traces, and of one that does not.
+ */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'

@@ -1,7 +1,7 @@
 /**
- * Starting: how long until the installed package answers, and what memory it takes, compared with a bare Node process
- * that loads grpc-js and binds a server. All code is compiled JavaScript, HTTP is on unless the row says otherwise, and the log has its
- * default target.
+ * Starting: how long until the installed package answers, and what memory it takes, compared with a bare Node
+ * process that loads grpc-js and binds a server. All code is compiled JavaScript, HTTP is on unless the row
+ * says otherwise, and the log has its default target.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -22,8 +22,8 @@ import { BATCH_LENGTH, prepareWorkloads } from '../workloads/checks.ts'
 export const startSuite: Suite = { name: 'start', run }
 
 const SIZES = {
-  // Sometimes V8 enlarges the young generation once more before the server is ready. With this many starts the median
-  // does not change.
+  // Sometimes V8 enlarges the young generation once more before the server is ready. With this many starts
+  // the median does not change.
   full: { starts: 15, memories: 9, batched: 1_000_000, unary: 100_000 },
   smoke: { starts: 1, memories: 1, batched: 200, unary: 50 },
 } as const

@@ -1,6 +1,6 @@
 /**
- * A large matrix is exchanged under load: for how long the event loop is blocked at most, and when the new one is in force. Before it was
- * made in slices, the same exchange blocked it for two seconds.
+ * A large matrix is exchanged under load: for how long the event loop is blocked at most, and when the new
+ * one is in force. Before it was made in slices, the same exchange blocked it for two seconds.
  */
 import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

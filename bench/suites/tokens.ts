@@ -1,4 +1,7 @@
-/** The cost of a token that the sidecar sees for the first time, beside a known token and one signature verification. */
+/**
+ * The cost of a token that the sidecar sees for the first time, beside a known token and one signature
+ * verification.
+ */
 import { interleave } from '../harness/compare.ts'
 import { callCost, contend, unary } from '../harness/contender.ts'
 import { cpuOf, latenciesOf } from '../harness/cost.ts'

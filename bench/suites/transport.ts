@@ -1,6 +1,6 @@
 /**
- * What carries the calls: the sidecar on our own HTTP/2 (`grpc.transport: sockets`, the default), on grpc-js, and nghttpd in C. All
- * bounds on connections are on, at their defaults.
+ * What carries the calls: the sidecar on our own HTTP/2 (`grpc.transport: sockets`, the default), on grpc-js,
+ * and nghttpd in C. All bounds on connections are on, at their defaults.
  */
 import { interleave } from '../harness/compare.ts'
 import { type Contender, contend, reshaped, unary } from '../harness/contender.ts'

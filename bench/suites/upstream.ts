@@ -1,6 +1,6 @@
 /**
- * A sidecar before an identity endpoint of somebody else: what it remembers costs what it costs with the directory. The endpoint is
- * asked before the measurement and not during it.
+ * A sidecar before an identity endpoint of somebody else: what it remembers costs what it costs with the
+ * directory. The endpoint is asked before the measurement and not during it.
  */
 import { interleave } from '../harness/compare.ts'
 import { contend, unary } from '../harness/contender.ts'

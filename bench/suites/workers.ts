@@ -1,6 +1,7 @@
 /**
- * One sidecar process compared with two workers on one port: what it costs to divide the work. Processor time shows it.
- * Calls a second are reported as well, but the driver needs one of the cores, so they say little about more cores.
+ * One sidecar process compared with two workers on one port: what it costs to divide the work. Processor time
+ * shows it. Calls a second are reported as well, but the driver needs one of the cores, so they say little
+ * about more cores.
  */
 import { availableParallelism } from 'node:os'
 import { interleave, median } from '../harness/compare.ts'

@@ -9,7 +9,10 @@ import { cellQuestions } from './questions.ts'
 
 const SECRET = 'a-secret-of-the-proxy-and-the-sidecar'
 
-/** Beside the credential: what nginx passes on of a request of a program, and adds, as `examples/nginx` has it. */
+/**
+ * Beside the credential: what nginx passes on of a request of a program, and adds, as `examples/nginx` has
+ * it.
+ */
 const HEADERS: Readonly<Record<string, string>> = {
   accept: 'application/json',
   'accept-encoding': 'gzip, deflate, br',

@@ -1,4 +1,7 @@
-/** The checks that the sidecar is asked. Every answer is first decoded and compared with the engine's decision. */
+/**
+ * The checks that the sidecar is asked. Every answer is first decoded and compared with the engine's
+ * decision.
+ */
 import { isDeepStrictEqual } from 'node:util'
 import { type Check, checkAnswer, checkRequest } from '../../clients/typescript/values.ts'
 import type { Decision, Engine } from '../../engine/index.ts'

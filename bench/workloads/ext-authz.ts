@@ -1,4 +1,7 @@
-/** What an Envoy asks about requests, and what a service would ask about the same ones. Every answer is first decoded and compared. */
+/**
+ * What an Envoy asks about requests, and what a service would ask about the same ones. Every answer is first
+ * decoded and compared.
+ */
 import { join } from 'node:path'
 import { loadSync, type MessageTypeDefinition } from '@grpc/proto-loader'
 import * as wire from '../../proto/gen/portcullis/v1/authorization.ts'

@@ -1,4 +1,6 @@
-/** Logins of the demo's service user: over gRPC with our client, and over HTTP as Keystone's clients do it. */
+/**
+ * Logins of the demo's service user: over gRPC with our client, and over HTTP as Keystone's clients do it.
+ */
 
 import { connect } from '../../clients/typescript/index.ts'
 import type { Scope } from '../../engine/index.ts'

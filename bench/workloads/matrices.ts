@@ -9,8 +9,9 @@ export interface MatrixSize {
 }
 
 /**
- * The shipped matrix, enlarged by copies of its rows and kinds under new ids. A copy of an API accepts the same kinds as
- * its original, and a copy of a kind is accepted by the same APIs. Statements and conflicts are not copied.
+ * The shipped matrix, enlarged by copies of its rows and kinds under new ids. A copy of an API accepts the
+ * same kinds as its original, and a copy of a kind is accepted by the same APIs. Statements and conflicts are
+ * not copied.
  */
 export function enlargedMatrix({ apis, kinds }: MatrixSize): Matrix {
   const tokenKinds = copies(supportMatrix.tokenKinds, kinds)
@@ -24,7 +25,10 @@ export function enlargedMatrix({ apis, kinds }: MatrixSize): Matrix {
   return { ...supportMatrix, tokenKinds, apis: rows }
 }
 
-/** The same as a file: it also declares the conflicts that its rows have with the statements, none of which is complete. */
+/**
+ * The same as a file: it also declares the conflicts that its rows have with the statements, none of which is
+ * complete.
+ */
 export function enlargedFile(size: MatrixSize, title: string): Matrix {
   const matrix = { ...enlargedMatrix(size), title }
   const statements = matrix.statements.map((statement) =>
@@ -44,8 +48,8 @@ export function enlargedEngine(size: MatrixSize): Engine {
 }
 
 /**
- * One question for each cell, shuffled in the same way at each call, so that no cache can foresee the order. The ids are
- * new strings: a real program's questions do not contain the string objects of the matrix either.
+ * One question for each cell, shuffled in the same way at each call, so that no cache can foresee the order.
+ * The ids are new strings: a real program's questions do not contain the string objects of the matrix either.
  */
 export function shuffledQuestions(engine: Engine): Question[] {
   const cells = cellQuestions(engine)
@@ -54,7 +58,8 @@ export function shuffledQuestions(engine: Engine): Question[] {
     const other = Math.floor(random() * (index + 1))
     ;[cells[index], cells[other]] = [cells[other] as Question, cells[index] as Question]
   }
-  // Allocated in the order in which they are asked, so that reading the questions costs as little as possible.
+  // Allocated in the order in which they are asked, so that reading the questions costs as little as
+  // possible.
   return cells.map(({ api, kind, scope }) => ({
     api: Buffer.from(api).toString(),
     kind: Buffer.from(kind).toString(),
@@ -70,7 +75,10 @@ function copies<T extends { readonly id: string }>(originals: readonly T[], coun
   })
 }
 
-/** Random numbers from 0 to 1 (mulberry32). The same seed gives the same numbers, so each run has the same order. */
+/**
+ * Random numbers from 0 to 1 (mulberry32). The same seed gives the same numbers, so each run has the same
+ * order.
+ */
 function generator(seed: number): () => number {
   let state = seed
   return () => {

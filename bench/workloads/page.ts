@@ -1,4 +1,7 @@
-/** What somebody does with a page, and how long they wait for it. All of it is measured in the page, by its own clock. */
+/**
+ * What somebody does with a page, and how long they wait for it. All of it is measured in the page, by its
+ * own clock.
+ */
 import type { Browser, Page } from 'playwright-core'
 
 /** A small phone: its screen, and how many times slower than this machine it is. */
@@ -51,7 +54,11 @@ export async function slowDown(page: Page, rate: number): Promise<void> {
 /** How long a key waits for the next one, in milliseconds: ten a second is fast typing. */
 const KEY_MS = 100
 
-/** Types into the field for searches. @returns the longest time between two frames meanwhile, in milliseconds */
+/**
+ * Types into the field for searches.
+ *
+ * @returns the longest time between two frames meanwhile, in milliseconds
+ */
 export async function worstFrameMs(page: Page, text: string): Promise<number> {
   const field = page.locator('input[type=search]')
   await field.fill('')
@@ -71,7 +78,11 @@ export async function worstFrameMs(page: Page, text: string): Promise<number> {
   return page.evaluate<number>('bench.typing = false, bench.worst')
 }
 
-/** Clicks at the beginning of a frame. @returns how long it takes until what comes of it is painted, in milliseconds */
+/**
+ * Clicks at the beginning of a frame.
+ *
+ * @returns how long it takes until what comes of it is painted, in milliseconds
+ */
 export function clickMs(page: Page, selector: string): Promise<number> {
   return page.evaluate<number>(`new Promise((resolve) => {
     const target = document.querySelector('${selector}')
@@ -120,7 +131,10 @@ export async function compare(page: Page, path: string): Promise<Comparing> {
 /** It only ends what hangs. */
 const SETTLED_MS_MAX = 60_000
 
-/** A number of the page, as soon as it is there. The page looks itself: its policy forbids code that is made of a text. */
+/**
+ * A number of the page, as soon as it is there. The page looks itself: its policy forbids code that is made
+ * of a text.
+ */
 function settled(page: Page, expression: string): Promise<number> {
   return page.evaluate<number>(`new Promise((resolve, reject) => {
     const end = performance.now() + ${SETTLED_MS_MAX}

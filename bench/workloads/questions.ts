@@ -13,7 +13,10 @@ export function shippedEngine(): Engine {
   return compile(supportMatrix)
 }
 
-/** One question for each cell, API by API. The ids are the strings of the matrix, as a program's constants would be. */
+/**
+ * One question for each cell, API by API. The ids are the strings of the matrix, as a program's constants
+ * would be.
+ */
 export function cellQuestions(engine: Engine, account = ACCOUNT, project = PROJECT): Question[] {
   return [...engine.apis.keys()].flatMap((api) =>
     Array.from(engine.tokenKinds.values(), ({ id: kind, scopeLevel }) => ({

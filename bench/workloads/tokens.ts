@@ -1,4 +1,6 @@
-/** Tokens that are signed here with the sidecar's own key: any number of them, and the sidecar has seen none. */
+/**
+ * Tokens that are signed here with the sidecar's own key: any number of them, and the sidecar has seen none.
+ */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { IamClaims } from '../../sidecar/authority/iam-claims.ts'

@@ -1,4 +1,7 @@
-/** What a sidecar before an identity endpoint is asked: tokens by profile from its cache, and checks of tokens that it knows. */
+/**
+ * What a sidecar before an identity endpoint is asked: tokens by profile from its cache, and checks of tokens
+ * that it knows.
+ */
 import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -74,7 +77,9 @@ export async function tokenChecks(load: GrpcLoad, tokens: readonly string[]): Pr
   return { path: CHECK_PATH, questions, answerBytes }
 }
 
-/** Tokens of the endpoint, one for each scope, each against every API that takes such a token or refuses it. */
+/**
+ * Tokens of the endpoint, one for each scope, each against every API that takes such a token or refuses it.
+ */
 export async function upstreamChecks(load: GrpcLoad): Promise<Workload> {
   const engine = shippedEngine()
   const questions: Buffer[] = []

@@ -38,28 +38,33 @@ export interface ClientOptions {
   /** How long a call may take, in milliseconds. Default: 5,000. Streams have no deadline. */
   readonly deadlineMs?: number
   /**
-   * A secret that identifies the caller: needed to issue by profile, to revoke tokens of others, and to administer as an operator,
-   * unless the certificate of `tls` identifies the caller.
+   * A secret that identifies the caller: needed to issue by profile, to revoke tokens of others, and to
+   * administer as an operator, unless the certificate of `tls` identifies the caller.
    */
   readonly callerToken?: string
   /**
-   * For administration, and to revoke a token: the account-scoped IAM token of an account owner or a user with `iam.admin`. To
-   * revoke a token of their own, a user's own IAM token. A secret.
+   * For administration, and to revoke a token: the account-scoped IAM token of an account owner or a user
+   * with `iam.admin`. To revoke a token of their own, a user's own IAM token. A secret.
    */
   readonly iamToken?: string
-  /** Contents of PEM files, for a sidecar on another machine. Default: plaintext, for a sidecar on this machine. */
+  /**
+   * Contents of PEM files, for a sidecar on another machine. Default: plaintext, for a sidecar on this
+   * machine.
+   */
   readonly tls?: { readonly ca: Buffer; readonly certificate: Buffer; readonly key: Buffer }
   /**
-   * Send tokens and passwords in plaintext to another machine. Only for a connection that something else encrypts, for example
-   * a tunnel. Default: false. A call with a secret then rejects with a TypeError whose `code` is `PLAINTEXT_REFUSED`.
+   * Send tokens and passwords in plaintext to another machine. Only for a connection that something else
+   * encrypts, for example a tunnel. Default: false. A call with a secret then rejects with a TypeError whose
+   * `code` is `PLAINTEXT_REFUSED`.
    */
   readonly allowPlaintext?: boolean
 }
 
 /**
- * Connects to a sidecar at `HOST:PORT` or `unix:PATH`. The connection opens at the first call, and reopens after a failure.
- * Every method rejects with a {@link PortcullisError} if there is no answer. A denial is an answer. If an argument is invalid
- * (a field is missing or has the wrong type), the method rejects with a TypeError that names the field.
+ * Connects to a sidecar at `HOST:PORT` or `unix:PATH`. The connection opens at the first call, and reopens
+ * after a failure. Every method rejects with a {@link PortcullisError} if there is no answer. A denial is an
+ * answer. If an argument is invalid (a field is missing or has the wrong type), the method rejects with a
+ * TypeError that names the field.
  *
  * @throws TypeError if `callerToken` or `iamToken` would be sent to another machine in plaintext
  */
@@ -110,7 +115,11 @@ export class Client {
     )
   }
 
-  /** Checks whether a credential opens an API. @param call its signal cancels the call, which then rejects with `CANCELLED` */
+  /**
+   * Checks whether a credential opens an API.
+   *
+   * @param call its signal cancels the call, which then rejects with `CANCELLED`
+   */
   async check(check: Check, { signal }: { readonly signal?: AbortSignal } = {}): Promise<CheckAnswer> {
     return checkAnswer(await this.#call(this.#stub.check, this.#checkRequest(check), signal))
   }
@@ -167,8 +176,9 @@ export class Client {
   }
 
   /**
-   * Revokes a token by its value, or by its id with a caller token. The value of a static token needs `callerToken`, or the
-   * `iamToken` of its holder or of an account administrator. The value of an IAM token is enough to revoke it.
+   * Revokes a token by its value, or by its id with a caller token. The value of a static token needs
+   * `callerToken`, or the `iamToken` of its holder or of an account administrator. The value of an IAM token
+   * is enough to revoke it.
    */
   async revoke(token: { readonly value: string } | { readonly tokenId: string }): Promise<RevokedToken> {
     if ('value' in token) this.#refuseIfExposed()
@@ -249,7 +259,11 @@ function drained(stream: NodeJS.EventEmitter): Promise<void> {
   })
 }
 
-/** Checks a token, because the error of grpc-js would show it. @throws TypeError that does not show the token */
+/**
+ * Checks a token, because the error of grpc-js would show it.
+ *
+ * @throws TypeError that does not show the token
+ */
 function checkedToken(option: string, token: string): string {
   if (!/^[\x21-\x7e]+$/.test(token))
     throw new TypeError(`${option}: expected visible ASCII characters without spaces`)
@@ -266,7 +280,8 @@ type UnaryMethod<Request, Response> = (
 
 /** The messages of a stream. Its errors become errors of the client. */
 async function* messagesOf<T>(stream: ClientReadableStream<T>, address: string): AsyncGenerator<T> {
-  // A cancelled stream emits an error after the iteration has ended. Without a listener it would end the process.
+  // A cancelled stream emits an error after the iteration has ended. Without a listener it would end the
+  // process.
   stream.on('error', () => {})
   try {
     for await (const message of stream) yield message as T

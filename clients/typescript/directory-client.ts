@@ -5,7 +5,10 @@ type Service = typeof DirectoryServiceService
 type Request<Method extends keyof Service> = ReturnType<Service[Method]['requestDeserialize']>
 type Response<Method extends keyof Service> = ReturnType<Service[Method]['responseDeserialize']>
 
-/** One method for each call. Missing fields of a request are empty, with the meaning that the contract gives them. */
+/**
+ * One method for each call. Missing fields of a request are empty, with the meaning that the contract gives
+ * them.
+ */
 export type DirectoryClient = {
   readonly [Method in keyof Service]: (request: Partial<Request<Method>>) => Promise<Response<Method>>
 }

@@ -5,7 +5,10 @@ import { Status } from '../../proto/gen/google/rpc/status.ts'
 
 type StatusName = keyof typeof status
 
-/** The names of the status codes of gRPC, in the order of their numbers. To load grpc-js for them would take a tenth of a second. */
+/**
+ * The names of the status codes of gRPC, in the order of their numbers. To load grpc-js for them would take a
+ * tenth of a second.
+ */
 const STATUS_NAMES: readonly StatusName[] = [
   'OK',
   'CANCELLED',

@@ -24,8 +24,8 @@ export interface Reply {
 }
 
 /**
- * A hook (`onRequest` or `preHandler`) that lets a request go on only if the sidecar allows it, and answers it otherwise: 401 or 403
- * with what would be accepted, 503 where there is no answer.
+ * A hook (`onRequest` or `preHandler`) that lets a request go on only if the sidecar allows it, and answers
+ * it otherwise: 401 or 403 with what would be accepted, 503 where there is no answer.
  *
  * @param api id of the API
  */

@@ -1,4 +1,7 @@
-/** What stands in front of a handler, whatever the framework: asks the sidecar, and says what to answer where a request must not pass. */
+/**
+ * What stands in front of a handler, whatever the framework: asks the sidecar, and says what to answer where
+ * a request must not pass.
+ */
 
 import { denialOf, failureOf, type Headers, headersOfDenial } from '../../engine/denial.ts'
 import type { Scope } from '../../engine/index.ts'
@@ -9,16 +12,24 @@ import type { CheckAnswer, RequestHeaders } from './values.ts'
 
 /** How requests are checked. `Request` is what the framework gives to a handler. */
 export interface TokenOptions<Request> {
-  /** The sidecar. Default: one connection for the process, to `PORTCULLIS_GRPC_ADDRESS` or 127.0.0.1:50051. */
+  /**
+   * The sidecar. Default: one connection for the process, to `PORTCULLIS_GRPC_ADDRESS` or 127.0.0.1:50051.
+   */
   readonly client?: Pick<Client, 'check'>
   /**
-   * The account, and the project if any, that owns the requested resource: from your records or the path, never from the token. A
-   * request for which it returns none is denied. Default: only the matrix decides.
+   * The account, and the project if any, that owns the requested resource: from your records or the path,
+   * never from the token. A request for which it returns none is denied. Default: only the matrix decides.
    */
   readonly target?: (request: Request) => Scope | undefined | Promise<Scope | undefined>
-  /** IP address of the sender, for accounts that restrict addresses. Default: what the framework says it is, if it does. */
+  /**
+   * IP address of the sender, for accounts that restrict addresses. Default: what the framework says it is,
+   * if it does.
+   */
   readonly clientAddress?: (request: Request) => string | undefined
-  /** Answer 404 where the resource belongs to others, so that a client does not learn that it exists. Default: false, so 403. */
+  /**
+   * Answer 404 where the resource belongs to others, so that a client does not learn that it exists. Default:
+   * false, so 403.
+   */
   readonly hideOthers?: boolean
   /** Called where there was no answer. Default: a line on standard error. */
   readonly onFailure?: (error: unknown) => void
@@ -152,8 +163,8 @@ function isScope(target: Scope | undefined): target is Scope {
 }
 
 /**
- * Headers that carry no credential of this kind and differ from request to request. They are not sent, so an answer depends on the
- * others alone and can be reused.
+ * Headers that carry no credential of this kind and differ from request to request. They are not sent, so an
+ * answer depends on the others alone and can be reused.
  */
 const IRRELEVANT: ReadonlySet<string> = new Set([
   ...[

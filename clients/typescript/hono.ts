@@ -13,8 +13,9 @@ export interface Context {
 }
 
 /**
- * A middleware that goes on only if the sidecar allows the request, and answers it otherwise: 401 or 403 with what would be accepted,
- * 503 where there is no answer. Hono knows no address of the sender, so accounts that restrict addresses need `clientAddress`.
+ * A middleware that goes on only if the sidecar allows the request, and answers it otherwise: 401 or 403 with
+ * what would be accepted, 503 where there is no answer. Hono knows no address of the sender, so accounts that
+ * restrict addresses need `clientAddress`.
  *
  * @param api id of the API
  */

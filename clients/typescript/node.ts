@@ -1,5 +1,6 @@
 /**
- * `@portcullis/client/node`: lets requests pass whose token opens an API, with `node:http`, Express and Connect.
+ * `@portcullis/client/node`: lets requests pass whose token opens an API, with `node:http`, Express and
+ * Connect.
  *
  * @module
  */
@@ -9,8 +10,8 @@ import { Gate, keepAnswer, type TokenOptions } from './gate.ts'
 export { answerOf, type TokenOptions } from './gate.ts'
 
 /**
- * A middleware that calls `next` only if the sidecar allows the request, and answers it otherwise: 401 or 403 with what would be
- * accepted, 503 where there is no answer.
+ * A middleware that calls `next` only if the sidecar allows the request, and answers it otherwise: 401 or 403
+ * with what would be accepted, 503 where there is no answer.
  *
  * @param api id of the API
  */

@@ -1,9 +1,15 @@
-/** Whether a connection may carry secrets. Without TLS, anyone on the way to another machine can read and keep them. */
+/**
+ * Whether a connection may carry secrets. Without TLS, anyone on the way to another machine can read and keep
+ * them.
+ */
 
 /** The `code` of the error. */
 const PLAINTEXT_REFUSED = 'PLAINTEXT_REFUSED'
 
-/** Whether a gRPC target is on this machine: a Unix socket or loopback. A name that only resolves to loopback is not. */
+/**
+ * Whether a gRPC target is on this machine: a Unix socket or loopback. A name that only resolves to loopback
+ * is not.
+ */
 export function isThisMachine(target: string): boolean {
   if (/^unix(-abstract)?:/.test(target)) return true
   const address = target.replace(/^(dns:(\/\/[^/]*\/)?|ipv[46]:)/, '')

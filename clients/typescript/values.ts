@@ -13,7 +13,9 @@ import type { Matrix as WireMatrix } from '../../proto/gen/portcullis/v1/matrix.
 export type Check = {
   /** API id. */
   readonly api: string
-  /** The account, and the project if any, that owns the requested resource. Absent: only the matrix decides. */
+  /**
+   * The account, and the project if any, that owns the requested resource. Absent: only the matrix decides.
+   */
   readonly target?: Scope
   /** IP address of the client. */
   readonly clientAddress?: string
@@ -32,8 +34,8 @@ interface TrustedToken {
 }
 
 /**
- * Headers in any form that `fetch` accepts (`Headers`, pairs, an object) or that Node provides (`request.headers`,
- * `request.headersDistinct`). A name with several values is a repeated header.
+ * Headers in any form that `fetch` accepts (`Headers`, pairs, an object) or that Node provides
+ * (`request.headers`, `request.headersDistinct`). A name with several values is a repeated header.
  */
 export type RequestHeaders =
   | Iterable<readonly [name: string, value: string | readonly string[]]>
@@ -238,7 +240,9 @@ export function issueRequest(question: IssueQuestion): wire.IssueRequest {
   }
 }
 
-/** @throws TypeError if it is not an array: a string is iterable too, and each letter would count as an API */
+/**
+ * @throws TypeError if it is not an array: a string is iterable too, and each letter would count as an API
+ */
 export function apiList(apis: readonly string[]): string[] {
   if (!Array.isArray(apis)) throw new TypeError('apis: expected a list of ids')
   return apis.map((api, index) => text(`apis[${index}]`, api))

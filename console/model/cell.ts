@@ -1,4 +1,7 @@
-/** The panel of a cell: the decision, both sides of each conflict in the words of the source, and what the other mode would say. */
+/**
+ * The panel of a cell: the decision, both sides of each conflict in the words of the source, and what the
+ * other mode would say.
+ */
 import type { Api, CompiledApi, Conflict, Decision, Statement, TokenKind } from '../../engine/index.ts'
 import { decideCell, explainCell, leavesOut } from '../../matrix/explain.ts'
 import type { Mode, Rules } from './rules.ts'

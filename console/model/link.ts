@@ -1,6 +1,7 @@
 /**
- * Where a link of the control panel leads: `#/iam/service-users?user=ci`. The first view needs to know it, so it is apart from what makes
- * links. A secret of an invitation or of a login link is read once and is in no address afterwards.
+ * Where a link of the control panel leads: `#/iam/service-users?user=ci`. The first view needs to know it, so
+ * it is apart from what makes links. A secret of an invitation or of a login link is read once and is in no
+ * address afterwards.
  */
 
 export const PANEL_PAGES = [

@@ -52,7 +52,8 @@ const within = (index: number, count: number): number => Math.max(0, Math.min(co
 export type Drawn = { readonly row: number } | { readonly skipped: number; readonly before: number }
 
 /**
- * The rows to draw: those in sight with some around them, and the row with the focus, which would be lost with it.
+ * The rows to draw: those in sight with some around them, and the row with the focus, which would be lost
+ * with it.
  *
  * @param first row in sight
  */

@@ -1,4 +1,7 @@
-/** Planning: the smallest set of tokens for the APIs of a job, with what each one needs and how it is obtained. */
+/**
+ * Planning: the smallest set of tokens for the APIs of a job, with what each one needs and how it is
+ * obtained.
+ */
 import type { Engine, TokenKind } from '../../engine/index.ts'
 import { planTokens } from '../../matrix/plan.ts'
 import { issueCommand, loginCommand, planCommand, requestCommand } from './shell.ts'

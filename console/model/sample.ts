@@ -1,7 +1,11 @@
 /** An API to try a token with. */
 import type { Matrix } from '../../engine/index.ts'
 
-/** The first API whose row accepts a kind, and which no conflict is about. @returns `undefined`: there is none */
+/**
+ * The first API whose row accepts a kind, and which no conflict is about.
+ *
+ * @returns `undefined`: there is none
+ */
 export function apiOpenedBy({ apis, conflicts }: Matrix, kind: string): string | undefined {
   const contested = conflicts.flatMap(({ cells }) => cells.map(({ api }) => api))
   return apis.find(({ id, accepts }) => accepts.includes(kind) && !contested.includes(id))?.id

@@ -21,7 +21,9 @@ export interface Piece {
   readonly found: boolean
 }
 
-/** Cuts a text where words of the search are. A text that changes its length when it is folded stays whole. */
+/**
+ * Cuts a text where words of the search are. A text that changes its length when it is folded stays whole.
+ */
 export function piecesOf(text: string, words: readonly string[]): readonly Piece[] {
   const plain = folded(text)
   if (words.length === 0 || plain.length !== text.length) return [{ text, found: false }]

@@ -1,12 +1,20 @@
-/** Commands to copy. What a matrix brings into them is quoted for a shell; what only the reader knows is a variable or a placeholder. */
+/**
+ * Commands to copy. What a matrix brings into them is quoted for a shell; what only the reader knows is a
+ * variable or a placeholder.
+ */
 import { buildIssuanceBody, type TokenKind } from '../../engine/index.ts'
 
-/** The request to a product API with a token of a kind (§5.2). The source does not show the paths of the APIs. */
+/**
+ * The request to a product API with a token of a kind (§5.2). The source does not show the paths of the APIs.
+ */
 export function requestCommand({ header }: Pick<TokenKind, 'header'>): string {
   return `curl -H ${headerArgument(header)} "$BASE_URL"`
 }
 
-/** The request for a token of a kind (§4.1); `undefined` where a person creates it in the control panel (§4.2). */
+/**
+ * The request for a token of a kind (§4.1); `undefined` where a person creates it in the control panel
+ * (§4.2).
+ */
 export function loginCommand({ obtained, scopeLevel }: TokenKind): string | undefined {
   if (obtained.by !== 'issue') return undefined
   const account = '<account_id>'
@@ -24,7 +32,10 @@ export function checkCommand(api: string): string {
   return `npx portcullis check ${quoted(api)} -H @token.txt`
 }
 
-/** The request with a token that is known here. It comes by standard input, because the list of processes shows arguments. */
+/**
+ * The request with a token that is known here. It comes by standard input, because the list of processes
+ * shows arguments.
+ */
 export function requestWith(header: string, value: string): string {
   return `echo ${quoted(`${header}: ${value}`)} | curl -H @- "$BASE_URL"`
 }

@@ -17,7 +17,10 @@ export type Verdict =
     }
   | { readonly type: 'error'; readonly message: string }
 
-/** What else a service knows of a request. A text that is empty is not sent: the sidecar then judges the token and the API alone. */
+/**
+ * What else a service knows of a request. A text that is empty is not sent: the sidecar then judges the token
+ * and the API alone.
+ */
 export interface Circumstances {
   readonly account: string
   readonly project: string

@@ -1,6 +1,6 @@
 /**
- * What somebody looks at, as a link: the part of the address after `#`. No server is sent it, so a search stays with its author. A
- * pasted header is never a part of it.
+ * What somebody looks at, as a link: the part of the address after `#`. No server is sent it, so a search
+ * stays with its author. A pasted header is never a part of it.
  */
 import type { Engine } from '../../engine/index.ts'
 import type { Mode } from './rules.ts'
@@ -26,7 +26,10 @@ export interface View extends Filters {
   readonly api: string | undefined
   /** The APIs of a job that is planned. */
   readonly apis: readonly string[]
-  /** The matrix that the author of the link looked at, by the beginning of its digest; `undefined`: the link does not say. */
+  /**
+   * The matrix that the author of the link looked at, by the beginning of its digest; `undefined`: the link
+   * does not say.
+   */
   readonly matrix: string | undefined
 }
 
@@ -68,7 +71,10 @@ export function viewOf(hash: string): View {
   }
 }
 
-/** The view as others are to see it: with the mode and the matrix that it was seen in, which they may not have. */
+/**
+ * The view as others are to see it: with the mode and the matrix that it was seen in, which they may not
+ * have.
+ */
 export function sharedView(view: View, { digest, strict }: Pick<Engine, 'digest' | 'strict'>): View {
   return { ...view, mode: strict ? 'strict' : 'resolved', matrix: shortDigest(digest) }
 }

@@ -15,7 +15,10 @@ export interface Context {
   readonly toaster: Toaster
   /** The pages that exist. */
   readonly there: readonly PanelPage[]
-  /** The rules in force: which API accepts which kind of token. `undefined`: the sidecar does not show them, or not yet. */
+  /**
+   * The rules in force: which API accepts which kind of token. `undefined`: the sidecar does not show them,
+   * or not yet.
+   */
   readonly rules?: Rules | undefined
 }
 

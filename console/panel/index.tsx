@@ -1,4 +1,6 @@
-/** The control panel, as the page loads it: what stands in the upper right corner, and the page of a route. */
+/**
+ * The control panel, as the page loads it: what stands in the upper right corner, and the page of a route.
+ */
 import type { ComponentType } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { FIRST_ROUTE, linkTo, type PanelPage, type Route } from '../model/routes.ts'
@@ -19,7 +21,12 @@ import { Page } from './parts/page.tsx'
 import { Toasts } from './parts/toasts.tsx'
 import { SessionDialogs } from './session-dialogs.tsx'
 
-/** Opens it once. @param changed called when somebody has logged in or out @param takeSecret the secret of the link that led here */
+/**
+ * Opens it once.
+ *
+ * @param changed called when somebody has logged in or out
+ * @param takeSecret the secret of the link that led here
+ */
 export async function openControlPanel(
   changed: (loggedIn: boolean) => void,
   takeSecret: () => string | undefined,
@@ -128,7 +135,9 @@ function LoginHere({ about }: { readonly about: string }) {
   return session?.signedIn === false ? <LoginCard about={about} /> : <Waiting />
 }
 
-/** Pages that a link with a secret leads to. Most people never open one, so they come when they are opened. */
+/**
+ * Pages that a link with a secret leads to. Most people never open one, so they come when they are opened.
+ */
 const BY_LINK = {
   link: async () => (await import('./pages/link.tsx')).LinkPage,
   invitation: async () => (await import('./pages/invitation.tsx')).InvitationPage,

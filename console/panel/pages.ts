@@ -1,4 +1,7 @@
-/** The pages of the control panel: each is a chunk of its own. A page of this table is in the menu of the users who may see it. */
+/**
+ * The pages of the control panel: each is a chunk of its own. A page of this table is in the menu of the
+ * users who may see it.
+ */
 import type { ComponentType } from 'preact'
 import type { PanelPage } from '../model/routes.ts'
 

@@ -1,4 +1,7 @@
-/** Dialogs over the page that calls wait for: logging in again, and confirming that it is the same person. What was typed stays below. */
+/**
+ * Dialogs over the page that calls wait for: logging in again, and confirming that it is the same person.
+ * What was typed stays below.
+ */
 import { texts } from '../texts/en/panel.ts'
 import { usePanel, usePanelState } from './context.tsx'
 import { whoOf } from './model/panel.ts'

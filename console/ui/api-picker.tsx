@@ -1,4 +1,7 @@
-/** Picks an API: a text field with a list below it (WAI-ARIA's combobox), which ten thousand APIs do not slow down. */
+/**
+ * Picks an API: a text field with a list below it (WAI-ARIA's combobox), which ten thousand APIs do not slow
+ * down.
+ */
 import { useId, useState } from 'preact/hooks'
 import { type Offering, offers, type Picked } from '../model/pick.ts'
 import { wordsOf } from '../model/search.ts'

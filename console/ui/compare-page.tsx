@@ -1,4 +1,7 @@
-/** Comparing with another matrix file: the cells that it opens, and then those that it closes. The file stays in this page. */
+/**
+ * Comparing with another matrix file: the cells that it opens, and then those that it closes. The file stays
+ * in this page.
+ */
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Engine, Matrix } from '../../engine/index.ts'
 import type { CellChange, CellChangeType, Comparison, ListChange } from '../../matrix/compare.ts'
@@ -141,7 +144,10 @@ interface ResultProps {
 
 const TYPES: readonly CellChangeType[] = ['opened', 'closed', 'reason', 'conflicts']
 
-/** How many changes of one type are shown at first, and how many more when they are asked for. A thousand rows take a second to draw. */
+/**
+ * How many changes of one type are shown at first, and how many more when they are asked for. A thousand rows
+ * take a second to draw.
+ */
 const SHOWN_FIRST = 100
 const SHOWN_MORE = 400
 

@@ -9,7 +9,11 @@ export interface ControlPanel {
   readonly Menu: ComponentType<{ readonly route: Route | undefined }>
   /** A page of it, with what stands beside it. @param rules those in force, if they are known */
   readonly View: ComponentType<{ readonly route: Route; readonly rules: Rules | undefined }>
-  /** How somebody logs in where they are, in place of what only people who are logged in may see. @param about what that is */
+  /**
+   * How somebody logs in where they are, in place of what only people who are logged in may see.
+   *
+   * @param about what that is
+   */
   readonly Login: ComponentType<{ readonly about: string }>
   /** Dialogs and messages over whatever is shown. */
   readonly Over: ComponentType
@@ -20,6 +24,9 @@ export interface ControlPanel {
 export interface PanelEntry {
   /** @param changed called when somebody has logged in or out */
   readonly load: (changed: (loggedIn: boolean) => void) => Promise<ControlPanel>
-  /** The page that the address leads to; `undefined`: a view of the explorer. Takes a secret out of the address. */
+  /**
+   * The page that the address leads to; `undefined`: a view of the explorer. Takes a secret out of the
+   * address.
+   */
   readonly routeHere: () => Route | undefined
 }

@@ -1,6 +1,7 @@
 /**
- * The table. Only the rows in sight are drawn, so that ten thousand are as quick as thirty; `aria-rowcount` and `aria-rowindex` say how
- * many there are. One cell is in the order of the Tab key, and arrows move from it.
+ * The table. Only the rows in sight are drawn, so that ten thousand are as quick as thirty; `aria-rowcount`
+ * and `aria-rowindex` say how many there are. One cell is in the order of the Tab key, and arrows move from
+ * it.
  */
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { drawnRows, moved, type Place } from '../model/moves.ts'
@@ -23,7 +24,10 @@ interface GridProps {
   readonly open: (opened: Opened, byKey: boolean) => void
 }
 
-/** The part of the table that its kinds have, and how wide a column is that has room for all words, in CSS pixels. */
+/**
+ * The part of the table that its kinds have, and how wide a column is that has room for all words, in CSS
+ * pixels.
+ */
 const FOR_KINDS = 0.62
 const WITH_WORDS_MIN = 170
 
@@ -71,8 +75,8 @@ export function Grid({ table, rows, search, filters, opened, open }: GridProps) 
               </tr>
             ) : (
               <GridRow
-                // By its place: while somebody types, a row that is drawn already takes the texts of another API. Rows that are
-                // made anew took half of each frame.
+                // By its place: while somebody types, a row that is drawn already takes the texts of another
+                // API. Rows that are made anew took half of each frame.
                 key={drawn.row}
                 index={drawn.row}
                 row={rows[drawn.row] as Row}
@@ -203,7 +207,10 @@ function placeOf(target: EventTarget | null): Place | undefined {
   return row === undefined || column === undefined ? undefined : { row, column }
 }
 
-/** Scrolls no further than needed. The head of the table and its first column stay where they are, above and before what is scrolled. */
+/**
+ * Scrolls no further than needed. The head of the table and its first column stay where they are, above and
+ * before what is scrolled.
+ */
 function bringIntoSight(
   box: HTMLElement,
   head: HTMLTableSectionElement,

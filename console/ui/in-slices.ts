@@ -1,4 +1,7 @@
-/** Long work a slice at a time. A worker cannot do it: Trusted Types keep the page from starting one, and so they keep everybody else. */
+/**
+ * Long work a slice at a time. A worker cannot do it: Trusted Types keep the page from starting one, and so
+ * they keep everybody else.
+ */
 import type { Steps } from '../../engine/index.ts'
 
 /** How long a slice takes, in milliseconds: half of a frame. */

@@ -1,4 +1,7 @@
-/** What is shown in place of the explorer where the sidecar shows its matrix to its callers and users alone: how to become one of them. */
+/**
+ * What is shown in place of the explorer where the sidecar shows its matrix to its callers and users alone:
+ * how to become one of them.
+ */
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { refusalOf } from '../model/refusal.ts'
 import { texts } from '../texts/en/locked.ts'

@@ -1,4 +1,7 @@
-/** The matrix: search and filters above the table, and beside it the panel of a cell or what is to say of the whole. */
+/**
+ * The matrix: search and filters above the table, and beside it the panel of a cell or what is to say of the
+ * whole.
+ */
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { rowsFitting, tableOf } from '../model/table.ts'
 import type { Opened } from '../model/view.ts'

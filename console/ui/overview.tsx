@@ -1,4 +1,7 @@
-/** What is to say of the matrix as a whole, while no cell is open: how much each kind opens, and where the source contradicts itself. */
+/**
+ * What is to say of the matrix as a whole, while no cell is open: how much each kind opens, and where the
+ * source contradicts itself.
+ */
 import type { Conflict, Engine } from '../../engine/index.ts'
 import type { Table } from '../model/table.ts'
 import type { Opened } from '../model/view.ts'

@@ -146,7 +146,10 @@ export function headline(title: string): string {
 /** Longest id that is never broken, in characters: it fits a phone of 320 pixels. */
 const WHOLE_LENGTH_MAX = 32
 
-/** Messages of the engine write ids in backticks. A line that ended at a hyphen of an id would change what it says. */
+/**
+ * Messages of the engine write ids in backticks. A line that ended at a hyphen of an id would change what it
+ * says.
+ */
 export function Message({ text }: { readonly text: string }) {
   return (
     <>

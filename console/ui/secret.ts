@@ -1,4 +1,7 @@
-/** The secret of a link that somebody was given. It is taken out of the address before anything is asked, and is read once. */
+/**
+ * The secret of a link that somebody was given. It is taken out of the address before anything is asked, and
+ * is read once.
+ */
 import { secretOf } from '../model/link.ts'
 
 let kept: string | undefined

@@ -5,7 +5,11 @@ let here = ''
 
 const ask = (event: Event): void => event.preventDefault()
 
-/** From now on the way back leads nowhere, and the browser asks before it leaves the page. @returns ends that */
+/**
+ * From now on the way back leads nowhere, and the browser asks before it leaves the page.
+ *
+ * @returns ends that
+ */
 export function stay(): () => void {
   if (keepers++ === 0) {
     here = location.href
@@ -16,7 +20,11 @@ export function stay(): () => void {
   }
 }
 
-/** Takes a move of the browser back if the page must stay. What the page does itself is meant. @returns whether it did */
+/**
+ * Takes a move of the browser back if the page must stay. What the page does itself is meant.
+ *
+ * @returns whether it did
+ */
 export function isTakenBack({ isTrusted }: Event): boolean {
   if (keepers === 0) return false
   if (!isTrusted) here = location.href

@@ -1,4 +1,7 @@
-/** What this browser remembers for its user: the colors, and whether single keys are shortcuts. Nothing else is kept. */
+/**
+ * What this browser remembers for its user: the colors, and whether single keys are shortcuts. Nothing else
+ * is kept.
+ */
 import { useCallback, useEffect, useState } from 'preact/hooks'
 
 export type Theme = 'system' | 'light' | 'dark'

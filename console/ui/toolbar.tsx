@@ -14,7 +14,10 @@ interface ToolbarProps {
   readonly go: Go
 }
 
-/** In a matrix with many kinds, their titles would fill the page: the others are shown when they are asked for. */
+/**
+ * In a matrix with many kinds, their titles would fill the page: the others are shown when they are asked
+ * for.
+ */
 const KINDS_SHOWN_MAX = 6
 
 export function Toolbar({ table, shown, view, go }: ToolbarProps) {
@@ -120,7 +123,10 @@ const NO_FILTERS: Filters = { search: '', kinds: [], header: undefined, conteste
 
 const SAID_AFTER_MS = 400
 
-/** The text at first, and later changes when they have settled: a reader of the screen would else begin anew with each key. */
+/**
+ * The text at first, and later changes when they have settled: a reader of the screen would else begin anew
+ * with each key.
+ */
 function useSaidLater(text: string): string {
   const [said, say] = useState(text)
   useEffect(() => {

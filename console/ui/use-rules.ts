@@ -1,4 +1,7 @@
-/** The rules that the page shows, or why it shows none. Who logs in may see them, and who logs out may not any more. */
+/**
+ * The rules that the page shows, or why it shows none. Who logs in may see them, and who logs out may not any
+ * more.
+ */
 import type { ComponentType } from 'preact'
 import { useCallback, useRef, useState } from 'preact/hooks'
 import type { Refusal } from '../model/refusal.ts'

@@ -1,4 +1,7 @@
-/** Reading strict JSON documents: the text, the schema, and what is wrong in words. Nothing here knows what a matrix is. */
+/**
+ * Reading strict JSON documents: the text, the schema, and what is wrong in words. Nothing here knows what a
+ * matrix is.
+ */
 export { readJson } from './json.ts'
 export {
   firstProblems,

@@ -14,7 +14,10 @@ export interface ReadingOptions {
   readonly firstProblem?: boolean
 }
 
-/** Parses JSON text, in time linear in its length. Refuses duplicate keys, the key `__proto__`, half surrogate pairs, numbers beyond the range of a double, and more than 64 levels of nesting. */
+/**
+ * Parses JSON text, in time linear in its length. Refuses duplicate keys, the key `__proto__`, half surrogate
+ * pairs, numbers beyond the range of a double, and more than 64 levels of nesting.
+ */
 export function readJson(text: string, { firstProblem = false }: ReadingOptions = {}): JsonReading {
   const scan = new Scan(firstProblem)
   try {

@@ -1,4 +1,7 @@
-/** What is wrong with a document, in words. They never hold a value of the document, because it may be a secret. */
+/**
+ * What is wrong with a document, in words. They never hold a value of the document, because it may be a
+ * secret.
+ */
 
 /** A place in a document, and what was expected there. */
 export interface Problem {
@@ -11,7 +14,9 @@ export interface Problem {
 /** Most problems of a document that are reported. The others are counted. */
 export const PROBLEMS_MAX = 100
 
-/** How many characters of a key, of a path and of a text are shown. A document can have keys of a megabyte. */
+/**
+ * How many characters of a key, of a path and of a text are shown. A document can have keys of a megabyte.
+ */
 const KEY_LENGTH_MAX = 100
 const PATH_LENGTH_MAX = 500
 const TEXT_LENGTH_MAX = 4_000

@@ -1,4 +1,7 @@
-/** Checks documents with the code that `npm run gen` makes of the JSON Schemas, and says in words what was expected. */
+/**
+ * Checks documents with the code that `npm run gen` makes of the JSON Schemas, and says in words what was
+ * expected.
+ */
 import { type Problem, type SchemaError, schemaProblems } from './problems.ts'
 
 /** A schema as ajv compiles it: whether a document is valid, and the errors of the last one that was not. */

@@ -12,8 +12,9 @@ export type { ChangeAuthor, ChangeLane, ChangeOrigin }
 /** The person or program that makes a change, and its rights. */
 export interface Actor extends ChangeAuthor {
   /**
-   * Decides at the start of the change's transaction whether the actor may still make the change. The call may have waited
-   * since it was authorized, and changes run one at a time, so what is true now is true when the change commits.
+   * Decides at the start of the change's transaction whether the actor may still make the change. The call
+   * may have waited since it was authorized, and changes run one at a time, so what is true now is true when
+   * the change commits.
    *
    * @throws CallError where the actor lost the right meanwhile
    */
@@ -28,20 +29,26 @@ export interface Actor extends ChangeAuthor {
 
 /** What the transaction of a change sees. */
 export interface ChangeView {
-  /** The holder of an IAM token; `undefined`: the token is not active any more. Its expiry is not looked at. */
+  /**
+   * The holder of an IAM token; `undefined`: the token is not active any more. Its expiry is not looked at.
+   */
   tokenHolder(token: VerifiedToken, kind: TokenKind | undefined): Promise<TokenHolder | undefined>
   /** For the control panel, which finds its session again. */
   readonly records: DirectoryRecords
 }
 
-/** An actor with all rights, such as the owner of this process or of the data folder. @param name for the audit trail */
+/**
+ * An actor with all rights, such as the owner of this process or of the data folder.
+ *
+ * @param name for the audit trail
+ */
 export function trusted(name: string, lane: ChangeLane = 'operators'): Actor {
   return { name, lane, principal: name, confirm: () => {}, authorize: () => {} }
 }
 
 /**
- * The operating system user who changes the data folder directly. The audit trail names them as `command line (alice)`. In a
- * container the user often has no name, and then their number is used.
+ * The operating system user who changes the data folder directly. The audit trail names them as
+ * `command line (alice)`. In a container the user often has no name, and then their number is used.
  */
 export function commandLine(
   nameOf: () => string = () => userInfo().username,

@@ -20,7 +20,8 @@ export function readRange(text: string): RangeReading {
   if (parsed === undefined || more.length > 0 || (bits !== undefined && !/^\d{1,3}$/.test(bits)))
     return { ok: false, expected: RANGE }
   const v4 = parsed.kind() === 'ipv4'
-  // A shorter prefix would cover all IPv4 addresses and IPv6 addresses too, which is hardly what the author meant.
+  // A shorter prefix would cover all IPv4 addresses and IPv6 addresses too, which is hardly what the author
+  // meant.
   const prefixBits = v4 && address.includes(':') ? MAPPED_PREFIX_BITS : 0
   const bitsMax = v4 ? 32 : 128
   const length = bits === undefined ? bitsMax : Number(bits) - prefixBits
@@ -30,7 +31,10 @@ export function readRange(text: string): RangeReading {
   return { ok: true, range: `${network}/${length}` }
 }
 
-/** Whether the address is in one of the ranges. Without ranges every address is allowed. With ranges a missing address is not. */
+/**
+ * Whether the address is in one of the ranges. Without ranges every address is allowed. With ranges a missing
+ * address is not.
+ */
 export function isAllowed(address: string | undefined, ranges: readonly string[]): boolean {
   if (ranges.length === 0) return true
   const parsed = address === undefined ? undefined : canonical(address)
@@ -47,8 +51,9 @@ export function overlap(one: string, other: string): boolean {
 }
 
 /**
- * The key of an address in the login throttle. IPv6 addresses of one /64 network share a key, because one subscriber has all
- * of them. A text that is not an address is its own key. Any loopback address gives `undefined`: this machine.
+ * The key of an address in the login throttle. IPv6 addresses of one /64 network share a key, because one
+ * subscriber has all of them. A text that is not an address is its own key. Any loopback address gives
+ * `undefined`: this machine.
  */
 export function throttleKey(address: string): string | undefined {
   const parsed = canonical(address)
@@ -82,7 +87,8 @@ export function canonicalAddress(address: string): string | undefined {
 function canonical(address: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   // The library also accepts octal and hexadecimal IPv4, which other programs read as different addresses.
   if (!/^(\d{1,3}\.){3}\d{1,3}$/.test(address) && !address.includes(':')) return undefined
-  // The library reads the IPv6 address `::10.1.2.3` as the IPv4 address 10.1.2.3. A zone only has a meaning on one host.
+  // The library reads the IPv6 address `::10.1.2.3` as the IPv4 address 10.1.2.3. A zone only has a meaning
+  // on one host.
   if (/^::\d+\./.test(address) || address.includes('%')) return undefined
   return ipaddr.isValid(address) && !/^0\d|\.0\d/.test(address) ? ipaddr.process(address) : undefined
 }

@@ -1,4 +1,6 @@
-/** The interface of an authority, which verifies and issues tokens. The embedded authority uses a directory. */
+/**
+ * The interface of an authority, which verifies and issues tokens. The embedded authority uses a directory.
+ */
 import type { CredentialReason, Scope, TokenKind } from '../../engine/index.ts'
 import type { Secret } from '../base/secret.ts'
 import type { Actor } from './actor.ts'
@@ -9,7 +11,10 @@ import type { VerifiedToken } from './verified-token.ts'
 export type { VerifiedToken } from './verified-token.ts'
 export { isUnscoped, UNSCOPED_KIND } from './verified-token.ts'
 
-/** The result of a verification. It includes the token even if that is expired or revoked, so that a log can name it. */
+/**
+ * The result of a verification. It includes the token even if that is expired or revoked, so that a log can
+ * name it.
+ */
 export type Verification =
   | { readonly ok: true; readonly token: VerifiedToken }
   | { readonly ok: false; readonly reason: CredentialReason; readonly token?: VerifiedToken }
@@ -43,19 +48,26 @@ export interface IssuedToken {
 export interface CredentialOrigin {
   /** The address that it came from, for accounts that restrict addresses (§1). */
   readonly clientAddress?: string | undefined
-  /** Any object that is the same for all credentials of a connection: connections take turns where credentials are costly. */
+  /**
+   * Any object that is the same for all credentials of a connection: connections take turns where credentials
+   * are costly.
+   */
   readonly connection?: object | undefined
   /** Whether a token that expired in the last 48 hours is accepted. */
   readonly acceptExpired?: boolean | undefined
-  /** Whether the credential is only looked up, for example to revoke it. Then it is not used, and no day of use is noted. */
+  /**
+   * Whether the credential is only looked up, for example to revoke it. Then it is not used, and no day of
+   * use is noted.
+   */
   readonly lookedUp?: boolean | undefined
 }
 
 /** Says which credentials are genuine. */
 export interface Verifier {
   /**
-   * Returns how tokens that look like this one are obtained. It only looks at the text and does not verify the token.
-   * So a credential in the wrong header is found before any verification. `undefined`: the text is not recognised.
+   * Returns how tokens that look like this one are obtained. It only looks at the text and does not verify
+   * the token. So a credential in the wrong header is found before any verification. `undefined`: the text is
+   * not recognised.
    */
   recognize(value: string): TokenKind['obtained']['by'] | undefined
   /**
@@ -79,12 +91,13 @@ export interface Authority extends Verifier {
    */
   issue(requester: PasswordRequester, kind: TokenKind, scope: Scope, from?: Origin): Promise<IssuedToken>
   /**
-   * Issues a token to the holder of an active IAM token of a service user, if §5.1 allows it. The new token ends with the
-   * one that it is derived from: it expires no later, and is revoked with it.
+   * Issues a token to the holder of an active IAM token of a service user, if §5.1 allows it. The new token
+   * ends with the one that it is derived from: it expires no later, and is revoked with it.
    *
    * @param value of that token
    * @param from by default this machine and an endpoint without address restrictions
-   * @throws CallError if the token is not active or derived too often, a permission is missing or the directory does not answer
+   * @throws CallError if the token is not active or derived too often, a permission is missing or the
+   *   directory does not answer
    */
   derive(
     value: string,
@@ -102,7 +115,8 @@ export interface Authority extends Verifier {
 /** Ends tokens that an upstream vouches for. */
 export interface UpstreamRevocation {
   /**
-   * The upstream decides whether the requester may revoke it. From then on the cached verification of the token is not used.
+   * The upstream decides whether the requester may revoke it. From then on the cached verification of the
+   * token is not used.
    *
    * @param upstream its name, as the verified token says
    * @param by the token of the requester; `undefined`: the one that the sidecar validates with
@@ -114,8 +128,14 @@ export interface UpstreamRevocation {
 /** A token to revoke. */
 export interface TokenRevocation {
   readonly tokenId: string
-  /** The token's account. Empty if the requester does not know it: then the authority takes it from its own record, if any. */
+  /**
+   * The token's account. Empty if the requester does not know it: then the authority takes it from its own
+   * record, if any.
+   */
   readonly account: string
-  /** Who holds the token, for the actor's right over them. Left out: the actor may revoke the token of anybody. */
+  /**
+   * Who holds the token, for the actor's right over them. Left out: the actor may revoke the token of
+   * anybody.
+   */
   readonly holderId?: string
 }

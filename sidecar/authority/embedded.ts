@@ -1,4 +1,7 @@
-/** The embedded authority: issues and verifies IAM tokens and verifies static tokens, with its own directory (§5.1). */
+/**
+ * The embedded authority: issues and verifies IAM tokens and verifies static tokens, with its own directory
+ * (§5.1).
+ */
 import { hash, type KeyObject } from 'node:crypto'
 import type { Scope, TokenKind } from '../../engine/index.ts'
 import { CallError, callError } from '../base/call-error.ts'
@@ -67,7 +70,9 @@ const UNKNOWN_TOKENS_MAX = 10_000
 interface CachedStaticToken extends Remembered {
   readonly token: VerifiedToken
   readonly status: TokenStatus
-  /** The last day of its use that is known or waits to be written, in days since the epoch, or `NEVER_USED`. */
+  /**
+   * The last day of its use that is known or waits to be written, in days since the epoch, or `NEVER_USED`.
+   */
   usedDay: number
 }
 
@@ -136,9 +141,11 @@ export class EmbeddedAuthority implements Authority {
         outcome = 'failed'
         throw callError('LOGIN_FAILED', {})
       }
-      // The identity endpoint gives every refusal the answer of a wrong password. The throttle must not reveal more than that.
+      // The identity endpoint gives every refusal the answer of a wrong password. The throttle must not
+      // reveal more than that.
       const refused: LoginOutcome = from.restricted ? 'failed' : 'succeeded'
-      // The account's restriction applies to logins at that endpoint only. Tokens are restricted wherever they were issued.
+      // The account's restriction applies to logins at that endpoint only. Tokens are restricted wherever
+      // they were issued.
       if (from.restricted && !isAllowed(from.address, user.addresses)) {
         outcome = refused
         throw callError('ADDRESS_NOT_ALLOWED', {})
@@ -179,8 +186,8 @@ export class EmbeddedAuthority implements Authority {
     const holder = { ...parent.subject, generation: parent.generation }
     const grant = await this.#grantFor(holder, kind, scope)
     if (grant === undefined) throw permissionMissing(kind)
-    // Asked after the grant, and never from a cache. What ends the parent later ends the new token too, because that change
-    // has a higher number than the grant. What ended it earlier is found here.
+    // Asked after the grant, and never from a cache. What ends the parent later ends the new token too,
+    // because that change has a higher number than the grant. What ended it earlier is found here.
     const query = queryOf(parent, kinds.get(parent.kind)?.permissionScopes ?? [])
     const active = await this.#parts.store.records.activeHolder(query)
     if (active === undefined) throw callError('LOGIN_FAILED', {})
@@ -230,7 +237,9 @@ export class EmbeddedAuthority implements Authority {
     return this.#directory.permits(user.id, scope.account, scope.project, kind.permissionScopes)
   }
 
-  /** Hashes a right password again with today's parameters. If the store fails, the next login tries again. */
+  /**
+   * Hashes a right password again with today's parameters. If the store fails, the next login tries again.
+   */
   async #rehash(user: ServiceUser, password: Secret): Promise<void> {
     // Many logins may be in progress at once with a password that was checked once.
     if (this.#rehashing.has(user.id)) return
@@ -301,7 +310,10 @@ export class EmbeddedAuthority implements Authority {
     })
   }
 
-  /** @param asked whether it was just asked about; otherwise the look at the clock is saved on a day whose use is known */
+  /**
+   * @param asked whether it was just asked about; otherwise the look at the clock is saved on a day whose use
+   *   is known
+   */
   #verified(known: CachedStaticToken, from: CredentialOrigin, asked: boolean): Verification {
     const verification = verificationOf(known.token, known.status, from.clientAddress)
     if ((asked || known.usedDay < this.#uses.today) && isUse(verification, from))
@@ -355,7 +367,10 @@ function isUse({ ok }: Verification, { lookedUp = false }: CredentialOrigin): bo
   return ok && !lookedUp
 }
 
-/** A missing permission and a missing project get the same message, so that it does not reveal which projects exist. */
+/**
+ * A missing permission and a missing project get the same message, so that it does not reveal which projects
+ * exist.
+ */
 function permissionMissing(kind: TokenKind): CallError {
   const needed =
     kind.scopeLevel === 'project'

@@ -1,6 +1,6 @@
 /**
- * The claims of IAM tokens. They are input even behind a genuine signature: another holder of the key could sign anything.
- * So every claim must have the form that `newClaims` gives it.
+ * The claims of IAM tokens. They are input even behind a genuine signature: another holder of the key could
+ * sign anything. So every claim must have the form that `newClaims` gives it.
  */
 
 import type { Scope, TokenKind } from '../../engine/index.ts'
@@ -25,7 +25,10 @@ export interface IamClaims {
   readonly type: string
   /** The holder's generation: replacing the password raises it. */
   readonly gen: number
-  /** Number of the last change of the directory when the token was issued. Absent in tokens of earlier versions: 0. */
+  /**
+   * Number of the last change of the directory when the token was issued. Absent in tokens of earlier
+   * versions: 0.
+   */
   readonly seq?: number
   /** Token id. */
   readonly jti: string
@@ -76,14 +79,17 @@ const OPTIONAL: ReadonlySet<string> = new Set(['iss', 'aud', 'project', 'project
 const REQUIRED = [...KNOWN.keys()].filter((name) => !OPTIONAL.has(name))
 
 /**
- * Whom IAM tokens name as their issuer and their audience. Portcullis knows its tokens by its keys and needs no names. Gateways
- * that verify tokens offline do.
+ * Whom IAM tokens name as their issuer and their audience. Portcullis knows its tokens by its keys and needs
+ * no names. Gateways that verify tokens offline do.
  */
 export interface TokenNames {
   /** Of new tokens; `undefined`: they name none. */
   readonly issuer: string | undefined
   readonly audience: string | undefined
-  /** Others that tokens may name: from before a change of the configuration, or from hosts that have the change already. */
+  /**
+   * Others that tokens may name: from before a change of the configuration, or from hosts that have the
+   * change already.
+   */
   readonly acceptedIssuers: readonly string[]
   readonly acceptedAudiences: readonly string[]
 }
@@ -96,7 +102,10 @@ export const NO_NAMES: TokenNames = {
   acceptedAudiences: [],
 }
 
-/** Whether a token that names an issuer or an audience is meant for this authority. One that names none is: the key vouches for it. */
+/**
+ * Whether a token that names an issuer or an audience is meant for this authority. One that names none is:
+ * the key vouches for it.
+ */
 export function isNamedHere(
   { iss, aud }: Pick<IamClaims, 'iss' | 'aud'>,
   { issuer, audience, acceptedIssuers, acceptedAudiences }: TokenNames,

@@ -21,7 +21,10 @@ export class IamTokenSigner {
   readonly #onUnknownKey: (keyId: string) => void
   #reportedAtMs = Number.NEGATIVE_INFINITY
 
-  /** @param onUnknownKey receives the id of a token's key that is not in the ring, at most once a minute; the token may be forged */
+  /**
+   * @param onUnknownKey receives the id of a token's key that is not in the ring, at most once a minute; the
+   *   token may be forged
+   */
   constructor(ring: KeyRing, onUnknownKey: (keyId: string) => void = () => {}, names: TokenNames = NO_NAMES) {
     this.names = names
     this.#ring = ring
@@ -42,9 +45,9 @@ export class IamTokenSigner {
   }
 
   /**
-   * Returns the claims of a genuine token, even an expired one; `undefined` for any other text, and for a token that names
-   * another issuer or audience. The staged key counts too: on another host, which has read the file earlier, it may be active
-   * already.
+   * Returns the claims of a genuine token, even an expired one; `undefined` for any other text, and for a
+   * token that names another issuer or audience. The staged key counts too: on another host, which has read
+   * the file earlier, it may be active already.
    */
   verify(token: string): IamClaims | undefined {
     const headerEnd = token.indexOf('.')
@@ -52,7 +55,8 @@ export class IamTokenSigner {
     const key = this.#keyOf(headerIn(token))
     if (key === undefined || signedEnd === headerEnd) return undefined
     const signature = Buffer.from(token.slice(signedEnd + 1), 'base64url')
-    // A different spelling of the same bytes (padding, stray characters, spare bits) is not the same token and is refused.
+    // A different spelling of the same bytes (padding, stray characters, spare bits) is not the same token
+    // and is refused.
     if (signature.toString('base64url') !== token.slice(signedEnd + 1)) return undefined
     if (!verify(null, Buffer.from(token.slice(0, signedEnd)), key.publicKey, signature)) return undefined
     const claims = readClaims(Buffer.from(token.slice(headerEnd + 1, signedEnd), 'base64url').toString())
@@ -70,7 +74,9 @@ export class IamTokenSigner {
     this.#byHeader = new Map(this.#indexed.map((key) => [headerOf(key.keyId), key]))
   }
 
-  /** Finds the key of a header. An unknown header may belong to a new key, so the file is read again first. */
+  /**
+   * Finds the key of a header. An unknown header may belong to a new key, so the file is read again first.
+   */
   #keyOf(header: string): SigningKey | undefined {
     const nowMs = performance.now()
     this.#index()
@@ -85,7 +91,10 @@ export class IamTokenSigner {
     return key
   }
 
-  /** Reports the key id of a header, but only in our own format: a client can send any text, and the id goes to the log. */
+  /**
+   * Reports the key id of a header, but only in our own format: a client can send any text, and the id goes
+   * to the log.
+   */
   #reportUnknownKey(header: string, nowMs: number): void {
     const [, keyId] = /"kid":"([0-9a-f]{16})"/.exec(Buffer.from(header, 'base64url').toString()) ?? []
     if (keyId === undefined || header !== headerOf(keyId)) return
@@ -142,7 +151,10 @@ export function looksLikeIamToken(value: string): boolean {
   return value.startsWith('eyJ')
 }
 
-/** Whether a credential begins exactly like the tokens that are signed here, whatever the key. No one else's token does. */
+/**
+ * Whether a credential begins exactly like the tokens that are signed here, whatever the key. No one else's
+ * token does.
+ */
 export function hasOwnHeader(value: string): boolean {
   return value.startsWith(HEADER_START) && value.startsWith(HEADER_END, HEADER_END_AT)
 }
@@ -155,7 +167,10 @@ function headerOf(keyId: string): string {
   return encode({ alg: 'EdDSA', kid: keyId, typ: 'portcullis-iam+jwt' })
 }
 
-/** Two headers, to find what all of them have in common: the key ids, of one length, differ in every character. */
+/**
+ * Two headers, to find what all of them have in common: the key ids, of one length, differ in every
+ * character.
+ */
 const [ONE_HEADER, OTHER_HEADER] = [headerOf('0'.repeat(16)), headerOf('a'.repeat(16))]
 const DIFFERENT = [...ONE_HEADER].map((character, index) => character !== OTHER_HEADER[index])
 const HEADER_START = ONE_HEADER.slice(0, DIFFERENT.indexOf(true))

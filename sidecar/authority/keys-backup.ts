@@ -1,4 +1,7 @@
-/** The backup of what only this folder has: the keys that sign IAM tokens, and the pepper of the static tokens' hashes. */
+/**
+ * The backup of what only this folder has: the keys that sign IAM tokens, and the pepper of the static
+ * tokens' hashes.
+ */
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
@@ -53,7 +56,10 @@ export async function readBackedUpKeys(path: string): Promise<BackedUpKeys> {
 
 /** How the keys of a folder change where a backup takes their place. */
 export interface KeyDifference {
-  /** Keys of the backup that the folder lacks: they were withdrawn after the backup, or dropped when their tokens had expired. */
+  /**
+   * Keys of the backup that the folder lacks: they were withdrawn after the backup, or dropped when their
+   * tokens had expired.
+   */
   readonly returning: readonly string[]
   /** Keys of the folder that the backup lacks: their tokens are denied. */
   readonly lost: readonly string[]

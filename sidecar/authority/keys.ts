@@ -1,7 +1,7 @@
 /**
- * Keys that sign IAM tokens (Ed25519), and the file that contains them. A key is first staged, so that every process
- * knows it before it signs a token. Then it is active and signs. Then it is retired: it only verifies, until its last
- * token has expired.
+ * Keys that sign IAM tokens (Ed25519), and the file that contains them. A key is first staged, so that every
+ * process knows it before it signs a token. Then it is active and signs. Then it is retired: it only
+ * verifies, until its last token has expired.
  */
 import {
   createPrivateKey,
@@ -41,12 +41,14 @@ const POLL_MS = 1000
 /** After this time an active key should make way for another, in milliseconds: 90 days. */
 export const KEY_AGE_MS_MAX = 7_776_000_000
 
-/** Shortest time that a key stays staged, in milliseconds. Every process looks at the file many times in it. */
+/**
+ * Shortest time that a key stays staged, in milliseconds. Every process looks at the file many times in it.
+ */
 const STAGED_LIMIT = new TimeLimit(10_000)
 
 /**
- * Longest time that a key may still sign after it was retired, in milliseconds: processes that have not yet read the new
- * file still use it.
+ * Longest time that a key may still sign after it was retired, in milliseconds: processes that have not yet
+ * read the new file still use it.
  */
 const RETIRING_MS_MAX = 60_000
 
@@ -61,15 +63,18 @@ export interface KeyRingOptions {
   readonly onRefused: (error: Error) => void
   /** How long the last good keys are used while the file cannot be read or used, in milliseconds. */
   readonly unreadableMs?: number | undefined
-  /** Called when the keys come out of use for that reason, once a minute while it lasts, and with `false` when it ends. */
+  /**
+   * Called when the keys come out of use for that reason, once a minute while it lasts, and with `false` when
+   * it ends.
+   */
   readonly onUnreadable?: ((unreadable: boolean) => void) | undefined
   /** Time between two looks at the file, in milliseconds. */
   readonly pollMs?: number | undefined
 }
 
 /**
- * The current keys. No call uses keys of a look that is older than the poll interval, also after the process was stopped
- * for a while. So a withdrawn key is withdrawn within that interval.
+ * The current keys. No call uses keys of a look that is older than the poll interval, also after the process
+ * was stopped for a while. So a withdrawn key is withdrawn within that interval.
  */
 export class KeyRing {
   readonly #file: WatchedFile<readonly SigningKey[]>
@@ -83,7 +88,11 @@ export class KeyRing {
   #readableAtMs = performance.now()
   #reportedAtMs: number | undefined
 
-  /** Reads the file, or creates it with an active and a staged key. @throws Error if Portcullis cannot have written the file */
+  /**
+   * Reads the file, or creates it with an active and a staged key.
+   *
+   * @throws Error if Portcullis cannot have written the file
+   */
   constructor(path: string, nowMs: number, options: KeyRingOptions) {
     this.#options = options
     this.#pollMs = options.pollMs ?? POLL_MS
@@ -147,10 +156,11 @@ export function readKeys(path: string): SigningKey[] {
 }
 
 /**
- * Rotates the keys: the staged key becomes active, the active key becomes retired, and a new key is staged. A retired key is
- * dropped when its last token has expired so long ago that no call may ask about it.
+ * Rotates the keys: the staged key becomes active, the active key becomes retired, and a new key is staged. A
+ * retired key is dropped when its last token has expired so long ago that no call may ask about it.
  *
- * @param lifetimeMs the longest lifetime of a token; `Infinity`: some tokens never expire, and no key is dropped
+ * @param lifetimeMs the longest lifetime of a token; `Infinity`: some tokens never expire, and no key is
+ *   dropped
  * @throws Error if the staged key is so new that some process may not know it yet
  */
 export function rotateKeys(path: string, nowMs: number, lifetimeMs: number): SigningKey[] {
@@ -163,8 +173,8 @@ export function rotateKeys(path: string, nowMs: number, lifetimeMs: number): Sig
 }
 
 /**
- * Withdraws a key: its tokens are denied from now on, and it no longer signs. If it is the active key, the staged key takes
- * its place. If it is the staged key, a new one is staged.
+ * Withdraws a key: its tokens are denied from now on, and it no longer signs. If it is the active key, the
+ * staged key takes its place. If it is the staged key, a new one is staged.
  *
  * @throws Error if there is no such key, or if it is the active one and the staged key is too new
  */
@@ -184,7 +194,11 @@ export function withdrawKey(path: string, keyId: string, nowMs: number): Signing
   })
 }
 
-/** The keys after the staged one took the place of the active one. @throws Error if the staged key is too new */
+/**
+ * The keys after the staged one took the place of the active one.
+ *
+ * @throws Error if the staged key is too new
+ */
 function rotated(keys: readonly SigningKey[], path: string, nowMs: number): SigningKey[] {
   const staged = keys.find((key) => key.state === 'staged')
   if (staged?.privateKey === undefined) throw new Error(`${path}: expected a staged key with its private key`)
@@ -246,7 +260,10 @@ function serializeKeys(keys: readonly SigningKey[]): string {
   return `${JSON.stringify(file, undefined, 2)}\n`
 }
 
-/** @param path for the error @throws Error if Portcullis cannot have written the text, which the error does not quote */
+/**
+ * @param path for the error
+ * @throws Error if Portcullis cannot have written the text, which the error does not quote
+ */
 export function parseKeys(text: string, path: string): SigningKey[] {
   try {
     const keys = (JSON.parse(text) as KeyFile).keys.map(

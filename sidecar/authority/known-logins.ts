@@ -1,4 +1,7 @@
-/** Where a login waits for the check of its password, and by what its failures are counted. Who has logged in from there before comes first. */
+/**
+ * Where a login waits for the check of its password, and by what its failures are counted. Who has logged in
+ * from there before comes first.
+ */
 import { hash } from 'node:crypto'
 import type { Origin } from './authority.ts'
 import { LazyLruCache } from './lazy-lru-cache.ts'
@@ -18,7 +21,10 @@ export interface PlacedLogin {
   readonly connection: string
 }
 
-/** Most pairs of user and source that are known to have logged in. The one that was used least recently is forgotten first. */
+/**
+ * Most pairs of user and source that are known to have logged in. The one that was used least recently is
+ * forgotten first.
+ */
 const PROVEN_PAIRS_MAX = 100_000
 const PROVEN = {}
 
@@ -39,7 +45,8 @@ export class KnownLogins {
     const lane = isProven(pair) ? 'proven' : 'logins'
     const place: LoginPlace = {
       lane: source.type === 'profiles' ? 'profiles' : lane,
-      // Connections on which the user has logged in have half of the user's turns, however many others there are.
+      // Connections on which the user has logged in have half of the user's turns, however many others there
+      // are.
       shares: [from, pair, isProven(onConnection) ? 'proven' : 'others', connection],
     }
     return { names, source: from, pair, connection: onConnection, place }

@@ -2,8 +2,8 @@
 import { LRUCache } from 'lru-cache'
 
 /**
- * An `LRUCache` that is created at its first entry. `LRUCache` allocates the space for all entries at once, which is
- * several megabytes, and many sidecars never see a static token or a failed login.
+ * An `LRUCache` that is created at its first entry. `LRUCache` allocates the space for all entries at once,
+ * which is several megabytes, and many sidecars never see a static token or a failed login.
  */
 export class LazyLruCache<Value extends object> {
   readonly #max: number

@@ -1,4 +1,6 @@
-/** Where a login comes from. Sources share the password checks, and failed logins are counted for each source. */
+/**
+ * Where a login comes from. Sources share the password checks, and failed logins are counted for each source.
+ */
 import { throttleKey } from './addresses.ts'
 
 /** A source says what kind it is, so that no address that a client invents is the name of another kind. */
@@ -13,7 +15,10 @@ export type LoginSource =
   /** Any process of this machine, over loopback. */
   | { readonly type: 'this_machine' }
 
-/** The source for an address of a client: IPv6 addresses of one /64 network are one source, and so is loopback. */
+/**
+ * The source for an address of a client: IPv6 addresses of one /64 network are one source, and so is
+ * loopback.
+ */
 export function sourceAt(address: string): LoginSource {
   const key = throttleKey(address)
   return key === undefined ? { type: 'this_machine' } : { type: 'address', address: key }

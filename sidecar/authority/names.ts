@@ -3,8 +3,9 @@ import { invalidArgument } from '../base/call-error.ts'
 import { isName, NAME_EXPECTED, NAME_LENGTH_MAX } from '../base/name.ts'
 
 /**
- * Whether some record can have this name. Stores are never queried for other texts, because some stores fail on them. Records of
- * earlier versions can have names that no new record gets (`checkName`); they are found, changed and deleted like others.
+ * Whether some record can have this name. Stores are never queried for other texts, because some stores fail
+ * on them. Records of earlier versions can have names that no new record gets (`checkName`); they are found,
+ * changed and deleted like others.
  */
 export function canBeName(text: string): boolean {
   return (
@@ -15,7 +16,10 @@ export function canBeName(text: string): boolean {
   )
 }
 
-/** @param field the field of the request, for the error @throws CallError if a new record cannot have this name */
+/**
+ * @param field the field of the request, for the error
+ * @throws CallError if a new record cannot have this name
+ */
 export function checkName(field: string, name: string): void {
   if (!isName(name))
     throw invalidArgument({

@@ -73,7 +73,10 @@ export interface OpenOptions extends AuthorityEvents {
   readonly now: () => number
   /** Time between two looks at the file of signing keys, in milliseconds; default: 1,000. */
   readonly keyPollMs?: number | undefined
-  /** How long the last good signing keys are used while their file cannot be read, in milliseconds; default: 5,000. */
+  /**
+   * How long the last good signing keys are used while their file cannot be read, in milliseconds; default:
+   * 5,000.
+   */
   readonly keysUnreadableMs?: number | undefined
   /** `undefined`: there are no traces. */
   readonly tracer?: Tracer | undefined
@@ -83,20 +86,29 @@ export interface OpenOptions extends AuthorityEvents {
 export interface AuthorityEvents {
   /** The new content of the signing keys file cannot be used. The last good keys stay in force. */
   readonly onKeysRefused: (error: Error) => void
-  /** The keys have not been readable for too long (`true`, once a minute while it lasts), or are readable again (`false`). */
+  /**
+   * The keys have not been readable for too long (`true`, once a minute while it lasts), or are readable
+   * again (`false`).
+   */
   readonly onKeysUnreadable: (unreadable: boolean) => void
   /**
-   * A token was denied because this host has no key with that id. Anybody can write such a token. But if hosts that share a
-   * directory have different keys, the token may be genuine.
+   * A token was denied because this host has no key with that id. Anybody can write such a token. But if
+   * hosts that share a directory have different keys, the token may be genuine.
    */
   readonly onUnknownKey: (keyId: string) => void
-  /** The folder was in use, because it contains keys, but its directory file is missing. An empty directory replaces it. */
+  /**
+   * The folder was in use, because it contains keys, but its directory file is missing. An empty directory
+   * replaces it.
+   */
   readonly onDirectoryLost: (file: string) => void
   /** The directory file was exchanged or removed while it was open. Every call fails until a restart. */
   readonly onDirectoryReplaced: (file: string) => void
   /** Others on this machine can read a file with a secret, or enter the data folder. */
   readonly onExposed?: (path: string, problem: string) => void
-  /** Some active static tokens were hashed with another pepper. This host cannot recognise them and denies them. */
+  /**
+   * Some active static tokens were hashed with another pepper. This host cannot recognise them and denies
+   * them.
+   */
   readonly onForeignStaticTokens: (foreign: ForeignStaticTokens) => void
   /** The days of last use of static tokens cannot be written, for this reason, or can be again, with none. */
   readonly onUsesUnwritten?: (error: unknown) => void

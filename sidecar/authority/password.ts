@@ -1,6 +1,6 @@
 /**
- * Passwords: argon2id outside the event loop. Hashes run a few at a time, in lanes, so that administration and profiles never
- * wait behind logins of others (docs/decisions/lanes.md).
+ * Passwords: argon2id outside the event loop. Hashes run a few at a time, in lanes, so that administration
+ * and profiles never wait behind logins of others (docs/decisions/lanes.md).
  */
 import { type Argon2Parameters, argon2, createSecretKey, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -27,7 +27,8 @@ export interface PasswordLimits {
 }
 
 /**
- * The lanes of password hashing. They have the same weight, so each of them has its turn after at most three others.
+ * The lanes of password hashing. They have the same weight, so each of them has its turn after at most three
+ * others.
  *
  * - `profiles`: logins by profiles of the configuration.
  * - `administration`: hashes of new passwords.
@@ -121,8 +122,8 @@ export class Passwords {
 const MADE_LENGTH = 24
 
 /**
- * Whether a password has the form of those that Portcullis makes. A password of 144 random bits cannot be guessed, so logins
- * with such a one need no throttle; and what somebody might guess has another form.
+ * Whether a password has the form of those that Portcullis makes. A password of 144 random bits cannot be
+ * guessed, so logins with such a one need no throttle; and what somebody might guess has another form.
  */
 export function canBeMade(password: string): boolean {
   return password.length === MADE_LENGTH && /^\w[\w-]*$/.test(password)
@@ -138,7 +139,10 @@ function phcString(nonce: Buffer, tag: Buffer): string {
   return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${unpadded(nonce)}$${unpadded(tag)}`
 }
 
-/** Replaces the hash of an unknown user, so that the answer takes as long as for a known one. Its tag is random: no password has it. */
+/**
+ * Replaces the hash of an unknown user, so that the answer takes as long as for a known one. Its tag is
+ * random: no password has it.
+ */
 const PLACEHOLDER_HASH = phcString(randomBytes(16), randomBytes(TAG_LENGTH))
 
 function parse(hash: string): { parameters: typeof PASSWORD_COST; nonce: Buffer; tag: Buffer } {

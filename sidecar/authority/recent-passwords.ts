@@ -1,9 +1,10 @@
 /**
- * Remembers for a short time which passwords were right and which were wrong, by a keyed digest. Jobs that log in with the same
- * password at once, and a job that repeats a password that was replaced, cost one hash and not one each.
+ * Remembers for a short time which passwords were right and which were wrong, by a keyed digest. Jobs that
+ * log in with the same password at once, and a job that repeats a password that was replaced, cost one hash
+ * and not one each.
  *
- * Only passwords of the form that Portcullis makes are remembered. They have 144 random bits, so a digest of one tells nothing
- * about it, even to a reader of this process's memory.
+ * Only passwords of the form that Portcullis makes are remembered. They have 144 random bits, so a digest of
+ * one tells nothing about it, even to a reader of this process's memory.
  */
 import { createHmac, type KeyObject } from 'node:crypto'
 import { LazyLruCache } from './lazy-lru-cache.ts'
@@ -37,10 +38,12 @@ export class RecentPasswords {
   }
 
   /**
-   * Whether the password is right: as it is remembered, or by `check`. Calls with the same values share one check.
+   * Whether the password is right: as it is remembered, or by `check`. Calls with the same values share one
+   * check.
    *
    * @param what all that decides about the result, the stored hash and the password among it
-   * @param sharedBy calls of another one never share a check, so that none of them waits in the queue of another
+   * @param sharedBy calls of another one never share a check, so that none of them waits in the queue of
+   *   another
    */
   async check(what: readonly string[], sharedBy: string, check: () => Promise<boolean>): Promise<boolean> {
     if (this.#rememberMs === 0) return check()

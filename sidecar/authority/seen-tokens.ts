@@ -1,6 +1,6 @@
 /**
- * IAM tokens whose signature was verified: each signature is verified once. Genuine and forged tokens are remembered apart, so that
- * no number of forged ones displaces a genuine one.
+ * IAM tokens whose signature was verified: each signature is verified once. Genuine and forged tokens are
+ * remembered apart, so that no number of forged ones displaces a genuine one.
  */
 import { hash } from 'node:crypto'
 import type { TokenKind } from '../../engine/index.ts'
@@ -35,9 +35,15 @@ export class SeenIamTokens {
   /** By SHA-256 of the token. */
   readonly #genuine: LazyLruCache<GenuineToken>
   readonly #forged = new LazyLruCache<object>(FORGED_MAX)
-  /** What waits for its turn, by connection and then by digest: many questions about one token are one piece of work. */
+  /**
+   * What waits for its turn, by connection and then by digest: many questions about one token are one piece
+   * of work.
+   */
   readonly #waiting = new WeakMap<object, Map<string, Promise<GenuineToken | undefined>>>()
-  /** The keys that the signatures were verified with. When they change, all is forgotten: a key may have come or gone. */
+  /**
+   * The keys that the signatures were verified with. When they change, all is forgotten: a key may have come
+   * or gone.
+   */
   #keys: readonly SigningKey[] = []
 
   /** @param genuineMax most genuine tokens that are remembered */
@@ -53,7 +59,8 @@ export class SeenIamTokens {
   }
 
   /**
-   * The token, if a current key has signed it: at once if it was seen before, else when it is the connection's turn.
+   * The token, if a current key has signed it: at once if it was seen before, else when it is the
+   * connection's turn.
    *
    * @throws CallError if the keys cannot be read, or too many tokens wait
    */

@@ -1,6 +1,7 @@
 /**
- * On which day static tokens were last used, so that a person sees which of them are no longer used. Every write makes all
- * processes ask about each token again, so the days of many tokens are written together, at most once a minute.
+ * On which day static tokens were last used, so that a person sees which of them are no longer used. Every
+ * write makes all processes ask about each token again, so the days of many tokens are written together, at
+ * most once a minute.
  */
 import { dayOf } from '../base/day.ts'
 
@@ -39,7 +40,10 @@ export class StaticTokenUses {
     this.#options = options
   }
 
-  /** Today (UTC), in days since the epoch, by a look at the clock at most a minute ago. Before the first use there was none. */
+  /**
+   * Today (UTC), in days since the epoch, by a look at the clock at most a minute ago. Before the first use
+   * there was none.
+   */
   get today(): number {
     return this.#today
   }
@@ -57,7 +61,9 @@ export class StaticTokenUses {
     return this.#today
   }
 
-  /** Writes what waits, unless the last attempt failed: what is closed must not wait for what does not answer. */
+  /**
+   * Writes what waits, unless the last attempt failed: what is closed must not wait for what does not answer.
+   */
   async close(): Promise<void> {
     this.#closed = true
     clearTimeout(this.#timer)

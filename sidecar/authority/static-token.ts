@@ -1,6 +1,6 @@
 /**
- * Static tokens: 256 random bits after a prefix that secret scanners recognise. A checksum shows without a query
- * whether a token was mistyped or truncated. The directory stores only a keyed hash.
+ * Static tokens: 256 random bits after a prefix that secret scanners recognise. A checksum shows without a
+ * query whether a token was mistyped or truncated. The directory stores only a keyed hash.
  */
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'

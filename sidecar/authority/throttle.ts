@@ -1,13 +1,13 @@
 /**
- * Slows down the guessing of passwords. Failed logins are counted for each pair of user and source, and for each source, so
- * that rotating names gains nothing. A login in progress counts against the failures that are left: a burst of parallel logins
- * makes only as many guesses as the same logins one after another.
+ * Slows down the guessing of passwords. Failed logins are counted for each pair of user and source, and for
+ * each source, so that rotating names gains nothing. A login in progress counts against the failures that are
+ * left: a burst of parallel logins makes only as many guesses as the same logins one after another.
  *
- * Who guesses patiently, or from many networks, is slowed down too: what people choose for the control panel, and their one-time
- * codes, are also counted for the user alone, and the pause doubles with each failure.
+ * Who guesses patiently, or from many networks, is slowed down too: what people choose for the control panel,
+ * and their one-time codes, are also counted for the user alone, and the pause doubles with each failure.
  *
- * Logins with a password that Portcullis can have made do not come here (`canBeMade`), so users are not locked out by the failures
- * of others.
+ * Logins with a password that Portcullis can have made do not come here (`canBeMade`), so users are not
+ * locked out by the failures of others.
  */
 import { type CallError, callError } from '../base/call-error.ts'
 import { TimeLimit } from '../base/time-limit.ts'
@@ -16,7 +16,10 @@ import { LazyLruCache } from './lazy-lru-cache.ts'
 export interface ThrottleLimits {
   /** How many failures a user has from one source before further logins are refused. */
   readonly failures: number
-  /** How many failures a source has, with whatever names, before further logins are refused; default: any number. */
+  /**
+   * How many failures a source has, with whatever names, before further logins are refused; default: any
+   * number.
+   */
   readonly sourceFailures?: number
   /** How many logins of one user from one source may wait for their turn; default: 100. */
   readonly waiting?: number
@@ -31,34 +34,45 @@ export interface LoginAttempt {
   /** Name of the source. */
   readonly source: string
   /**
-   * What is guessed. `chosen password`: people chose it, so the failures of the user from all sources count together, too. `code`: its
-   * source is the same wherever it comes from. Default: a password that is counted for its pair of user and source.
+   * What is guessed. `chosen password`: people chose it, so the failures of the user from all sources count
+   * together, too. `code`: its source is the same wherever it comes from. Default: a password that is counted
+   * for its pair of user and source.
    */
   readonly guesses?: 'chosen password' | 'code'
 }
 
-/** The result of a login. `abandoned`: the password was not checked to the end, so the login is not counted. */
+/**
+ * The result of a login. `abandoned`: the password was not checked to the end, so the login is not counted.
+ */
 export type LoginOutcome = 'succeeded' | 'failed' | 'abandoned'
 
-/** Reports the result of an admitted login. It must be called exactly once: until then other logins may wait. */
+/**
+ * Reports the result of an admitted login. It must be called exactly once: until then other logins may wait.
+ */
 export type Settle = (outcome: LoginOutcome) => void
 
 /** Limits how many passwords may be tried. */
 export interface LoginThrottle {
   /**
-   * Resolves when the password may be checked. Logins of the same pair are admitted in the order of their calls.
+   * Resolves when the password may be checked. Logins of the same pair are admitted in the order of their
+   * calls.
    *
-   * @throws CallError `LOGIN_THROTTLED` if the source, the user, or the pair of both has failed too often, before or during the
-   *   wait, or if too many of its logins are waiting
+   * @throws CallError `LOGIN_THROTTLED` if the source, the user, or the pair of both has failed too often,
+   *   before or during the wait, or if too many of its logins are waiting
    */
   admit(attempt: LoginAttempt): Promise<Settle>
 }
 
-/** Most counts of pairs and users, and most of sources, that are remembered. The one that was used least recently is forgotten first. */
+/**
+ * Most counts of pairs and users, and most of sources, that are remembered. The one that was used least
+ * recently is forgotten first.
+ */
 const PAIRS_MAX = 100_000
 const SOURCES_MAX = 10_000
 
-/** How many failures a user of the control panel has from all sources together before new sources must wait. */
+/**
+ * How many failures a user of the control panel has from all sources together before new sources must wait.
+ */
 const USER_FAILURES = 100
 
 /** The longest pause that doubling leads to, in milliseconds: about a hundred guesses a day. */
@@ -143,8 +157,9 @@ export class FailedLogins implements LoginThrottle {
   }
 
   /**
-   * The failures of a source. They lapse when there was none for as long as the pauses for so many take, so that waiting for it gains no
-   * guess: otherwise each single failure would make all users of a source wait that once had many.
+   * The failures of a source. They lapse when there was none for as long as the pauses for so many take, so
+   * that waiting for it gains no guess: otherwise each single failure would make all users of a source wait
+   * that once had many.
    */
   #ofSource(source: string): Failures | undefined {
     const failures = this.#sources.get(source)
@@ -179,7 +194,9 @@ export class FailedLogins implements LoginThrottle {
     return { count: (before?.count ?? 0) + 1, lastMs: this.#now() }
   }
 
-  /** Refuses all waiting logins during a pause. Otherwise admits as many of them as there are failures left. */
+  /**
+   * Refuses all waiting logins during a pause. Otherwise admits as many of them as there are failures left.
+   */
   #admitNext(key: string, pending: PendingLogins, bound: Bound): void {
     const failures = this.#failures.get(key)
     const pauseMs = this.#pauseLeftMs(failures, bound)

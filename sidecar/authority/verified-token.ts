@@ -6,14 +6,17 @@ import { hasCome } from '../base/time-limit.ts'
 interface Subject {
   readonly id: string
   readonly name: string
-  /** `service_user` or `control_panel_user` (§5.1); `user` where an upstream vouches, which does not say which. */
+  /**
+   * `service_user` or `control_panel_user` (§5.1); `user` where an upstream vouches, which does not say
+   * which.
+   */
   readonly type: string
 }
 
 /**
- * The kind of an unscoped token, which Keystone's clients can ask for (`http.compatibility.unscoped_login`). No matrix can
- * have a kind with a dot in its id, so every decision about such a token is a denial, and it identifies no one who
- * administers.
+ * The kind of an unscoped token, which Keystone's clients can ask for (`http.compatibility.unscoped_login`).
+ * No matrix can have a kind with a dot in its id, so every decision about such a token is a denial, and it
+ * identifies no one who administers.
  */
 export const UNSCOPED_KIND = 'iam_token.unscoped'
 
@@ -39,13 +42,15 @@ export interface VerifiedToken {
   readonly subject: Subject
   /** The holder's generation when an IAM token was issued; `undefined` for a static token. */
   readonly generation?: number
-  /** Number of the last change of the directory when an IAM token was issued; `undefined` for a static token. */
+  /**
+   * Number of the last change of the directory when an IAM token was issued; `undefined` for a static token.
+   */
   readonly changeNumber?: number
   /** Identifies the token without revealing it. */
   readonly tokenId: string
   /**
-   * Ids of the tokens that it was derived from, the nearest first; `undefined`: it was issued for a password or in the
-   * control panel. It ends when one of them is revoked, and at the latest when they expire.
+   * Ids of the tokens that it was derived from, the nearest first; `undefined`: it was issued for a password
+   * or in the control panel. It ends when one of them is revoked, and at the latest when they expire.
    */
   readonly derivedFrom?: readonly string[]
   /** Milliseconds since the epoch. */
@@ -54,7 +59,10 @@ export interface VerifiedToken {
   readonly expiresAtMs: number | undefined
   /** Name of the upstream that vouches for the token; `undefined`: the embedded authority does. */
   readonly authority?: string
-  /** Names of the holder's roles in the scope, as the upstream says; `undefined`: the embedded authority says it elsewhere. */
+  /**
+   * Names of the holder's roles in the scope, as the upstream says; `undefined`: the embedded authority says
+   * it elsewhere.
+   */
   readonly roles?: readonly string[]
   /** The catalog of the upstream, for a token that it just issued. It never leaves the process. */
   readonly catalog?: readonly unknown[]

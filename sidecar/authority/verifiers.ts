@@ -1,7 +1,8 @@
 /**
- * Several authorities as one. The embedded authority alone is asked about tokens of its own form, unless an upstream names such a form
- * as its own, because it is a Portcullis too. Every other token is asked about at the upstreams, in the order of the configuration,
- * until one vouches for it: an upstream learns of no token that an earlier one knows.
+ * Several authorities as one. The embedded authority alone is asked about tokens of its own form, unless an
+ * upstream names such a form as its own, because it is a Portcullis too. Every other token is asked about at
+ * the upstreams, in the order of the configuration, until one vouches for it: an upstream learns of no token
+ * that an earlier one knows.
  */
 import { hash } from 'node:crypto'
 import type { TokenKind } from '../../engine/index.ts'
@@ -98,7 +99,10 @@ interface Question {
   readonly kinds: ReadonlyMap<string, TokenKind>
 }
 
-/** An upstream that fails does not stop the others. But where none vouches for the token, it may be a token of the one that failed. */
+/**
+ * An upstream that fails does not stop the others. But where none vouches for the token, it may be a token of
+ * the one that failed.
+ */
 async function askInTurn(
   remotes: readonly RemoteVerifier[],
   { value, digest, kinds }: Question,

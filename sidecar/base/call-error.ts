@@ -1,4 +1,7 @@
-/** Errors of a call: every reason why a call gets no answer, in one table. A denial is an answer and not an error. */
+/**
+ * Errors of a call: every reason why a call gets no answer, in one table. A denial is an answer and not an
+ * error.
+ */
 import { FACTOR_ERRORS } from './factor-errors.ts'
 import { filledTemplate, type PlaceholderOf } from './message-template.ts'
 
@@ -24,13 +27,16 @@ interface CallErrorRow {
   /** For an exhausted resource: `requester` if the requester alone used it up by calling too often. */
   readonly exhaustedBy?: 'requester'
   /**
-   * For a failed login: `wrong_password`, or `refused` if the password was right. The identity endpoint gives its clients
-   * the same answer for both. `continues`: the password was right, and the user is asked for more.
+   * For a failed login: `wrong_password`, or `refused` if the password was right. The identity endpoint gives
+   * its clients the same answer for both. `continues`: the password was right, and the user is asked for
+   * more.
    */
   readonly login?: 'wrong_password' | 'refused' | 'continues'
 }
 
-/** Every reason, grouped by code. The protos and docs/use/clients.md list them too; a test compares the three. */
+/**
+ * Every reason, grouped by code. The protos and docs/use/clients.md list them too; a test compares the three.
+ */
 export const CALL_ERRORS = {
   INVALID_ARGUMENT: { code: 'INVALID_ARGUMENT', message: '{violations}', retry: false },
 

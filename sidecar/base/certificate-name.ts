@@ -1,4 +1,7 @@
-/** Names of client certificates: the ones that the configuration gives to callers, and the ones in a certificate. */
+/**
+ * Names of client certificates: the ones that the configuration gives to callers, and the ones in a
+ * certificate.
+ */
 
 /** A DNS name in lower case, or a URI as it is. The same name is always the same text. */
 export type CertificateName = `dns:${string}` | `uri:${string}`
@@ -26,14 +29,14 @@ export function uriName(text: string): CertificateName | undefined {
 }
 
 /**
- * One entry of Node's text. Node quotes a value that could be mistaken for several entries (CVE-2021-44532), so a quote
- * begins a value or there is none.
+ * One entry of Node's text. Node quotes a value that could be mistaken for several entries (CVE-2021-44532),
+ * so a quote begins a value or there is none.
  */
 const ENTRY = /([A-Za-z0-9 ]+):(?: ?"((?:[^"\\]|\\.)*)"|([^"'\\,]*))(?:, |$)/y
 
 /**
- * The DNS names and URIs of a certificate. Entries of other types, quoted ones and wildcards are left out. A text that
- * does not have Node's form has no names.
+ * The DNS names and URIs of a certificate. Entries of other types, quoted ones and wildcards are left out. A
+ * text that does not have Node's form has no names.
  *
  * @param subjectAltName as Node writes it: `DNS:worker.example, URI:spiffe://example/worker`
  */

@@ -1,4 +1,6 @@
-/** The data folder: who may read it, and how its files are written so that a crash leaves no half-written one. */
+/**
+ * The data folder: who may read it, and how its files are written so that a crash leaves no half-written one.
+ */
 import { randomBytes } from 'node:crypto'
 import {
   accessSync,
@@ -88,8 +90,8 @@ export function isOfRestoration(name: string): boolean {
 }
 
 /**
- * Closes the folder to others. It stays as it is on a read-only file system, and where it belongs to root, as the volumes of
- * Kubernetes do.
+ * Closes the folder to others. It stays as it is on a read-only file system, and where it belongs to root, as
+ * the volumes of Kubernetes do.
  */
 function closeToOthers(folder: string): Omit<OpenedFolder, 'inUse' | 'restoring'> {
   try {
@@ -113,8 +115,9 @@ export function exposureOfFolder(folder: string): { shared: boolean; exposure: E
 }
 
 /**
- * Whether the folder is as Kubernetes mounts secrets: read-only, of root, and with mode 1777. Because of the sticky bit, only root could
- * replace the files of root in it, wherever it can be written. A file that another user adds there is refused for its owner.
+ * Whether the folder is as Kubernetes mounts secrets: read-only, of root, and with mode 1777. Because of the
+ * sticky bit, only root could replace the files of root in it, wherever it can be written. A file that
+ * another user adds there is refused for its owner.
  */
 function isKeptByRoot(folder: string): boolean {
   const { uid, mode } = statSync(folder)
@@ -171,8 +174,8 @@ export function expectDataFolder(folder: string): void {
 }
 
 /**
- * Reads a file, or creates it with the result of `make` so that only its owner may read it. Two processes that
- * start at the same time get the same content. A crash leaves no half-written file.
+ * Reads a file, or creates it with the result of `make` so that only its owner may read it. Two processes
+ * that start at the same time get the same content. A crash leaves no half-written file.
  */
 export function readOrCreate(path: string, make: () => string): string {
   const found = readIfExists(path)
@@ -191,8 +194,8 @@ export function readOrCreate(path: string, make: () => string): string {
 }
 
 /**
- * Replaces a file atomically: a reader sees either the old content or the new one, even after a crash. The file keeps its
- * owner, its group and its mode, so that its readers can still read it.
+ * Replaces a file atomically: a reader sees either the old content or the new one, even after a crash. The
+ * file keeps its owner, its group and its mode, so that its readers can still read it.
  *
  * @throws Error if this user may not give the file away to its owner
  */
@@ -211,7 +214,10 @@ export function replaceFile(path: string, content: string): void {
   syncFolder(dirname(path))
 }
 
-/** Writes a file that only its owner can read, atomically: after a crash it is there with all of its content, or not at all. */
+/**
+ * Writes a file that only its owner can read, atomically: after a crash it is there with all of its content,
+ * or not at all.
+ */
 export function writeWhole(path: string, content: string): void {
   const temporary = writeTemporary(path, content)
   try {
@@ -255,12 +261,16 @@ function temporaryFor(path: string, content: string): string {
   }
 }
 
-/** Writes a temporary file in the same folder as the file that it will replace: a rename works only within one file system. */
+/**
+ * Writes a temporary file in the same folder as the file that it will replace: a rename works only within one
+ * file system.
+ */
 function writeTemporary(path: string, content: string): string {
   const temporary = join(dirname(path), `.${randomBytes(8).toString('hex')}.tmp`)
   const descriptor = openSync(temporary, 'wx', 0o600)
   try {
-    // Unlike `writeSync`, `writeFileSync` writes everything or throws: half a file must never replace a whole one.
+    // Unlike `writeSync`, `writeFileSync` writes everything or throws: half a file must never replace a whole
+    // one.
     writeFileSync(descriptor, content)
     fsyncSync(descriptor)
   } catch (error) {
@@ -281,7 +291,10 @@ function readIfExists(path: string): string | undefined {
   }
 }
 
-/** Gives a new file to the owner of another file or of a folder: root may put back what another user's sidecar reads. */
+/**
+ * Gives a new file to the owner of another file or of a folder: root may put back what another user's sidecar
+ * reads.
+ */
 export function giveToOwnerOf(other: string, path: string): void {
   const [{ uid, gid }, made] = [statSync(other), statSync(path)]
   if (process.geteuid?.() === 0 && (made.uid !== uid || made.gid !== gid)) chownSync(path, uid, gid)

@@ -1,6 +1,6 @@
 /**
- * Who else may read or change a file with a secret, by its owner and its mode. Links are followed, because Kubernetes mounts
- * the files of a secret as links.
+ * Who else may read or change a file with a secret, by its owner and its mode. Links are followed, because
+ * Kubernetes mounts the files of a secret as links.
  */
 import { constants, type Stats, statSync } from 'node:fs'
 
@@ -12,13 +12,20 @@ export interface Exposure {
 }
 
 export interface ExpectedPrivacy {
-  /** Whether its readers do not matter, for example because no other user can enter the folder. Default: they do. */
+  /**
+   * Whether its readers do not matter, for example because no other user can enter the folder. Default: they
+   * do.
+   */
   readonly mayBeRead?: boolean
   /** Whether the group may read it, because the file is shared with another program on purpose. */
   readonly groupMayRead?: boolean
 }
 
-/** `undefined`: no other user may read or change it, or the platform has no such modes. @throws Error if there is no such file */
+/**
+ * `undefined`: no other user may read or change it, or the platform has no such modes.
+ *
+ * @throws Error if there is no such file
+ */
 export function exposureOf(path: string, expected: ExpectedPrivacy = {}): Exposure | undefined {
   const user = process.geteuid?.()
   return user === undefined ? undefined : exposure(statSync(path), user, expected)
@@ -35,7 +42,8 @@ export function exposure(
   const [others, group] = isFolder ? [0o005, 0o050] : [0o004, 0o040]
   const found = `(mode ${(mode & 0o7777).toString(8).padStart(4, '0')}); expected mode ${isFolder ? '0700' : '0600'}`
   if (mode & 0o002) return { refused: true, problem: `every user of this machine can change it ${found}` }
-  // Root can change everything anyway. A process of root is often in a container with files of a user outside.
+  // Root can change everything anyway. A process of root is often in a container with files of a user
+  // outside.
   if (uid !== user && uid !== 0)
     return {
       refused: user !== 0,

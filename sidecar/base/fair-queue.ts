@@ -1,6 +1,7 @@
 /**
- * A queue whose turns are shared fairly. It has lanes with weights. Within a lane the turns go round by share, for example by
- * source, then by user, then by connection. So a client that asks often waits behind its own calls, and others do not.
+ * A queue whose turns are shared fairly. It has lanes with weights. Within a lane the turns go round by
+ * share, for example by source, then by user, then by connection. So a client that asks often waits behind
+ * its own calls, and others do not.
  */
 
 export interface FairQueueOptions<Lane extends string> {
@@ -45,7 +46,8 @@ export class FairQueue<Lane extends string> {
   }
 
   /**
-   * Runs the work when it is its turn. In a full lane the longest share loses its newest work, which may be this one.
+   * Runs the work when it is its turn. In a full lane the longest share loses its newest work, which may be
+   * this one.
    *
    * @throws the error of `full` where the work is refused, and what the work throws
    */

@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs'
 
 /**
- * The number of a group. A group that is not in /etc/group may come from a directory service, which `getent` asks.
+ * The number of a group. A group that is not in /etc/group may come from a directory service, which `getent`
+ * asks.
  *
  * @param name as the schema of the configuration allows it, or a number
  * @returns undefined: there is no such group

@@ -1,11 +1,11 @@
 /**
- * The health of the sidecar: whether it should get traffic, and what an operator should look at. Health checks of every protocol
- * report it, and say the same.
+ * The health of the sidecar: whether it should get traffic, and what an operator should look at. Health
+ * checks of every protocol report it, and say the same.
  */
 
 /**
- * What can be wrong. Its code is stable. `ready: false`: the sidecar must get no traffic, although it runs. `ready: true`: it serves
- * well, but a person must look.
+ * What can be wrong. Its code is stable. `ready: false`: the sidecar must get no traffic, although it runs.
+ * `ready: true`: it serves well, but a person must look.
  */
 const PROBLEMS = {
   signing_keys_unreadable: { check: 'signing_keys', ready: false },
@@ -91,7 +91,9 @@ export function isReady({ phase, problems }: HealthState): boolean {
   return phase === 'serving' && codesOf(problems, false).length === 0
 }
 
-/** What `/readyz` answers. Anyone who reaches it may read it, so it contains only codes, times and digests. */
+/**
+ * What `/readyz` answers. Anyone who reaches it may read it, so it contains only codes, times and digests.
+ */
 export function readiness(state: HealthState, verbose: boolean): { readonly ready: boolean; body: object } {
   const { phase, problems, matrixDigests } = state
   const ready = isReady(state)
@@ -125,8 +127,8 @@ function checksOf(problems: HealthState['problems']): object[] {
 }
 
 /**
- * The health of several workers as one. They are ready if at least one of them serves, and none that serves has a problem: a worker
- * that is being replaced gets no connections, but one with a problem gets its share.
+ * The health of several workers as one. They are ready if at least one of them serves, and none that serves
+ * has a problem: a worker that is being replaced gets no connections, but one with a problem gets its share.
  */
 export function healthOfAll(workers: readonly HealthState[], stopping: boolean): HealthState {
   const serving = workers.filter(({ phase }) => phase === 'serving')

@@ -1,6 +1,7 @@
 /**
- * A start that leaves little behind. What runs while a sidecar starts is not what calls run: module loading, options, checks of the
- * configuration. V8 would optimize that code, and enlarge the young generation for objects that never die.
+ * A start that leaves little behind. What runs while a sidecar starts is not what calls run: module loading,
+ * options, checks of the configuration. V8 would optimize that code, and enlarge the young generation for
+ * objects that never die.
  */
 import { PerformanceObserver } from 'node:perf_hooks'
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
@@ -11,7 +12,10 @@ const HALF_BYTES = HALF_MEGABYTES * 2 ** 20
 /** Whether the start of this process is a light one. */
 let isLight = false
 
-/** Called before anything else is loaded. Does nothing if options of Node already say how to compile or how much memory to use. */
+/**
+ * Called before anything else is loaded. Does nothing if options of Node already say how to compile or how
+ * much memory to use.
+ */
 export function beginLightStart(): void {
   const flags = [...process.execArgv, process.env.NODE_OPTIONS ?? ''].join(' ')
   // Elsewhere V8 has no Maglev.
@@ -32,7 +36,10 @@ export function endLightStart(): void {
   for (const flag of ['--maglev', '--turbofan', '--semi-space-growth-factor=2']) setFlagsFromString(flag)
 }
 
-/** From now on V8 optimizes, and the young generation grows to what calls need as soon as they need it, and no further. */
+/**
+ * From now on V8 optimizes, and the young generation grows to what calls need as soon as they need it, and no
+ * further.
+ */
 export function endLightStartForCalls(): void {
   if (!isLight) return
   endLightStart()

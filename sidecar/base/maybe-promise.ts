@@ -1,4 +1,6 @@
-/** Values that are either available now or promised: a check on this host stays synchronous wherever possible. */
+/**
+ * Values that are either available now or promised: a check on this host stays synchronous wherever possible.
+ */
 
 export type MaybePromise<T> = T | Promise<T>
 

@@ -1,6 +1,6 @@
 /**
- * What counts on the way of every call. A count is a number in an array, and is read only when somebody asks for the metrics, because
- * a check takes about as long as a counter of a library.
+ * What counts on the way of every call. A count is a number in an array, and is read only when somebody asks
+ * for the metrics, because a check takes about as long as a counter of a library.
  */
 import type { Metric, Sample } from './metrics.ts'
 
@@ -57,7 +57,10 @@ export class Counts {
   }
 }
 
-/** Upper bounds of the buckets of durations, in milliseconds. A check takes a few microseconds, and a login half a second. */
+/**
+ * Upper bounds of the buckets of durations, in milliseconds. A check takes a few microseconds, and a login
+ * half a second.
+ */
 const BOUNDS_MS = Float64Array.of(
   ...[0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5],
   ...[10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000],

@@ -1,4 +1,7 @@
-/** Metrics as plain data: what a process sends to the one that answers for it, and how those of several processes become one. */
+/**
+ * Metrics as plain data: what a process sends to the one that answers for it, and how those of several
+ * processes become one.
+ */
 
 export interface Sample {
   readonly labels: Readonly<Record<string, string>>

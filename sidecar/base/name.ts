@@ -1,6 +1,6 @@
 /**
- * Names, wherever they come from: a request, a file, the configuration, another identity endpoint. Names are compared byte for byte, so
- * two that look alike must not both be names.
+ * Names, wherever they come from: a request, a file, the configuration, another identity endpoint. Names are
+ * compared byte for byte, so two that look alike must not both be names.
  */
 import { isVisible, VISIBLE_EXPECTED } from './visible-text.ts'
 

@@ -3,14 +3,21 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, extname, join } from 'node:path'
 import { getRawAsset, isSea } from 'node:sea'
 
-/** Whether Node, all code and the files are one executable (`scripts/executable.ts`). There are no other files then. */
+/**
+ * Whether Node, all code and the files are one executable (`scripts/executable.ts`). There are no other files
+ * then.
+ */
 export const isExecutable: boolean = isSea()
 
 export const packageVersion: string = (
   JSON.parse(packageFile('package.json').toString()) as { version: string }
 ).version
 
-/** Reads a file of the package. @param path `package.json`, one of `proto/`, or one of `console/`, which the build makes */
+/**
+ * Reads a file of the package.
+ *
+ * @param path `package.json`, one of `proto/`, or one of `console/`, which the build makes
+ */
 export function packageFile(path: string): Buffer {
   if (isExecutable) return Buffer.from(getRawAsset(path))
   const isCheckout = extname(import.meta.filename) === '.ts'

@@ -1,6 +1,7 @@
 /**
- * The target of a request, read strictly. Two servers that read a path differently are how a request leaves the part of an API
- * that a route opens. So a path that can be written in another way, or that some server decodes further, is refused.
+ * The target of a request, read strictly. Two servers that read a path differently are how a request leaves
+ * the part of an API that a route opens. So a path that can be written in another way, or that some server
+ * decodes further, is refused.
  */
 
 export type TargetReading =
@@ -17,15 +18,15 @@ export type TargetReading =
 const PATH = /^(?:\/|[A-Za-z0-9\-._~!$&'()*+,=:@]|%[0-9A-Fa-f]{2})*$/
 
 /**
- * Encoded characters that a path must not have: those that need no encoding (`%2E`, `%61`), slash and backslash, control
- * characters, and a percent sign that would begin another encoded character.
+ * Encoded characters that a path must not have: those that need no encoding (`%2E`, `%61`), slash and
+ * backslash, control characters, and a percent sign that would begin another encoded character.
  */
 const REFUSED_ENCODING =
   /%(?:2[DdEeFf]|3[0-9]|4[1-9A-Fa-f]|5[0-9Aa]|5[CcFf]|6[1-9A-Fa-f]|7[0-9AaEeFf]|[01][0-9A-Fa-f]|25[0-9A-Fa-f]{2})/
 
 /**
- * A server that decodes a path and then cuts segments at `;`, `?` or `#`, or trims them, makes `..` of `..%3B`. So dots that an
- * encoded character of ASCII follows count as a dot segment.
+ * A server that decodes a path and then cuts segments at `;`, `?` or `#`, or trims them, makes `..` of
+ * `..%3B`. So dots that an encoded character of ASCII follows count as a dot segment.
  */
 const DOT_SEGMENT = /\/\.{1,2}(?:\/|$|%[2-7])/
 

@@ -1,6 +1,7 @@
 /**
- * Files of a backup: lines of JSON behind a header that has the SHA-256 of all of them. A file is there with all of its content or
- * not at all, and one that was cut off or damaged is refused. The digest is against bit rot, not against somebody who can write the file.
+ * Files of a backup: lines of JSON behind a header that has the SHA-256 of all of them. A file is there with
+ * all of its content or not at all, and one that was cut off or damaged is refused. The digest is against bit
+ * rot, not against somebody who can write the file.
  */
 import { createHash, type Hash, randomBytes } from 'node:crypto'
 import {

@@ -2,7 +2,10 @@
 import { stripVTControlCharacters } from 'node:util'
 import { escaped } from './visible-text.ts'
 
-/** Formats rows as columns; a line break in a cell is written as an escape. Each column is as wide as its widest cell; escape codes for colours have no width. */
+/**
+ * Formats rows as columns; a line break in a cell is written as an escape. Each column is as wide as its
+ * widest cell; escape codes for colours have no width.
+ */
 export function columns(cells: readonly (readonly string[])[], gap = '  '): string {
   const rows = cells.map((row) => row.map((cell) => cell.replaceAll('\n', escaped('\n'))))
   const widths: number[] = []

@@ -1,6 +1,7 @@
 /**
- * Limits by the wall clock, for what outlives a process or is shared by hosts. A clock can be ahead for a while, and right again: what was
- * written meanwhile would last longer by the jump. So it is over, too, while more is left of it than its limit.
+ * Limits by the wall clock, for what outlives a process or is shared by hosts. A clock can be ahead for a
+ * while, and right again: what was written meanwhile would last longer by the jump. So it is over, too, while
+ * more is left of it than its limit.
  */
 
 /** Largest difference between the clocks of hosts that counts as none, in milliseconds. */
@@ -35,7 +36,10 @@ export class TimeLimit {
     return this.isOver(this.endOf(beginMs), nowMs)
   }
 
-  /** What is left, by the clock that wrote the begin, in milliseconds. It ends where that clock was set back: a pause must not last longer by it. */
+  /**
+   * What is left, by the clock that wrote the begin, in milliseconds. It ends where that clock was set back:
+   * a pause must not last longer by it.
+   */
   leftSince(beginMs: number, nowMs: number): number {
     const leftMs = this.endOf(beginMs) - nowMs
     return leftMs > 0 && leftMs <= this.ms ? leftMs : 0

@@ -1,7 +1,7 @@
 /**
- * Turns for work that is costly and cannot be interrupted: signatures, and parts of batches. Only so much of it is done in one turn
- * of the event loop, and connections take turns. So it does not delay clients that ask for something cheap, and a client that asks for much
- * waits behind their own work.
+ * Turns for work that is costly and cannot be interrupted: signatures, and parts of batches. Only so much of
+ * it is done in one turn of the event loop, and connections take turns. So it does not delay clients that ask
+ * for something cheap, and a client that asks for much waits behind their own work.
  */
 import { callError } from './call-error.ts'
 import type { MaybePromise } from './maybe-promise.ts'
@@ -9,19 +9,31 @@ import type { MaybePromise } from './maybe-promise.ts'
 /** To read a request with more bytes than this costs so much that it waits for its turn. */
 export const SHORT_BYTES = 8_192
 
-/** How long work may take in one turn of the event loop, in milliseconds. What began before the end is finished. */
+/**
+ * How long work may take in one turn of the event loop, in milliseconds. What began before the end is
+ * finished.
+ */
 const TURN_MS = 0.5
 
-/** After this time of it the next connection has its turn, in milliseconds. Answers of one turn go out together, which is cheaper. */
+/**
+ * After this time of it the next connection has its turn, in milliseconds. Answers of one turn go out
+ * together, which is cheaper.
+ */
 const CONNECTION_MS = 0.25
 
-/** Most work that waits. Connections share it equally. Each of them may wait for something, whatever the others do. */
+/**
+ * Most work that waits. Connections share it equally. Each of them may wait for something, whatever the
+ * others do.
+ */
 const WAITING_MAX = 4_000
 
 /** How long a connection is suspected after a forged token, in milliseconds. */
 const SUSPECTED_MS = 10_000
 
-/** While both wait, so many turns are for connections that are not suspected, and then one is for those that are. */
+/**
+ * While both wait, so many turns are for connections that are not suspected, and then one is for those that
+ * are.
+ */
 const UNSUSPECTED_TURNS = 4
 
 /** What is known of a connection. */
@@ -48,7 +60,8 @@ export class Turns {
   #endsMs: number | undefined
 
   /**
-   * Does the work: at once if nothing waits and this turn of the event loop has time, else when it is the connection's turn.
+   * Does the work: at once if nothing waits and this turn of the event loop has time, else when it is the
+   * connection's turn.
    *
    * @param connection any object that is the same for all that a connection asks for
    * @throws CallError `VERIFICATIONS_EXHAUSTED` if more of its work waits than its share

@@ -1,9 +1,12 @@
-/** Invisible characters. In a name they can hide a part of it, or change the order in which a line is read. */
+/**
+ * Invisible characters. In a name they can hide a part of it, or change the order in which a line is read.
+ */
 
 /**
- * Control characters (C0 and C1), format characters (text direction, zero width, byte order mark, tags), line and paragraph
- * separators, what Unicode says to leave out where it is not supported (variation selectors, the fillers of Hangul), and signs that are
- * drawn as nothing: of Braille, music, hieroglyphs and Khitan, and the place of an object.
+ * Control characters (C0 and C1), format characters (text direction, zero width, byte order mark, tags), line
+ * and paragraph separators, what Unicode says to leave out where it is not supported (variation selectors,
+ * the fillers of Hangul), and signs that are drawn as nothing: of Braille, music, hieroglyphs and Khitan, and
+ * the place of an object.
  */
 const INVISIBLE =
   '[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}\\u2800\\ufffc\\u{13441}\\u{13442}\\u{16fe4}\\u{1d159}]'

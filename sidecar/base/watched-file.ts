@@ -8,8 +8,8 @@ export interface WatchedFileOptions<T> {
   /** Reads the file. Throws if its content cannot be used. */
   readonly read: () => T
   /**
-   * Reads the changed file while others have their turn, where that takes long; `undefined`: `read` reads it. Rejects if its content
-   * cannot be used. There is one such reading at a time.
+   * Reads the changed file while others have their turn, where that takes long; `undefined`: `read` reads it.
+   * Rejects if its content cannot be used. There is one such reading at a time.
    *
    * @param closed the watch has ended, and its result is not needed
    */
@@ -17,7 +17,10 @@ export interface WatchedFileOptions<T> {
   /** Called when such a reading has ended. @param usable whether the value is that of the file */
   readonly onReadLater?: (usable: boolean) => void
   readonly onChanged: (value: T) => void
-  /** The changed file cannot be used, so the last good value stays in force. Called once per change of the file or of the problem. */
+  /**
+   * The changed file cannot be used, so the last good value stays in force. Called once per change of the
+   * file or of the problem.
+   */
   readonly onRefused: (error: Error) => void
 }
 
@@ -58,7 +61,8 @@ export class WatchedFile<T> {
       const version = this.#currentVersion()
       if (version === this.#version) return this.#usable
       if (this.#version !== undefined) this.#reported = undefined
-      // The version is stored before the file is read: an unusable file is reported once, and not at every look.
+      // The version is stored before the file is read: an unusable file is reported once, and not at every
+      // look.
       this.#version = version
       this.#usable = false
       const later = readLater?.(this.#closed.signal)
@@ -109,7 +113,10 @@ export class WatchedFile<T> {
   }
 }
 
-/** No descriptor or memory left, a temporary failure of the disk, or a right that may come back without a change of the file. */
+/**
+ * No descriptor or memory left, a temporary failure of the disk, or a right that may come back without a
+ * change of the file.
+ */
 const TRANSIENT_ERRORS: ReadonlySet<string> = new Set([
   'EMFILE',
   'ENFILE',

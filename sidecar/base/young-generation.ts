@@ -1,6 +1,7 @@
 /**
- * The young generation of V8, where the objects of a call live and die. V8 doubles it whenever much in it survives, as nearly everything
- * does while a program loads, and hardly ever makes it smaller. Calls leave nothing behind, so what they need is room for those in flight.
+ * The young generation of V8, where the objects of a call live and die. V8 doubles it whenever much in it
+ * survives, as nearly everything does while a program loads, and hardly ever makes it smaller. Calls leave
+ * nothing behind, so what they need is room for those in flight.
  */
 import { setFlagsFromString } from 'node:v8'
 
@@ -27,8 +28,8 @@ export function youngGenerationFlags(setting: Setting): string[] {
 }
 
 /**
- * Not where much survives: grpc-js holds so much for a call that batches would cost more, and the collections while a large matrix is
- * exchanged would take longer. And not where Node was started with a size.
+ * Not where much survives: grpc-js holds so much for a call that batches would cost more, and the collections
+ * while a large matrix is exchanged would take longer. And not where Node was started with a size.
  */
 export function mayChooseYoungGeneration({ grpc, matrix }: Setting): boolean {
   const flags = [...process.execArgv, process.env.NODE_OPTIONS ?? '']

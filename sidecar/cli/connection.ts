@@ -43,15 +43,17 @@ function plaintextError(address: string): Error {
   )
 }
 
-/** Ids of the APIs in the matrix of the sidecar, which may differ from ours. Empty where it does not answer. */
+/**
+ * Ids of the APIs in the matrix of the sidecar, which may differ from ours. Empty where it does not answer.
+ */
 export async function apisOf(client: Client): Promise<string[]> {
   const { apis } = await client.getMatrix().catch(() => ({ apis: [] }))
   return apis.map(({ id }) => id)
 }
 
 /**
- * The given address, or else that of the environment, or else the default. The client takes many more forms, and reports a mistyped
- * one as an unknown host.
+ * The given address, or else that of the environment, or else the default. The client takes many more forms,
+ * and reports a mistyped one as an unknown host.
  */
 export function checkedAddress(given: string | undefined): string {
   const address = given ?? process.env.PORTCULLIS_GRPC_ADDRESS ?? DEFAULT_ADDRESS
@@ -88,7 +90,10 @@ export interface IdentityOptions {
   readonly iamTokenFile?: string
 }
 
-/** Who asks: the user of `--iam-token-file`, or else the caller of `--caller-token-file` or of the data folder. */
+/**
+ * Who asks: the user of `--iam-token-file`, or else the caller of `--caller-token-file` or of the data
+ * folder.
+ */
 export function readIdentity(options: IdentityOptions): { callerToken?: string; iamToken?: string } {
   const { iamTokenFile, callerTokenFile } = options
   if (iamTokenFile === undefined)
@@ -105,7 +110,9 @@ export function readSecretLine(option: string, path: string): string {
   return line
 }
 
-/** A token in the first line of a file, with or without the header that `portcullis issue` prints before it. */
+/**
+ * A token in the first line of a file, with or without the header that `portcullis issue` prints before it.
+ */
 export function readTokenLine(option: string, path: string): string {
   const token = readSecretLine(option, path).replace(/^X-Auth-Token:\s*/i, '')
   if (!/^[\x21-\x7e]+$/.test(token))
@@ -114,8 +121,8 @@ export function readTokenLine(option: string, path: string): string {
 }
 
 /**
- * Headers as curl takes them: `NAME: VALUE`, or `@FILE` with one header a line. Standard input is `-` or `@-`. A file
- * keeps the credential out of the process list, which every user of the machine can see.
+ * Headers as curl takes them: `NAME: VALUE`, or `@FILE` with one header a line. Standard input is `-` or
+ * `@-`. A file keeps the credential out of the process list, which every user of the machine can see.
  */
 export function readHeaders(values: readonly string[]): [name: string, value: string][] {
   const lines = values.flatMap((value) =>

@@ -6,7 +6,10 @@ import { EXIT, failWith, guardOutput } from './terminal/errors.ts'
 import { COMPLETE, refuseEmptyValues } from './terminal/placeholders.ts'
 import { forbidColor } from './terminal/terminal.ts'
 
-/** Runs the command that the program was started with, and sets the exit code: 0 allowed or done, 1 denied, 2 no answer. */
+/**
+ * Runs the command that the program was started with, and sets the exit code: 0 allowed or done, 1 denied, 2
+ * no answer.
+ */
 export async function main([, , ...words]: readonly string[]): Promise<void> {
   const given = words.slice(0, words.includes('--') ? words.indexOf('--') : words.length)
   // Read here, because commander stops reading at the first mistake.

@@ -22,7 +22,8 @@ export function addRulesOptions(command: Command): Command {
 /**
  * The matrix and its engine.
  *
- * @throws MatrixError where the file holds no valid matrix; Error where it cannot be read. Both name the file.
+ * @throws MatrixError where the file holds no valid matrix; Error where it cannot be read. Both name the
+ *   file.
  */
 export function readRules({ matrix: path, strict = false }: RulesOptions): {
   matrix: Matrix

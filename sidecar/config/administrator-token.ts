@@ -1,6 +1,6 @@
 /**
- * The administrator token of the data folder: a caller token with every right, for the first minute of a new directory. It
- * can be rotated, and switched off by `administrator_token: false`.
+ * The administrator token of the data folder: a caller token with every right, for the first minute of a new
+ * directory. It can be rotated, and switched off by `administrator_token: false`.
  */
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -22,7 +22,10 @@ export function rotateAdministratorToken(folder: string): void {
   replaceFile(administratorTokenFile(folder), randomHex())
 }
 
-/** @throws Error where the file cannot be read, or Portcullis cannot have written it: a short token can be guessed */
+/**
+ * @throws Error where the file cannot be read, or Portcullis cannot have written it: a short token can be
+ *   guessed
+ */
 export function readAdministratorToken(folder: string): Secret {
   const path = administratorTokenFile(folder)
   const token = readFileSync(path, 'utf8').trim()

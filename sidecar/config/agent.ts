@@ -46,7 +46,11 @@ const DEADLINE_MS = 10_000
 const CHECK_INTERVAL_MS = 30_000
 const COMMAND_TIMEOUT_MS = 10_000
 
-/** Paths in the file are relative to the working folder. @throws ConfigError that names the file and each key */
+/**
+ * Paths in the file are relative to the working folder.
+ *
+ * @throws ConfigError that names the file and each key
+ */
 export function readAgentConfig(path: string): AgentConfig {
   const reading = readTextFile(path)
   const found = reading.ok ? problemsBy(validate, reading.value) : reading.problems

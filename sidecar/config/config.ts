@@ -1,4 +1,7 @@
-/** The configuration: combines a file, environment variables and flags into one validated value, or an error with the key. */
+/**
+ * The configuration: combines a file, environment variables and flags into one validated value, or an error
+ * with the key.
+ */
 import { type Problem, problemsBy, problemText } from '../../matrix/document/index.ts'
 import { editDistance } from '../base/edit-distance.ts'
 import { Secret } from '../base/secret.ts'
@@ -54,7 +57,8 @@ export interface ConfigSources {
 }
 
 /**
- * Reads the configuration. Flags override the environment, which overrides the file, which overrides the defaults.
+ * Reads the configuration. Flags override the environment, which overrides the file, which overrides the
+ * defaults.
  *
  * @throws ConfigError if a value is invalid; TypeError for a flag that is not a key
  */
@@ -85,12 +89,20 @@ export function readConfig({ file, environment = {}, flags = {} }: ConfigSources
 /** The part of the configuration that is followed while the sidecar runs. */
 export type CredentialsConfig = Pick<Config, 'callers' | 'profiles' | 'upstreams'>
 
-/** The credentials that a configuration file has now. @throws ConfigError where the file is no configuration */
+/**
+ * The credentials that a configuration file has now.
+ *
+ * @throws ConfigError where the file is no configuration
+ */
 export function readCredentialsOfFile(path: string): CredentialsConfig {
   return fileConfig(path) as CredentialsConfig
 }
 
-/** Whether the file has the URL of a database, which holds a password. @throws ConfigError where the file is no configuration */
+/**
+ * Whether the file has the URL of a database, which holds a password.
+ *
+ * @throws ConfigError where the file is no configuration
+ */
 export function holdsPassword(path: string): boolean {
   return (fileConfig(path) as Partial<Pick<Config, 'directory'>>).directory?.url !== undefined
 }
@@ -130,8 +142,9 @@ export function configVariables(): string[] {
 }
 
 /**
- * Rejects variables whose names are almost one of ours. Using a default instead could allow what the operator meant to deny.
- * Other variables with our prefix are ignored, because Kubernetes sets `PORTCULLIS_PORT` and more for a service of that name.
+ * Rejects variables whose names are almost one of ours. Using a default instead could allow what the operator
+ * meant to deny. Other variables with our prefix are ignored, because Kubernetes sets `PORTCULLIS_PORT` and
+ * more for a service of that name.
  */
 function rejectMisspelledVariables(environment: Readonly<Record<string, string | undefined>>): void {
   const names = configVariables()
@@ -207,7 +220,10 @@ function assign(tree: Tree, path: readonly string[], value: unknown): void {
   }
 }
 
-/** Copies all values of `from` into `tree`. Both follow the schema, so a key is a group in both or a value in both. */
+/**
+ * Copies all values of `from` into `tree`. Both follow the schema, so a key is a group in both or a value in
+ * both.
+ */
 function merge(tree: Tree, from: Tree): void {
   for (const [key, value] of Object.entries(from)) {
     const into = tree[key]

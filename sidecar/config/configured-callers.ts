@@ -13,7 +13,10 @@ import { Secret } from '../base/secret.ts'
 import { type ConfiguredRights, isRight, RIGHT_EXPECTED, rightsOf } from './caller-rights.ts'
 import { type Config, ConfigError } from './config.ts'
 
-/** A caller, with the hash of the token and the name of the certificate that identify it. At least one of the two is there. */
+/**
+ * A caller, with the hash of the token and the name of the certificate that identify it. At least one of the
+ * two is there.
+ */
 export interface ConfiguredCaller {
   readonly name: string
   /** SHA-256 of the caller token, in hexadecimal. */
@@ -28,7 +31,8 @@ export interface ConfiguredCaller {
 /**
  * Reads callers and the hashes of their tokens.
  *
- * @param onMissing where it is given, a caller whose token file is missing is left out and named, which otherwise is an error
+ * @param onMissing where it is given, a caller whose token file is missing is left out and named, which
+ *   otherwise is an error
  * @throws ConfigError that names the key and the file, but never quotes the file
  */
 export function readCallers(
@@ -133,7 +137,9 @@ export function readSecret(key: string, path: string): Secret {
   return new Secret(line)
 }
 
-/** Returns the text of a file with secrets. An error names the key and the file, but never quotes the file. */
+/**
+ * Returns the text of a file with secrets. An error names the key and the file, but never quotes the file.
+ */
 export function readSecretText(key: string, path: string): string {
   let text: string
   let exposure: Exposure | undefined

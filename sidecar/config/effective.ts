@@ -1,4 +1,7 @@
-/** What is in effect and where each value is from: for a person who asks why the sidecar does what it does. No secret is in it. */
+/**
+ * What is in effect and where each value is from: for a person who asks why the sidecar does what it does. No
+ * secret is in it.
+ */
 import { type Config, type ConfigSources, readConfig, scalarKeys } from './config.ts'
 import { readTextFile } from './text-file.ts'
 
@@ -7,7 +10,10 @@ export interface EffectiveValue {
   readonly key: string
   /** A scalar or a list of scalars; a secret is `[hidden]`. */
   readonly value: unknown
-  /** `default`, `file PATH`, `environment VARIABLE`, `flag`, or `unset`: nothing says it, and it has no default. */
+  /**
+   * `default`, `file PATH`, `environment VARIABLE`, `flag`, or `unset`: nothing says it, and it has no
+   * default.
+   */
   readonly source: string
 }
 

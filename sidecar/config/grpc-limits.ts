@@ -1,7 +1,11 @@
 /** What bounds calls and connections. */
 import type { Config } from './config.ts'
 
-/** The limits of gRPC: of calls on any transport, and of connections. @param connectionsMax most for which the process has descriptors */
+/**
+ * The limits of gRPC: of calls on any transport, and of connections.
+ *
+ * @param connectionsMax most for which the process has descriptors
+ */
 export function grpcLimitsOf({ grpc }: Pick<Config, 'grpc'>, connectionsMax = Number.POSITIVE_INFINITY) {
   return {
     maxMessageBytes: grpc.max_message_bytes,

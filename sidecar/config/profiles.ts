@@ -1,4 +1,7 @@
-/** The profiles of the configuration, and the upstreams that they log in to: reads their secrets and certificates. */
+/**
+ * The profiles of the configuration, and the upstreams that they log in to: reads their secrets and
+ * certificates.
+ */
 import { readFileSync } from 'node:fs'
 import { bareHost, isLoopback } from '../base/address.ts'
 import { Secret } from '../base/secret.ts'
@@ -155,7 +158,10 @@ function upstreamOf(
   }
 }
 
-/** `{auth_url}/identity/v3/auth/tokens` (§4.1). Clients of Keystone often have a URL that ends with a part of that path. */
+/**
+ * `{auth_url}/identity/v3/auth/tokens` (§4.1). Clients of Keystone often have a URL that ends with a part of
+ * that path.
+ */
 function tokensUrlOf(key: string, authUrl: string): string {
   if (!URL.canParse(authUrl)) throw new ConfigError(`${key}: expected a URL`)
   const url = new URL(authUrl)
@@ -197,7 +203,10 @@ function checkVerification(
     throw new ConfigError(`${at}.project: expected one of the projects of profile ${profile.name}`)
 }
 
-/** Two upstreams that could vouch for one account would be a mistake: one of them could forge tokens of the other. */
+/**
+ * Two upstreams that could vouch for one account would be a mistake: one of them could forge tokens of the
+ * other.
+ */
 function rejectSharedAccounts(upstreams: readonly ConfiguredUpstream[]): void {
   const owners = new Map<string, string>()
   let unlimited: string | undefined

@@ -1,4 +1,7 @@
-/** The files of a configuration that hold secrets, or that give rights: no other user may change them, and few may read them. */
+/**
+ * The files of a configuration that hold secrets, or that give rights: no other user may change them, and few
+ * may read them.
+ */
 import { type ExpectedPrivacy, type Exposure, exposureOf } from '../base/exposure.ts'
 import { Secret } from '../base/secret.ts'
 import { type Config, ConfigError, holdsPassword } from './config.ts'

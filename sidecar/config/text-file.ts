@@ -1,6 +1,6 @@
 /**
- * Reads YAML or JSON files strictly, in time linear in their length: no duplicate keys and no aliases. Errors never quote
- * the file.
+ * Reads YAML or JSON files strictly, in time linear in their length: no duplicate keys and no aliases. Errors
+ * never quote the file.
  */
 import { readFileSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -24,7 +24,10 @@ export function readTextFile(path: string): FileReading {
   }
 }
 
-/** Loaded only if there is a file to read: the package has 72 files, and most sidecars use only flags and variables. */
+/**
+ * Loaded only if there is a file to read: the package has 72 files, and most sidecars use only flags and
+ * variables.
+ */
 let loaded: typeof import('yaml') | undefined
 const yaml = () => {
   loaded ??= createRequire(import.meta.url)('yaml') as typeof import('yaml')

@@ -1,4 +1,7 @@
-/** What a schema cannot say of the texts of a configuration: that each can be seen whole, and that names follow the rule of names. */
+/**
+ * What a schema cannot say of the texts of a configuration: that each can be seen whole, and that names
+ * follow the rule of names.
+ */
 import { type Problem, Problems, pathOf } from '../../matrix/document/index.ts'
 import { isName, NAME_EXPECTED } from '../base/name.ts'
 import { isVisible, VISIBLE_EXPECTED } from '../base/visible-text.ts'

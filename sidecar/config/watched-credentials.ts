@@ -1,6 +1,6 @@
 /**
- * The callers, profiles and upstreams of the configuration, read again when its file, a file with a secret or the
- * administrator token changes.
+ * The callers, profiles and upstreams of the configuration, read again when its file, a file with a secret or
+ * the administrator token changes.
  */
 import { createHash } from 'node:crypto'
 import { WatchedFile } from '../base/watched-file.ts'
@@ -20,7 +20,10 @@ export interface WatchedCredentialsOptions {
   readonly onRefused: (error: Error) => void
   /** The profiles and the upstreams, whether or not they changed. */
   readonly onProfiles: (credentials: ConfiguredCredentials) => void
-  /** A profile or an upstream cannot be used, so all of them stay as they are. The callers are followed all the same. */
+  /**
+   * A profile or an upstream cannot be used, so all of them stay as they are. The callers are followed all
+   * the same.
+   */
   readonly onProfilesRefused: (error: Error) => void
   /** The token file of a caller was deleted, so the caller is withdrawn. */
   readonly onWithdrawn: (name: string) => void

@@ -1,7 +1,7 @@
 /**
- * Lets in callers alone. Over gRPC with TLS a caller is known by the client certificate, over HTTP by the caller token. It is asked
- * before every call of every service, and again for every message of a stream, because a caller can expire or be withdrawn while a
- * connection is open.
+ * Lets in callers alone. Over gRPC with TLS a caller is known by the client certificate, over HTTP by the
+ * caller token. It is asked before every call of every service, and again for every message of a stream,
+ * because a caller can expire or be withdrawn while a connection is open.
  */
 import type { Callers } from '../usecases/callers.ts'
 import type { Admitting } from '../usecases/capabilities.ts'
@@ -20,7 +20,9 @@ interface Admission {
   readonly expect: (context: CallContext) => void
   /** Logs a refusal. */
   readonly report: (connection: ClientConnection, error: unknown) => void
-  /** Expects a session that counts for the method of the path, of a call with one. Absent: no call has one. */
+  /**
+   * Expects a session that counts for the method of the path, of a call with one. Absent: no call has one.
+   */
   readonly expectSession?: (session: Buffer, context: CallContext, path: string) => Promise<void>
 }
 
@@ -30,7 +32,10 @@ const OWN_RULES: ReadonlySet<string> = new Set([
   '/portcullis.v1.AuthorizationService/Revoke',
 ])
 
-/** The same methods, where questions about access are refused whose caller token is not that of a caller: one that is presented must be valid. */
+/**
+ * The same methods, where questions about access are refused whose caller token is not that of a caller: one
+ * that is presented must be valid.
+ */
 export function refusingUnknownTokens(methods: Methods, { callers, trace }: Admitting): Methods {
   const admit = (context: CallContext): void => {
     const authorization = context.metadata('authorization')
@@ -63,7 +68,10 @@ export function forCallersByCertificate(methods: Methods, { callers, trace }: Ad
   })
 }
 
-/** The same methods for calls with a caller token; those with one message also for calls with a session of the control panel. */
+/**
+ * The same methods for calls with a caller token; those with one message also for calls with a session of the
+ * control panel.
+ */
 export function forCallersByToken(methods: Methods, services: Admitting): Methods {
   const { callers, trace } = services
   return forCallersOnly(methods, callers, {

@@ -1,6 +1,7 @@
 /**
  * `portcullis.v1.AuthorizationService`: each handler reads the request, calls a use case, and writes the
- * response. Requests and responses are bytes here, so that an answer that is encoded once can be sent many times.
+ * response. Requests and responses are bytes here, so that an answer that is encoded once can be sent many
+ * times.
  */
 import { AuthorizationServiceService } from '../../proto/gen/portcullis/v1/authorization.ts'
 import { type Method, methodsOf } from './call.ts'

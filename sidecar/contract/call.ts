@@ -1,6 +1,6 @@
 /**
- * A call, whatever carries it: bytes in, bytes out. The handlers know this file; each transport (`grpc-js/`, `sockets/`) runs
- * them.
+ * A call, whatever carries it: bytes in, bytes out. The handlers know this file; each transport (`grpc-js/`,
+ * `sockets/`) runs them.
  */
 import type { CertificateName } from '../base/certificate-name.ts'
 
@@ -72,7 +72,10 @@ export interface CallContext {
   metadata(name: MetadataName): readonly string[]
   /** The id of the request, where it has one whether or not its client gave one. */
   readonly requestId?: string
-  /** SHA-256 of the secret of the session of the control panel that it has. Then it presents no other credential. */
+  /**
+   * SHA-256 of the secret of the session of the control panel that it has. Then it presents no other
+   * credential.
+   */
   readonly session?: Buffer | undefined
 }
 
@@ -82,7 +85,10 @@ export type StatusOf = (error: unknown, context: CallContext) => CallStatus
 /** Answers one request with one response. If it is synchronous, so is the answer. */
 export interface UnaryMethod {
   (request: Buffer, context: CallContext): Buffer | Promise<Buffer>
-  /** Whether the request may be overwritten as soon as the method has returned. Otherwise it gets a copy of its own. */
+  /**
+   * Whether the request may be overwritten as soon as the method has returned. Otherwise it gets a copy of
+   * its own.
+   */
   readonly readsAtOnce?: boolean
 }
 
@@ -107,7 +113,10 @@ export interface Responses {
 /** Answers one request with any number of responses, at any time. */
 export type ServerStreamMethod = (request: Buffer, responses: Responses, context: CallContext) => void
 
-/** Takes the requests of a call, one after the other: the next one comes when the promise of the last one is fulfilled. */
+/**
+ * Takes the requests of a call, one after the other: the next one comes when the promise of the last one is
+ * fulfilled.
+ */
 export interface Requests {
   /** If it throws, the call fails. */
   next(request: Buffer): void | Promise<void>
@@ -120,8 +129,9 @@ export type BidiMethod = (responses: Responses, context: CallContext) => Request
 
 export type Method = {
   /**
-   * Refuses a call for what its header fields say of who calls: it is asked before a byte of a message is read. Absent: every client that
-   * reaches the method may call it. Only a session takes a promise, and no call of gRPC has one.
+   * Refuses a call for what its header fields say of who calls: it is asked before a byte of a message is
+   * read. Absent: every client that reaches the method may call it. Only a session takes a promise, and no
+   * call of gRPC has one.
    *
    * @throws CallError
    */

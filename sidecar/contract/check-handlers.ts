@@ -1,4 +1,7 @@
-/** The handlers of `Check`, `CheckBatch` and `CheckStream`: the hot path. All answers to claims are encoded in advance. */
+/**
+ * The handlers of `Check`, `CheckBatch` and `CheckStream`: the hot path. All answers to claims are encoded in
+ * advance.
+ */
 import { finish } from '../../engine/index.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import { SHORT_BYTES, type Turns } from '../base/turns.ts'
@@ -26,7 +29,10 @@ interface CheckHandlers {
   readonly checkStream: BidiMethod
 }
 
-/** The parts of an `Asker` apart: one more object for each check of claims would cost something even without a listener. */
+/**
+ * The parts of an `Asker` apart: one more object for each check of claims would cost something even without a
+ * listener.
+ */
 type Answer = (
   question: CheckQuestion,
   connection: ClientConnection,
@@ -104,8 +110,8 @@ function inTurn<T>(turns: Turns, { connection }: CallContext, work: () => MaybeP
 }
 
 /**
- * The handler of `Check`. With metrics it does as `timed` does, but most calls of a sidecar come here, and a function that wraps any
- * handler is not inlined.
+ * The handler of `Check`. With metrics it does as `timed` does, but most calls of a sidecar come here, and a
+ * function that wraps any handler is not inlined.
  */
 function unaryCheck(answer: Answer, { meter, listenerOf }: Told, turns: Turns): UnaryMethod {
   const check = (request: Buffer, context: CallContext): MaybePromise<Buffer> => {
@@ -131,7 +137,10 @@ function unaryCheck(answer: Answer, { meter, listenerOf }: Told, turns: Turns): 
 interface Answering {
   /** Answers with the engine in force. */
   readonly answer: Answer
-  /** Makes what answers with the engine that is in force now, whatever comes: all checks of a call have one matrix. */
+  /**
+   * Makes what answers with the engine that is in force now, whatever comes: all checks of a call have one
+   * matrix.
+   */
   readonly answerNow: () => Answer
 }
 
@@ -181,8 +190,8 @@ interface BatchParts extends Asker {
 }
 
 /**
- * The checks of one call. They are answered in slices, between which others have their turn, so that a batch of forged tokens
- * does not block others.
+ * The checks of one call. They are answered in slices, between which others have their turn, so that a batch
+ * of forged tokens does not block others.
  */
 class Batch {
   readonly #parts: BatchParts

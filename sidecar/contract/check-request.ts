@@ -1,6 +1,7 @@
 /**
- * Reads checks field by field. The generated decoder is too lenient for checks. It keeps the last field if both fields of a
- * `oneof` arrive, replaces invalid UTF-8 by U+FFFD, and accepts a message that is longer than its parent.
+ * Reads checks field by field. The generated decoder is too lenient for checks. It keeps the last field if
+ * both fields of a `oneof` arrive, replaces invalid UTF-8 by U+FFFD, and accepts a message that is longer
+ * than its parent.
  */
 import { isIP } from 'node:net'
 import type { Scope } from '../../engine/index.ts'
@@ -33,8 +34,9 @@ type Claims = Pick<ClaimsQuestion, 'kind' | 'scope'>
 type Position = string | number
 
 /**
- * Most headers of one check, and of all checks of a batch. Each takes only two bytes, so millions of them would fit into a
- * message, and reading them would delay all other calls. HTTP servers accept some 100 headers in a request.
+ * Most headers of one check, and of all checks of a batch. Each takes only two bytes, so millions of them
+ * would fit into a message, and reading them would delay all other calls. HTTP servers accept some 100
+ * headers in a request.
  */
 const HEADERS_MAX = 10_000
 const BATCH_HEADERS_MAX = 100_000

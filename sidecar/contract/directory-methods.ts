@@ -286,7 +286,10 @@ interface Codec<Name extends OperationName> {
   readonly responseSerialize: (message: ReturnType<Row<Name>['encode']>) => Buffer
 }
 
-/** TypeScript does not see that the method of a name has the messages of that name, nor that the code reads a reader too. */
+/**
+ * TypeScript does not see that the method of a name has the messages of that name, nor that the code reads a
+ * reader too.
+ */
 function codecOf<Name extends OperationName>(name: Name): Codec<Name> {
   return wire.DirectoryServiceService[name] as unknown as Codec<Name>
 }

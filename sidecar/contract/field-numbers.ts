@@ -1,6 +1,6 @@
 /**
- * Field numbers that the hot path uses directly: by message, and by the JSON name of the field. A test compares them with
- * the descriptors of the contract.
+ * Field numbers that the hot path uses directly: by message, and by the JSON name of the field. A test
+ * compares them with the descriptors of the contract.
  */
 
 export const SCOPE = { account: 1, project: 2 } as const

@@ -1,6 +1,7 @@
 /**
- * Writes a protobuf message field by field into one buffer that is reused for the next message. The generated encoders
- * create many objects for each message, which costs more than the check itself. The resulting bytes are the same.
+ * Writes a protobuf message field by field into one buffer that is reused for the next message. The generated
+ * encoders create many objects for each message, which costs more than the check itself. The resulting bytes
+ * are the same.
  */
 
 const VARINT = 0
@@ -39,8 +40,8 @@ export class FieldWriter {
   /**
    * The default, 0, is not written.
    *
-   * @throws TypeError if the value is not a whole number from 0 to 2^53 - 1. For an infinite one the loop below would
-   * never end, and a negative one could not be decoded.
+   * @throws TypeError if the value is not a whole number from 0 to 2^53 - 1. For an infinite one the loop
+   * below would never end, and a negative one could not be decoded.
    */
   number(field: number, value: number): void {
     if (value === 0) return

@@ -1,6 +1,7 @@
 /**
- * Reads the fields of protobuf messages in place: it copies no bytes and creates no intermediate objects, because reading is
- * most of the work of a check. Rare cases (unknown fields, long varints) are left to the library's reader.
+ * Reads the fields of protobuf messages in place: it copies no bytes and creates no intermediate objects,
+ * because reading is most of the work of a check. Rare cases (unknown fields, long varints) are left to the
+ * library's reader.
  */
 import { isAscii } from 'node:buffer'
 import { BinaryReader } from '@bufbuild/protobuf/wire'
@@ -9,8 +10,8 @@ import { invalidArgument } from '../base/call-error.ts'
 const LENGTH_DELIMITED = 2
 
 /**
- * Most fields in one request, those of inner messages included. Each takes only two bytes, so millions of them would fit
- * into a message, and reading them would delay all other calls.
+ * Most fields in one request, those of inner messages included. Each takes only two bytes, so millions of
+ * them would fit into a message, and reading them would delay all other calls.
  */
 export const FIELDS_MAX = 50_000
 
@@ -24,7 +25,10 @@ const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 export class Fields {
   readonly #bytes: Buffer
-  /** One character for each byte. An ASCII text is a slice of it, which costs a third of decoding a new string. */
+  /**
+   * One character for each byte. An ASCII text is a slice of it, which costs a third of decoding a new
+   * string.
+   */
   readonly #characters: string
   readonly #most: number
   #read = 0
@@ -44,7 +48,11 @@ export class Fields {
     this.#end = bytes.length
   }
 
-  /** Moves to the next field of the message. Returns `false` at its end. @throws Error if it is invalid, truncated, or one too many */
+  /**
+   * Moves to the next field of the message. Returns `false` at its end.
+   *
+   * @throws Error if it is invalid, truncated, or one too many
+   */
   next(): boolean {
     if (this.#position === this.#end) return false
     if (++this.#read > this.#most) throw tooManyFields(this.#most)
@@ -102,7 +110,11 @@ export class Fields {
       : UTF_8.decode(this.#bytes.subarray(start, end))
   }
 
-  /** Reads this field as one character for each byte, whatever it contains. @throws Error if it is no text, or truncated */
+  /**
+   * Reads this field as one character for each byte, whatever it contains.
+   *
+   * @throws Error if it is no text, or truncated
+   */
   characters(): string {
     const end = this.#endOfField()
     const start = this.#position
@@ -126,7 +138,8 @@ export class Fields {
     if (this.type !== LENGTH_DELIMITED)
       throw new RangeError(`field ${this.number} has wire type ${this.type}, expected ${LENGTH_DELIMITED}`)
     let length = this.#bytes[this.#position] as number
-    // Beyond the end of the bytes the value is `undefined`. Then `length < 0x80` is false, and the comparison below fails.
+    // Beyond the end of the bytes the value is `undefined`. Then `length < 0x80` is false, and the comparison
+    // below fails.
     if (length < 0x80) this.#position++
     else length = this.#longLength()
     const end = this.#position + length
@@ -156,14 +169,18 @@ export class Fields {
     return length
   }
 
-  /** The library's reader at this position. One serves the whole request, which can have millions of fields. */
+  /**
+   * The library's reader at this position. One serves the whole request, which can have millions of fields.
+   */
   #readerHere(): BinaryReader {
     this.#reader ??= new BinaryReader(this.#bytes)
     this.#reader.pos = this.#position
     return this.#reader
   }
 
-  /** @throws RangeError if the position is beyond the message: the reader knows the end of the request alone */
+  /**
+   * @throws RangeError if the position is beyond the message: the reader knows the end of the request alone
+   */
   #moveTo(position: number): void {
     if (position > this.#end) throw new RangeError('a field is truncated, or longer than its message')
     this.#position = position

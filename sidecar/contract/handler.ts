@@ -79,7 +79,8 @@ export function notAMessage(error: unknown, path = ''): CallError {
 }
 
 /**
- * The IP address of a client on another machine; `undefined`: the client is on this machine (loopback or Unix socket).
+ * The IP address of a client on another machine; `undefined`: the client is on this machine (loopback or Unix
+ * socket).
  *
  * @param reachable whether other machines can reach the listener
  */
@@ -95,8 +96,8 @@ export function remoteAddress(
 }
 
 /**
- * Where a login comes from: a caller who is known, or else another machine, a Unix socket, or this machine. A caller token that
- * identifies no one is no reason to refuse a user's own password.
+ * Where a login comes from: a caller who is known, or else another machine, a Unix socket, or this machine. A
+ * caller token that identifies no one is no reason to refuse a user's own password.
  *
  * @param remote address of a client on another machine
  */
@@ -159,7 +160,12 @@ export function callerCredentialsIn(context: CallContext, reachable: boolean): C
   }
 }
 
-/** Listens to the decisions of a call: the trace, the log and the meter, as far as they are on. `undefined`: all are off. @param reachable as in `presentedIn` */
+/**
+ * Listens to the decisions of a call: the trace, the log and the meter, as far as they are on. `undefined`:
+ * all are off.
+ *
+ * @param reachable as in `presentedIn`
+ */
 export function listenersOf(
   { decisions, callers, tracing }: Reporting & Recognizing,
   protocol: Protocol,

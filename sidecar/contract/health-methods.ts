@@ -1,4 +1,7 @@
-/** The standard health service (`grpc.health.v1`). It tells probes and load balancers whether the sidecar serves. */
+/**
+ * The standard health service (`grpc.health.v1`). It tells probes and load balancers whether the sidecar
+ * serves.
+ */
 
 import {
   HealthCheckRequest,

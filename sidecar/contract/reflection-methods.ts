@@ -1,8 +1,10 @@
 /**
- * Reflection (`v1` and `v1alpha`) serves the protos as `buf` compiled them (`npm run gen`), with their comments. The
- * descriptors of proto-loader would not do: it renames fields and drops the imports of files, which grpcurl and Go reject.
+ * Reflection (`v1` and `v1alpha`) serves the protos as `buf` compiled them (`npm run gen`), with their
+ * comments. The descriptors of proto-loader would not do: it renames fields and drops the imports of files,
+ * which grpcurl and Go reject.
  *
- * Few clients use reflection, and its code is as large as the rest of gRPC. So it is loaded at the first call.
+ * Few clients use reflection, and its code is as large as the rest of gRPC. So it is loaded at the first
+ * call.
  */
 import { EventEmitter } from 'node:events'
 import { BinaryReader } from '@bufbuild/protobuf/wire'
@@ -45,7 +47,10 @@ export function reflectionMethods(): [path: string, Method][] {
   })
 }
 
-/** Gives the handler of `@grpc/reflection` what it expects: a call of grpc-js. It answers every message at once. */
+/**
+ * Gives the handler of `@grpc/reflection` what it expects: a call of grpc-js. It answers every message at
+ * once.
+ */
 function conversation({ method, handler }: Loaded, responses: Responses): Requests {
   const call = Object.assign(new EventEmitter(), {
     write: (response: Message) => responses.write(method.responseSerialize(response)),

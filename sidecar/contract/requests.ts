@@ -1,4 +1,7 @@
-/** Reads requests into values. A request that does not follow the contract is refused with the path of the field. */
+/**
+ * Reads requests into values. A request that does not follow the contract is refused with the path of the
+ * field.
+ */
 import type { BinaryReader } from '@bufbuild/protobuf/wire'
 import type { Scope } from '../../engine/index.ts'
 import * as wire from '../../proto/gen/portcullis/v1/authorization.ts'
@@ -114,8 +117,8 @@ function scopeOf(scope: WireScope | undefined): Scope | undefined {
 }
 
 /**
- * Returns the numbers of the fields that are present. If both fields of a `oneof` arrive, the decoder silently keeps the
- * last one. With these numbers the request can be refused instead.
+ * Returns the numbers of the fields that are present. If both fields of a `oneof` arrive, the decoder
+ * silently keeps the last one. With these numbers the request can be refused instead.
  */
 function fieldNumbers(reader: BinaryReader): ReadonlySet<number> {
   const found = new Set<number>()

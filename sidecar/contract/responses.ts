@@ -1,4 +1,7 @@
-/** Encodes responses. Every decision of an engine is encoded once: before the first check, where it is built by then. */
+/**
+ * Encodes responses. Every decision of an engine is encoded once: before the first check, where it is built
+ * by then.
+ */
 import type { BinaryWriter } from '@bufbuild/protobuf/wire'
 import {
   type CompiledApi,
@@ -63,7 +66,11 @@ export class EncodedAnswers {
     return answers
   }
 
-  /** The answer to claims, which only depends on the matrix. @param decision has no advice, because advice is about holders */
+  /**
+   * The answer to claims, which only depends on the matrix.
+   *
+   * @param decision has no advice, because advice is about holders
+   */
   forClaims(decision: Decision): Buffer {
     const known = this.#claims.get(decision)
     if (known !== undefined) return known
@@ -72,8 +79,8 @@ export class EncodedAnswers {
   }
 
   /**
-   * The answer to credentials. If the credential itself is at fault, the client may not reuse the answer, because the next
-   * check may succeed. No answer may be reused after the token's expiry.
+   * The answer to credentials. If the credential itself is at fault, the client may not reuse the answer,
+   * because the next check may succeed. No answer may be reused after the token's expiry.
    */
   forCredentials({ decision, token, verified }: CheckOutcome, nowMs: number): Buffer {
     const encoded = this.#decisions.get(decision) ?? this.#encode(decision)
@@ -102,7 +109,10 @@ export class EncodedAnswers {
   }
 }
 
-/** Writes `CheckResponse.token`. It is not cached, because a cache for many tokens costs more than writing the fields. */
+/**
+ * Writes `CheckResponse.token`. It is not cached, because a cache for many tokens costs more than writing the
+ * fields.
+ */
 function writeToken(writer: FieldWriter, token: VerifiedToken): void {
   const { kind, scope, subject, tokenId, issuedAtMs, expiresAtMs, roles, authority } = token
   const message = writer.begin(CHECK_RESPONSE.token)
@@ -133,7 +143,10 @@ function writeTime(writer: FieldWriter, field: number, ms: number): void {
   writer.end(message)
 }
 
-/** A message with no field set, so that parts can be encoded separately: concatenated encodings are one message. */
+/**
+ * A message with no field set, so that parts can be encoded separately: concatenated encodings are one
+ * message.
+ */
 const EMPTY_RESPONSE: wire.CheckResponse = {
   allowed: false,
   reason: WireReason.REASON_UNSPECIFIED,
@@ -163,7 +176,10 @@ export function checkStreamResponse(id: string, result: Buffer): Buffer {
   return RESULTS_WRITER.finish()
 }
 
-/** Shared by all responses, because allocating and joining a buffer for each prefix would cost more than the answers. */
+/**
+ * Shared by all responses, because allocating and joining a buffer for each prefix would cost more than the
+ * answers.
+ */
 const RESULTS_WRITER = new FieldWriter()
 const NO_BYTES = Buffer.alloc(0)
 

@@ -1,4 +1,7 @@
-/** Methods whose calls are recorded as spans, as far as they belong to a trace that is. Loaded where there are traces. */
+/**
+ * Methods whose calls are recorded as spans, as far as they belong to a trace that is. Loaded where there are
+ * traces.
+ */
 import type { Span, SpanFacts, TraceCarrier } from '../base/tracing.ts'
 import type { Tracing } from '../usecases/tracing.ts'
 import {
@@ -20,7 +23,10 @@ const UNTRACED = /^\/grpc\.(health|reflection)\./
 
 const CODES: ReadonlyMap<number, string> = new Map(Object.entries(STATUS).map(([name, code]) => [code, name]))
 
-/** Codes that say that a server has failed (semantic conventions of OpenTelemetry). The others are the client's doing. */
+/**
+ * Codes that say that a server has failed (semantic conventions of OpenTelemetry). The others are the
+ * client's doing.
+ */
 const FAILURES: ReadonlySet<number> = new Set([
   ...[STATUS.UNKNOWN, STATUS.DEADLINE_EXCEEDED, STATUS.UNIMPLEMENTED],
   ...[STATUS.INTERNAL, STATUS.UNAVAILABLE, STATUS.DATA_LOSS],

@@ -1,6 +1,7 @@
 /**
- * Streams that never end by themselves: how many there may be, and how all of them learn of a change. They are notified a few at a
- * time, so that checks are answered meanwhile, and nothing is added for a client that has not read the last response.
+ * Streams that never end by themselves: how many there may be, and how all of them learn of a change. They
+ * are notified a few at a time, so that checks are answered meanwhile, and nothing is added for a client that
+ * has not read the last response.
  */
 import { callError } from '../base/call-error.ts'
 import { connectionSource } from '../base/net/connection-table.ts'
@@ -19,7 +20,10 @@ const SLICE_MS = 2
 /** Most bytes that all watches together have not read. Beyond that the others wait for their turn. */
 const UNREAD_BYTES_MAX = 33_554_432
 
-/** How long a client may leave a response unread while others wait for theirs, or a newer one waits, in milliseconds. */
+/**
+ * How long a client may leave a response unread while others wait for theirs, or a newer one waits, in
+ * milliseconds.
+ */
 const READER_MS_MAX = 20_000
 
 /** Time between two looks at what was read, in milliseconds. */
@@ -48,7 +52,8 @@ export class Watches {
   }
 
   /**
-   * Begins to watch. Where there are too many, the connection with the most watches loses its newest, which may be this one.
+   * Begins to watch. Where there are too many, the connection with the most watches loses its newest, which
+   * may be this one.
    *
    * @throws CallError `WATCHES_EXHAUSTED`
    */

@@ -1,6 +1,7 @@
 /**
- * Reads the audit trail by page, from either end, with filters. No index knows what a record contains, so filters look at records
- * one after the other, a bounded number in a call and a few at a time: SQLite blocks the process while it looks.
+ * Reads the audit trail by page, from either end, with filters. No index knows what a record contains, so
+ * filters look at records one after the other, a bounded number in a call and a few at a time: SQLite blocks
+ * the process while it looks.
  */
 import { setImmediate as otherWork } from 'node:timers/promises'
 import type { Queries } from './database.ts'
@@ -24,7 +25,9 @@ interface Range {
 
 export class AuditTrail {
   readonly #queries: Queries
-  /** Numbers of the records that created accounts, by the ids of these accounts. Such a record never changes. */
+  /**
+   * Numbers of the records that created accounts, by the ids of these accounts. Such a record never changes.
+   */
   readonly #creations = new Map<string, number>()
 
   constructor(queries: Queries) {
@@ -60,7 +63,9 @@ export class AuditTrail {
     }
   }
 
-  /** Number of the last record of the next part of the range; `undefined`: the rest is no longer than a part. */
+  /**
+   * Number of the last record of the next part of the range; `undefined`: the rest is no longer than a part.
+   */
   async #endOfPart(query: AuditQuery, range: Range): Promise<number | undefined> {
     const [row] = await this.#queries.all(`SELECT sequence ${from(query)} LIMIT 1 OFFSET :others`, {
       ...parametersOf(query, range),
@@ -78,7 +83,10 @@ export class AuditTrail {
     return rows.map(auditRecordOf)
   }
 
-  /** Number of the record that created the account which has this number now, or had it last; 0: it is in the archive. */
+  /**
+   * Number of the record that created the account which has this number now, or had it last; 0: it is in the
+   * archive.
+   */
   async #creationOf(account: string): Promise<number> {
     const [live] = await this.#queries.all(
       'SELECT id FROM accounts WHERE account = :account AND deleted_at_ms IS NULL',
@@ -118,7 +126,10 @@ function parametersOf({ account }: AuditQuery, { low, high }: Range) {
   return { low, high, ...(account !== '' && { account }) }
 }
 
-/** `lower` changes letters of ASCII alone: in SQLite always, in PostgreSQL because these columns have the collation C. */
+/**
+ * `lower` changes letters of ASCII alone: in SQLite always, in PostgreSQL because these columns have the
+ * collation C.
+ */
 const MATCHES = `
   AND at_ms >= :since AND at_ms < :until AND lower(actor) LIKE :actor ESCAPE '!'
   AND lower(action) LIKE :action ESCAPE '!' AND lower(subject) LIKE :subject ESCAPE '!'`

@@ -1,4 +1,6 @@
-/** Who makes a change: whose turn it is among the changes that wait, and what the audit trail says of them. */
+/**
+ * Who makes a change: whose turn it is among the changes that wait, and what the audit trail says of them.
+ */
 
 /**
  * The lanes of changes, the one with the most turns first.

@@ -1,4 +1,6 @@
-/** What all changes of the directory write with: rows, and the records of the audit trail, in one transaction. */
+/**
+ * What all changes of the directory write with: rows, and the records of the audit trail, in one transaction.
+ */
 import type { ChangeAuthor, ChangeOrigin } from './author.ts'
 import type { Queries, Value } from './database.ts'
 import type { FeedRecord } from './feed/touches.ts'
@@ -42,8 +44,8 @@ export class ChangeWriter {
   }
 
   /**
-   * Ends what a user logs in with, and what they obtained with it: a holder of any of it must not get the user's new rights.
-   * Static tokens stay: they are not for logins. The caller records why.
+   * Ends what a user logs in with, and what they obtained with it: a holder of any of it must not get the
+   * user's new rights. Static tokens stay: they are not for logins. The caller records why.
    */
   async endCredentialsOf(userId: string): Promise<void> {
     await this.queries.all(
@@ -56,7 +58,8 @@ export class ChangeWriter {
   }
 
   /**
-   * Adds to the audit trail, with what the change touches. Returns the number of the change. Numbers only rise, whatever the clocks do.
+   * Adds to the audit trail, with what the change touches. Returns the number of the change. Numbers only
+   * rise, whatever the clocks do.
    *
    * @param through the last record that `audit.archive` deletes
    */

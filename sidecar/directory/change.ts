@@ -50,7 +50,10 @@ export class DirectoryChange {
     await this.writer.record('account.create', { account, name: account })
   }
 
-  /** Disabling an account revokes its IAM tokens for good, and ends the sessions of its users. Static tokens become active again when it is enabled. */
+  /**
+   * Disabling an account revokes its IAM tokens for good, and ends the sessions of its users. Static tokens
+   * become active again when it is enabled.
+   */
   async setAccountEnabled({ id, account }: AccountRecord, enabled: boolean): Promise<void> {
     const action = enabled ? 'account.enable' : 'account.disable'
     const since = await this.writer.record(action, { account, name: account })
@@ -197,7 +200,8 @@ export class DirectoryChange {
   }
 
   /**
-   * Replaces all permissions of the user. IAM tokens stay active only where the user keeps the access without a break.
+   * Replaces all permissions of the user. IAM tokens stay active only where the user keeps the access without
+   * a break.
    *
    * @throws NoSuchProject
    */
@@ -297,8 +301,8 @@ export class DirectoryChange {
   }
 
   /**
-   * Raises the days on which static tokens were last used, by the ids of the tokens. A day decides nothing and is known from use, so
-   * the audit trail has no record of it.
+   * Raises the days on which static tokens were last used, by the ids of the tokens. A day decides nothing
+   * and is known from use, so the audit trail has no record of it.
    */
   async raiseLastUsedDays(days: ReadonlyMap<string, number>): Promise<void> {
     await raiseLastUsedDays(this.#queries, days)
@@ -348,8 +352,8 @@ export class DirectoryChange {
   }
 
   /**
-   * Deletes the records of the audit trail up to a number, and records where they are. The trail never becomes empty, so the
-   * numbers of changes go on rising.
+   * Deletes the records of the audit trail up to a number, and records where they are. The trail never
+   * becomes empty, so the numbers of changes go on rising.
    */
   async forgetAudit(through: number, file: string): Promise<void> {
     const { lift, restore } = AUDIT_PROTECTION[this.#context.dialect]

@@ -18,20 +18,21 @@ export interface Queries {
 export interface Database extends Queries {
   readonly dialect: Dialect
   /**
-   * What any process changed. A change is acknowledged only when every process of this host knows it; another host knows it within the
-   * staleness bound.
+   * What any process changed. A change is acknowledged only when every process of this host knows it; another
+   * host knows it within the staleness bound.
    */
   readonly changes: Changes
   /**
-   * Runs `work` in one transaction: either all of its changes take effect, or none. Reads outside never see half of it.
-   * Transactions run one at a time, so that what `work` reads is still true when it writes.
+   * Runs `work` in one transaction: either all of its changes take effect, or none. Reads outside never see
+   * half of it. Transactions run one at a time, so that what `work` reads is still true when it writes.
    *
    * @param recorded what `work` has recorded so far
    */
   transaction<T>(work: (queries: Queries) => Promise<T>, recorded: () => readonly FeedRecord[]): Promise<T>
   /**
-   * Resolves when everything that was read until now is on the disk. What leaves the directory must not be ahead of it: a token of a
-   * change that is lost would have the number of another one. Absent if a change is seen only when it is durable.
+   * Resolves when everything that was read until now is on the disk. What leaves the directory must not be
+   * ahead of it: a token of a change that is lost would have the number of another one. Absent if a change is
+   * seen only when it is durable.
    */
   durable?(): MaybePromise<void>
   close(): Promise<void>

@@ -5,8 +5,9 @@ import { statSync } from 'node:fs'
 const LOOK_MS = 10
 
 /**
- * Remembers which files SQLite opened: the database, its log and the index of the log. While they are open, no other file can
- * have their inode. Once one of them is another file, this is reported for good: other processes may have written to either.
+ * Remembers which files SQLite opened: the database, its log and the index of the log. While they are open,
+ * no other file can have their inode. Once one of them is another file, this is reported for good: other
+ * processes may have written to either.
  */
 export class DirectoryFiles {
   readonly #paths: readonly string[]
@@ -32,7 +33,10 @@ export class DirectoryFiles {
     return this.#exchanged
   }
 
-  /** The content went back in time, although the files are the same: for example, a backup was restored into them. */
+  /**
+   * The content went back in time, although the files are the same: for example, a backup was restored into
+   * them.
+   */
   reportExchanged(): void {
     this.#exchanged = true
   }

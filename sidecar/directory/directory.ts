@@ -1,6 +1,7 @@
 /**
- * The directory: the data of the embedded authority. It contains accounts, projects, users, permissions, static
- * tokens and revocations. It stores no secret in the clear, and knows nothing of token formats or protocols.
+ * The directory: the data of the embedded authority. It contains accounts, projects, users, permissions,
+ * static tokens and revocations. It stores no secret in the clear, and knows nothing of token formats or
+ * protocols.
  */
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { Changes } from './feed/changes.ts'
@@ -17,8 +18,8 @@ export interface Directory {
   /** Says whether what was asked before still holds. */
   readonly changes: Changes
   /**
-   * Whether an IAM token is still active: not revoked, the holder's generation unchanged, and its account, project and
-   * permission without a break since it was issued.
+   * Whether an IAM token is still active: not revoked, the holder's generation unchanged, and its account,
+   * project and permission without a break since it was issued.
    */
   iamTokenStatus(query: IamTokenQuery): MaybePromise<TokenStatus>
   /** The static token with this hash. */
@@ -40,7 +41,10 @@ export const ANCESTORS_MAX = 8
 /** The facts that decide whether an IAM token is active. */
 export interface IamTokenQuery {
   readonly tokenId: string
-  /** Ids of the tokens that it was derived from, at most `ANCESTORS_MAX`. If one of them is revoked, it is not active. */
+  /**
+   * Ids of the tokens that it was derived from, at most `ANCESTORS_MAX`. If one of them is revoked, it is not
+   * active.
+   */
   readonly ancestors: readonly string[]
   readonly subjectId: string
   readonly generation: number
@@ -49,7 +53,10 @@ export interface IamTokenQuery {
   readonly account: string
   /** `undefined`: the token is for the whole account. */
   readonly projectId: string | undefined
-  /** A service user needs a permission with one of these scopes; empty: no permission is needed. Control panel users need none (§1). */
+  /**
+   * A service user needs a permission with one of these scopes; empty: no permission is needed. Control panel
+   * users need none (§1).
+   */
   readonly permissionScopes: readonly string[]
 }
 
@@ -74,18 +81,26 @@ export interface ServiceUser {
   readonly account: string
   /** PHC string. */
   readonly passwordHash: string
-  /** Raised whenever the password is replaced, the user disabled or their rights rise; tokens of an earlier generation are revoked. */
+  /**
+   * Raised whenever the password is replaced, the user disabled or their rights rise; tokens of an earlier
+   * generation are revoked.
+   */
   readonly generation: number
   readonly addresses: readonly string[]
 }
 
-/** A static token with its holder. `active`: not revoked, and its holder and account exist and are enabled. */
+/**
+ * A static token with its holder. `active`: not revoked, and its holder and account exist and are enabled.
+ */
 export interface StaticToken extends TokenStatus {
   readonly id: string
   readonly kind: string
   readonly account: string
   readonly createdAtMs: number
-  /** On which day it was last used, in days since the epoch (UTC); `undefined`: never, or before that was recorded. */
+  /**
+   * On which day it was last used, in days since the epoch (UTC); `undefined`: never, or before that was
+   * recorded.
+   */
   readonly lastUsedDay: number | undefined
   readonly holder: { readonly id: string; readonly name: string }
 }
@@ -146,7 +161,10 @@ export interface StaticTokenRecord {
   readonly name: string
   readonly createdAtMs: number
   readonly revokedAtMs: number | undefined
-  /** On which day it was last used, in days since the epoch (UTC); `undefined`: never, or before that was recorded. */
+  /**
+   * On which day it was last used, in days since the epoch (UTC); `undefined`: never, or before that was
+   * recorded.
+   */
   readonly lastUsedDay: number | undefined
 }
 
@@ -185,7 +203,9 @@ export interface KnownAddresses {
   readonly truncated: boolean
 }
 
-/** What records of the audit trail are searched for. A record matches if it does in everything that is set. */
+/**
+ * What records of the audit trail are searched for. A record matches if it does in everything that is set.
+ */
 export interface AuditFilter {
   /** Texts that it contains literally; letters of ASCII match in both cases. Empty: any. */
   readonly actor?: string
@@ -212,7 +232,10 @@ export interface AuditQuery {
   readonly size: number
 }
 
-/** A part of the audit trail. With a filter it may have fewer records than were asked for, although there are more. */
+/**
+ * A part of the audit trail. With a filter it may have fewer records than were asked for, although there are
+ * more.
+ */
 export interface AuditPage {
   readonly records: readonly AuditRecord[]
   /** `after` of the next page; `undefined`: that was all. */

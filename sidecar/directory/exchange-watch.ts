@@ -24,7 +24,11 @@ export class ExchangeWatch {
     if (this.#files.areExchanged()) this.#fail()
   }
 
-  /** Changes are numbered, and a number never falls. @throws CallError if it did: the content is of an earlier time */
+  /**
+   * Changes are numbered, and a number never falls.
+   *
+   * @throws CallError if it did: the content is of an earlier time
+   */
   expectForward(change: number): void {
     if (change < this.#lastChange) {
       this.#files.reportExchanged()

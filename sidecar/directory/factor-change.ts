@@ -1,6 +1,6 @@
 /**
- * Changes of the second factors of control panel users, and their use, which uses something up: the step of a one-time code, the challenge
- * of a passkey. What a user sets up or deletes is in the audit trail.
+ * Changes of the second factors of control panel users, and their use, which uses something up: the step of a
+ * one-time code, the challenge of a passkey. What a user sets up or deletes is in the audit trail.
  */
 import type { DirectoryChange } from './change.ts'
 import type { ChangeWriter } from './change-writer.ts'
@@ -45,7 +45,10 @@ export class FactorChange {
     return deleted !== undefined
   }
 
-  /** Uses up a step, with those before it. Whether it was not used up yet, and the code is still the one that was read. */
+  /**
+   * Uses up a step, with those before it. Whether it was not used up yet, and the code is still the one that
+   * was read.
+   */
   async useStep(userId: string, code: Pick<CodeRecord, 'secret'>, step: number): Promise<boolean> {
     const [used] = await this.#all(
       `UPDATE panel_codes SET last_step = :step
@@ -78,8 +81,8 @@ export class FactorChange {
   }
 
   /**
-   * Records that a passkey was used. Whether it is still there, and counts on: a copy of an authenticator counts beside it. One that does
-   * not count says 0 each time.
+   * Records that a passkey was used. Whether it is still there, and counts on: a copy of an authenticator
+   * counts beside it. One that does not count says 0 each time.
    */
   async usePasskey(id: string, counter: number): Promise<boolean> {
     const [used] = await this.#all(
@@ -98,7 +101,8 @@ export class FactorChange {
     readonly hash: Buffer
     readonly endsAtMs: number
   }): Promise<boolean> {
-    // A day late: a clock that is ahead for a while must not make us forget one that counts when it is right again.
+    // A day late: a clock that is ahead for a while must not make us forget one that counts when it is right
+    // again.
     const beforeMs = this.#writer.nowMs - DAY_MS
     await this.#all('DELETE FROM panel_challenges WHERE ends_at_ms <= :before', { before: beforeMs })
     const [used] = await this.#all(

@@ -11,7 +11,10 @@ export interface DirectoryState {
   readonly expectedVersion: number
   /** When the last change was made, by the clock of the host that made it. */
   readonly lastChangeAtMs: number | undefined
-  /** The last time that a change was followed by one from before it; `undefined`: it did not happen among the last changes. */
+  /**
+   * The last time that a change was followed by one from before it; `undefined`: it did not happen among the
+   * last changes.
+   */
   readonly setBack: { readonly fromMs: number; readonly toMs: number } | undefined
   /** The clock of the database, where it has one of its own. */
   readonly clockMs: number | undefined

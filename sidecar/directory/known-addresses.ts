@@ -1,6 +1,6 @@
 /**
- * From which addresses the users of an account came lately: those of live sessions of the control panel, and of changes in the audit
- * trail. Addresses of API requests are not kept anywhere.
+ * From which addresses the users of an account came lately: those of live sessions of the control panel, and
+ * of changes in the audit trail. Addresses of API requests are not kept anywhere.
  */
 import { setImmediate as otherWork } from 'node:timers/promises'
 import type { Queries } from './database.ts'

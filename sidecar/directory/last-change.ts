@@ -1,7 +1,7 @@
 /**
- * The last change of a shared directory that this process knows of. A server that does not have it went back in time: it was
- * promoted before the change had reached it, or restored. Numbers alone do not show that. PostgreSQL skips some at a
- * failover, and the next changes are soon beyond the last one that was lost.
+ * The last change of a shared directory that this process knows of. A server that does not have it went back
+ * in time: it was promoted before the change had reached it, or restored. Numbers alone do not show that.
+ * PostgreSQL skips some at a failover, and the next changes are soon beyond the last one that was lost.
  */
 
 import type { FeedRecord } from './feed/touches.ts'
@@ -10,8 +10,8 @@ import type { FeedRecord } from './feed/touches.ts'
 export const LAST_CHANGE_KNOWN = `SELECT sequence || ' ' || at_ms AS change FROM audit ORDER BY sequence DESC LIMIT 1`
 
 /**
- * Whether the change $3 of the time $4 is missing. It is not missing if a restoration has ended the tokens of that time, or if
- * it was moved to the archive.
+ * Whether the change $3 of the time $4 is missing. It is not missing if a restoration has ended the tokens of
+ * that time, or if it was moved to the archive.
  */
 const LOST = `(
   NOT EXISTS (SELECT 1 FROM audit WHERE sequence = $3 AND at_ms = $4)

@@ -1,4 +1,7 @@
-/** Receives PostgreSQL's notification of every change by any process. It has its own connection, and reconnects. */
+/**
+ * Receives PostgreSQL's notification of every change by any process. It has its own connection, and
+ * reconnects.
+ */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client, QueryConfig } from 'pg'
 import { LAST_CHANGE_KNOWN } from './last-change.ts'
@@ -34,7 +37,10 @@ export class ChangeListener {
     this.#watcher = watcher
   }
 
-  /** Resolves after the first attempt to listen, whether it succeeded or failed. After a failure the attempts continue. */
+  /**
+   * Resolves after the first attempt to listen, whether it succeeded or failed. After a failure the attempts
+   * continue.
+   */
   async start(): Promise<void> {
     await new Promise<void>((resolve) => {
       this.#running = this.#run(resolve)
@@ -103,7 +109,10 @@ export class ChangeListener {
     return this.#client?.query<Record<string, unknown>>(statement).then(({ rows }) => rows)
   }
 
-  /** Closes the socket without the protocol's goodbye, because that would wait for a server that no longer answers. */
+  /**
+   * Closes the socket without the protocol's goodbye, because that would wait for a server that no longer
+   * answers.
+   */
   #disconnect(): void {
     this.#client?.connection.stream.destroy()
     this.#client = undefined

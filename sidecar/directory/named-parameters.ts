@@ -4,7 +4,9 @@ import type { Parameters, Value } from './database.ts'
 /** The character before the number of a parameter: `$` for PostgreSQL, `?` for SQLite. */
 export type Sign = '$' | '?'
 
-/** A statement with `$1`, `$2`, … (or `?1`, `?2`, …), and the parameter names in the order of these numbers. */
+/**
+ * A statement with `$1`, `$2`, … (or `?1`, `?2`, …), and the parameter names in the order of these numbers.
+ */
 interface NumberedStatement {
   /** A unique name, so that each PostgreSQL connection parses the statement only once. */
   readonly name: string

@@ -9,8 +9,8 @@ export interface SharedDirectory {
   /** URL of the PostgreSQL database. */
   readonly url: Secret
   /**
-   * The staleness bound: how long statuses of tokens are remembered without word that nothing was changed, in milliseconds; 0: every check
-   * queries the database.
+   * The staleness bound: how long statuses of tokens are remembered without word that nothing was changed, in
+   * milliseconds; 0: every check queries the database.
    */
   readonly stalenessMs: number
   /** Most connections for queries. One more connection listens for notifications. */
@@ -18,18 +18,21 @@ export interface SharedDirectory {
   /** How long the database may take to answer, in milliseconds. */
   readonly timeoutMs: number
   /**
-   * Called when notifications of other processes' changes begin or cease to arrive. Without them, a change takes effect
-   * here after `stalenessMs` at the latest.
+   * Called when notifications of other processes' changes begin or cease to arrive. Without them, a change
+   * takes effect here after `stalenessMs` at the latest.
    */
   readonly onListening?: (on: boolean) => void
   /** Called when the database has not answered for `stalenessMs` (`false`), and when it answers again. */
   readonly onReachable?: (reachable: boolean) => void
   /**
-   * Called when the database lacks the last change that this process knows of (`true`), and when one is reached that has it. Until
-   * then every query fails with `DIRECTORY_CHANGES_LOST`.
+   * Called when the database lacks the last change that this process knows of (`true`), and when one is
+   * reached that has it. Until then every query fails with `DIRECTORY_CHANGES_LOST`.
    */
   readonly onChangesLost?: (lost: boolean) => void
-  /** Processes that are notified of a change before it is acknowledged. PostgreSQL notifies all others shortly after. */
+  /**
+   * Processes that are notified of a change before it is acknowledged. PostgreSQL notifies all others shortly
+   * after.
+   */
   readonly siblings?: Siblings | undefined
 }
 
@@ -37,7 +40,9 @@ export interface SharedDirectory {
 export interface Siblings {
   /** Calls `hear` from now on with what each change of another process recorded. */
   watch(hear: (records: readonly FeedRecord[]) => void): void
-  /** This process changed the directory. Resolves when no sibling uses an older state any more. Never rejects. */
+  /**
+   * This process changed the directory. Resolves when no sibling uses an older state any more. Never rejects.
+   */
   changed(records: readonly FeedRecord[]): Promise<void>
 }
 
@@ -55,7 +60,8 @@ export interface DirectoryOptions {
  *
  * @param file SQLite file, used if no directory is shared
  * @param now wall clock, in milliseconds since the epoch
- * @throws Error that names the file or `directory.url`, but never quotes the URL, because it contains a password
+ * @throws Error that names the file or `directory.url`, but never quotes the URL, because it contains a
+ *   password
  */
 export async function openDirectory(
   file: string,

@@ -1,4 +1,7 @@
-/** Changes of what control panel users log in with, of their links and of their sessions. Each is recorded in the audit trail, but for uses of a session. */
+/**
+ * Changes of what control panel users log in with, of their links and of their sessions. Each is recorded in
+ * the audit trail, but for uses of a session.
+ */
 import { randomText } from '../base/random-text.ts'
 import type { DirectoryChange } from './change.ts'
 import type { ChangeWriter } from './change-writer.ts'
@@ -31,7 +34,11 @@ export class PanelChange {
     this.#writer = writer
   }
 
-  /** Adds a link, in place of those with the same purpose that the user has. @param hash SHA-256 of its secret */
+  /**
+   * Adds a link, in place of those with the same purpose that the user has.
+   *
+   * @param hash SHA-256 of its secret
+   */
   async addLink(
     user: UserRecord,
     link: { readonly hash: Buffer; readonly purpose: LinkPurpose; readonly endsAtMs: number },
@@ -62,8 +69,8 @@ export class PanelChange {
   }
 
   /**
-   * Gives the user the password of an invitation that they accept. Passkeys and one-time code are gone, and sessions, other links
-   * and IAM tokens have ended, by the generation.
+   * Gives the user the password of an invitation that they accept. Passkeys and one-time code are gone, and
+   * sessions, other links and IAM tokens have ended, by the generation.
    */
   async acceptInvitation(user: UserRecord, passwordHash: string): Promise<void> {
     await this.#writer.endCredentialsOf(user.id)
@@ -154,7 +161,10 @@ export class PanelChange {
     )
   }
 
-  /** Ends sessions that were used, and links that were made, later than that: a clock that was ahead wrote it. Returns how many. */
+  /**
+   * Ends sessions that were used, and links that were made, later than that: a clock that was ahead wrote it.
+   * Returns how many.
+   */
   async endLaterThan(ms: number): Promise<{ readonly sessions: number; readonly links: number }> {
     const sessions = await this.#all('DELETE FROM panel_sessions WHERE used_at_ms > :ms RETURNING id', { ms })
     const links = await this.#all('DELETE FROM panel_links WHERE created_at_ms > :ms RETURNING hash', { ms })

@@ -64,7 +64,10 @@ export interface PanelPassword {
 
 type Row = Record<string, unknown>
 
-/** Links and sessions of users who are disabled, deleted or have another generation are not found. Their times are not looked at. */
+/**
+ * Links and sessions of users who are disabled, deleted or have another generation are not found. Their times
+ * are not looked at.
+ */
 export class PanelRecords {
   readonly #records: DirectoryRecords
 
@@ -79,7 +82,10 @@ export class PanelRecords {
     return row && { hash: text(row.hash), changedAtMs: number(row.changed_at_ms) }
   }
 
-  /** Whom a login names: an enabled control panel user of an enabled account. In one statement, for unknown users too. */
+  /**
+   * Whom a login names: an enabled control panel user of an enabled account. In one statement, for unknown
+   * users too.
+   */
   async login(account: string, name: string): Promise<PanelLogin | undefined> {
     const [row] = await this.#all(
       `SELECT hash, ${USER_VALUES}, ${ADDRESSES} AS addresses FROM users

@@ -14,8 +14,8 @@ export function serverCode(error: unknown): string | undefined {
 }
 
 /**
- * Translates the error of a statement. It keeps only the server's code: the server's texts and details quote parameters
- * and whole rows, which contain password hashes.
+ * Translates the error of a statement. It keeps only the server's code: the server's texts and details quote
+ * parameters and whole rows, which contain password hashes.
  */
 export function toDirectoryError(error: unknown): Error {
   if (error instanceof CallError) return error
@@ -62,7 +62,10 @@ const EXPLANATIONS: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another name',
 }
 
-/** The error's code with its meaning. An error without a code comes from this side and quotes no values, so its text is used. */
+/**
+ * The error's code with its meaning. An error without a code comes from this side and quotes no values, so
+ * its text is used.
+ */
 function explain(error: unknown): string {
   const { code, message } = error as { code?: unknown; message?: unknown }
   if (typeof code !== 'string') return String(message)

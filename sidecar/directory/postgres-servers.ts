@@ -1,7 +1,7 @@
 /**
- * Connections to the PostgreSQL server that takes changes. The URL may name several hosts, one of which is the primary. A standby
- * is not used, because it may be behind. Neither is a server without the last change that this process knows of: it has lost
- * changes, and a revocation may be among them.
+ * Connections to the PostgreSQL server that takes changes. The URL may name several hosts, one of which is
+ * the primary. A standby is not used, because it may be behind. Neither is a server without the last change
+ * that this process knows of: it has lost changes, and a revocation may be among them.
  */
 import { Client, type ClientConfig, DatabaseError, types } from 'pg'
 import { bareHost, isLoopback } from '../base/address.ts'
@@ -13,21 +13,28 @@ import { URL_KEY } from './snapshot.ts'
 
 export interface ServerOptions {
   /**
-   * `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, with several `HOST:PORT` behind commas if there are several. Missing parts come
-   * from the environment variables PG…, as `pg` defines.
+   * `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, with several `HOST:PORT` behind commas if there are
+   * several. Missing parts come from the environment variables PG…, as `pg` defines.
    */
   readonly url: Secret
   /** How long a connection attempt and how long a query may take, in milliseconds. */
   readonly timeoutMs: number
   /** Longest time of a statement, in milliseconds; default: `timeoutMs`. */
   readonly statementMs?: number
-  /** After this time the server ends a transaction in which nothing happens, in milliseconds; default: 10,000. */
+  /**
+   * After this time the server ends a transaction in which nothing happens, in milliseconds; default: 10,000.
+   */
   readonly idleTransactionMs?: number
-  /** Called when the only servers that can be reached have lost changes (`true`), and when one is reached that has them. */
+  /**
+   * Called when the only servers that can be reached have lost changes (`true`), and when one is reached that
+   * has them.
+   */
   readonly onChangesLost?: ((lost: boolean) => void) | undefined
 }
 
-/** How much longer than the server's time limit we wait: the server's own report of a timeout is more precise. */
+/**
+ * How much longer than the server's time limit we wait: the server's own report of a timeout is more precise.
+ */
 export const GRACE_MS = 500
 
 export class Servers {
@@ -83,8 +90,8 @@ export class Servers {
   }
 
   /**
-   * Tries `connect` for each host once, until it succeeds. An attempt that fails without having failed at a host, for example
-   * because the pool is full, is not repeated.
+   * Tries `connect` for each host once, until it succeeds. An attempt that fails without having failed at a
+   * host, for example because the pool is full, is not repeated.
    *
    * @throws what the last host failed with, or that one has lost changes, which says more
    */
@@ -102,8 +109,8 @@ export class Servers {
   }
 
   /**
-   * Makes the settings of a new session, and looks whether its server may be used. They are no parameters of the connection, which
-   * poolers refuse.
+   * Makes the settings of a new session, and looks whether its server may be used. They are no parameters of
+   * the connection, which poolers refuse.
    *
    * @throws Error if it may not
    */

@@ -1,6 +1,6 @@
 /**
- * PostgreSQL as the directory's database: one directory that several hosts share. Every change sends a notification in
- * its own transaction, which says what it touched.
+ * PostgreSQL as the directory's database: one directory that several hosts share. Every change sends a
+ * notification in its own transaction, which says what it touched.
  */
 import pLimit from 'p-limit'
 import { Pool, type PoolClient, type QueryConfig, type QueryResult } from 'pg'
@@ -19,17 +19,22 @@ import { URL_KEY } from './snapshot.ts'
 
 export interface PostgresOptions extends Pick<ServerOptions, 'url' | 'timeoutMs' | 'onChangesLost'> {
   /**
-   * The staleness bound: how long what was asked is remembered without word that nothing was changed, in milliseconds; default: 0, not at
-   * all.
+   * The staleness bound: how long what was asked is remembered without word that nothing was changed, in
+   * milliseconds; default: 0, not at all.
    */
   readonly stalenessMs?: number
   /** Called when notifications of changes begin to arrive (`true`) or cease. */
   readonly onListening?: ((on: boolean) => void) | undefined
-  /** Called when the database has not answered for the staleness bound (`false`), and when it answers again. */
+  /**
+   * Called when the database has not answered for the staleness bound (`false`), and when it answers again.
+   */
   readonly onReachable?: ((reachable: boolean) => void) | undefined
   /** Most connections for queries. One more connection listens for notifications. */
   readonly poolSize: number
-  /** Longest time of a statement of a change, in milliseconds; default: 10,000. A change also waits for changes of other hosts. */
+  /**
+   * Longest time of a statement of a change, in milliseconds; default: 10,000. A change also waits for
+   * changes of other hosts.
+   */
   readonly changeTimeoutMs?: number
 }
 
@@ -41,7 +46,10 @@ export interface PostgresDatabase extends Database {
   hear(records: readonly FeedRecord[]): void
 }
 
-/** Longest time of a statement of a migration. It may rewrite millions of rows, or wait for the migration of another process. */
+/**
+ * Longest time of a statement of a migration. It may rewrite millions of rows, or wait for the migration of
+ * another process.
+ */
 const MIGRATION_STATEMENT_MS = 600_000
 /** Most queries and most changes that wait for a connection. Further ones are refused. */
 const QUERIES_WAITING_MAX = 10_000
@@ -62,7 +70,11 @@ const NOTIFY_RECORDS = `
 /** PostgreSQL takes less than 8,000 bytes. Longer records are read by each process. */
 const NOTIFICATION_BYTES_MAX = 7_900
 
-/** Connects, and migrates the directory to the current schema. @throws Error that names the key of the configuration */
+/**
+ * Connects, and migrates the directory to the current schema.
+ *
+ * @throws Error that names the key of the configuration
+ */
 export async function openPostgres(options: PostgresOptions): Promise<PostgresDatabase> {
   const { url, poolSize, timeoutMs, changeTimeoutMs = 10_000, onChangesLost } = options
   // A host that stops responding in the middle of a change must not keep the lock.
@@ -168,7 +180,10 @@ class Postgres implements PostgresDatabase {
     }
   }
 
-  /** Changes run one at a time, so they use at most one connection of the pool. The others stay free for queries. */
+  /**
+   * Changes run one at a time, so they use at most one connection of the pool. The others stay free for
+   * queries.
+   */
   async transaction<T>(
     work: (queries: Queries) => Promise<T>,
     recorded: () => readonly FeedRecord[],
@@ -216,7 +231,10 @@ class Postgres implements PostgresDatabase {
     this.changes.hear(Number(previous), records)
   }
 
-  /** On the connection for notifications where queries wait for the pool: otherwise all of them would go on waiting for this one. */
+  /**
+   * On the connection for notifications where queries wait for the pool: otherwise all of them would go on
+   * waiting for this one.
+   */
   async #askForChanges(sql: string, parameters: Parameters = {}): Promise<Record<string, unknown>[]> {
     const statement = numberParameters('$', sql, parameters)
     const waiting = this.#pool.waitingCount > 0
@@ -224,10 +242,10 @@ class Postgres implements PostgresDatabase {
   }
 
   /**
-   * Runs one transaction at a time across all processes. So what a transaction reads is still true when it writes, the audit
-   * trail is numbered in the order of the commits, and no transaction must be retried. The isolation level is READ COMMITTED:
-   * each statement sees everything that was committed before the lock was taken. A snapshot of the first statement would be
-   * older than the lock.
+   * Runs one transaction at a time across all processes. So what a transaction reads is still true when it
+   * writes, the audit trail is numbered in the order of the commits, and no transaction must be retried. The
+   * isolation level is READ COMMITTED: each statement sees everything that was committed before the lock was
+   * taken. A snapshot of the first statement would be older than the lock.
    */
   async #inTransaction<T>(statementMs: number, work: (run: Run) => Promise<T>): Promise<T> {
     const connection = await this.#connect()
@@ -261,7 +279,9 @@ class Postgres implements PostgresDatabase {
     }
   }
 
-  /** Several processes may call this at the same time: the first one migrates, and the others find it done. */
+  /**
+   * Several processes may call this at the same time: the first one migrates, and the others find it done.
+   */
   async migrate(): Promise<void> {
     const [found] = await this.all(
       `SELECT current_setting('server_encoding') AS encoding, to_regclass('schema_version') AS versions`,
@@ -281,8 +301,9 @@ class Postgres implements PostgresDatabase {
   }
 
   /**
-   * A pooler may give the session of one connection to another between two statements (transaction mode of PgBouncer). Then this process
-   * is not notified of changes, and what was found out about a server does not hold for the next statement.
+   * A pooler may give the session of one connection to another between two statements (transaction mode of
+   * PgBouncer). Then this process is not notified of changes, and what was found out about a server does not
+   * hold for the next statement.
    *
    * @throws Error if it does
    */
@@ -317,7 +338,9 @@ class Postgres implements PostgresDatabase {
     return this.#closing
   }
 
-  /** Closes the pool. After a timeout it closes the sockets itself, because the server may no longer respond. */
+  /**
+   * Closes the pool. After a timeout it closes the sockets itself, because the server may no longer respond.
+   */
   async #end(): Promise<void> {
     const timer = setTimeout(() => {
       for (const client of this.#clients) client.connection.stream.destroy()

@@ -1,6 +1,7 @@
 /**
- * Whether the shared database can be reached. The connection for notifications shows that it can. Where that connection is lost, the
- * questions for changes show it, because the database may answer queries all the same.
+ * Whether the shared database can be reached. The connection for notifications shows that it can. Where that
+ * connection is lost, the questions for changes show it, because the database may answer queries all the
+ * same.
  */
 export class Reachability {
   readonly #graceMs: number

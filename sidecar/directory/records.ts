@@ -136,8 +136,8 @@ export class DirectoryRecords {
   }
 
   /**
-   * Counts the static tokens that were hashed with another pepper than the one with this fingerprint. Revoked tokens and
-   * tokens of deleted users do not count.
+   * Counts the static tokens that were hashed with another pepper than the one with this fingerprint. Revoked
+   * tokens and tokens of deleted users do not count.
    */
   async staticTokensOfOtherPeppers(fingerprint: string): Promise<number> {
     const [row] = await this.#queries.all(
@@ -148,13 +148,16 @@ export class DirectoryRecords {
     return number(row?.tokens)
   }
 
-  /** Finds the account of a token with a record: a static token, or one that a control panel user can copy. */
+  /**
+   * Finds the account of a token with a record: a static token, or one that a control panel user can copy.
+   */
   async tokenById(tokenId: string): Promise<{ readonly account: string } | undefined> {
     const [staticToken] = await this.#queries.all(`${STATIC_TOKENS} WHERE static_tokens.id = :token`, {
       token: tokenId,
     })
     if (staticToken !== undefined) return { account: text(staticToken.account) }
-    // The pattern may match other tokens too, because `_` matches any character. So the ids are compared below.
+    // The pattern may match other tokens too, because `_` matches any character. So the ids are compared
+    // below.
     const rows = await this.#queries.all(
       `SELECT account, claims FROM panel_tokens
        JOIN users ON users.id = user_id JOIN accounts ON accounts.id = users.account_id
@@ -174,7 +177,10 @@ export class DirectoryRecords {
     return number(row?.change_number)
   }
 
-  /** The claims of the token that a control panel user can copy. An empty project id means the account-scoped token. */
+  /**
+   * The claims of the token that a control panel user can copy. An empty project id means the account-scoped
+   * token.
+   */
   async panelToken(userId: string, projectId: string): Promise<string | undefined> {
     const [row] = await this.#queries.all(
       'SELECT claims FROM panel_tokens WHERE user_id = :user AND project_id = :project',

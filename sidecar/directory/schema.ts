@@ -1,6 +1,7 @@
 /**
  * The tables of the directory, in SQL that SQLite and PostgreSQL share. Where they differ, a placeholder in
- * braces is replaced by each database's own word. Booleans are 0 and 1; times are milliseconds since the epoch.
+ * braces is replaced by each database's own word. Booleans are 0 and 1; times are milliseconds since the
+ * epoch.
  */
 
 export type Dialect = 'sqlite' | 'postgres'
@@ -234,7 +235,10 @@ const SINCE: Readonly<Record<string, number>> = {
   ...{ panel_passwords: 7, panel_codes: 7, passkeys: 7 },
 }
 
-/** Every table whose records are kept in backups, each after those that it refers to; with the version that it came with. */
+/**
+ * Every table whose records are kept in backups, each after those that it refers to; with the version that it
+ * came with.
+ */
 export const TABLES: readonly { readonly name: string; readonly since: number }[] = [
   ...['accounts', 'projects', 'users', 'user_roles', 'account_permissions', 'project_permissions'],
   ...['static_tokens', 'panel_tokens', 'revocations', 'address_rules', 'audit', 'restorations'],
@@ -254,8 +258,9 @@ const WORDS: Readonly<Record<Dialect, Readonly<Record<string, string>>>> = {
     append_only_audit: `
       CREATE TRIGGER audit_not_changed BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
       CREATE TRIGGER audit_not_deleted BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;`,
-    // A second copy of every value that decides about a token, elsewhere in the file. PRAGMA integrity_check compares the two, so
-    // it finds a flipped bit in either. The other tables have all their columns in their primary key, which is such a copy.
+    // A second copy of every value that decides about a token, elsewhere in the file. PRAGMA integrity_check
+    // compares the two, so it finds a flipped bit in either. The other tables have all their columns in their
+    // primary key, which is such a copy.
     copies: `
       CREATE INDEX accounts_copy ON accounts (id, account, enabled, deleted_at_ms, since);
       CREATE INDEX projects_copy ON projects (id, account_id, name, enabled, deleted_at_ms, since);
@@ -296,7 +301,10 @@ const WORDS: Readonly<Record<Dialect, Readonly<Record<string, string>>>> = {
   },
 }
 
-/** Statements that lift and restore the protection of the audit trail, within a transaction that deletes archived records. */
+/**
+ * Statements that lift and restore the protection of the audit trail, within a transaction that deletes
+ * archived records.
+ */
 export const AUDIT_PROTECTION: Readonly<
   Record<Dialect, { readonly lift: string; readonly restore: string }>
 > = {

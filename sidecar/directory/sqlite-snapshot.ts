@@ -43,7 +43,8 @@ function snapshotOf(database: DatabaseSync, file: string, version: number): Snap
 }
 
 /**
- * What SQLite's comparison of tables and indexes finds, which has a copy of every value that decides about a token.
+ * What SQLite's comparison of tables and indexes finds, which has a copy of every value that decides about a
+ * token.
  *
  * @throws Error of SQLite if they cannot be compared, which says nothing of the file
  */
@@ -62,7 +63,10 @@ export function isDamage(error: unknown): boolean {
   return DAMAGED.has(primaryCodeOf(error))
 }
 
-/** Why SQLite failed, in words that a person can act on: it does not tell a lack of descriptors from a file that is not there. */
+/**
+ * Why SQLite failed, in words that a person can act on: it does not tell a lack of descriptors from a file
+ * that is not there.
+ */
 export function causeOf(error: unknown): string {
   const isRefused = primaryCodeOf(error) === SQLITE_CANTOPEN && lacksDescriptors(FILES)
   return isRefused || (error as NodeJS.ErrnoException).code === 'EMFILE'

@@ -1,4 +1,6 @@
-/** SQLite as the directory's database: one file, with synchronous reads and a separate connection for writes. */
+/**
+ * SQLite as the directory's database: one file, with synchronous reads and a separate connection for writes.
+ */
 import { closeSync, openSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -19,10 +21,16 @@ const BUSY_TIMEOUT_MS = 5_000
 /** Time between two attempts to get the write lock, in milliseconds. */
 const BUSY_RETRY_MS = 5
 
-/** After so many pages in the log, a commit moves them to the file. It only happens where that is not done every second. */
+/**
+ * After so many pages in the log, a commit moves them to the file. It only happens where that is not done
+ * every second.
+ */
 const LOG_PAGES_MAX = 10_000
 
-/** Time between two looks whether the file was exchanged, while nothing asks for the directory, in milliseconds. */
+/**
+ * Time between two looks whether the file was exchanged, while nothing asks for the directory, in
+ * milliseconds.
+ */
 const IDLE_LOOK_MS = 1_000
 
 /** Reads without waiting. */
@@ -31,9 +39,11 @@ export interface SqliteDatabase extends Database {
 }
 
 /**
- * Opens the file, checks it for damage, and migrates it to the current schema. A new file is readable for its owner only.
+ * Opens the file, checks it for damage, and migrates it to the current schema. A new file is readable for its
+ * owner only.
  *
- * @param onReplaced called once when the file is no longer the one that was opened; from then on every call fails
+ * @param onReplaced called once when the file is no longer the one that was opened; from then on every call
+ *   fails
  * @throws Error if the file is damaged, or a newer Portcullis wrote it
  */
 export function openSqlite(path: string, onReplaced: () => void = () => {}): SqliteDatabase {
@@ -46,11 +56,13 @@ export function openSqlite(path: string, onReplaced: () => void = () => {}): Sql
     writer.close()
     throw error
   }
-  // From now on `transaction` waits for other processes and for the disk itself, without blocking the event loop.
+  // From now on `transaction` waits for other processes and for the disk itself, without blocking the event
+  // loop.
   writer.waitForNothing()
   const log = openLog(path)
   const expectLogEmptied = () => writer.expectLogEmptied()
-  // A separate connection: a transaction awaits promises between its statements, and readers must not see half of it.
+  // A separate connection: a transaction awaits promises between its statements, and readers must not see
+  // half of it.
   const reader = new Connection(path)
   const watch = new ExchangeWatch(new DirectoryFiles(path), onReplaced)
   const oneAtATime = pLimit(1)
@@ -160,7 +172,10 @@ class Connection implements Queries {
     return Number(this.all(LAST_CHANGE)[0]?.last)
   }
 
-  /** Moves the content of the log into the file. Returns whether it is empty now; it is not while another process reads it. */
+  /**
+   * Moves the content of the log into the file. Returns whether it is empty now; it is not while another
+   * process reads it.
+   */
   emptyLog(): boolean {
     try {
       return this.#checkpoint()
@@ -185,7 +200,9 @@ class Connection implements Queries {
     return this.#database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.busy === 0
   }
 
-  /** Several processes may call this at the same time: the first one migrates, and the others find it done. */
+  /**
+   * Several processes may call this at the same time: the first one migrates, and the others find it done.
+   */
   migrate(path: string): void {
     this.#database.exec('BEGIN IMMEDIATE')
     try {
@@ -228,8 +245,8 @@ class Connection implements Queries {
   }
 
   /**
-   * With `NORMAL`, SQLite syncs the log before its content goes to the file, and the file before the log begins anew, but not at each commit.
-   * The log goes to the file every second, and not at commits as well.
+   * With `NORMAL`, SQLite syncs the log before its content goes to the file, and the file before the log
+   * begins anew, but not at each commit. The log goes to the file every second, and not at commits as well.
    */
   waitForNothing(): void {
     this.#database.exec(
@@ -273,7 +290,10 @@ function unusable(path: string, error: unknown): Error {
   return new Error(`${path}: cannot be used as a directory (${causeOf(error)})`)
 }
 
-/** Waits until no process uses a version that it read before the commit. It checks the clock because a timer may fire early. */
+/**
+ * Waits until no process uses a version that it read before the commit. It checks the clock because a timer
+ * may fire early.
+ */
 async function untilOlderVersionsExpire(committedAtMs: number): Promise<void> {
   for (;;) {
     const leftMs = committedAtMs + VERSION_AGE_MS_MAX - performance.now()
@@ -282,7 +302,10 @@ async function untilOlderVersionsExpire(committedAtMs: number): Promise<void> {
   }
 }
 
-/** Switches to a write-ahead log. SQLite itself does not wait for another process that is just creating the file. */
+/**
+ * Switches to a write-ahead log. SQLite itself does not wait for another process that is just creating the
+ * file.
+ */
 function useWriteAheadLog(database: DatabaseSync): void {
   const deadline = performance.now() + BUSY_TIMEOUT_MS
   for (;;)

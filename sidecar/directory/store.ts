@@ -12,9 +12,9 @@ import { DirectoryRecords } from './records.ts'
 import { DirectoryVerification } from './verification.ts'
 
 /**
- * How many changes are in progress at the same time. They are written one after the other: the next one is written while the one
- * before waits for the disk and its acknowledgement. That wait also is when this process answers other calls. With more of them, a
- * revocation would wait for more changes.
+ * How many changes are in progress at the same time. They are written one after the other: the next one is
+ * written while the one before waits for the disk and its acknowledgement. That wait also is when this
+ * process answers other calls. With more of them, a revocation would wait for more changes.
  */
 const CHANGES_AT_ONCE = 2
 
@@ -58,7 +58,8 @@ export class DirectoryStore {
   }
 
   /**
-   * Runs `work` in one transaction, when it is the author's turn: either all of its changes take effect, or none.
+   * Runs `work` in one transaction, when it is the author's turn: either all of its changes take effect, or
+   * none.
    *
    * @param by who makes the change; a name alone is that of an operator
    * @throws CallError `DIRECTORY_EXHAUSTED` if too many changes of the author's lane wait
@@ -103,8 +104,8 @@ export class DirectoryStore {
 }
 
 /**
- * Remembers a failed statement. In PostgreSQL a failed statement makes its transaction fail, even if `work` catches the
- * error. With this class the same holds for every database.
+ * Remembers a failed statement. In PostgreSQL a failed statement makes its transaction fail, even if `work`
+ * catches the error. With this class the same holds for every database.
  */
 class FailureTrackingQueries implements Queries {
   readonly #queries: Queries

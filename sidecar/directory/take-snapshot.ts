@@ -1,8 +1,12 @@
-/** Reads a directory as it is at one moment, without changing it: beside processes that serve from it, or while none does. */
+/**
+ * Reads a directory as it is at one moment, without changing it: beside processes that serve from it, or
+ * while none does.
+ */
 import type { DirectoryPlace, Snapshot } from './snapshot.ts'
 
 /**
- * Runs `work` on one state of the directory. Changes that are made meanwhile are not in it, and do not wait for it.
+ * Runs `work` on one state of the directory. Changes that are made meanwhile are not in it, and do not wait
+ * for it.
  *
  * @throws Error that names the file or `directory.url`, but never quotes the URL
  */

@@ -1,4 +1,7 @@
-/** A database whose statements are recorded as spans of the calls that need them. Loaded where there are traces. */
+/**
+ * A database whose statements are recorded as spans of the calls that need them. Loaded where there are
+ * traces.
+ */
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { SpanFacts, Tracer } from '../base/tracing.ts'
 import type { Database, Parameters, Queries } from './database.ts'

@@ -1,4 +1,7 @@
-/** The queries of verifying and issuing, in SQL. Each one is a single statement and reads the current state of the database. */
+/**
+ * The queries of verifying and issuing, in SQL. Each one is a single statement and reads the current state of
+ * the database.
+ */
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { Database } from './database.ts'
 import {
@@ -135,8 +138,9 @@ export const ADDRESSES =
   '(SELECT string_agg(cidr, :newline) FROM address_rules WHERE account_id = accounts.id)'
 
 /**
- * §5.1: a permission whose scope is Account, or one whose scope is Projects with the project selected; held since the
- * change `:change` or longer. Where both count, access may have passed from one to the other meanwhile.
+ * §5.1: a permission whose scope is Account, or one whose scope is Projects with the project selected; held
+ * since the change `:change` or longer. Where both count, access may have passed from one to the other
+ * meanwhile.
  */
 function hasPermission(project: ':project' | 'projects.id'): string {
   return `(
@@ -168,7 +172,9 @@ const NO_ANCESTOR_REVOKED = `NOT EXISTS (SELECT 1 FROM revocations WHERE token_i
 const OF_A_LOGIN = `${IS_ACTIVE} AND ${NOT_REVOKED}`
 const OF_A_TOKEN = `${OF_A_LOGIN} AND ${NO_ANCESTOR_REVOKED}`
 
-/** The condition under which an IAM token is active, on its holder (`users`) and their account (`accounts`). */
+/**
+ * The condition under which an IAM token is active, on its holder (`users`) and their account (`accounts`).
+ */
 export function iamTokenIsActive({ ancestors }: IamTokenQuery): string {
   return ancestors.length === 0 ? OF_A_LOGIN : OF_A_TOKEN
 }

@@ -1,4 +1,7 @@
-/** The write-ahead log of SQLite, which is synced outside the event loop, so that a slow disk holds up no check. */
+/**
+ * The write-ahead log of SQLite, which is synced outside the event loop, so that a slow disk holds up no
+ * check.
+ */
 import { close, fdatasync, openSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { callError } from '../base/call-error.ts'
@@ -21,15 +24,24 @@ export class WriteAheadLog {
   #next: Promise<void> | undefined
   /** Of the directory, up to which everything is on the disk. */
   #durableVersion: number | undefined
-  /** Whether a sync has failed. Nothing is known then of what was written before, and no sync succeeds until `recover` has. */
+  /**
+   * Whether a sync has failed. Nothing is known then of what was written before, and no sync succeeds until
+   * `recover` has.
+   */
   failed = false
 
-  /** @param path of the database, which is open. SQLite has no locks on the log, which closing a descriptor of it would end. */
+  /**
+   * @param path of the database, which is open. SQLite has no locks on the log, which closing a descriptor of
+   *   it would end.
+   */
   constructor(path: string) {
     this.#descriptor = openSync(`${path}-wal`, 'r')
   }
 
-  /** Resolves when all that any process has committed until now is on the disk. Those who ask meanwhile share the next sync. */
+  /**
+   * Resolves when all that any process has committed until now is on the disk. Those who ask meanwhile share
+   * the next sync.
+   */
   sync(): Promise<void> {
     this.#next ??= this.#syncAfter(this.#running)
     return this.#next
@@ -77,7 +89,10 @@ export class WriteAheadLog {
   }
 }
 
-/** Empties the log a while after a change. The log is not protected against flipped bits: SQLite ignores everything after one. */
+/**
+ * Empties the log a while after a change. The log is not protected against flipped bits: SQLite ignores
+ * everything after one.
+ */
 export class EmptyingLog {
   readonly #empty: () => Promise<boolean>
   #timer: NodeJS.Timeout | undefined

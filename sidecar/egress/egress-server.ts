@@ -1,6 +1,6 @@
 /**
- * Egress: an HTTP listener for the applications of this machine. They send requests without a credential; each goes to the
- * target of its route with the credential that the API takes. There is no other target.
+ * Egress: an HTTP listener for the applications of this machine. They send requests without a credential;
+ * each goes to the target of its route with the credential that the API takes. There is no other target.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -54,13 +54,17 @@ const HEADER_BYTES_MAX = 16_384
 const HEADERS_MS = 5_000
 const CONNECTIONS_MAX = 1_000
 
-/** How long a small body may take, times as long as the headers. A longer body may take as long as it flows. */
+/**
+ * How long a small body may take, times as long as the headers. A longer body may take as long as it flows.
+ */
 const KEPT_BODY_FACTOR = 2
 
 /** How long a connection may stay open without a request, in milliseconds. */
 const KEEP_ALIVE_MS = 60_000
 
-/** How much longer a connection may be silent than a target: a client that neither sends nor reads is cut off. */
+/**
+ * How much longer a connection may be silent than a target: a client that neither sends nor reads is cut off.
+ */
 const IDLE_MARGIN_MS = 30_000
 
 /** Methods that echo a request, with the credential in it. */
@@ -126,7 +130,8 @@ function newServer({ routes, headersMs = HEADERS_MS }: EgressOptions): Server {
     connectionsCheckingInterval: 1_000,
     noDelay: true,
   })
-  // The size of all headers bounds their number. A server drops those beyond the number, and would go on without them.
+  // The size of all headers bounds their number. A server drops those beyond the number, and would go on
+  // without them.
   server.maxHeadersCount = 0
   server.timeout = Math.max(...routes.map(({ timeoutMs }) => timeoutMs)) + IDLE_MARGIN_MS
   return server
@@ -146,7 +151,10 @@ class Door {
   readonly #targets: Targets
   readonly #connections: HttpConnections
   readonly #keptMs: number
-  /** Host headers that name this server; `undefined`: every one does, because no browser reaches a Unix socket. */
+  /**
+   * Host headers that name this server; `undefined`: every one does, because no browser reaches a Unix
+   * socket.
+   */
   #hosts: ReadonlySet<string> | undefined = new Set()
   #closing = false
   #engine: Engine | undefined
@@ -213,7 +221,8 @@ class Door {
   #enter(request: IncomingMessage, headers: RequestHeaders): Entry {
     const { method = '', url = '' } = request
     if (headers.hosts > 1) return refused(refusalFor('REQUEST_INVALID', 'one Host header'))
-    // A page in a browser on this machine could make its own host name resolve to 127.0.0.1, and needs no answer to do harm.
+    // A page in a browser on this machine could make its own host name resolve to 127.0.0.1, and needs no
+    // answer to do harm.
     if (!this.#isOurHost(request.headers.host) || headers.ofBrowser)
       return refused(refusalFor('HOST_NOT_ALLOWED'))
     if (ECHOING.has(method)) return refused(refusalFor('METHOD_NOT_SUPPORTED'))

@@ -1,6 +1,7 @@
 /**
- * One request on its way to a target and back. Bodies are streamed in both directions, and each side waits for the other. A body
- * is kept only where it is small and its length is known: after a 401 it is sent once more, with a new token.
+ * One request on its way to a target and back. Bodies are streamed in both directions, and each side waits
+ * for the other. A body is kept only where it is small and its length is known: after a 401 it is sent once
+ * more, with a new token.
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Dispatcher } from 'undici'
@@ -215,7 +216,10 @@ class Attempt implements Dispatcher.DispatchHandler {
     return !this.#second && 'kept' in this.#body && isRenewable(this.#credential) && target.renews
   }
 
-  /** Sends the request once more, with a new token. Where there is none, the client gets the answer of the target. */
+  /**
+   * Sends the request once more, with a new token. Where there is none, the client gets the answer of the
+   * target.
+   */
   async #renew(status: number, headers: IncomingHttpHeaders): Promise<void> {
     const renewed = await this.#newCredential()
     if (this.#abandoned) return

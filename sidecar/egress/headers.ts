@@ -7,7 +7,10 @@ const HOP_BY_HOP = [
   ...['http2-settings', 'proxy-authenticate', 'proxy-authorization', 'proxy-authentication-info'],
 ]
 
-/** Credentials of any sort, whatever the matrix says: a request goes out with the one of its route and no other. */
+/**
+ * Credentials of any sort, whatever the matrix says: a request goes out with the one of its route and no
+ * other.
+ */
 const CREDENTIALS = [
   'authorization',
   'cookie',

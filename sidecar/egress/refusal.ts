@@ -1,4 +1,7 @@
-/** The answers that are this server's own, and not a target's: statuses, reasons, bodies. No other file chooses a status. */
+/**
+ * The answers that are this server's own, and not a target's: statuses, reasons, bodies. No other file
+ * chooses a status.
+ */
 import type { ServerResponse } from 'node:http'
 import type { Decision } from '../../engine/index.ts'
 import { CallError } from '../base/call-error.ts'
@@ -130,7 +133,10 @@ const UNREACHABLE: ReadonlySet<string> = new Set([
   ...['EMFILE', 'ENFILE', 'EACCES', 'EPERM'],
 ])
 
-/** The code of an error, which never quotes a request; several attempts to connect fail with an error of several. */
+/**
+ * The code of an error, which never quotes a request; several attempts to connect fail with an error of
+ * several.
+ */
 export function codeOf(error: NodeJS.ErrnoException): string {
   const { code, errors } = error as NodeJS.ErrnoException & { errors?: readonly NodeJS.ErrnoException[] }
   return code ?? errors?.[0]?.code ?? error.name

@@ -6,7 +6,10 @@ import type { Passage } from '../usecases/egress.ts'
 export interface Route extends Passage {
   /** Where its requests go. The path has a slash at the end. */
   readonly url: URL
-  /** Certificates of the authorities that may sign the target's certificate, as PEM; `undefined`: those of Node. */
+  /**
+   * Certificates of the authorities that may sign the target's certificate, as PEM; `undefined`: those of
+   * Node.
+   */
   readonly ca: string | undefined
   /** How long the target may take to answer, and to go on, in milliseconds. */
   readonly timeoutMs: number

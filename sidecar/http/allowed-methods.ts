@@ -1,6 +1,8 @@
 /** Which methods a path has, for 405 and OPTIONS. */
 
-/** Which methods each path has. The router cannot be asked, because `*` and `:` in a path are special to it. */
+/**
+ * Which methods each path has. The router cannot be asked, because `*` and `:` in a path are special to it.
+ */
 export class Routes {
   readonly #methods = new Map<string, readonly string[]>()
 

@@ -1,4 +1,7 @@
-/** What the clients of the HTTP server may hold: connections, requests, and bodies that have not arrived as a whole. */
+/**
+ * What the clients of the HTTP server may hold: connections, requests, and bodies that have not arrived as a
+ * whole.
+ */
 import type { Server } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { parseAddress } from '../base/address.ts'
@@ -63,8 +66,8 @@ export class Bounds {
   }
 
   /**
-   * Begins the work on a request: in the next turn of the event loop, where its connection has begun another one in this turn. So
-   * others do not wait for all that a client has sent at once.
+   * Begins the work on a request: in the next turn of the event loop, where its connection has begun another
+   * one in this turn. So others do not wait for all that a client has sent at once.
    */
   begin(request: FastifyRequest['raw'], work: () => void): void {
     const carrier = carrierOf(request)

@@ -1,6 +1,6 @@
 /**
- * Who may ask over HTTP beside the contract. Where a call of the contract needs a caller token, so does this, by the same rule and in the
- * same words (`sidecar/contract/admission.ts`).
+ * Who may ask over HTTP beside the contract. Where a call of the contract needs a caller token, so does this,
+ * by the same rule and in the same words (`sidecar/contract/admission.ts`).
  */
 import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
@@ -15,7 +15,11 @@ export interface Admission {
   readonly sessionOf?: ((request: IncomingMessage) => Buffer | undefined) | undefined
 }
 
-/** Looks at the header fields alone. @throws CallError where the request is not that of a caller, and has no session */
+/**
+ * Looks at the header fields alone.
+ *
+ * @throws CallError where the request is not that of a caller, and has no session
+ */
 export async function expectCaller(
   services: Admitting,
   request: FastifyRequest,

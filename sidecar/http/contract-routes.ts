@@ -1,6 +1,6 @@
 /**
- * The routes of the contract: each call is handed over as it arrived, with the header fields of every answer. Pages of listed
- * origins may make calls, and no others.
+ * The routes of the contract: each call is handed over as it arrived, with the header fields of every answer.
+ * Pages of listed origins may make calls, and no others.
  */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'

@@ -3,8 +3,8 @@ import type { FastifyReply } from 'fastify'
 import { CallError, type CallErrorReason } from '../base/call-error.ts'
 import { CONTENT_TYPE_MESSAGE, sendJson } from './json.ts'
 
-// Not imported, because an import makes Node create every export of the module. One of them is a WebSocket client that
-// nothing here uses; it takes longer to load than all of Fastify, and more than 10 MB.
+// Not imported, because an import makes Node create every export of the module. One of them is a WebSocket
+// client that nothing here uses; it takes longer to load than all of Fastify, and more than 10 MB.
 const { STATUS_CODES } = process.getBuiltinModule('node:http')
 
 /** Size of the largest request body, in bytes: Keystone's limit. */
@@ -22,7 +22,9 @@ export interface HttpError {
   readonly metadata?: Readonly<Record<string, string>>
 }
 
-/** Makes the error response. An unknown error becomes status 500 without its cause, which the caller must log. */
+/**
+ * Makes the error response. An unknown error becomes status 500 without its cause, which the caller must log.
+ */
 export function httpErrorOf(error: unknown): HttpError {
   if (error instanceof CallError) {
     const status = statusOf(error.row)

@@ -21,8 +21,8 @@ interface OriginOptions extends PageAddress {
 }
 
 /**
- * What is wrong with the Host and the Origin of a request. This prevents DNS rebinding: a page in a browser on this machine could
- * make its own host name resolve to 127.0.0.1.
+ * What is wrong with the Host and the Origin of a request. This prevents DNS rebinding: a page in a browser
+ * on this machine could make its own host name resolve to 127.0.0.1.
  */
 export function hostProblem(
   { raw, headers }: FastifyRequest,
@@ -42,8 +42,8 @@ export function hostProblem(
 }
 
 /**
- * Pages of listed origins may call the contract. So may our own page where it verifies; browsers send its origin also when they load its
- * scripts.
+ * Pages of listed origins may call the contract. So may our own page where it verifies; browsers send its
+ * origin also when they load its scripts.
  */
 function isAllowedOrigin(
   origin: string,
@@ -57,8 +57,9 @@ function isAllowedOrigin(
 }
 
 /**
- * Whether a request comes from our own page: as the request names the server, or as `http.public_url` does, where a proxy may say
- * https and another host. A page that came over http from a host that is reached by https is not ours.
+ * Whether a request comes from our own page: as the request names the server, or as `http.public_url` does,
+ * where a proxy may say https and another host. A page that came over http from a host that is reached by
+ * https is not ours.
  *
  * @param host a name of this server
  */

@@ -46,7 +46,10 @@ export type HttpServices = PerCall<Verifying & Issuing & Authenticating & Admini
   LoginTracing &
   Pick<Authenticating, 'authority'> & { readonly health: Health }
 
-/** Most bytes of headers in one request. Two tokens of ours fit many times, but not two credentials of the largest allowed size. */
+/**
+ * Most bytes of headers in one request. Two tokens of ours fit many times, but not two credentials of the
+ * largest allowed size.
+ */
 const HEADER_BYTES_MAX = 16_384
 
 const TIME_LIMITS: HttpTimeLimits = {
@@ -69,10 +72,15 @@ const REQUESTS_PER_CONNECTION_MAX = 10_000
 /** No cache may store a response: it is only for one requester and one moment. */
 const HEADERS = { vary: 'X-Auth-Token', 'cache-control': 'no-store' }
 
-/** Keystone's header for the id of a request. The id is in the log line of a request that is refused or fails, too. */
+/**
+ * Keystone's header for the id of a request. The id is in the log line of a request that is refused or fails,
+ * too.
+ */
 const REQUEST_ID = 'x-openstack-request-id'
 
-/** @throws Error if the address is in use, if other machines can reach it, or if the proxies cannot be known */
+/**
+ * @throws Error if the address is in use, if other machines can reach it, or if the proxies cannot be known
+ */
 export async function startHttpServer(services: HttpServices, options: HttpOptions): Promise<HttpServer> {
   const parsed = listenAddressOf(options)
   const limits = { ...TIME_LIMITS, ...options.timeLimits }
@@ -94,7 +102,8 @@ export async function startHttpServer(services: HttpServices, options: HttpOptio
     const host = asked ? undefined : hostProblem(request, hosts, options)
     const wrong = bounds.problem(request, reply) ?? host
     if (wrong !== undefined) return void refuse(reply, wrong)
-    // Everybody gets the same keys, wherever they ask from. Envoy sends X-Forwarded-For with its own requests, and no secret.
+    // Everybody gets the same keys, wherever they ask from. Envoy sends X-Forwarded-For with its own
+    // requests, and no secret.
     if (request.routeOptions.url === JWKS) return bounds.begin(request.raw, next)
     const pretended = proxies?.problemOf(request.raw, asked)
     if (pretended === undefined) return bounds.begin(request.raw, next)
@@ -251,7 +260,8 @@ function newServer(
       connectionsCheckingInterval: checkIntervalMs,
     },
     trustProxy: proxies !== undefined && ((address, hop) => proxies.includes(address, hop)),
-    // Some clients put a slash between a base that ends with one and a path that begins with one. Keystone redirects them.
+    // Some clients put a slash between a base that ends with one and a path that begins with one. Keystone
+    // redirects them.
     routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true },
     // Of several, Node makes one text, which is no id.
     genReqId: ({ headers }) => givenRequestId([String(headers[REQUEST_ID_HEADER])]) ?? newRequestId(),
@@ -274,7 +284,10 @@ function noCompiler(): never {
   throw new Error('expected routes without schemas')
 }
 
-/** Answers what never becomes a request, because it is not HTTP, too long or too slow. It writes directly to the socket. */
+/**
+ * Answers what never becomes a request, because it is not HTTP, too long or too slow. It writes directly to
+ * the socket.
+ */
 function refuseConnection(error: { readonly code?: string }, socket: Socket, requestMs: number): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
   const { status, headers, body } = rawAnswer(connectionErrorOf(error.code, requestMs))

@@ -9,7 +9,10 @@ import { SHORT_BYTES, type Turns } from '../base/turns.ts'
 /** The message for an unexpected content type. */
 export const CONTENT_TYPE_MESSAGE = 'Content-Type: expected application/json'
 
-/** Sends a value as `application/json`. It sends bytes, because Fastify would add a charset to a text, which JSON has not. */
+/**
+ * Sends a value as `application/json`. It sends bytes, because Fastify would add a charset to a text, which
+ * JSON has not.
+ */
 export function sendJson(reply: FastifyReply, status: number, value: object): FastifyReply {
   return reply
     .code(status)
@@ -81,7 +84,8 @@ function parsed(body: Buffer): unknown {
   }
   const reading = readJson(text, { firstProblem: true })
   if (reading.ok) return reading.value
-  // The path is left out: its keys come from the request, and could be secrets that were put in the wrong place.
+  // The path is left out: its keys come from the request, and could be secrets that were put in the wrong
+  // place.
   throw badBody(`the body: ${reading.problems[0]?.expected}`)
 }
 

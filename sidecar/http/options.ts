@@ -1,4 +1,7 @@
-/** The options of the HTTP server and their check, which needs no server. Where HTTP is off, no more than this is loaded. */
+/**
+ * The options of the HTTP server and their check, which needs no server. Where HTTP is off, no more than this
+ * is loaded.
+ */
 import { isLoopback, parseAddress } from '../base/address.ts'
 import type { WatchedCertificates } from '../base/net/certificates.ts'
 import type { ConnectionSource } from '../base/net/connections.ts'
@@ -57,7 +60,11 @@ export interface HttpTimeLimits {
   readonly checkIntervalMs: number
 }
 
-/** Checks the options without starting, also if HTTP is off. @throws Error as `startHttpServer` does for invalid options */
+/**
+ * Checks the options without starting, also if HTTP is off.
+ *
+ * @throws Error as `startHttpServer` does for invalid options
+ */
 export async function checkHttpOptions(options: HttpOptions): Promise<void> {
   checkCatalog(options.catalog, options.region)
   if (options.address !== 'off') listenAddressOf(options)

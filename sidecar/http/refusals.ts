@@ -4,7 +4,10 @@ import { CallError } from '../base/call-error.ts'
 import type { Reporting } from '../usecases/capabilities.ts'
 import type { HttpError } from './errors.ts'
 
-/** The lines name the request by its id, which its client has in a header. They hold nothing that the client sent. */
+/**
+ * The lines name the request by its id, which its client has in a header. They hold nothing that the client
+ * sent.
+ */
 export function logRefusal(
   { log, trace }: Reporting,
   { id, ip }: Pick<FastifyRequest, 'id' | 'ip'>,

@@ -1,6 +1,6 @@
 /**
- * https: TLS before HTTP/1.1 and HTTP/2 on one port. What limits a client of HTTP/1.1 limits one of HTTP/2 too, and the routes
- * see the requests of both in the same form.
+ * https: TLS before HTTP/1.1 and HTTP/2 on one port. What limits a client of HTTP/1.1 limits one of HTTP/2
+ * too, and the routes see the requests of both in the same form.
  */
 import type { IncomingHttpHeaders, IncomingMessage, RequestListener, Server } from 'node:http'
 import {
@@ -50,8 +50,8 @@ const HANDSHAKE = 0x16
 const SEPARATOR_BYTES = 2
 
 /**
- * A host for which browsers are not told to use https alone: they ignore it for an address, and `localhost` is the name of every other
- * server of that machine, too.
+ * A host for which browsers are not told to use https alone: they ignore it for an address, and `localhost`
+ * is the name of every other server of that machine, too.
  */
 const NO_HSTS = /^(?:localhost\b|[\d.]+(?::|$)|\[|$)/i
 
@@ -95,7 +95,10 @@ export class SecureServers {
     return server as unknown as Server
   }
 
-  /** A request of HTTP/2 may arrive for as long as it lasts, and its connection may be silent for as long as it answers pings. */
+  /**
+   * A request of HTTP/2 may arrive for as long as it lasts, and its connection may be silent for as long as
+   * it answers pings.
+   */
   letLast(request: IncomingMessage): void {
     const { stream } = request as { stream?: ServerHttp2Stream }
     const session = stream?.session
@@ -135,7 +138,10 @@ export class SecureServers {
     }
   }
 
-  /** Tells clients that forgot the `s` of https. With TLS alone, they would see a connection that closes for no reason. */
+  /**
+   * Tells clients that forgot the `s` of https. With TLS alone, they would see a connection that closes for
+   * no reason.
+   */
   #readBeforeTls(server: Http2SecureServer): void {
     const takers = server.listeners('connection')
     server.removeAllListeners('connection')
@@ -199,7 +205,8 @@ export class SecureServers {
     session.removeAllListeners('timeout')
     // A client that does not read its responses, or one that is gone while a request lasts.
     session.setTimeout(keepAliveMs, () => {
-      // Node does not call this for such a session, but promises nothing. A ping would throw, and end the process.
+      // Node does not call this for such a session, but promises nothing. A ping would throw, and end the
+      // process.
       if (session.destroyed) return
       if (!this.#lasting.get(session)) return end()
       const unanswered = setTimeout(end, headersMs)
@@ -260,7 +267,8 @@ function headersLikeHttp1(headers: IncomingHttpHeaders, stream: ServerHttp2Strea
     ...headers,
     // Two names of the server that differ count as none: a proxy could have looked at the other one.
     host: authority === undefined || authority === host ? host : '',
-    // Where HTTP/1.1 has neither this header nor a length, there is no body. HTTP/2 needs none of them for a body.
+    // Where HTTP/1.1 has neither this header nor a length, there is no body. HTTP/2 needs none of them for a
+    // body.
     ...(!stream.endAfterHeaders && !headers['content-length'] && { 'transfer-encoding': 'chunked' }),
   }
 }

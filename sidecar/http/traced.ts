@@ -1,4 +1,7 @@
-/** Requests that are recorded as spans, as far as they belong to a trace that is. Loaded where there are traces. */
+/**
+ * Requests that are recorded as spans, as far as they belong to a trace that is. Loaded where there are
+ * traces.
+ */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { addressOf } from '../base/net/http-request.ts'
 import { type SpanFacts, type TracedCall, traceCarrierOf } from '../base/tracing.ts'

@@ -1,6 +1,7 @@
 /**
- * What `SIGUSR2` writes: a snapshot of this process for a person who must find out why it is slow, large or unready. It holds no secret.
- * A report of Node would: it has the environment and the command line. Loaded when somebody asks.
+ * What `SIGUSR2` writes: a snapshot of this process for a person who must find out why it is slow, large or
+ * unready. It holds no secret. A report of Node would: it has the environment and the command line. Loaded
+ * when somebody asks.
  */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -30,7 +31,10 @@ export interface Diagnosed {
   readonly now: () => number
 }
 
-/** Writes the snapshot to `diagnostics-PID.json` in the data folder, in the place of an earlier one. The log says where. Never rejects. */
+/**
+ * Writes the snapshot to `diagnostics-PID.json` in the data folder, in the place of an earlier one. The log
+ * says where. Never rejects.
+ */
 export function writeDiagnostics(diagnosed: Diagnosed): void {
   const { config, log } = diagnosed
   const file = join(config.data, `diagnostics-${process.pid}.json`)

@@ -19,7 +19,10 @@ export interface Serving extends Addresses {
   readonly matrixDigest: string
   /** Digest of the exact rules: of that matrix and the mode. */
   readonly rulesDigest: string
-  /** Reads again the matrix file, the TLS certificates, the callers of the configuration and the secrets of proxies. */
+  /**
+   * Reads again the matrix file, the TLS certificates, the callers of the configuration and the secrets of
+   * proxies.
+   */
   reload(): void
   /** Writes a snapshot for the operator into the data folder; with workers, one of each. */
   diagnose(): void
@@ -46,7 +49,9 @@ export interface StartOptions {
   readonly now?: () => number
   /** Counts failed logins; default: a throttle of this process. */
   readonly failedLogins?: LoginThrottle
-  /** Other processes on this host that use the same shared directory and the same upstreams; default: none. */
+  /**
+   * Other processes on this host that use the same shared directory and the same upstreams; default: none.
+   */
   readonly siblings?: Siblings & TokenSiblings
   /** Accepts the connections; default: this process does. */
   readonly connections?: ConnectionSource

@@ -1,6 +1,6 @@
 /**
- * `GET /authorize` and `GET /authorize/API`: may a request pass that a proxy has received? For what nginx calls auth_request and
- * others forward authentication. Every answer but 200 keeps the request out.
+ * `GET /authorize` and `GET /authorize/API`: may a request pass that a proxy has received? For what nginx
+ * calls auth_request and others forward authentication. Every answer but 200 keeps the request out.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Scope } from '../../engine/index.ts'
@@ -35,8 +35,8 @@ export function addAuthorizeRoutes(
 }
 
 /**
- * A proxy takes out what clients say of themselves, or replaces it, before it asks. What it shows all the same would reach the
- * application, too: nginx takes out nothing that its configuration does not name.
+ * A proxy takes out what clients say of themselves, or replaces it, before it asks. What it shows all the
+ * same would reach the application, too: nginx takes out nothing that its configuration does not name.
  */
 const IDENTITY_PRETENDED = {
   refused: 'NOT_CANONICAL',
@@ -80,8 +80,8 @@ interface Asked {
 }
 
 /**
- * What the path of the proxy's own request names, or what the routes find. The query is not read: Caddy puts that of the client
- * there, and proxies pass its headers on. The path is the proxy's own.
+ * What the path of the proxy's own request names, or what the routes find. The query is not read: Caddy puts
+ * that of the client there, and proxies pass its headers on. The path is the proxy's own.
  */
 function askedBy({ routes }: Ruled, { params, raw }: FastifyRequest): Asked | DenialAnswer {
   const { api } = params as { readonly api?: string }

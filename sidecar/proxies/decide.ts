@@ -1,4 +1,7 @@
-/** May a request pass that a proxy asks about, and with which headers does it go on? One behaviour for every way in which Envoy asks. */
+/**
+ * May a request pass that a proxy asks about, and with which headers does it go on? One behaviour for every
+ * way in which Envoy asks.
+ */
 import type { Engine } from '../../engine/index.ts'
 import type { VerifiedToken } from '../authority/authority.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
@@ -38,7 +41,10 @@ export interface DecidedRequest extends ProxiedOutcome {
 
 export type Decided = DecidedRequest | PolicyRefusal
 
-/** A proxy removes `Connection`, but of a request for an upgrade it may pass it on, and the next one removes what it lists. */
+/**
+ * A proxy removes `Connection`, but of a request for an upgrade it may pass it on, and the next one removes
+ * what it lists.
+ */
 const IDENTITY_LISTED: PolicyRefusal = {
   refused: 'NOT_CANONICAL',
   detail: 'expected a header Connection that lists none of the headers which say who sent the request',

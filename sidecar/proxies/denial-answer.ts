@@ -1,6 +1,6 @@
 /**
- * How a proxy answers a request that must not pass: the status, and a body that says why. Every protocol that proxies speak uses this
- * file, and no other file chooses these statuses.
+ * How a proxy answers a request that must not pass: the status, and a body that says why. Every protocol that
+ * proxies speak uses this file, and no other file chooses these statuses.
  */
 
 import { denialOf, failureOf, type Headers, headersOfDenial } from '../../engine/denial.ts'
@@ -23,7 +23,9 @@ export interface DenialAnswer {
 /** Decisions are shared, so each is put into words once. */
 const DENIALS = new WeakMap<Decision, DenialAnswer>()
 
-/** The answer to a request that the decision denies. It says which kinds of token would have been accepted. */
+/**
+ * The answer to a request that the decision denies. It says which kinds of token would have been accepted.
+ */
 export function denialAnswer(decision: Decision): DenialAnswer {
   let answer = DENIALS.get(decision)
   if (answer === undefined) {
@@ -58,7 +60,10 @@ function callErrorOf(error: unknown): CallError {
   return error instanceof CallError ? error : callError('INTERNAL', {})
 }
 
-/** Leaves in the log what the client is not told. Many of a kind are counted, because every request of a route brings one. */
+/**
+ * Leaves in the log what the client is not told. Many of a kind are counted, because every request of a route
+ * brings one.
+ */
 export function traceFailure(
   { trace, tracing }: Reporting,
   error: unknown,

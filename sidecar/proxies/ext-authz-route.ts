@@ -1,6 +1,7 @@
 /**
- * External authorization over HTTP, as Envoy asks for it: the request of the client with a path before its own. That path says what the
- * operator says about the route. The status 200 lets the request pass, and no other one does.
+ * External authorization over HTTP, as Envoy asks for it: the request of the client with a path before its
+ * own. That path says what the operator says about the route. The status 200 lets the request pass, and no
+ * other one does.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type CallError, invalidArgument } from '../base/call-error.ts'
@@ -47,8 +48,8 @@ export function addExtAuthzRoute(server: FastifyInstance, services: DecideServic
 }
 
 /**
- * Envoy takes a 5xx for a failed call: it drops the body, and lets the request pass where it is configured with `failure_mode_allow`. So
- * it must deny.
+ * Envoy takes a 5xx for a failed call: it drops the body, and lets the request pass where it is configured
+ * with `failure_mode_allow`. So it must deny.
  */
 function failureAsDenial(error: unknown, requestId: string): DenialAnswer {
   return { ...failureAnswer(error, requestId), status: 403 }
@@ -104,7 +105,10 @@ function hostOf({ raw, headers }: FastifyRequest): string | undefined {
 /** Of a route about which the operator says nothing, because the configuration has routes. */
 const NOTHING = 'routes'
 
-/** Splits `/ext-authz/api=balance,account=1/v1/items?limit=10` into what the operator says, and what the client asked for. */
+/**
+ * Splits `/ext-authz/api=balance,account=1/v1/items?limit=10` into what the operator says, and what the
+ * client asked for.
+ */
 function readPath(url: string): { settings: ReturnType<typeof readRouteSettings>; target: string } {
   const rest = url.slice(PREFIX.length)
   const slash = rest.indexOf('/')

@@ -1,6 +1,6 @@
 /**
- * What the server behind a proxy learns about the sender of a request, as headers: only facts that an authority vouches for. The same
- * names that a client sent itself are taken out.
+ * What the server behind a proxy learns about the sender of a request, as headers: only facts that an
+ * authority vouches for. The same names that a client sent itself are taken out.
  */
 
 import { RULES_HEADER } from '../../engine/denial.ts'
@@ -59,7 +59,10 @@ export function identityHeaders(
   return headers
 }
 
-/** The same, empty where the token has no such fact: some proxies leave what the client sent where the answer has no header of that name. */
+/**
+ * The same, empty where the token has no such fact: some proxies leave what the client sent where the answer
+ * has no header of that name.
+ */
 export function everyIdentityHeader(
   token: VerifiedToken,
   { rulesDigest }: Pick<Decision, 'rulesDigest'>,
@@ -70,8 +73,9 @@ export function everyIdentityHeader(
 }
 
 /**
- * The headers that must not reach the server behind the proxy. Those that carry an identity or a replaced credential, or override the
- * path that was asked about, are named whether they came or not, because a proxy may show only some of the headers.
+ * The headers that must not reach the server behind the proxy. Those that carry an identity or a replaced
+ * credential, or override the path that was asked about, are named whether they came or not, because a proxy
+ * may show only some of the headers.
  *
  * @param came headers that the client sent
  * @param set headers that the proxy overwrites, which may not be removed too
@@ -98,9 +102,14 @@ function isAmong(headers: Headers, name: string): boolean {
 export interface Relevance {
   /** The headers in which it looks for credentials, in lower case. */
   readonly carriers: ReadonlySet<string>
-  /** Whether what becomes of a request can depend on a header of that name. Most headers of a request have other names. */
+  /**
+   * Whether what becomes of a request can depend on a header of that name. Most headers of a request have
+   * other names.
+   */
   isRelevant(name: string): boolean
-  /** The same from the length of the name and its third character: false only where no such name is relevant. */
+  /**
+   * The same from the length of the name and its third character: false only where no such name is relevant.
+   */
   mayBeRelevant(length: number, third: number): boolean
 }
 
@@ -135,7 +144,9 @@ export function isIdentity(name: string): boolean {
 /** Longer names are looked at whole. */
 const NAME_LENGTH_MAX = 64
 
-/** One place for each length and third character, whatever its case, and whether a hyphen is an underscore. */
+/**
+ * One place for each length and third character, whatever its case, and whether a hyphen is an underscore.
+ */
 function placeOf(length: number, third: number): number {
   return (length << 8) | (third === UNDERSCORE ? HYPHEN : third | 0x20)
 }
@@ -159,10 +170,16 @@ function headerOf(name: string): string {
   return `x-portcullis-${name.replaceAll('_', '-')}`
 }
 
-/** Visible ASCII without the comma, which separates values, and without the percent sign, which begins an encoded byte. */
+/**
+ * Visible ASCII without the comma, which separates values, and without the percent sign, which begins an
+ * encoded byte.
+ */
 const PLAIN = /^[\x21-\x24\x26-\x2b\x2d-\x7e]*$/
 
-/** Names of users may have any letters. Such a value is percent-encoded as a whole, as `encodeURIComponent` does. */
+/**
+ * Names of users may have any letters. Such a value is percent-encoded as a whole, as `encodeURIComponent`
+ * does.
+ */
 function headerValue(value: string): string {
   return PLAIN.test(value) ? value : encodeURIComponent(value.toWellFormed())
 }

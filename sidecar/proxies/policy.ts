@@ -1,6 +1,6 @@
 /**
- * What an operator says about the requests of a proxy's route, as names and values: which API they ask for, whose resources these are,
- * and what else the decision depends on.
+ * What an operator says about the requests of a proxy's route, as names and values: which API they ask for,
+ * whose resources these are, and what else the decision depends on.
  */
 import type { Scope } from '../../engine/index.ts'
 import { type FieldViolation, invalidArgument, invalidFields } from '../base/call-error.ts'
@@ -13,7 +13,10 @@ export interface RouteSettings {
   readonly place: string
   readonly api: string | undefined
   readonly target: Scope | undefined
-  /** How many of the addresses in `X-Forwarded-For` proxies of the operator wrote, from the right; 0: the header is not read. */
+  /**
+   * How many of the addresses in `X-Forwarded-For` proxies of the operator wrote, from the right; 0: the
+   * header is not read.
+   */
   readonly trustedHops: number
   /** The profile whose credential takes the place of the client's. */
   readonly credential:
@@ -42,7 +45,8 @@ type Key = (typeof KEYS)[number]
 const HOPS_MAX = 16
 
 /**
- * Reads what an operator says about a route. An unknown name is refused: a misspelt `account` would open the route to every account.
+ * Reads what an operator says about a route. An unknown name is refused: a misspelt `account` would open the
+ * route to every account.
  *
  * @param settings names and values, in any order
  * @throws CallError `INVALID_ARGUMENT` that names everything that is not as expected
@@ -83,8 +87,8 @@ export function readRouteSettings(
 }
 
 /**
- * What is asked about a request, by what the operator says about its route and by the routes of the configuration. Where both say
- * something, they must agree: a mistake in one of them opens nothing.
+ * What is asked about a request, by what the operator says about its route and by the routes of the
+ * configuration. Where both say something, they must agree: a mistake in one of them opens nothing.
  *
  * @param match what the routes of the configuration found; `undefined`: there are none
  * @throws CallError `INVALID_ARGUMENT` where no API is known, or the two disagree

@@ -1,4 +1,6 @@
-/** The request that a proxy asks about, in the headers by which nginx, Caddy, Traefik and HAProxy describe it. */
+/**
+ * The request that a proxy asks about, in the headers by which nginx, Caddy, Traefik and HAProxy describe it.
+ */
 import type { IncomingMessage } from 'node:http'
 import { type FieldViolation, invalidFields } from '../base/call-error.ts'
 import { PATH_OVERRIDES } from '../rules/routes/overrides.ts'
@@ -8,8 +10,8 @@ import type { RouteRequest } from '../rules/routes/route.ts'
 const URL_PARTS = /^https?:\/\/([^/?#]+)(.*)$/i
 
 /**
- * Reads each part of the request from one header. A client can send such headers, too: where the proxy writes one name and lets another
- * one of the client through, nothing is decided.
+ * Reads each part of the request from one header. A client can send such headers, too: where the proxy writes
+ * one name and lets another one of the client through, nothing is decided.
  *
  * @throws CallError `INVALID_ARGUMENT` that names each header that is missing, or there more than once
  */
@@ -48,8 +50,8 @@ export function readProxiedRequest({
 }
 
 /**
- * Whether a header of the client overrides the path that the proxy goes by. `X-Original-URL` is the proxy's own word for it, where no
- * other one is there.
+ * Whether a header of the client overrides the path that the proxy goes by. `X-Original-URL` is the proxy's
+ * own word for it, where no other one is there.
  */
 export function overridesPath({ headersDistinct }: Pick<IncomingMessage, 'headersDistinct'>): boolean {
   const isThere = (name: string) => headersDistinct[name] !== undefined

@@ -11,8 +11,8 @@ export interface ProxyAnswer extends Omit<DenialAnswer, 'status'> {
 }
 
 /**
- * Sends the head and the body in one write. Fastify would turn the headers into an object and the body into bytes, which cost a tenth of
- * the whole request.
+ * Sends the head and the body in one write. Fastify would turn the headers into an object and the body into
+ * bytes, which cost a tenth of the whole request.
  */
 function sendProxyAnswer(reply: FastifyReply, { status, headers, body }: ProxyAnswer): void {
   const { raw } = reply.hijack()

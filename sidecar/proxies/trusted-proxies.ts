@@ -1,6 +1,7 @@
 /**
- * The proxies whose word about a request counts: where it came from. A proxy on another machine is known by its address. Every process of
- * this machine can send from each address of this machine, so a proxy here is known by a secret too.
+ * The proxies whose word about a request counts: where it came from. A proxy on another machine is known by
+ * its address. Every process of this machine can send from each address of this machine, so a proxy here is
+ * known by a secret too.
  */
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
@@ -15,7 +16,10 @@ import { WatchedFile } from '../base/watched-file.ts'
 export interface ProxyOptions {
   /** Addresses and ranges that the proxies send from. */
   readonly addresses: readonly string[]
-  /** What they prove themselves by, too; `undefined`: the address alone counts, and no address of this machine. */
+  /**
+   * What they prove themselves by, too; `undefined`: the address alone counts, and no address of this
+   * machine.
+   */
   readonly secrets: ProxySecretFile | undefined
 }
 
@@ -73,8 +77,9 @@ export class TrustedProxies {
   }
 
   /**
-   * What is wrong with a request that says where it came from, or that it is a proxy's. It is refused and not answered as one of the
-   * sender's own: an account may allow the address of a proxy, and would be open to all its clients.
+   * What is wrong with a request that says where it came from, or that it is a proxy's. It is refused and not
+   * answered as one of the sender's own: an account may allow the address of a proxy, and would be open to
+   * all its clients.
    *
    * @param asked whether only proxies may send such a request
    */
@@ -87,8 +92,9 @@ export class TrustedProxies {
   }
 
   /**
-   * Whether an address of X-Forwarded-For is a proxy's, so that the one before it counts. Hop 0 is the sender, which `problemOf`
-   * has looked at. The secret says nothing about the hops behind it: a process of this machine can be a client of the proxy, too.
+   * Whether an address of X-Forwarded-For is a proxy's, so that the one before it counts. Hop 0 is the
+   * sender, which `problemOf` has looked at. The secret says nothing about the hops behind it: a process of
+   * this machine can be a client of the proxy, too.
    */
   includes(address: string, hop: number): boolean {
     return this.#isInRanges(address) && (hop === 0 || !this.#isOwn(address))
@@ -150,8 +156,8 @@ class ProxySecrets {
   }
 
   /**
-   * Whether it is one of the secrets now, in a time that does not depend on how much of the text is right. A connection that has sent it
-   * before knows it, so nothing can be learned from a plain comparison.
+   * Whether it is one of the secrets now, in a time that does not depend on how much of the text is right. A
+   * connection that has sent it before knows it, so nothing can be learned from a plain comparison.
    */
   isProvenBy(text: string, connection: object): boolean {
     const before = this.#proven.get(connection)

@@ -17,7 +17,10 @@ export interface RulesOptions {
   readonly pollMs: number
   /** Called if the changed file cannot be used. The last good rules stay in force. */
   readonly onRefused: (error: Error) => void
-  /** How long the rules may be in force when they are not known to be those of the file, in milliseconds; default, and 0: for ever. */
+  /**
+   * How long the rules may be in force when they are not known to be those of the file, in milliseconds;
+   * default, and 0: for ever.
+   */
   readonly maxAgeMs?: number
   /** Whether the matrix is kept beside the engine, for a page that shows it. */
   readonly keepMatrix?: boolean
@@ -33,7 +36,10 @@ export interface Look {
   readonly stale: boolean
 }
 
-/** Makes what somebody needs of an engine that is about to be in force. Returns what puts it in the place of the last one. */
+/**
+ * Makes what somebody needs of an engine that is about to be in force. Returns what puts it in the place of
+ * the last one.
+ */
 export type Preparation = (engine: Engine) => Steps<() => void>
 
 /** An engine, and what puts in place what was made of it. */
@@ -43,7 +49,10 @@ interface Ready {
   readonly place: readonly (() => void)[]
 }
 
-/** Holds the current engine. A caller reads `engine` once for each check, so that each answer comes from one matrix. */
+/**
+ * Holds the current engine. A caller reads `engine` once for each check, so that each answer comes from one
+ * matrix.
+ */
 export class Rules {
   #engine: Engine
   #matrix: Matrix | undefined
@@ -61,7 +70,10 @@ export class Rules {
   readonly #preparations: Preparation[] = []
   readonly #watchers = new Set<(engine: Engine) => void>()
 
-  /** @throws MatrixError, or an Error that says why the file cannot be read: the sidecar does not serve without valid rules */
+  /**
+   * @throws MatrixError, or an Error that says why the file cannot be read: the sidecar does not serve
+   *   without valid rules
+   */
   constructor({ path, strict, pollMs, onRefused, maxAgeMs = 0, keepMatrix = false, onLook }: RulesOptions) {
     this.#strict = strict
     this.#keepMatrix = keepMatrix
@@ -104,8 +116,8 @@ export class Rules {
   }
 
   /**
-   * Reads the file again if it has changed: a large one while others have their turn, any other one at once. If it cannot be used, the
-   * rules stay as they are.
+   * Reads the file again if it has changed: a large one while others have their turn, any other one at once.
+   * If it cannot be used, the rules stay as they are.
    */
   reload(): void {
     if (this.#file === undefined) return
@@ -146,7 +158,10 @@ export class Rules {
     if (this.#lookAgain) this.reload()
   }
 
-  /** The thread finds what is wrong with the file, and the engine is made here, because a thread cannot hand it over. */
+  /**
+   * The thread finds what is wrong with the file, and the engine is made here, because a thread cannot hand
+   * it over.
+   */
   async #readLater(path: string, closed: AbortSignal): Promise<Ready> {
     const [{ readInThread }, { matrixOf }] = await Promise.all([
       import('./matrix-file/read-in-thread.ts'),

@@ -1,6 +1,7 @@
 /**
- * The life of a call that is not over at once, whatever carries it: it takes a request, hands it to the handler, waits while that works
- * or the client leaves responses unread, and ends once. Each transport says how requests arrive and how responses leave.
+ * The life of a call that is not over at once, whatever carries it: it takes a request, hands it to the
+ * handler, waits while that works or the client leaves responses unread, and ends once. Each transport says
+ * how requests arrive and how responses leave.
  */
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import type {
@@ -46,7 +47,10 @@ export abstract class LiveCall implements Responses {
   protected abstract readonly incomplete: StatusError
   /** Lets the client send what is missing. @param isWhole whether that is nothing but the end */
   protected abstract awaitMore(isWhole: boolean): void
-  /** Whether the client has read enough for another request to be taken. Otherwise the transport calls `take` when it has. */
+  /**
+   * Whether the client has read enough for another request to be taken. Otherwise the transport calls `take`
+   * when it has.
+   */
   protected abstract hasRoom(): boolean
   /** Nothing more of a request is awaited: the handler is about to have it, or has begun without one. */
   protected abstract complete(): void

@@ -4,7 +4,10 @@ import type { ConnectionSource } from '../base/net/connections.ts'
 import type { SocketAccess } from '../base/net/unix-socket.ts'
 import type { Methods, StatusOf } from '../contract/call.ts'
 
-/** Bounds of connections. grpc-js has no place for most of them, so `grpc-js/guard.ts` keeps those that it can. */
+/**
+ * Bounds of connections. grpc-js has no place for most of them, so `grpc-js/guard.ts` keeps those that it
+ * can.
+ */
 export interface ConnectionBounds {
   readonly connections: number
   readonly connectionsPerAddress: number

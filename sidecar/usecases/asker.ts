@@ -5,7 +5,10 @@ import type { CheckOutcome, ClaimsQuestion, CredentialsQuestion } from './questi
 
 /** The asker. Each protocol must say both. */
 export interface Asker {
-  /** The same object for all questions of a connection: connections take turns where a credential is costly. `undefined`: there is none. */
+  /**
+   * The same object for all questions of a connection: connections take turns where a credential is costly.
+   * `undefined`: there is none.
+   */
   readonly connection: object | undefined
   /** `undefined`: no listener. */
   readonly listener: DecisionListener | undefined
@@ -14,7 +17,8 @@ export interface Asker {
 /**
  * Is told of every decision before the asker gets it.
  *
- * Each method whose name begins with `of` throws a CallError where the decision must be logged and cannot be: then there is no answer.
+ * Each method whose name begins with `of` throws a CallError where the decision must be logged and cannot be:
+ * then there is no answer.
  */
 export interface DecisionListener {
   /** A clock for `ofCredentials`, in milliseconds. */

@@ -1,6 +1,6 @@
 /**
- * Callers, each known by a caller token, by a name in a client certificate, or by either: what each of them may do beyond
- * using a credential of their own, and until when.
+ * Callers, each known by a caller token, by a name in a client certificate, or by either: what each of them
+ * may do beyond using a credential of their own, and until when.
  */
 import { hash, timingSafeEqual } from 'node:crypto'
 import { CallError, callError } from '../base/call-error.ts'
@@ -94,8 +94,9 @@ export class Callers {
   }
 
   /**
-   * The caller of a call. A certificate counts only where the call presents no other credential: a program that forwards
-   * the tokens of others must not add its own rights to theirs. No credential of a caller: `undefined`.
+   * The caller of a call. A certificate counts only where the call presents no other credential: a program
+   * that forwards the tokens of others must not add its own rights to theirs. No credential of a caller:
+   * `undefined`.
    *
    * @throws CallError where the token is unknown, or the certificate has names of several callers
    */
@@ -107,7 +108,11 @@ export class Callers {
     return this.byDigest(hash('sha256', token, 'buffer'))
   }
 
-  /** The caller of a call that needs a caller token. @throws CallError where it has none, or not that of a caller */
+  /**
+   * The caller of a call that needs a caller token.
+   *
+   * @throws CallError where it has none, or not that of a caller
+   */
   expectToken(authorization: readonly string[]): IdentifiedCaller {
     const caller = this.find({ authorization, iamToken: [], certificateNames: [] })
     if (caller === undefined) throw callError('CALLER_TOKEN_MISSING', EVERY_CALL)
@@ -130,7 +135,11 @@ export class Callers {
     if (this.#byCertificate(names) === undefined) throw callError('CLIENT_CERTIFICATE_UNKNOWN', {})
   }
 
-  /** The caller as they are now, by the same token or certificate. @throws CallError where they expired or were withdrawn */
+  /**
+   * The caller as they are now, by the same token or certificate.
+   *
+   * @throws CallError where they expired or were withdrawn
+   */
   confirm({ identifiedBy }: IdentifiedCaller): IdentifiedCaller {
     if (identifiedBy.type === 'token') return this.byDigest(identifiedBy.digest)
     const caller = this.#byCertificate(identifiedBy.names)
@@ -152,7 +161,8 @@ export class Callers {
     for (const name of names) {
       const caller = this.#byName.get(name)
       if (caller === undefined) continue
-      // An expired caller counts here: their expiry must not give the certificate the rights of another caller.
+      // An expired caller counts here: their expiry must not give the certificate the rights of another
+      // caller.
       if (found !== undefined && found !== caller) throw callError('CLIENT_CERTIFICATE_AMBIGUOUS', {})
       found = caller
     }

@@ -1,5 +1,6 @@
 /**
- * What use cases and protocols are given. Each names in its signature what it needs; what only one of them needs is described beside it.
+ * What use cases and protocols are given. Each names in its signature what it needs; what only one of them
+ * needs is described beside it.
  */
 import type { Logger } from 'pino'
 import type { Engine } from '../../engine/index.ts'
@@ -52,7 +53,10 @@ export interface Reporting {
   readonly tracing: Tracing | undefined
 }
 
-/** The rules in force. They may change during a call, so use cases get none of this but the engine of their call. */
+/**
+ * The rules in force. They may change during a call, so use cases get none of this but the engine of their
+ * call.
+ */
 export interface Ruled {
   readonly rules: Rules
   /** Which requests are for which API; `undefined`: the configuration has no routes. */

@@ -11,7 +11,10 @@ export interface ChangeRateLimits {
   readonly userPerMinute: number
 }
 
-/** Most principals whose changes are counted. The one that changed something least recently is forgotten first. */
+/**
+ * Most principals whose changes are counted. The one that changed something least recently is forgotten
+ * first.
+ */
 const PRINCIPALS_MAX = 10_000
 
 interface Bucket {

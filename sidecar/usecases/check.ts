@@ -33,7 +33,8 @@ export function checkClaims(
 const SOMEWHERE = 'any'
 
 /**
- * Decides about a kind of token, whatever such a token is bound to, and whatever the owner of the resource: only the matrix is asked.
+ * Decides about a kind of token, whatever such a token is bound to, and whatever the owner of the resource:
+ * only the matrix is asked.
  *
  * @param listener as in `Asker`
  * @throws CallError where the decision must be logged and cannot be
@@ -59,7 +60,10 @@ export function checkVerified(
   return engine.decide({ api, kind, scope, target, holder: subject.type })
 }
 
-/** How long an answer about a token that an authority vouches for may be reused, in milliseconds: never past its expiry. */
+/**
+ * How long an answer about a token that an authority vouches for may be reused, in milliseconds: never past
+ * its expiry.
+ */
 export function reusableForMs(
   { expiresAtMs = Number.POSITIVE_INFINITY }: VerifiedToken,
   cacheForMs: number,
@@ -72,8 +76,8 @@ export function reusableForMs(
  * Verifies the credential and decides. Faults are looked for in the order of the reasons' precedence,
  * and the first ends the search.
  *
- * @throws CallError where no authority vouches for the credential and one of them does not answer, and where the decision must be logged
- * and cannot be
+ * @throws CallError where no authority vouches for the credential and one of them does not answer, and where
+ * the decision must be logged and cannot be
  */
 export function checkCredentials(
   services: Verifying,
@@ -112,7 +116,8 @@ export function checkCredentials(
       return denied('WRONG_HEADER', token)
     return answered({ decision: checkVerified(services, token, question), token, verified: true })
   }
-  // A token that only a control panel gives cannot be verified at an identity endpoint, so it is sent to none.
+  // A token that only a control panel gives cannot be verified at an identity endpoint, so it is sent to
+  // none.
   const asked = header?.obtainedBy.has('issue') === true ? verifier : authority
   const from = { clientAddress: question.clientAddress, connection }
   const { value } = found

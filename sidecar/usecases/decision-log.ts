@@ -24,8 +24,8 @@ export interface AskerFacts {
 }
 
 /**
- * Is shown a line as soon as it is made: the bytes from `start` to `end`, with the end of the line. They are others after the call, so
- * a reader that wants to keep a line copies it.
+ * Is shown a line as soon as it is made: the bytes from `start` to `end`, with the end of the line. They are
+ * others after the call, so a reader that wants to keep a line copies it.
  */
 export type LineFollower = (bytes: Buffer, start: number, end: number) => void
 
@@ -34,10 +34,13 @@ export interface DecisionLog {
   readonly samplePercent: number
   /** Gets every line; `undefined`: no follower, which costs nothing. It must not throw. */
   follower: LineFollower | undefined
-  /** @param next hears of those decisions that have their line, or need none; `undefined`: no further listener */
+  /**
+   * @param next hears of those decisions that have their line, or need none; `undefined`: no further listener
+   */
   listener(facts: AskerFacts, next: DecisionListener | undefined): DecisionListener
   /**
-   * Listeners for the contexts of calls. Calls with the same context have the same one, which costs less than one for each of them.
+   * Listeners for the contexts of calls. Calls with the same context have the same one, which costs less than
+   * one for each of them.
    *
    * @param factsOf what the context of a call says
    * @param next as of `listener`

@@ -1,4 +1,7 @@
-/** Which credential goes out with a request of an egress route: who may use the route, and what the matrix lets pass. */
+/**
+ * Which credential goes out with a request of an egress route: who may use the route, and what the matrix
+ * lets pass.
+ */
 import type { Decision, Engine } from '../../engine/index.ts'
 import { CallError } from '../base/call-error.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
@@ -49,8 +52,8 @@ export function admit(
 }
 
 /**
- * The credential for a request of the route. The route is what may use the profile: its callers never see the token, so they
- * need not be bound to the profile themselves.
+ * The credential for a request of the route. The route is what may use the profile: its callers never see the
+ * token, so they need not be bound to the profile themselves.
  *
  * @param rejected a token that the API has just refused
  * @throws CallError as `issue` does
@@ -150,7 +153,10 @@ function callerOf(passage: Passage): Caller {
 
 const ROUTE_CALLERS = new WeakMap<Passage, Caller>()
 
-/** Whether a renewed token may be accepted where this one was refused: what the configuration holds stays the same. */
+/**
+ * Whether a renewed token may be accepted where this one was refused: what the configuration holds stays the
+ * same.
+ */
 export function isRenewable({ issuedAtMs }: Issued): boolean {
   return issuedAtMs !== undefined
 }

@@ -1,4 +1,7 @@
-/** The identity endpoint (§4.1): tokens for service users by password, and what may be asked about a token, and by whom. */
+/**
+ * The identity endpoint (§4.1): tokens for service users by password, and what may be asked about a token,
+ * and by whom.
+ */
 import type { CredentialHeaders, Engine, Scope, TokenKind } from '../../engine/index.ts'
 import type { Administration, UserRecord } from '../authority/administration/administration.ts'
 import {
@@ -23,7 +26,10 @@ import {
 } from './revocation-right.ts'
 import { type RoleMapping, rolesOf } from './roles.ts'
 
-/** What the endpoint does beyond the source, as `http.roles` and `http.compatibility` of the configuration say. */
+/**
+ * What the endpoint does beyond the source, as `http.roles` and `http.compatibility` of the configuration
+ * say.
+ */
 export interface IdentitySettings {
   readonly roles: RoleMapping
   /** Whether a login without a scope gets an unscoped token, and whether such tokens are accepted. */
@@ -83,7 +89,12 @@ export interface IdentityServices extends Authenticating, Clocked {
   readonly settings: IdentitySettings
 }
 
-/** A token for a service user. Everyone whose login fails, for whatever reason, gets the same answer at the same cost. @throws CallError */
+/**
+ * A token for a service user. Everyone whose login fails, for whatever reason, gets the same answer at the
+ * same cost.
+ *
+ * @throws CallError
+ */
 export async function logIn(
   services: IdentityServices,
   { method, scope, clientAddress, connection }: Login,
@@ -223,7 +234,8 @@ async function activeSubject(
   const requester = await authenticate(services, question)
   const { subject } = question
   if (subject === undefined) {
-    // As Keystone does: a user who could ask about tokens of others learns that there is none, and no one else may ask.
+    // As Keystone does: a user who could ask about tokens of others learns that there is none, and no one
+    // else may ask.
     expectRight(requester, undefined, purpose)
     throw noSuchToken()
   }

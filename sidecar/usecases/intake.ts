@@ -1,12 +1,16 @@
 /**
- * Lets in a few administrative calls, logins and revocations in each turn of the event loop, so that checks are answered between
- * them however many arrive at once. Callers who are known come first, and connections take turns.
+ * Lets in a few administrative calls, logins and revocations in each turn of the event loop, so that checks
+ * are answered between them however many arrive at once. Callers who are known come first, and connections
+ * take turns.
  */
 import { callError } from '../base/call-error.ts'
 import { FairQueue } from '../base/fair-queue.ts'
 import type { Caller, CallerCredentials, Callers } from './callers.ts'
 
-/** How many calls begin in one turn. Each takes up to a quarter of a millisecond, mostly to find out who calls. */
+/**
+ * How many calls begin in one turn. Each takes up to a quarter of a millisecond, mostly to find out who
+ * calls.
+ */
 const CALLS_PER_TURN = 4
 
 /** Most calls that wait in each lane. */
@@ -51,7 +55,8 @@ export class Intake {
    * Resolves when it is the turn of the call.
    *
    * @param connection a name that no other connection has
-   * @param presented what the call presents, a session among it; to read that of a certificate costs more than a check; absent: nothing
+   * @param presented what the call presents, a session among it; to read that of a certificate costs more
+   *   than a check; absent: nothing
    * @throws CallError `DIRECTORY_EXHAUSTED` if too many calls of its connection wait
    */
   turn(connection: string, presented?: Partial<CallerCredentials> & PresentedSession): Promise<void> {
@@ -63,7 +68,10 @@ export class Intake {
     return this.#queue.run(place, nextTurn)
   }
 
-  /** A session has the lane of the caller whose it was when it was used last. What it may do is decided by a look into the directory. */
+  /**
+   * A session has the lane of the caller whose it was when it was used last. What it may do is decided by a
+   * look into the directory.
+   */
   #callerOf({
     session,
     authorization = NONE,

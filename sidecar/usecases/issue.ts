@@ -1,4 +1,6 @@
-/** Obtains the right token for a scope or for a set of APIs. A token that opens none of them is never made. */
+/**
+ * Obtains the right token for a scope or for a set of APIs. A token that opens none of them is never made.
+ */
 import {
   type Engine,
   type NamedConflict,
@@ -45,8 +47,8 @@ export interface IssueRequest {
     | { readonly type: 'profile'; readonly name: string; readonly caller: Caller | undefined }
   readonly purpose: Purpose
   /**
-   * A token that an API has just refused with 401. If a profile would give it again, it gives another one. A requester with a
-   * password gets a new token anyway.
+   * A token that an API has just refused with 401. If a profile would give it again, it gives another one. A
+   * requester with a password gets a new token anyway.
    */
   readonly rejected?: Secret | undefined
   /** Where a login by password comes from; `undefined`: this machine. */
@@ -54,9 +56,11 @@ export interface IssueRequest {
 }
 
 /**
- * By profile, the token may have been issued earlier; then the answer comes at once. By password, it is always a new one.
+ * By profile, the token may have been issued earlier; then the answer comes at once. By password, it is
+ * always a new one.
  *
- * @throws CallError: not allowed by §5.1, no single kind opens the APIs, or a static token without a holder (§4.2)
+ * @throws CallError: not allowed by §5.1, no single kind opens the APIs, or a static token without a holder
+ *   (§4.2)
  */
 export function issue(
   { engine, authority, profiles }: Issuing,
@@ -123,7 +127,9 @@ function choiceFor(engine: Engine, purpose: Purpose, projectsOnly: boolean): Cho
 /** The answers for tokens that are given again, by the choice that they were given for. */
 const ISSUED = new WeakMap<IssuedToken, WeakMap<Choice, Issued>>()
 
-/** A token of the cache is the same object at each call, and so is the answer for it: it is encoded only once. */
+/**
+ * A token of the cache is the same object at each call, and so is the answer for it: it is encoded only once.
+ */
 function issuedFor(issuedToken: IssuedToken, choice: Choice): Issued {
   const known = ISSUED.get(issuedToken)?.get(choice)
   if (known !== undefined) return known
@@ -150,8 +156,8 @@ export function kindForScope(engine: Engine, scope: Scope): TokenKind {
 }
 
 /**
- * A kind that every one of the APIs accepts: one that can be issued, of those one without contested cells, and of those the narrowest
- * that the project allows.
+ * A kind that every one of the APIs accepts: one that can be issued, of those one without contested cells,
+ * and of those the narrowest that the project allows.
  *
  * @param projectsOnly whether a token for the whole account would be refused
  */
@@ -212,7 +218,10 @@ function noSingleKind(engine: Engine, apis: readonly string[]): CallError {
   )
 }
 
-/** Most APIs that an error names for one token. They travel in trailers, and clients limit the size of trailers. */
+/**
+ * Most APIs that an error names for one token. They travel in trailers, and clients limit the size of
+ * trailers.
+ */
 const APIS_NAMED_MAX = 40
 
 function firstOf(apis: readonly string[], separator: string): string {

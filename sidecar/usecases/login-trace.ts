@@ -28,7 +28,10 @@ export interface TracedLogin {
 /** How many tokens that are issued to or revoked by one source have a line of their own each minute. */
 const TOKEN_LINES = 10
 
-/** A login that failed, or was refused. The log names a user only where there is such a user: others may be passwords. */
+/**
+ * A login that failed, or was refused. The log names a user only where there is such a user: others may be
+ * passwords.
+ */
 export function traceFailure(services: LoginTracing, login: TracedLogin, error: unknown): void {
   const { from, source, caller, profile, requestId, user, userType = 'service_user' } = login
   const right = error instanceof CallError && causeOf(error).row.login === 'refused'

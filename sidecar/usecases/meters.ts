@@ -6,7 +6,10 @@ import type { DecisionListener, OwnToken } from './asker.ts'
 import type { Protocol } from './decision-log.ts'
 import type { CheckOutcome, ClaimsQuestion, CredentialsQuestion } from './questions.ts'
 
-/** Most series of decisions. The matrix of the package has some two thousand, if every protocol asks for everything. */
+/**
+ * Most series of decisions. The matrix of the package has some two thousand, if every protocol asks for
+ * everything.
+ */
 const DECISION_SERIES_MAX = 5_000
 
 /** Most APIs with a name of their own in the series. */
@@ -21,7 +24,10 @@ const SPAN_SERIES_MAX = 10
 const UNKNOWN = 'unknown'
 const OTHER = 'other'
 
-/** How questions come. Those of the contract over HTTP are answered by the handlers of gRPC, and count as theirs. */
+/**
+ * How questions come. Those of the contract over HTTP are answered by the handlers of gRPC, and count as
+ * theirs.
+ */
 export type MeteredProtocol = Exclude<Protocol, 'connect'>
 
 export class Meters {
@@ -116,7 +122,10 @@ export class Meters {
   }
 }
 
-/** Counts the decisions of a protocol. A decision is an object that many questions get, so its cell is looked up by it. */
+/**
+ * Counts the decisions of a protocol. A decision is an object that many questions get, so its cell is looked
+ * up by it.
+ */
 export class DecisionMeter implements DecisionListener {
   readonly #counts: Counts
   readonly #durations: Durations

@@ -16,7 +16,8 @@ export interface Profile {
   /**
    * A token of the profile's user for a scope. It may have been issued earlier.
    *
-   * @param rejected a token that an API has just refused: it is replaced, if it is the one that would be given
+   * @param rejected a token that an API has just refused: it is replaced, if it is the one that would be
+   *   given
    * @throws CallError where the scope is not the profile's, or the login fails
    */
   issue(kind: TokenKind, scope: Scope, rejected?: Secret): MaybePromise<IssuedToken>
@@ -25,7 +26,10 @@ export interface Profile {
 /** The profiles of the configuration, as they are now. */
 export type Profiles = Pick<ReadonlyMap<string, Profile>, 'get'>
 
-/** Where logins by profile come from. They have a lane of their own, so guesses cannot keep a job from its token. */
+/**
+ * Where logins by profile come from. They have a lane of their own, so guesses cannot keep a job from its
+ * token.
+ */
 export const PROFILES_ORIGIN: Origin = { source: { type: 'profiles' }, restricted: false }
 
 /**

@@ -1,6 +1,7 @@
 /**
- * May a request that a proxy received pass, and with which credential does it go on? The client's own credential decides. Where the
- * proxy's operator says so, the credential of a profile takes its place behind the proxy.
+ * May a request that a proxy received pass, and with which credential does it go on? The client's own
+ * credential decides. Where the proxy's operator says so, the credential of a profile takes its place behind
+ * the proxy.
  */
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import type { Asker } from './asker.ts'
@@ -33,7 +34,8 @@ export interface ProxiedOutcome {
 }
 
 /**
- * Decides about a request. The proxy needs no right for that, but a credential of a profile goes to a caller who may use the profile.
+ * Decides about a request. The proxy needs no right for that, but a credential of a profile goes to a caller
+ * who may use the profile.
  *
  * @param findCaller who the proxy is; asked only where a credential is replaced
  * @param asker the proxy

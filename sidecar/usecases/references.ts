@@ -1,10 +1,16 @@
-/** Finds what a login names: by name, by id, or by both, which must then agree. A wrong name costs as much as a right one. */
+/**
+ * Finds what a login names: by name, by id, or by both, which must then agree. A wrong name costs as much as
+ * a right one.
+ */
 import { createHash } from 'node:crypto'
 import type { Scope } from '../../engine/index.ts'
 import type { Administration } from '../authority/administration/administration.ts'
 import { canBeName } from '../authority/names.ts'
 
-/** An account, a user or a project by name, by the id that the directory gave it, or by both, which must then agree. */
+/**
+ * An account, a user or a project by name, by the id that the directory gave it, or by both, which must then
+ * agree.
+ */
 export type Reference =
   | { readonly name: string; readonly id?: undefined }
   | { readonly id: string; readonly name?: string | undefined }
@@ -57,8 +63,8 @@ export async function accountFor(administration: Administration, { id, name }: R
 }
 
 /**
- * Number of a missing account, as no account number has a space: a login in it fails like any other and costs as much.
- * One for each name, because failed logins are counted by user.
+ * Number of a missing account, as no account number has a space: a login in it fails like any other and costs
+ * as much. One for each name, because failed logins are counted by user.
  */
 function nowhere(name: string): string {
   return `no account ${createHash('sha256').update(name).digest('hex')}`

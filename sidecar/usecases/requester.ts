@@ -1,6 +1,7 @@
 /**
- * Who makes an administrative or identity call: an operator, by a caller token or a client certificate, or a user, by an
- * IAM token of their own. Either of them may have logged in to the control panel, and then has a session.
+ * Who makes an administrative or identity call: an operator, by a caller token or a client certificate, or a
+ * user, by an IAM token of their own. Either of them may have logged in to the control panel, and then has a
+ * session.
  */
 import type { Actor, ChangeLane, ChangeView } from '../authority/actor.ts'
 import { isAllowed } from '../authority/addresses.ts'
@@ -18,7 +19,10 @@ export type Requester = Operator | UserRequester
 export interface Operator {
   readonly type: 'operator'
   readonly caller: IdentifiedCaller
-  /** The session that they authenticated with; `undefined`: a caller token or a client certificate of the call. */
+  /**
+   * The session that they authenticated with; `undefined`: a caller token or a client certificate of the
+   * call.
+   */
   readonly session?: LiveSession
   readonly from: CallOrigin
   readonly requestId?: string | undefined
@@ -181,7 +185,11 @@ const ADMINISTRATIVE_CREDENTIAL =
 /** For those who had a session. */
 const SESSION_CREDENTIAL = 'a session of the control panel; log in'
 
-/** The requester of an administrative call as they are inside the transaction of its change. @throws CallError as a new call would */
+/**
+ * The requester of an administrative call as they are inside the transaction of its change.
+ *
+ * @throws CallError as a new call would
+ */
 export async function confirmRequester(
   services: Confirming,
   requester: Requester,
@@ -210,7 +218,8 @@ async function confirmSession(
 }
 
 /**
- * The user as they are inside the transaction of a change. Their call may have waited since they were authenticated.
+ * The user as they are inside the transaction of a change. Their call may have waited since they were
+ * authenticated.
  *
  * @param credential what a new call would need to present, for the error
  * @throws CallError as a new call would

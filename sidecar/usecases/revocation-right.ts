@@ -36,8 +36,8 @@ export type Ground =
   | 'not_authenticated'
 
 /**
- * The whole rule. A static token is no credential for anything but the APIs, so a client that found one cannot end it. An
- * upstream knows no user of ours.
+ * The whole rule. A static token is no credential for anything but the APIs, so a client that found one
+ * cannot end it. An upstream knows no user of ours.
  */
 const GROUNDS: Readonly<Record<AskerClass, Readonly<Record<TokenClass, Ground>>>> = {
   named_caller: { iam: 'right', static: 'right', upstream: 'right', other_upstream: 'right' },
@@ -66,7 +66,8 @@ export function groundOf(asker: AskerClass, token: TokenClass): Ground {
 }
 
 /**
- * The user as the actor who revokes the token. Their right is decided now, and again inside the change's transaction.
+ * The user as the actor who revokes the token. Their right is decided now, and again inside the change's
+ * transaction.
  *
  * @param credential what the requester would need to present, for the error
  * @throws CallError: PERMISSION_DENIED
@@ -93,8 +94,8 @@ export function revokingUser(
 
 function authorizeRevocation(requester: UserByToken, token: VerifiedToken): void {
   expectHolderOrAdministrator(requester, token)
-  // Middleware validates with a token of its project. To revoke a token of somebody else takes one for the account, as
-  // all administration does.
+  // Middleware validates with a token of its project. To revoke a token of somebody else takes one for the
+  // account, as all administration does.
   if (!isHolder(requester, token) && requester.token.scope.project !== undefined)
     throw callError('ACCOUNT_SCOPE_REQUIRED', {})
 }
@@ -104,7 +105,10 @@ export function expectHolderOrAdministrator(requester: UserByToken, token: Verif
   if (!isHolder(requester, token)) expectAdministrator(requester, token.scope.account)
 }
 
-/** @throws CallError unless the requester administers the account, and not by an unscoped token, which is for their own affairs */
+/**
+ * @throws CallError unless the requester administers the account, and not by an unscoped token, which is for
+ *   their own affairs
+ */
 export function expectAdministrator({ user, token }: UserByToken, account: string): void {
   if (isUnscoped(token) || !isAccountAdministrator(user, account))
     throw callError('NOT_HOLDER_NOR_ADMINISTRATOR', {})

@@ -1,6 +1,6 @@
 /**
- * Revokes a token: by its value, for its holder, for who administers its account and for an operator; or by its id, for an
- * operator.
+ * Revokes a token: by its value, for its holder, for who administers its account and for an operator; or by
+ * its id, for an operator.
  */
 import { type Actor, trusted } from '../authority/actor.ts'
 import type { UpstreamRevocation, VerifiedToken, Verifier } from '../authority/authority.ts'
@@ -91,7 +91,10 @@ async function revokeByValue(
   return { tokenId, revokedAtMs: await authority.revoke(actor, revocation) }
 }
 
-/** A caller is asked for first, then the presented IAM token. An upstream judges by its own tokens, and knows no token of ours. */
+/**
+ * A caller is asked for first, then the presented IAM token. An upstream judges by its own tokens, and knows
+ * no token of ours.
+ */
 async function askerOf(
   services: Revoking,
   credentials: PresentedCredentials,
@@ -181,7 +184,10 @@ function holder(
   }
 }
 
-/** The caller as the actor who revokes a token. The right is decided now, and again inside the change's transaction. */
+/**
+ * The caller as the actor who revokes a token. The right is decided now, and again inside the change's
+ * transaction.
+ */
 function revokingCaller(
   callers: Callers,
   caller: IdentifiedCaller,

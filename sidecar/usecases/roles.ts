@@ -1,4 +1,7 @@
-/** The roles that the identity endpoint shows for a token: they follow from the holder's permissions and roles by the configuration. */
+/**
+ * The roles that the identity endpoint shows for a token: they follow from the holder's permissions and roles
+ * by the configuration.
+ */
 import type { UserRecord } from '../authority/administration/administration.ts'
 import { isUnscoped, type VerifiedToken } from '../authority/authority.ts'
 

@@ -9,7 +9,11 @@ import type {
 /** How many projects are read at once. */
 const PAGE_SIZE = 500
 
-/** The enabled projects of the user's account that they can get tokens for, ordered by name. @throws CallError */
+/**
+ * The enabled projects of the user's account that they can get tokens for, ordered by name.
+ *
+ * @throws CallError
+ */
 export async function projectsFor(
   { projects }: Pick<Administration, 'projects'>,
   user: UserRecord,

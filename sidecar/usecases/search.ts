@@ -1,4 +1,7 @@
-/** Which APIs does a credential open? The credential is verified once, and the matrix is asked about each API. No listener hears of it. */
+/**
+ * Which APIs does a credential open? The credential is verified once, and the matrix is asked about each API.
+ * No listener hears of it.
+ */
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import type { Asker } from './asker.ts'
 import { checkCredentials, checkVerified, type Verifying } from './check.ts'

@@ -1,7 +1,7 @@
 /**
- * The trace of attempts in the log: logins that failed, calls that were refused or failed, and tokens that were issued. The first of a
- * kind is in the log at once. More of them within a minute are counted, and the count follows. So an attack leaves a trace, and
- * cannot fill the disk.
+ * The trace of attempts in the log: logins that failed, calls that were refused or failed, and tokens that
+ * were issued. The first of a kind is in the log at once. More of them within a minute are counted, and the
+ * count follows. So an attack leaves a trace, and cannot fill the disk.
  */
 import type { Logger } from 'pino'
 import { CallError } from '../base/call-error.ts'
@@ -13,7 +13,10 @@ type Level = 'info' | 'warn' | 'error'
 export interface Attempt {
   readonly level: Level
   readonly message: string
-  /** What is the same in the attempts that are counted together. Never a secret, and no text that only a client chose. */
+  /**
+   * What is the same in the attempts that are counted together. Never a secret, and no text that only a
+   * client chose.
+   */
   readonly by: Readonly<Record<string, string | undefined>>
   /** What only the line of a single attempt has. It is asked for no others. */
   readonly details?: () => object | Promise<object>
@@ -69,7 +72,10 @@ export class Trace {
     void this.#write(attempt)
   }
 
-  /** A call that got no answer because of who asked, or because they asked too much. Other errors are no attempts. */
+  /**
+   * A call that got no answer because of who asked, or because they asked too much. Other errors are no
+   * attempts.
+   */
   refused(message: string, error: unknown, by: Attempt['by'], details?: Attempt['details']): void {
     const cause = error instanceof CallError && error.cause instanceof CallError ? error.cause : error
     if (!(cause instanceof CallError) || !isRefusal(cause)) return
@@ -82,8 +88,8 @@ export class Trace {
   }
 
   /**
-   * A call that the sidecar could not answer for any client: a full disk, a database or an upstream that does not answer, a defect.
-   * Errors of other sorts are no failures.
+   * A call that the sidecar could not answer for any client: a full disk, a database or an upstream that does
+   * not answer, a defect. Errors of other sorts are no failures.
    *
    * @param details of the call, for its line
    */

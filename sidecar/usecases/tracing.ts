@@ -7,7 +7,8 @@ export interface Tracing extends Tracer {
   /**
    * Begins a call.
    *
-   * @returns undefined: there is nothing to do, because the call is not recorded and its caller says nothing of a trace
+   * @returns undefined: there is nothing to do, because the call is not recorded and its caller says nothing
+   *   of a trace
    */
   begin(carrier: TraceCarrier, facts: () => SpanFacts): TracedCall | undefined
   /**
@@ -28,7 +29,10 @@ interface RecordedCall {
   readonly factsOf: () => AskerFacts
 }
 
-/** Listens to the decisions of a call that is recorded. Its lines in the decision log name the trace, also where it begins here. */
+/**
+ * Listens to the decisions of a call that is recorded. Its lines in the decision log name the trace, also
+ * where it begins here.
+ */
 export function recordedListener(
   { tracing, decisions }: { readonly tracing: Tracing; readonly decisions: DecisionLog | undefined },
   { span, protocol, factsOf }: RecordedCall,
@@ -41,7 +45,8 @@ export function recordedListener(
 }
 
 /**
- * Listens to the decisions of a request: the trace, the log and the meter, as far as they are on. `undefined`: all are off.
+ * Listens to the decisions of a request: the trace, the log and the meter, as far as they are on.
+ * `undefined`: all are off.
  *
  * @param factsOf is asked only where there is a log
  */

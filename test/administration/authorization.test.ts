@@ -256,7 +256,9 @@ test('who may not do it is told so, whatever else is wrong with the request', as
   })
 })
 
-/** Asks about things that are missing where it can, so that what is allowed changes little for the next row. */
+/**
+ * Asks about things that are missing where it can, so that what is allowed changes little for the next row.
+ */
 async function codeOf(requester: Requester, method: Method): Promise<string> {
   const { need, about } = RIGHTS[method]
   // A request to change a user is about a missing one; the others are about the user who is `self`.

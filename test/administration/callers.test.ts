@@ -1,4 +1,7 @@
-/** Callers: narrow rights, an expiry, a hash instead of the token, and changes that take effect without a restart. */
+/**
+ * Callers: narrow rights, an expiry, a hash instead of the token, and changes that take effect without a
+ * restart.
+ */
 import { createHash } from 'node:crypto'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -190,7 +193,8 @@ describe('a change takes effect without a restart', () => {
         ended = true
       })
     const outcome = Promise.allSettled([creating])
-    // Calls of one connection begin in order, so the creation has been authenticated when this has its answer.
+    // Calls of one connection begin in order, so the creation has been authenticated when this has its
+    // answer.
     await running.clerk.directory.getAccount({ account: ACCOUNT })
     writeFileSync(running.config, 'callers: []\n')
     running.sidecar.reload()

@@ -1,4 +1,7 @@
-/** Who changes much waits for themselves: rates by principal, lanes by who they are, and no limit on taking rights away. */
+/**
+ * Who changes much waits for themselves: rates by principal, lanes by who they are, and no limit on taking
+ * rights away.
+ */
 import { expect, test } from 'vitest'
 import { connect } from '../../clients/typescript/index.ts'
 import type { ChangeAuthor, ChangeLane } from '../../sidecar/directory/author.ts'

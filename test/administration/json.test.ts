@@ -1,4 +1,7 @@
-/** The JSON of the administration commands: one convention, held to the contract, whose descriptors say what there may be. */
+/**
+ * The JSON of the administration commands: one convention, held to the contract, whose descriptors say what
+ * there may be.
+ */
 import { describe, expect, test } from 'vitest'
 import { ROWS } from '../../sidecar/cli/administration/administration-rows.ts'
 import { keysIn, messageOf, offencesIn, SNAKE_CASE } from '../support/contract/contract-json.ts'
@@ -96,7 +99,10 @@ const COMMANDS: readonly (readonly [line: string, answer: string])[] = [
   ['account delete 1', 'DeleteAccountResponse'],
 ]
 
-/** Answers that hold a secret, because it is shown nowhere else, or because showing it is what they are for (§5.1). */
+/**
+ * Answers that hold a secret, because it is shown nowhere else, or because showing it is what they are for
+ * (§5.1).
+ */
 const SHOWS_A_SECRET = [
   'CreateServiceUserResponse',
   'ReplaceServiceUserPasswordResponse',

@@ -168,7 +168,8 @@ describe('rotation', () => {
     expect(readFileSync(path, 'utf8')).toBe(before)
   })
 
-  // A token lives for a day, can be asked about for two more, and may be signed a little after the retirement.
+  // A token lives for a day, can be asked about for two more, and may be signed a little after the
+  // retirement.
   const KEPT_MS = 3 * DAY_MS + MINUTE_MS
   test.each<[claim: string, afterMs: number, lifetimeMs: number, states: string[]]>([
     [

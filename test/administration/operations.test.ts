@@ -1,4 +1,7 @@
-/** The table of operations: each call of `DirectoryService` is in it, with the right that the contract says it needs. */
+/**
+ * The table of operations: each call of `DirectoryService` is in it, with the right that the contract says it
+ * needs.
+ */
 import { describe, expect, test } from 'vitest'
 import { DirectoryServiceService } from '../../proto/gen/portcullis/v1/directory.ts'
 import { OPERATIONS } from '../../sidecar/usecases/administration/administer.ts'

@@ -1,6 +1,6 @@
 /**
- * Who may call what, written down by hand from the comments of `directory.proto`, apart from the table of operations that
- * the sidecar goes by.
+ * Who may call what, written down by hand from the comments of `directory.proto`, apart from the table of
+ * operations that the sidecar goes by.
  */
 import type { DirectoryServiceService } from '../../proto/gen/portcullis/v1/directory.ts'
 
@@ -26,7 +26,8 @@ const NEEDS = {
     'iam.admin',
     'service user with iam.admin',
   ],
-  // Owners and users with `iam.admin` in a session of the control panel, too: `test/control-panel/inviters.test.ts`.
+  // Owners and users with `iam.admin` in a session of the control panel, too:
+  // `test/control-panel/inviters.test.ts`.
   inviter: ['operator'],
   self: ['operator', 'self'],
   self_or_account_administrator: [
@@ -54,7 +55,10 @@ export interface Right {
   readonly need: keyof typeof NEEDS
   readonly about: About
   readonly forOwners?: ForOwners
-  /** When a call is for operators alone: by what the request makes of `enabled`, and whether it is about a validator. */
+  /**
+   * When a call is for operators alone: by what the request makes of `enabled`, and whether it is about a
+   * validator.
+   */
   readonly forOperators?: (sets: boolean | undefined, is: boolean) => boolean
   /** Whether an owner may call from outside the addresses that the account is restricted to. */
   readonly ownersFromAnywhere?: true

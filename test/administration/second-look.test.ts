@@ -1,4 +1,7 @@
-/** A right is checked when the change is made: a queued call of an administrator who has lost it meanwhile changes nothing. */
+/**
+ * A right is checked when the change is made: a queued call of an administrator who has lost it meanwhile
+ * changes nothing.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -40,7 +43,10 @@ async function newAccount() {
   return { account, machine, admin: await person('admin'), owner: await person('owner') }
 }
 
-/** Fills the requester's share of the password hashes, so that their next call that needs a new password waits. */
+/**
+ * Fills the requester's share of the password hashes, so that their next call that needs a new password
+ * waits.
+ */
 function fillQueue(requester: Client, account: string): Promise<unknown> {
   return Promise.allSettled(
     Array.from({ length: 40 }, (_, index) =>
@@ -49,7 +55,10 @@ function fillQueue(requester: Client, account: string): Promise<unknown> {
   )
 }
 
-/** Lets the requester create a service user, and does `meanwhile` while that waits. Returns how the creation ended. */
+/**
+ * Lets the requester create a service user, and does `meanwhile` while that waits. Returns how the creation
+ * ended.
+ */
 async function whileQueued(
   requester: Client,
   account: string,

@@ -140,7 +140,9 @@ describe('failed logins', () => {
   })
 
   describe('at once', () => {
-    /** Logins that are in flight, in the order in which they were let through, and what became of the others. */
+    /**
+     * Logins that are in flight, in the order in which they were let through, and what became of the others.
+     */
     let places: { readonly index: number; readonly settle: Settle }[]
     let refusals: { readonly index: number; readonly message: string }[]
     beforeEach(() => {

@@ -1,4 +1,7 @@
-/** Every attempt leaves a trace: the first one a line, the others a count, and the audit trail says who, from where and how. */
+/**
+ * Every attempt leaves a trace: the first one a line, the others a count, and the audit trail says who, from
+ * where and how.
+ */
 import { describe, expect, test } from 'vitest'
 import { callError } from '../../sidecar/base/call-error.ts'
 import { type Attempt, Trace, WINDOW_MS } from '../../sidecar/usecases/trace.ts'

@@ -1,4 +1,7 @@
-/** When the agent asks for a token, writes it, tells the application, and tries again: a day passes in no time. */
+/**
+ * When the agent asks for a token, writes it, tells the application, and tries again: a day passes in no
+ * time.
+ */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pino } from 'pino'

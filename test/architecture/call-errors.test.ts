@@ -1,4 +1,7 @@
-/** The reasons why a call gets no answer: one closed table, which the contract and the documents list, and which code does not compare with. */
+/**
+ * The reasons why a call gets no answer: one closed table, which the contract and the documents list, and
+ * which code does not compare with.
+ */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { CALL_ERRORS, callError } from '../../sidecar/base/call-error.ts'

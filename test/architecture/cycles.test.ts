@@ -1,4 +1,7 @@
-/** No file imports itself through others, types included: every file can be understood after the files that it imports. */
+/**
+ * No file imports itself through others, types included: every file can be understood after the files that it
+ * imports.
+ */
 import { expect, test } from 'vitest'
 import { importsOf, sources } from '../support/checkout/sources.ts'
 

@@ -1,6 +1,7 @@
 /**
- * The generated code is what the contract and the schemas generate, byte for byte. That the descriptors, which the messages are
- * generated from, are what `buf` compiles byte for byte is shown where buf may be installed: test/interop/contract.test.ts.
+ * The generated code is what the contract and the schemas generate, byte for byte. That the descriptors,
+ * which the messages are generated from, are what `buf` compiles byte for byte is shown where buf may be
+ * installed: test/interop/contract.test.ts.
  */
 import { execFileSync } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'

@@ -1,4 +1,7 @@
-/** What the packages import: of each other by the front door alone, and from outside what they declare, no more and no less. */
+/**
+ * What the packages import: of each other by the front door alone, and from outside what they declare, no
+ * more and no less.
+ */
 import { readFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { build } from 'esbuild'
@@ -10,7 +13,8 @@ import { importsOf, ROOT, sources } from '../support/checkout/sources.ts'
 const DOORS: Readonly<Record<string, readonly string[]>> = {
   // The client says the same about a denial as the sidecar does, and takes nothing else of the engine's code.
   engine: ['engine/index.ts', 'engine/denial.ts'],
-  // The documents of the sidecar are read as strictly as a matrix is. Who explains, plans or compares need not load the shipped matrix.
+  // The documents of the sidecar are read as strictly as a matrix is. Who explains, plans or compares need
+  // not load the shipped matrix.
   matrix: [
     ...['matrix/index.ts', 'matrix/document/index.ts'],
     ...['matrix/explain.ts', 'matrix/plan.ts', 'matrix/compare.ts', 'matrix/load.ts'],
@@ -30,8 +34,8 @@ function packageOf(path: string): string | undefined {
 }
 
 test.each(Object.entries(DOORS))('the package in %s is imported through its front door', (folder, doors) => {
-  // The benchmarks measure parts of the sidecar, and stand for its users otherwise. Tests look everywhere, and so does
-  // what makes the tables of the docs.
+  // The benchmarks measure parts of the sidecar, and stand for its users otherwise. Tests look everywhere,
+  // and so does what makes the tables of the docs.
   const callers = sources.filter(
     ({ path }) =>
       packageOf(path) !== folder &&

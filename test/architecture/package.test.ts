@@ -1,6 +1,7 @@
 /**
- * What a user gets: each package packed, put into a project of its own, imported by Node and checked by TypeScript. That npm
- * installs the same from a registry, and what other runtimes make of it, is shown by test/interop/packages.test.ts.
+ * What a user gets: each package packed, put into a project of its own, imported by Node and checked by
+ * TypeScript. That npm installs the same from a registry, and what other runtimes make of it, is shown by
+ * test/interop/packages.test.ts.
  */
 import { execFile, spawnSync } from 'node:child_process'
 import { globSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,7 @@
-/** The engine is pure: nothing of a platform, nothing that waits, and it decides where there is no platform at all. */
+/**
+ * The engine is pure: nothing of a platform, nothing that waits, and it decides where there is no platform at
+ * all.
+ */
 import { createContext, runInContext } from 'node:vm'
 import { build, transform } from 'esbuild'
 import { expect, test } from 'vitest'

@@ -4,7 +4,10 @@ export interface Room {
   /** Its folder, or its one file. A file is in the innermost folder that is a room. */
   readonly room: string
   readonly purpose: string
-  /** Rooms that it imports, and packages; `node:` stands for all that Node brings. Nothing else may be imported. */
+  /**
+   * Rooms that it imports, and packages; `node:` stands for all that Node brings. Nothing else may be
+   * imported.
+   */
   readonly imports: readonly string[]
 }
 

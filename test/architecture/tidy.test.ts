@@ -1,4 +1,7 @@
-/** Style that can be checked by a machine: small files that say what they are for, and nothing left lying about. */
+/**
+ * Style that can be checked by a machine: small files that say what they are for, and nothing left lying
+ * about.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -16,6 +19,9 @@ const HELD = [
   ...['engine/', 'matrix/', 'proto/', 'clients/', 'sidecar/', 'console/', 'bench/', 'scripts/'],
   'test/support/',
 ]
+
+/** What the formatter wraps code to. It leaves comments as they are. */
+const WIDTH: number = JSON.parse(readFileSync(join(ROOT, 'biome.json'), 'utf8')).formatter.lineWidth
 
 const written = sources.filter(({ generated }) => !generated)
 
@@ -64,7 +70,23 @@ const HABITS: readonly Habit[] = [
     broken: (text) => /[\t\r]|[ ]$/m.test(text),
     examples: ['a\tb', 'a\r\n', 'a \nb'],
   },
+  {
+    claim: `no line of a comment has more than ${WIDTH} characters, directives and long words excepted`,
+    broken: (text) => wideComments(text).length > 0,
+    examples: ['//', ' *', '/**', '  // §'].map((start) => `${start}${' word'.repeat(WIDTH / 5)}`),
+  },
 ]
+
+/**
+ * Lines that are comments and too wide. A directive of a tool cannot be wrapped, nor can a word or an
+ * address.
+ */
+function wideComments(text: string): string[] {
+  return text
+    .split('\n')
+    .filter((line) => line.length > WIDTH && /^\s*(\/\/|\/?\*)/.test(line))
+    .filter((line) => !/^\s*(\/\/|\/?\*+) (biome-ignore\b|@ts-|\S+$)/.test(line))
+}
 
 test.each(HABITS)('$claim', ({ broken, examples }) => {
   expect(examples.filter((text) => !broken(text))).toEqual([])

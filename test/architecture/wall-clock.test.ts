@@ -1,9 +1,15 @@
-/** Whatever ends by the wall clock is a limit of `sidecar/base/time-limit.ts`: no file compares the clock with a stored time by itself. */
+/**
+ * Whatever ends by the wall clock is a limit of `sidecar/base/time-limit.ts`: no file compares the clock with
+ * a stored time by itself.
+ */
 import { expect, test } from 'vitest'
 import { operationsOf } from '../support/checkout/functions.ts'
 import { type Source, sourcesIn } from '../support/checkout/sources.ts'
 
-/** Where what is stored is compared with the wall clock. The other folders know the monotonic clock alone, or both. */
+/**
+ * Where what is stored is compared with the wall clock. The other folders know the monotonic clock alone, or
+ * both.
+ */
 const HELD = [
   ...['sidecar/authority/', 'sidecar/directory/', 'sidecar/http/', 'sidecar/proxies/', 'sidecar/usecases/'],
 ]

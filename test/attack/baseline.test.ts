@@ -1,6 +1,6 @@
 /**
- * What the machine does to the measured times while nobody attacks. The figures of all attacks are to be read beside these: under
- * attack the sidecar and the attacker are as busy as the two programs here.
+ * What the machine does to the measured times while nobody attacks. The figures of all attacks are to be read
+ * beside these: under attack the sidecar and the attacker are as busy as the two programs here.
  */
 import { test } from 'vitest'
 import { scenario } from '../support/attack/scenario.ts'

@@ -1,4 +1,6 @@
-/** Logins over HTTP that cost more to read than to send, and many at once: only their sender waits for them. */
+/**
+ * Logins over HTTP that cost more to read than to send, and many at once: only their sender waits for them.
+ */
 import { expect, test } from 'vitest'
 import type { Bodies } from '../support/attack/poster.ts'
 import { scenario } from '../support/attack/scenario.ts'

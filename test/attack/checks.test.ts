@@ -1,4 +1,6 @@
-/** Checks whose bytes cost more to read than an ordinary one: who sends them waits, and a neighbour does not. */
+/**
+ * Checks whose bytes cost more to read than an ordinary one: who sends them waits, and a neighbour does not.
+ */
 import { expect, test } from 'vitest'
 import { scenario } from '../support/attack/scenario.ts'
 import { attackedSidecar } from '../support/attack/scene.ts'

@@ -1,4 +1,7 @@
-/** Clients that ask for little and hold much: others are answered, new ones get in, and the memory stays bounded. */
+/**
+ * Clients that ask for little and hold much: others are answered, new ones get in, and the memory stays
+ * bounded.
+ */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,4 +1,7 @@
-/** The control panel under attack: strangers who try to log in keep no check, no revocation and no operator waiting. */
+/**
+ * The control panel under attack: strangers who try to log in keep no check, no revocation and no operator
+ * waiting.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'

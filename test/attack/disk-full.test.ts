@@ -1,4 +1,7 @@
-/** A full disk: what was acknowledged is kept, checks are answered, and with space there is no need for a restart. Linux, with namespaces of users. */
+/**
+ * A full disk: what was acknowledged is kept, checks are answered, and with space there is no need for a
+ * restart. Linux, with namespaces of users.
+ */
 import { execFileSync } from 'node:child_process'
 import { closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,7 @@
-/** Floods of HTTP/2, each kind that is known: on two connections as fast as the sidecar reads, from anybody who reaches it. */
+/**
+ * Floods of HTTP/2, each kind that is known: on two connections as fast as the sidecar reads, from anybody
+ * who reaches it.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
@@ -33,7 +36,10 @@ function counts({ msg, exceeded }: Record<string, unknown>, bound = ''): boolean
   )
 }
 
-/** Floods from a process of its own, with a lower priority, so that on few processors it does not take the neighbour's time. */
+/**
+ * Floods from a process of its own, with a lower priority, so that on few processors it does not take the
+ * neighbour's time.
+ */
 async function startFlood({ served }: Scene, flood: string) {
   const attacker = startProcess(['nice', '-n', '10', process.execPath, PROGRAM, served.ready.grpc, flood], {
     input: 'open',

@@ -1,4 +1,7 @@
-/** Forged tokens: only their sender waits for them, and a neighbour's tokens are answered meanwhile, new ones too. */
+/**
+ * Forged tokens: only their sender waits for them, and a neighbour's tokens are answered meanwhile, new ones
+ * too.
+ */
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { connect } from '../../clients/typescript/index.ts'

@@ -1,4 +1,7 @@
-/** A process of the sidecar's machine pretends to be its proxy: it gets as many guesses as it would as itself, and no further. */
+/**
+ * A process of the sidecar's machine pretends to be its proxy: it gets as many guesses as it would as itself,
+ * and no further.
+ */
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { beforeAll, expect, test } from 'vitest'
@@ -24,7 +27,10 @@ beforeAll(async () => {
   proxied = await proxyBefore(direct)
 })
 
-/** A proxy that appends the address of its client to X-Forwarded-For, as nginx does with $proxy_add_x_forwarded_for. */
+/**
+ * A proxy that appends the address of its client to X-Forwarded-For, as nginx does with
+ * $proxy_add_x_forwarded_for.
+ */
 async function proxyBefore(port: number): Promise<number> {
   const proxy = createServer((asked, answer) => {
     const { 'x-forwarded-for': before, ...headers } = asked.headers

@@ -1,11 +1,16 @@
-/** Requests that come a byte at a time: they are ended, whatever they send, and others are answered meanwhile. */
+/**
+ * Requests that come a byte at a time: they are ended, whatever they send, and others are answered meanwhile.
+ */
 import { connect, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import { scenario } from '../support/attack/scenario.ts'
 import { attackedSidecar, report, type StartAttack, timesOf } from '../support/attack/scene.ts'
 
 const CONNECTIONS = 400
-/** Time between two bytes of a connection, in milliseconds: far shorter than any timeout of a silent connection. */
+/**
+ * Time between two bytes of a connection, in milliseconds: far shorter than any timeout of a silent
+ * connection.
+ */
 const BYTE_EVERY_MS = 500
 /** Longer than a request may take to come, so that some are ended. */
 const NEWCOMERS_MS = 12_000

@@ -1,4 +1,7 @@
-/** Changes under attack: a client that writes much waits for its own changes, and Checks are answered meanwhile. */
+/**
+ * Changes under attack: a client that writes much waits for its own changes, and Checks are answered
+ * meanwhile.
+ */
 import { expect, test } from 'vitest'
 import { scenario } from '../support/attack/scenario.ts'
 import { attackedSidecar } from '../support/attack/scene.ts'

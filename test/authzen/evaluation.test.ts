@@ -1,4 +1,7 @@
-/** `POST /access/v1/evaluation`: the decision is that of Check, whatever is asked, and the context explains it. */
+/**
+ * `POST /access/v1/evaluation`: the decision is that of Check, whatever is asked, and the context explains
+ * it.
+ */
 import { describe, expect, test } from 'vitest'
 import { REASONS } from '../../engine/index.ts'
 import { ACCOUNT, OTHER_ACCOUNT } from '../support/identity/identity.ts'

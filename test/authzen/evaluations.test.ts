@@ -1,4 +1,7 @@
-/** `POST /access/v1/evaluations`: defaults, the three semantics, and what becomes of one evaluation that fails. */
+/**
+ * `POST /access/v1/evaluations`: defaults, the three semantics, and what becomes of one evaluation that
+ * fails.
+ */
 import { describe, expect, test } from 'vitest'
 import type { Verification } from '../../sidecar/authority/authority.ts'
 import { callError } from '../../sidecar/base/call-error.ts'

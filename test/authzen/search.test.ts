@@ -1,4 +1,7 @@
-/** `POST /access/v1/search/…`: the results are exactly those that an evaluation permits, and pages have all of them. */
+/**
+ * `POST /access/v1/search/…`: the results are exactly those that an evaluation permits, and pages have all of
+ * them.
+ */
 import { describe, expect, test } from 'vitest'
 import { compile } from '../../engine/index.ts'
 import type { Asked } from '../../sidecar/http/authzen/evaluations.ts'

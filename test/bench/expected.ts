@@ -96,7 +96,8 @@ export const EXPECTED: ReadonlyMap<string, Expected> = new Map<string, Expected>
   [
     'upstream',
     {
-      // As in the sidecar suite; two scopes of a profile; and every cell of the kinds that the endpoint issues.
+      // As in the sidecar suite; two scopes of a profile; and every cell of the kinds that the endpoint
+      // issues.
       answersChecked: 90 + 90 + 90 + 100 + 2 + 60,
       compared: ['issue-cached', 'check-upstream'],
       alone: [],
@@ -200,8 +201,9 @@ export const EXPECTED: ReadonlyMap<string, Expected> = new Map<string, Expected>
   [
     'servers',
     {
-      // What the sidecar is asked in its own suite; every cell by Cerbos and OPA; every cell by these three as JSON,
-      // and by them for a proxy; six tokens by the sidecar and Keystone, and again before a sidecar with four.
+      // What the sidecar is asked in its own suite; every cell by Cerbos and OPA; every cell by these three
+      // as JSON, and by them for a proxy; six tokens by the sidecar and Keystone, and again before a sidecar
+      // with four.
       answersChecked: 370 + 2 * 90 + 2 * 3 * 90 + 2 * 6 + 6 + 4,
       compared: [
         ...['cerbos-cpu', 'cerbos-time', 'opa-cpu', 'opa-time'],
@@ -224,7 +226,11 @@ export const EXPECTED: ReadonlyMap<string, Expected> = new Map<string, Expected>
   ],
 ])
 
-/** Runs the suite and checks its rows. @returns the rows that were skipped, because they need missing software */
+/**
+ * Runs the suite and checks its rows.
+ *
+ * @returns the rows that were skipped, because they need missing software
+ */
 export async function runAtSmokeSize({ name, run }: Suite): Promise<readonly Skipped[]> {
   const report = await run('smoke')
   const { rows, skipped = [], answersChecked } = report

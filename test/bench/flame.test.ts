@@ -1,4 +1,7 @@
-/** The flame graph: the tree, the shares and the picture of a given profile, and the profile of a real sidecar. */
+/**
+ * The flame graph: the tree, the shares and the picture of a given profile, and the profile of a real
+ * sidecar.
+ */
 import { expect, test } from 'vitest'
 import {
   type CpuProfile,

@@ -1,4 +1,7 @@
-/** The rooms of bench/ and what each may import of the others. Files of no room are the programs and the bounds. */
+/**
+ * The rooms of bench/ and what each may import of the others. Files of no room are the programs and the
+ * bounds.
+ */
 import { expect, test } from 'vitest'
 import { importsOf, sourcesIn } from '../support/checkout/sources.ts'
 

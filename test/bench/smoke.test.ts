@@ -1,7 +1,7 @@
 /**
- * Runs the suites of benchmarks at a tiny size, so that they keep working. Suites that need foreign software run with the
- * interoperability tests. Times are not judged here: `npm run bench` does that. What a decision allocates does not drift,
- * so that is held to its bound.
+ * Runs the suites of benchmarks at a tiny size, so that they keep working. Suites that need foreign software
+ * run with the interoperability tests. Times are not judged here: `npm run bench` does that. What a decision
+ * allocates does not drift, so that is held to its bound.
  */
 import { expect, test } from 'vitest'
 import { gateOf, gates, unmeasured, verdictOf } from '../../bench/gates.ts'

@@ -1,4 +1,7 @@
-/** No secret comes out of the command line: of flags, variables, files with mistakes in them, and of what it asks a sidecar. */
+/**
+ * No secret comes out of the command line: of flags, variables, files with mistakes in them, and of what it
+ * asks a sidecar.
+ */
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -262,7 +265,8 @@ describe.each<[processes: string, args: string[]]>([
     )
     expect(shownIn(titles.join('\n'), own)).toEqual([])
     expect(shownIn(snapshots.map((file) => readFileSync(file, 'utf8')).join(''), own)).toEqual([])
-    // Workers get the environment of their primary, which only their user can read. A password of it rightly stays there.
+    // Workers get the environment of their primary, which only their user can read. A password of it rightly
+    // stays there.
     const { stdout, stderr } = await served.stop()
     expect(shownIn(stdout + stderr, own)).toEqual([])
   })

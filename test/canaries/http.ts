@@ -1,4 +1,7 @@
-/** The rows of the HTTP listener: the identity endpoint, proxies, AuthZEN, and the contract as no client of it would ask. */
+/**
+ * The rows of the HTTP listener: the identity endpoint, proxies, AuthZEN, and the contract as no client of it
+ * would ask.
+ */
 
 import { post as postBytes } from '../support/contract/contract.ts'
 import { askAt, loginBody, type Request, rescopeBody, TOKENS } from '../support/identity/identity.ts'

@@ -1,4 +1,7 @@
-/** The rows of the page that people log in to. The invitation is the last one that the rows of the contract made. */
+/**
+ * The rows of the page that people log in to. The invitation is the last one that the rows of the contract
+ * made.
+ */
 import { askAt } from '../support/identity/identity.ts'
 import { ACCOUNT } from '../support/sidecar/sidecar.ts'
 import type { Row } from './rows.ts'

@@ -1,4 +1,6 @@
-/** No secret comes out: every input of every protocol gets one, and every output is searched for all of them. */
+/**
+ * No secret comes out: every input of every protocol gets one, and every output is searched for all of them.
+ */
 import { afterAll, describe, expect, test } from 'vitest'
 import { FORMS } from '../support/contract/contract.ts'
 import { rowsOver } from './contract.ts'

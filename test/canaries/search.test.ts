@@ -1,4 +1,7 @@
-/** A search that finds nothing proves nothing: it finds every form of a secret, and no secret where there is none. */
+/**
+ * A search that finds nothing proves nothing: it finds every form of a secret, and no secret where there is
+ * none.
+ */
 import { expect, test } from 'vitest'
 import { shownIn } from './search.ts'
 

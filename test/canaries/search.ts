@@ -1,4 +1,6 @@
-/** Finds secrets in outputs: as they are, in every encoding in which they could come out, and pieces of them. */
+/**
+ * Finds secrets in outputs: as they are, in every encoding in which they could come out, and pieces of them.
+ */
 
 /** A piece of a secret of this length is one too many. Everything shorter could be there by chance. */
 const PIECE = 12

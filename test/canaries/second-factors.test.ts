@@ -1,4 +1,7 @@
-/** No secret of a login to the page comes out: neither those that people send, nor those that second factors are made of. */
+/**
+ * No secret of a login to the page comes out: neither those that people send, nor those that second factors
+ * are made of.
+ */
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { type Browser, PASSWORD, SESSION } from '../support/console/control-panel.ts'

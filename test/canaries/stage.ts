@@ -1,4 +1,7 @@
-/** A sidecar with everything switched on, the secrets that it knows or is sent, and every output in which one of them could come out. */
+/**
+ * A sidecar with everything switched on, the secrets that it knows or is sent, and every output in which one
+ * of them could come out.
+ */
 import { hash, randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -22,7 +25,10 @@ import type { Secrets } from './search.ts'
 /** What no output may hold, and no secret of the sidecar: rows put it where nothing secret belongs. */
 export const CANARY = letters()
 
-/** What is put where an API, a kind or an account belongs. The decision log has what was asked, and nothing else has it. */
+/**
+ * What is put where an API, a kind or an account belongs. The decision log has what was asked, and nothing
+ * else has it.
+ */
 export const ASKED = letters()
 
 /** Without digits, so that no parser takes a part of it for a number by chance. */
@@ -138,7 +144,10 @@ export async function startStage(transport: 'sockets' | 'grpc-js'): Promise<Stag
   }
 }
 
-/** The log when it has the line of one more decision, because lines are written in their order, and a while later. */
+/**
+ * The log when it has the line of one more decision, because lines are written in their order, and a while
+ * later.
+ */
 async function allDecisions({ client }: RunningSidecar, read: () => string): Promise<string> {
   const api = 'the-last-one'
   await client.check({ api, token: { kind: 'static_token', scope: { account: ACCOUNT } } })
@@ -149,8 +158,8 @@ async function allDecisions({ client }: RunningSidecar, read: () => string): Pro
 }
 
 /**
- * What is secret of a token: of one of ours its signature, because its header and its claims are what answers say, too. Those of the
- * upstream differ at their beginning.
+ * What is secret of a token: of one of ours its signature, because its header and its claims are what answers
+ * say, too. Those of the upstream differ at their beginning.
  */
 export function secretOf(token: string): string {
   if (token.startsWith('gAAAAA')) return token.slice(0, 13)

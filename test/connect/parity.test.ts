@@ -1,6 +1,6 @@
 /**
- * The same calls over gRPC and in every form of HTTP have the same outcome: answers, errors and their details. The clients are those
- * of Connect.
+ * The same calls over gRPC and in every form of HTTP have the same outcome: answers, errors and their
+ * details. The clients are those of Connect.
  */
 import type { JsonObject } from '@bufbuild/protobuf'
 import type { Transport } from '@connectrpc/connect'

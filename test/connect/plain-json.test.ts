@@ -1,4 +1,7 @@
-/** What the fast way from JSON to bytes accepts, the library reads in the same way. What the library refuses, it never accepts. */
+/**
+ * What the fast way from JSON to bytes accepts, the library reads in the same way. What the library refuses,
+ * it never accepts.
+ */
 
 import { readFileSync } from 'node:fs'
 import {

@@ -1,4 +1,7 @@
-/** What no client of Connect would send: each request is refused as its protocol says, and no error repeats what was sent. */
+/**
+ * What no client of Connect would send: each request is refused as its protocol says, and no error repeats
+ * what was sent.
+ */
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { bytesOf, CHECK, enveloped, envelopesIn, post } from '../support/contract/contract.ts'

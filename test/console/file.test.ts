@@ -1,4 +1,6 @@
-/** The page as files: how much a browser loads for a first view, and what the policy of the one file allows. */
+/**
+ * The page as files: how much a browser loads for a first view, and what the policy of the one file allows.
+ */
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +12,10 @@ import { command } from '../support/processes/command-line.ts'
 import { CONSOLE } from '../support/suite/console.ts'
 import { newFile, newFolder } from '../support/suite/resources.ts'
 
-/** Most bytes of compressed script for a first view: of the explorer, 34 kB when this was written; and of the control panel, 90 kB. */
+/**
+ * Most bytes of compressed script for a first view: of the explorer, 34 kB when this was written; and of the
+ * control panel, 90 kB.
+ */
 const EXPLORER_BYTES_MAX = 34_500
 const PANEL_BYTES_MAX = 91_000
 

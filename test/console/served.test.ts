@@ -80,7 +80,8 @@ describe.each(['sockets', 'grpc-js'])('with the shipped matrix, and gRPC on %s',
       `https://127.0.0.1:${port}`,
     ])
       expect((await check({ Origin: origin })).status, origin).toBe(403)
-    // A browser sends the origin of the page when it loads the page's own script, too. Nothing else is for it.
+    // A browser sends the origin of the page when it loads the page's own script, too. Nothing else is for
+    // it.
     expect((await ask({ path: '/console/', headers: { Origin: own } })).status).toBe(200)
     for (const path of ['/console/', '/console/rules.json'])
       expect((await ask({ path, headers: { Origin: 'http://127.0.0.1:1' } })).status).toBe(403)

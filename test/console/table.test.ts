@@ -1,4 +1,7 @@
-/** The table of the explorer: what cells show, which rows a search and filters leave, and which of them are drawn. */
+/**
+ * The table of the explorer: what cells show, which rows a search and filters leave, and which of them are
+ * drawn.
+ */
 import { describe, expect, test } from 'vitest'
 import { drawnRows, moved } from '../../console/model/moves.ts'
 import { rulesOf } from '../../console/model/rules.ts'

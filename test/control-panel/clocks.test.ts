@@ -1,4 +1,7 @@
-/** A clock that jumps: what ends by it lasts no longer, whether it was ahead for a while, or is set ahead or back for good. */
+/**
+ * A clock that jumps: what ends by it lasts no longer, whether it was ahead for a while, or is set ahead or
+ * back for good.
+ */
 import { describe, expect, test } from 'vitest'
 import { CLOCK_SKEW_MS, TimeLimit } from '../../sidecar/base/time-limit.ts'
 import { expectConfirmed } from '../../sidecar/usecases/administration/authorize.ts'

@@ -1,4 +1,7 @@
-/** One-time codes: what an app shows is accepted, for as long as it shows it and a little longer, and nothing else is. */
+/**
+ * One-time codes: what an app shows is accepted, for as long as it shows it and a little longer, and nothing
+ * else is.
+ */
 import { createSecretKey, randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { Codes, type NewCode } from '../../sidecar/authority/control-panel/codes.ts'

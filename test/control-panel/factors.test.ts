@@ -1,4 +1,7 @@
-/** Second factors over HTTP, as the page sets them up and uses them: `/console/factors` and `/console/session`. */
+/**
+ * Second factors over HTTP, as the page sets them up and uses them: `/console/factors` and
+ * `/console/session`.
+ */
 import { expect, test } from 'vitest'
 import { PASSWORD, SESSION } from '../support/console/control-panel.ts'
 import { Authenticator } from '../support/identity/authenticator.ts'

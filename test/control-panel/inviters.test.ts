@@ -1,4 +1,7 @@
-/** Who gets a session of somebody else by an invitation: a person who administers the account and is logged in, and nobody else. */
+/**
+ * Who gets a session of somebody else by an invitation: a person who administers the account and is logged
+ * in, and nobody else.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

@@ -1,4 +1,6 @@
-/** Listening to decisions lasts longer than any request may take, over HTTP/1.1 and, with https, over HTTP/2. */
+/**
+ * Listening to decisions lasts longer than any request may take, over HTTP/1.1 and, with https, over HTTP/2.
+ */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:http2'
 import { join } from 'node:path'

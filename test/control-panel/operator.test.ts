@@ -1,4 +1,7 @@
-/** What operators see beside the directory: who may, what is shown of callers and keys, and that nothing of it is a secret. */
+/**
+ * What operators see beside the directory: who may, what is shown of callers and keys, and that nothing of it
+ * is a secret.
+ */
 import { hash } from 'node:crypto'
 import { mkdtempSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

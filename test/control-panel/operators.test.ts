@@ -1,4 +1,7 @@
-/** What the control panel tells operators over HTTP: who may look, that no secret is shown, and how listening to decisions ends. */
+/**
+ * What the control panel tells operators over HTTP: who may look, that no secret is shown, and how listening
+ * to decisions ends.
+ */
 import { readdirSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'

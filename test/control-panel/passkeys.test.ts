@@ -1,4 +1,7 @@
-/** Passkeys: what an authenticator answers is accepted where all of it is as expected, and refused where one thing is not. */
+/**
+ * Passkeys: what an authenticator answers is accepted where all of it is as expected, and refused where one
+ * thing is not.
+ */
 import { createSecretKey, randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import {

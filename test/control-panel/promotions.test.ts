@@ -1,4 +1,7 @@
-/** Over the wire: what a user had before their rights rose logs nobody in, administers nothing and makes no owner afterwards. */
+/**
+ * Over the wire: what a user had before their rights rose logs nobody in, administers nothing and makes no
+ * owner afterwards.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,7 @@
-/** Which requests have the session of the page, and which have none: no page of elsewhere acts for its visitor. */
+/**
+ * Which requests have the session of the page, and which have none: no page of elsewhere acts for its
+ * visitor.
+ */
 import { describe, expect, test } from 'vitest'
 import { Browser, PASSWORD, SESSION, startPanel } from '../support/console/control-panel.ts'
 import { startIdentity } from '../support/identity/identity.ts'

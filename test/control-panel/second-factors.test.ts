@@ -1,4 +1,6 @@
-/** Second factors at a login: who has one does not get in without it, and nobody guesses or repeats a code. */
+/**
+ * Second factors at a login: who has one does not get in without it, and nobody guesses or repeats a code.
+ */
 import { describe, expect, test } from 'vitest'
 import { Secret } from '../../sidecar/base/secret.ts'
 import {

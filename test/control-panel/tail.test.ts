@@ -1,4 +1,7 @@
-/** The live tail of decisions: what a listener gets of the lines, what becomes of one who reads slowly, and when it ends. */
+/**
+ * The live tail of decisions: what a listener gets of the lines, what becomes of one who reads slowly, and
+ * when it ends.
+ */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { compile } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'

@@ -45,7 +45,9 @@ const factorServices = () =>
     trace: { refused: () => {} },
   }) as unknown as FactorServices
 
-/** What becomes of the session of a change while the change waits for its turn, and what the change is told. */
+/**
+ * What becomes of the session of a change while the change waits for its turn, and what the change is told.
+ */
 const MEANWHILE: readonly [
   what: string,
   happens: (change: DirectoryChange, person: Person) => Promise<void>,

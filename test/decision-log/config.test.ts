@@ -1,4 +1,7 @@
-/** The configuration of the decision log: what is loaded for it, what is refused, and that a wrong endpoint slows no check. */
+/**
+ * The configuration of the decision log: what is loaded for it, what is refused, and that a wrong endpoint
+ * slows no check.
+ */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -8,7 +11,10 @@ import { startProcess } from '../support/processes/processes.ts'
 import { type RunningSidecar, runSidecar } from '../support/sidecar/sidecar.ts'
 import { newFile, newFolder } from '../support/suite/resources.ts'
 
-/** Files of this room, and undici, that a sidecar with these settings has loaded when it is ready; and what it prints. */
+/**
+ * Files of this room, and undici, that a sidecar with these settings has loaded when it is ready; and what it
+ * prints.
+ */
 async function runWith(settings: object, more = '') {
   const config = {
     ...{

@@ -1,4 +1,7 @@
-/** Lines: what is in them whatever was asked, which decisions have one, and what becomes of those for which there is no room. */
+/**
+ * Lines: what is in them whatever was asked, which decisions have one, and what becomes of those for which
+ * there is no room.
+ */
 import { hash } from 'node:crypto'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'

@@ -1,4 +1,7 @@
-/** Every protocol: each decision has a line, which says who asked what and why it was so, and no secret; and metrics count it. */
+/**
+ * Every protocol: each decision has a line, which says who asked what and why it was so, and no secret; and
+ * metrics count it.
+ */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

@@ -1,4 +1,6 @@
-/** Replay: what another matrix would change, exactly, and that a log of any length is read in bounded memory. */
+/**
+ * Replay: what another matrix would change, exactly, and that a log of any length is read in bounded memory.
+ */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'

@@ -1,4 +1,7 @@
-/** A directory file that bit rot damaged, or that was exchanged while it was open, never makes a revoked token active. */
+/**
+ * A directory file that bit rot damaged, or that was exchanged while it was open, never makes a revoked token
+ * active.
+ */
 import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -169,7 +172,8 @@ describe('bit rot', () => {
         errors.push((error as Error).message)
       }
     }
-    // The id is in the table and in its index. The third place is the audit trail, which decides about nothing.
+    // The id is in the table and in its index. The third place is the audit trail, which decides about
+    // nothing.
     expect(errors).toHaveLength(2)
     for (const error of errors)
       expect(error).toMatch(/revocation\.sqlite: the directory is damaged \(.*\); restore a backup$/)

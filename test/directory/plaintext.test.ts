@@ -1,4 +1,7 @@
-/** A database on another machine is not asked in plaintext, unless the URL says so. No server is needed to see that. */
+/**
+ * A database on another machine is not asked in plaintext, unless the URL says so. No server is needed to see
+ * that.
+ */
 import { expect, test } from 'vitest'
 import { Secret } from '../../sidecar/base/secret.ts'
 import { openPostgres } from '../../sidecar/directory/postgres.ts'
@@ -6,7 +9,10 @@ import { openPostgres } from '../../sidecar/directory/postgres.ts'
 const REFUSED =
   'directory.url: expected sslmode in the URL, because the database is on another machine: sslmode=verify-full, or sslmode=disable to send passwords in plaintext'
 
-/** Nothing listens on port 1, and a name below `.invalid` does not exist, so no attempt gets further than to connect. */
+/**
+ * Nothing listens on port 1, and a name below `.invalid` does not exist, so no attempt gets further than to
+ * connect.
+ */
 const open = (url: string) => openPostgres({ url: new Secret(url), poolSize: 1, timeoutMs: 5_000 })
 
 test.each([

@@ -1,4 +1,7 @@
-/** Every command of README is run, and what it shows is what is printed. The other pages: test/interop. What blocks of pages may be. */
+/**
+ * Every command of README is run, and what it shows is what is printed. The other pages: test/interop. What
+ * blocks of pages may be.
+ */
 import { describe, expect, test } from 'vitest'
 import { blocksOf, fileOf, pageOf, userPages } from './page.ts'
 import { isNotRun, isOutput, readPage } from './story.ts'

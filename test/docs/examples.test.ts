@@ -1,4 +1,6 @@
-/** The programs that pages show pass a strict check of their types, against the declarations of the packages. */
+/**
+ * The programs that pages show pass a strict check of their types, against the declarations of the packages.
+ */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'

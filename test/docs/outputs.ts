@@ -21,7 +21,10 @@ export function comparable(text: string): string {
   return result
 }
 
-/** What is printed, as a pattern: `…` in a line is any text, and a line that begins with it any number of lines. */
+/**
+ * What is printed, as a pattern: `…` in a line is any text, and a line that begins with it any number of
+ * lines.
+ */
 export function shownAs(text: string): RegExp {
   const lines = comparable(text)
     .split('\n')

@@ -36,9 +36,10 @@ export function pageOf(path: string): Page {
  * A fenced block. Behind its language stand words that GitHub does not show:
  *
  * - `ts server.ts`, `yaml directory.yaml`: the reader saves the block under that name.
- * - `sh`: the reader runs it. `sh exit=1`: it ends with 1. `sh in-background`: it serves until the page ends or the next one
- *   is started; `beside` leaves the earlier ones running. `sh retry`: the reader tries again as soon as the message says.
- *   `sh needs=python`: it needs more than Node. `sh not-run`: a test says why it is not run.
+ * - `sh`: the reader runs it. `sh exit=1`: it ends with 1. `sh in-background`: it serves until the page ends
+ *   or the next one is started; `beside` leaves the earlier ones running. `sh retry`: the reader tries again
+ *   as soon as the message says. `sh needs=python`: it needs more than Node. `sh not-run`: a test says why it
+ *   is not run.
  * - `text output`: what the block before it prints.
  */
 export interface Block {

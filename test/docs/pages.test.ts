@@ -1,4 +1,7 @@
-/** The pages as texts: how long they are, what they link and name, and that they speak of the product as it is. */
+/**
+ * The pages as texts: how long they are, what they link and name, and that they speak of the product as it
+ * is.
+ */
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -198,7 +201,9 @@ function tablesIn({ text }: Pick<Page, 'text'>): string[][] {
   return Array.from(proseOf(text).matchAll(/(?:^\|.*\n)+/gm), ([table]) => table.trimEnd().split('\n'))
 }
 
-/** Rows that repeat an earlier one: its first cell, where that is a key, a reason or a message; or all of it. */
+/**
+ * Rows that repeat an earlier one: its first cell, where that is a key, a reason or a message; or all of it.
+ */
 function doubledRows(table: readonly string[]): string[] {
   const keys = table.map((row) => /^\| (`[^|]*)\|/.exec(row)?.[1] ?? row)
   return table.filter((_row, index) => keys.indexOf(keys[index] ?? '') < index)

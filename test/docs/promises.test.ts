@@ -1,4 +1,7 @@
-/** The promises of docs/decide/security.md and its pages by area: one a line, short, each with a test that exists. */
+/**
+ * The promises of docs/decide/security.md and its pages by area: one a line, short, each with a test that
+ * exists.
+ */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,7 @@
-/** A page read from top to bottom as its reader does: files are saved, commands run, outputs compared. One test for each block. */
+/**
+ * A page read from top to bottom as its reader does: files are saved, commands run, outputs compared. One
+ * test for each block.
+ */
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { comparable, shownAs } from './outputs.ts'

@@ -1,6 +1,6 @@
 /**
- * A reader's terminal: one bash for a page, in a folder of its own. `npx portcullis` and `npm start` run this checkout there,
- * on free ports, and the packages are found by their names.
+ * A reader's terminal: one bash for a page, in a folder of its own. `npx portcullis` and `npm start` run this
+ * checkout there, on free ports, and the packages are found by their names.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import {
@@ -102,7 +102,9 @@ export class Terminal {
     return new Terminal(folder, tools, bash, answers)
   }
 
-  /** What a page shows is read as this instead: what only the page's reader knows, or what is another's here. */
+  /**
+   * What a page shows is read as this instead: what only the page's reader knows, or what is another's here.
+   */
   replace(shown: string, actual: string): void {
     this.#replaced.set(shown, actual)
   }
@@ -134,7 +136,11 @@ export class Terminal {
     return { output: readFileSync(output, 'utf8'), status: Number(status), failed }
   }
 
-  /** Starts a block that serves, and resolves with what it has printed when it is ready. @throws Error where it ends instead */
+  /**
+   * Starts a block that serves, and resolves with what it has printed when it is ready.
+   *
+   * @throws Error where it ends instead
+   */
   async start(block: string): Promise<string> {
     const [file, output] = this.#write(block)
     // With job control it is a process group of its own.
@@ -286,7 +292,10 @@ function startScript(): string {
   return scripts.start.replace(/^exec /, '').replace(/^node /, `'${process.execPath}' `)
 }
 
-/** `import … from '@portcullis/engine'` means the checkout's sources; what else pages import is what the checkout has installed. */
+/**
+ * `import … from '@portcullis/engine'` means the checkout's sources; what else pages import is what the
+ * checkout has installed.
+ */
 function writePackages(folder: string): void {
   const modules = join(folder, 'node_modules')
   for (const [path, source] of Object.entries(PACKAGES)) {

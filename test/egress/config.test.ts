@@ -1,4 +1,7 @@
-/** The configuration of egress is checked at the start: a sidecar that could send a token elsewhere does not serve. */
+/**
+ * The configuration of egress is checked at the start: a sidecar that could send a token elsewhere does not
+ * serve.
+ */
 import { describe, expect, test } from 'vitest'
 import { readConfig } from '../../sidecar/config/config.ts'
 import { readRoutes } from '../../sidecar/config/egress.ts'

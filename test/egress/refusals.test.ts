@@ -1,4 +1,7 @@
-/** What never reaches a target: other targets than the configured ones, ambiguous requests, and what a browser sends. */
+/**
+ * What never reaches a target: other targets than the configured ones, ambiguous requests, and what a browser
+ * sends.
+ */
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { exchange, runEgress, startTarget } from '../support/sidecar/egress.ts'

@@ -1,4 +1,7 @@
-/** A target that refuses the token: the request is sent once more with a new one, where nothing is repeated that was streamed. */
+/**
+ * A target that refuses the token: the request is sent once more with a new one, where nothing is repeated
+ * that was streamed.
+ */
 import { describe, expect, test } from 'vitest'
 import { ask, recorded, runEgress, startTarget } from '../support/sidecar/egress.ts'
 

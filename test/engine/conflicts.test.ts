@@ -19,7 +19,10 @@ const CONTESTED_CELLS = [
   { id: 'mobile-farm-project-omission', type: 'omission', api: 'mobile-farm', kind: PROJECT_KIND },
 ]
 
-/** A conflict that puts no cell in doubt: §5.4 note 1, §5.1, §1. `apis` and `kinds`: the cells whose every decision names it. */
+/**
+ * A conflict that puts no cell in doubt: §5.4 note 1, §5.1, §1. `apis` and `kinds`: the cells whose every
+ * decision names it.
+ */
 const UNCONTESTED = [
   {
     id: 'cloud-quotas-duplicate-row',

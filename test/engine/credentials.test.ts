@@ -1,4 +1,6 @@
-/** Finding the one credential among request headers (§5.2), and refusing all that is not exactly one token. */
+/**
+ * Finding the one credential among request headers (§5.2), and refusing all that is not exactly one token.
+ */
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { CREDENTIAL_LENGTH_MAX, type CredentialHeaders, compile } from '../../engine/index.ts'

@@ -13,7 +13,8 @@ const reference = (value: unknown): string => sha256(canonicalize(value) as stri
 
 const sha256 = (text: string): string => `sha256:${createHash('sha256').update(text, 'utf8').digest('hex')}`
 
-// FIPS 180-4 §5.1.1: where the padding begins a new block depends on the length; every length of the first three is tried.
+// FIPS 180-4 §5.1.1: where the padding begins a new block depends on the length; every length of the first
+// three is tried.
 test('texts of every length around the block boundaries have the digest of the platform', () => {
   for (let length = 0; length <= 200; length++) {
     const text = 'a'.repeat(length)

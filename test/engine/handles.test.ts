@@ -1,4 +1,7 @@
-/** A handle stands for a cell of one engine: it decides as the names do, and every other engine takes it for an unknown API. */
+/**
+ * A handle stands for a cell of one engine: it decides as the names do, and every other engine takes it for
+ * an unknown API.
+ */
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build } from 'esbuild'

@@ -1,6 +1,7 @@
 /**
- * Hostile questions in numbers: each gets a decision that the engine lists, and none opens what the source's table does not. By hand,
- * for as long as you like: DECIDE_CALLS=120000000 npx vitest run test/engine/hostile.test.ts
+ * Hostile questions in numbers: each gets a decision that the engine lists, and none opens what the source's
+ * table does not. By hand, for as long as you like: DECIDE_CALLS=120000000 npx vitest run
+ * test/engine/hostile.test.ts
  */
 import { expect, test } from 'vitest'
 import type { Decision, Engine, Question } from '../../engine/index.ts'
@@ -46,7 +47,10 @@ function drawnScope(): unknown {
   return kind > 0.9 ? Object.assign(() => {}, scope) : scope
 }
 
-/** Gives another value at each reading, like an attacker who shows one to a check and the other one to its use. */
+/**
+ * Gives another value at each reading, like an attacker who shows one to a check and the other one to its
+ * use.
+ */
 function changing(question: object, name: string, values: unknown[], another: unknown): void {
   values.push(another)
   let read = 0

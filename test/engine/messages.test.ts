@@ -104,7 +104,8 @@ test.each<[reason: string, engine: Engine, question: Partial<Question>, message:
 })
 
 test('where the prose rules that nothing opens an API, the message says so', () => {
-  // Audit logs without the account-scoped token: the two conflicts about it, each the other way round (§5.4 note 2).
+  // Audit logs without the account-scoped token: the two conflicts about it, each the other way round (§5.4
+  // note 2).
   const denial = compileForProse('audit-logs-account-omission').decide({
     api: 'audit-logs',
     kind: STATIC_KIND,

@@ -117,7 +117,9 @@ const SCOPES: { readonly [scope in Facts['scope']]: readonly Scope[] } = {
   project: [{ account: '123456', project: 'alpha' }],
 }
 
-/** The targets that are so to a token of such a scope; no target is anything to a token without an account. */
+/**
+ * The targets that are so to a token of such a scope; no target is anything to a token without an account.
+ */
 function targetsFor(scope: Facts['scope'], target: Facts['target']): readonly (Scope | undefined)[] {
   switch (target) {
     case 'not_given':

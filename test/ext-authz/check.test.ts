@@ -1,4 +1,7 @@
-/** Envoy's external authorization over gRPC: what passes, what does not and why, on both transports and with both forms of headers. */
+/**
+ * Envoy's external authorization over gRPC: what passes, what does not and why, on both transports and with
+ * both forms of headers.
+ */
 import { describe, expect, test } from 'vitest'
 import { credentialQuestion } from '../support/contract/answers.ts'
 import { BlackBox, refused } from '../support/contract/black-box.ts'

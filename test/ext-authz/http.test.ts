@@ -1,4 +1,7 @@
-/** External authorization over HTTP, as Envoy's `http_service` asks for it: 200 lets a request pass, and nothing else is a 200. */
+/**
+ * External authorization over HTTP, as Envoy's `http_service` asks for it: 200 lets a request pass, and
+ * nothing else is a 200.
+ */
 import { describe, expect, test } from 'vitest'
 import { credentialQuestion } from '../support/contract/answers.ts'
 import { BlackBox } from '../support/contract/black-box.ts'

@@ -1,4 +1,6 @@
-/** Envoy's requests by the routes of the configuration, over gRPC and over HTTP: the rows of every protocol. */
+/**
+ * Envoy's requests by the routes of the configuration, over gRPC and over HTTP: the rows of every protocol.
+ */
 
 import { startIdentity } from '../support/identity/identity.ts'
 import { holdsToRoutes, ROUTES, type RoutedOutcome, type RoutedRow } from '../support/inputs/paths.ts'

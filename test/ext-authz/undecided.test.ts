@@ -1,4 +1,7 @@
-/** Where nothing can be decided: denied in an answer, on every way that Envoy asks, while the call itself succeeds. */
+/**
+ * Where nothing can be decided: denied in an answer, on every way that Envoy asks, while the call itself
+ * succeeds.
+ */
 import { pathToFileURL } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { ROOT } from '../support/checkout/sources.ts'

@@ -1,4 +1,7 @@
-/** The health listener: what it answers to whom, that it answers nothing else, and that nobody keeps a probe from it. */
+/**
+ * The health listener: what it answers to whom, that it answers nothing else, and that nobody keeps a probe
+ * from it.
+ */
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { connect as connectHttp2 } from 'node:http2'

@@ -1,4 +1,7 @@
-/** What health and metrics cost a sidecar that has none, or that nobody asks for metrics: nothing of it is loaded. */
+/**
+ * What health and metrics cost a sidecar that has none, or that nobody asks for metrics: nothing of it is
+ * loaded.
+ */
 import { expect, test } from 'vitest'
 import { loadedBy } from '../support/processes/loaded.ts'
 

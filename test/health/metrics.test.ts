@@ -1,4 +1,7 @@
-/** Metrics: what is counted, that labels stay few and hold no secret, in which form they are, and that workers count as one. */
+/**
+ * Metrics: what is counted, that labels stay few and hold no secret, in which form they are, and that workers
+ * count as one.
+ */
 import { globSync, readFileSync } from 'node:fs'
 import { connect as connectSocket } from 'node:net'
 import { join } from 'node:path'

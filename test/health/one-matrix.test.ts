@@ -1,4 +1,7 @@
-/** A matrix that is exchanged while checks wait for an upstream: each answer is wholly that of one matrix, whose digest it names. */
+/**
+ * A matrix that is exchanged while checks wait for an upstream: each answer is wholly that of one matrix,
+ * whose digest it names.
+ */
 import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'

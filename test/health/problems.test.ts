@@ -1,4 +1,7 @@
-/** What makes a sidecar unready, and what is only reported: every protocol of health checks says the same, and the command line too. */
+/**
+ * What makes a sidecar unready, and what is only reported: every protocol of health checks says the same, and
+ * the command line too.
+ */
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ServiceDefinition } from '@grpc/proto-loader'

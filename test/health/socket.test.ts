@@ -1,6 +1,6 @@
 /**
- * A Unix socket for other users of the machine: who may connect, and that whoever may reads nothing else. Processes of other users can
- * be started by root alone, so without root those tests are skipped.
+ * A Unix socket for other users of the machine: who may connect, and that whoever may reads nothing else.
+ * Processes of other users can be started by root alone, so without root those tests are skipped.
  */
 import { execFileSync } from 'node:child_process'
 import { chmodSync, chownSync, mkdirSync, statSync } from 'node:fs'

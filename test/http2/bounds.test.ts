@@ -1,4 +1,7 @@
-/** What a peer may make the server hold. Each bound ends the connection or the stream that exceeds it, and is counted. */
+/**
+ * What a peer may make the server hold. Each bound ends the connection or the stream that exceeds it, and is
+ * counted.
+ */
 import { expect, test } from 'vitest'
 import { constant } from '../support/http2/constant.ts'
 import {
@@ -209,7 +212,8 @@ test('an idle connection is asked to end, and one of full age too; a stream may 
   used.received()
   server.pass(17_000)
   const heard = used.received()
-  // First with the largest id, so that no stream that is on its way is lost; then with the last one that is answered.
+  // First with the largest id, so that no stream that is on its way is lost; then with the last one that is
+  // answered.
   expect(heard.map(described)).toEqual(['GOAWAY NO_ERROR', 'PING', 'GOAWAY NO_ERROR'])
   expect(heard.filter(({ type }) => type === 7).map(({ payload }) => payload.readUInt32BE(0))).toEqual([
     2 ** 31 - 1,

@@ -185,7 +185,8 @@ test.each(floods.filter(({ bound }) => bound !== 'header_block'))(
     const server = new TestServer(constant(Buffer.from('hello')), limits)
     const peer = server.connect().send(PREFACE, opening ?? Buffer.alloc(0))
     for (let second = 0; second < 3; second++) {
-      // The first second has less room: the settings of the preface are in it, and the request that paid is not in the others.
+      // The first second has less room: the settings of the preface are in it, and the request that paid is
+      // not in the others.
       peer.send(many(Math.min(19, allowed), (index) => each(second * 100 + index)))
       server.pass(1_000)
     }
@@ -239,7 +240,8 @@ test('what was earned is not lost at the end of a second, and does not last fore
   server.pass(5_000)
   peer.send(many(1_000, () => read))
   expect(peer.ended).toBe(false)
-  // The request has earned 4, each answer 4, and its 14 bytes their share. Of the window updates 20 were free, as 20 of the pings are.
+  // The request has earned 4, each answer 4, and its 14 bytes their share. Of the window updates 20 were
+  // free, as 20 of the pings are.
   const left = 4 + 1_000 * (4 + 14 / 1_024) - (2_000 - 20)
   peer.send(many(20 + Math.floor(left), () => ping))
   expect(peer.ended).toBe(false)

@@ -1,4 +1,7 @@
-/** Flow control (RFC 9113, §5.2): what is sent fits the peer's windows, shares are fair, and nothing is lost or repeated. */
+/**
+ * Flow control (RFC 9113, §5.2): what is sent fits the peer's windows, shares are fair, and nothing is lost
+ * or repeated.
+ */
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Application } from '../../sidecar/transports/http2/application.ts'

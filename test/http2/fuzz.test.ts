@@ -1,6 +1,7 @@
 /**
- * Frames that were damaged: nothing throws, nothing hangs, what is held stays bounded, and a neighbour is answered. By hand, for
- * as long as you like: HTTP2_FUZZ_FRAMES=100000000 npx vitest run test/http2/fuzz.test.ts
+ * Frames that were damaged: nothing throws, nothing hangs, what is held stays bounded, and a neighbour is
+ * answered. By hand, for as long as you like: HTTP2_FUZZ_FRAMES=100000000 npx vitest run
+ * test/http2/fuzz.test.ts
  */
 import { expect, test } from 'vitest'
 import { type Method, type Methods, STATUS, StatusError } from '../../sidecar/contract/call.ts'

@@ -1,4 +1,7 @@
-/** Header compression (RFC 7541): the examples of its appendix C, what it calls an error, and strings of every octet. */
+/**
+ * Header compression (RFC 7541): the examples of its appendix C, what it calls an error, and strings of every
+ * octet.
+ */
 import * as fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import {

@@ -1,4 +1,7 @@
-/** All plain sockets are read into one buffer. Nothing of one connection may be seen, or missed, because of another one. */
+/**
+ * All plain sockets are read into one buffer. Nothing of one connection may be seen, or missed, because of
+ * another one.
+ */
 import { connect, createServer, type Socket } from 'node:net'
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'

@@ -1,4 +1,7 @@
-/** What RFC 9113 calls an error is one, of the right scope and with the right code. h2spec asks the same of a real connection. */
+/**
+ * What RFC 9113 calls an error is one, of the right scope and with the right code. h2spec asks the same of a
+ * real connection.
+ */
 import { expect, test } from 'vitest'
 import { constant } from '../support/http2/constant.ts'
 import { callOf, field, frame, PREFACE } from '../support/http2/frames.ts'

@@ -1,4 +1,7 @@
-/** Names and passwords are compared byte for byte: no folding, no truncation, and no character confuses a store. */
+/**
+ * Names and passwords are compared byte for byte: no folding, no truncation, and no character confuses a
+ * store.
+ */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { Passwords } from '../../sidecar/authority/password.ts'

@@ -1,6 +1,6 @@
 /**
- * Random logins, exchanges of tokens, revocations and jumps of the clock, under every combination of the settings: a token
- * never outlives the one that it was derived from, and one without a scope opens nothing.
+ * Random logins, exchanges of tokens, revocations and jumps of the clock, under every combination of the
+ * settings: a token never outlives the one that it was derived from, and one without a scope opens nothing.
  */
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,7 @@
-/** An answer does not reveal which users exist: all failures have the same bytes, the same cost and the same throttle. */
+/**
+ * An answer does not reveal which users exist: all failures have the same bytes, the same cost and the same
+ * throttle.
+ */
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { newPassword } from '../../sidecar/authority/password.ts'
 import type { Response } from '../support/identity/identity.ts'

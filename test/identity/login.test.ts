@@ -1,4 +1,6 @@
-/** Logging in (§4.1): which token is issued, how it is described, and that the rest of the sidecar accepts it. */
+/**
+ * Logging in (§4.1): which token is issued, how it is described, and that the rest of the sidecar accepts it.
+ */
 import { expect, test } from 'vitest'
 import {
   ACCOUNT,

@@ -1,4 +1,7 @@
-/** Who may say where a request came from: a proxy that has something that other processes of this machine have not. */
+/**
+ * Who may say where a request came from: a proxy that has something that other processes of this machine have
+ * not.
+ */
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,7 @@
-/** The lists of projects and accounts that a user can get tokens for, which a setting adds for Keystone's clients. */
+/**
+ * The lists of projects and accounts that a user can get tokens for, which a setting adds for Keystone's
+ * clients.
+ */
 import { describe, expect, test } from 'vitest'
 import {
   ACCOUNT,

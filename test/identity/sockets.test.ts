@@ -1,4 +1,7 @@
-/** Invalid HTTP, and requests that are too large or too slow: the error has Keystone's format, and the server keeps answering. */
+/**
+ * Invalid HTTP, and requests that are too large or too slow: the error has Keystone's format, and the server
+ * keeps answering.
+ */
 import { connect } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { about, errorOf, startIdentity, TOKENS } from '../support/identity/identity.ts'

@@ -34,7 +34,10 @@ const UNAUTHORIZED = errorOf(
   'expected one active IAM token, in the header that carries it',
 )
 
-/** Changes a character in the middle of the signature, because not every bit of the last character is significant. */
+/**
+ * Changes a character in the middle of the signature, because not every bit of the last character is
+ * significant.
+ */
 const tampered = (token: string) => {
   const at = token.length - 40
   return `${token.slice(0, at)}${token[at] === 'A' ? 'B' : 'A'}${token.slice(at + 1)}`

@@ -12,7 +12,10 @@ import { newFolder } from '../support/suite/resources.ts'
 const folder = newFolder()
 
 const olderNode = await findOlderNode()
-/** The environment of that machine: without this checkout's Node, and without the variables that npm sets for the tests. */
+/**
+ * The environment of that machine: without this checkout's Node, and without the variables that npm sets for
+ * the tests.
+ */
 const env = {
   ...environment,
   PATH: [dirname(olderNode ?? ''), process.env.PATH].join(delimiter),

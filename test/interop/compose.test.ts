@@ -1,4 +1,7 @@
-/** deploy/compose, run by podman-compose with images that are made here: Envoy, a sidecar and PostgreSQL as the page starts them. */
+/**
+ * deploy/compose, run by podman-compose with images that are made here: Envoy, a sidecar and PostgreSQL as
+ * the page starts them.
+ */
 import { chmodSync, cpSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'

@@ -1,4 +1,7 @@
-/** The container image: built from deploy/container/Containerfile on bases that are made here, and run by podman as the page says. */
+/**
+ * The container image: built from deploy/container/Containerfile on bases that are made here, and run by
+ * podman as the page says.
+ */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'

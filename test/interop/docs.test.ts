@@ -1,4 +1,7 @@
-/** The pages whose commands need more than Node, read from top to bottom: other languages, curl, openssl, PostgreSQL, Express. */
+/**
+ * The pages whose commands need more than Node, read from top to bottom: other languages, curl, openssl,
+ * PostgreSQL, Express.
+ */
 import { symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, inject, test } from 'vitest'
@@ -72,7 +75,10 @@ async function prepare(terminal: Terminal, page: Page): Promise<void> {
     await prepareServers(terminal, postgres.folder)
 }
 
-/** A primary with a standby, as the page names them. Where an operator stops the primary by ssh, it is killed here. */
+/**
+ * A primary with a standby, as the page names them. Where an operator stops the primary by ssh, it is killed
+ * here.
+ */
 async function prepareServers(terminal: Terminal, programs: string): Promise<void> {
   const primary = await PostgresServer.start(programs)
   servers.push(primary)

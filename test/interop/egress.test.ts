@@ -1,4 +1,7 @@
-/** Egress before a real nginx with https: large bodies in both directions, clients that leave, a token that is refused once. */
+/**
+ * Egress before a real nginx with https: large bodies in both directions, clients that leave, a token that is
+ * refused once.
+ */
 import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, request } from 'node:http'

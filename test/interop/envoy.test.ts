@@ -1,4 +1,7 @@
-/** A real Envoy before a real server, as examples/envoy configure it: what passes and what does not, and what the server gets to see. */
+/**
+ * A real Envoy before a real server, as examples/envoy configure it: what passes and what does not, and what
+ * the server gets to see.
+ */
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type Envoy, installEnvoy, launchEnvoy } from '../support/interop/envoy.ts'
 import {
@@ -143,7 +146,8 @@ describe.skipIf(!program.ok).each(MODES)('$mode', ({ file, isRouted = false, cha
     'X-Portcullis-Kind',
     'x-portcullis-rules-digest, x-auth-token-2',
   ])('a client cannot have facts removed that are about it: Connection: %s', async (connection) => {
-    // A proxy removes what `Connection` lists. Envoy does it when the request arrives, and the facts come later.
+    // A proxy removes what `Connection` lists. Envoy does it when the request arrives, and the facts come
+    // later.
     const { status, received } = await send('/cdn/', { 'x-auth-token': people.project, connection })
     expect([status, received.length]).toEqual([200, 1])
     expect(received[0]?.headers).toMatchObject({

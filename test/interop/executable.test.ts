@@ -1,4 +1,7 @@
-/** The single executable: copied into an empty folder, on a machine that seems to have no Node and no checkout. */
+/**
+ * The single executable: copied into an empty folder, on a machine that seems to have no Node and no
+ * checkout.
+ */
 import { chmodSync, copyFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'

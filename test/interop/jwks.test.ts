@@ -1,6 +1,6 @@
 /**
- * A real Envoy that verifies IAM tokens by the keys of a sidecar, with the filter of docs/integrate/jwks.md: what it lets pass, what it refuses,
- * and what it cannot know.
+ * A real Envoy that verifies IAM tokens by the keys of a sidecar, with the filter of docs/integrate/jwks.md:
+ * what it lets pass, what it refuses, and what it cannot know.
  */
 import { createHmac, generateKeyPairSync, randomBytes } from 'node:crypto'
 import { join } from 'node:path'

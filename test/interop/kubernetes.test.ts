@@ -1,6 +1,6 @@
 /**
- * The manifests of deploy/kubernetes, and those that Helm makes of the chart of deploy/helm, decoded as a cluster would. The containers of
- * the former run as a kubelet would run them.
+ * The manifests of deploy/kubernetes, and those that Helm makes of the chart of deploy/helm, decoded as a
+ * cluster would. The containers of the former run as a kubelet would run them.
  */
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

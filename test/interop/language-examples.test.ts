@@ -1,4 +1,7 @@
-/** The examples in other languages: their pages read from top to bottom, then each server asked what the middleware of Node is asked. */
+/**
+ * The examples in other languages: their pages read from top to bottom, then each server asked what the
+ * middleware of Node is asked.
+ */
 import { cpSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { beforeAll, describe, expect, inject, test } from 'vitest'

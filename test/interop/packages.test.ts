@@ -1,6 +1,6 @@
 /**
- * The packages as users get them: npm installs each tarball into an empty project, with its dependencies from the registry. The
- * oldest supported Node, Bun and Deno run them.
+ * The packages as users get them: npm installs each tarball into an empty project, with its dependencies from
+ * the registry. The oldest supported Node, Bun and Deno run them.
  */
 import { createHash } from 'node:crypto'
 import { globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'

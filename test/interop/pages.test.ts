@@ -1,6 +1,6 @@
 /**
- * The pages whose commands need Node alone, read from top to bottom: what a page shows is what is printed. They would take half of
- * `npm test`, which reads README and the page about embedding.
+ * The pages whose commands need Node alone, read from top to bottom: what a page shows is what is printed.
+ * They would take half of `npm test`, which reads README and the page about embedding.
  */
 import { describe, expect, test } from 'vitest'
 import { blocksOf, needOf, userPages } from '../docs/page.ts'

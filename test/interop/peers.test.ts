@@ -1,6 +1,6 @@
 /**
- * The benchmark suites that compare us with other software, at a tiny size, and the types of their programs. Software that
- * cannot be obtained is skipped, and a printed line says why.
+ * The benchmark suites that compare us with other software, at a tiny size, and the types of their programs.
+ * Software that cannot be obtained is skipped, and a printed line says why.
  */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

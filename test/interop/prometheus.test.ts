@@ -1,4 +1,7 @@
-/** A real Prometheus reads the metrics, in both formats, and evaluates the alerts and every query of the dashboard. */
+/**
+ * A real Prometheus reads the metrics, in both formats, and evaluates the alerts and every query of the
+ * dashboard.
+ */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'

@@ -1,4 +1,7 @@
-/** nginx, Caddy and HAProxy, as examples/ configure them, ask a sidecar about every request: what passes, what not, and as whom. */
+/**
+ * nginx, Caddy and HAProxy, as examples/ configure them, ask a sidecar about every request: what passes, what
+ * not, and as whom.
+ */
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'

@@ -1,4 +1,7 @@
-/** A restoration that is killed leaves the directory as it was, or as the backup has it, and never anything between. */
+/**
+ * A restoration that is killed leaves the directory as it was, or as the backup has it, and never anything
+ * between.
+ */
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -25,7 +28,8 @@ test('killed at any time, it leaves a whole directory of before or after', async
   const startedMs = performance.now()
   expect(await run(restore(copy()))).toMatchObject({ code: 0 })
   const tookMs = performance.now() - startedMs
-  // Each kill is nearer to the moment when the directory is replaced: half-way between a kill before it and one after it.
+  // Each kill is nearer to the moment when the directory is replaced: half-way between a kill before it and
+  // one after it.
   let [beforeMs, afterMs] = [0, tookMs * 1.5]
   for (let kill = 0; kill < KILLS; kill++) {
     const folder = copy()

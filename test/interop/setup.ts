@@ -1,7 +1,7 @@
 /**
- * Runs before the first test: obtains other software, and generates its clients from the protos. Tests of software that
- * cannot be obtained are skipped, and a printed line says why. Obtained software that does not work with our protos is a
- * failure.
+ * Runs before the first test: obtains other software, and generates its clients from the protos. Tests of
+ * software that cannot be obtained are skipped, and a printed line says why. Obtained software that does not
+ * work with our protos is a failure.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,7 @@
-/** Who a client certificate is: its names decide which caller calls, and a certificate of nobody gets no answer of any service. */
+/**
+ * Who a client certificate is: its names decide which caller calls, and a certificate of nobody gets no
+ * answer of any service.
+ */
 import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -257,7 +260,8 @@ describe.skipIf(!inject('openssl').ok)('a client certificate', () => {
       over = true
     })
     const result = Promise.allSettled([creating])
-    // Calls of one connection begin in order, so the creation has been authenticated when this has its answer.
+    // Calls of one connection begin in order, so the creation has been authenticated when this has its
+    // answer.
     await admin.directory.getAccount({ account: '1' })
     writeConfig(CALLERS.slice(0, 1), {}, config)
     sidecar.reload()

@@ -1,4 +1,7 @@
-/** A row appended to a matrix needs no more than the row, or the message has the very JSON that is to be added. */
+/**
+ * A row appended to a matrix needs no more than the row, or the message has the very JSON that is to be
+ * added.
+ */
 import { readFileSync } from 'node:fs'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'

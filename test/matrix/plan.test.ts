@@ -209,7 +209,10 @@ interface Merits {
   readonly projectBound: number
 }
 
-/** The merits of the best of all sets of kinds that open what can be opened, as the planner's contract ranks them. */
+/**
+ * The merits of the best of all sets of kinds that open what can be opened, as the planner's contract ranks
+ * them.
+ */
 function bestOf(compiled: Engine, apis: readonly string[]): Merits {
   const kinds = [...compiled.tokenKinds.values()]
   const openable = apis.filter((api) => kinds.some((kind) => opens(compiled, kind.id, api)))

@@ -1,4 +1,7 @@
-/** One table of questions goes through every protocol: each gives the answer, the reason and the digest that the library gives. */
+/**
+ * One table of questions goes through every protocol: each gives the answer, the reason and the digest that
+ * the library gives.
+ */
 import { expect, test } from 'vitest'
 import { REASONS } from '../../engine/index.ts'
 import { engine, strictEngine } from '../support/matrices/engines.ts'

@@ -7,7 +7,9 @@ import type { Sidecars } from './people.ts'
 import type { Answer, Protocol } from './protocol.ts'
 import { cellQuestions, otherQuestions, type Question } from './questions.ts'
 
-/** What the library answers: `extract` and `deny` where the credential is at fault, and `decide` otherwise. */
+/**
+ * What the library answers: `extract` and `deny` where the credential is at fault, and `decide` otherwise.
+ */
 export function decisionOf(library: Engine, { api, subject, target, fault, known }: Question): Decision {
   if ('claims' in subject) return library.decide({ ...subject.claims, api, target })
   const found = library.extract(subject.headers)
@@ -25,7 +27,10 @@ export function questionsFor({ people }: Sidecars, strict: boolean): readonly Qu
 /** Fewest questions that every protocol is asked: it has words for the cells at least. */
 const QUESTIONS_MIN = 90
 
-/** Fewest reasons among them. `explain` is asked about kinds of tokens alone, and no fault of a credential is among its reasons. */
+/**
+ * Fewest reasons among them. `explain` is asked about kinds of tokens alone, and no fault of a credential is
+ * among its reasons.
+ */
 const REASONS_MIN = 4
 const REASONS_MIN_OF: Readonly<Record<string, number>> = { 'portcullis explain': 2 }
 

@@ -1,6 +1,7 @@
 /**
- * Whoever adds a protocol that decides adds it to the table of `protocols.ts`, where it is asked what all others are asked. These tests
- * find one that is not there: by the imports of the sources, and by what the servers announce.
+ * Whoever adds a protocol that decides adds it to the table of `protocols.ts`, where it is asked what all
+ * others are asked. These tests find one that is not there: by the imports of the sources, and by what the
+ * servers announce.
  */
 import { channel } from 'node:diagnostics_channel'
 import { globSync, readFileSync } from 'node:fs'

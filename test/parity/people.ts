@@ -1,4 +1,7 @@
-/** Two sidecars of one directory, one of them strict, with every protocol switched on, and tokens of every sort. */
+/**
+ * Two sidecars of one directory, one of them strict, with every protocol switched on, and tokens of every
+ * sort.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ACCOUNT_KIND, PROJECT_KIND, STATIC_KIND } from '../support/matrices/engines.ts'

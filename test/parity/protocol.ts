@@ -1,4 +1,7 @@
-/** What a protocol is to the table of questions: how it is asked, what it has words for, and which files and methods are its own. */
+/**
+ * What a protocol is to the table of questions: how it is asked, what it has words for, and which files and
+ * methods are its own.
+ */
 import type { Decision } from '../../engine/index.ts'
 import type { RunningSidecar } from '../support/sidecar/sidecar.ts'
 import type { Question } from './questions.ts'
@@ -12,9 +15,15 @@ export type Answer = Pick<Decision, 'allowed' | 'reason' | 'rulesDigest'> &
 
 export interface Protocol {
   readonly name: string
-  /** Files of the product in which it asks what decides. `complete.test.ts` finds those that no protocol names. */
+  /**
+   * Files of the product in which it asks what decides. `complete.test.ts` finds those that no protocol
+   * names.
+   */
   readonly files: readonly string[]
-  /** Which of the methods and routes that the servers announce it asks: `gRPC /package.Service/Method`, `HTTP /path`. */
+  /**
+   * Which of the methods and routes that the servers announce it asks: `gRPC /package.Service/Method`,
+   * `HTTP /path`.
+   */
   readonly announced: readonly string[]
   /** Why it has no words for a question; `undefined`: it has. */
   readonly silent: (question: Question) => string | undefined

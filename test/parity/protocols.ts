@@ -1,4 +1,7 @@
-/** Every protocol that decides. One that is added to the product is added here: `complete.test.ts` finds the missing ones. */
+/**
+ * Every protocol that decides. One that is added to the product is added here: `complete.test.ts` finds the
+ * missing ones.
+ */
 import type { Protocol } from './protocol.ts'
 import { AUTHZEN } from './protocols/authzen.ts'
 import { COMMANDS } from './protocols/command-line.ts'

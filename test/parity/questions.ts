@@ -1,6 +1,6 @@
 /**
- * The questions that every protocol is asked. The reasons of the 90 cells come from the table as the source prints it, and those of all
- * other rows are written down here: no reason comes from the code under test.
+ * The questions that every protocol is asked. The reasons of the 90 cells come from the table as the source
+ * prints it, and those of all other rows are written down here: no reason comes from the code under test.
  */
 import type { CredentialReason, Reason, Scope } from '../../engine/index.ts'
 import { ACCOUNT_KIND, PROJECT_KIND, STATIC_KIND } from '../support/matrices/engines.ts'

@@ -1,4 +1,6 @@
-/** `GET /authorize`: what a proxy is answered, by whose word, and that everything else keeps the request out. */
+/**
+ * `GET /authorize`: what a proxy is answered, by whose word, and that everything else keeps the request out.
+ */
 import { describe, expect, test } from 'vitest'
 import supportMatrix from '../../matrix/support-matrix.json' with { type: 'json' }
 import { ACCOUNT, OTHER_ACCOUNT, type RequestHeaders, startIdentity } from '../support/identity/identity.ts'

@@ -1,4 +1,7 @@
-/** Routes are checked at the start: what would depend on their order, or could never match, is an error that names the routes. */
+/**
+ * Routes are checked at the start: what would depend on their order, or could never match, is an error that
+ * names the routes.
+ */
 import { expect, test } from 'vitest'
 import { compileRoutes } from '../../sidecar/rules/routes/compile.ts'
 import type { RouteSetting } from '../../sidecar/rules/routes/route.ts'

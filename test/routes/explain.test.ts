@@ -1,4 +1,7 @@
-/** `portcullis route explain`: which API a request is for and where its target was found, or why it is denied and what comes near. */
+/**
+ * `portcullis route explain`: which API a request is for and where its target was found, or why it is denied
+ * and what comes near.
+ */
 import { expect, test } from 'vitest'
 import { ROUTES } from '../support/inputs/paths.ts'
 import { command } from '../support/processes/command-line.ts'

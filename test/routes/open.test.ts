@@ -1,4 +1,7 @@
-/** The routes of a sidecar: it does not serve with wrong ones, and an API that a new matrix no longer has is open to nobody. */
+/**
+ * The routes of a sidecar: it does not serve with wrong ones, and an API that a new matrix no longer has is
+ * open to nobody.
+ */
 import { writeFileSync } from 'node:fs'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'

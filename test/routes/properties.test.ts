@@ -1,6 +1,6 @@
 /**
- * What holds of any table of routes: its order changes nothing, one route is the most specific, and a request that some server takes for
- * another one does not get another API than that one.
+ * What holds of any table of routes: its order changes nothing, one route is the most specific, and a request
+ * that some server takes for another one does not get another API than that one.
  */
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -147,7 +147,10 @@ function isWithin(one: Route, other: Route): boolean {
   )
 }
 
-/** What servers do with a path before they look for what it names. Each takes a path and returns the one that it serves. */
+/**
+ * What servers do with a path before they look for what it names. Each takes a path and returns the one that
+ * it serves.
+ */
 const SERVERS: Readonly<Record<string, (path: string) => string>> = {
   'nginx, which decodes, merges slashes and follows dots': (path) =>
     encoded(withoutDots(merged(decoded(path)))),

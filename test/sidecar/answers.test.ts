@@ -1,6 +1,6 @@
 /**
- * Answers that our own code encodes have exactly the bytes of the generated encoder. The fields of the decision, which are
- * encoded once, come before those of the call, whatever their numbers.
+ * Answers that our own code encodes have exactly the bytes of the generated encoder. The fields of the
+ * decision, which are encoded once, come before those of the call, whatever their numbers.
  */
 import { BinaryWriter } from '@bufbuild/protobuf/wire'
 import * as fc from 'fast-check'
@@ -14,7 +14,9 @@ import { engine } from '../support/matrices/engines.ts'
 const CACHE_FOR_MS = 30_500
 const NOW_MS = 1_790_000_000_123
 
-/** Texts of any characters, with lengths just below and above the limits where the length takes one more byte. */
+/**
+ * Texts of any characters, with lengths just below and above the limits where the length takes one more byte.
+ */
 const texts = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 20 }),
   fc.string({ unit: 'grapheme-ascii', minLength: 120, maxLength: 135 }),

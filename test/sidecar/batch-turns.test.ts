@@ -1,4 +1,7 @@
-/** What is costly to check does not hold up other calls: a batch of many, or a single one that is long. A batch ends once however its checks end. */
+/**
+ * What is costly to check does not hold up other calls: a batch of many, or a single one that is long. A
+ * batch ends once however its checks end.
+ */
 import { expect, test } from 'vitest'
 import type { Verification } from '../../sidecar/authority/authority.ts'
 import { callError } from '../../sidecar/base/call-error.ts'

@@ -1,4 +1,7 @@
-/** Claims behind a genuine signature: they are still input, so every value that Portcullis does not write is refused. */
+/**
+ * Claims behind a genuine signature: they are still input, so every value that Portcullis does not write is
+ * refused.
+ */
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { askBatch, credentialQuestion } from '../support/contract/answers.ts'

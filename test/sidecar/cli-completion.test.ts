@@ -1,4 +1,7 @@
-/** Completion: the possible words at each position, from the definitions of the commands, and the script for bash in bash. */
+/**
+ * Completion: the possible words at each position, from the definitions of the commands, and the script for
+ * bash in bash.
+ */
 import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

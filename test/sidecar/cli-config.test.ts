@@ -1,4 +1,7 @@
-/** `config show` says what is in effect and where it is from; `config validate` finds what would keep a sidecar from starting. */
+/**
+ * `config show` says what is in effect and where it is from; `config validate` finds what would keep a
+ * sidecar from starting.
+ */
 import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'

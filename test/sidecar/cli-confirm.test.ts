@@ -1,6 +1,6 @@
 /**
- * Destructive commands ask on a terminal, and change nothing unless the answer is yes. Scripts are never asked:
- * test/administration/json.test.ts runs all commands without a terminal.
+ * Destructive commands ask on a terminal, and change nothing unless the answer is yes. Scripts are never
+ * asked: test/administration/json.test.ts runs all commands without a terminal.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -48,7 +48,10 @@ const everything = async () => {
   return { listing, records }
 }
 
-/** The order matters: each command needs records that the ones before have not deleted. `ACCOUNT` stands for the account. */
+/**
+ * The order matters: each command needs records that the ones before have not deleted. `ACCOUNT` stands for
+ * the account.
+ */
 const CASES: readonly (readonly [command: string, question: string])[] = [
   [
     'service-user update ACCOUNT worker --permission project:beta',

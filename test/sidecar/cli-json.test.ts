@@ -1,4 +1,7 @@
-/** The JSON of every command: one line, keys in snake case, and the contract's field names for messages of the contract. */
+/**
+ * The JSON of every command: one line, keys in snake case, and the contract's field names for messages of the
+ * contract.
+ */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'

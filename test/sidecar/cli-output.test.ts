@@ -1,4 +1,7 @@
-/** Standard output that cannot be written: the error has no stack trace, and the exit code is not that of a denial. */
+/**
+ * Standard output that cannot be written: the error has no stack trace, and the exit code is not that of a
+ * denial.
+ */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,6 @@
-/** The configuration: the precedence of its sources, its errors, and that errors never show a value of a file. */
+/**
+ * The configuration: the precedence of its sources, its errors, and that errors never show a value of a file.
+ */
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'

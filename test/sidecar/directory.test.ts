@@ -1,4 +1,7 @@
-/** Directory files: a file describes the desired state, applying it twice changes nothing, and it is never applied by half. */
+/**
+ * Directory files: a file describes the desired state, applying it twice changes nothing, and it is never
+ * applied by half.
+ */
 import { userInfo } from 'node:os'
 import { describe, expect, test } from 'vitest'
 import { commandLine } from '../../sidecar/authority/actor.ts'

@@ -1,4 +1,7 @@
-/** A directory file that is exchanged under a running sidecar with workers: every worker stops answering, and says so. */
+/**
+ * A directory file that is exchanged under a running sidecar with workers: every worker stops answering, and
+ * says so.
+ */
 import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

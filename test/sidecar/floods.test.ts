@@ -1,7 +1,7 @@
 /**
- * Floods of HTTP/2 frames, and silent connections. The attacker is disconnected. Meanwhile another client gets right
- * answers, and the sidecar neither ends nor leaks memory. Nothing is measured by the clock: an attack has a fixed number of
- * frames, and is repeated until the other client has got enough answers.
+ * Floods of HTTP/2 frames, and silent connections. The attacker is disconnected. Meanwhile another client
+ * gets right answers, and the sidecar neither ends nor leaks memory. Nothing is measured by the clock: an
+ * attack has a fixed number of frames, and is repeated until the other client has got enough answers.
  */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -172,8 +172,8 @@ test('after all floods the log has counts of what was refused and nothing else, 
 })
 
 /**
- * Runs the attackers, and another client that makes one check after another until they are done. Each attacker can read
- * how many answers that client has got.
+ * Runs the attackers, and another client that makes one check after another until they are done. Each
+ * attacker can read how many answers that client has got.
  */
 async function withOtherClient(attacker: (answers: () => number) => Promise<void>): Promise<void> {
   const client = new BlackBox(sidecar.ready.grpc)

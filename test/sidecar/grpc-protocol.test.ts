@@ -1,6 +1,6 @@
 /**
- * gRPC over HTTP/2 as its specification says, by frames that no client library would send. Both transports get them, and where
- * they differ, the row says what each of them answers.
+ * gRPC over HTTP/2 as its specification says, by frames that no client library would send. Both transports
+ * get them, and where they differ, the row says what each of them answers.
  */
 import { once } from 'node:events'
 import {

@@ -1,4 +1,7 @@
-/** What a client may hold, on both transports alike: connections, messages that do not end, answers that it does not read. */
+/**
+ * What a client may hold, on both transports alike: connections, messages that do not end, answers that it
+ * does not read.
+ */
 import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2 } from 'node:http2'
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,7 @@
-/** What clients of HTTP may hold: when there is no room, the longest wait gives way, and health checks are answered in any case. */
+/**
+ * What clients of HTTP may hold: when there is no room, the longest wait gives way, and health checks are
+ * answered in any case.
+ */
 import { createServer, type RequestListener } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'

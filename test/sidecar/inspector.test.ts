@@ -1,4 +1,7 @@
-/** The inspector of Node reads every secret of a process. SIGUSR1, which opens it by default, opens it in no process of a sidecar. */
+/**
+ * The inspector of Node reads every secret of a process. SIGUSR1, which opens it by default, opens it in no
+ * process of a sidecar.
+ */
 import { expect, test } from 'vitest'
 import { BlackBox } from '../support/contract/black-box.ts'
 import { serve } from '../support/processes/processes.ts'

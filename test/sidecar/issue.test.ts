@@ -1,4 +1,7 @@
-/** `Issue`: who gets which token (§5.1), which scope gives which kind (§4.1), and the same answer for every failed login. */
+/**
+ * `Issue`: who gets which token (§5.1), which scope gives which kind (§4.1), and the same answer for every
+ * failed login.
+ */
 import type { ServiceError } from '@grpc/grpc-js'
 import { describe, expect, test } from 'vitest'
 import { credentialQuestion } from '../support/contract/answers.ts'
@@ -36,7 +39,10 @@ const project = (name: string) => ({ account: ACCOUNT, project: name })
 const ACCOUNT_KIND = 'iam_token_account_scoped'
 const PROJECT_KIND = 'iam_token_project_scoped'
 
-/** The refusal of §5.1. It is the same for a project that does not exist, so that it does not reveal which projects exist. */
+/**
+ * The refusal of §5.1. It is the same for a project that does not exist, so that it does not reveal which
+ * projects exist.
+ */
 const missing = (kind: string): Refusal => ({
   code: 'PERMISSION_DENIED',
   reason: 'PERMISSION_MISSING',

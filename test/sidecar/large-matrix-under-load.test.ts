@@ -1,4 +1,7 @@
-/** Two large matrices in turn under load: every answer is wholly that of the matrix whose digest it names, however it is asked for. */
+/**
+ * Two large matrices in turn under load: every answer is wholly that of the matrix whose digest it names,
+ * however it is asked for.
+ */
 import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

@@ -1,4 +1,7 @@
-/** The launcher says what to do if Node is too old. test/interop/packages.test.ts tries it with a real old Node. */
+/**
+ * The launcher says what to do if Node is too old. test/interop/packages.test.ts tries it with a real old
+ * Node.
+ */
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

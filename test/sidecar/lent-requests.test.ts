@@ -1,4 +1,7 @@
-/** A request is only lent to its handler. A call that waits for its turn has what its client sent, and nothing of another client. */
+/**
+ * A request is only lent to its handler. A call that waits for its turn has what its client sent, and nothing
+ * of another client.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

@@ -1,4 +1,7 @@
-/** Bodies of HTTP whose reading takes milliseconds, and many requests at once: connections take turns with them. */
+/**
+ * Bodies of HTTP whose reading takes milliseconds, and many requests at once: connections take turns with
+ * them.
+ */
 import { setImmediate } from 'node:timers/promises'
 import * as fc from 'fast-check'
 import Fastify, { type FastifyRequest } from 'fastify'

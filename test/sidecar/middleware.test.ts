@@ -1,4 +1,7 @@
-/** The middleware of the client package: in front of node:http and Fastify; Express and Hono are in test/interop/frameworks.test.ts. */
+/**
+ * The middleware of the client package: in front of node:http and Fastify; Express and Hono are in
+ * test/interop/frameworks.test.ts.
+ */
 import fastify from 'fastify'
 import { describe, expect, test } from 'vitest'
 import {

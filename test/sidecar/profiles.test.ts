@@ -1,4 +1,7 @@
-/** `Issue` by profile: which caller may use which credential of the configuration (the problem of the confused deputy). */
+/**
+ * `Issue` by profile: which caller may use which credential of the configuration (the problem of the confused
+ * deputy).
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,7 @@
-/** What a client learns of a call can be connected with the log and the audit trail: by the id that it gave, or by the id of a failure. */
+/**
+ * What a client learns of a call can be connected with the log and the audit trail: by the id that it gave,
+ * or by the id of a failure.
+ */
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,6 @@
-/** Invalid requests: each violation is reported with the path of its field, alone and together with others. */
+/**
+ * Invalid requests: each violation is reported with the path of its field, alone and together with others.
+ */
 import { describe, expect, test } from 'vitest'
 import { BlackBox, invalid, type Message, refused } from '../support/contract/black-box.ts'
 import { encoded, field, joined } from '../support/contract/protobuf-bytes.ts'

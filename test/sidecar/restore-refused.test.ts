@@ -157,7 +157,11 @@ function sealAgain(backup: string, change: (text: string) => string): void {
 describe('a restoration that was killed', () => {
   const nameOf = (digit: number) => `.restore-${String(digit).repeat(16)}.tmp`
 
-  /** Leaves what a killed restoration can leave, and what one under way writes. @returns the name of the latter */
+  /**
+   * Leaves what a killed restoration can leave, and what one under way writes.
+   *
+   * @returns the name of the latter
+   */
   function leaveFiles(folder: string): { readonly underWay: string } & Disposable {
     writeFileSync(join(folder, nameOf(1)), '')
     writeFileSync(join(folder, nameOf(2)), 'the beginning of a page')

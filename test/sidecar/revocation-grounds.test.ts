@@ -1,4 +1,6 @@
-/** Who may revoke what, over the whole space of requesters and tokens, against the rule as the docs say it. */
+/**
+ * Who may revoke what, over the whole space of requesters and tokens, against the rule as the docs say it.
+ */
 import { describe, expect, test } from 'vitest'
 import {
   type AskerClass,

@@ -1,4 +1,7 @@
-/** `Revoke`: who may revoke what, and that a revocation takes effect immediately in every process on the data folder. */
+/**
+ * `Revoke`: who may revoke what, and that a revocation takes effect immediately in every process on the data
+ * folder.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,6 @@
-/** What was revoked stays revoked: whatever the clock, the matrix and later changes do, and after restarts. */
+/**
+ * What was revoked stays revoked: whatever the clock, the matrix and later changes do, and after restarts.
+ */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

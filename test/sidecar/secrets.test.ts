@@ -1,4 +1,6 @@
-/** Secrets stay secret: every input that takes a secret gets a canary, and every output is searched for it. */
+/**
+ * Secrets stay secret: every input that takes a secret gets a canary, and every output is searched for it.
+ */
 import { connect as connectHttp2 } from 'node:http2'
 import { join } from 'node:path'
 import { inspect } from 'node:util'

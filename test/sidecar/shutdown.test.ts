@@ -1,4 +1,7 @@
-/** A sidecar as a process: it lets calls finish before it stops, reads its matrix again on SIGHUP, and leaves nothing behind. */
+/**
+ * A sidecar as a process: it lets calls finish before it stops, reads its matrix again on SIGHUP, and leaves
+ * nothing behind.
+ */
 import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

@@ -1,6 +1,7 @@
 /**
- * Which Ed25519 signatures count (RFC 8032). Verification is Node's, so that an exchange of Node or of its OpenSSL shows here. No package of
- * the npm registry carries Wycheproof's vectors; the cases are those of the RFC and the ones that implementations are known to differ in.
+ * Which Ed25519 signatures count (RFC 8032). Verification is Node's, so that an exchange of Node or of its
+ * OpenSSL shows here. No package of the npm registry carries Wycheproof's vectors; the cases are those of the
+ * RFC and the ones that implementations are known to differ in.
  */
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
 import { expect, test } from 'vitest'
@@ -110,7 +111,10 @@ test('no bit of a signature can be changed', async () => {
   expect(new Set(await reasonsWith(flipped))).toEqual(new Set(['CREDENTIAL_INVALID']))
 })
 
-/** Points of small order, some in encodings that are not canonical. Under such a key, one signature fits an eighth of all messages or more. */
+/**
+ * Points of small order, some in encodings that are not canonical. Under such a key, one signature fits an
+ * eighth of all messages or more.
+ */
 const ORDER_8 = [
   '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
   'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',

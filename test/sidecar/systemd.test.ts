@@ -1,4 +1,7 @@
-/** How systemd learns that a sidecar is ready, and what happens without its command. A real systemd: test/interop/systemd.test.ts. */
+/**
+ * How systemd learns that a sidecar is ready, and what happens without its command. A real systemd:
+ * test/interop/systemd.test.ts.
+ */
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

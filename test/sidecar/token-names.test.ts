@@ -1,4 +1,6 @@
-/** The issuer and the audience that IAM tokens name: on which tokens they are, and which others are accepted. */
+/**
+ * The issuer and the audience that IAM tokens name: on which tokens they are, and which others are accepted.
+ */
 import { decodeJwt } from 'jose'
 import { describe, expect, test } from 'vitest'
 import { ACCOUNT, rescopeBody, startIdentity, TOKENS } from '../support/identity/identity.ts'

@@ -1,4 +1,7 @@
-/** Genuine tokens, and false ones: tampered with, spelled differently, signed by another key, or without their permission. */
+/**
+ * Genuine tokens, and false ones: tampered with, spelled differently, signed by another key, or without their
+ * permission.
+ */
 import { compactVerify } from 'jose'
 import { describe, expect, test } from 'vitest'
 import type { Permission } from '../../sidecar/directory/directory.ts'
@@ -71,7 +74,9 @@ test('replacing any single character of a static token makes it invalid', async 
   expect(answers.filter(({ reason }) => reason !== INVALID.reason)).toEqual([])
 })
 
-/** The group order of Ed25519, little-endian. Lax implementations accept a signature to which it was added. */
+/**
+ * The group order of Ed25519, little-endian. Lax implementations accept a signature to which it was added.
+ */
 const GROUP_ORDER = 2n ** 252n + 27742317777372353535851937790883648493n
 const malleated = (text: string) => {
   const bytes = Buffer.from(text, 'base64url')

@@ -1,6 +1,7 @@
 /**
- * The same calls on both transports have the same outcome: generated from a seed, several at a time on a connection, with odd
- * framings, slow readers, resets, deadlines, compression, and what no client should send. test/interop/transport makes more.
+ * The same calls on both transports have the same outcome: generated from a seed, several at a time on a
+ * connection, with odd framings, slow readers, resets, deadlines, compression, and what no client should
+ * send. test/interop/transport makes more.
  */
 import { expect, test } from 'vitest'
 import { messageType } from '../support/contract/black-box.ts'

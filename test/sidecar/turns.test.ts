@@ -7,7 +7,10 @@ import { Turns } from '../../sidecar/base/turns.ts'
 beforeEach(() => vi.useFakeTimers({ toFake: ['performance'] }))
 afterEach(() => vi.useRealTimers())
 
-/** More than all work of one turn of the event loop may take, and more than that of one connection, in milliseconds. */
+/**
+ * More than all work of one turn of the event loop may take, and more than that of one connection, in
+ * milliseconds.
+ */
 const LONG_MS = 1
 const SHORT_MS = 0.3
 const takes = (ms: number) => vi.advanceTimersByTime(ms)

@@ -1,4 +1,7 @@
-/** Watched files: read when they change, reported once if they are unusable, and read again after a transient error. */
+/**
+ * Watched files: read when they change, reported once if they are unusable, and read again after a transient
+ * error.
+ */
 import { rmSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { WatchedFile } from '../../sidecar/base/watched-file.ts'

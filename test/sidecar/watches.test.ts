@@ -1,4 +1,7 @@
-/** Watches: how many a connection, a client and all clients may have, and how a change reaches them without holding up others. */
+/**
+ * Watches: how many a connection, a client and all clients may have, and how a change reaches them without
+ * holding up others.
+ */
 import { expect, test } from 'vitest'
 import type { CallContext, Responses } from '../../sidecar/contract/call.ts'
 import { Topic, Watches } from '../../sidecar/contract/watches.ts'

@@ -54,7 +54,8 @@ const MALFORMED: [claim: string, bytes: Buffer][] = [
     'whose claims are longer than the rest',
     joined(field(1, 'balance'), tag(3, 2), [100], field(1, 'static_token')),
   ],
-  // A nested message must end where the outer message says. A lenient reader would read the excess as other fields.
+  // A nested message must end where the outer message says. A lenient reader would read the excess as other
+  // fields.
   [
     'whose claims contain a kind that is longer than the claims',
     joined(field(1, 'balance'), tag(3, 2), [2], field(1, 'static_token')),
@@ -119,7 +120,8 @@ test.each([
 })
 
 test('a repeated `credentials` field does not hide the first one', async () => {
-  // A protobuf reader merges or refuses them. A reader that keeps only the last one would see one credential instead of two.
+  // A protobuf reader merges or refuses them. A reader that keeps only the last one would see one credential
+  // instead of two.
   const piece = (name: string, value: string) =>
     encoded('CheckRequest', { credentials: { headers: [{ name, value }] } })
   const both = joined(
@@ -208,8 +210,8 @@ test('random bytes never get an allowed answer, and every unary call ends with a
     'FAILED_PRECONDITION',
     'NOT_FOUND',
   ]
-  // Random bytes rarely get past the first tag, so most requests are genuine ones with a few changed bytes. Such a change
-  // cannot turn a denied claim into an allowed one.
+  // Random bytes rarely get past the first tag, so most requests are genuine ones with a few changed bytes.
+  // Such a change cannot turn a denied claim into an allowed one.
   const denied = { api: 'reports', token: { kind: 'iam_token_project_scoped', scope: { account: ACCOUNT } } }
   const requests = [
     encoded('CheckRequest', denied),

@@ -1,4 +1,6 @@
-/** Workers that die or hang while connections arrive. `npm run test:interop` does the same a hundred times. */
+/**
+ * Workers that die or hang while connections arrive. `npm run test:interop` does the same a hundred times.
+ */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { BlackBox } from '../support/contract/black-box.ts'

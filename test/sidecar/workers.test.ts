@@ -1,4 +1,6 @@
-/** `serve --workers N`: several processes on the same addresses, which clients cannot tell from a single one. */
+/**
+ * `serve --workers N`: several processes on the same addresses, which clients cannot tell from a single one.
+ */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -126,7 +128,9 @@ describe('two workers', () => {
     await login(boxes[1], 'account', password)
   })
 
-  /** Makes that many logins at the same time over all connections. Returns the reasons of the refused ones. */
+  /**
+   * Makes that many logins at the same time over all connections. Returns the reasons of the refused ones.
+   */
   const burst = async (count: number, userName: string, secret: string) => {
     const asked = Array.from({ length: count }, (_, index) =>
       login(boxes[index % boxes.length], userName, secret),

@@ -1,4 +1,7 @@
-/** What V8 takes for the objects of calls: a size that loading the sidecar does not enlarge, unless Node was told another one. */
+/**
+ * What V8 takes for the objects of calls: a size that loading the sidecar does not enlarge, unless Node was
+ * told another one.
+ */
 import { execFileSync } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +11,10 @@ import { ROOT } from '../support/checkout/sources.ts'
 import { serveDemo } from '../support/processes/processes.ts'
 import { newFile, newFolder } from '../support/suite/resources.ts'
 
-/** Loaded into every process: writes down the megabytes of a half of its young generation when the process ends. */
+/**
+ * Loaded into every process: writes down the megabytes of a half of its young generation when the process
+ * ends.
+ */
 const REPORT = `
 import { writeFileSync } from 'node:fs'
 import { getHeapSpaceStatistics } from 'node:v8'

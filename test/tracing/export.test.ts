@@ -1,4 +1,7 @@
-/** Endpoints that are wrong, dead or slow: nothing waits for them, what waits is bounded, and what is lost is counted and told. */
+/**
+ * Endpoints that are wrong, dead or slow: nothing waits for them, what waits is bounded, and what is lost is
+ * counted and told.
+ */
 import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
 import { OtlpRefused } from '../../sidecar/signals/otlp-endpoint.ts'

@@ -1,4 +1,7 @@
-/** Every protocol, whatever its caller says of a trace: whether the call has a span, and which trace that belongs to. */
+/**
+ * Every protocol, whatever its caller says of a trace: whether the call has a span, and which trace that
+ * belongs to.
+ */
 import { expect, test } from 'vitest'
 import { compile } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'

@@ -1,4 +1,7 @@
-/** What spans say beside what every protocol has in common: failures, bounds, what is below a check, and the decision log. */
+/**
+ * What spans say beside what every protocol has in common: failures, bounds, what is below a check, and the
+ * decision log.
+ */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { Telemetry } from '../../sidecar/signals/tracing/telemetry.ts'

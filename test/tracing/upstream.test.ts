@@ -1,4 +1,6 @@
-/** Requests to identity endpoints of others carry the trace of the call on, and their secrets are in no span. */
+/**
+ * Requests to identity endpoints of others carry the trace of the call on, and their secrets are in no span.
+ */
 import { expect, test } from 'vitest'
 import { credentialQuestion } from '../support/contract/answers.ts'
 import { BlackBox } from '../support/contract/black-box.ts'

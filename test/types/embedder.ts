@@ -1,4 +1,6 @@
-/** What the types let an embedder write, and what they refuse. It is not run: types.test.ts has it checked. */
+/**
+ * What the types let an embedder write, and what they refuse. It is not run: types.test.ts has it checked.
+ */
 import {
   buildIssuanceBody,
   type CellHandle,
@@ -29,7 +31,8 @@ expectTrue<Same<'a' | 'b', 'b' | 'a'>>()
 // @ts-expect-error a literal is not any string
 expectTrue<Same<'a', string>>()
 
-// The shipped matrix: its ids are known, so a misspelt one does not compile and an editor completes the right ones.
+// The shipped matrix: its ids are known, so a misspelt one does not compile and an editor completes the right
+// ones.
 const engine = compile(supportMatrix)
 const scope = { account: '123456' }
 expectTrue<Same<typeof engine, Engine<SupportMatrixKindId, SupportMatrixApiId>>>()
@@ -65,7 +68,8 @@ expectTrue<Same<(typeof decision.accepted)[number]['kind'], SupportMatrixKindId>
 // @ts-expect-error a decision is shared, so nobody may change it
 decision.allowed = true
 
-// An engine with known ids is an engine: code that takes one, or asks it with strings of run time, takes it as `Engine`.
+// An engine with known ids is an engine: code that takes one, or asks it with strings of run time, takes it
+// as `Engine`.
 const plain: Engine = engine
 const any: Matrix = supportMatrix
 const ofRunTime: string = JSON.parse('"iam"')
@@ -84,7 +88,8 @@ const loaded = compile(loadMatrix('{}'))
 expectTrue<Same<typeof loaded, Engine>>()
 loaded.decide({ api: 'anything', kind: 'anything', scope })
 
-// A matrix of one's own, written where it is compiled or with `satisfies`; statements and conflicts may be absent.
+// A matrix of one's own, written where it is compiled or with `satisfies`; statements and conflicts may be
+// absent.
 const kind = {
   id: 'day_pass',
   title: 'day pass',

@@ -1,4 +1,7 @@
-/** The types are what embedder.ts says: the compiler takes it as it is, and refuses what it expects to be refused. */
+/**
+ * The types are what embedder.ts says: the compiler takes it as it is, and refuses what it expects to be
+ * refused.
+ */
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'

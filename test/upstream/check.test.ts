@@ -1,4 +1,7 @@
-/** Check of tokens that an upstream vouches for: whom the sidecar asks, what it believes, and when there is no answer. */
+/**
+ * Check of tokens that an upstream vouches for: whom the sidecar asks, what it believes, and when there is no
+ * answer.
+ */
 import { describe, expect, test } from 'vitest'
 import { ACCOUNT, PASSWORD, startCloud } from '../support/identity/cloud.ts'
 import { TESTER } from '../support/sidecar/actor.ts'

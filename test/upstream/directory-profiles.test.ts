@@ -1,4 +1,7 @@
-/** Profiles of the directory: their tokens are cached as those of upstreams are, and none is given that the directory does not vouch for now. */
+/**
+ * Profiles of the directory: their tokens are cached as those of upstreams are, and none is given that the
+ * directory does not vouch for now.
+ */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { TESTER } from '../support/sidecar/actor.ts'

@@ -1,4 +1,7 @@
-/** What the code for upstreams, profiles and the contract over HTTP costs a sidecar that has none: nothing of it is loaded. */
+/**
+ * What the code for upstreams, profiles and the contract over HTTP costs a sidecar that has none: nothing of
+ * it is loaded.
+ */
 import { expect, test } from 'vitest'
 import { loadedBy } from '../support/processes/loaded.ts'
 import { newFile } from '../support/suite/resources.ts'

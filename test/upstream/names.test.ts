@@ -1,4 +1,7 @@
-/** Names and ids in the answers of an upstream: what hides something or looks like another name is believed of nobody. */
+/**
+ * Names and ids in the answers of an upstream: what hides something or looks like another name is believed of
+ * nobody.
+ */
 import { describe, expect, test } from 'vitest'
 import { readValidatedToken } from '../../sidecar/authority/upstream/token-answer.ts'
 import { NO_NAMES } from '../support/inputs/names.ts'

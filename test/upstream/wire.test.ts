@@ -1,4 +1,7 @@
-/** An upstream that misbehaves on the wire: every fault is an error that says what was wrong, and nothing of it is kept or quoted. */
+/**
+ * An upstream that misbehaves on the wire: every fault is an error that says what was wrong, and nothing of
+ * it is kept or quoted.
+ */
 import { createServer as createTcpServer } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import { IdentityClient } from '../../sidecar/authority/upstream/identity-client.ts'
@@ -26,7 +29,10 @@ afterEach(() => {
   upstream.gate = undefined
 })
 
-/** @param timeoutMs long where no time limit is tested, so that a busy machine is not mistaken for a slow upstream */
+/**
+ * @param timeoutMs long where no time limit is tested, so that a busy machine is not mistaken for a slow
+ *   upstream
+ */
 function authorityOf(
   url = upstream.url,
   timeoutMs = 60_000,

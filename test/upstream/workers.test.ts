@@ -1,4 +1,7 @@
-/** Several workers before an upstream: a token that is revoked through one of them is denied by all, also where one hangs. */
+/**
+ * Several workers before an upstream: a token that is revoked through one of them is denied by all, also
+ * where one hangs.
+ */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { credentialQuestion } from '../support/contract/answers.ts'

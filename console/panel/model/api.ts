@@ -1,4 +1,7 @@
-/** Every call of the control panel: the directory by the generated client of the contract, and the routes of the page itself. */
+/**
+ * Every call of the control panel: the directory by the generated client of the contract, and the routes of
+ * the page itself.
+ */
 import { type Client, createClient, type Transport } from '@connectrpc/connect'
 import { createConnectTransport } from '@connectrpc/connect-web'
 import { DirectoryService } from '../../gen/portcullis/v1/directory_pb.ts'

@@ -61,7 +61,10 @@ function startOf(isoDate: string, later: number): number | undefined {
   return date.getTime()
 }
 
-/** Who made a change, as the audit trail names them: users with their id, so that another one with the name is somebody else. */
+/**
+ * Who made a change, as the audit trail names them: users with their id, so that another one with the name is
+ * somebody else.
+ */
 const USER = /^(control_panel_user|service_user) \S+ \((.*)\)$/s
 
 /** The name of a user, or else all of it. @param actor as the audit trail has it */

@@ -1,6 +1,7 @@
 /**
- * How a call of the control panel is made, whatever it asks: with the header that no other page can send, again after a wait, after
- * somebody logged in again, or after they confirmed that it is them. Needs no browser: what it does is handed in.
+ * How a call of the control panel is made, whatever it asks: with the header that no other page can send,
+ * again after a wait, after somebody logged in again, or after they confirmed that it is them. Needs no
+ * browser: what it does is handed in.
  */
 import { OWN_HEADER } from '../../model/own-header.ts'
 import { ApiError, errorOf, GIVEN_UP, NOTHING_CHANGED, UNREACHABLE } from './errors.ts'
@@ -21,7 +22,10 @@ export interface Surroundings {
 interface How {
   /** It changes nothing, so it can be asked again after any fault. */
   readonly reads: boolean
-  /** Errors go to the caller: the user is not asked to log in and nothing is tried again. For logging in itself. */
+  /**
+   * Errors go to the caller: the user is not asked to log in and nothing is tried again. For logging in
+   * itself.
+   */
   readonly plain?: boolean
 }
 
@@ -82,7 +86,8 @@ export function callsIn(surroundings: Surroundings): Ask {
     if (attempt >= ATTEMPTS_MAX) return false
     if (WAITS.includes(error.status)) {
       const ms = error.retryAfterMs ?? 1_000 * 2 ** attempt
-      // A write that was refused for its number was not made. Whether one that met a fault was made is unknown.
+      // A write that was refused for its number was not made. Whether one that met a fault was made is
+      // unknown.
       if (ms > WAIT_MS_MAX || !(reads || error.status === 429)) return false
       await surroundings.wait(ms)
       return true

@@ -1,4 +1,7 @@
-/** Commands that obtain a token with a new password. The password is in none of them: they read the file that it was saved in. */
+/**
+ * Commands that obtain a token with a new password. The password is in none of them: they read the file that
+ * it was saved in.
+ */
 import { buildIssuanceBody } from '../../../engine/index.ts'
 import { quoted } from '../../model/shell.ts'
 

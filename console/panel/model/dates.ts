@@ -1,4 +1,7 @@
-/** Times as people read them. `now` is the clock of the sidecar, so a wrong clock of this machine shows nothing wrong. */
+/**
+ * Times as people read them. `now` is the clock of the sidecar, so a wrong clock of this machine shows
+ * nothing wrong.
+ */
 
 export interface TimeWords {
   readonly language: string

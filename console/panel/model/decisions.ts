@@ -53,8 +53,8 @@ export function timeOf({ time }: Decision): string {
 }
 
 /**
- * The link to the cell in the explorer, or without a kind to its row, in the mode that decided. It is written here, because what reads and
- * writes all links of the explorer would be a script of its own for this one.
+ * The link to the cell in the explorer, or without a kind to its row, in the mode that decided. It is written
+ * here, because what reads and writes all links of the explorer would be a script of its own for this one.
  */
 export function cellOf({ api, kind, strict }: Decision): string {
   const cell = kind === undefined ? api : `${api}.${kind}`

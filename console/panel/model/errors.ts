@@ -57,7 +57,10 @@ export async function made<T>(call: Promise<T>, unknown: () => void): Promise<T>
   }
 }
 
-/** Reads the body of an answer whose status is an error. Total: what is not understood has the reason `INTERNAL`. */
+/**
+ * Reads the body of an answer whose status is an error. Total: what is not understood has the reason
+ * `INTERNAL`.
+ */
 export function errorOf(status: number, body: unknown, retryAfter: string | null): ApiError {
   const { reason, metadata } = given(body)
   const message = textIn(body, 'message')
@@ -69,7 +72,9 @@ export function errorOf(status: number, body: unknown, retryAfter: string | null
   })
 }
 
-/** Reason and metadata: of the control panel's own JSON, or of the `ErrorInfo` among the details of Connect's. */
+/**
+ * Reason and metadata: of the control panel's own JSON, or of the `ErrorInfo` among the details of Connect's.
+ */
 function given(body: unknown): { reason: string; metadata: Record<string, string> } {
   const own = textIn(body, 'reason')
   if (own !== '') return { reason: own, metadata: textsIn(fieldOf(body, 'metadata')) }

@@ -47,14 +47,18 @@ function csvLine(record: ExportedRecord): string {
 }
 
 /**
- * Where a cell of some spreadsheet begins with what that takes for a formula. A cell begins with the text, and behind each separator and
- * each end of a line in it: a spreadsheet that splits at `;` does not know the quotes of a cell that it finds behind `,`. Quotes,
- * blanks and invisible characters in front of a sign hide nothing, and signs have a full, a small and a raised form.
+ * Where a cell of some spreadsheet begins with what that takes for a formula. A cell begins with the text,
+ * and behind each separator and each end of a line in it: a spreadsheet that splits at `;` does not know the
+ * quotes of a cell that it finds behind `,`. Quotes, blanks and invisible characters in front of a sign hide
+ * nothing, and signs have a full, a small and a raised form.
  */
 const FORMULA =
   /(?<=^|[,;|\t\r\n\v\f\u0085\u2028\u2029])(?=["\p{White_Space}\p{C}\p{Default_Ignorable_Code_Point}]*[=+\-@\u207a\u207b\u207c\u208a-\u208c\u2212\ufe62\ufe63\ufe66\ufe6b\uff0b\uff0d\uff1d\uff20]|"*[\t\r\n]|(?<!^)"*$)/gu
 
-/** A cell, quoted. Names are anybody's: in front of what a spreadsheet would run is an apostrophe, which makes a text of it. */
+/**
+ * A cell, quoted. Names are anybody's: in front of what a spreadsheet would run is an apostrophe, which makes
+ * a text of it.
+ */
 export function csvCell(text: string): string {
   return `"${text.replace(FORMULA, "'").replaceAll('"', '""')}"`
 }

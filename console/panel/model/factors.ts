@@ -13,7 +13,10 @@ export interface FactorsProps {
 /** A way to log in. */
 export type WayIn = 'password' | 'code' | 'passkey'
 
-/** Every way to log in, the best first. `code` is the password with a one-time code. Empty: there is none but a link or an invitation. */
+/**
+ * Every way to log in, the best first. `code` is the password with a one-time code. Empty: there is none but
+ * a link or an invitation.
+ */
 export function waysIn({ password, code, passkeys }: Factors): readonly WayIn[] {
   const ways: WayIn[] = passkeys.length > 0 ? ['passkey'] : []
   if (password !== null && code !== null) ways.push('code')
@@ -36,7 +39,10 @@ export function grouped(secret: string): string {
   return secret.replaceAll(/(.{4})(?=.)/g, '$1 ')
 }
 
-/** The address at which browsers have passkeys, where this one has none; `undefined`: only the operator of the sidecar knows it. */
+/**
+ * The address at which browsers have passkeys, where this one has none; `undefined`: only the operator of the
+ * sidecar knows it.
+ */
 export function passkeyAddress(at: {
   readonly protocol: string
   readonly hostname: string

@@ -1,14 +1,20 @@
 /** What a form says of permissions and roles, and what the contract has for it. */
 import { type Permission, PermissionScope } from './iam-records.ts'
 
-/** One choice, as the source has it: a permission whose scope is Account, or one whose scope is Projects (§5.1); or none yet. */
+/**
+ * One choice, as the source has it: a permission whose scope is Account, or one whose scope is Projects
+ * (§5.1); or none yet.
+ */
 export const SCOPES = ['account', 'projects', 'none'] as const
 
 type Scope = (typeof SCOPES)[number]
 
 export interface Draft {
   readonly scope: Scope
-  /** Names of the projects that are selected, in the order of choosing. They stay while another scope is looked at. */
+  /**
+   * Names of the projects that are selected, in the order of choosing. They stay while another scope is
+   * looked at.
+   */
   readonly projects: readonly string[]
 }
 
@@ -16,7 +22,10 @@ type Granted = Pick<Permission, 'scope' | 'projects'>
 
 export const NEW_DRAFT: Draft = { scope: 'account', projects: [] }
 
-/** What a form begins with for a user who is there. A permission for the account says more than one for projects. */
+/**
+ * What a form begins with for a user who is there. A permission for the account says more than one for
+ * projects.
+ */
 export function draftOf(permissions: readonly Granted[]): Draft {
   const projects = permissions.flatMap(({ projects }) => projects)
   if (permissions.some(({ scope }) => scope === PermissionScope.ACCOUNT))
@@ -31,7 +40,9 @@ export function permissionsOf({ scope, projects }: Draft): Granted[] | undefined
   return projects.length === 0 ? undefined : [{ scope: PermissionScope.PROJECTS, projects: [...projects] }]
 }
 
-/** Whether a form says something else than at first. What was not touched is not sent, so it stays as it is. */
+/**
+ * Whether a form says something else than at first. What was not touched is not sent, so it stays as it is.
+ */
 export function sameDraft(one: Draft, other: Draft): boolean {
   if (one.scope !== other.scope) return false
   return (
@@ -57,7 +68,10 @@ export function sameRoles(one: readonly string[], other: readonly string[]): boo
   return one.toSorted().join('\n') === other.toSorted().join('\n')
 }
 
-/** Whether a change makes an owner or an administrator of somebody who is less. Then what they log in with ends. */
+/**
+ * Whether a change makes an owner or an administrator of somebody who is less. Then what they log in with
+ * ends.
+ */
 export function raisesRights(before: Rights, after: Rights): boolean {
   if (before.owner === true) return false
   const administers = ({ roles }: Rights) => roles.includes(ADMINISTRATOR_ROLE)

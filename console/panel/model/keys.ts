@@ -19,7 +19,10 @@ const NAME_LENGTH_MAX = 255
 const INVISIBLE =
   /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800\ufffc\u{13441}\u{13442}\u{16fe4}\u{1d159}]|(?! )\p{Zs}/u
 
-/** What is wrong with the name of something new; `undefined`: nothing. The sidecar decides; this says it before anything is sent. */
+/**
+ * What is wrong with the name of something new; `undefined`: nothing. The sidecar decides; this says it
+ * before anything is sent.
+ */
 export function nameFault(name: string): string | undefined {
   if (name.trim() === '') return texts.names.empty
   if (name.length > NAME_LENGTH_MAX) return texts.names.long
@@ -51,7 +54,10 @@ export const ITEMS_AT_ONCE = 100
 /** When a token or passkey was used last, as far as days are recorded. */
 export type LastUse = 'none' | 'today' | 'yesterday' | { readonly day: string }
 
-/** @param isoDate a day in UTC; empty or absent: no use has been recorded @param nowMs by the clock of the sidecar */
+/**
+ * @param isoDate a day in UTC; empty or absent: no use has been recorded
+ * @param nowMs by the clock of the sidecar
+ */
 export function lastUseOf(isoDate: string | null | undefined, nowMs: number): LastUse {
   if (!isoDate) return 'none'
   if (isoDate === dayAt(nowMs)) return 'today'

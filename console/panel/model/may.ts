@@ -1,6 +1,7 @@
 /**
- * What somebody may not do on the pages of IAM, so that a button says why before it is pressed. The sidecar decides for each call; what
- * is said here is what `sidecar/usecases/administration/` has as the need and the owner's rule of its operations.
+ * What somebody may not do on the pages of IAM, so that a button says why before it is pressed. The sidecar
+ * decides for each call; what is said here is what `sidecar/usecases/administration/` has as the need and the
+ * owner's rule of its operations.
  */
 import type { Who } from './wire.ts'
 

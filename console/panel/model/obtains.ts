@@ -1,6 +1,7 @@
 /**
- * What a service user may obtain and open: its permissions say which kinds of token (§5.1), and the rules of the page say which APIs a
- * kind opens (§5.4). No rule of its own: the engine was asked about every cell when it was made.
+ * What a service user may obtain and open: its permissions say which kinds of token (§5.1), and the rules of
+ * the page say which APIs a kind opens (§5.4). No rule of its own: the engine was asked about every cell when
+ * it was made.
  */
 import type { Engine, TokenKind } from '../../../engine/index.ts'
 import { type Permission, PermissionScope } from './iam-records.ts'

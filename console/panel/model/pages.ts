@@ -1,4 +1,7 @@
-/** Which pages somebody finds in the menu and beside the page. What they may do there, the sidecar decides for each call. */
+/**
+ * Which pages somebody finds in the menu and beside the page. What they may do there, the sidecar decides for
+ * each call.
+ */
 import type { PanelPage, Route } from '../../model/routes.ts'
 import type { CallerRights, Who } from './wire.ts'
 

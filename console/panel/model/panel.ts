@@ -1,6 +1,6 @@
 /**
- * The state of the control panel: who is logged in, which dialog a call waits for, and whether the sidecar answers. Needs no browser:
- * what it does is handed in, and what it knows is a value that views subscribe to.
+ * The state of the control panel: who is logged in, which dialog a call waits for, and whether the sidecar
+ * answers. Needs no browser: what it does is handed in, and what it knows is a value that views subscribe to.
  */
 import { type Ask, callsIn, saysNoSession } from './calls.ts'
 import { type ApiError, apiErrorOf } from './errors.ts'
@@ -37,7 +37,10 @@ export interface Panel {
   readonly open: () => Promise<void>
   /** Somebody logged in, or confirmed that it is them. */
   readonly accept: (session: Session) => void
-  /** Confirms that it is the same person. Where the session has ended meanwhile, whatever waits for it waits for a login. */
+  /**
+   * Confirms that it is the same person. Where the session has ended meanwhile, whatever waits for it waits
+   * for a login.
+   */
   readonly confirm: (work: () => Promise<Session>) => Promise<void>
   /** Ends the session, here and in the other tabs. */
   readonly logOut: () => Promise<void>

@@ -1,4 +1,7 @@
-/** What is wrong with a password that somebody chooses, and how good it is. The sidecar decides; the page says it while one types. */
+/**
+ * What is wrong with a password that somebody chooses, and how good it is. The sidecar decides; the page says
+ * it while one types.
+ */
 
 const PASSWORD_LENGTH_MIN = 12
 const PASSWORD_LENGTH_MAX = 1_024

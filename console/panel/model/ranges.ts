@@ -1,4 +1,7 @@
-/** Address ranges as somebody writes them: one a line. What a range is, the sidecar decides; here only lines and ranges meet. */
+/**
+ * Address ranges as somebody writes them: one a line. What a range is, the sidecar decides; here only lines
+ * and ranges meet.
+ */
 import type { ApiError } from './errors.ts'
 
 export interface RangeLines {
@@ -27,7 +30,11 @@ export interface RangeFault {
   readonly expected: string
 }
 
-/** Leads what the sidecar says of `ranges[2]` to its line. @returns none where the error is about something else */
+/**
+ * Leads what the sidecar says of `ranges[2]` to its line.
+ *
+ * @returns none where the error is about something else
+ */
 export function rangeFaultsOf(
   { reason, message }: ApiError,
   { ranges, lines }: RangeLines,

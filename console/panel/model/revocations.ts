@@ -1,6 +1,6 @@
 /**
- * Revocations that can still be undone. A key works until its revocation was sent: after ten seconds, on demand, or when its page is
- * left. Needs no browser: the clock and the call are handed in.
+ * Revocations that can still be undone. A key works until its revocation was sent: after ten seconds, on
+ * demand, or when its page is left. Needs no browser: the clock and the call are handed in.
  */
 import { apiErrorOf } from './errors.ts'
 import { messageOf } from './messages.ts'

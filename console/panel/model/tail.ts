@@ -1,6 +1,6 @@
 /**
- * The live tail of decisions: what arrives, what is kept of it, and what a filter shows. Thousands of lines may arrive in a second, so
- * each line is looked at once, and nothing grows.
+ * The live tail of decisions: what arrives, what is kept of it, and what a filter shows. Thousands of lines
+ * may arrive in a second, so each line is looked at once, and nothing grows.
  */
 
 /** A line of the decision log, as far as the page shows it (`line.schema.json` of the sidecar). */

@@ -1,4 +1,7 @@
-/** The JSON that the control panel and its sidecar exchange beside the contract: sessions, factors, and what operators look at. */
+/**
+ * The JSON that the control panel and its sidecar exchange beside the contract: sessions, factors, and what
+ * operators look at.
+ */
 
 /** Rights of an operator's caller. */
 export interface CallerRights {

@@ -1,4 +1,7 @@
-/** Access limits (§1): the addresses from which tokens of the account work, with a preview of who would be shut out. */
+/**
+ * Access limits (§1): the addresses from which tokens of the account work, with a preview of who would be
+ * shut out.
+ */
 import { useCallback, useId, useState } from 'preact/hooks'
 import { texts } from '../../texts/en/iam.ts'
 import { useAccount, useApi, useToast, useWho } from '../context.tsx'

@@ -1,4 +1,7 @@
-/** Profile → Access → IAM tokens: those of a control panel user, which are copied or reissued for a test (§5.1). */
+/**
+ * Profile → Access → IAM tokens: those of a control panel user, which are copied or reissued for a test
+ * (§5.1).
+ */
 import { useState } from 'preact/hooks'
 import { linkTo } from '../../model/routes.ts'
 import { texts } from '../../texts/en/profile.ts'

@@ -1,4 +1,7 @@
-/** The accounts of the directory, for operators: create, enable, disable, delete, and the way to the users of one. */
+/**
+ * The accounts of the directory, for operators: create, enable, disable, delete, and the way to the users of
+ * one.
+ */
 import { useCallback, useMemo, useState } from 'preact/hooks'
 import { linkTo } from '../../model/routes.ts'
 import { texts } from '../../texts/en/operators.ts'

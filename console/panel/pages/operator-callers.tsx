@@ -1,4 +1,7 @@
-/** The callers of the configuration: what each may do, how it is known, and until when. Never what it is known by. */
+/**
+ * The callers of the configuration: what each may do, how it is known, and until when. Never what it is known
+ * by.
+ */
 import { Fragment } from 'preact'
 import { useCallback, useState } from 'preact/hooks'
 import { texts } from '../../texts/en/operators.ts'

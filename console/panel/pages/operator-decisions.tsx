@@ -1,4 +1,7 @@
-/** The live tail of decisions: it runs until it is paused, shows what the filters let through, and leads from a decision to its cell. */
+/**
+ * The live tail of decisions: it runs until it is paused, shows what the filters let through, and leads from
+ * a decision to its cell.
+ */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { texts } from '../../texts/en/operators.ts'
 import { Choice, Command, CopyButton, Facts } from '../../ui/parts.tsx'

@@ -1,4 +1,6 @@
-/** Keys, certificates and secrets of the sidecar: their states and ages, and what to do where one is too old. */
+/**
+ * Keys, certificates and secrets of the sidecar: their states and ages, and what to do where one is too old.
+ */
 import type { ComponentChildren } from 'preact'
 import { texts } from '../../texts/en/operators.ts'
 import { texts as shared } from '../../texts/en/panel.ts'

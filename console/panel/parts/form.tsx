@@ -1,4 +1,7 @@
-/** Forms: a label, a hint and an error to each field, the first error gets the focus, Enter sends, and one cannot send twice. */
+/**
+ * Forms: a label, a hint and an error to each field, the first error gets the focus, Enter sends, and one
+ * cannot send twice.
+ */
 import type { ComponentChildren } from 'preact'
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { texts } from '../../texts/en/panel.ts'
@@ -156,8 +159,8 @@ export function TextField<T extends Values>(props: FieldProps<T>) {
   const id = useId()
   const [shown, setShown] = useState(false)
   const input = useRef<HTMLInputElement>(null)
-  // Browsers look at the attribute when a page is loaded or a dialog opened, and not later. At once, so that nothing is
-  // typed elsewhere before.
+  // Browsers look at the attribute when a page is loaded or a dialog opened, and not later. At once, so that
+  // nothing is typed elsewhere before.
   useLayoutEffect(() => {
     if (props.autofocus) input.current?.focus()
   }, [props.autofocus])

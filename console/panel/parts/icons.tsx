@@ -1,4 +1,7 @@
-/** Signs that the control panel alone has. They are apart from the explorer's, whose first view needs none of them. */
+/**
+ * Signs that the control panel alone has. They are apart from the explorer's, whose first view needs none of
+ * them.
+ */
 import { Sign } from '../../ui/icons.tsx'
 
 const PATHS = {

@@ -1,4 +1,7 @@
-/** A list of a person's own things: a name, facts in small letters, and what one can do with it. Long names wrap. */
+/**
+ * A list of a person's own things: a name, facts in small letters, and what one can do with it. Long names
+ * wrap.
+ */
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { texts } from '../../texts/en/profile.ts'
@@ -47,7 +50,10 @@ interface ItemProps {
   readonly actions?: ComponentChildren
   /** Below all that. */
   readonly children?: ComponentChildren
-  /** What the actions depend on: where another state takes the button with the focus away, the focus goes to the next one. */
+  /**
+   * What the actions depend on: where another state takes the button with the focus away, the focus goes to
+   * the next one.
+   */
   readonly state?: string
 }
 

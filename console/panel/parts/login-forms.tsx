@@ -1,4 +1,7 @@
-/** How somebody logs in: as a user with a password, a code or a passkey, or as an operator with a caller token. */
+/**
+ * How somebody logs in: as a user with a password, a code or a passkey, or as an operator with a caller
+ * token.
+ */
 import { useState } from 'preact/hooks'
 import { texts } from '../../texts/en/panel.ts'
 import { Choice } from '../../ui/parts.tsx'

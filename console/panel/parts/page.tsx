@@ -1,7 +1,8 @@
 /** The frame of a page: its title, what one can do there, and what it is about. */
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
-// What the first view of the explorer has loaded is one file where every page asks for all of it. In pieces it would be larger.
+// What the first view of the explorer has loaded is one file where every page asks for all of it. In pieces
+// it would be larger.
 import '../../model/moves.ts'
 import '../../model/pick.ts'
 import '../../model/search.ts'

@@ -1,6 +1,7 @@
 /**
- * A table of a long list: pages come from the sidecar as one scrolls, and only the rows in sight are drawn. One row is in the order of
- * the Tab key, and arrows move from it; Enter opens it, and Tab leads to the buttons in it.
+ * A table of a long list: pages come from the sidecar as one scrolls, and only the rows in sight are drawn.
+ * One row is in the order of the Tab key, and arrows move from it; Enter opens it, and Tab leads to the
+ * buttons in it.
  */
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'

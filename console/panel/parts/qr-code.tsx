@@ -1,4 +1,7 @@
-/** A QR code, drawn from elements: the policy of the page allows no picture of another origin and no text as markup. */
+/**
+ * A QR code, drawn from elements: the policy of the page allows no picture of another origin and no text as
+ * markup.
+ */
 import { useEffect, useState } from 'preact/hooks'
 import { QUIET, squaresPath } from '../model/squares.ts'
 

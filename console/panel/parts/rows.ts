@@ -1,4 +1,6 @@
-/** What long lists share: which rows are in sight, and which one has the focus. Each row has the same height. */
+/**
+ * What long lists share: which rows are in sight, and which one has the focus. Each row has the same height.
+ */
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { moved } from '../../model/moves.ts'
 

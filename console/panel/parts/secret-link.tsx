@@ -1,4 +1,6 @@
-/** What the pages of a link with a secret share: opened again without the secret, refused, or not answered. */
+/**
+ * What the pages of a link with a secret share: opened again without the secret, refused, or not answered.
+ */
 import { useEffect, useState } from 'preact/hooks'
 import { linkTo } from '../../model/routes.ts'
 import { texts } from '../../texts/en/panel.ts'
@@ -16,7 +18,8 @@ export interface SecretLink {
 }
 
 /**
- * Sends the secret of the address when the page opens. It stays in the state of the page alone, for another attempt.
+ * Sends the secret of the address when the page opens. It stays in the state of the page alone, for another
+ * attempt.
  *
  * @param send keep it with `useCallback`
  */

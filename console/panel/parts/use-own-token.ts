@@ -1,4 +1,7 @@
-/** Copying and reissuing an IAM token of one's own. The token is in memory while its page is open, and no longer. */
+/**
+ * Copying and reissuing an IAM token of one's own. The token is in memory while its page is open, and no
+ * longer.
+ */
 import { useEffect, useState } from 'preact/hooks'
 import { texts } from '../../texts/en/profile.ts'
 import { copyText } from '../../ui/parts.tsx'

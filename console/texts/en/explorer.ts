@@ -1,4 +1,7 @@
-/** The texts of the explorer, and of what is on top of every page, in English. Another language is another folder with the same files. */
+/**
+ * The texts of the explorer, and of what is on top of every page, in English. Another language is another
+ * folder with the same files.
+ */
 
 const counted = (count: number, one: string, many: string): string =>
   `${count.toLocaleString('en')} ${count === 1 ? one : many}`

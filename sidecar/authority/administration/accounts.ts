@@ -67,7 +67,10 @@ export class AccountAdministration {
     return records.addressRules((await accountIn(records, account)).id)
   }
 
-  /** Where the users of the account came from lately, each IP address in its canonical form. The one that was seen last is first. */
+  /**
+   * Where the users of the account came from lately, each IP address in its canonical form. The one that was
+   * seen last is first.
+   */
   async knownAddresses(account: string): Promise<KnownAddresses> {
     const { records } = this.#store
     const record = await accountIn(records, account)

@@ -1,4 +1,7 @@
-/** Administration of the embedded authority: its directory's records, and the secrets that come into being with them. */
+/**
+ * Administration of the embedded authority: its directory's records, and the secrets that come into being
+ * with them.
+ */
 import type {
   AccountRecord,
   AuditFilter,
@@ -90,8 +93,8 @@ export class Administration {
   }
 
   /**
-   * Creates what the file names and is missing, and sets permissions, roles, `owner` and `enabled` of the users it
-   * names. Other users stay as they are. All or nothing.
+   * Creates what the file names and is missing, and sets permissions, roles, `owner` and `enabled` of the
+   * users it names. Other users stay as they are. All or nothing.
    */
   async apply(actor: Actor, file: DirectoryFile): Promise<Applied> {
     refuseRepetitions(file)

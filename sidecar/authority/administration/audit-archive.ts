@@ -1,4 +1,7 @@
-/** Moves old records of the audit trail to files. A record is deleted only after the file that has it is on the disk. */
+/**
+ * Moves old records of the audit trail to files. A record is deleted only after the file that has it is on
+ * the disk.
+ */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeWhole } from '../../base/data-folder.ts'
@@ -13,8 +16,8 @@ const RECORDS_PER_FILE = 2_000
 const RETENTION = trusted('audit retention', 'users')
 
 /**
- * Archives the records from the beginning of the trail up to the first one that is not older than `beforeMs`. Each file holds
- * one record in each line, as JSON, and is named by the numbers of its first and last record.
+ * Archives the records from the beginning of the trail up to the first one that is not older than `beforeMs`.
+ * Each file holds one record in each line, as JSON, and is named by the numbers of its first and last record.
  *
  * @returns the files that were written
  * @throws Error if a file cannot be written; its records are kept then

@@ -1,4 +1,6 @@
-/** Changes that somebody asks for. Each goes through one function, which has who makes it and its transaction. */
+/**
+ * Changes that somebody asks for. Each goes through one function, which has who makes it and its transaction.
+ */
 import { callError } from '../../base/call-error.ts'
 import { type DirectoryChange, NoSuchProject } from '../../directory/change.ts'
 import { AlreadyExists } from '../../directory/database.ts'
@@ -9,8 +11,8 @@ import { queryOf } from '../iam-token.ts'
 import { userIn } from './found.ts'
 
 /**
- * Changes the directory in one transaction: all of it holds afterwards, or nothing. The actor's right is checked in the
- * same transaction.
+ * Changes the directory in one transaction: all of it holds afterwards, or nothing. The actor's right is
+ * checked in the same transaction.
  *
  * @param creating what the change creates; the error names it where there is one of that name already
  * @throws CallError

@@ -51,7 +51,10 @@ export interface ChangedUser {
 
 type NewPasswords = ReadonlyMap<string, HashedPassword>
 
-/** Passwords for the service users of the file who are missing: hashing takes long, so it is done before the change. */
+/**
+ * Passwords for the service users of the file who are missing: hashing takes long, so it is done before the
+ * change.
+ */
 export async function passwordsFor(
   file: DirectoryFile,
   records: DirectoryRecords,
@@ -66,7 +69,10 @@ export async function passwordsFor(
   return made
 }
 
-/** Brings the records to what the file says, account by account: projects first, because permissions name them. */
+/**
+ * Brings the records to what the file says, account by account: projects first, because permissions name
+ * them.
+ */
 export class DirectoryFileChange {
   readonly #change: DirectoryChange
   readonly #passwords: NewPasswords

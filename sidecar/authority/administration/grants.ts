@@ -8,7 +8,10 @@ const ROLES_MAX = 100
 /** How many projects a user's permissions can select. */
 const SELECTED_PROJECTS_MAX = 1000
 
-/** @throws CallError where there are more than any user needs: each is a row, and the audit trail records all of them */
+/**
+ * @throws CallError where there are more than any user needs: each is a row, and the audit trail records all
+ *   of them
+ */
 export function checkPermissions(permissions: readonly Permission[]): void {
   const selected = permissions.flatMap((permission) =>
     permission.scope === 'projects' ? permission.projects : [],

@@ -1,4 +1,7 @@
-/** Secrets that come into being with users: passwords and static tokens. Each is shown once and stored as a hash. */
+/**
+ * Secrets that come into being with users: passwords and static tokens. Each is shown once and stored as a
+ * hash.
+ */
 import type { KeyObject } from 'node:crypto'
 import type { TokenKind } from '../../../engine/index.ts'
 import { callError } from '../../base/call-error.ts'

@@ -100,7 +100,10 @@ export class TokenAdministration {
     })
   }
 
-  /** The control panel user's IAM token once more (§5.1): signing the same claims with the same key gives the same token. */
+  /**
+   * The control panel user's IAM token once more (§5.1): signing the same claims with the same key gives the
+   * same token.
+   */
   async copyPanelToken(
     actor: Actor,
     account: string,

@@ -1,6 +1,7 @@
 /**
- * Challenges of passkeys that are stored nowhere while they are open, so that strangers can ask for any number of them. Each says what it
- * is for and when it ends, under a key of ours. Answered ones are stored until they end: each is answered once.
+ * Challenges of passkeys that are stored nowhere while they are open, so that strangers can ask for any
+ * number of them. Each says what it is for and when it ends, under a key of ours. Answered ones are stored
+ * until they end: each is answered once.
  */
 import { hash, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto'
 import { TimeLimit } from '../../base/time-limit.ts'
@@ -10,8 +11,8 @@ import { derivedKey, tagOf } from './sealed.ts'
 export const CHALLENGE_LIMIT = new TimeLimit(5 * 60_000)
 
 /**
- * What the answer does: log in, confirm that the user is there, or add a passkey. A challenge to log in belongs to no session, each other
- * one to the session that asked for it.
+ * What the answer does: log in, confirm that the user is there, or add a passkey. A challenge to log in
+ * belongs to no session, each other one to the session that asked for it.
  */
 export type ChallengeFor =
   | { readonly purpose: 'login' }

@@ -1,6 +1,7 @@
 /**
- * One-time codes of control panel users (RFC 6238): what authenticator apps show. Their secret is stored encrypted, with a key that is not
- * in the directory. The caller uses up the step of a code, in the transaction that relies on it.
+ * One-time codes of control panel users (RFC 6238): what authenticator apps show. Their secret is stored
+ * encrypted, with a key that is not in the directory. The caller uses up the step of a code, in the
+ * transaction that relies on it.
  */
 import { type KeyObject, randomBytes } from 'node:crypto'
 import type { TOTP } from 'otpauth'
@@ -94,7 +95,8 @@ export class Codes {
   }
 
   /**
-   * The step that a code is of; `undefined`: the code is wrong. Each step is used once, so the caller compares it with the last one.
+   * The step that a code is of; `undefined`: the code is wrong. Each step is used once, so the caller
+   * compares it with the last one.
    *
    * @throws CallError if this host has another pepper than the one that set up the code
    */

@@ -1,4 +1,7 @@
-/** What the control panel is made of: how people and callers log in, and their sessions. Loaded only where it is used. */
+/**
+ * What the control panel is made of: how people and callers log in, and their sessions. Loaded only where it
+ * is used.
+ */
 import type { KeyObject } from 'node:crypto'
 import { Factors } from './factors.ts'
 import { PanelLinks } from './links.ts'

@@ -43,7 +43,12 @@ export class PanelLinks {
     return { secret, endsAtMs }
   }
 
-  /** The link with this secret, which is not used up. @param records of a transaction, for a use @throws CallError `LINK_INVALID` */
+  /**
+   * The link with this secret, which is not used up.
+   *
+   * @param records of a transaction, for a use
+   * @throws CallError `LINK_INVALID`
+   */
   async find(
     secret: string,
     purpose: LinkPurpose,

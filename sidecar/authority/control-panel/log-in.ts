@@ -1,6 +1,6 @@
 /**
- * Logging in: what somebody proves becomes a session. What they prove is looked at, or looked at again, inside the transaction
- * that begins the session.
+ * Logging in: what somebody proves becomes a session. What they prove is looked at, or looked at again,
+ * inside the transaction that begins the session.
  */
 import { callError } from '../../base/call-error.ts'
 import type { Secret } from '../../base/secret.ts'
@@ -86,7 +86,10 @@ export class LogIn {
     return this.#panel.links.find(secret, 'invitation')
   }
 
-  /** Sets the password of an invitation, which is used up, and logs in. What the user had set up before is gone. */
+  /**
+   * Sets the password of an invitation, which is used up, and logs in. What the user had set up before is
+   * gone.
+   */
   async byInvitation(secret: string, password: Secret, request: LoginRequest): Promise<Begun> {
     const { links } = this.#panel
     const invitation = await links.find(secret, 'invitation')
@@ -123,7 +126,11 @@ export class LogIn {
     return this.#begin(actor, request, 'caller token', async () => holder)
   }
 
-  /** Counts a wrong caller token. Right ones never come here, so callers cannot be locked out. @throws CallError `LOGIN_THROTTLED` */
+  /**
+   * Counts a wrong caller token. Right ones never come here, so callers cannot be locked out.
+   *
+   * @throws CallError `LOGIN_THROTTLED`
+   */
   async refuseCaller({ source }: LoginRequest['from']): Promise<void> {
     const settle = await this.#parts.failedLogins.admit({ ...NOBODY, source: nameOfSource(source) })
     settle('failed')
@@ -189,7 +196,11 @@ export class LogIn {
 /** No user has these names. */
 const NOBODY = { account: '', userName: '' }
 
-/** The password was right before the transaction, and counts only while it is the user's. @throws CallError */
+/**
+ * The password was right before the transaction, and counts only while it is the user's.
+ *
+ * @throws CallError
+ */
 export async function expectSame(
   change: DirectoryChange,
   { user, passwordHash }: ProvenLogin,

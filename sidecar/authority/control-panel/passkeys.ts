@@ -1,7 +1,7 @@
 /**
- * Passkeys of control panel users (WebAuthn). The library checks signatures, origin and user verification; what is ours is which challenges
- * count, and that no certificate of an authenticator is looked at. The caller records the answered challenge and the new counter, in the
- * transaction that relies on them.
+ * Passkeys of control panel users (WebAuthn). The library checks signatures, origin and user verification;
+ * what is ours is which challenges count, and that no certificate of an authenticator is looked at. The
+ * caller records the answered challenge and the new counter, in the transaction that relies on them.
  */
 import { isIP } from 'node:net'
 import type {
@@ -50,12 +50,18 @@ export interface Asked {
   readonly nowMs: number
 }
 
-/** Whether a page of that origin can have passkeys: browsers know them by the name of a host, and want it to be safe. */
+/**
+ * Whether a page of that origin can have passkeys: browsers know them by the name of a host, and want it to
+ * be safe.
+ */
 export function hasPasskeys(origin: string): boolean {
   return hostOf(origin) !== undefined
 }
 
-/** Length of the longest id of a credential, in base64url. WebAuthn allows a third more, and authenticators have a tenth. */
+/**
+ * Length of the longest id of a credential, in base64url. WebAuthn allows a third more, and authenticators
+ * have a tenth.
+ */
 const ID_LENGTH_MAX = 1_024
 
 /** Whether some credential can have this id, in base64url. Stores are asked for no other text. */
@@ -133,7 +139,8 @@ export class Passkeys {
   /**
    * What a browser asks a passkey with.
    *
-   * @param of those of the user; empty: the browser offers what it has for this host, so that the answer tells strangers nothing
+   * @param of those of the user; empty: the browser offers what it has for this host, so that the answer
+   *   tells strangers nothing
    * @throws CallError if the origin can have none
    */
   async options(
@@ -205,8 +212,8 @@ function library() {
 }
 
 /**
- * A response may say who made the authenticator, with certificates. The library would read them, and ask other machines whether they were
- * revoked. We ask for none, so a browser sends none.
+ * A response may say who made the authenticator, with certificates. The library would read them, and ask
+ * other machines whether they were revoked. We ask for none, so a browser sends none.
  */
 async function expectNoCertificate(attestationObject: string): Promise<void> {
   const { decodeAttestationObject, isoBase64URL } = await import('@simplewebauthn/server/helpers')

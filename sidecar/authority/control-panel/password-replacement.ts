@@ -32,7 +32,11 @@ export class PasswordReplacement {
     return (await this.#records.password(userId))?.changedAtMs
   }
 
-  /** The other sessions of the user end. @throws CallError `LOGIN_FAILED` where the current password is another one */
+  /**
+   * The other sessions of the user end.
+   *
+   * @throws CallError `LOGIN_FAILED` where the current password is another one
+   */
   async replace(
     setting: Setting,
     { current, password }: NewPassword,

@@ -1,4 +1,7 @@
-/** Passwords that people choose for the control panel. Every login with one is throttled: what people choose can be guessed. */
+/**
+ * Passwords that people choose for the control panel. Every login with one is throttled: what people choose
+ * can be guessed.
+ */
 import { CallError, callError, invalidArgument } from '../../base/call-error.ts'
 import type { Secret } from '../../base/secret.ts'
 import { PanelChange } from '../../directory/panel-change.ts'
@@ -57,8 +60,8 @@ export class PanelPasswords {
   }
 
   /**
-   * Checks a password, and does what it is for. The login goes on after its client has disconnected, so that every guess is
-   * counted. An unknown user takes as long as a wrong password.
+   * Checks a password, and does what it is for. The login goes on after its client has disconnected, so that
+   * every guess is counted. An unknown user takes as long as a wrong password.
    *
    * @param then what the password is for; a wrong code (`CODE_WRONG`) counts as a wrong password
    * @throws CallError `LOGIN_FAILED`, `LOGIN_THROTTLED`, and what `then` throws
@@ -72,7 +75,8 @@ export class PanelPasswords {
     const placed = this.#logins.placeOf(claim, from)
     const attempt = { ...placed.names, source: placed.source, guesses: 'chosen password' } as const
     const settle = await failedLogins.admit(attempt)
-    // A right password without its code leaves the count as it is: it must not set back the count of guessed codes.
+    // A right password without its code leaves the count as it is: it must not set back the count of guessed
+    // codes.
     let outcome: LoginOutcome = 'abandoned'
     try {
       const { account, userName } = claim
@@ -94,7 +98,9 @@ export class PanelPasswords {
     }
   }
 
-  /** Hashes a right password again with today's parameters. If the store fails, the next login tries again. */
+  /**
+   * Hashes a right password again with today's parameters. If the store fails, the next login tries again.
+   */
   async #rehash({ user }: PanelLogin, before: string, password: Secret): Promise<void> {
     try {
       const hash = await this.#parts.passwords.hash(password.reveal(), user.id)

@@ -1,6 +1,6 @@
 /**
- * Encryption and authentication with keys that are derived from the pepper, which is never in the directory. A label tells the keys
- * apart, so that what one part of the control panel made means nothing to another.
+ * Encryption and authentication with keys that are derived from the pepper, which is never in the directory.
+ * A label tells the keys apart, so that what one part of the control panel made means nothing to another.
  */
 import {
   createCipheriv,

@@ -1,4 +1,7 @@
-/** Secrets of links and sessions: 256 random bits. The directory has their SHA-256, which is enough for secrets that cannot be guessed. */
+/**
+ * Secrets of links and sessions: 256 random bits. The directory has their SHA-256, which is enough for
+ * secrets that cannot be guessed.
+ */
 import { hash } from 'node:crypto'
 import { randomText } from '../../base/random-text.ts'
 import { Secret } from '../../base/secret.ts'

@@ -1,4 +1,7 @@
-/** Sessions of the control panel. The directory has them, so that every process knows them, and each ends when its row is gone. */
+/**
+ * Sessions of the control panel. The directory has them, so that every process knows them, and each ends when
+ * its row is gone.
+ */
 import { CallError, callError } from '../../base/call-error.ts'
 import { TimeLimit } from '../../base/time-limit.ts'
 import type { DirectoryChange } from '../../directory/change.ts'
@@ -24,7 +27,9 @@ export type CallerSession = Extract<LiveSession, { readonly holder: 'caller' }>
 /** How often the use of a session is written at most, in milliseconds. */
 const TOUCH_MS = 60_000
 
-/** How often it is written within the idle limit, at least. Less often, and a session that is used could end. */
+/**
+ * How often it is written within the idle limit, at least. Less often, and a session that is used could end.
+ */
 const TOUCHES_PER_IDLE = 4
 
 /** Most sessions of callers that are known without a look into the directory. */
@@ -54,7 +59,8 @@ export class PanelSessions {
   }
 
   /**
-   * Finds the session of a request, and writes that it was used: at most once a minute, or four times within a shorter idle limit.
+   * Finds the session of a request, and writes that it was used: at most once a minute, or four times within
+   * a shorter idle limit.
    *
    * @param expect throws where the session does not count for the request: then it is not used
    */
@@ -75,7 +81,10 @@ export class PanelSessions {
     return this.find(hash, records)
   }
 
-  /** SHA-256 of the caller token of a session that was a caller's when it was used last. It says nothing of whether it is now. */
+  /**
+   * SHA-256 of the caller token of a session that was a caller's when it was used last. It says nothing of
+   * whether it is now.
+   */
   callerBefore(hash: Buffer): Buffer | undefined {
     return this.#ofCallers.get(hash.toString('hex'))?.digest
   }
@@ -90,7 +99,11 @@ export class PanelSessions {
     return this.#lifetime.endOf(this.#parts.now())
   }
 
-  /** The sessions of a user that have not ended, newest first. @throws CallError where there is no such user */
+  /**
+   * The sessions of a user that have not ended, newest first.
+   *
+   * @throws CallError where there is no such user
+   */
   async list(account: string, name: string): Promise<readonly PanelSession[]> {
     const { records } = this.#parts.store
     const user = await userIn(records, account, name, 'control_panel_user')
@@ -117,7 +130,8 @@ export class PanelSessions {
    * Writes that the holder has proved again who they are.
    *
    * @param prove expects it, inside the transaction
-   * @throws CallError where the session has ended, where its account does not allow the address, and what `prove` throws
+   * @throws CallError where the session has ended, where its account does not allow the address, and what
+   *   `prove` throws
    */
   confirm(
     actor: Actor,

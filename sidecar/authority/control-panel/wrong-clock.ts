@@ -1,6 +1,6 @@
 /**
- * Ends for good what a clock that was ahead began: sessions and links. They count for nothing while they lie in the future, and would count
- * again once that time has come.
+ * Ends for good what a clock that was ahead began: sessions and links. They count for nothing while they lie
+ * in the future, and would count again once that time has come.
  */
 import { CLOCK_SKEW_MS } from '../../base/time-limit.ts'
 import { PanelChange } from '../../directory/panel-change.ts'

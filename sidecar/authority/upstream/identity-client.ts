@@ -1,6 +1,7 @@
 /**
- * HTTP to an identity endpoint of somebody else (§4.1). A call ends within the upstream's time limit, whatever the endpoint does.
- * No redirect is followed: it would carry a password or a token to an address that is not configured.
+ * HTTP to an identity endpoint of somebody else (§4.1). A call ends within the upstream's time limit,
+ * whatever the endpoint does. No redirect is followed: it would carry a password or a token to an address
+ * that is not configured.
  */
 import pLimit from 'p-limit'
 import { type Dispatcher, Pool } from 'undici'
@@ -42,7 +43,10 @@ export interface Answer {
 const HEADER_BYTES_MAX = 65_536
 const BODY_BYTES_MAX = 1_048_576
 
-/** How many calls run at once, and how many wait. Each sort has its own lane, so that unknown tokens stop neither logins nor revocations. */
+/**
+ * How many calls run at once, and how many wait. Each sort has its own lane, so that unknown tokens stop
+ * neither logins nor revocations.
+ */
 const LANES = {
   logIn: { running: 8, waiting: 1_000 },
   validate: { running: 32, waiting: 1_000 },
@@ -107,7 +111,11 @@ export class IdentityClient {
     })
   }
 
-  /** Asks about a token. The answer is without the catalog, which would be most of it. @throws CallError as `logIn` */
+  /**
+   * Asks about a token. The answer is without the catalog, which would be most of it.
+   *
+   * @throws CallError as `logIn`
+   */
   validate(own: Secret, subject: string): Promise<Answer> {
     const headers = { 'x-auth-token': own.reveal(), 'x-subject-token': subject }
     return this.#call({ lane: 'validate', method: 'GET', headers, query: '?nocatalog', repeats: 2 })
@@ -221,7 +229,8 @@ export class IdentityClient {
         { upstream: this.#options.name, problem: `failed with status ${status}` },
         { metadata },
       ),
-      // An error of the endpoint itself may come after it has done its part; one of a proxy means that nothing was done.
+      // An error of the endpoint itself may come after it has done its part; one of a proxy means that
+      // nothing was done.
       { outage: true, repeat: method !== 'POST' || status > 500, pauseMs },
     )
   }
@@ -279,7 +288,9 @@ function codeOf(error: unknown): string {
   return typeof code === 'string' ? code : String(name ?? 'unknown')
 }
 
-/** Longest time that an upstream can ask us to wait, in milliseconds: its mistake must not stop us for days. */
+/**
+ * Longest time that an upstream can ask us to wait, in milliseconds: its mistake must not stop us for days.
+ */
 const RETRY_AFTER_MS_MAX = 300_000
 
 /** What `Retry-After` says: seconds, or a date by the clock of the endpoint. */

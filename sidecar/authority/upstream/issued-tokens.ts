@@ -1,10 +1,10 @@
 /**
- * The tokens that were issued for profiles. A token is used for most of its life and replaced ahead of its end, while the old one
- * is still served. However many callers wait for a token, one login obtains it.
+ * The tokens that were issued for profiles. A token is used for most of its life and replaced ahead of its
+ * end, while the old one is still served. However many callers wait for a token, one login obtains it.
  *
- * No timer runs: the next request for a token finds that it is due. So a jump of a clock can neither set off a storm of
- * logins nor leave a timer behind. The age of a token is read from the monotonic clock, and its expiry from both clocks: a token
- * is served only while neither says that it has expired.
+ * No timer runs: the next request for a token finds that it is due. So a jump of a clock can neither set off
+ * a storm of logins nor leave a timer behind. The age of a token is read from the monotonic clock, and its
+ * expiry from both clocks: a token is served only while neither says that it has expired.
  */
 import NodeCache from 'node-cache'
 import { CallError } from '../../base/call-error.ts'
@@ -28,14 +28,17 @@ export interface IssuedTokensOptions {
 /** A token to obtain, and how. */
 export interface Wish {
   /**
-   * What the token depends on: who logs in where, with which version of the secret, and for what. Texts are joined as JSON, so
-   * that no two wishes have one key.
+   * What the token depends on: who logs in where, with which version of the secret, and for what. Texts are
+   * joined as JSON, so that no two wishes have one key.
    */
   readonly parts: readonly string[]
   readonly obtain: () => Promise<IssuedToken>
   /** Whether the issuer still vouches for a token of the cache. */
   readonly isActive: (token: IssuedToken) => MaybePromise<boolean>
-  /** Whether a failure is remembered for a while, so that callers who repeat themselves cause no storm of logins. */
+  /**
+   * Whether a failure is remembered for a while, so that callers who repeat themselves cause no storm of
+   * logins.
+   */
   readonly rememberFailures: boolean
   /** A token that an API has just refused: if it is the one in the cache, it is replaced. */
   readonly rejected?: Secret | undefined
@@ -43,17 +46,26 @@ export interface Wish {
 
 const TOKENS_MAX = 10_000
 
-/** A token is replaced after this part of its life, at the earliest and at the latest. Hosts that started together drift apart. */
+/**
+ * A token is replaced after this part of its life, at the earliest and at the latest. Hosts that started
+ * together drift apart.
+ */
 const RENEWAL_FROM = 0.8
 const RENEWAL_TO = 0.9
-/** Longest time before a token is replaced, in milliseconds: a token that lives for years would hide a change of its user. */
+/**
+ * Longest time before a token is replaced, in milliseconds: a token that lives for years would hide a change
+ * of its user.
+ */
 const RENEWAL_MS_MAX = 86_400_000
 
 /** Pause after a failure, which doubles with each further one, in milliseconds. */
 const PAUSE_MS = 1_000
 const PAUSE_MS_MAX = 60_000
 
-/** How many tokens of one wish may be rejected in a row, and how long until another one may be, in milliseconds. */
+/**
+ * How many tokens of one wish may be rejected in a row, and how long until another one may be, in
+ * milliseconds.
+ */
 const REJECTIONS_MAX = 5
 const REJECTION_MS = 10_000
 
@@ -150,7 +162,10 @@ export class IssuedTokens {
     return undefined
   }
 
-  /** Joins the login that is running, or starts one. A caller who gives up does not end it, because others may wait. */
+  /**
+   * Joins the login that is running, or starts one. A caller who gives up does not end it, because others may
+   * wait.
+   */
   #obtain(key: string, wish: Wish): Promise<IssuedToken> {
     const running = this.#running.get(key)
     if (running !== undefined) return running

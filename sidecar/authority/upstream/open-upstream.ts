@@ -1,4 +1,7 @@
-/** Opens an upstream: its client, its authority and the cache of what it vouches for. Loaded where one is configured. */
+/**
+ * Opens an upstream: its client, its authority and the cache of what it vouches for. Loaded where one is
+ * configured.
+ */
 import type { TokenKind } from '../../../engine/index.ts'
 import { callError } from '../../base/call-error.ts'
 import type { MaybePromise } from '../../base/maybe-promise.ts'

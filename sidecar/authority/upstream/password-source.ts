@@ -13,7 +13,12 @@ export interface VersionedPassword {
 export interface PasswordSource {
   /** The password that is used now; `undefined`: it must be obtained. */
   readonly current: VersionedPassword | undefined
-  /** Obtains the password. @param refused the version that was refused at a login: the source looks for a newer one @throws CallError */
+  /**
+   * Obtains the password.
+   *
+   * @param refused the version that was refused at a login: the source looks for a newer one
+   * @throws CallError
+   */
   obtain(refused?: string): Promise<VersionedPassword>
 }
 
@@ -40,7 +45,10 @@ const TIMES: CommandTimes = {
 /** Most that a program may print, in bytes. */
 const OUTPUT_BYTES_MAX = 65_536
 
-/** The password that a program prints. It runs at the first login, again after a refused login, and once in a while. */
+/**
+ * The password that a program prints. It runs at the first login, again after a refused login, and once in a
+ * while.
+ */
 export class PasswordCommand implements PasswordSource {
   readonly #profile: string
   readonly #command: readonly string[]
@@ -57,7 +65,8 @@ export class PasswordCommand implements PasswordSource {
   }
 
   get current(): VersionedPassword | undefined {
-    // A new password is looked for beside the calls, which use the old one meanwhile. If that is refused, the program runs again.
+    // A new password is looked for beside the calls, which use the old one meanwhile. If that is refused, the
+    // program runs again.
     if (this.#current !== undefined && this.#age() > this.#times.intervalMs) {
       this.#obtainedMs = this.#times.monotonicMs()
       this.#run().catch(() => {})

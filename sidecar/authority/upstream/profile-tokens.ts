@@ -1,4 +1,7 @@
-/** A profile of the configuration at work: its tokens, from the cache where there is one, obtained with its password where not. */
+/**
+ * A profile of the configuration at work: its tokens, from the cache where there is one, obtained with its
+ * password where not.
+ */
 import type { Scope, TokenKind } from '../../../engine/index.ts'
 import { CallError, callError } from '../../base/call-error.ts'
 import type { MaybePromise } from '../../base/maybe-promise.ts'
@@ -53,7 +56,8 @@ export class ProfileTokens {
   /**
    * A token of the profile's user for a scope.
    *
-   * @param rejected a token that an API has just refused: it is replaced, if it is the one that would be given
+   * @param rejected a token that an API has just refused: it is replaced, if it is the one that would be
+   *   given
    * @throws CallError where the scope is not the profile's, or the issuer refuses or does not answer
    */
   issue(kind: TokenKind, scope: Scope, rejected?: Secret): MaybePromise<IssuedToken> {

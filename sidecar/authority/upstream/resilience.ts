@@ -1,4 +1,7 @@
-/** What to do when an upstream fails: repeat what may be repeated, wait as long as it asks, and leave it alone while it is down. */
+/**
+ * What to do when an upstream fails: repeat what may be repeated, wait as long as it asks, and leave it alone
+ * while it is down.
+ */
 import {
   BrokenCircuitError,
   type CircuitBreakerPolicy,
@@ -38,7 +41,10 @@ export interface ResilienceTimes {
   /** Pause before the first repetition and the longest one, with jitter, in milliseconds. */
   readonly repeatMs: number
   readonly repeatMsMax: number
-  /** How long the upstream is left alone after calls that failed in a row, at first and at most, in milliseconds. */
+  /**
+   * How long the upstream is left alone after calls that failed in a row, at first and at most, in
+   * milliseconds.
+   */
   readonly openMs: number
   readonly openMsMax: number
   /** Monotonic clock, in milliseconds. */

@@ -1,6 +1,6 @@
 /**
- * Reads what an identity endpoint says of a token, and believes nothing that is not exactly as expected (§4.1). What was wrong is
- * said in words. No message quotes the answer, which may hold a token.
+ * Reads what an identity endpoint says of a token, and believes nothing that is not exactly as expected
+ * (§4.1). What was wrong is said in words. No message quotes the answer, which may hold a token.
  */
 import { hash } from 'node:crypto'
 import type { Scope, TokenKind } from '../../../engine/index.ts'
@@ -39,7 +39,12 @@ export interface Asked {
   readonly scope: Scope
 }
 
-/** The token of an answer to a login: from the header alone where there is no body, as the source does not show one. @throws AnswerFault */
+/**
+ * The token of an answer to a login: from the header alone where there is no body, as the source does not
+ * show one.
+ *
+ * @throws AnswerFault
+ */
 export function readIssuedToken(
   answer: Answer,
   asked: Asked,
@@ -55,7 +60,12 @@ export function readIssuedToken(
   return { value, described }
 }
 
-/** The token of an answer to a question about it. @param value the token that was asked about @throws AnswerFault */
+/**
+ * The token of an answer to a question about it.
+ *
+ * @param value the token that was asked about
+ * @throws AnswerFault
+ */
 export function readValidatedToken(answer: Answer, value: string, nowMs: number): DescribedToken {
   if (answer.status !== 200 && answer.status !== 203)
     throw new AnswerFault(`status 200 or 404, found ${answer.status}`)

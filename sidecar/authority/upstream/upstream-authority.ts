@@ -1,6 +1,7 @@
 /**
- * An identity endpoint of somebody else as an authority: issues tokens by its login (§4.1), says which tokens are genuine, and revokes
- * them. It keeps nothing: what is remembered of its answers is in `issued-tokens.ts` and `verified-tokens.ts`.
+ * An identity endpoint of somebody else as an authority: issues tokens by its login (§4.1), says which tokens
+ * are genuine, and revokes them. It keeps nothing: what is remembered of its answers is in `issued-tokens.ts`
+ * and `verified-tokens.ts`.
  */
 import { buildIssuanceBody, type Scope, type TokenKind } from '../../../engine/index.ts'
 import { callError } from '../../base/call-error.ts'

@@ -1,6 +1,7 @@
 /**
- * Which tokens an upstream vouches for. A token that it vouched for is believed for a stated time and never past its expiry; one that it
- * does not know is refused for a shorter time. Every age is read from the monotonic clock, every expiry from the wall clock.
+ * Which tokens an upstream vouches for. A token that it vouched for is believed for a stated time and never
+ * past its expiry; one that it does not know is refused for a shorter time. Every age is read from the
+ * monotonic clock, every expiry from the wall clock.
  */
 import type { TokenKind } from '../../../engine/index.ts'
 import { CallError, callError } from '../../base/call-error.ts'
@@ -43,7 +44,10 @@ export interface UpstreamVerifierEvents {
 const GENUINE_MAX = 20_000
 const REFUSED_MAX = 10_000
 
-/** A token in use is asked about again after this part of the time for which it is believed, so that no call waits for it. */
+/**
+ * A token in use is asked about again after this part of the time for which it is believed, so that no call
+ * waits for it.
+ */
 const REFRESH_FROM = 0.8
 
 const EVENT_INTERVAL_MS = 60_000
@@ -192,7 +196,9 @@ export class UpstreamVerifier implements RemoteVerifier {
     return token === undefined ? INVALID : { ok: false, reason: 'CREDENTIAL_REVOKED', token }
   }
 
-  /** Whatever the upstream has against the sidecar, the client of a check cannot help it: there is no answer. */
+  /**
+   * Whatever the upstream has against the sidecar, the client of a check cannot help it: there is no answer.
+   */
   #noAnswer(error: unknown): unknown {
     return error instanceof CallError && !error.row.retry ? this.#refusal(error) : error
   }

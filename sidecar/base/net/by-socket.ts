@@ -1,4 +1,7 @@
-/** Finds what belongs to a connection by a socket of it that Node shows: the same one, a proxy of it, or TLS on it. */
+/**
+ * Finds what belongs to a connection by a socket of it that Node shows: the same one, a proxy of it, or TLS
+ * on it.
+ */
 import type { Socket } from 'node:net'
 
 /** What identifies a TCP connection. */
@@ -28,7 +31,10 @@ export class BySocket<T> {
   }
 }
 
-/** Both ends of a TCP connection, which no other open connection has; undefined: a Unix socket, or the client is gone. */
+/**
+ * Both ends of a TCP connection, which no other open connection has; undefined: a Unix socket, or the client
+ * is gone.
+ */
 function endsOf({ remoteAddress, remotePort, localAddress }: Ends): string | undefined {
   return remotePort === undefined ? undefined : `${remoteAddress} ${remotePort} ${localAddress}`
 }

@@ -1,6 +1,6 @@
 /**
- * The certificates of a listener with TLS. They are read again when a file changes, and new connections use them. Connections
- * that are open stay as they are.
+ * The certificates of a listener with TLS. They are read again when a file changes, and new connections use
+ * them. Connections that are open stay as they are.
  */
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'

@@ -1,11 +1,12 @@
 /**
- * The connections of a listener, and who gives way where there are as many as there may be. A connection that waits for its client
- * gives way to a new one: of the source with the most connections first. So a client cannot block a listener for others by holding
- * connections, and a client that holds few loses none.
+ * The connections of a listener, and who gives way where there are as many as there may be. A connection that
+ * waits for its client gives way to a new one: of the source with the most connections first. So a client
+ * cannot block a listener for others by holding connections, and a client that holds few loses none.
  *
- * Clients of one source cannot be told apart: on this machine, behind a proxy. Half of the places of a source are for its oldest
- * connections on which a client was answered, so that a flood that comes later takes none of them. In the other half the one gives
- * way that has waited longest. So a flood pushes out its own, and a new client has the time in which half of the places are taken anew.
+ * Clients of one source cannot be told apart: on this machine, behind a proxy. Half of the places of a source
+ * are for its oldest connections on which a client was answered, so that a flood that comes later takes none
+ * of them. In the other half the one gives way that has waited longest. So a flood pushes out its own, and a
+ * new client has the time in which half of the places are taken anew.
  */
 import { isIP } from 'node:net'
 import { isLoopback } from '../address.ts'
@@ -13,9 +14,15 @@ import { isLoopback } from '../address.ts'
 export interface HeldConnection {
   /** Who made it (`connectionSource`). */
   readonly source: string
-  /** Whether the server works for the client. Otherwise the client is waited for, with an open request or without one. */
+  /**
+   * Whether the server works for the client. Otherwise the client is waited for, with an open request or
+   * without one.
+   */
   readonly isWorking: boolean
-  /** When it was accepted, its last request began or its last answer was sent, in milliseconds of a clock that only goes forward. */
+  /**
+   * When it was accepted, its last request began or its last answer was sent, in milliseconds of a clock that
+   * only goes forward.
+   */
   readonly sinceMs: number
   /** Whether a client was answered on it. */
   readonly hasAnswered: boolean
@@ -38,12 +45,14 @@ const FOUND_AT_ONCE = 64
 /** After a look that found none, there is no other one for so long, in milliseconds. */
 const LOOK_AGAIN_MS = 5
 
-/** Clients on Unix sockets. Nothing tells them apart, and only the bound of all connections holds for them. */
+/**
+ * Clients on Unix sockets. Nothing tells them apart, and only the bound of all connections holds for them.
+ */
 const UNIX_SOCKETS = ''
 
 /**
- * The source of a client's address. All of loopback is one source, because a process there chooses its address, and so is a /64
- * network of IPv6.
+ * The source of a client's address. All of loopback is one source, because a process there chooses its
+ * address, and so is a /64 network of IPv6.
  *
  * @param address undefined: a Unix socket, or the client is gone
  */
@@ -80,7 +89,10 @@ export class ConnectionTable<C extends HeldConnection> {
   readonly #limits: TableLimits
   readonly #open = new Set<C>()
   readonly #perSource = new Map<string, number>()
-  /** Those that give way next, the first one last: of any source, and of one source that has reached its bound. */
+  /**
+   * Those that give way next, the first one last: of any source, and of one source that has reached its
+   * bound.
+   */
   #anyCandidates: Candidate<C>[] = []
   readonly #ownCandidates = new Map<string, Candidate<C>[]>()
   #fruitlessMs = Number.NEGATIVE_INFINITY

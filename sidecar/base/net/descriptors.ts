@@ -3,7 +3,9 @@ import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs'
 import { devNull } from 'node:os'
 import { RESERVED_PART } from './http-connections.ts'
 
-/** Fewest that must be free: for connections of clients, and for files that are read while the process serves. */
+/**
+ * Fewest that must be free: for connections of clients, and for files that are read while the process serves.
+ */
 const FREE_MIN = 40
 
 /** Of those, what no connection takes. */
@@ -12,7 +14,10 @@ const KEPT = 8
 /** What a start opens itself, and keeps open: listeners, the files of the directory. */
 const STARTING = 6
 
-/** Part of the connections that HTTP may have, and egress, which opens another one for each. gRPC may have the rest. */
+/**
+ * Part of the connections that HTTP may have, and egress, which opens another one for each. gRPC may have the
+ * rest.
+ */
 const PART = 1 / 4
 
 /** What of a configuration needs descriptors beside those for clients of gRPC. */
@@ -23,7 +28,10 @@ export interface DescriptorNeeds {
   readonly directory: { readonly url?: unknown; readonly pool_size: number }
 }
 
-/** How many connections each listener may have, so that those of one leave descriptors for those of the others. */
+/**
+ * How many connections each listener may have, so that those of one leave descriptors for those of the
+ * others.
+ */
 export interface RoomForConnections {
   readonly grpc: number
   readonly http: number
@@ -31,8 +39,8 @@ export interface RoomForConnections {
 }
 
 /**
- * A process without free descriptors would say that it is ready, and accept no connection. Where the limit is not known (only Linux
- * tells it), nothing is checked.
+ * A process without free descriptors would say that it is ready, and accept no connection. Where the limit is
+ * not known (only Linux tells it), nothing is checked.
  *
  * @param needs absent: no listener but one
  * @throws Error that says which limit was expected
@@ -43,8 +51,8 @@ export function expectDescriptors(needs?: DescriptorNeeds): RoomForConnections {
 }
 
 /**
- * The same before anything is opened. Otherwise a start fails at whatever finds no free descriptor first, which does not always
- * say so: SQLite says that it cannot open its file.
+ * The same before anything is opened. Otherwise a start fails at whatever finds no free descriptor first,
+ * which does not always say so: SQLite says that it cannot open its file.
  *
  * @throws Error that says which limit was expected
  */

@@ -17,7 +17,10 @@ export function muchSinceMs({ heldBytes, holdsMuchSinceMs }: Holder, nowMs: numb
   return heldBytes > MUCH_BYTES ? Math.min(holdsMuchSinceMs, nowMs) : Number.POSITIVE_INFINITY
 }
 
-/** Ends those that hold much, first those that have done so for longest, and then those that hold most, until it is less by so much. */
+/**
+ * Ends those that hold much, first those that have done so for longest, and then those that hold most, until
+ * it is less by so much.
+ */
 export function releaseMost(holders: Iterable<Holder>, tooMuchBytes: number): void {
   for (let left = tooMuchBytes; left > 0; ) {
     let first: Holder | undefined

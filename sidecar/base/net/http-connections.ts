@@ -1,6 +1,7 @@
 /**
- * The connections of an HTTP server. When there are as many as there may be, one that waits for its client gives way to a new
- * one, also in the middle of a request. If the server works for all of them, a few more are taken for health checks.
+ * The connections of an HTTP server. When there are as many as there may be, one that waits for its client
+ * gives way to a new one, also in the middle of a request. If the server works for all of them, a few more
+ * are taken for health checks.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -20,21 +21,29 @@ type Response = Pick<ServerResponse, 'writableEnded' | 'once'>
 export interface HttpConnectionLimits {
   /** Most connections. */
   readonly connections: number
-  /** Whether the server works on a request whose body is still arriving. Otherwise it waits for the client. */
+  /**
+   * Whether the server works on a request whose body is still arriving. Otherwise it waits for the client.
+   */
   readonly bodiesStream: boolean
 }
 
 /** A bound that was exceeded. */
 export type HttpBound = TableBound | 'requests'
 
-/** Connections beyond the bound on which health checks alone are answered: at most so many, and this part of the bound. */
+/**
+ * Connections beyond the bound on which health checks alone are answered: at most so many, and this part of
+ * the bound.
+ */
 const RESERVED_MAX = 16
 export const RESERVED_PART = 1 / 4
 
 /** Most requests of a connection of HTTP/2 that are not answered. It announces that many. */
 const REQUESTS_MAX = 100
 
-/** How many there may be on HTTP/1.1, whose clients send one at a time, and on HTTP/2 where all connections have many. */
+/**
+ * How many there may be on HTTP/1.1, whose clients send one at a time, and on HTTP/2 where all connections
+ * have many.
+ */
 const FEW_REQUESTS = 4
 const ALL_REQUESTS_MAX = 4_096
 
@@ -104,7 +113,10 @@ export class HttpConnections {
     return !connection.reserved
   }
 
-  /** The response may go on for ever, as one who watches wants it. The server is not at work on it, and its connection may give way. */
+  /**
+   * The response may go on for ever, as one who watches wants it. The server is not at work on it, and its
+   * connection may give way.
+   */
   lasts(request: Request): void {
     for (const exchange of this.#bySocket.get(request.socket)?.exchanges ?? [])
       if (exchange.request === request) exchange.lasts = true
@@ -161,7 +173,10 @@ interface ConnectionOptions {
 /** What Node's parser of HTTP/1.1 takes for an error. */
 const REFUSED = -1
 
-/** A thousand requests can arrive in one read, and Node would begin them all, also on a connection that is closed. */
+/**
+ * A thousand requests can arrive in one read, and Node would begin them all, also on a connection that is
+ * closed.
+ */
 function stopParsing({ parser }: Socket & { readonly parser?: { onIncoming?: unknown } | null }): void {
   if (parser?.onIncoming) parser.onIncoming = () => REFUSED
 }
@@ -192,7 +207,10 @@ class HttpConnection implements HeldConnection {
     return this.#options.reserved
   }
 
-  /** A client in the middle of its request, or that does not read its response, waits no less than one without a request. */
+  /**
+   * A client in the middle of its request, or that does not read its response, waits no less than one without
+   * a request.
+   */
   get isWorking(): boolean {
     for (const { request, response, lasts } of this.exchanges) {
       const waits = lasts || (!this.#options.bodiesStream && isUnfinished(request))

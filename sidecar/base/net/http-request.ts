@@ -17,7 +17,10 @@ export function carrierOf(request: Pick<IncomingMessage, 'socket'>): object {
 
 const CONNECTIONS = new WeakMap<object, { readonly name: string }>()
 
-/** The connection of a request: the same object for all requests on it. The name tells the connections of a client apart. */
+/**
+ * The connection of a request: the same object for all requests on it. The name tells the connections of a
+ * client apart.
+ */
 export function connectionOf({ raw, socket }: Pick<Received, 'raw' | 'socket'>): { readonly name: string } {
   const carrier = carrierOf(raw)
   let connection = CONNECTIONS.get(carrier)
@@ -28,7 +31,10 @@ export function connectionOf({ raw, socket }: Pick<Received, 'raw' | 'socket'>):
   return connection
 }
 
-/** The client's address. A client that has already disconnected has none, and must not count as a client on this machine. */
+/**
+ * The client's address. A client that has already disconnected has none, and must not count as a client on
+ * this machine.
+ */
 export function addressOf({ ip }: Pick<Received, 'ip'>): string {
   return ip || 'gone'
 }

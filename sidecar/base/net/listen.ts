@@ -80,7 +80,8 @@ function listening(
     server.once('error', fail)
     server.listen(where, () => {
       server.off('error', fail)
-      // A connection that cannot be accepted, for example without a free descriptor, is no error of the listener.
+      // A connection that cannot be accepted, for example without a free descriptor, is no error of the
+      // listener.
       server.on('error', () => {})
       resolve()
     })

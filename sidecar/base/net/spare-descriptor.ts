@@ -1,6 +1,6 @@
 /**
- * A descriptor that is kept open for work that must succeed when the process has no other left, for example because of many
- * idle connections.
+ * A descriptor that is kept open for work that must succeed when the process has no other left, for example
+ * because of many idle connections.
  */
 import { closeSync, openSync } from 'node:fs'
 import { devNull } from 'node:os'
@@ -16,7 +16,9 @@ export function holdSpareDescriptor(): void {
   }
 }
 
-/** Runs `work`, which must be synchronous. If it finds no free descriptor, it runs again with the spare one. */
+/**
+ * Runs `work`, which must be synchronous. If it finds no free descriptor, it runs again with the spare one.
+ */
 export function withSpareDescriptor<T>(work: () => T): T {
   try {
     return work()

@@ -1,4 +1,7 @@
-/** What an administration command prints: the fields of the contract, as a table for people or as JSON for programs. */
+/**
+ * What an administration command prints: the fields of the contract, as a table for people or as JSON for
+ * programs.
+ */
 
 import type { Scope } from '../../../proto/gen/portcullis/v1/decision.ts'
 import type { Permission, PermissionScope } from '../../../proto/gen/portcullis/v1/directory.ts'

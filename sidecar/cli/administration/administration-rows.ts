@@ -1,4 +1,7 @@
-/** The administration commands, a row each: what is typed, which call of `DirectoryService` it makes, and what it asks first. */
+/**
+ * The administration commands, a row each: what is typed, which call of `DirectoryService` it makes, and what
+ * it asks first.
+ */
 import type { DirectoryClient } from '../../../clients/typescript/index.ts'
 import type { ConfirmOptions } from '../terminal/confirm.ts'
 import { usageError } from '../terminal/errors.ts'

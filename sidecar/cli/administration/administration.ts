@@ -1,4 +1,7 @@
-/** `portcullis account`, `project`, `service-user` …: the calls of `DirectoryService`, from the rows of `administration-rows.ts`. */
+/**
+ * `portcullis account`, `project`, `service-user` …: the calls of `DirectoryService`, from the rows of
+ * `administration-rows.ts`.
+ */
 import type { Command } from 'commander'
 import type { Client } from '../../../clients/typescript/index.ts'
 import { addConfirmOption, confirm } from '../terminal/confirm.ts'

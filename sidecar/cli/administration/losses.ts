@@ -1,4 +1,7 @@
-/** What a change takes away from users who exist: permissions, roles, ownership, being a validator, being enabled. */
+/**
+ * What a change takes away from users who exist: permissions, roles, ownership, being a validator, being
+ * enabled.
+ */
 import type { DirectoryFile } from '../../authority/administration/directory-file.ts'
 import type { AccountListing } from '../../authority/administration/directory-listing.ts'
 import { administersAccount, type Permission } from '../../directory/directory.ts'

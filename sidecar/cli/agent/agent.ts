@@ -40,7 +40,9 @@ export class Agent {
     this.#source = options.openSource(this.#config)
   }
 
-  /** Writes every file once. Returns those that could not be written, or whose application was not notified. */
+  /**
+   * Writes every file once. Returns those that could not be written, or whose application was not notified.
+   */
   async once(): Promise<string[]> {
     const keepers = this.#config.tokens.map((token) => this.#keeperOf(token))
     await Promise.all(keepers.map((keeper) => keeper.step()))
@@ -52,7 +54,10 @@ export class Agent {
     this.#kept = this.#config.tokens.map((token) => this.#keep(token))
   }
 
-  /** Reads the configuration again. What has not changed goes on undisturbed. One that cannot be used changes nothing. */
+  /**
+   * Reads the configuration again. What has not changed goes on undisturbed. One that cannot be used changes
+   * nothing.
+   */
   reload(): void {
     const { readConfig, openSource, log } = this.#options
     let config: AgentConfig

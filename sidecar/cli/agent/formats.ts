@@ -2,7 +2,11 @@
 import type { IssuedToken } from '../../../clients/typescript/index.ts'
 import type { TokenFormat } from '../../config/agent.ts'
 
-/** The text, with a line break at the end. @throws Error if the token has other characters than a header can carry */
+/**
+ * The text, with a line break at the end.
+ *
+ * @throws Error if the token has other characters than a header can carry
+ */
 export function formatToken(format: TokenFormat, issued: IssuedToken): string {
   const { header, value } = issued
   // An upstream may issue what it likes. A line break would be another header, or another variable.

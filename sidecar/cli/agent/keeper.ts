@@ -1,6 +1,7 @@
 /**
- * Keeps one token fresh in its file. `step` does what is due and says when to come back; so a test can be a day later. Times are
- * planned on a monotonic clock, and the wall clock can only make them earlier: after a jump nothing is served too long.
+ * Keeps one token fresh in its file. `step` does what is due and says when to come back; so a test can be a
+ * day later. Times are planned on a monotonic clock, and the wall clock can only make them earlier: after a
+ * jump nothing is served too long.
  */
 import type { Logger } from 'pino'
 import type { IssuedToken, PortcullisError } from '../../../clients/typescript/index.ts'
@@ -24,17 +25,26 @@ export interface KeeperOptions {
   readonly log: Logger
 }
 
-/** A new token is asked for when this part of the time that is left has passed, and at most this much later, by chance. */
+/**
+ * A new token is asked for when this part of the time that is left has passed, and at most this much later,
+ * by chance.
+ */
 const RENEW_AFTER = 0.7
 const RENEW_JITTER = 0.15
 
 /** The least time between two tokens, however soon they expire, in milliseconds. */
 const RENEW_MS_MIN = 10_000
 
-/** A token that never expires may be replaced in the configuration of the sidecar. How often to look, in milliseconds. */
+/**
+ * A token that never expires may be replaced in the configuration of the sidecar. How often to look, in
+ * milliseconds.
+ */
 const NO_EXPIRY_MS = 3_600_000
 
-/** The longest pauses after failures, in milliseconds: while the sidecar does not answer, while it refuses, for files and commands. */
+/**
+ * The longest pauses after failures, in milliseconds: while the sidecar does not answer, while it refuses,
+ * for files and commands.
+ */
 const UNANSWERED_MS_MAX = 30_000
 const REFUSED_MS_MAX = 300_000
 const LOCAL_MS_MAX = 60_000
@@ -226,7 +236,8 @@ export class Keeper {
       await notify(token)
       this.#notified = true
     } catch (error) {
-      // Until it succeeds, or there is a newer token: an application that missed the change would use the old one until it expires.
+      // Until it succeeds, or there is a newer token: an application that missed the change would use the old
+      // one until it expires.
       const pauseMs = this.#notifying.fail(clock.monotonicMs(), LOCAL_MS_MAX)
       const { message } = error as Error
       this.#log.error({ problem: message, retry_ms: Math.round(pauseMs) }, 'the application was not notified')

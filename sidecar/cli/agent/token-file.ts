@@ -1,4 +1,6 @@
-/** Replaces a file as a whole: a reader finds the old token or the new one, and no other user can read either. */
+/**
+ * Replaces a file as a whole: a reader finds the old token or the new one, and no other user can read either.
+ */
 import { execFileSync } from 'node:child_process'
 import {
   closeSync,

@@ -17,7 +17,9 @@ export interface TokenSource {
   close(): void
 }
 
-/** A connection to the sidecar. The caller token is read for each token, because it may have been replaced. */
+/**
+ * A connection to the sidecar. The caller token is read for each token, because it may have been replaced.
+ */
 export class SidecarTokens implements TokenSource {
   readonly #address: string
   readonly #config: Pick<AgentConfig, 'callerTokenFile' | 'deadlineMs'>

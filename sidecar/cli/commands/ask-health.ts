@@ -1,6 +1,6 @@
 /**
- * Asks a sidecar for its health: the health listener over HTTP, or gRPC's health service. A probe runs every few seconds, so this
- * loads no library of gRPC, which would take most of its time.
+ * Asks a sidecar for its health: the health listener over HTTP, or gRPC's health service. A probe runs every
+ * few seconds, so this loads no library of gRPC, which would take most of its time.
  */
 import { request } from 'node:http'
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2'

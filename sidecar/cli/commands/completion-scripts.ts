@@ -1,6 +1,7 @@
 /**
- * The scripts of `portcullis completion`. Each one passes the words to the hidden command `__complete`, and offers the lines
- * that it prints: a value, a tab and a description each. The last line is `:files`, `:folders` or `:none`.
+ * The scripts of `portcullis completion`. Each one passes the words to the hidden command `__complete`, and
+ * offers the lines that it prints: a value, a tab and a description each. The last line is `:files`,
+ * `:folders` or `:none`.
  */
 
 const BASH = `# Completion of portcullis for bash. To load it: source <(portcullis completion bash)

@@ -1,4 +1,7 @@
-/** `portcullis completion`: completion for shells. The answers come from the definitions of the commands themselves. */
+/**
+ * `portcullis completion`: completion for shells. The answers come from the definitions of the commands
+ * themselves.
+ */
 import { Argument, type Command, type Option } from 'commander'
 import { addHelpParts } from '../terminal/help.ts'
 import { collect, print } from '../terminal/output.ts'
@@ -39,7 +42,9 @@ interface Candidate {
   readonly description: string
 }
 
-/** @param words what was typed after the name of the program, up to the word to complete, which may be empty */
+/**
+ * @param words what was typed after the name of the program, up to the word to complete, which may be empty
+ */
 export async function complete(program: Command, words: readonly string[]): Promise<Completion> {
   const current = words.at(-1) ?? ''
   const { command, parent, operands, options, awaiting, onlyOperands } = walk(program, words.slice(0, -1))

@@ -56,7 +56,10 @@ async function problemsOf(options: ConfigOptions): Promise<ConfigProblems> {
   return problemsOfConfig(config)
 }
 
-/** What keeps a sidecar from starting with this configuration, as far as it can be known without opening anything. */
+/**
+ * What keeps a sidecar from starting with this configuration, as far as it can be known without opening
+ * anything.
+ */
 export async function problemsOfConfig(config: Config): Promise<ConfigProblems> {
   const { checkConfig } = await import('../../process/open/check-config.ts')
   const { openCertificates } = await import('../../process/open/certificates.ts')
@@ -102,7 +105,9 @@ async function checkUnderRules(config: Config): Promise<void> {
   if (problems.length > 0) throw new ConfigError(problems.join('\n'))
 }
 
-/** The problems that an error lists, one a line. Anything but an expected error is a defect of this program. */
+/**
+ * The problems that an error lists, one a line. Anything but an expected error is a defect of this program.
+ */
 function linesOf(error: unknown): string[] {
   if (!(error instanceof Error) || !['Error', 'ConfigError', 'MatrixError'].includes(error.name)) throw error
   return error.message.split('\n')

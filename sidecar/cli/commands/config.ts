@@ -1,4 +1,6 @@
-/** `portcullis config`: what is configured and where it is from, and whether a sidecar would start with it. */
+/**
+ * `portcullis config`: what is configured and where it is from, and whether a sidecar would start with it.
+ */
 import type { Command } from 'commander'
 import { addHelpParts } from '../terminal/help.ts'
 import type { ConfigOptions } from './config-check.ts'

@@ -1,4 +1,7 @@
-/** The development sidecar: a fresh data folder, a demo account with one record of each type, and commands to try next. */
+/**
+ * The development sidecar: a fresh data folder, a demo account with one record of each type, and commands to
+ * try next.
+ */
 import { randomInt } from 'node:crypto'
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -37,8 +40,8 @@ export interface DemoSidecar {
   /** Starts on the addresses of the configuration, or on free ports where the default ones are taken. */
   start(start: (config: Config) => Promise<Serving>): Promise<Serving>
   /**
-   * Creates the demo account. With workers the directory is open in their processes alone, so it is opened here too for a
-   * moment.
+   * Creates the demo account. With workers the directory is open in their processes alone, so it is opened
+   * here too for a moment.
    */
   populate(serving: Serving | Sidecar): Promise<Demo>
   welcome(serving: Serving, demo: Demo): string
@@ -50,7 +53,10 @@ const PROJECT = 'demo-project'
 const SERVICE_USER = 'demo'
 const CONTROL_PANEL_USER = 'demo-owner'
 
-/** @param flags keys of the configuration that were given on the command line: an address among them is not replaced */
+/**
+ * @param flags keys of the configuration that were given on the command line: an address among them is not
+ *   replaced
+ */
 export async function prepareDemo(
   config: Config,
   flags: Readonly<Record<string, string | number | boolean | undefined>>,

@@ -1,4 +1,7 @@
-/** `portcullis directory`: brings the embedded directory to what a file says, shows it, and replaces passwords. */
+/**
+ * `portcullis directory`: brings the embedded directory to what a file says, shows it, and replaces
+ * passwords.
+ */
 import type { Command } from 'commander'
 import { commandLine } from '../../authority/actor.ts'
 import type { Administration } from '../../authority/administration/administration.ts'
@@ -98,7 +101,11 @@ function withOptions(command: Command): Command {
     .option('--json', 'print the result, or the error, as one line of JSON')
 }
 
-/** Opens the directory for as long as `work` takes. @param folder whether the data folder must exist already */
+/**
+ * Opens the directory for as long as `work` takes.
+ *
+ * @param folder whether the data folder must exist already
+ */
 async function administering<T>(
   options: DirectoryOptions,
   folder: 'existing' | 'new or existing',

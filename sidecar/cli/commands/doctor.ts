@@ -1,4 +1,7 @@
-/** `portcullis doctor`: looks at everything that a sidecar needs, whether or not one runs, and says how to fix what is wrong. */
+/**
+ * `portcullis doctor`: looks at everything that a sidecar needs, whether or not one runs, and says how to fix
+ * what is wrong.
+ */
 import type { Command } from 'commander'
 import type { DoctorOptions } from '../doctor/examine.ts'
 import { addHelpParts } from '../terminal/help.ts'

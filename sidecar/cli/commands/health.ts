@@ -1,4 +1,7 @@
-/** `portcullis health`: whether a sidecar lives or is ready, for the probes of Kubernetes, systemd and containers. */
+/**
+ * `portcullis health`: whether a sidecar lives or is ready, for the probes of Kubernetes, systemd and
+ * containers.
+ */
 import type { Command } from 'commander'
 import { EXIT, usageError } from '../terminal/errors.ts'
 import { addHelpParts } from '../terminal/help.ts'

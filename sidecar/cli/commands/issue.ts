@@ -1,4 +1,7 @@
-/** `portcullis issue` and `portcullis token`: obtain a token from a sidecar, and print it for a person or for a script. */
+/**
+ * `portcullis issue` and `portcullis token`: obtain a token from a sidecar, and print it for a person or for
+ * a script.
+ */
 import type { Command } from 'commander'
 import type { IssuedToken, IssueQuestion, PortcullisError } from '../../../clients/typescript/index.ts'
 import { usageError } from '../terminal/errors.ts'

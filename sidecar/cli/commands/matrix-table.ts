@@ -16,7 +16,10 @@ export function matrixPage(engine: Engine): string {
   ].join('\n')
 }
 
-/** A row for each API and a column for each kind. A star marks a contested cell; its conflicts follow the table. */
+/**
+ * A row for each API and a column for each kind. A star marks a contested cell; its conflicts follow the
+ * table.
+ */
 export function matrixTable(engine: Engine): string {
   const kinds = [...engine.tokenKinds.values()]
   const rows = [...engine.apis.values()].map((api) => [

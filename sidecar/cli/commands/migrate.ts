@@ -1,4 +1,7 @@
-/** `portcullis migrate`: brings a directory of an earlier version up to date, before a sidecar does it at its start. */
+/**
+ * `portcullis migrate`: brings a directory of an earlier version up to date, before a sidecar does it at its
+ * start.
+ */
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { DIRECTORY_FILE } from '../../base/data-folder.ts'

@@ -1,8 +1,10 @@
 /**
- * A server that npm runs ends with npm. npm hands a signal to the shell between them at most, which dies of it without a word to
- * the server; SIGKILL is passed on by no one. So the server looks whether its parents are still the same.
+ * A server that npm runs ends with npm. npm hands a signal to the shell between them at most, which dies of
+ * it without a word to the server; SIGKILL is passed on by no one. So the server looks whether its parents
+ * are still the same.
  *
- * Only where npm waits for the server: one that was put into the background on purpose outlives whatever started it.
+ * Only where npm waits for the server: one that was put into the background on purpose outlives whatever
+ * started it.
  */
 import { readFileSync } from 'node:fs'
 
@@ -25,8 +27,8 @@ export function whenNpmEnds(onEnd: () => void): () => void {
 }
 
 /**
- * Whether the command of an npm script, or of `npx`, is this program in the foreground. Every process below a script inherits the
- * variable: a server that such a program starts is that program's business.
+ * Whether the command of an npm script, or of `npx`, is this program in the foreground. Every process below a
+ * script inherits the variable: a server that such a program starts is that program's business.
  */
 export function npmWaits(script: string | undefined): boolean {
   if (script === undefined || !/\bportcullis\b/.test(script)) return false
@@ -37,8 +39,9 @@ export function npmWaits(script: string | undefined): boolean {
 }
 
 /**
- * The parent, and where that is a shell its parent too: `sh` of Debian stays between npm and the command, others replace
- * themselves with it. Only Linux tells of a process that is not ours; elsewhere `sh` is one that does not stay.
+ * The parent, and where that is a shell its parent too: `sh` of Debian stays between npm and the command,
+ * others replace themselves with it. Only Linux tells of a process that is not ours; elsewhere `sh` is one
+ * that does not stay.
  */
 function parentsNow(): readonly number[] {
   const { name, parent } = processOf(process.ppid) ?? {}
@@ -47,7 +50,10 @@ function parentsNow(): readonly number[] {
     : [process.ppid]
 }
 
-/** Whether npm ended before anything here ran: it is of one process group with its children, and the first process is not. */
+/**
+ * Whether npm ended before anything here ran: it is of one process group with its children, and the first
+ * process is not.
+ */
 function orphaned(): boolean {
   return parentsNow().at(-1) === 1 && processOf(1)?.group !== processOf(process.pid)?.group
 }

@@ -81,7 +81,8 @@ export function addServeCommand(program: Command): void {
 }
 
 async function serve(options: ServeOptions): Promise<void> {
-  // A Unix socket exists before its mode can be set. Until then, too, only the owner and the group may connect.
+  // A Unix socket exists before its mode can be set. Until then, too, only the owner and the group may
+  // connect.
   process.umask(process.umask() | 0o007)
   const { readConfig } = await import('../../config/config.ts')
   const sources = sourcesOf(options)
@@ -110,7 +111,8 @@ async function serve(options: ServeOptions): Promise<void> {
   process.on('SIGUSR2', () => running?.diagnose())
   const unfollow = whenNpmEnds(() => void stop())
 
-  // A demo account is useless if its secrets cannot be read. Any other sidecar is useful without its ready line.
+  // A demo account is useless if its secrets cannot be read. Any other sidecar is useful without its ready
+  // line.
   process.stdout.once('error', ({ code }: NodeJS.ErrnoException) => {
     if (dev !== undefined || code !== 'EPIPE') void stop()
   })
@@ -146,7 +148,11 @@ async function serve(options: ServeOptions): Promise<void> {
   if (process.env.NOTIFY_SOCKET !== undefined) (await import('./systemd.ts')).tellReady()
 }
 
-/** Starts the sidecar in this process, or in workers. @param onFailed called where workers end again and again */
+/**
+ * Starts the sidecar in this process, or in workers.
+ *
+ * @param onFailed called where workers end again and again
+ */
 async function starter(
   config: Config,
   onFailed: (error: Error) => void,

@@ -14,7 +14,10 @@ export interface Step {
   readonly says: string
 }
 
-/** @param project of the token; default: the account, or the first project that the profile is limited to @param json whether warnings are JSON */
+/**
+ * @param project of the token; default: the account, or the first project that the profile is limited to
+ * @param json whether warnings are JSON
+ */
 export async function tryProfile(
   config: Config,
   name: string,

@@ -1,4 +1,7 @@
-/** Looks at the directory, and compares the clock of this host with it. It is read, and neither changed nor migrated. */
+/**
+ * Looks at the directory, and compares the clock of this host with it. It is read, and neither changed nor
+ * migrated.
+ */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DIRECTORY_FILE, PEPPER_FILE } from '../../base/data-folder.ts'
@@ -107,7 +110,9 @@ function clockFindings(
   ]
 }
 
-/** Tokens live by the clock: of one that went back, some live longer, and new ones may be denied elsewhere. */
+/**
+ * Tokens live by the clock: of one that went back, some live longer, and new ones may be denied elsewhere.
+ */
 function setBackFindings({ setBack }: DirectoryState): Finding[] {
   if (setBack === undefined) return []
   const [from, to] = [setBack.fromMs, setBack.toMs].map((ms) => new Date(ms).toISOString())

@@ -5,7 +5,10 @@ import { type Finding, findingsOf } from './finding.ts'
 /** Variables of the commands that ask a sidecar. */
 const OF_COMMANDS = ['PORTCULLIS_HEADER', 'PORTCULLIS_PASSWORD']
 
-/** What Kubernetes sets in the pods beside a service, for example of the name `portcullis`: `PORTCULLIS_SERVICE_HOST`, `PORTCULLIS_PORT_50051_TCP`. */
+/**
+ * What Kubernetes sets in the pods beside a service, for example of the name `portcullis`:
+ * `PORTCULLIS_SERVICE_HOST`, `PORTCULLIS_PORT_50051_TCP`.
+ */
 const OF_KUBERNETES = /_SERVICE_HOST$|_SERVICE_PORT(?:_|$)|_PORT(?:$|_\d+_(?:TCP|UDP|SCTP)(?:_|$))/
 
 /** One that is almost the name of a key is an error of the configuration. Values are not shown. */

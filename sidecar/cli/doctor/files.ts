@@ -1,4 +1,7 @@
-/** Looks at the data folder: who may read it, whether there is room, and whether its keys and its pepper can be used. */
+/**
+ * Looks at the data folder: who may read it, whether there is room, and whether its keys and its pepper can
+ * be used.
+ */
 import { existsSync, readFileSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { KEY_AGE_MS_MAX, readKeys, type SigningKey } from '../../authority/keys.ts'

@@ -1,4 +1,7 @@
-/** Looks at the certificates of this sidecar and of those that it trusts, and at whether it reaches others. No credential is sent. */
+/**
+ * Looks at the certificates of this sidecar and of those that it trusts, and at whether it reaches others. No
+ * credential is sent.
+ */
 import type { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { connect as connectPlain, isIP, type Socket } from 'node:net'

@@ -1,6 +1,7 @@
 /**
- * How a command ends: its exit codes, and what it says when it has no answer. People get a line of text; with `--json` a
- * program gets one line of JSON. Both go to standard error, so that standard output holds answers alone.
+ * How a command ends: its exit codes, and what it says when it has no answer. People get a line of text; with
+ * `--json` a program gets one line of JSON. Both go to standard error, so that standard output holds answers
+ * alone.
  */
 import { CommanderError } from 'commander'
 import { PortcullisError } from '../../../clients/typescript/error.ts'
@@ -71,7 +72,10 @@ export interface FailureOptions {
   readonly hint?: string | undefined
 }
 
-/** Prints why there is no answer and sets the exit code. Never prints a stack: the message says what went wrong. */
+/**
+ * Prints why there is no answer and sets the exit code. Never prints a stack: the message says what went
+ * wrong.
+ */
 export function failWith(error: unknown, { json, flags = [], hint }: FailureOptions): void {
   if (json) process.stderr.write(`${escapedJson(JSON.stringify({ error: errorShown(error, flags) }))}\n`)
   else {
@@ -92,9 +96,9 @@ export function warn(text: string, json: boolean): void {
 }
 
 /**
- * Decides what happens where output cannot be written. A reader who has gone away has read enough: the command ends with
- * the exit code of its answer. Any other failure means that there is no answer, whatever the command says. A failure of
- * standard error cannot be reported.
+ * Decides what happens where output cannot be written. A reader who has gone away has read enough: the
+ * command ends with the exit code of its answer. Any other failure means that there is no answer, whatever
+ * the command says. A failure of standard error cannot be reported.
  */
 export function guardOutput(json: boolean): void {
   process.stderr.on('error', () => {})
@@ -150,7 +154,10 @@ function errorShown(error: unknown, flags: readonly string[]): ErrorShown {
   }
 }
 
-/** Commander's message on one line: `error: unknown command 'a'`, with a line `(Did you mean b?)` where it has an idea. */
+/**
+ * Commander's message on one line: `error: unknown command 'a'`, with a line `(Did you mean b?)` where it has
+ * an idea.
+ */
 function usageText(message: string): string {
   return message
     .replace(/^error: /, '')

@@ -48,7 +48,10 @@ export const STRICT_MODE = 'strict: every contested cell is denied'
 /** The default of `--data`, for its description. */
 export const DATA_DEFAULT = `(default: PORTCULLIS_DATA or ${DEFAULT_DATA_FOLDER})`
 
-/** The option for the configuration file of a sidecar. A variable names one file for all commands, as in a container. */
+/**
+ * The option for the configuration file of a sidecar. A variable names one file for all commands, as in a
+ * container.
+ */
 export function configOption(description: string): Option {
   return new Option('--config <file>', description).env('PORTCULLIS_CONFIG')
 }

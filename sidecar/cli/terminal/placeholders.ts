@@ -1,6 +1,6 @@
 /**
- * What options and arguments take, by the name of their placeholder: `--api <api>` takes the id of an API. Messages,
- * completion and the examples of the help read this one table.
+ * What options and arguments take, by the name of their placeholder: `--api <api>` takes the id of an API.
+ * Messages, completion and the examples of the help read this one table.
  */
 import type { Command } from 'commander'
 import { usageError } from './errors.ts'
@@ -62,15 +62,19 @@ const PLACEHOLDERS: Readonly<Record<string, Placeholder>> = {
   user: { expected: 'the name of a user', example: 'olga' },
 }
 
-/** The placeholder of an option's flags or of an argument. @param text `--api <api>`, `<api...>`, or the name alone */
+/**
+ * The placeholder of an option's flags or of an argument.
+ *
+ * @param text `--api <api>`, `<api...>`, or the name alone
+ */
 export function placeholderOf(text: string): Placeholder | undefined {
   const name = /[<[](\w+)/.exec(text)?.[1] ?? text
   return Object.hasOwn(PLACEHOLDERS, name) ? PLACEHOLDERS[name] : undefined
 }
 
 /**
- * Refuses empty values. `--project "$PROJECT"` with a variable that is not set would otherwise be a different command,
- * often one that reaches further.
+ * Refuses empty values. `--project "$PROJECT"` with a variable that is not set would otherwise be a different
+ * command, often one that reaches further.
  *
  * @throws CommandError that names the option or the argument
  */

@@ -7,8 +7,8 @@ import { escaped } from '../../base/visible-text.ts'
 export type Style = Exclude<Parameters<typeof styleText>[0], readonly unknown[]>
 
 /**
- * The text in a colour where the stream is a terminal that shows colours, and unchanged elsewhere. `NO_COLOR` and
- * `FORCE_COLOR` are heeded as Node heeds them.
+ * The text in a colour where the stream is a terminal that shows colours, and unchanged elsewhere. `NO_COLOR`
+ * and `FORCE_COLOR` are heeded as Node heeds them.
  */
 export function paint(style: Style, text: string, stream: NodeJS.WriteStream = process.stdout): string {
   return styleText(style, text, { stream })
@@ -18,8 +18,8 @@ export function paint(style: Style, text: string, stream: NodeJS.WriteStream = p
 const OWN_CONTROLS = /(\n|\t|\u001b\[(?:1|2|22|31|32|33|39)m)/
 
 /**
- * A text as it may be shown on a terminal. Whatever came from a server or a file can have characters that move the cursor,
- * hide text or turn its direction. They are written as escapes; what `paint` added stays.
+ * A text as it may be shown on a terminal. Whatever came from a server or a file can have characters that
+ * move the cursor, hide text or turn its direction. They are written as escapes; what `paint` added stays.
  */
 export function forTerminal(text: string): string {
   return text

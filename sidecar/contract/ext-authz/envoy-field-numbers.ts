@@ -1,6 +1,6 @@
 /**
- * Field numbers of the messages that Envoy asks and is answered with, by message and by the JSON name of the field. A test compares
- * them with the descriptors.
+ * Field numbers of the messages that Envoy asks and is answered with, by message and by the JSON name of the
+ * field. A test compares them with the descriptors.
  */
 
 export const CHECK_REQUEST = { attributes: 1 } as const

@@ -1,4 +1,7 @@
-/** Envoy's external authorization service. Most sidecars stand behind no Envoy, so its code is loaded at the first call. */
+/**
+ * Envoy's external authorization service. Most sidecars stand behind no Envoy, so its code is loaded at the
+ * first call.
+ */
 import type { DecideServices } from '../../proxies/decide.ts'
 import { type CallContext, type Method, readingAtOnce, type UnaryMethod } from '../call.ts'
 

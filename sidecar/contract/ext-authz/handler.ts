@@ -1,6 +1,7 @@
 /**
- * `envoy.service.auth.v3.Authorization/Check`: the request, the decision, the response. A request about which nothing can be decided is
- * denied in an answer and not by a failed call, because an Envoy with `failure_mode_allow` lets a request pass whose call failed.
+ * `envoy.service.auth.v3.Authorization/Check`: the request, the decision, the response. A request about which
+ * nothing can be decided is denied in an answer and not by a failed call, because an Envoy with
+ * `failure_mode_allow` lets a request pass whose call failed.
  */
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import { givenRequestId, REQUEST_ID_HEADER, requestIdOfFailure } from '../../base/request-id.ts'

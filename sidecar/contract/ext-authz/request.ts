@@ -1,6 +1,6 @@
 /**
- * Reads what Envoy asks, field by field. It reads what a decision depends on and skips the rest, for example the body, which a client
- * can make as long as the proxy allows.
+ * Reads what Envoy asks, field by field. It reads what a decision depends on and skips the rest, for example
+ * the body, which a client can make as long as the proxy allows.
  */
 import { invalidArgument } from '../../base/call-error.ts'
 import type { Relevance } from '../../proxies/identity-headers.ts'
@@ -26,8 +26,9 @@ export interface Asked {
   /** What Envoy's operator says about the route. */
   readonly context: Pair[]
   /**
-   * The relevant headers of the request, of both fields that can carry them: a credential that is in both is ambiguous. Names are in
-   * lower case. One character for each byte, because a credential is ASCII, and one that is not must not become one.
+   * The relevant headers of the request, of both fields that can carry them: a credential that is in both is
+   * ambiguous. Names are in lower case. One character for each byte, because a credential is ASCII, and one
+   * that is not must not become one.
    */
   readonly headers: Pair[]
   /** Address that Envoy got the request from; empty: it is no IP address. */
@@ -74,7 +75,8 @@ export function readAsked(bytes: Buffer, relevance: HeaderRelevance): Asked {
   return asked
 }
 
-// A message that is there twice is merged, as protobuf has it: headers and names add up, and none hides another.
+// A message that is there twice is merged, as protobuf has it: headers and names add up, and none hides
+// another.
 
 function readAttributes(fields: Fields, reading: Reading): void {
   const end = fields.enter()

@@ -1,6 +1,6 @@
 /**
- * Writes what Envoy is answered. Whatever depends on the decision alone is encoded once for each decision. Every answer has its status:
- * an answer without one would let the request pass.
+ * Writes what Envoy is answered. Whatever depends on the decision alone is encoded once for each decision.
+ * Every answer has its status: an answer without one would let the request pass.
  */
 import type { Decision } from '../../../engine/index.ts'
 import { Struct } from '../../../proto/gen/google/protobuf/struct.ts'
@@ -57,13 +57,18 @@ function encodedOk({ set, removed }: HeaderChanges): Buffer {
 /** What is written about a token at each request. */
 interface KnownToken {
   readonly rulesDigest: string
-  /** An answer that lets the request pass, without metadata, where the client sent no header of an identity. */
+  /**
+   * An answer that lets the request pass, without metadata, where the client sent no header of an identity.
+   */
   readonly usual: Buffer
   /** The metadata about the token, which is verified. */
   readonly facts: Buffer
 }
 
-/** A client sends the same token with many requests. A token that is verified again is the same object as long as it is in a cache. */
+/**
+ * A client sends the same token with many requests. A token that is verified again is the same object as long
+ * as it is in a cache.
+ */
 const KNOWN = new Map<VerifiedToken, KnownToken>()
 
 /** Most tokens that are known, at about 2 KB each. */
@@ -145,7 +150,10 @@ function codeOf(status: DenialAnswer['status']): number {
   }
 }
 
-/** Envoys of different versions take an absent `append` and an absent `append_action` differently, so both are there. */
+/**
+ * Envoys of different versions take an absent `append` and an absent `append_action` differently, so both are
+ * there.
+ */
 function writeHeader(field: number, [name, value]: Headers[number]): void {
   const option = WRITER.begin(field)
   const header = WRITER.begin(HEADER_VALUE_OPTION.header)

@@ -1,4 +1,7 @@
-/** What is in the backup of a directory: one line that describes it, then a line for each row. It is the same for both stores. */
+/**
+ * What is in the backup of a directory: one line that describes it, then a line for each row. It is the same
+ * for both stores.
+ */
 import { isObject } from '../rows.ts'
 import { type Dialect, expectKnownVersion, TABLES } from '../schema.ts'
 
@@ -23,7 +26,10 @@ export interface Replaced {
   readonly lastChange: number
   /** Revocations of it that the backup did not have; they are kept. */
   readonly revocations: number
-  /** Its changes of after the backup, which are undone; `undefined`: it has another history, so they cannot be told. */
+  /**
+   * Its changes of after the backup, which are undone; `undefined`: it has another history, so they cannot be
+   * told.
+   */
   readonly undone: readonly { readonly action: string; readonly count: number }[] | undefined
   /** Why it cannot be read; its revocations of after the backup are lost then. */
   readonly unreadable?: string

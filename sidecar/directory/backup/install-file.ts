@@ -33,8 +33,8 @@ function keep(file: string, keptAs: string): string | undefined {
 }
 
 /**
- * A log beside a file that was lost or cannot be read is still there. SQLite would take it for that of the new file, because nothing in a log
- * says whose it is.
+ * A log beside a file that was lost or cannot be read is still there. SQLite would take it for that of the
+ * new file, because nothing in a log says whose it is.
  */
 function moveLogAway(file: string, keptAs: string): void {
   for (const end of ['-wal', '-shm'])
@@ -42,7 +42,8 @@ function moveLogAway(file: string, keptAs: string): void {
 }
 
 /**
- * Keeps others from opening the file. The log beside it is emptied and removed, because it would be taken for that of the new file.
+ * Keeps others from opening the file. The log beside it is emptied and removed, because it would be taken for
+ * that of the new file.
  *
  * @throws Error if a process has it open, or has changed it since it was read
  */

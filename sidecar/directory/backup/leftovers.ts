@@ -1,11 +1,16 @@
-/** The file of a restoration that was killed: a part of a directory, with its password hashes, that is no longer read. */
+/**
+ * The file of a restoration that was killed: a part of a directory, with its password hashes, that is no
+ * longer read.
+ */
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { isOfRestoration } from '../../base/data-folder.ts'
 import { isDamage } from '../sqlite-snapshot.ts'
 
-/** Removes such files. What a restoration still writes stays, and what this process may not open or remove. */
+/**
+ * Removes such files. What a restoration still writes stays, and what this process may not open or remove.
+ */
 export function removeLeftovers(folder: string): void {
   for (const name of readdirSync(folder).filter(isOfRestoration)) {
     const path = join(folder, name)

@@ -1,6 +1,7 @@
 /**
- * Puts a backup in the place of a directory. What was revoked after the backup is not in it. So the IAM tokens that were issued after
- * it are revoked for good, and the revocations of the directory that is replaced are kept, where it can be read.
+ * Puts a backup in the place of a directory. What was revoked after the backup is not in it. So the IAM
+ * tokens that were issued after it are revoked for good, and the revocations of the directory that is
+ * replaced are kept, where it can be read.
  */
 import { existsSync, mkdirSync } from 'node:fs'
 import { expectSealed, linesOfSealed } from '../../base/sealed-file.ts'
@@ -95,7 +96,11 @@ async function install(
   return undefined
 }
 
-/** Looks at what is there, and takes its revocations over. @throws Error if it has records and must not be replaced */
+/**
+ * Looks at what is there, and takes its revocations over.
+ *
+ * @throws Error if it has records and must not be replaced
+ */
 async function readReplaced(
   scratch: Scratch,
   { place, replace }: RestoreOptions,

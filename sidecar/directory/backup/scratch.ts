@@ -1,6 +1,6 @@
 /**
- * A new SQLite file that a backup is loaded into, upgraded in and completed in before anything of the directory is touched. On SQLite
- * it then becomes the directory; on PostgreSQL its rows do.
+ * A new SQLite file that a backup is loaded into, upgraded in and completed in before anything of the
+ * directory is touched. On SQLite it then becomes the directory; on PostgreSQL its rows do.
  */
 import { closeSync, fsyncSync, openSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -95,7 +95,12 @@ export class Scratch implements Disposable {
     return Number(this.#prepare(end).run({ at: atMs }).changes)
   }
 
-  /** Records the restoration as a change. @param change its number @param after tokens of later changes are revoked */
+  /**
+   * Records the restoration as a change.
+   *
+   * @param change its number
+   * @param after tokens of later changes are revoked
+   */
   record(change: number, after: number, record: { atMs: number; actor: string; details: object }): void {
     this.#database
       .prepare(

@@ -3,8 +3,8 @@ import type { Remembered } from './recent-changes.ts'
 
 export interface Changes {
   /**
-   * The moment as of which everything is known that was changed; `undefined`: it is not known whether something was changed, so nothing
-   * may be answered from memory.
+   * The moment as of which everything is known that was changed; `undefined`: it is not known whether
+   * something was changed, so nothing may be answered from memory.
    */
   moment(): number | undefined
   /** Whether it is still true. Ask for the moment first: only then everything is known. */

@@ -7,9 +7,9 @@ import { FollowedChanges } from './followed-changes.ts'
 import type { Remembered } from './recent-changes.ts'
 
 /**
- * How long the version that was read last is used, in milliseconds. Reading it takes locks, which under load is a tenth of
- * a check. Checks do not become stale: a change is acknowledged only after this time, when every process must read the
- * version again. So a check after the acknowledgement sees the change.
+ * How long the version that was read last is used, in milliseconds. Reading it takes locks, which under load
+ * is a tenth of a check. Checks do not become stale: a change is acknowledged only after this time, when
+ * every process must read the version again. So a check after the acknowledgement sees the change.
  */
 export const VERSION_AGE_MS_MAX = 1
 
@@ -23,8 +23,8 @@ export interface FileReader {
 }
 
 /**
- * What any process changed in the file. As long as the version is the same, nothing was. The writer is another connection than the
- * reader, so changes of this process count, too.
+ * What any process changed in the file. As long as the version is the same, nothing was. The writer is
+ * another connection than the reader, so changes of this process count, too.
  */
 export class FileChanges implements Changes {
   readonly #reader: FileReader

@@ -86,7 +86,10 @@ export class FollowedChanges {
   }
 }
 
-/** Why everything is forgotten: a record does not say what it touched; some were missed; the connection was lost. */
+/**
+ * Why everything is forgotten: a record does not say what it touched; some were missed; the connection was
+ * lost.
+ */
 export type EverythingReason = 'unknown' | 'behind' | 'reconnected'
 
 /** Is called for each thing that was touched. */

@@ -1,6 +1,7 @@
 /**
- * The changes of a database on the network. Its notifications say at once what was touched. Whether one is missing is asked every second:
- * what is remembered counts as long as the last such answer is within the staleness bound, and no query is needed for a token.
+ * The changes of a database on the network. Its notifications say at once what was touched. Whether one is
+ * missing is asked every second: what is remembered counts as long as the last such answer is within the
+ * staleness bound, and no query is needed for a token.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Queries } from '../database.ts'

@@ -1,9 +1,10 @@
 /**
- * What changed lately, so that what was asked before can be remembered. It counts moments: each change that is heard of begins a new one.
- * What was true at a moment still is if nothing that it depends on was touched since.
+ * What changed lately, so that what was asked before can be remembered. It counts moments: each change that
+ * is heard of begins a new one. What was true at a moment still is if nothing that it depends on was touched
+ * since.
  *
- * Nothing is looked up for a token that was used since the last change. For another one it is a few look-ups in maps of what was touched
- * lately, whatever the number of tokens.
+ * Nothing is looked up for a token that was used since the last change. For another one it is a few look-ups
+ * in maps of what was touched lately, whatever the number of tokens.
  */
 import type { TouchedThing } from './touches.ts'
 
@@ -24,7 +25,9 @@ export interface Remembered {
   moment: number
 }
 
-/** How many things touched lately are kept, if nothing else is said. What is older than them is asked again. */
+/**
+ * How many things touched lately are kept, if nothing else is said. What is older than them is asked again.
+ */
 const TOUCHED_MAX = 100_000
 
 export class RecentChanges {

@@ -1,9 +1,13 @@
 /**
- * What a change of the directory touches: whose tokens may have another status after it. Each record of the audit trail says it, in the
- * transaction of the change. So the trail is the list of changes that every process follows, by the number of the last one it knows.
+ * What a change of the directory touches: whose tokens may have another status after it. Each record of the
+ * audit trail says it, in the transaction of the change. So the trail is the list of changes that every
+ * process follows, by the number of the last one it knows.
  */
 
-/** What a token depends on: itself and the tokens that it was derived from, its holder, its account and its project. */
+/**
+ * What a token depends on: itself and the tokens that it was derived from, its holder, its account and its
+ * project.
+ */
 export type TouchedThing = 'token' | 'user' | 'account' | 'project'
 
 /** One thing that was touched. An account is named as in tokens, everything else by its id. */
@@ -13,11 +17,13 @@ interface Touch {
 }
 
 /**
- * What each kind of change touches. Whatever a condition of `verification.ts` reads must be covered: a test compares the tables before
- * and after every kind of change.
+ * What each kind of change touches. Whatever a condition of `verification.ts` reads must be covered: a test
+ * compares the tables before and after every kind of change.
  *
- * - `nothing`: no token has another status after it. A new record needs no touch, because no token of it was asked about before.
- * - `records`: it deletes records up to a number, so a process that does not know all of them has missed some.
+ * - `nothing`: no token has another status after it. A new record needs no touch, because no token of it was
+ *   asked about before.
+ * - `records`: it deletes records up to a number, so a process that does not know all of them has missed
+ *   some.
  */
 const TOUCHED_BY = {
   'account.create': 'nothing',

@@ -1,4 +1,7 @@
-/** AuthZEN Authorization API 1.0: the decisions of `Check` for enforcement points that know the standard, and not the product. */
+/**
+ * AuthZEN Authorization API 1.0: the decisions of `Check` for enforcement points that know the standard, and
+ * not the product.
+ */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { addressOf, connectionOf } from '../../base/net/http-request.ts'
 import type { Asker } from '../../usecases/asker.ts'

@@ -1,6 +1,7 @@
 /**
- * What AuthZEN calls subject, action, resource and context, in the terms of the product: a subject is a token or a credential, a
- * resource is an API. Unknown fields are ignored, as the specification demands. A known one of the wrong type never is.
+ * What AuthZEN calls subject, action, resource and context, in the terms of the product: a subject is a token
+ * or a credential, a resource is an API. Unknown fields are ignored, as the specification demands. A known
+ * one of the wrong type never is.
  */
 import { isIP } from 'node:net'
 import type { CredentialHeaders, Scope } from '../../../engine/index.ts'

@@ -116,7 +116,10 @@ export function evaluate(
   }
 }
 
-/** Without a scope the question is about the kind, unless the owner of the resource must be compared with something. */
+/**
+ * Without a scope the question is about the kind, unless the owner of the resource must be compared with
+ * something.
+ */
 export function decideToken(
   services: Deciding,
   { kind, scope }: Extract<Subject, { type: 'token' }>,

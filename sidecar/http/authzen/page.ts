@@ -1,6 +1,6 @@
 /**
- * Pages of a search. A page token says where the next page begins, and of which search. The server keeps nothing: the token holds a digest
- * of the search, so that it fits no other one.
+ * Pages of a search. A page token says where the next page begins, and of which search. The server keeps
+ * nothing: the token holds a digest of the search, so that it fits no other one.
  */
 import { hash } from 'node:crypto'
 import { type CallError, invalidArgument } from '../../base/call-error.ts'
@@ -47,7 +47,9 @@ export class PageRequest {
     return { from, limit }
   }
 
-  /** @param next where the next page begins; `undefined`: this page is the last one, and the token is empty */
+  /**
+   * @param next where the next page begins; `undefined`: this page is the last one, and the token is empty
+   */
   tokenFor(query: unknown, next: number | undefined): string {
     return next === undefined ? '' : tokenOf(query, next, this.#limit ?? PAGE_SIZE_DEFAULT)
   }

@@ -1,4 +1,7 @@
-/** The searches: which subjects, resources or actions would an evaluation permit? There are finitely many, so each one is tried. */
+/**
+ * The searches: which subjects, resources or actions would an evaluation permit? There are finitely many, so
+ * each one is tried.
+ */
 
 import { Slices } from '../../base/slices.ts'
 import { credentialForSearch } from '../../usecases/search.ts'

@@ -1,4 +1,7 @@
-/** The live tail of decisions as the body of an answer: lines of JSON, for as long as the page listens and may. */
+/**
+ * The live tail of decisions as the body of an answer: lines of JSON, for as long as the page listens and
+ * may.
+ */
 import { Readable } from 'node:stream'
 import { CallError } from '../../base/call-error.ts'
 import type { Listening } from '../../usecases/control-panel/operator.ts'
@@ -9,21 +12,31 @@ export interface TailOptions {
   readonly confirm: () => Promise<void>
 }
 
-/** Time between two batches of lines, in milliseconds. It bounds what a listener costs: a batch has at most `WAITING_BYTES_MAX`. */
+/**
+ * Time between two batches of lines, in milliseconds. It bounds what a listener costs: a batch has at most
+ * `WAITING_BYTES_MAX`.
+ */
 export const BATCH_MS = 100
 
 /** Time between two looks at whether they still may, in milliseconds. */
 export const CONFIRM_MS = 1_000
 
-/** After so long without a decision there is a line all the same, in milliseconds: proxies end what is silent. */
+/**
+ * After so long without a decision there is a line all the same, in milliseconds: proxies end what is silent.
+ */
 export const KEEP_ALIVE_MS = 15_000
 
-/** How long a reader has for what is left when it ends, in milliseconds. One who does not read must not hold up a stop. */
+/**
+ * How long a reader has for what is left when it ends, in milliseconds. One who does not read must not hold
+ * up a stop.
+ */
 export const LAST_MS = 1_000
 
 const KEEP_ALIVE = Buffer.from('{"alive":true}\n')
 
-/** A slow reader gets nothing further before it has read: meanwhile the listener keeps what it has room for. */
+/**
+ * A slow reader gets nothing further before it has read: meanwhile the listener keeps what it has room for.
+ */
 export class TailBody extends Readable {
   readonly #options: TailOptions
   readonly #timers: readonly NodeJS.Timeout[]

@@ -1,4 +1,7 @@
-/** What all routes of the control panel have in common: requests of our page in JSON, and how errors are worded. */
+/**
+ * What all routes of the control panel have in common: requests of our page in JSON, and how errors are
+ * worded.
+ */
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'

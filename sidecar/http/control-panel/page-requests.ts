@@ -1,6 +1,6 @@
 /**
- * Which requests are those of our own page, and which session they have. Whatever is not as the page sends it has no session: no
- * page of elsewhere can act with the session of its visitor.
+ * Which requests are those of our own page, and which session they have. Whatever is not as the page sends it
+ * has no session: no page of elsewhere can act with the session of its visitor.
  */
 import type { IncomingMessage } from 'node:http'
 import type { FastifyReply } from 'fastify'
@@ -30,7 +30,10 @@ export class PageRequests {
     if (problem !== undefined) throw problem
   }
 
-  /** SHA-256 of the secret of the session that a request of our page has; `undefined`: it has none, and acts for no one. */
+  /**
+   * SHA-256 of the secret of the session that a request of our page has; `undefined`: it has none, and acts
+   * for no one.
+   */
   readonly sessionOf = (request: IncomingMessage): Buffer | undefined => {
     // Most calls are of programs, and need no look at all the rest.
     if (request.headers[CONSOLE_HEADER] === undefined) return undefined
@@ -56,14 +59,18 @@ export class PageRequests {
   }
 
   /**
-   * The name of the cookie. Over https its prefix makes a browser take it from this host alone. Over http two sidecars of one machine would
-   * replace each other's cookies: browsers keep them by the host, whatever the port. So the name has the port of the listener.
+   * The name of the cookie. Over https its prefix makes a browser take it from this host alone. Over http two
+   * sidecars of one machine would replace each other's cookies: browsers keep them by the host, whatever the
+   * port. So the name has the port of the listener.
    */
   #cookieAt({ socket }: IncomingMessage): string {
     return this.#overTls ? '__Host-portcullis' : `portcullis-${socket.localPort}`
   }
 
-  /** The origin of the page that a request is from. A request that only reads has none; then it is the one that it names. */
+  /**
+   * The origin of the page that a request is from. A request that only reads has none; then it is the one
+   * that it names.
+   */
   originOf({ headers }: IncomingMessage): string {
     return headers.origin ?? `${this.#address.secure ? 'https' : 'http'}://${headers.host}`
   }
@@ -71,7 +78,8 @@ export class PageRequests {
   /** Whether passkeys are possible where the page was opened. */
   hasPasskeys(request: IncomingMessage): boolean {
     const { publicUrl = '' } = this.#address
-    // A request that only reads does not say whether the page was opened through a proxy, which has the other address.
+    // A request that only reads does not say whether the page was opened through a proxy, which has the other
+    // address.
     const origins = request.headers.origin ? [request.headers.origin] : [this.originOf(request), publicUrl]
     return origins.some(hasPasskeys)
   }

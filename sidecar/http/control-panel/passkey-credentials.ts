@@ -1,4 +1,7 @@
-/** What a browser made of a passkey, as JSON (`PublicKeyCredential.toJSON`). What it is worth is decided by its verification. */
+/**
+ * What a browser made of a passkey, as JSON (`PublicKeyCredential.toJSON`). What it is worth is decided by
+ * its verification.
+ */
 import type {
   AuthenticationResponseJSON,
   RegistrationResponseJSON,
@@ -6,7 +9,10 @@ import type {
 import { invalidArgument } from '../../base/call-error.ts'
 import { isObject } from '../json.ts'
 
-/** Length of the longest part of a credential, in characters. An authenticator's own signature and key are a tenth of that. */
+/**
+ * Length of the longest part of a credential, in characters. An authenticator's own signature and key are a
+ * tenth of that.
+ */
 const PART_LENGTH_MAX = 8_192
 
 /** Most ways in which a browser reaches an authenticator. */

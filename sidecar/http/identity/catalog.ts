@@ -1,4 +1,6 @@
-/** Discovery and the service catalog in Keystone's format. Every address in them comes from the configuration. */
+/**
+ * Discovery and the service catalog in Keystone's format. Every address in them comes from the configuration.
+ */
 import { createHash } from 'node:crypto'
 
 /** What the HTTP server tells clients about itself. */
@@ -140,7 +142,8 @@ function entryOf(
 }
 
 /**
- * What the schema of the configuration cannot say: a service is there once, and so is each of its interfaces in a region.
+ * What the schema of the configuration cannot say: a service is there once, and so is each of its interfaces
+ * in a region.
  *
  * @throws Error that names the key
  */

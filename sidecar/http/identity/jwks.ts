@@ -1,6 +1,7 @@
 /**
- * The public keys of IAM tokens as a JSON Web Key Set (RFC 7517, RFC 8037), for gateways that verify tokens offline. They are the keys
- * that the sidecar itself accepts. The staged one is among them, so that gateways know it before it signs.
+ * The public keys of IAM tokens as a JSON Web Key Set (RFC 7517, RFC 8037), for gateways that verify tokens
+ * offline. They are the keys that the sidecar itself accepts. The staged one is among them, so that gateways
+ * know it before it signs.
  */
 import { hash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
@@ -8,7 +9,10 @@ import type { Authority } from '../../authority/authority.ts'
 import type { PublicKey } from '../../authority/keys.ts'
 import { sendIfChanged } from '../etag.ts'
 
-/** How long caches may keep the keys. For so long a gateway may accept a withdrawn key, or not know one that was just staged. */
+/**
+ * How long caches may keep the keys. For so long a gateway may accept a withdrawn key, or not know one that
+ * was just staged.
+ */
 const MAX_AGE_SECONDS = 60
 
 /** A cache that cannot ask again may not answer from what it has: a key may have been withdrawn. */

@@ -1,6 +1,6 @@
 /**
- * Reads the body of a login: the format of §2.2, and what Keystone's clients also send. They may use ids instead of names or
- * beside them, repeat a method, or send an empty password. Unknown keys are ignored.
+ * Reads the body of a login: the format of §2.2, and what Keystone's clients also send. They may use ids
+ * instead of names or beside them, repeat a method, or send an empty password. Unknown keys are ignored.
  */
 import { readIssuanceBody } from '../../../engine/index.ts'
 import { callError, type FieldViolation, invalidArgument } from '../../base/call-error.ts'
@@ -189,7 +189,9 @@ function moveIdsToNames(body: unknown, violations: FieldViolation[]): Map<string
   return sent
 }
 
-/** The path of the field that the client sent. `moveIdsToNames` moved ids to names, and this is the way back. */
+/**
+ * The path of the field that the client sent. `moveIdsToNames` moved ids to names, and this is the way back.
+ */
 function sentField(path: string, sent: ReadonlyMap<string, unknown>): string {
   const parent = path.replace(/\.name$/, '')
   return parent !== path && sent.has(parent) ? `${parent}.id` : path

@@ -1,4 +1,7 @@
-/** The routes that list the scopes a user can get tokens for, as Keystone's clients ask before they choose one. */
+/**
+ * The routes that list the scopes a user can get tokens for, as Keystone's clients ask before they choose
+ * one.
+ */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { callError } from '../../base/call-error.ts'
 import type { AccountRecord, ProjectRecord } from '../../usecases/administration/records.ts'

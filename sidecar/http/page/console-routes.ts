@@ -1,6 +1,6 @@
 /**
- * The page of `console/`: the files that the build made, which are the same for everybody, and the rules in force for it. Who may call
- * `GetMatrix` over HTTP may have the rules.
+ * The page of `console/`: the files that the build made, which are the same for everybody, and the rules in
+ * force for it. Who may call `GetMatrix` over HTTP may have the rules.
  */
 import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -25,7 +25,10 @@ const TYPES: Readonly<Record<string, string>> = {
 /** As esbuild names them: with a hash of what is in them. */
 const ASSET = /^[a-z-]+-[0-9A-Z]{8}\.(js|css)$/
 
-/** No script but ours runs, nothing is loaded from elsewhere, no text becomes markup, and no other page frames this one. */
+/**
+ * No script but ours runs, nothing is loaded from elsewhere, no text becomes markup, and no other page frames
+ * this one.
+ */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",

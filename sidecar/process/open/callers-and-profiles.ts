@@ -1,4 +1,7 @@
-/** Opens what of the configuration changes while the sidecar runs: the callers, the profiles and the upstreams. Follows their files. */
+/**
+ * Opens what of the configuration changes while the sidecar runs: the callers, the profiles and the
+ * upstreams. Follows their files.
+ */
 import type { UpstreamRevocation, Verifier } from '../../authority/authority.ts'
 import { createAdministratorToken } from '../../config/administrator-token.ts'
 import type { Config } from '../../config/config.ts'
@@ -19,7 +22,11 @@ export interface OpenCredentials {
   close(): Promise<void>
 }
 
-/** Makes the caller of the operator of the data folder, too. @throws ConfigError, or an Error that names the file */
+/**
+ * Makes the caller of the operator of the data folder, too.
+ *
+ * @throws ConfigError, or an Error that names the file
+ */
 export async function openCredentials(config: Config, options: CredentialsOptions): Promise<OpenCredentials> {
   const { log, now } = options
   if (config.administrator_token) createAdministratorToken(config.data)

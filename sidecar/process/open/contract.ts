@@ -45,7 +45,10 @@ export function openContract(
   return { routes, close: (drainMs) => calls.close(drainMs) }
 }
 
-/** What answers the calls is loaded with the first one: with its library it is a megabyte, and not every sidecar is called over HTTP. */
+/**
+ * What answers the calls is loaded with the first one: with its library it is a megabyte, and not every
+ * sidecar is called over HTTP.
+ */
 class LazyCalls implements Calls {
   readonly paths: readonly string[]
   readonly #trace: Trace
@@ -99,7 +102,10 @@ class LazyCalls implements Calls {
   }
 }
 
-/** All but Envoy's service. Envoy speaks gRPC, and over HTTP it asks at a path of its own, where it proves that it is a known proxy. */
+/**
+ * All but Envoy's service. Envoy speaks gRPC, and over HTTP it asks at a path of its own, where it proves
+ * that it is a known proxy.
+ */
 function ofContract(methods: Methods): Methods {
   return new Map([...methods].filter(([path]) => !path.startsWith(`/${EXT_AUTHZ_SERVICE}/`)))
 }

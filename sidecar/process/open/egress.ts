@@ -1,4 +1,7 @@
-/** Opens egress: reads its routes, looks at them under the matrix, and starts its server. Loaded only where it is configured. */
+/**
+ * Opens egress: reads its routes, looks at them under the matrix, and starts its server. Loaded only where it
+ * is configured.
+ */
 import type { ConnectionSource } from '../../base/net/connections.ts'
 import { type Config, ConfigError } from '../../config/config.ts'
 import { readRoutes } from '../../config/egress.ts'

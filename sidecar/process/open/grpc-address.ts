@@ -1,7 +1,10 @@
 /** The address that gRPC listens on, and who can reach it. */
 import { isLoopback, type ListenAddress, parseAddress } from '../../base/address.ts'
 
-/** @throws Error if the address is invalid, if other machines can reach it without TLS, or if a Unix socket has TLS */
+/**
+ * @throws Error if the address is invalid, if other machines can reach it without TLS, or if a Unix socket
+ *   has TLS
+ */
 export function checkGrpcAddress({
   address,
   tls,

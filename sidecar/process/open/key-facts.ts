@@ -1,4 +1,7 @@
-/** What operators may know of the keys and secrets of this sidecar: their states and ages. Loaded where the control panel is on. */
+/**
+ * What operators may know of the keys and secrets of this sidecar: their states and ages. Loaded where the
+ * control panel is on.
+ */
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { KEY_AGE_MS_MAX } from '../../authority/keys.ts'

@@ -1,6 +1,6 @@
 /**
- * The profiles and the upstreams in force: made of the configuration, and made anew when that changes. What did not change keeps
- * what it has cached. The code for them is loaded when the first one is configured.
+ * The profiles and the upstreams in force: made of the configuration, and made anew when that changes. What
+ * did not change keeps what it has cached. The code for them is loaded when the first one is configured.
  */
 import type { Logger } from 'pino'
 import type { Engine } from '../../../engine/index.ts'
@@ -64,7 +64,10 @@ export class Credentials implements UpstreamRevocation {
     options.siblings?.watchTokens((digest) => this.forget(digest))
   }
 
-  /** Follows the configuration. A profile that is gone stops at once, and so does the use of an earlier password. */
+  /**
+   * Follows the configuration. A profile that is gone stops at once, and so does the use of an earlier
+   * password.
+   */
   apply(configured: ConfiguredCredentials): Promise<void> {
     for (const name of this.profiles.keys()) if (!configured.profiles.has(name)) this.profiles.delete(name)
     this.#applied = this.#applied.catch(() => {}).then(() => this.#apply(configured))
@@ -178,7 +181,10 @@ export class Credentials implements UpstreamRevocation {
     return this.#passwords
   }
 
-  /** Whether the directory has the account, or another upstream names it: then an upstream that may vouch for any may not for this. */
+  /**
+   * Whether the directory has the account, or another upstream names it: then an upstream that may vouch for
+   * any may not for this.
+   */
   #hasOwner(account: string, asked: string): boolean | Promise<boolean> {
     for (const { name, verify } of this.#configured.upstreams.values())
       if (name !== asked && verify?.accounts?.has(account)) return true
@@ -193,7 +199,10 @@ export class Credentials implements UpstreamRevocation {
   }
 }
 
-/** The embedded authority as an issuer. A token of the cache is verified, which is a look-up, so a revoked one is never given. */
+/**
+ * The embedded authority as an issuer. A token of the cache is verified, which is a look-up, so a revoked one
+ * is never given.
+ */
 function embeddedIssuer(authority: Authority): Issuer {
   return {
     id: '',

@@ -8,8 +8,8 @@ import type { Routes } from '../../rules/routes/routes.ts'
 import type { Rules } from '../../rules/rules.ts'
 
 /**
- * Routes stay as they are until the next start. An API that a new matrix no longer has is unknown to every check, so the requests of
- * its routes are denied.
+ * Routes stay as they are until the next start. An API that a new matrix no longer has is unknown to every
+ * check, so the requests of its routes are denied.
  *
  * @throws ConfigError that names every route that is not as expected
  */

@@ -1,7 +1,8 @@
 /**
- * Changes of what several workers remember: of the directory, and of tokens of upstreams. Every worker hears of a change before it is acknowledged. So a
- * check after the acknowledgement sees the change, whichever worker answers it. The notification goes through the primary,
- * because only the primary has a channel to every worker (`WorkerProcess.hear`).
+ * Changes of what several workers remember: of the directory, and of tokens of upstreams. Every worker hears
+ * of a change before it is acknowledged. So a check after the acknowledgement sees the change, whichever
+ * worker answers it. The notification goes through the primary, because only the primary has a channel to
+ * every worker (`WorkerProcess.hear`).
  */
 
 import type { FeedRecord } from '../../directory/feed/touches.ts'

@@ -1,4 +1,6 @@
-/** The worker's side of the shared listeners: asks the primary to listen, and receives connections from it. */
+/**
+ * The worker's side of the shared listeners: asks the primary to listen, and receives connections from it.
+ */
 import { Socket } from 'node:net'
 import type { ConnectionSource, Listener, Listening } from '../../base/net/connections.ts'
 import { PendingCalls } from './pending-calls.ts'

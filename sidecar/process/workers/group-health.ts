@@ -1,6 +1,6 @@
 /**
- * The health and the metrics of all workers, as one. The primary answers for them. What a worker has counted is kept when it ends:
- * a counter that falls would look like one that began anew.
+ * The health and the metrics of all workers, as one. The primary answers for them. What a worker has counted
+ * is kept when it ends: a counter that falls would look like one that began anew.
  */
 import { type HealthState, healthOfAll } from '../../base/health.ts'
 import { gauge, lastingMetrics, type Metric, mergedMetrics } from '../../base/metrics.ts'

@@ -1,8 +1,8 @@
 /**
- * Failed logins of several workers. Only the primary counts them, so that a guesser gains nothing by using several workers.
- * A worker waits until the primary admits a login, and reports its result later. The login counts as in progress until the
- * report has arrived, so the count is as exact as in a single process. The round trip takes little time compared with the
- * check of a password.
+ * Failed logins of several workers. Only the primary counts them, so that a guesser gains nothing by using
+ * several workers. A worker waits until the primary admits a login, and reports its result later. The login
+ * counts as in progress until the report has arrived, so the count is as exact as in a single process. The
+ * round trip takes little time compared with the check of a password.
  */
 import type { LoginAttempt, LoginThrottle, Settle } from '../../authority/throttle.ts'
 import { CallError, callError } from '../../base/call-error.ts'
@@ -35,7 +35,10 @@ export class PrimaryThrottle implements LoginThrottle {
   }
 }
 
-/** The primary's side: the logins of one worker. When the worker ends, its logins no longer count as in progress. */
+/**
+ * The primary's side: the logins of one worker. When the worker ends, its logins no longer count as in
+ * progress.
+ */
 export class WorkerLogins {
   readonly #throttle: LoginThrottle
   readonly #inFlight = new Map<number, Settle>()

@@ -1,4 +1,6 @@
-/** Calls over a channel to another process. Each call has a number, and its answer carries the same number. */
+/**
+ * Calls over a channel to another process. Each call has a number, and its answer carries the same number.
+ */
 
 export class PendingCalls {
   readonly #pending = new Map<number, PromiseWithResolvers<number>>()
@@ -28,7 +30,10 @@ export class PendingCalls {
     else pending?.reject(error)
   }
 
-  /** The other process is gone: pending calls and all later calls are answered immediately, with the error if there is one. */
+  /**
+   * The other process is gone: pending calls and all later calls are answered immediately, with the error if
+   * there is one.
+   */
   close(error?: Error): void {
     this.#closed = { error }
     for (const id of this.#pending.keys()) this.answer(id, error)

@@ -1,7 +1,7 @@
 /**
- * `serve --workers N`: several sidecars in separate processes, on the same addresses. This process, the primary, owns the
- * listening sockets and gives each connection to the next worker (`SharedListener`). It replaces workers that end or hang, and
- * answers no call itself.
+ * `serve --workers N`: several sidecars in separate processes, on the same addresses. This process, the
+ * primary, owns the listening sockets and gives each connection to the next worker (`SharedListener`). It
+ * replaces workers that end or hang, and answers no call itself.
  */
 import { extname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -34,7 +34,10 @@ const SHORT_LIFE_MS = 10_000
 /** After this many ends in a row before the worker was ready, the primary gives up. */
 const FAILED_STARTS_MAX = 5
 
-/** The pause before a worker is started again after its second early end in a row, in milliseconds. It doubles each time. */
+/**
+ * The pause before a worker is started again after its second early end in a row, in milliseconds. It doubles
+ * each time.
+ */
 const BACK_OFF_MS = 100
 const BACK_OFF_MS_MAX = 1_000
 
@@ -106,7 +109,8 @@ class Pool {
   async start(): Promise<WorkerServing> {
     checkHealthAddress(this.#config)
     this.#healthServer = await openHealth(this.#config, this.#healthSource())
-    // The first worker starts alone. So an error in the configuration is reported once, and a free port is chosen once.
+    // The first worker starts alone. So an error in the configuration is reported once, and a free port is
+    // chosen once.
     this.#probing = setInterval(() => this.#probe(), this.#config.worker_heartbeat_timeout_ms / PROBES_MAX)
     const first = this.#fork()
     const serving = await first.ready
@@ -170,8 +174,9 @@ class Pool {
   }
 
   /**
-   * Replaces the worker each time that it ends, until the pool closes. A worker that has served is always replaced, because
-   * giving up would be the outage that supervision prevents. Workers that cannot even start are an error of their installation.
+   * Replaces the worker each time that it ends, until the pool closes. A worker that has served is always
+   * replaced, because giving up would be the outage that supervision prevents. Workers that cannot even start
+   * are an error of their installation.
    */
   async #keep(worker: WorkerProcess): Promise<void> {
     for (let [shortLives, failedStarts] = [0, 0]; ; worker = this.#fork()) {
@@ -219,8 +224,8 @@ class Pool {
   }
 
   /**
-   * Waits for each worker until it has ended if it does not answer. For a change of the directory it waits at most the staleness
-   * bound: after it, nothing that is remembered is older than the change.
+   * Waits for each worker until it has ended if it does not answer. For a change of the directory it waits at
+   * most the staleness bound: after it, nothing that is remembered is older than the change.
    */
   async #tellOthers(changer: WorkerProcess, change: WorkerChange): Promise<void> {
     const others = [...this.#workers].filter((worker) => worker !== changer)
@@ -246,7 +251,10 @@ class Pool {
   }
 }
 
-/** One worker's share of the limits that hold for all workers together: rounded up, and never less than a worker needs. */
+/**
+ * One worker's share of the limits that hold for all workers together: rounded up, and never less than a
+ * worker needs.
+ */
 function shareOf(config: Config): Config {
   const share = (whole: number, least: number) => Math.max(least, Math.ceil(whole / config.workers))
   const { passwords, directory } = config

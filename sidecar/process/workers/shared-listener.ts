@@ -1,7 +1,8 @@
 /**
- * An address on which the primary accepts connections for all workers. The primary keeps each connection until a worker has
- * confirmed that it has it. So a connection that was on its way to a worker that dies goes to another one, and the address
- * stays open while no worker runs. `node:cluster` gives neither: it loses the connection, and closes the address.
+ * An address on which the primary accepts connections for all workers. The primary keeps each connection
+ * until a worker has confirmed that it has it. So a connection that was on its way to a worker that dies goes
+ * to another one, and the address stays open while no worker runs. `node:cluster` gives neither: it loses the
+ * connection, and closes the address.
  */
 import { createServer, type Server, type Socket } from 'node:net'
 import type { Listener } from '../../base/net/connections.ts'
@@ -68,7 +69,10 @@ export class SharedListener {
     this.#handOut()
   }
 
-  /** The receiver has ended or takes no further connections. What it was given and has not confirmed goes to another one. */
+  /**
+   * The receiver has ended or takes no further connections. What it was given and has not confirmed goes to
+   * another one.
+   */
   remove(receiver: Receiver): void {
     this.#receivers.delete(receiver)
     this.#free.delete(receiver)

@@ -1,4 +1,7 @@
-/** The messages between the primary and its workers. They use the channel that Node opens between the processes. */
+/**
+ * The messages between the primary and its workers. They use the channel that Node opens between the
+ * processes.
+ */
 import type { LoginAttempt, LoginOutcome } from '../../authority/throttle.ts'
 import type { CallErrorReason } from '../../base/call-error.ts'
 import type { HealthState } from '../../base/health.ts'
@@ -48,7 +51,10 @@ export type FromPrimary =
   /** Let calls finish, then end. */
   | { readonly type: 'stop' }
   | ListenAnswer
-  /** A connection for the worker, which comes with this message. The next one comes when the worker has answered. */
+  /**
+   * A connection for the worker, which comes with this message. The next one comes when the worker has
+   * answered.
+   */
   | { readonly type: 'connection'; readonly listener: Listener }
   | LoginAdmission
   /** The answer to `changed`. */
@@ -111,7 +117,10 @@ export interface LoginSettled {
   readonly outcome: LoginOutcome
 }
 
-/** A configuration for the channel. Its only secret is in the clear, because no other process can read the channel. */
+/**
+ * A configuration for the channel. Its only secret is in the clear, because no other process can read the
+ * channel.
+ */
 export type SentConfig = Omit<Config, 'directory'> & {
   readonly directory: Omit<Config['directory'], 'url'> & { readonly url?: string | undefined }
 }

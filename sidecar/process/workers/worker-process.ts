@@ -33,8 +33,8 @@ export interface SharedServices {
 }
 
 /**
- * A worker hangs if it has not answered this many probes, and another one answers. Probes are counted because a time limit could
- * not tell a worker that hangs from a machine that was asleep.
+ * A worker hangs if it has not answered this many probes, and another one answers. Probes are counted because
+ * a time limit could not tell a worker that hangs from a machine that was asleep.
  */
 export const PROBES_MAX = 4
 
@@ -126,7 +126,10 @@ export class WorkerProcess implements Receiver, Reporter {
     await this.#ask(this.#changes, timeoutMs, (id) => ({ type: 'hear_change', id, change }))
   }
 
-  /** Resolves when the worker has forgotten the token, or has ended. It is killed if it does neither within `timeoutMs`. */
+  /**
+   * Resolves when the worker has forgotten the token, or has ended. It is killed if it does neither within
+   * `timeoutMs`.
+   */
   async forgetToken(timeoutMs: number, token: string): Promise<void> {
     if (await this.#ask(this.#changes, timeoutMs, (id) => ({ type: 'hear_change', id, change: { token } })))
       return
@@ -144,7 +147,9 @@ export class WorkerProcess implements Receiver, Reporter {
     return this.#lastMetrics
   }
 
-  /** @returns whether the worker has answered, has ended or knows nothing, and not only the time has passed */
+  /**
+   * @returns whether the worker has answered, has ended or knows nothing, and not only the time has passed
+   */
   async #ask(calls: PendingCalls, timeoutMs: number, message: (id: number) => FromPrimary): Promise<boolean> {
     // A worker that has not started yet knows nothing.
     if (!this.#channelOpen) return true
@@ -230,7 +235,8 @@ export class WorkerProcess implements Receiver, Reporter {
 
   #close(how: string): string {
     this.#over = true
-    // From now on nothing waits for this worker: its connections, its logins and its share of a change are others' or done.
+    // From now on nothing waits for this worker: its connections, its logins and its share of a change are
+    // others' or done.
     for (const listener of this.#listeners.values()) listener.remove(this)
     this.#logins.close()
     this.#changes.close()
@@ -241,8 +247,8 @@ export class WorkerProcess implements Receiver, Reporter {
 }
 
 /**
- * Resolves with the signal or the exit code when the process has ended. Node may never emit `disconnect` for a process that
- * dies with an unread connection in its channel, so only `exit` counts.
+ * Resolves with the signal or the exit code when the process has ended. Node may never emit `disconnect` for
+ * a process that dies with an unread connection in its channel, so only `exit` counts.
  */
 function endOf(child: ChildProcess): Promise<string> {
   return new Promise((resolve) => {
@@ -251,7 +257,8 @@ function endOf(child: ChildProcess): Promise<string> {
       for (let turn = 0; child.connected && turn < LAST_TURNS_MAX; turn++) await nextTurn()
       resolve(signal ?? `code ${code}`)
     })
-    // Without an identity, the process could not be created. Any other error is about a message to a worker that is gone.
+    // Without an identity, the process could not be created. Any other error is about a message to a worker
+    // that is gone.
     child.on('error', (error) => {
       if (child.pid === undefined) resolve(error.message)
     })

@@ -1,6 +1,6 @@
 /**
- * The program of a worker: a complete sidecar. It receives its configuration, its commands and its connections
- * from the primary, and ends when the primary ends.
+ * The program of a worker: a complete sidecar. It receives its configuration, its commands and its
+ * connections from the primary, and ends when the primary ends.
  */
 import { newLog } from '../../signals/log/log.ts'
 import type { Sidecar } from '../serving.ts'
@@ -36,7 +36,8 @@ process.once('disconnect', () => {
   siblings.close()
   void stop()
 })
-// A terminal sends signals to every process of its group. An operator can also stop a single worker, which is then replaced.
+// A terminal sends signals to every process of its group. An operator can also stop a single worker, which is
+// then replaced.
 for (const signal of ['SIGTERM', 'SIGINT'] as const)
   process.once(signal, () => {
     process.once(signal, () => process.exit(1))

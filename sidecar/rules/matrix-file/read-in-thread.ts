@@ -1,6 +1,6 @@
 /**
- * Reads a large matrix in a thread, so that calls do not wait: to find duplicate keys, unknown fields and conflicts in a file of a megabyte
- * takes some hundred milliseconds.
+ * Reads a large matrix in a thread, so that calls do not wait: to find duplicate keys, unknown fields and
+ * conflicts in a file of a megabyte takes some hundred milliseconds.
  */
 import { extname, join } from 'node:path'
 import { Worker } from 'node:worker_threads'

@@ -3,7 +3,11 @@ import { readFileSync, statSync } from 'node:fs'
 import type { Matrix } from '../../../engine/index.ts'
 import { loadMatrix, MATRIX_BYTES_MAX, MatrixError } from '../../../matrix/index.ts'
 
-/** Reads the matrix of a file. @throws MatrixError, or an Error that says why the file cannot be read; both name the file */
+/**
+ * Reads the matrix of a file.
+ *
+ * @throws MatrixError, or an Error that says why the file cannot be read; both name the file
+ */
 export function readMatrix(path: string): Matrix {
   const bytes = readMatrixFile(path)
   try {

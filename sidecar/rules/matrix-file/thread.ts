@@ -1,4 +1,7 @@
-/** The program of the thread that reads a matrix: it finds everything that is wrong with the file, and sends the matrix or the problems. */
+/**
+ * The program of the thread that reads a matrix: it finds everything that is wrong with the file, and sends
+ * the matrix or the problems.
+ */
 import { parentPort, workerData } from 'node:worker_threads'
 import { MatrixError } from '../../../matrix/index.ts'
 import { readMatrix } from './read.ts'

@@ -1,4 +1,7 @@
-/** Checks the routes of a configuration and makes them ready. Whatever depends on the order of the routes is an error. */
+/**
+ * Checks the routes of a configuration and makes them ready. Whatever depends on the order of the routes is
+ * an error.
+ */
 import {
   common,
   HOST_EXPECTED,

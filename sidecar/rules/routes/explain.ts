@@ -1,4 +1,7 @@
-/** What a person needs to know about a request without a route: which route was near, or how the request must be written. */
+/**
+ * What a person needs to know about a request without a route: which route was near, or how the request must
+ * be written.
+ */
 import type { PathPattern } from './pattern.ts'
 import type { Route, RouteMatch, RouteRequest } from './route.ts'
 import { Routes } from './routes.ts'
@@ -38,7 +41,10 @@ function beginningOf({ text, segments }: PathPattern, count: number): PathPatter
   return { text, segments: segments.slice(0, count), below: true }
 }
 
-/** A canonical request that was probably meant, and what it is for. `undefined`: there is none, or it has no route either. */
+/**
+ * A canonical request that was probably meant, and what it is for. `undefined`: there is none, or it has no
+ * route either.
+ */
 export function meant(
   routes: Routes,
   request: RouteRequest,

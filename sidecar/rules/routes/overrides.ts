@@ -1,6 +1,6 @@
 /**
- * Request headers from which some frameworks take another path or another method than those of the request. What is decided about the
- * one is then carried out for the other.
+ * Request headers from which some frameworks take another path or another method than those of the request.
+ * What is decided about the one is then carried out for the other.
  */
 
 import type { RouteMatch } from './route.ts'

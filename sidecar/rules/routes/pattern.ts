@@ -1,6 +1,6 @@
 /**
- * The patterns of hosts, paths and methods: reading them, and what two of them have in common. Two patterns have either nothing in
- * common, or exactly what one pattern says.
+ * The patterns of hosts, paths and methods: reading them, and what two of them have in common. Two patterns
+ * have either nothing in common, or exactly what one pattern says.
  */
 
 /** A segment of a path: a text, or any text behind a prefix, which may be empty. */

@@ -1,6 +1,7 @@
 /**
- * Finds the route of a request. The routes are a tree of segments, and the most specific route wins: texts before captures, a path
- * before all that is below another, a host before a wildcard, a method before any. `compile.ts` has made sure that there is one.
+ * Finds the route of a request. The routes are a tree of segments, and the most specific route wins: texts
+ * before captures, a path before all that is below another, a host before a wildcard, a method before any.
+ * `compile.ts` has made sure that there is one.
  */
 import { readRequestTarget } from '../../base/request-target.ts'
 import { METHOD_OVERRIDES, PATH_OVERRIDDEN, PATH_OVERRIDES } from './overrides.ts'
@@ -63,7 +64,10 @@ function hostName(host = ''): string | undefined {
   return host === '' || isHost(name) ? name.toLowerCase() : undefined
 }
 
-/** The decoded segment that begins there. What a canonical path has encoded is UTF-8, and neither a slash nor a dot. */
+/**
+ * The decoded segment that begins there. What a canonical path has encoded is UTF-8, and neither a slash nor
+ * a dot.
+ */
 function segmentAt(path: string, start: number, end: number): string {
   const segment = path.slice(start, end)
   return segment.includes('%') ? decodeURIComponent(segment) : segment
@@ -77,7 +81,10 @@ function endOfSegment(path: string, start: number): number {
 /** A place in the tree. */
 interface Node {
   readonly literals: Map<string, Node>
-  /** By the folded form of literals and prefixes: what is written otherwise than they are must not pass them by. */
+  /**
+   * By the folded form of literals and prefixes: what is written otherwise than they are must not pass them
+   * by.
+   */
   readonly foldedLiterals: Set<string>
   /** The longest prefix first. */
   readonly captures: { readonly prefix: string; readonly folded: string; readonly node: Node }[]
@@ -145,8 +152,8 @@ interface Wanted {
 }
 
 /**
- * The first route in the order from the most specific path to the least. Each node has one way to it, so at most as many nodes are visited
- * than there are.
+ * The first route in the order from the most specific path to the least. Each node has one way to it, so at
+ * most as many nodes are visited than there are.
  *
  * @param start where the next segment begins; behind the end: there is none
  */
@@ -229,8 +236,8 @@ function targetNotFound(route: Route, part: 'account' | 'project', source: Targe
 }
 
 /**
- * An account or a project as a request may name it. Some servers cut a text at these characters, or take a list for several values, and
- * would then serve another project than the one that was checked.
+ * An account or a project as a request may name it. Some servers cut a text at these characters, or take a
+ * list for several values, and would then serve another project than the one that was checked.
  */
 const VALUE = /^(?! )[^\p{C}\p{Zl}\p{Zp};?#\\%,/]{1,255}(?<! )$/u
 const VALUE_EXPECTED = '1 to 255 visible characters without ; ? # \\ % , and slash'

@@ -1,6 +1,6 @@
 /**
- * Segments that some servers take for each other. A request must not leave the route of `/admin/` because it says `/ADMIN/` and the
- * server behind does not care.
+ * Segments that some servers take for each other. A request must not leave the route of `/admin/` because it
+ * says `/ADMIN/` and the server behind does not care.
  */
 
 /** A format at the end, which some frameworks cut off before they look for a handler: `admin.json`. */
@@ -12,21 +12,25 @@ const CUT = /(?:[;?#]|::?\$).*$/s
 /** Most segments are like this, and then they are their own folded form. */
 const FOLDED = /^[a-z0-9_-]*$/
 
-/** The same text for segments that differ in case, in compatible characters (`ａ`), in invisible ones, or in what is cut off. */
+/**
+ * The same text for segments that differ in case, in compatible characters (`ａ`), in invisible ones, or in
+ * what is cut off.
+ */
 export function folded(segment: string): string {
   if (FOLDED.test(segment)) return segment
   const plain = segment.normalize('NFKC').replace(/\p{Default_Ignorable_Code_Point}/gu, '')
   // Some letters meet another one in capitals alone: `ı` and `i`.
   const text = plain.toUpperCase().toLowerCase().replace(CUT, '')
-  // Dots and blanks at the end, which a file system drops. An expression would look at a long row of dots again and again.
+  // Dots and blanks at the end, which a file system drops. An expression would look at a long row of dots
+  // again and again.
   let end = text.length
   while (end > 0 && (text[end - 1] === '.' || text[end - 1] === ' ')) end--
   return text.slice(0, end)
 }
 
 /**
- * Whether every server reads a segment here, and no other one. Where a decoded path is cut at `?` or `#`, or a segment vanishes because
- * nothing of it stays, the path ends sooner than it seems.
+ * Whether every server reads a segment here, and no other one. Where a decoded path is cut at `?` or `#`, or
+ * a segment vanishes because nothing of it stays, the path ends sooner than it seems.
  */
 export function isWhole(segment: string): boolean {
   return /^[A-Za-z0-9_-]+$/.test(segment) || (!/[;?#]/.test(segment) && folded(segment) !== '')

@@ -1,6 +1,6 @@
 /**
- * The lines that are not yet written: a bounded number of blocks. A line is made in its place in the last block. Blocks are written
- * one after the other, and no decision waits for that.
+ * The lines that are not yet written: a bounded number of blocks. A line is made in its place in the last
+ * block. Blocks are written one after the other, and no decision waits for that.
  */
 
 /** Where lines go. */

@@ -1,6 +1,6 @@
 /**
- * The decision log: a line of JSON for each decision (`line.schema.json`). A line is made at once and in place, from parts that many
- * lines have in common, and is written later.
+ * The decision log: a line of JSON for each decision (`line.schema.json`). A line is made at once and in
+ * place, from parts that many lines have in common, and is written later.
  */
 import type { Logger } from 'pino'
 import type { Decision, Extraction, Scope } from '../../../engine/index.ts'
@@ -50,7 +50,10 @@ const CLIENT_ADDRESS = Buffer.from(',"client_address":"')
 const QUOTE = Buffer.from('"')
 const SCOPE_END = Buffer.from('"}')
 const LATENCY = Buffer.from(',"latency_us":')
-/** The answer was there before the question: looking it up takes less than a microsecond, and timing it would take as long. */
+/**
+ * The answer was there before the question: looking it up takes less than a microsecond, and timing it would
+ * take as long.
+ */
 const NO_LATENCY = Buffer.from(`${LATENCY}0`)
 const KIND_NO_LATENCY = Buffer.from(`,"asked":"kind"${NO_LATENCY}`)
 const CUT = Buffer.from(',"cut":true')

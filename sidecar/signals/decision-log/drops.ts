@@ -1,4 +1,7 @@
-/** Decisions that were given without a line: told in the log at most once a minute, in the next line, and by health checks. */
+/**
+ * Decisions that were given without a line: told in the log at most once a minute, in the next line, and by
+ * health checks.
+ */
 import type { Logger } from 'pino'
 import type { Health } from '../../base/health.ts'
 import { part } from './parts.ts'
@@ -29,7 +32,10 @@ export class Drops {
     this.#options = options
   }
 
-  /** There is no room for a decision. Where it must have a line, it is not given, and the call that fails leaves a trace of its own. */
+  /**
+   * There is no room for a decision. Where it must have a line, it is not given, and the call that fails
+   * leaves a trace of its own.
+   */
   full(): void {
     if (!this.#full) {
       this.#full = true

@@ -1,6 +1,6 @@
 /**
- * A file that is replaced when it is large or old. It gets a name with the time, and the oldest ones are deleted. Several processes may
- * write the same file, and another program may rename or delete it.
+ * A file that is replaced when it is large or old. It gets a name with the time, and the oldest ones are
+ * deleted. Several processes may write the same file, and another program may rename or delete it.
  */
 import { constants } from 'node:fs'
 import { type FileHandle, open, readdir, rename, stat, unlink } from 'node:fs/promises'

@@ -7,7 +7,10 @@ const DIGITS = 32
 export class Fingerprints {
   readonly #key: KeyObject
 
-  /** @param pepper the secret of the data folder that the key is derived from. Hosts that share it write equal fingerprints. */
+  /**
+   * @param pepper the secret of the data folder that the key is derived from. Hosts that share it write equal
+   *   fingerprints.
+   */
   constructor(pepper: string) {
     this.#key = createSecretKey(
       Buffer.from(hkdfSync('sha256', pepper.trim(), '', 'portcullis decision log', 32)),

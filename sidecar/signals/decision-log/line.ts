@@ -1,17 +1,25 @@
-/** Writes the members of a line that differ from line to line into a block. The others are copied (parts.ts). */
+/**
+ * Writes the members of a line that differ from line to line into a block. The others are copied (parts.ts).
+ */
 import type { Scope } from '../../../engine/index.ts'
 import { escapedJson } from '../../base/visible-text.ts'
 import type { Block } from './backlog.ts'
 import { short, TEXT_LENGTH_MAX } from './parts.ts'
 
-/** Most bytes of a line without its parts: six texts in which every character is escaped, and the names of the members. */
+/**
+ * Most bytes of a line without its parts: six texts in which every character is escaped, and the names of the
+ * members.
+ */
 export const REST_BYTES_MAX = 1_024 + 6 * 6 * TEXT_LENGTH_MAX
 
 const TIME_START = Buffer.from('{"time":"')
 const TIME_LENGTH = '2026-11-22T09:44:34.123Z'.length
 const QUOTE = 0x22
 
-/** The beginning of the lines of an asker: the time, and who asks. Lines of the same millisecond have the same. */
+/**
+ * The beginning of the lines of an asker: the time, and who asks. Lines of the same millisecond have the
+ * same.
+ */
 export class LineStart {
   readonly #bytes: Buffer
   #ms = Number.NaN

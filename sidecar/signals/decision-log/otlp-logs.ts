@@ -1,4 +1,7 @@
-/** OpenTelemetry's protocol over HTTP, in JSON: lines become log records of an endpoint such as `https://HOST:4318/v1/logs`. */
+/**
+ * OpenTelemetry's protocol over HTTP, in JSON: lines become log records of an endpoint such as
+ * `https://HOST:4318/v1/logs`.
+ */
 import { packageVersion } from '../../base/package.ts'
 import type { OtlpOptions } from '../../config/otlp.ts'
 import { OtlpEndpoint, OtlpRefused } from '../otlp-endpoint.ts'
@@ -37,7 +40,10 @@ const SEVERITIES = {
   denied: { severityNumber: 13, severityText: 'WARN' },
 } as const
 
-/** `ExportLogsServiceRequest`. The body of a record is the line, and its attributes are those members that are not objects. */
+/**
+ * `ExportLogsServiceRequest`. The body of a record is the line, and its attributes are those members that are
+ * not objects.
+ */
 function requestOf(bytes: Buffer): object {
   const logRecords = bytes
     .toString()

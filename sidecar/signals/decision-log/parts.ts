@@ -1,4 +1,7 @@
-/** Parts of lines that many lines have in common. Each is made once, because most of what a line costs is making it. */
+/**
+ * Parts of lines that many lines have in common. Each is made once, because most of what a line costs is
+ * making it.
+ */
 import type { Decision } from '../../../engine/index.ts'
 import type { VerifiedToken } from '../../authority/authority.ts'
 import { traceIdOf } from '../../base/trace-context.ts'
@@ -41,7 +44,8 @@ export class Parts {
   }
 
   /**
-   * Which token it was and whose, as far as that is known. An authority that remembers a token always gives the same object.
+   * Which token it was and whose, as far as that is known. An authority that remembers a token always gives
+   * the same object.
    *
    * @param value the credential as it came; `undefined`: there was none
    */

@@ -1,13 +1,16 @@
 /**
- * What another matrix would have decided: each line of a decision log is asked again. What authorities said of a credential stays as it
- * was, and so does which headers a request had.
+ * What another matrix would have decided: each line of a decision log is asked again. What authorities said
+ * of a credential stays as it was, and so does which headers a request had.
  */
 import type { Engine } from '../../../engine/index.ts'
 import { CREDENTIAL_REASONS } from '../../../engine/index.ts'
 import { checkClaims, checkCredentials, checkKind } from '../../usecases/check.ts'
 import type { Line } from './read-line.ts'
 
-/** `opened`: denied before, allowed now. `reason`: denied as before, for another reason. `conflicts`: as before, with other conflicts. */
+/**
+ * `opened`: denied before, allowed now. `reason`: denied as before, for another reason. `conflicts`: as
+ * before, with other conflicts.
+ */
 type ChangeType = 'opened' | 'closed' | 'reason' | 'conflicts'
 
 /** Decisions about one cell that would change in the same way. */

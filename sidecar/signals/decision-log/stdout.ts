@@ -27,7 +27,10 @@ class Descriptor implements Destination {
   async close(): Promise<void> {}
 }
 
-/** A write to a pipe would wait in one of the few threads of Node, or stop the sidecar. As a socket it does neither. */
+/**
+ * A write to a pipe would wait in one of the few threads of Node, or stop the sidecar. As a socket it does
+ * neither.
+ */
 class Pipe implements Destination {
   readonly #socket: Socket
 

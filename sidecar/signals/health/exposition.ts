@@ -1,4 +1,7 @@
-/** Writes metrics as Prometheus reads them: as its own text, or as OpenMetrics. Loaded with the first question for metrics. */
+/**
+ * Writes metrics as Prometheus reads them: as its own text, or as OpenMetrics. Loaded with the first question
+ * for metrics.
+ */
 import { Registry } from 'prom-client'
 import type { Metric } from '../../base/metrics.ts'
 

@@ -1,7 +1,8 @@
 /**
- * The health listener: a plain HTTP server for probes and for Prometheus, and for nothing else. It may be reached from other machines,
- * so it answers nothing that is secret, and everything that a client may use of it is bounded. A connection has one request and a
- * short life, and where there are as many as there may be, those that waited longest give way. So a probe is always answered.
+ * The health listener: a plain HTTP server for probes and for Prometheus, and for nothing else. It may be
+ * reached from other machines, so it answers nothing that is secret, and everything that a client may use of
+ * it is bounded. A connection has one request and a short life, and where there are as many as there may be,
+ * those that waited longest give way. So a probe is always answered.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -113,7 +114,10 @@ class Connections {
     for (const socket of this.#open.keys()) socket.destroy()
   }
 
-  /** The oldest connection of the address with the most of them gives way. So a flood cannot take the place of a probe. */
+  /**
+   * The oldest connection of the address with the most of them gives way. So a flood cannot take the place of
+   * a probe.
+   */
   #makeRoom(): void {
     const byAddress = Map.groupBy(this.#open, ([, address]) => address)
     let most: [Socket, string][] = []

@@ -1,4 +1,7 @@
-/** Answers the questions for metrics. However many ask at a time, the metrics are read and written once for all of them. */
+/**
+ * Answers the questions for metrics. However many ask at a time, the metrics are read and written once for
+ * all of them.
+ */
 
 import { type HealthState, isReady, PROBLEM_CODES } from '../../base/health.ts'
 import { gauge, type Metric } from '../../base/metrics.ts'

@@ -32,8 +32,9 @@ export function droppedLogLines(): number {
 let droppedInAll = 0
 
 /**
- * An output that drops lines instead of blocking the sidecar. A line cannot be written, for example, if the disk is full or
- * the pipe has no reader. Before the next line that can be written, a notice says how many were dropped.
+ * An output that drops lines instead of blocking the sidecar. A line cannot be written, for example, if the
+ * disk is full or the pipe has no reader. Before the next line that can be written, a notice says how many
+ * were dropped.
  */
 class LossyOutput implements DestinationStream {
   readonly #descriptor: number

@@ -1,4 +1,7 @@
-/** Lines of the log for people: the time, the level, the message, and what else is known. A stack follows on lines of its own. */
+/**
+ * Lines of the log for people: the time, the level, the message, and what else is known. A stack follows on
+ * lines of its own.
+ */
 import { styleText } from 'node:util'
 import { escaped } from '../../base/visible-text.ts'
 
@@ -14,7 +17,10 @@ const LEVELS: ReadonlyMap<number, readonly [name: string, style: Style]> = new M
   [60, ['fatal', 'red']],
 ])
 
-/** @param json a line of pino @returns the line, in colours where standard error shows them (`NO_COLOR` is heeded) */
+/**
+ * @param json a line of pino
+ * @returns the line, in colours where standard error shows them (`NO_COLOR` is heeded)
+ */
 export function prettyLine(json: string): string {
   const { level, time, msg, err, ...fields } = JSON.parse(json) as Readonly<Record<string, unknown>>
   const [name, style] = LEVELS.get(level as number) ?? [String(level), 'gray']

@@ -1,4 +1,7 @@
-/** The metrics of this process: its meters, and what else is read when somebody asks. Loaded where metrics are on. */
+/**
+ * The metrics of this process: its meters, and what else is read when somebody asks. Loaded where metrics are
+ * on.
+ */
 import type { AuthorityState } from '../../authority/open-authority.ts'
 import { Durations, histogram } from '../../base/meters.ts'
 import { gauge, type Metric } from '../../base/metrics.ts'

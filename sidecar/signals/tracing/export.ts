@@ -1,6 +1,7 @@
 /**
- * Sends spans, off the way of every call. A span becomes a line of JSON when it ends, so that nothing of it must be collected later,
- * and lines wait where those of the decision log do: a bounded number, and as long as it takes.
+ * Sends spans, off the way of every call. A span becomes a line of JSON when it ends, so that nothing of it
+ * must be collected later, and lines wait where those of the decision log do: a bounded number, and as long
+ * as it takes.
  */
 import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace'
 import type { Logger } from 'pino'

@@ -104,7 +104,10 @@ export class SeveralDecisions extends OneDecision {
   }
 }
 
-/** Of one question about credentials among several. The span ends with its decision, or with an error in its place. */
+/**
+ * Of one question about credentials among several. The span ends with its decision, or with an error in its
+ * place.
+ */
 class Check extends OneDecision {
   override verifying<T>(verify: () => MaybePromise<T>): MaybePromise<T> {
     const failed = (error: unknown): never => {

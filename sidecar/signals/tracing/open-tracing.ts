@@ -1,4 +1,7 @@
-/** Reads what the configuration says of traces. Loaded only where it says something, and OpenTelemetry only where calls are served. */
+/**
+ * Reads what the configuration says of traces. Loaded only where it says something, and OpenTelemetry only
+ * where calls are served.
+ */
 import type { Logger } from 'pino'
 import type { Config } from '../../config/config.ts'
 import { otlpOptionsOf } from '../../config/otlp.ts'

@@ -1,4 +1,7 @@
-/** Records spans with OpenTelemetry. Which call they belong to is known to all work of the call, without an argument. */
+/**
+ * Records spans with OpenTelemetry. Which call they belong to is known to all work of the call, without an
+ * argument.
+ */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import {
   type Context,
@@ -98,7 +101,10 @@ class RecordedSpan implements Span, TracedCall {
   readonly #tracer: OpenTracer
   readonly #courses: Courses
   readonly #span: OpenSpan
-  /** The wall clock less the monotonic one, in milliseconds, when the call began: so no span ends after the one that it is in. */
+  /**
+   * The wall clock less the monotonic one, in milliseconds, when the call began: so no span ends after the
+   * one that it is in.
+   */
   readonly #offsetMs: number
 
   constructor(

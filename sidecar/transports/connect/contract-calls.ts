@@ -1,6 +1,6 @@
 /**
- * The contract over HTTP: Connect and gRPC-Web, of the same methods that gRPC has. What receives the requests is not known here:
- * it hands over each one with its path.
+ * The contract over HTTP: Connect and gRPC-Web, of the same methods that gRPC has. What receives the requests
+ * is not known here: it hands over each one with its path.
  */
 import pLimit from 'p-limit'
 import type { Turns } from '../../base/turns.ts'

@@ -40,7 +40,10 @@ export interface Settings {
   readonly descriptors: Descriptors
   /** For long requests in JSON: to read one takes milliseconds. */
   readonly turns: Turns
-  /** Long requests in JSON are worked on one after the other: each takes several times its bytes until it is answered. */
+  /**
+   * Long requests in JSON are worked on one after the other: each takes several times its bytes until it is
+   * answered.
+   */
   readonly longBodies: LimitFunction
   /** Says how a call ends whose handler has thrown. */
   readonly statusOf: StatusOf
@@ -86,7 +89,11 @@ interface Sender {
   readonly isOver: () => boolean
 }
 
-/** A request as the bytes that handlers read: in turns, if it is long JSON. @param json `undefined`: it has these bytes already */
+/**
+ * A request as the bytes that handlers read: in turns, if it is long JSON.
+ *
+ * @param json `undefined`: it has these bytes already
+ */
 export function requestOf(bytes: Buffer, json: JsonCodec | undefined, sender: Sender): MaybePromise<Buffer> {
   if (json === undefined) return bytes
   if (bytes.length <= SHORT_BYTES) return json.read(bytes)
@@ -138,7 +145,8 @@ const CANCEL = 8
 export function awaitReader(response: ServerResponse, readerMs: number): () => void {
   const leave = () => {
     const { stream } = response as { stream?: { close(code: number): void } }
-    // Of a request of HTTP/2 that ends without a code, the client would take the part that it has for the whole answer.
+    // Of a request of HTTP/2 that ends without a code, the client would take the part that it has for the
+    // whole answer.
     if (stream === undefined) response.destroy()
     else stream.close(CANCEL)
   }
@@ -171,7 +179,12 @@ export function expectVersion(request: IncomingMessage): void {
   throw new StatusError({ code: STATUS.INVALID_ARGUMENT, message: 'connect-protocol-version: expected 1' })
 }
 
-/** Whether messages may be compressed. @param header names the encoding @throws StatusError for an unknown one */
+/**
+ * Whether messages may be compressed.
+ *
+ * @param header names the encoding
+ * @throws StatusError for an unknown one
+ */
 export function isGzip(request: IncomingMessage, header: string): boolean {
   const encoding = request.headers[header]
   if (encoding === undefined || encoding === 'identity') return false

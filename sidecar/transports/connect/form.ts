@@ -1,4 +1,7 @@
-/** Which protocol a request speaks, by its content type: Connect, with one message or with a stream of them, or gRPC-Web. */
+/**
+ * Which protocol a request speaks, by its content type: Connect, with one message or with a stream of them,
+ * or gRPC-Web.
+ */
 import type { IncomingHttpHeaders } from 'node:http'
 
 /** How a request is written, and so its answer. */
@@ -52,7 +55,8 @@ export function formOf(headers: IncomingHttpHeaders): Form | undefined {
 function otherFormOf(type: string | undefined, headers: IncomingHttpHeaders): Form | undefined {
   const [name = '', ...parameters] = (type ?? '').toLowerCase().split(';')
   const trimmed = name.trim()
-  // A page can send this type to any server without asking. Browsers say where a request comes from, and curl does not.
+  // A page can send this type to any server without asking. Browsers say where a request comes from, and curl
+  // does not.
   const fromPage = headers.origin !== undefined || headers['sec-fetch-site'] !== undefined
   if (trimmed === '' || trimmed === CURL_TYPE) return fromPage ? undefined : JSON_FORM
   const isUtf8 = parameters.every((each) => !/^\s*charset\s*=/.test(each) || /=\s*"?utf-8"?\s*$/.test(each))

@@ -1,4 +1,7 @@
-/** Reads a request that is a list of messages member by member, so that others have their turn between two of them. */
+/**
+ * Reads a request that is a list of messages member by member, so that others have their turn between two of
+ * them.
+ */
 import type { DescMessage } from '@bufbuild/protobuf'
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import { type CallError, invalidArgument } from '../../base/call-error.ts'

@@ -1,6 +1,7 @@
 /**
- * JSON of the contract, by the descriptors of the same protos: what clients send becomes the bytes that handlers read, and their
- * answers become JSON. It is read strictly: unknown names, names that appear twice and text that is not Unicode are refused.
+ * JSON of the contract, by the descriptors of the same protos: what clients send becomes the bytes that
+ * handlers read, and their answers become JSON. It is read strictly: unknown names, names that appear twice
+ * and text that is not Unicode are refused.
  */
 import { isUtf8 } from 'node:buffer'
 import {
@@ -32,21 +33,23 @@ export interface JsonCodec {
   readonly bytesMax: number
   /** The request as bytes. @throws CallError that names the field, and no value */
   read(json: Buffer): Buffer
-  /** As `read`, in steps that are as short as reading a small request; `undefined`: every request is small. */
+  /**
+   * As `read`, in steps that are as short as reading a small request; `undefined`: every request is small.
+   */
   readonly readInSteps: ((json: Buffer) => Generator<undefined, Buffer, undefined>) | undefined
   /** The response as JSON. */
   write(response: Buffer): string
 }
 
 /**
- * Most bytes of a request, or of a member of a list in it: each is read in one turn of the event loop. Servers of HTTP accept
- * some 60 kB of header fields at most, which is the longest that a check has.
+ * Most bytes of a request, or of a member of a list in it: each is read in one turn of the event loop.
+ * Servers of HTTP accept some 60 kB of header fields at most, which is the longest that a check has.
  */
 const BYTES_MAX = 65_536
 
 /**
- * Most values in as many bytes: an object, a list, or what stands behind a comma. Each takes only a few bytes, and reading it as
- * long as a longer one.
+ * Most values in as many bytes: an object, a list, or what stands behind a comma. Each takes only a few
+ * bytes, and reading it as long as a longer one.
  */
 const VALUES_MAX = 5_000
 
@@ -56,7 +59,10 @@ const WRITING = { alwaysEmitImplicit: true }
 /** The descriptors of the contract, of health checks and of error details. */
 const shipped = () => ['portcullis', 'health', 'google_rpc'].map((name) => packageFile(`proto/${name}.binpb`))
 
-/** What is known of messages. Reading it takes some ten milliseconds, so it is done once, and for the first call that needs it. */
+/**
+ * What is known of messages. Reading it takes some ten milliseconds, so it is done once, and for the first
+ * call that needs it.
+ */
 export class Descriptors {
   readonly #read: () => readonly Uint8Array[]
   #known: Registry | undefined
@@ -71,7 +77,11 @@ export class Descriptors {
     return this.#known
   }
 
-  /** The codec of a method; `undefined`: it has no descriptor, as those of reflection. @param path `/package.Service/Method` */
+  /**
+   * The codec of a method; `undefined`: it has no descriptor, as those of reflection.
+   *
+   * @param path `/package.Service/Method`
+   */
   codecOf(path: string): JsonCodec | undefined {
     const [, service = '', name] = path.split('/')
     const method = this.#registry.getService(service)?.methods.find((each) => each.name === name)
@@ -146,7 +156,10 @@ function hasTooMany(json: Buffer): boolean {
   return false
 }
 
-/** The library's messages quote the request, which can be a secret in the wrong place. So only what they are about is used. */
+/**
+ * The library's messages quote the request, which can be a secret in the wrong place. So only what they are
+ * about is used.
+ */
 function refusalOf(error: unknown, input: DescMessage): CallError {
   const cause = error instanceof Error ? error.cause : undefined
   if (cause instanceof SyntaxError) return invalidArgument({ field: 'the body', expected: 'JSON' })

@@ -1,6 +1,7 @@
 /**
- * The fast way from JSON to bytes, for messages that contain only texts and messages, as checks do. It writes what can be read
- * in only one way, and leaves everything else to the library: that costs two microseconds more.
+ * The fast way from JSON to bytes, for messages that contain only texts and messages, as checks do. It writes
+ * what can be read in only one way, and leaves everything else to the library: that costs two microseconds
+ * more.
  */
 import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf'
 import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt'

@@ -1,4 +1,7 @@
-/** Connect's call with one message: the body is the request, and the answer is the response or an error in JSON. */
+/**
+ * Connect's call with one message: the body is the request, and the answer is the response or an error in
+ * JSON.
+ */
 import type { OutgoingHttpHeaders } from 'node:http'
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import { SHORT_BYTES } from '../../base/turns.ts'

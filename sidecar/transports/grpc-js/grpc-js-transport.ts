@@ -58,8 +58,8 @@ export const startTransport: StartTransport = async (
   return {
     address: listener.address,
     close: (drainMs) => {
-      // `forceShutdown` does not work, because grpc-js without channelz does not know its open connections. `drain` must
-      // come before `tryShutdown`, which marks the connections as closing.
+      // `forceShutdown` does not work, because grpc-js without channelz does not know its open connections.
+      // `drain` must come before `tryShutdown`, which marks the connections as closing.
       listener.drain(drainMs)
       const { promise, resolve } = Promise.withResolvers<void>()
       server.tryShutdown(() => listener.connectionsClosed().then(resolve))

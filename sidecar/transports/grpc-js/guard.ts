@@ -1,6 +1,7 @@
 /**
- * Bounds of connections on grpc-js. It shows neither its connections nor what they hold, so the connections are accepted here, and
- * Node's diagnostics tell of their streams. What is between the two stays without a bound: docs/decide/security/listeners.md says what.
+ * Bounds of connections on grpc-js. It shows neither its connections nor what they hold, so the connections
+ * are accepted here, and Node's diagnostics tell of their streams. What is between the two stays without a
+ * bound: docs/decide/security/listeners.md says what.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { constants, type Http2Session, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
@@ -83,7 +84,9 @@ export class Guard {
     return true
   }
 
-  /** A response is about to be written, or the call ends because its connection leaves too many bytes unread. */
+  /**
+   * A response is about to be written, or the call ends because its connection leaves too many bytes unread.
+   */
   responds(stream: ServerHttp2Stream, bytes: number): void {
     const connection = this.#of(stream)
     if (connection === undefined) return
@@ -230,7 +233,10 @@ class GuardedConnection implements HeldConnection, Holder {
     return nowMs - this.#readMs
   }
 
-  /** A client that may just have sent a call learns that it was not begun, so that it sends it again elsewhere. */
+  /**
+   * A client that may just have sent a call learns that it was not begun, so that it sends it again
+   * elsewhere.
+   */
   giveWay(): void {
     if (this.#calls.size > 0 || this.#session?.closed !== false) return void this.#socket.destroy()
     this.#session.close()

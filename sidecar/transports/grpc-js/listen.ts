@@ -11,7 +11,10 @@ export interface GrpcListener {
   readonly address: string
   /** Closes the connections that are still open after `drainMs`. */
   drain(drainMs: number): void
-  /** Resolves when the connections are closed. grpc-js does not wait for those that it has not accepted itself. */
+  /**
+   * Resolves when the connections are closed. grpc-js does not wait for those that it has not accepted
+   * itself.
+   */
   connectionsClosed(): Promise<void>
 }
 
@@ -32,7 +35,8 @@ export async function listen(
   const open = new Map<Socket, Promise<void>>()
   const listening = await connections.listen('grpc', address, (socket) => {
     socket.setNoDelay(true)
-    // A client that has gone must not keep its calls. Node's HTTP/2 does not look at the half of it that ends.
+    // A client that has gone must not keep its calls. Node's HTTP/2 does not look at the half of it that
+    // ends.
     socket.allowHalfOpen = false
     socket.on('error', () => {})
     if (!guard.admit(socket)) return

@@ -2,7 +2,11 @@
 import { experimental, type ServerCredentials } from '@grpc/grpc-js'
 import type { Certificates, WatchedCertificates } from '../../base/net/certificates.ts'
 
-/** Credentials of a server that requires a certificate of every client. @param certificates with the authorities of clients */
+/**
+ * Credentials of a server that requires a certificate of every client.
+ *
+ * @param certificates with the authorities of clients
+ */
 export function serverCredentials(certificates: WatchedCertificates): ServerCredentials {
   const authorities = new Listeners(certificates, ({ clientCa }) => ({
     // Without authorities no client gets in.

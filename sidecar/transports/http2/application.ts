@@ -2,14 +2,18 @@
 import type { HeaderList } from './hpack/decoder.ts'
 import type { Stream } from './stream.ts'
 
-/** Who is on the other side of a connection. The acceptor of connections may pass an object that says more. */
+/**
+ * Who is on the other side of a connection. The acceptor of connections may pass an object that says more.
+ */
 export interface Peer {
   /** The IP address; undefined: a Unix socket, or the peer was gone before it could be asked. */
   readonly address: string | undefined
 }
 
 export interface Application<Head> {
-  /** Makes what is needed of the fields of a request. The result may serve many requests on that connection. */
+  /**
+   * Makes what is needed of the fields of a request. The result may serve many requests on that connection.
+   */
   readHead(list: HeaderList, peer: Peer): Head
   /** A request has begun; it has ended too if `stream.remoteEnded`. */
   open(stream: Stream<Head>): void

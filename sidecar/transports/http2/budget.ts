@@ -1,13 +1,19 @@
 /** What all connections of a server hold in memory together. */
 import { WINDOW_DEFAULT } from './protocol.ts'
 
-/** Of each four bytes three are invited. The last one is for bytes that cannot be made to wait, and for one connection at a time. */
+/**
+ * Of each four bytes three are invited. The last one is for bytes that cannot be made to wait, and for one
+ * connection at a time.
+ */
 const INVITED = 3 / 4
 
 export class Budget {
   readonly #most: number
   readonly #onExhausted: () => void
-  /** Bytes of requests that have arrived and are not answered, with their streams, and of answers that wait to be read. */
+  /**
+   * Bytes of requests that have arrived and are not answered, with their streams, and of answers that wait to
+   * be read.
+   */
   bytes = 0
   /** Bytes that peers were invited to send, beyond what each may always send. */
   promised = 0
@@ -22,12 +28,18 @@ export class Budget {
     return this.bytes > this.#most
   }
 
-  /** So much one connection may hold in addition, in bytes: half of the room, so that some is left for the next one. */
+  /**
+   * So much one connection may hold in addition, in bytes: half of the room, so that some is left for the
+   * next one.
+   */
   get share(): number {
     return Math.max(0, Math.floor((INVITED * this.#most - this.bytes - this.promised) / 2))
   }
 
-  /** So much one connection may hold in addition that others wait for, in bytes. Where there is no room at all, another one gives way to it. */
+  /**
+   * So much one connection may hold in addition that others wait for, in bytes. Where there is no room at
+   * all, another one gives way to it.
+   */
   get lastRoom(): number {
     return Math.max(WINDOW_DEFAULT, this.#most - this.bytes - this.promised)
   }

@@ -34,7 +34,10 @@ const END_READ = Buffer.from('the end!')
 /** How long a connection that has ended waits for the peer to read that and close it, in milliseconds. */
 const LINGER_MS = 1_000
 
-/** A client that says nothing may wait for the settings, although it should not (RFC 9113, §3.4). It gets them after so long, in milliseconds. */
+/**
+ * A client that says nothing may wait for the settings, although it should not (RFC 9113, §3.4). It gets them
+ * after so long, in milliseconds.
+ */
 const SETTINGS_MS = 50
 
 /** How much the age of connections differs, so that those that began together do not end together. */
@@ -207,7 +210,11 @@ export class Connection<Head> implements Host, HeldConnection, Sharer, Worker {
     this.#socket.destroy()
   }
 
-  /** Looks at everything that depends on time. @param newSecond whether a second has passed since that was last said */
+  /**
+   * Looks at everything that depends on time.
+   *
+   * @param newSecond whether a second has passed since that was last said
+   */
   tick(newSecond: boolean): void {
     const { nowMs, limits } = this
     if (newSecond) this.#session.rates.newSecond()

@@ -1,7 +1,9 @@
 /** Cuts what arrives into frames, wherever the network cut it. A frame that came whole is not copied. */
 import { FRAME_HEADER_BYTES, PREFACE } from './protocol.ts'
 
-/** Takes the frames. The bytes of the payload are only lent: they are overwritten or released after the call. */
+/**
+ * Takes the frames. The bytes of the payload are only lent: they are overwritten or released after the call.
+ */
 export interface FrameTaker {
   /** The client's first bytes were the preface of HTTP/2 (RFC 9113, §3.4). */
   isHttp2(): void

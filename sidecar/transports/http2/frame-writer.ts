@@ -21,7 +21,11 @@ export class FrameWriter {
   #at = 0
   #claimed = false
 
-  /** A connection begins its turn. @throws Error if another one has not ended its own: their bytes must never mix */
+  /**
+   * A connection begins its turn.
+   *
+   * @throws Error if another one has not ended its own: their bytes must never mix
+   */
   claim(): void {
     if (this.#claimed) throw new Error('two connections have their turn at the same time')
     this.#claimed = true

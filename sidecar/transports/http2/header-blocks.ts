@@ -1,4 +1,7 @@
-/** Header blocks as they arrive: joined from several frames, decoded, and remembered if the same bytes come again. */
+/**
+ * Header blocks as they arrive: joined from several frames, decoded, and remembered if the same bytes come
+ * again.
+ */
 import { CompressionError, HeaderDecoder, type HeaderList, TooManyFields } from './hpack/decoder.ts'
 import { ConnectionError, ERROR, HEADER_TABLE_BYTES } from './protocol.ts'
 import { type RequestShape, shapeOf } from './request-head.ts'
@@ -42,7 +45,8 @@ export class HeaderBlocks<Head> {
   /** @param interpret makes what the application needs of the fields. One result may serve many requests. */
   constructor(listBytesMax: number, interpret: (list: HeaderList) => Head) {
     this.#decoder = new HeaderDecoder(HEADER_TABLE_BYTES, listBytesMax)
-    // The worst code has thirty bits for an octet. A client that uses less than twice the length is generous already.
+    // The worst code has thirty bits for an octet. A client that uses less than twice the length is generous
+    // already.
     this.#blockBytesMax = 2 * listBytesMax
     this.#interpret = interpret
   }
@@ -82,7 +86,11 @@ export class HeaderBlocks<Head> {
     return head
   }
 
-  /** Reads fields that are no request: trailers, or those of a stream that is ignored. @throws ConnectionError */
+  /**
+   * Reads fields that are no request: trailers, or those of a stream that is ignored.
+   *
+   * @throws ConnectionError
+   */
   fields(bytes: Buffer, start: number, end: number): HeaderList {
     try {
       return this.#decoder.decode(bytes, start, end)

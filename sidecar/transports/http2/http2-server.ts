@@ -79,7 +79,10 @@ export class Http2Server<Head> implements ConnectionOwner<Head> {
     this.#timer ??= setInterval(() => this.tick(), TICK_MS).unref()
   }
 
-  /** Looks at everything that depends on time. The server does so by itself; tests with a clock of their own call it. */
+  /**
+   * Looks at everything that depends on time. The server does so by itself; tests with a clock of their own
+   * call it.
+   */
   tick(): void {
     this.#nowMs = this.#clock()
     const newSecond = ++this.#ticks % TICKS_A_SECOND === 0

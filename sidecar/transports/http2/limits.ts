@@ -5,7 +5,10 @@ export interface Limits {
   /** Most connections at the same time: of all peers, and of one IP address. */
   readonly connections: number
   readonly connectionsPerAddress: number
-  /** Most streams at the same time on one connection. Those whose handler still runs count, even if the peer reset them. */
+  /**
+   * Most streams at the same time on one connection. Those whose handler still runs count, even if the peer
+   * reset them.
+   */
   readonly streams: number
   /** Largest list of header fields in bytes (RFC 9113, §6.5.2). */
   readonly headerListBytes: number
@@ -25,9 +28,15 @@ export interface Limits {
   readonly readerMs: number
   /** How long a connection may stay open without a stream, in milliseconds. */
   readonly idleMs: number
-  /** After this time a peer is asked to connect again, in milliseconds. A tenth more or less, so that not all do at once. */
+  /**
+   * After this time a peer is asked to connect again, in milliseconds. A tenth more or less, so that not all
+   * do at once.
+   */
   readonly ageMs: number
-  /** A silent connection is asked for a sign of life after this time, and closed after the second, in milliseconds. */
+  /**
+   * A silent connection is asked for a sign of life after this time, and closed after the second, in
+   * milliseconds.
+   */
   readonly keepaliveMs: number
   readonly keepaliveTimeoutMs: number
 }

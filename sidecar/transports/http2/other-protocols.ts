@@ -1,4 +1,7 @@
-/** What a client hears that speaks another protocol: words that it, or the person who reads what it prints, understands. */
+/**
+ * What a client hears that speaks another protocol: words that it, or the person who reads what it prints,
+ * understands.
+ */
 
 /** The first byte of a client that begins a handshake of TLS (RFC 8446, §5.1). */
 const TLS_HANDSHAKE = 0x16
@@ -13,13 +16,22 @@ const HTTP_ANSWER = Buffer.from(
     `content-type: text/plain\r\ncontent-length: ${Buffer.byteLength(TEXT)}\r\nconnection: close\r\n\r\n${TEXT}`,
 )
 
-/** A fatal alert (RFC 8446, §6): no version of TLS is spoken here. The text is for a person who sees the bytes. */
+/**
+ * A fatal alert (RFC 8446, §6): no version of TLS is spoken here. The text is for a person who sees the
+ * bytes.
+ */
 const TLS_ANSWER = Buffer.concat([Buffer.of(0x15, 3, 3, 0, 2, 2, 70), Buffer.from(TEXT)])
 
-/** What the usual methods of HTTP/1.1 begin with: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, CONNECT, TRACE. */
+/**
+ * What the usual methods of HTTP/1.1 begin with: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, CONNECT,
+ * TRACE.
+ */
 const METHOD_INITIALS = Buffer.from('GHPDOCT')
 
-/** @param first the first byte that the client has sent. @returns undefined: it is unknown what the client speaks */
+/**
+ * @param first the first byte that the client has sent.
+ * @returns undefined: it is unknown what the client speaks
+ */
 export function answerTo(first: number): Uint8Array | undefined {
   if (first === TLS_HANDSHAKE) return TLS_ANSWER
   return METHOD_INITIALS.includes(first) ? HTTP_ANSWER : undefined

@@ -63,7 +63,10 @@ export type ErrorCode = (typeof ERROR)[keyof typeof ERROR]
 export const WINDOW_DEFAULT = 65_535
 export const WINDOW_MAX = 0x7fff_ffff
 
-/** Least and largest value of SETTINGS_MAX_FRAME_SIZE, in bytes (§4.2). The least is what is allowed without that setting. */
+/**
+ * Least and largest value of SETTINGS_MAX_FRAME_SIZE, in bytes (§4.2). The least is what is allowed without
+ * that setting.
+ */
 export const FRAME_BYTES_DEFAULT = 16_384
 export const FRAME_BYTES_MAX = 0xff_ffff
 
@@ -88,8 +91,8 @@ export class ConnectionError extends Error {
 }
 
 /**
- * The bounds of a connection and of all of them. Each is counted when it is exceeded, and so are connections that end because their
- * frames are no HTTP/2, which an attacker can open one after the other.
+ * The bounds of a connection and of all of them. Each is counted when it is exceeded, and so are connections
+ * that end because their frames are no HTTP/2, which an attacker can open one after the other.
  */
 export const BOUNDS = [
   'connections',

@@ -4,15 +4,19 @@ import { type Bound, ConnectionError, ERROR } from './protocol.ts'
 export type Rated = Extract<Bound, 'resets' | 'pings' | 'settings' | 'idle_frames'>
 
 /**
- * What a peer may send in answer to what it was sent is no offence, whenever it comes (RFC 9113, §10.5): for each message
- * that it has read it widens two windows, and may measure the connection with a ping. A message is sent in two parts.
+ * What a peer may send in answer to what it was sent is no offence, whenever it comes (RFC 9113, §10.5): for
+ * each message that it has read it widens two windows, and may measure the connection with a ping. A message
+ * is sent in two parts.
  */
 const EARNED_BY_REQUEST = 4
 const EARNED_BY_PART = 2
 /** A long answer is read in parts: one frame for each so many bytes of it. */
 const BYTES_FOR_ONE = 1_024
 
-/** Most frames that a peer may have earned and not sent: as many as the small answers earn that the buffers of a socket can hold. */
+/**
+ * Most frames that a peer may have earned and not sent: as many as the small answers earn that the buffers of
+ * a socket can hold.
+ */
 const EARNED_MAX = 262_144
 /** Most streams that a peer may cancel because others were answered. */
 const CANCELLABLE_MAX = 4_096
@@ -24,7 +28,10 @@ const TITLES: Readonly<Record<Rated, string>> = {
   idle_frames: 'frames that bring no request further',
 }
 
-/** The counts of one connection. Some frames of each kind are free in a second; beyond that they must have been earned. */
+/**
+ * The counts of one connection. Some frames of each kind are free in a second; beyond that they must have
+ * been earned.
+ */
 export class Rates {
   readonly #resetsMax: number
   readonly #controlFramesMax: number
@@ -62,7 +69,11 @@ export class Rates {
     if (--this.#cancellable < 0) throw tooMany('resets', this.#resetsMax)
   }
 
-  /** A stream was reset here, or refused, because of what the peer did. @throws ConnectionError with ENHANCE_YOUR_CALM */
+  /**
+   * A stream was reset here, or refused, because of what the peer did.
+   *
+   * @throws ConnectionError with ENHANCE_YOUR_CALM
+   */
   fault(): void {
     if (++this.#counts.resets > this.#resetsMax) throw tooMany('resets', this.#resetsMax)
   }
@@ -77,7 +88,12 @@ export class Rates {
     this.#spend('settings')
   }
 
-  /** An empty frame, a frame of a stream that is closed, a priority, a window update, a frame of an unknown type. @throws ConnectionError */
+  /**
+   * An empty frame, a frame of a stream that is closed, a priority, a window update, a frame of an unknown
+   * type.
+   *
+   * @throws ConnectionError
+   */
   idleFrame(): void {
     this.#spend('idle_frames')
   }

@@ -1,7 +1,7 @@
 /**
- * Reading without an allocation. For each read Node takes new memory, 64 KiB at first, and keeps it until a collection of
- * garbage: a busy server would hold twice the memory that it needs. Here all sockets are read into one buffer, because
- * what was read is used before anything else can be read.
+ * Reading without an allocation. For each read Node takes new memory, 64 KiB at first, and keeps it until a
+ * collection of garbage: a busy server would hold twice the memory that it needs. Here all sockets are read
+ * into one buffer, because what was read is used before anything else can be read.
  */
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -12,8 +12,8 @@ const READ_BYTES = 65_536
 const buffer = Buffer.allocUnsafeSlow(READ_BYTES)
 
 /**
- * Reads from a connection. Of a plain socket it makes another one, because only a new one can be given a buffer. The old one
- * is of no use then.
+ * Reads from a connection. Of a plain socket it makes another one, because only a new one can be given a
+ * buffer. The old one is of no use then.
  *
  * @param take is lent what has arrived: after it returns, the bytes are overwritten
  * @returns the connection to use from now on; it reads after `resume()`
@@ -42,7 +42,10 @@ export function readInto(connection: Duplex, take: (bytes: Buffer) => void): Dup
   return socket
 }
 
-/** A socket of Node, with the handle of the operating system's socket. Neither Node's documentation nor its types have that. */
+/**
+ * A socket of Node, with the handle of the operating system's socket. Neither Node's documentation nor its
+ * types have that.
+ */
 type Owner = Duplex & { _handle?: object | null }
 
 /** undefined: it is encrypted, has no such handle, or was read from already. */

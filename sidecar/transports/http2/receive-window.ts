@@ -2,7 +2,10 @@
 import type { Budget } from './budget.ts'
 import { ConnectionError, ERROR, FRAME_BYTES_DEFAULT, WINDOW_DEFAULT } from './protocol.ts'
 
-/** The window where there is room for more: a connection sends so much in the time of a round trip, in small requests and in large ones. */
+/**
+ * The window where there is room for more: a connection sends so much in the time of a round trip, in small
+ * requests and in large ones.
+ */
 const OPEN_BYTES = 131_072
 const OPEN_BYTES_MAX = 262_144
 
@@ -10,8 +13,9 @@ const OPEN_BYTES_MAX = 262_144
 const OPENED_BYTES_MIN = 1_024
 
 /**
- * The window is what can still be held: a share of the room that all connections have together. A peer that heeds it waits where there is
- * none, and loses nothing. As much as the protocol allows at first is always held, so that a request of nearly everybody is taken.
+ * The window is what can still be held: a share of the room that all connections have together. A peer that
+ * heeds it waits where there is none, and loses nothing. As much as the protocol allows at first is always
+ * held, so that a request of nearly everybody is taken.
  */
 export class ReceiveWindow {
   readonly #most: number
@@ -52,7 +56,11 @@ export class ReceiveWindow {
     this.#budget.add(-bytes)
   }
 
-  /** How much the peer may send in addition, if that is worth a frame; else 0. @param reads whether it reads its answers */
+  /**
+   * How much the peer may send in addition, if that is worth a frame; else 0.
+   *
+   * @param reads whether it reads its answers
+   */
   update(reads: boolean): number {
     const always = WINDOW_DEFAULT - this.held
     const shared = Math.max(always, reads ? this.#room : 0)

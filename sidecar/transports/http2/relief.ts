@@ -12,10 +12,16 @@ export interface Sharer extends Holder {
   favour(isFavoured: boolean): void
 }
 
-/** One connection has the last of the room for so long, or until it needs it no longer. Then it has it until another one waits. */
+/**
+ * One connection has the last of the room for so long, or until it needs it no longer. Then it has it until
+ * another one waits.
+ */
 const FAVOURED_MS = 1_000
 
-/** A connection that holds much and has read no answer for so long gives way as soon as another one waits, in milliseconds. */
+/**
+ * A connection that holds much and has read no answer for so long gives way as soon as another one waits, in
+ * milliseconds.
+ */
 const STALLED_MS = 5_000
 
 /** Holding more than this is much, and letting go of so much is going on, in bytes. */
@@ -32,7 +38,8 @@ export class Standing {
   /** @param goneBytes what it has let go of so far: requests that are done, and answers that were sent */
   tick(nowMs: number, { starved, heldBytes, reads, goneBytes }: Held): void {
     const goesOn = goneBytes - this.#goneBytes >= GOING_ON_BYTES
-    // It is we who keep a peer waiting that has read all of its answers. The rest of a message has a time of its own.
+    // It is we who keep a peer waiting that has read all of its answers. The rest of a message has a time of
+    // its own.
     if (goesOn || heldBytes <= MUCH_BYTES || reads) {
       this.#wentOnMs = nowMs
       this.#goneBytes = goneBytes
@@ -52,8 +59,8 @@ interface Held {
 }
 
 /**
- * Long requests that have all come in part could wait for each other for ever. So one connection at a time has the last of the room. It completes
- * its requests, and makes room for the next one.
+ * Long requests that have all come in part could wait for each other for ever. So one connection at a time
+ * has the last of the room. It completes its requests, and makes room for the next one.
  */
 export class Relief {
   #favoured: Sharer | undefined

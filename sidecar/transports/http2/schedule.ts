@@ -1,6 +1,7 @@
 /**
- * Whose turn it is. Connections share the time of the process, whatever they spend it on. In each round, which is about one turn of
- * the event loop, connections that have been quiet are served first, and of those that never stop the one that has waited longest.
+ * Whose turn it is. Connections share the time of the process, whatever they spend it on. In each round,
+ * which is about one turn of the event loop, connections that have been quiet are served first, and of those
+ * that never stop the one that has waited longest.
  */
 import type { Limits } from './limits.ts'
 import type { Turn } from './turn.ts'
@@ -8,18 +9,28 @@ import type { Turn } from './turn.ts'
 /** What works in turns: a connection. */
 export interface Worker {
   readonly turn: Turn
-  /** Works until its turn is over, and waits again if there is more to do. @returns whether its turn goes on with what it reads */
+  /**
+   * Works until its turn is over, and waits again if there is more to do.
+   *
+   * @returns whether its turn goes on with what it reads
+   */
   resume(): boolean
 }
 
 /** Work beyond so many turns in a round waits for the next one. */
 const TURNS_A_ROUND = 2
 
-/** While others wait, a turn is shorter: half as long for so many of them, and at least this part of its length. */
+/**
+ * While others wait, a turn is shorter: half as long for so many of them, and at least this part of its
+ * length.
+ */
 const HALVED_BY = 8
 const SHORTEST = 0.2
 
-/** What arrives while the round is over is kept, up to 64 KiB of each that waits. With more of them than this it is worked on at once. */
+/**
+ * What arrives while the round is over is kept, up to 64 KiB of each that waits. With more of them than this
+ * it is worked on at once.
+ */
 const WAITING_MAX = 1_024
 
 export class Schedule {
@@ -71,7 +82,8 @@ export class Schedule {
   /** A turn has lasted so long. */
   spent(ms: number): void {
     this.#spentMs += ms
-    // A round with little work may take several turns of the event loop, because each end of a round costs one.
+    // A round with little work may take several turns of the event loop, because each end of a round costs
+    // one.
     if (this.#spentMs > this.longTurnMs / 2) this.#endSoon()
   }
 
@@ -85,7 +97,9 @@ export class Schedule {
     })
   }
 
-  /** What was quiet has most of a round, and what is busy has a turn. What arrives meanwhile is read after it. */
+  /**
+   * What was quiet has most of a round, and what is busy has a turn. What arrives meanwhile is read after it.
+   */
   #nextRound(): void {
     this.round++
     this.#spentMs = 0

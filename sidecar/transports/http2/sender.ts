@@ -18,8 +18,8 @@ import { type FieldsToSend, newOutgoing, type Outgoing, type Stream } from './st
 const FRAME_BYTES = FRAME_BYTES_DEFAULT
 
 /**
- * With more bytes of answers than this waiting, no further request is answered on a connection: the least and the most, as there is room. So a
- * peer that reads slowly waits with its requests.
+ * With more bytes of answers than this waiting, no further request is answered on a connection: the least and
+ * the most, as there is room. So a peer that reads slowly waits with its requests.
  */
 const UNSENT_BYTES_MIN = 65_536
 const UNSENT_BYTES_MAX = 262_144
@@ -183,7 +183,11 @@ export class Sender<Head> {
       throw new ConnectionError(ERROR.FLOW_CONTROL_ERROR, 'a flow-control window beyond 2^31-1')
   }
 
-  /** SETTINGS_INITIAL_WINDOW_SIZE, which also changes the windows of open streams (§6.9.2). @throws ConnectionError */
+  /**
+   * SETTINGS_INITIAL_WINDOW_SIZE, which also changes the windows of open streams (§6.9.2).
+   *
+   * @throws ConnectionError
+   */
   setInitialWindow(bytes: number, open: Iterable<Stream<Head>>): void {
     const change = bytes - this.initialWindow
     this.initialWindow = bytes

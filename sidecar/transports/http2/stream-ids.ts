@@ -5,7 +5,10 @@ const IGNORED_BYTES_MIN = 16
 
 export class StreamIds {
   readonly #resetsMax: number
-  /** Streams that were reset here, oldest first, with what may be on its way to them in bytes. It is ignored (§5.4.2). */
+  /**
+   * Streams that were reset here, oldest first, with what may be on its way to them in bytes. It is ignored
+   * (§5.4.2).
+   */
   readonly #reset = new Map<number, number>()
   /** The streams that the peer left out when it opened the last one that left any out. */
   #leftOutFrom = 0
@@ -49,7 +52,11 @@ export class StreamIds {
     this.#reset.delete(oldest as number)
   }
 
-  /** Counts what arrives on a stream that was reset here. @returns what may still be on its way, in bytes; undefined: it was not reset here */
+  /**
+   * Counts what arrives on a stream that was reset here.
+   *
+   * @returns what may still be on its way, in bytes; undefined: it was not reset here
+   */
   ignore(id: number, bytes: number): number | undefined {
     const windowBytes = this.#reset.get(id)
     if (windowBytes === undefined) return undefined

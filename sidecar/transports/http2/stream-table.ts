@@ -1,7 +1,7 @@
 /**
- * The open streams of a connection by their ids. A `Map` would do, but each time it makes room it leaves a table behind that
- * refers to the next one. The first of them that grows old keeps all later ones from the quick collections of garbage,
- * with every stream in them. This table makes no garbage.
+ * The open streams of a connection by their ids. A `Map` would do, but each time it makes room it leaves a
+ * table behind that refers to the next one. The first of them that grows old keeps all later ones from the
+ * quick collections of garbage, with every stream in them. This table makes no garbage.
  */
 
 /** What is kept: something with an id, an odd number that is not used again. */

@@ -1,11 +1,14 @@
-/** How much a peer may send on each stream (RFC 9113, §6.9): enough for most requests, and more for longer ones, as there is room. */
+/**
+ * How much a peer may send on each stream (RFC 9113, §6.9): enough for most requests, and more for longer
+ * ones, as there is room.
+ */
 import type { Limits } from './limits.ts'
 import { FRAME_BYTES_DEFAULT, WINDOW_DEFAULT } from './protocol.ts'
 import type { Stream } from './stream.ts'
 
 /**
- * The least and the largest window of a stream, unless it waits for the rest of a message that is longer. A frame of the usual size always fits:
- * simple clients send one before they look at a window.
+ * The least and the largest window of a stream, unless it waits for the rest of a message that is longer. A
+ * frame of the usual size always fits: simple clients send one before they look at a window.
  */
 const WINDOW_BYTES_MIN = FRAME_BYTES_DEFAULT
 const WINDOW_BYTES_MAX = 262_144
@@ -13,20 +16,25 @@ const WINDOW_BYTES_MAX = 262_144
 /** For padding, and for the end: clients of nghttp2 say that a request ends only where a byte would fit. */
 const SPARE_BYTES = 1_024
 
-/** The window that a new stream begins with, in bytes. All of them share half of what a connection may hold. */
+/**
+ * The window that a new stream begins with, in bytes. All of them share half of what a connection may hold.
+ */
 export function initialWindowOf({ connectionBufferBytes, streams }: Limits): number {
   const share = Math.floor(connectionBufferBytes / 2 / streams)
   return Math.max(WINDOW_BYTES_MIN, Math.min(share, WINDOW_BYTES_MAX))
 }
 
-/** What a connection may hold, in bytes: the windows that its streams begin with, and as much for longer messages as is left for them. */
+/**
+ * What a connection may hold, in bytes: the windows that its streams begin with, and as much for longer
+ * messages as is left for them.
+ */
 export function heldBytesMax(limits: Limits): number {
   return limits.streams * initialWindowOf(limits) + limits.connectionBufferBytes / 2
 }
 
 /**
- * The other half is for what is longer. Where that is used up, long messages arrive one after the other. If they all came at the same time,
- * they could wait for each other's room for ever.
+ * The other half is for what is longer. Where that is used up, long messages arrive one after the other. If
+ * they all came at the same time, they could wait for each other's room for ever.
  */
 export class StreamWindows<Head> {
   readonly #initial: number
@@ -48,7 +56,10 @@ export class StreamWindows<Head> {
     this.#send = send
   }
 
-  /** The window of a stream that begins now. Until the peer knows the settings it may have the usual one of the protocol. */
+  /**
+   * The window of a stream that begins now. Until the peer knows the settings it may have the usual one of
+   * the protocol.
+   */
   get ofNew(): number {
     return this.#early === undefined ? this.#initial : Math.max(this.#initial, WINDOW_DEFAULT)
   }
@@ -98,7 +109,10 @@ export class StreamWindows<Head> {
     }
   }
 
-  /** A stream whose messages are taken as they come has a larger window each time, while half of what is extra is free. */
+  /**
+   * A stream whose messages are taken as they come has a larger window each time, while half of what is extra
+   * is free.
+   */
   #usual(stream: Stream<Head>): number {
     const usual = Math.max(this.#initial, stream.usualWindow)
     const larger = Math.min(2 * usual, WINDOW_BYTES_MAX)

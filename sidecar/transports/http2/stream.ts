@@ -58,7 +58,10 @@ export class Stream<Head> {
   readonly headBytes: number
   /** Bytes that arrived and count against the window of the connection. */
   unreleased = 0
-  /** What `StreamWindows` keeps of it: the window that it usually has, and how far it is beyond the one that it began with. */
+  /**
+   * What `StreamWindows` keeps of it: the window that it usually has, and how far it is beyond the one that
+   * it began with.
+   */
   usualWindow = 0
   extraWindow = 0
   /** How much of the announced body is missing, in bytes; negative: nothing was announced. */
@@ -96,7 +99,10 @@ export class Stream<Head> {
     return this.#owner.sender.congestedFor(this)
   }
 
-  /** Whether the connection has had its turn. An application with more to do asks with `waitForRoom` for the next one. */
+  /**
+   * Whether the connection has had its turn. An application with more to do asks with `waitForRoom` for the
+   * next one.
+   */
   get yields(): boolean {
     return this.#owner.yields()
   }
@@ -106,7 +112,12 @@ export class Stream<Head> {
     return this.outgoing?.bytes ?? 0
   }
 
-  /** Sends a whole answer: the fast path. @param prefix is copied; @param body must not change until it is sent */
+  /**
+   * Sends a whole answer: the fast path.
+   *
+   * @param prefix is copied;
+   * @param body must not change until it is sent
+   */
   answer(headers: RepeatedFields, prefix: Uint8Array, body: Buffer, trailers: RepeatedFields): void {
     if (!this.closed) this.#owner.answer(this, headers, prefix, body, trailers)
   }
@@ -138,7 +149,10 @@ export class Stream<Head> {
     if (!this.closed) this.#owner.release(this, bytes)
   }
 
-  /** The application can go on when so many bytes more have arrived, or with 0 when the request has ended. The peer may send them as soon as there is room. */
+  /**
+   * The application can go on when so many bytes more have arrived, or with 0 when the request has ended. The
+   * peer may send them as soon as there is room.
+   */
   expect(bytes: number): void {
     if (!this.closed && !this.remoteEnded) this.#owner.expect(this, bytes)
   }
@@ -175,7 +189,11 @@ export class Stream<Head> {
     this.#owner.finished(this)
   }
 
-  /** Counts bytes of the body. @returns whether it is still, or at its end, as long as was announced (§8.1.1) */
+  /**
+   * Counts bytes of the body.
+   *
+   * @returns whether it is still, or at its end, as long as was announced (§8.1.1)
+   */
   takesBody(bytes: number, ends: boolean): boolean {
     if (this.contentLeft < 0) return true
     this.contentLeft -= bytes

@@ -11,7 +11,10 @@ interface Pace {
   readonly now: () => number
 }
 
-/** The clock is looked at after so much. A frame counts its bytes, and as many again as its handling costs in any case. */
+/**
+ * The clock is looked at after so much. A frame counts its bytes, and as many again as its handling costs in
+ * any case.
+ */
 const LOOK_BYTES = 8_192
 const FRAME_BYTES = 1_024
 

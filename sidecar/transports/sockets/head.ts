@@ -48,7 +48,10 @@ export class CallHead implements CallContext {
   /** Whether messages may be compressed. */
   readonly gzip: boolean
 
-  /** @param metadataNames what handlers ask for. The other fields are not held while the call is open: a client could make that many. */
+  /**
+   * @param metadataNames what handlers ask for. The other fields are not held while the call is open: a
+   *   client could make that many.
+   */
   constructor(
     { fields, tooLarge }: HeaderList,
     methods: Methods,

@@ -11,7 +11,10 @@ import type { Http2Server } from '../http2/http2-server.ts'
 import type { TransportOptions } from '../transport.ts'
 import type { CallHead } from './head.ts'
 
-/** How long a handshake of TLS may take, in milliseconds, and how many there may be at the same time: of all, and of one source. */
+/**
+ * How long a handshake of TLS may take, in milliseconds, and how many there may be at the same time: of all,
+ * and of one source.
+ */
 const HANDSHAKE_MS_MAX = 10_000
 const HANDSHAKES_MAX = 512
 const HANDSHAKES_OF_SOURCE_MAX = 256

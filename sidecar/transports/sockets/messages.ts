@@ -1,4 +1,7 @@
-/** Messages as gRPC frames them: a byte that says whether it is compressed, four with the length, and the message. */
+/**
+ * Messages as gRPC frames them: a byte that says whether it is compressed, four with the length, and the
+ * message.
+ */
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { STATUS, StatusError } from '../../contract/call.ts'
@@ -45,8 +48,8 @@ interface Segment {
 }
 
 /**
- * Bytes of messages that arrive in parts. A large message is kept in segments until it is complete: to copy it whenever it has
- * outgrown its memory costs more than all else.
+ * Bytes of messages that arrive in parts. A large message is kept in segments until it is complete: to copy
+ * it whenever it has outgrown its memory costs more than all else.
  */
 export class MessageBuffer {
   readonly #messageBytesMax: number

@@ -20,8 +20,8 @@ export function timeoutMs(value: string): number | undefined {
 }
 
 /**
- * Clients accept about 8 KB of header fields by default. Longer details are left out, because they only add to the message,
- * and a longer message is cut.
+ * Clients accept about 8 KB of header fields by default. Longer details are left out, because they only add
+ * to the message, and a longer message is cut.
  */
 const MESSAGE_BYTES_MAX = 2_048
 const DETAILS_BYTES_MAX = 4_096

@@ -1,4 +1,6 @@
-/** The answer to one request: the path that nearly every call takes. It makes nothing that outlives the call. */
+/**
+ * The answer to one request: the path that nearly every call takes. It makes nothing that outlives the call.
+ */
 
 import type { CallStatus, StatusOf, UnaryMethod } from '../../contract/call.ts'
 import { RepeatedFields } from '../http2/hpack/encoder.ts'

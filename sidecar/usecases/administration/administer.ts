@@ -1,4 +1,7 @@
-/** Administration of the directory: one table of operations, and the one function through which each of them goes. */
+/**
+ * Administration of the directory: one table of operations, and the one function through which each of them
+ * goes.
+ */
 import type { Actor } from '../../authority/actor.ts'
 import type { Administration } from '../../authority/administration/administration.ts'
 import type { ChangeRates } from '../change-rates.ts'
@@ -49,7 +52,11 @@ export interface AdministrationRequest<Name extends OperationName> {
   readonly request: OperationRequest<Name>
 }
 
-/** Who asks for an operation. @throws CallError: UNAUTHENTICATED without the credential of a known requester */
+/**
+ * Who asks for an operation.
+ *
+ * @throws CallError: UNAUTHENTICATED without the credential of a known requester
+ */
 export function requesterOf(
   services: Identifying,
   operation: OperationName,
@@ -59,9 +66,9 @@ export function requesterOf(
 }
 
 /**
- * Does what is asked, if the requester may. A change looks at the requester again inside its transaction, and decides
- * there what depends on the user whom it is about. A read is answered by the rights that the requester had when they
- * were authenticated.
+ * Does what is asked, if the requester may. A change looks at the requester again inside its transaction, and
+ * decides there what depends on the user whom it is about. A read is answered by the rights that the
+ * requester had when they were authenticated.
  *
  * @throws CallError
  */

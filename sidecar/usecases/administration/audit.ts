@@ -29,7 +29,8 @@ export const AUDIT_OPERATIONS = {
       const size = sizeOf(request)
       const after = positionIn(request)
       expectFilter(request)
-      // An account may have a number that another account had before: what happened there is not for its users.
+      // An account may have a number that another account had before: what happened there is not for its
+      // users.
       const earlier =
         requester.type === 'operator' && (requester.caller.rights.everything || requester.caller.rights.read)
       const filter = hasFilter(request) ? request : undefined
@@ -68,7 +69,10 @@ function hasFilter({ actor, action, subject, sinceMs, untilMs }: AuditFilter): b
   return [actor, action, subject].some(Boolean) || sinceMs !== undefined || untilMs !== undefined
 }
 
-/** The token says in which direction it leads: the other way it would repeat one part of the trail and leave out another. */
+/**
+ * The token says in which direction it leads: the other way it would repeat one part of the trail and leave
+ * out another.
+ */
 const NEWEST_FIRST = 'before '
 
 function tokenAt(sequence: number | undefined, newestFirst: boolean): string {

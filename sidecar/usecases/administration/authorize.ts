@@ -1,6 +1,6 @@
 /**
- * Who may administer what: an operator what its rights say, the owner of an account and users with the role `iam.admin` their
- * account (§5.1), a control panel user what is their own.
+ * Who may administer what: an operator what its rights say, the owner of an account and users with the role
+ * `iam.admin` their account (§5.1), a control panel user what is their own.
  */
 import {
   ADMINISTRATOR_ROLE,
@@ -16,9 +16,11 @@ import type { Requester } from '../requester.ts'
  * The right that an operation needs. A caller with the right `everything` may do every operation.
  *
  * - `operator`: only operators have it.
- * - `account_administrator`: the owner of the account that the operation is about, or a user of it with `iam.admin`.
- * - `inviter`: as `account_administrator`, but in person: logged in to the control panel. An invitation logs in as the user whom it is for.
- *   A requester that only administers, or a service user that it made, must not get that far.
+ * - `account_administrator`: the owner of the account that the operation is about, or a user of it with
+ *   `iam.admin`.
+ * - `inviter`: as `account_administrator`, but in person: logged in to the control panel. An invitation logs
+ *   in as the user whom it is for. A requester that only administers, or a service user that it made, must
+ *   not get that far.
  * - `self`: the control panel user whom the operation is about. What it gives out is theirs alone.
  * - `self_or_account_administrator`: either of the two.
  */
@@ -32,7 +34,10 @@ export interface About {
   readonly controlPanelUser?: string
 }
 
-/** @param reads whether the operation changes nothing and returns no secret @throws CallError: PERMISSION_DENIED */
+/**
+ * @param reads whether the operation changes nothing and returns no secret
+ * @throws CallError: PERMISSION_DENIED
+ */
 export function authorize(requester: Requester, need: Need, about: About, reads: boolean): void {
   if (requester.type === 'operator') {
     authorizeCaller(requester.caller, need, about, reads)
@@ -53,7 +58,10 @@ export function authorize(requester: Requester, need: Need, about: About, reads:
   if (!enough[need]) throw callError('NOT_ADMINISTRATOR', { who: WHO[need] })
 }
 
-/** A caller with `administer` does what the owner of the account may do, so no credential of its users is among that. */
+/**
+ * A caller with `administer` does what the owner of the account may do, so no credential of its users is
+ * among that.
+ */
 function authorizeCaller({ name, rights }: Caller, need: Need, { account }: About, reads: boolean): void {
   if (rights.everything || (reads && rights.read)) return
   const forAdministrators = account !== undefined && FOR_ADMINISTRATORS.includes(need)

@@ -62,7 +62,11 @@ export const SESSION_OPERATIONS = {
   }),
 } as const
 
-/** An invitation replaces the password and removes the second factor, and asks for neither. @throws CallError: PERMISSION_DENIED */
+/**
+ * An invitation replaces the password and removes the second factor, and asks for neither.
+ *
+ * @throws CallError: PERMISSION_DENIED
+ */
 function expectSomebodyElse(requester: Requester, user: UserRecord): void {
   if (requester.type === 'user' && requester.user.id === user.id)
     throw callError('NOT_ADMINISTRATOR', {

@@ -161,7 +161,10 @@ export const CONTROL_PANEL_USER_OPERATIONS = {
   }),
 } as const
 
-/** Whether a request has somebody administer the account: who takes over a session must not stay in it by another user. */
+/**
+ * Whether a request has somebody administer the account: who takes over a session must not stay in it by
+ * another user.
+ */
 function makesAdministrator({
   owner = false,
   roles = [],
@@ -179,7 +182,10 @@ function onlyDisables(update: { readonly enabled: boolean | undefined }): boolea
   return enabled === false && Object.values(changes).every((value) => value === undefined)
 }
 
-/** @param path of the permissions in the contract's request @throws CallError that names the one that is not one */
+/**
+ * @param path of the permissions in the contract's request
+ * @throws CallError that names the one that is not one
+ */
 function permissionsOf(path: string, requested: readonly RequestedPermission[]): Permission[] {
   return requested.map(({ scope, projects }, index) => {
     if (scope === 'account' && projects.length === 0) return { scope }

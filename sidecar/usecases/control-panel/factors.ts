@@ -1,4 +1,7 @@
-/** What control panel users log in with. They look at it and change it themselves, in a session that they have confirmed lately. */
+/**
+ * What control panel users log in with. They look at it and change it themselves, in a session that they have
+ * confirmed lately.
+ */
 import type { Actor } from '../../authority/actor.ts'
 import type { CodeSetup, PasskeyRecord, Setting } from '../../authority/control-panel/factors.ts'
 import type {
@@ -111,7 +114,10 @@ async function expectConfirmedUser(
   return { requester, user: requester.user, session: requester.session.id }
 }
 
-/** The user as who changes what they log in with. That the session was confirmed is looked at again inside the transaction. */
+/**
+ * The user as who changes what they log in with. That the session was confirmed is looked at again inside the
+ * transaction.
+ */
 async function settingOf(
   services: FactorServices,
   call: PanelCall,

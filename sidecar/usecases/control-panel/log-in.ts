@@ -1,4 +1,7 @@
-/** Logging in to the control panel, with its trace in the log. What is proved, and what that gives, is decided by the authority. */
+/**
+ * Logging in to the control panel, with its trace in the log. What is proved, and what that gives, is decided
+ * by the authority.
+ */
 import { hash } from 'node:crypto'
 import type { Begun } from '../../authority/control-panel/log-in.ts'
 import type {
@@ -75,7 +78,8 @@ export function acceptInvitation(
 }
 
 /**
- * What a browser asks a passkey with: to confirm the session of the call, or to log in where it has none. Nothing is stored.
+ * What a browser asks a passkey with: to confirm the session of the call, or to log in where it has none.
+ * Nothing is stored.
  *
  * @throws CallError
  */

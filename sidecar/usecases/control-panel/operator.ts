@@ -1,4 +1,7 @@
-/** What the control panel shows to operators beside the directory: the callers, the keys and their ages, and decisions as they are made. */
+/**
+ * What the control panel shows to operators beside the directory: the callers, the keys and their ages, and
+ * decisions as they are made.
+ */
 import { callError } from '../../base/call-error.ts'
 import { authorize } from '../administration/authorize.ts'
 import type { Caller, CallerRights, Callers } from '../callers.ts'
@@ -74,7 +77,12 @@ export class OperatorViews {
   }
 }
 
-/** As for every record of the directory. @returns the name of the caller @throws CallError: PERMISSION_DENIED */
+/**
+ * As for every record of the directory.
+ *
+ * @returns the name of the caller
+ * @throws CallError: PERMISSION_DENIED
+ */
 export function authorizeReader(requester: Requester): string {
   authorize(requester, 'operator', { account: undefined }, true)
   // No user passes as an operator.

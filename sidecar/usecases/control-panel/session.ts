@@ -36,7 +36,10 @@ export interface KnownSession {
   readonly requester: Requester
 }
 
-/** The session of a call, which this does not prolong; `undefined`: there is none, or its caller was withdrawn. */
+/**
+ * The session of a call, which this does not prolong; `undefined`: there is none, or its caller was
+ * withdrawn.
+ */
 export async function sessionOf(
   { controlPanel, callers }: Pick<PanelServices, 'controlPanel' | 'callers'>,
   call: PanelCall,
@@ -66,7 +69,11 @@ export async function expectSession(
   return known
 }
 
-/** As `expectSession`, and the session is used: it ends that much later. @throws CallError where there is none */
+/**
+ * As `expectSession`, and the session is used: it ends that much later.
+ *
+ * @throws CallError where there is none
+ */
 export async function useSession(
   services: Pick<PanelServices, 'controlPanel' | 'callers'>,
   call: PanelCall,

@@ -1,6 +1,6 @@
 /**
- * The live tail of decisions: what operators who listen get of the lines of the decision log. No decision waits for them. A listener that
- * reads too slowly misses lines, and learns how many.
+ * The live tail of decisions: what operators who listen get of the lines of the decision log. No decision
+ * waits for them. A listener that reads too slowly misses lines, and learns how many.
  */
 import { callError } from '../../base/call-error.ts'
 import type { DecisionLog } from '../decision-log.ts'
@@ -63,7 +63,9 @@ export class TailListener {
     this.#length = length
   }
 
-  /** The lines since the last time, and behind them how many are missing. `undefined`: there was no decision. */
+  /**
+   * The lines since the last time, and behind them how many are missing. `undefined`: there was no decision.
+   */
   take(): Buffer | undefined {
     if (this.#length + this.#missed === 0) return undefined
     const lines = this.#bytes.subarray(0, this.#length)

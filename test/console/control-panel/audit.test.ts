@@ -66,8 +66,8 @@ const FORMULA = /^[\s"]*[=+\-@\u2212\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\u
 const SEPARATORS = [',', ';', '\t', '|'] as const
 
 /**
- * The cells as a spreadsheet reads them that splits at `separator`. A quote opens a cell at its beginning alone; behind the one that
- * closes it, and elsewhere, it is a character like others.
+ * The cells as a spreadsheet reads them that splits at `separator`. A quote opens a cell at its beginning
+ * alone; behind the one that closes it, and elsewhere, it is a character like others.
  *
  * @param quotes whether the spreadsheet knows quotes at all
  */

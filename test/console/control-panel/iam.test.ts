@@ -1,4 +1,7 @@
-/** The models behind the pages of administrators: what a user obtains and opens, forms of grants, owners, commands, ranges. */
+/**
+ * The models behind the pages of administrators: what a user obtains and opens, forms of grants, owners,
+ * commands, ranges.
+ */
 import { execFileSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 import { rulesOf } from '../../../console/model/rules.ts'

@@ -1,4 +1,7 @@
-/** What operators see in the page, without a browser: details of a decision, the way to its cell, and which accounts are asked for. */
+/**
+ * What operators see in the page, without a browser: details of a decision, the way to its cell, and which
+ * accounts are asked for.
+ */
 import { expect, test } from 'vitest'
 import { viewOf } from '../../../console/model/view.ts'
 import { fetchAccounts } from '../../../console/panel/model/accounts.ts'

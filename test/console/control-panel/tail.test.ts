@@ -1,4 +1,7 @@
-/** The live tail of decisions in the page: what is kept of what arrives, what filters show, and what a pause keeps still. */
+/**
+ * The live tail of decisions in the page: what is kept of what arrives, what filters show, and what a pause
+ * keeps still.
+ */
 import { expect, test } from 'vitest'
 import {
   type Decision,

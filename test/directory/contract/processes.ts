@@ -1,4 +1,6 @@
-/** Several processes on one directory: while it is created, while they write, and when one of them is killed. */
+/**
+ * Several processes on one directory: while it is created, while they write, and when one of them is killed.
+ */
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { DirectoryStore } from '../../../sidecar/directory/store.ts'
@@ -173,8 +175,8 @@ export function processesContract(subject: () => Subject): void {
 }
 
 /**
- * Expects every acknowledged account, and expects each account to have its project, its user and three records in the
- * audit trail. Then closes the store.
+ * Expects every acknowledged account, and expects each account to have its project, its user and three
+ * records in the audit trail. Then closes the store.
  */
 export async function expectWhole(store: DirectoryStore, acknowledged: readonly string[]): Promise<void> {
   const accounts = (await store.records.accounts({ after: '', size: 100_000 })).map(({ account }) => account)

@@ -1,4 +1,7 @@
-/** Each kind of credential, and each way in which the rights of its user rise: none of before has the new rights. */
+/**
+ * Each kind of credential, and each way in which the rights of its user rise: none of before has the new
+ * rights.
+ */
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { DirectoryChange } from '../../../sidecar/directory/change.ts'

@@ -1,6 +1,7 @@
 /**
- * What was revoked stays revoked. Random changes of accounts, projects, users, permissions, the clock and the matrix, with a
- * model beside them: a token is active only while everything that it needs has lasted without a break since it was issued.
+ * What was revoked stays revoked. Random changes of accounts, projects, users, permissions, the clock and the
+ * matrix, with a model beside them: a token is active only while everything that it needs has lasted without
+ * a break since it was issued.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -298,7 +299,9 @@ class World {
     if (held !== undefined) held.revoked = true
   }
 
-  /** Expects of every token what the model says, by the clock of now and by the clock of when it was issued. */
+  /**
+   * Expects of every token what the model says, by the clock of now and by the clock of when it was issued.
+   */
   async expectModel(store: DirectoryStore): Promise<void> {
     const authority = this.#authorityOn(store)
     const { clock } = this.#subject
@@ -339,7 +342,10 @@ class World {
     return project === undefined ? ofAccount : (this.#kinds.get('iam_token_project_scoped') as TokenKind)
   }
 
-  /** A new authority knows nothing that an earlier one remembered. Its passwords are always right, because hashing takes long. */
+  /**
+   * A new authority knows nothing that an earlier one remembered. Its passwords are always right, because
+   * hashing takes long.
+   */
   #authorityOn(store: DirectoryStore): EmbeddedAuthority {
     const passwords = { verify: async () => true, isOutdated: () => false } as unknown as Passwords
     return new EmbeddedAuthority({

@@ -6,7 +6,9 @@ import type { Location } from '../../support/directory/writer.ts'
 /** A new directory. */
 export interface Place {
   readonly location: Location
-  /** The statement that sets the schema version, as if a Portcullis of that version had written the directory. */
+  /**
+   * The statement that sets the schema version, as if a Portcullis of that version had written the directory.
+   */
   readonly asOfVersion: (version: number) => string
   /** @param now wall clock, in milliseconds since the epoch */
   open(now: () => number): Promise<Opened>

@@ -1,4 +1,7 @@
-/** Transactions: a change takes effect completely or not at all, nobody sees half of it, and changes do not interfere. */
+/**
+ * Transactions: a change takes effect completely or not at all, nobody sees half of it, and changes do not
+ * interfere.
+ */
 import { expect, test } from 'vitest'
 import { AlreadyExists } from '../../../sidecar/directory/database.ts'
 import { changing, newServiceUser, PASSWORD_HASH, theUser } from './people.ts'
@@ -108,7 +111,8 @@ export function transactionsContract(subject: () => Subject): void {
   test('what a change reads is still true when it writes', async () => {
     const { store, newAccount } = subject()
     const account = await newAccount()
-    // Each change adds one to the value that it read. A change that read too early would lose another one's addition.
+    // Each change adds one to the value that it read. A change that read too early would lose another one's
+    // addition.
     await Promise.all(
       Array.from({ length: 20 }, () =>
         changing(subject(), async (change) => {

@@ -1,6 +1,6 @@
 /**
- * No change is forgotten: what every kind of change alters is compared with what its records say that it touched. Which columns count
- * comes from the statements of verification themselves.
+ * No change is forgotten: what every kind of change alters is compared with what its records say that it
+ * touched. Which columns count comes from the statements of verification themselves.
  */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
@@ -20,8 +20,8 @@ type Row = Readonly<Record<string, unknown>>
 type Rows = Readonly<Record<string, readonly Row[]>>
 
 /**
- * The columns that a remembered status depends on, and whose change must touch what. A column that verification reads and that is not
- * here fails the test below.
+ * The columns that a remembered status depends on, and whose change must touch what. A column that
+ * verification reads and that is not here fails the test below.
  */
 const TOUCHED_WITH: Readonly<Record<string, (row: Row, accounts: ReadonlyMap<unknown, unknown>) => string>> =
   {
@@ -37,7 +37,9 @@ const TOUCHED_WITH: Readonly<Record<string, (row: Row, accounts: ReadonlyMap<unk
     restorations: () => 'everything',
   }
 
-/** Columns that verification reads and that no change alters, or whose change gives no token another status. */
+/**
+ * Columns that verification reads and that no change alters, or whose change gives no token another status.
+ */
 const HARMLESS = new Set(['users.name', 'static_tokens.last_used_day', 'static_tokens.created_at_ms'])
 
 const QUERY = {
@@ -121,7 +123,9 @@ async function populated() {
 
 type Stage = Awaited<ReturnType<typeof populated>>
 
-/** Every change that there is, by the method that makes it. Some are made more than once, one after the other. */
+/**
+ * Every change that there is, by the method that makes it. Some are made more than once, one after the other.
+ */
 const CHANGES: Readonly<
   Record<string, readonly ((by: DirectoryChange, stage: Stage) => Promise<unknown>)[]>
 > = {
@@ -282,7 +286,10 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
   ...{ users: ['id', 'account_id'], projects: ['id', 'account_id'], accounts: ['id'], static_tokens: ['id'] },
 }
 
-/** What must be said to be touched: whatever has other rows than before. A record that is new was never asked about. */
+/**
+ * What must be said to be touched: whatever has other rows than before. A record that is new was never asked
+ * about.
+ */
 function alteredBetween(before: Rows, after: Rows): { touch: string; account: unknown }[] {
   const accounts = new Map(before.accounts?.map(({ id, account }) => [id, account]))
   const altered: { touch: string; account: unknown }[] = []

@@ -1,4 +1,7 @@
-/** A page in Chromium asks the sidecar, with generated clients over Connect-Web and gRPC-Web, if its origin is listed. */
+/**
+ * A page in Chromium asks the sidecar, with generated clients over Connect-Web and gRPC-Web, if its origin is
+ * listed.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

@@ -1,4 +1,7 @@
-/** schemathesis asks what the OpenAPI document says, and what it excludes: no answer is an error of the server, and each is as described. */
+/**
+ * schemathesis asks what the OpenAPI document says, and what it excludes: no answer is an error of the
+ * server, and each is as described.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

@@ -1,4 +1,7 @@
-/** curl and buf ask in the forms that people type; Connect's client asks over HTTP/2, where streams go in both directions. */
+/**
+ * curl and buf ask in the forms that people type; Connect's client asks over HTTP/2, where streams go in both
+ * directions.
+ */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:http2'

@@ -1,4 +1,7 @@
-/** An account in Chromium, as its administrators use it: projects, access limits and the audit trail; and all lists when they are long. */
+/**
+ * An account in Chromium, as its administrators use it: projects, access limits and the audit trail; and all
+ * lists when they are long.
+ */
 import { readFileSync } from 'node:fs'
 import type { Browser, Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'

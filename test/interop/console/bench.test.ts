@@ -1,4 +1,7 @@
-/** The benchmarks of the page at a tiny size, in the Chromium of this machine. Without it their rows are skipped, as in `npm run bench`. */
+/**
+ * The benchmarks of the page at a tiny size, in the Chromium of this machine. Without it their rows are
+ * skipped, as in `npm run bench`.
+ */
 import { expect, test } from 'vitest'
 import { suites } from '../../../bench/suites/index.ts'
 import { runAtSmokeSize } from '../../bench/expected.ts'

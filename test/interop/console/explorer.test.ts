@@ -1,4 +1,7 @@
-/** The explorer in Chromium, as a person uses it: each story, with the keyboard alone, on a phone, as one file. */
+/**
+ * The explorer in Chromium, as a person uses it: each story, with the keyboard alone, on a phone, as one
+ * file.
+ */
 import type { Browser, Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { supportMatrix } from '../../../matrix/index.ts'

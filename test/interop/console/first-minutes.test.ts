@@ -1,6 +1,6 @@
 /**
- * A person's first minutes: from the link that a development sidecar prints to a service user, a static token and a checked request. They
- * press what the page offers, and type what it asks for.
+ * A person's first minutes: from the link that a development sidecar prints to a service user, a static token
+ * and a checked request. They press what the page offers, and type what it asks for.
  */
 import type { Browser, Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,7 @@
-/** IAM in Chromium, as the owner of an account and an `iam.admin` use it: service users and control panel users. */
+/**
+ * IAM in Chromium, as the owner of an account and an `iam.admin` use it: service users and control panel
+ * users.
+ */
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,6 @@
-/** The page in Chromium where a sidecar shows its matrix to its callers and to people who are logged in alone. */
+/**
+ * The page in Chromium where a sidecar shows its matrix to its callers and to people who are logged in alone.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser, Locator, Page } from 'playwright-core'

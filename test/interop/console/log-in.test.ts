@@ -1,4 +1,7 @@
-/** Logging in to the control panel in Chromium, as people do it: by a link, by an invitation, in two tabs, on a phone, by keyboard alone. */
+/**
+ * Logging in to the control panel in Chromium, as people do it: by a link, by an invitation, in two tabs, on
+ * a phone, by keyboard alone.
+ */
 import type { Browser, Locator, Page, Route } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { PASSWORD, startPanel } from '../../support/console/control-panel.ts'

@@ -1,4 +1,7 @@
-/** The pages of operators in Chromium: accounts, callers, keys, and the live tail while thousands of decisions are made. */
+/**
+ * The pages of operators in Chromium: accounts, callers, keys, and the live tail while thousands of decisions
+ * are made.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser, Page, Route } from 'playwright-core'

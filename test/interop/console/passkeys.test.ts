@@ -1,4 +1,7 @@
-/** Passkeys as Chromium makes and uses them, with an authenticator of its own in place of a fingerprint reader. */
+/**
+ * Passkeys as Chromium makes and uses them, with an authenticator of its own in place of a fingerprint
+ * reader.
+ */
 import type { Browser, Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { PASSWORD, SESSION, startPanel } from '../../support/console/control-panel.ts'

@@ -1,4 +1,7 @@
-/** Sessions and security of the profile in Chromium, with a sidecar, a passkey of Chromium's own, and an app for codes; and every view on a phone. */
+/**
+ * Sessions and security of the profile in Chromium, with a sidecar, a passkey of Chromium's own, and an app
+ * for codes; and every view on a phone.
+ */
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { PASSWORD } from '../../support/console/control-panel.ts'

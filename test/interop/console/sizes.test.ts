@@ -1,4 +1,7 @@
-/** The explorer in Chromium with matrices and screens of other sizes: 10,000 APIs, 16 kinds of token, a tablet. */
+/**
+ * The explorer in Chromium with matrices and screens of other sizes: 10,000 APIs, 16 kinds of token, a
+ * tablet.
+ */
 import type { Browser, Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { enlargedMatrix } from '../../../bench/workloads/matrices.ts'

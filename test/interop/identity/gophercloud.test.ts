@@ -1,4 +1,7 @@
-/** gophercloud, unmodified: logs in, validates, revokes, and logs in again when its own token is no longer active. */
+/**
+ * gophercloud, unmodified: logs in, validates, revokes, and logs in again when its own token is no longer
+ * active.
+ */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import {
   buildGophercloud,

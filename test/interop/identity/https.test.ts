@@ -1,4 +1,6 @@
-/** https on the HTTP listener: HTTP/1.1 and HTTP/2 get the same answers, on every address and with workers. */
+/**
+ * https on the HTTP listener: HTTP/1.1 and HTTP/2 get the same answers, on every address and with workers.
+ */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'

@@ -1,4 +1,7 @@
-/** The same requests to the identity endpoint and to a real Keystone: the same statuses, and where not, on purpose. */
+/**
+ * The same requests to the identity endpoint and to a real Keystone: the same statuses, and where not, on
+ * purpose.
+ */
 import { beforeAll, describe, expect, test } from 'vitest'
 import { installKeystone, Keystone } from '../../support/identity/keystone.ts'
 import {
@@ -272,7 +275,9 @@ describe.skipIf(!keystone.ok)('beside a real Keystone', () => {
         .sort(([one], [other]) => one.localeCompare(other)),
     )
   }
-  /** Keys that only one of the two has, on purpose: see the comment at `is_admin_project` in token-body.ts. */
+  /**
+   * Keys that only one of the two has, on purpose: see the comment at `is_admin_project` in token-body.ts.
+   */
   const EXTRA = ['is_admin_project']
 
   test.each<[what: string, asked: Asked]>([

@@ -1,4 +1,7 @@
-/** Keystone's own clients in Python, unmodified: keystoneauth1, the openstack command line, keystonemiddleware. */
+/**
+ * Keystone's own clients in Python, unmodified: keystoneauth1, the openstack command line,
+ * keystonemiddleware.
+ */
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import {

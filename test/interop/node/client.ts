@@ -1,6 +1,7 @@
 /**
- * Calls the sidecar with grpc-js. Messages are built from the contract's descriptors, so nothing is generated. The input is a
- * line of JSON. The output has a line for each response, a line for the error if there is one, and a line for the end.
+ * Calls the sidecar with grpc-js. Messages are built from the contract's descriptors, so nothing is
+ * generated. The input is a line of JSON. The output has a line for each response, a line for the error if
+ * there is one, and a line for the end.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -21,7 +21,8 @@ describe.skipIf(!programs.ok)('PostgreSQL', () => {
       const writer = startWriter(location, { type: 'write', prefix: `run-${kill}` })
       await writer.said(5 + kill)
       await server.kill()
-      // The process ends at the first change without an answer, because that answer may have been lost on the way.
+      // The process ends at the first change without an answer, because that answer may have been lost on the
+      // way.
       await expect(writer.ended).rejects.toThrow('the directory does not answer')
       acknowledged.push(...writer.lines)
       await server.start()

@@ -1,6 +1,6 @@
 /**
- * The primary of a directory in PostgreSQL dies, and its standby takes over: what checks are told meanwhile, and that no revocation that
- * was acknowledged is forgotten unnoticed. The figures are printed.
+ * The primary of a directory in PostgreSQL dies, and its standby takes over: what checks are told meanwhile,
+ * and that no revocation that was acknowledged is forgotten unnoticed. The figures are printed.
  */
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,7 @@
-/** Failures of PostgreSQL and of the connection to it, and the errors of the directory, which contain no secret. */
+/**
+ * Failures of PostgreSQL and of the connection to it, and the errors of the directory, which contain no
+ * secret.
+ */
 import { inspect } from 'node:util'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { CallError } from '../../../sidecar/base/call-error.ts'
@@ -264,7 +267,8 @@ describe.skipIf(!programs.ok)('PostgreSQL', () => {
             Array.from({ length: 20 }, (_, index) => store.records.account(String(index))),
           )
           for (const answer of answers) expect(answer).toMatchObject({ reason: { code: 'UNAVAILABLE' } })
-          // Connecting and querying each end within their timeouts, which are far shorter than those of the network.
+          // Connecting and querying each end within their timeouts, which are far shorter than those of the
+          // network.
           expect(performance.now() - asked).toBeLessThan(10 * TIMEOUT_MS)
           await database.close()
         } finally {

@@ -1,4 +1,7 @@
-/** Whether a sidecar is ready while its PostgreSQL cannot be reached, hangs, or only has no notifications for it. */
+/**
+ * Whether a sidecar is ready while its PostgreSQL cannot be reached, hangs, or only has no notifications for
+ * it.
+ */
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { PostgresProxy } from '../../support/postgres/proxy.ts'

@@ -80,7 +80,10 @@ describe.skipIf(!programs.ok)('hosts that share a directory', () => {
     expect(logs).not.toContain(CANARY)
   })
 
-  /** Waits until the host has received the notifications of all changes so far, so that they do not clear its cache later. */
+  /**
+   * Waits until the host has received the notifications of all changes so far, so that they do not clear its
+   * cache later.
+   */
   async function caughtUp(host: Host): Promise<void> {
     const { account, password } = await newScene(authority)
     for (;;) {
@@ -207,7 +210,8 @@ describe.skipIf(!programs.ok)('hosts that share a directory', () => {
         await end()
       }
       await until(async () => (await ask(c, 'account', known.tokens.account)) === 'ALLOWED')
-      // Notifications of other hosts arrive again too: a token that is cached for an hour is denied immediately.
+      // Notifications of other hosts arrive again too: a token that is cached for an hour is denied
+      // immediately.
       await until(async () => (await ask(b, 'account', unknown.tokens.account)) === 'ALLOWED')
       await until(async () => (await a.client.revoke({ value: unknown.tokens.account })).tokenId !== '')
       await until(async () => (await ask(b, 'account', unknown.tokens.account)) === 'CREDENTIAL_REVOKED')
@@ -222,7 +226,9 @@ describe.skipIf(!programs.ok)('hosts that share a directory', () => {
   })
 })
 
-/** Tries until the condition is true. An error counts as not yet true. The deadline only ends a failed test. */
+/**
+ * Tries until the condition is true. An error counts as not yet true. The deadline only ends a failed test.
+ */
 async function until(holds: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + 30_000
   for (;;) {

@@ -1,4 +1,7 @@
-/** Which servers have lost changes: what a process remembers of the last change is compared with what each new connection finds. */
+/**
+ * Which servers have lost changes: what a process remembers of the last change is compared with what each new
+ * connection finds.
+ */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { Secret } from '../../../sidecar/base/secret.ts'
 import { openPostgres } from '../../../sidecar/directory/postgres.ts'

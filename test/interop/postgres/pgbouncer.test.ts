@@ -1,4 +1,7 @@
-/** PgBouncer between hosts and PostgreSQL: in session mode everything works, in transaction mode a sidecar does not start. */
+/**
+ * PgBouncer between hosts and PostgreSQL: in session mode everything works, in transaction mode a sidecar
+ * does not start.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { Secret } from '../../../sidecar/base/secret.ts'

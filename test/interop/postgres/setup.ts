@@ -1,6 +1,6 @@
 /**
- * Runs before the first test: finds PostgreSQL's programs and PgBouncer, or installs Debian's packages. If both fail, a printed line
- * says why.
+ * Runs before the first test: finds PostgreSQL's programs and PgBouncer, or installs Debian's packages. If
+ * both fail, a printed line says why.
  */
 import { execFile } from 'node:child_process'
 import { existsSync, globSync, realpathSync } from 'node:fs'

@@ -1,4 +1,7 @@
-/** TLS to PostgreSQL, as `directory.url` requires it: every connection is encrypted, and no other server is accepted. */
+/**
+ * TLS to PostgreSQL, as `directory.url` requires it: every connection is encrypted, and no other server is
+ * accepted.
+ */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { Secret } from '../../../sidecar/base/secret.ts'
 import { openPostgres } from '../../../sidecar/directory/postgres.ts'

@@ -1,4 +1,7 @@
-/** Several workers of one host on PostgreSQL: a change is acknowledged when all workers have cleared their caches. */
+/**
+ * Several workers of one host on PostgreSQL: a change is acknowledged when all workers have cleared their
+ * caches.
+ */
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import type { OpenedAuthority } from '../../../sidecar/authority/open-authority.ts'
@@ -13,7 +16,10 @@ import { newFolder } from '../../support/suite/resources.ts'
 
 const programs = inject('postgres')
 const REVOCATIONS = 30
-/** The staleness bound is an hour and PostgreSQL's notifications do not arrive, so only siblings can notify a worker. */
+/**
+ * The staleness bound is an hour and PostgreSQL's notifications do not arrive, so only siblings can notify a
+ * worker.
+ */
 const STALENESS_MS = 3_600_000
 
 describe.skipIf(!programs.ok)('two workers that share a directory', () => {

@@ -1,4 +1,7 @@
-/** The same calls at two sidecars, one on each transport: same messages, same order, same statuses, same details. */
+/**
+ * The same calls at two sidecars, one on each transport: same messages, same order, same statuses, same
+ * details.
+ */
 import { expect, test } from 'vitest'
 import { MESSAGE_BYTES_MAX } from '../../support/contract/call-kinds.ts'
 import { compareServers, KINDS } from '../../support/contract/call-sequences.ts'

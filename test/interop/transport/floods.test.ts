@@ -1,6 +1,7 @@
 /**
- * Floods, with a neighbour: another client goes on to get right answers, and the attacker's connections end as they should.
- * What the neighbour waits, and what memory the sidecar takes, is printed: a figure of a busy machine is no bound.
+ * Floods, with a neighbour: another client goes on to get right answers, and the attacker's connections end
+ * as they should. What the neighbour waits, and what memory the sidecar takes, is printed: a figure of a busy
+ * machine is no bound.
  */
 import { join } from 'node:path'
 import { Client, credentials } from '@grpc/grpc-js'

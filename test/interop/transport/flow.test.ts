@@ -1,4 +1,7 @@
-/** Flow control (RFC 9113, §5.2) with real clients: one that heeds our windows waits and is answered, and we keep to small windows of theirs. */
+/**
+ * Flow control (RFC 9113, §5.2) with real clients: one that heeds our windows waits and is answered, and we
+ * keep to small windows of theirs.
+ */
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { encoded } from '../../support/contract/protobuf-bytes.ts'

@@ -1,6 +1,6 @@
 /**
- * Every case of h2spec, against each transport, and against our HTTP/2 alone. A case that a transport does not pass is named here with the reason, and has
- * to go on failing: so the list says what is true.
+ * Every case of h2spec, against each transport, and against our HTTP/2 alone. A case that a transport does
+ * not pass is named here with the reason, and has to go on failing: so the list says what is true.
  */
 import { describe, expect, test } from 'vitest'
 import { constant, serve as serveConstant } from '../../support/http2/constant.ts'
@@ -86,9 +86,10 @@ describe.skipIf(!tools.ok).each(subjects)('%s', async (subject) => {
 const ROUNDS_MAX = 5
 
 /**
- * What is no call is answered at its header fields. On a busy machine that answer is complete before the case has sent the frame
- * that it is about, and then the frame is of a stream that is closed: no error. Node also closes a connection now before and now after
- * what a case waits for. So a case with another outcome than expected runs again.
+ * What is no call is answered at its header fields. On a busy machine that answer is complete before the case
+ * has sent the frame that it is about, and then the frame is of a stream that is closed: no error. Node also
+ * closes a connection now before and now after what a case waits for. So a case with another outcome than
+ * expected runs again.
  */
 async function outcomesOf(subject: Subject, program: string): Promise<SpecOutcome[]> {
   const { address, stop } = await serve(subject)

@@ -1,4 +1,7 @@
-/** The HPACK of the sidecar against that of Go, Python and Node: what one encodes, the other decodes, over whole connections. */
+/**
+ * The HPACK of the sidecar against that of Go, Python and Node: what one encodes, the other decodes, over
+ * whole connections.
+ */
 import { once } from 'node:events'
 import { connect as connectHttp2 } from 'node:http2'
 import { createServer, type Socket } from 'node:net'
@@ -71,7 +74,8 @@ describe.each(PEERS)('$peer', ({ command }) => {
         (fields) => new RepeatedFields(...fields.map(([name, value]) => [name, value] as const)),
       )
       for (let block = 0; block < BLOCKS; block++) {
-        // The first connection keeps the size that all have; the second one makes it smaller in the middle; the third at once.
+        // The first connection keeps the size that all have; the second one makes it smaller in the middle;
+        // the third at once.
         const size = [TABLE_BYTES, 1000, 0][SEEDS.indexOf(seed)] ?? TABLE_BYTES
         const resized = block === (seed === 3 ? 0 : BLOCKS / 2) && { decoder_table: size }
         if (resized) encoder.setTableSize(size)

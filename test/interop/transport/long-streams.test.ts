@@ -1,7 +1,7 @@
 /**
- * Many questions on one connection, as clients of every kind ask them: on a stream one by one, as fast as they are answered, with
- * rests, on eight streams, and in calls of their own. Directly, and with a proxy in between, on which all its clients share a
- * connection. C++, Ruby and PHP have the core of grpcio.
+ * Many questions on one connection, as clients of every kind ask them: on a stream one by one, as fast as
+ * they are answered, with rests, on eight streams, and in calls of their own. Directly, and with a proxy in
+ * between, on which all its clients share a connection. C++, Ruby and PHP have the core of grpcio.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -81,7 +81,10 @@ const PATHS = {
   },
 }
 
-/** Which client asks how, on which path and transport. A proxy shows what it does with the client that sends most frames and with another one. */
+/**
+ * Which client asks how, on which path and transport. A proxy shows what it does with the client that sends
+ * most frames and with another one.
+ */
 const ROWS: readonly (readonly [Transport, keyof typeof PATHS, Client, readonly Manner[]])[] = [
   ...(Object.keys(CLIENTS) as Client[]).map(
     (client) => ['sockets', 'directly', client, Object.keys(MANNERS) as Manner[]] as const,

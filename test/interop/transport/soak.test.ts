@@ -1,6 +1,6 @@
 /**
- * Damaged frames at a real sidecar: bits flipped, lengths that lie, frames twice, cut, in another order, of another type or
- * stream. `test/support/interop/soak.ts` does the same for as long as one likes.
+ * Damaged frames at a real sidecar: bits flipped, lengths that lie, frames twice, cut, in another order, of
+ * another type or stream. `test/support/interop/soak.ts` does the same for as long as one likes.
  */
 import { expect, test } from 'vitest'
 import { soak } from '../../support/interop/soak.ts'

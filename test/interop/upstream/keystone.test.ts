@@ -1,4 +1,7 @@
-/** A sidecar before a real Keystone: tokens by profile, verification, and what happens when Keystone ends them or stops. */
+/**
+ * A sidecar before a real Keystone: tokens by profile, verification, and what happens when Keystone ends them
+ * or stops.
+ */
 import { afterAll, describe, expect, test } from 'vitest'
 import { installKeystone, Keystone } from '../../support/identity/keystone.ts'
 import { startCloudBefore } from '../../support/interop/upstream.ts'

@@ -1,4 +1,7 @@
-/** TLS to an upstream: verified against the configured authority or the ones that Node trusts, whatever the environment says. */
+/**
+ * TLS to an upstream: verified against the configured authority or the ones that Node trusts, whatever the
+ * environment says.
+ */
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import { expect, test } from 'vitest'

@@ -1,4 +1,7 @@
-/** AuthZEN 1.0: single evaluations, several in one request, and the search for actions, which says why there is none. */
+/**
+ * AuthZEN 1.0: single evaluations, several in one request, and the search for actions, which says why there
+ * is none.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { api, CALL, credential, EVALUATION, EVALUATIONS, token } from '../../support/proxies/authzen.ts'

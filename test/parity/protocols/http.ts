@@ -1,4 +1,7 @@
-/** One request of HTTP with its headers as they are written: names in any case, and as often as they are there. */
+/**
+ * One request of HTTP with its headers as they are written: names in any case, and as often as they are
+ * there.
+ */
 import { Agent, request } from 'node:http'
 import type { Decision } from '../../../engine/index.ts'
 import { whenTheFileEnds } from '../../support/suite/resources.ts'
@@ -49,7 +52,10 @@ export function connectionTo(address: string): (exchange: Exchange) => Promise<A
     })
 }
 
-/** What an answer to a proxy or by a middleware says: 200 and nobody else lets a request pass, and a denial has a body. */
+/**
+ * What an answer to a proxy or by a middleware says: 200 and nobody else lets a request pass, and a denial
+ * has a body.
+ */
 export function answerOf({ status, headers, text }: Answered): Answer {
   const rulesDigest = headers['x-portcullis-rules-digest'] as string
   if (status === 200) return { allowed: true, reason: 'ALLOWED', rulesDigest }

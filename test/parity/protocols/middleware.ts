@@ -1,4 +1,7 @@
-/** The middleware of the client package before node:http and Fastify, and with a request of fetch. Express and Hono are in test/interop/frameworks.test.ts. */
+/**
+ * The middleware of the client package before node:http and Fastify, and with a request of fetch. Express and
+ * Hono are in test/interop/frameworks.test.ts.
+ */
 import fastify from 'fastify'
 import {
   answerOf as answerOfFastify,
@@ -28,7 +31,11 @@ interface Gate {
   }
 }
 
-/** Serves `/INDEX` behind the middleware, and answers with what the middleware knows by then. @returns `HOST:PORT` */
+/**
+ * Serves `/INDEX` behind the middleware, and answers with what the middleware knows by then.
+ *
+ * @returns `HOST:PORT`
+ */
 export type Serve = (gateOf: (index: string) => Gate) => Promise<string>
 
 /** @param file of the client package */

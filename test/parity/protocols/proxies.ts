@@ -107,7 +107,8 @@ async function asked(
     const from: readonly Header[] =
       question.clientAddress === undefined ? [] : [['X-Forwarded-For', question.clientAddress]]
     const own: readonly Header[] = [['X-Portcullis-Proxy-Secret', PROXY_SECRET], ...from]
-    // A proxy that asks at `/authorize` takes out what clients say of themselves. Envoy does as it is answered.
+    // A proxy that asks at `/authorize` takes out what clients say of themselves. Envoy does as it is
+    // answered.
     const came = headersOf(question).filter(
       ([name]) => !(path.startsWith('/authorize') && /^x[-_]portcullis[-_]/i.test(name)),
     )
@@ -137,7 +138,8 @@ function answerOfEnvoy({ allowed, body, headers, metadata }: Verdict): Answer {
   const { reason, advice, conflicts, strict, rules_digest } = metadata as unknown as Answer & {
     readonly rules_digest: string
   }
-  // A filter of Envoy reads the metadata, and whoever gets the request or the denial reads the headers and the body.
+  // A filter of Envoy reads the metadata, and whoever gets the request or the denial reads the headers and
+  // the body.
   const told = allowed ? { reason } : (body?.error as Pick<Answer, 'reason' | 'message' | 'accepted'>)
   const named = new Set([rules_digest, headers['x-portcullis-rules-digest']])
   if (metadata.allowed !== allowed || told.reason !== reason || named.size > 1)

@@ -1,6 +1,7 @@
 /**
- * The program of an attacker: it attacks the sidecar with one of the attacks until its input ends, then prints what came of it.
- * It runs with a lower priority, so that on few processors it does not take the time of the neighbour who is measured.
+ * The program of an attacker: it attacks the sidecar with one of the attacks until its input ends, then
+ * prints what came of it. It runs with a lower priority, so that on few processors it does not take the time
+ * of the neighbour who is measured.
  */
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -13,7 +14,10 @@ import { reportAndEnd } from './report.ts'
 
 /** What an attacker does. A row of a scenario. */
 export type Attack =
-  /** Logins, so many in flight at any time. Each password is another one of the form that Portcullis makes, or the one given. */
+  /**
+   * Logins, so many in flight at any time. Each password is another one of the form that Portcullis makes, or
+   * the one given.
+   */
   | {
       readonly type: 'logins'
       readonly inFlight: number
@@ -42,7 +46,10 @@ export type Attack =
       /** Of the user; left out: who holds a token may end it. */
       readonly iamToken?: string
     }
-  /** Checks that are allowed, on so many connections. Each of them is as long as it may be, or compressed, or has a long header field. */
+  /**
+   * Checks that are allowed, on so many connections. Each of them is as long as it may be, or compressed, or
+   * has a long header field.
+   */
   | {
       readonly type: 'checks'
       readonly connections: number

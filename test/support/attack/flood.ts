@@ -12,6 +12,8 @@ export interface Flood {
   readonly reads?: false
   /** What the log counts because of it; absent: it stays below every bound, and nothing is refused. */
   readonly bound?: Bound
-  /** Time between two writes of the frames, one by one, in milliseconds; absent: as fast as they are taken. */
+  /**
+   * Time between two writes of the frames, one by one, in milliseconds; absent: as fast as they are taken.
+   */
   readonly everyMs?: number
 }

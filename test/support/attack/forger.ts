@@ -46,7 +46,9 @@ export function forge(
   }
 }
 
-/** A request whose tokens get other signatures each time. It is encoded once, so that the attacker is fast. */
+/**
+ * A request whose tokens get other signatures each time. It is encoded once, so that the attacker is fast.
+ */
 class ForgedRequest {
   readonly #framed: Buffer
   readonly #signatures: readonly number[]

@@ -1,6 +1,7 @@
 /**
- * Attacks on HTTP/2 that a generator makes: which frames with which fields, in which order, on how many connections. The same seed
- * makes the same attacks, and an attack is JSON, so that one that was found can be repeated.
+ * Attacks on HTTP/2 that a generator makes: which frames with which fields, in which order, on how many
+ * connections. The same seed makes the same attacks, and an attack is JSON, so that one that was found can be
+ * repeated.
  */
 import { gzipSync } from 'node:zlib'
 import { CheckRequest } from '../../../proto/gen/portcullis/v1/authorization.ts'
@@ -152,7 +153,10 @@ const LONG_NAME = Buffer.concat([
   Buffer.alloc(4_000, 'x'),
   Buffer.of(1, 0x79),
 ])
-/** Fields that are sent again and again: a small one, one that enters the table, the newest of the table, its name alone, one in Huffman's code. */
+/**
+ * Fields that are sent again and again: a small one, one that enters the table, the newest of the table, its
+ * name alone, one in Huffman's code.
+ */
 const FIELDS = [
   field('a', 'b'),
   Buffer.from('\x40\x01n\x01v'),

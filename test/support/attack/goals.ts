@@ -36,9 +36,10 @@ export const GOALS = {
 } as const
 
 /**
- * What a time may be where it fails a test. The sidecar, the attacker and those who measure share the processors of a machine that others use as
- * well, and then the longest times scatter by more than an attack does. So a test fails where a time is both that many times quiet and
- * that long. What it is for is many times above both: a neighbour who waits for 288 ms or for 40 s.
+ * What a time may be where it fails a test. The sidecar, the attacker and those who measure share the
+ * processors of a machine that others use as well, and then the longest times scatter by more than an attack
+ * does. So a test fails where a time is both that many times quiet and that long. What it is for is many
+ * times above both: a neighbour who waits for 288 ms or for 40 s.
  */
 const TEST = { room: 6, shortMs: 100 } as const
 

@@ -1,6 +1,7 @@
 /**
- * The program of an attacker who asks for little and holds much: connections, streams, answers that are not read, messages that do
- * not end. It attacks until its input ends, and then prints how its connections and calls have ended.
+ * The program of an attacker who asks for little and holds much: connections, streams, answers that are not
+ * read, messages that do not end. It attacks until its input ends, and then prints how its connections and
+ * calls have ended.
  */
 import { type ClientHttp2Session, connect as connectHttp2, constants } from 'node:http2'
 import { connect, type Socket } from 'node:net'
@@ -34,7 +35,10 @@ const claims = { api: 'balance', token: { kind: 'static_token', scope: { account
 /** Time before a connection that was closed is opened again, or a call made again, in milliseconds. */
 const AGAIN_MS = 20
 
-/** Before a watch that was refused is asked for again. What this attacker holds is measured, and not how fast they ask. */
+/**
+ * Before a watch that was refused is asked for again. What this attacker holds is measured, and not how fast
+ * they ask.
+ */
 const WATCH_AGAIN_MS = 10_000
 
 const endings: Record<string, number> = {}

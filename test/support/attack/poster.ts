@@ -1,4 +1,7 @@
-/** The program of an attacker who sends requests of HTTP that cost more to answer than to send. It sends them until its input ends. */
+/**
+ * The program of an attacker who sends requests of HTTP that cost more to answer than to send. It sends them
+ * until its input ends.
+ */
 import { randomBytes } from 'node:crypto'
 import { Agent, request } from 'node:http'
 import { connect } from 'node:net'

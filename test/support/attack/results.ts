@@ -1,6 +1,6 @@
 /**
- * The figures of the attacks: `npm run docs:attack` writes them to `docs/attack.json`, and `npm run docs` makes the table of
- * `docs/decide/security/attacks.md` from them.
+ * The figures of the attacks: `npm run docs:attack` writes them to `docs/attack.json`, and `npm run docs`
+ * makes the table of `docs/decide/security/attacks.md` from them.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
@@ -33,7 +33,10 @@ export function readResults(): readonly FileResults[] {
 /** What this process has measured. */
 const scenarios: FileResults['scenarios'][number][] = []
 
-/** Keeps the figures of a scenario; those of the same test file of an earlier run are gone. Files run one after the other. */
+/**
+ * Keeps the figures of a scenario; those of the same test file of an earlier run are gone. Files run one
+ * after the other.
+ */
 export function record(testPath: string, scenario: string, measures: Measures): void {
   scenarios.push({ scenario, ...measures })
   const file = relative(ROOT, testPath)

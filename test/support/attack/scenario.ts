@@ -6,7 +6,9 @@ import { type Compared, failed, issuedOf, type Measures, meetsTimes, ratioOf } f
 import { record } from './results.ts'
 import { refusals, report, type Scene, type StartAttack, type Times, under } from './scene.ts'
 
-/** Whether `npm run docs:attack` runs: it measures until the goals are met themselves, and keeps the figures. */
+/**
+ * Whether `npm run docs:attack` runs: it measures until the goals are met themselves, and keeps the figures.
+ */
 const RECORDS = process.env.ATTACK_RESULTS === 'record'
 
 /** Before the first call is timed: code that runs for the first time is slow. */
@@ -17,8 +19,8 @@ const REVOCATIONS = 200
 const PROFILES = 40
 
 /**
- * How often a scenario is measured until it meets the goals. The calmest times count, in quiet and under attack alike: an attack does
- * each time what it does, and what else happens on the machine comes and goes.
+ * How often a scenario is measured until it meets the goals. The calmest times count, in quiet and under
+ * attack alike: an attack does each time what it does, and what else happens on the machine comes and goes.
  */
 const ATTEMPTS = 3
 
@@ -31,8 +33,8 @@ export interface Result<T> extends Measures {
 }
 
 /**
- * Attacks the sidecar, and expects that the goals of `goals.ts` are met meanwhile. With `npm run docs:attack` the figures are
- * kept for the table of the page.
+ * Attacks the sidecar, and expects that the goals of `goals.ts` are met meanwhile. With `npm run docs:attack`
+ * the figures are kept for the table of the page.
  *
  * @param name the row of the table; it stands in the test file as it is here
  * @param attack a row of `attacker.ts`, or what begins an attack of another kind

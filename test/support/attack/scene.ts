@@ -1,6 +1,7 @@
 /**
- * An attacked sidecar: a process of its own, with a neighbour who checks tokens and an operator who takes rights away. What they
- * get is measured in quiet and under attack, in the same run, so that a slow machine changes no ratio.
+ * An attacked sidecar: a process of its own, with a neighbour who checks tokens and an operator who takes
+ * rights away. What they get is measured in quiet and under attack, in the same run, so that a slow machine
+ * changes no ratio.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,7 +23,10 @@ const SPINNER = fileURLToPath(new URL('./spinner.ts', import.meta.url))
 /** To see a scenario fail: the launcher of a checkout without the fix. */
 const ATTACKED = process.env.ATTACKED_LAUNCHER ?? LAUNCHER
 
-/** What other times than those of `goals.ts` may rise to, times those in quiet, also on a machine that others use. */
+/**
+ * What other times than those of `goals.ts` may rise to, times those in quiet, also on a machine that others
+ * use.
+ */
 export const RATIO_MAX = 30
 
 /** Times of calls, in milliseconds. */
@@ -59,7 +63,11 @@ export interface Scene {
   revocations(count: number): Promise<Times>
 }
 
-/** Starts a sidecar with users, a profile and its caller. @param descriptors how many files and connections it may open */
+/**
+ * Starts a sidecar with users, a profile and its caller.
+ *
+ * @param descriptors how many files and connections it may open
+ */
 export async function attackedSidecar(settings: object = {}, descriptors?: number): Promise<Scene> {
   const folder = newFolder()
   const data = join(folder, 'data')
@@ -172,7 +180,11 @@ export async function refusals(count: number, call: () => Promise<unknown>): Pro
   return outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [String(outcome.reason)] : []))
 }
 
-/** Begins an attack, and resolves when it is at its full strength. @returns what ends it, and says what came of it */
+/**
+ * Begins an attack, and resolves when it is at its full strength.
+ *
+ * @returns what ends it, and says what came of it
+ */
 export type StartAttack = (scene: Scene) => Promise<() => Promise<Outcome>>
 
 /** Attacks, works meanwhile, ends the attack, and says what came of both. */

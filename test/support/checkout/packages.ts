@@ -1,6 +1,7 @@
 /**
- * What a user gets of a package: the tarball that `npm pack` makes, unpacked where npm would put it. Of the dependencies only those
- * that it declares are beside it, linked from this checkout, so that no registry is needed.
+ * What a user gets of a package: the tarball that `npm pack` makes, unpacked where npm would put it. Of the
+ * dependencies only those that it declares are beside it, linked from this checkout, so that no registry is
+ * needed.
  */
 import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -91,7 +92,10 @@ export interface PackedFile {
   readonly mode: number
 }
 
-/** The files of a package's tarball, by their paths in the package: 512 bytes of header each, then the content (POSIX ustar). */
+/**
+ * The files of a package's tarball, by their paths in the package: 512 bytes of header each, then the content
+ * (POSIX ustar).
+ */
 export function filesOf(tarball: string): ReadonlyMap<string, PackedFile> {
   const bytes = gunzipSync(readFileSync(tarball))
   const files = new Map<string, PackedFile>()

@@ -1,4 +1,7 @@
-/** A sidecar whose page people log in to, and the page as a browser shows it: with a cookie, and with what a browser sends. */
+/**
+ * A sidecar whose page people log in to, and the page as a browser shows it: with a cookie, and with what a
+ * browser sends.
+ */
 
 import { askAt, type RequestHeaders, type Response } from '../identity/identity.ts'
 import { TESTER } from '../sidecar/actor.ts'
@@ -66,7 +69,10 @@ export async function startPanel(options: SidecarOptions = {}): Promise<PanelSid
   }
 }
 
-/** Keeps the cookie as a browser does, and sends what our page sends. What a test gives replaces it; `undefined` takes it away. */
+/**
+ * Keeps the cookie as a browser does, and sends what our page sends. What a test gives replaces it;
+ * `undefined` takes it away.
+ */
 export class Browser {
   readonly #port: number
   readonly #origin: string
@@ -94,7 +100,9 @@ export class Browser {
     )
   }
 
-  /** Takes the session of another browser, also of one at another port: the name of its cookie has the port. */
+  /**
+   * Takes the session of another browser, also of one at another port: the name of its cookie has the port.
+   */
   takeSession({ cookie }: Browser): void {
     this.cookie = cookie?.replace(/^portcullis-\d+=/, `portcullis-${this.#port}=`)
   }

@@ -1,4 +1,7 @@
-/** A sidecar with a decision log whose page operators log in to: a caller for each right, and listening to decisions. */
+/**
+ * A sidecar with a decision log whose page operators log in to: a caller for each right, and listening to
+ * decisions.
+ */
 import { rmSync, writeFileSync } from 'node:fs'
 import { type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { join } from 'node:path'

@@ -1,4 +1,7 @@
-/** The control panel without a browser and without a sidecar: a fake `fetch`, a fake clock, and what other tabs would hear. */
+/**
+ * The control panel without a browser and without a sidecar: a fake `fetch`, a fake clock, and what other
+ * tabs would hear.
+ */
 import { type Panel, panelIn, type Told } from '../../../console/panel/model/panel.ts'
 import type { Session, Who } from '../../../console/panel/model/wire.ts'
 

@@ -1,6 +1,6 @@
 /**
- * A gRPC client that shares no code with Portcullis: grpc-js, with the messages that proto-loader makes of the
- * protos. It is how another language sees the sidecar.
+ * A gRPC client that shares no code with Portcullis: grpc-js, with the messages that proto-loader makes of
+ * the protos. It is how another language sees the sidecar.
  */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'

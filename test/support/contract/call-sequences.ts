@@ -1,6 +1,7 @@
 /**
- * Calls as clients make them and as no client should, at random from a seed: what one server answers, another must answer as
- * well. They are made with Node's own HTTP/2, which shares no code with either transport's server.
+ * Calls as clients make them and as no client should, at random from a seed: what one server answers, another
+ * must answer as well. They are made with Node's own HTTP/2, which shares no code with either transport's
+ * server.
  */
 import {
   type ClientHttp2Session,
@@ -120,7 +121,8 @@ async function outcomeOf(session: ClientHttp2Session, call: SequenceCall): Promi
     http: fields[':status'] as number | undefined,
     type: fields['content-type'],
     status,
-    // What the service says is the same. What a transport says is in its own words, and grpc-js says OK to what is answered.
+    // What the service says is the same. What a transport says is in its own words, and grpc-js says OK to
+    // what is answered.
     message: details && message && decodeURIComponent(message),
     details,
     failure,
@@ -173,7 +175,11 @@ export interface Difference {
   readonly outcomes: readonly (CallOutcome | undefined)[]
 }
 
-/** Makes the same connections with both servers. @returns how many calls of each kind were made, and how they differ */
+/**
+ * Makes the same connections with both servers.
+ *
+ * @returns how many calls of each kind were made, and how they differ
+ */
 export async function compareServers(
   addresses: readonly [string, string],
   random: Random,

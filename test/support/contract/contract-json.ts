@@ -1,4 +1,7 @@
-/** Holds JSON to a message of the contract: its field names, its types, and how enums, times and durations are written. */
+/**
+ * Holds JSON to a message of the contract: its field names, its types, and how enums, times and durations are
+ * written.
+ */
 import { readFileSync } from 'node:fs'
 import { createFileRegistry, type DescField, type DescMessage, fromBinary } from '@bufbuild/protobuf'
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt'

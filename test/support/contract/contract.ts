@@ -1,6 +1,6 @@
 /**
- * Clients of the contract that share no code with Portcullis: those of Connect, over gRPC and in every form that the HTTP listener
- * speaks. And a plain client of HTTP, for what no such client would send.
+ * Clients of the contract that share no code with Portcullis: those of Connect, over gRPC and in every form
+ * that the HTTP listener speaks. And a plain client of HTTP, for what no such client would send.
  */
 import { readFileSync } from 'node:fs'
 import { type OutgoingHttpHeaders, request } from 'node:http'

@@ -1,6 +1,7 @@
 /**
- * Keeps the folder of a sidecar of today's version for `test/directory/upgrade.test.ts`: `node test/support/directory/keep-version.ts`.
- * To be run once for each version of the schema. What is kept is never made anew.
+ * Keeps the folder of a sidecar of today's version for `test/directory/upgrade.test.ts`:
+ * `node test/support/directory/keep-version.ts`. To be run once for each version of the schema. What is kept
+ * is never made anew.
  */
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,6 @@
-/** An account with people and their tokens, made by an authority in this process; and what can befall them. */
+/**
+ * An account with people and their tokens, made by an authority in this process; and what can befall them.
+ */
 import { compile, type Reason } from '../../../engine/index.ts'
 import { supportMatrix } from '../../../matrix/index.ts'
 import { type OpenedAuthority, openEmbeddedAuthority } from '../../../sidecar/authority/open-authority.ts'
@@ -45,7 +47,10 @@ export interface Scene {
 
 let scenes = 0
 
-/** A new account: the project alpha, the service users `robot` (whole account) and `builder` (alpha), the control panel user `owner`. */
+/**
+ * A new account: the project alpha, the service users `robot` (whole account) and `builder` (alpha), the
+ * control panel user `owner`.
+ */
 export async function newScene(opened: OpenedAuthority): Promise<Scene> {
   const account = `${process.pid}-${scenes++}`
   const { secrets } = await opened.administration.apply(TESTER, {

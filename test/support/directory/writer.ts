@@ -34,7 +34,11 @@ export interface Writer {
   said(count: number): Promise<void>
   /** Kills it. Resolves when everything that it said was read. */
   kill(): Promise<void>
-  /** Resolves when it has ended and everything that it said was read. @throws Error where it failed of itself */
+  /**
+   * Resolves when it has ended and everything that it said was read.
+   *
+   * @throws Error where it failed of itself
+   */
   ended: Promise<void>
 }
 

@@ -43,7 +43,10 @@ export function frame(
   return Buffer.concat([header, payload])
 }
 
-/** A field of a header block that is written out and never indexed (RFC 7541, §6.2.2), of at most 126 bytes a part. */
+/**
+ * A field of a header block that is written out and never indexed (RFC 7541, §6.2.2), of at most 126 bytes a
+ * part.
+ */
 export function field(name: string, value: string): Buffer {
   const parts = [name, value].map((text) =>
     Buffer.concat([Buffer.of(Buffer.byteLength(text)), Buffer.from(text)]),

@@ -1,4 +1,7 @@
-/** A peer of our HTTP/2 in this process, without a network: it sends bytes, and reads frames. The clock is the test's. */
+/**
+ * A peer of our HTTP/2 in this process, without a network: it sends bytes, and reads frames. The clock is the
+ * test's.
+ */
 import { Duplex } from 'node:stream'
 import type { Application } from '../../../sidecar/transports/http2/application.ts'
 import { HeaderDecoder } from '../../../sidecar/transports/http2/hpack/decoder.ts'
@@ -137,7 +140,10 @@ const TYPES = [
   'CONTINUATION',
 ]
 
-/** What a frame says, in a word or two: `GOAWAY PROTOCOL_ERROR`, `RST_STREAM 1 CANCEL`, `HEADERS 1 END_STREAM`. */
+/**
+ * What a frame says, in a word or two: `GOAWAY PROTOCOL_ERROR`, `RST_STREAM 1 CANCEL`,
+ * `HEADERS 1 END_STREAM`.
+ */
 export function described({ type, flags, stream, payload }: Received): string {
   const name = TYPES[type] ?? `type ${type}`
   if (name === 'GOAWAY') return `GOAWAY ${NAMES[payload.readUInt32BE(4)]}`

@@ -1,4 +1,7 @@
-/** A client that heeds the windows of the server (RFC 9113, §6.9): it sends bodies in equal shares, as fast as the windows let it. */
+/**
+ * A client that heeds the windows of the server (RFC 9113, §6.9): it sends bodies in equal shares, as fast as
+ * the windows let it.
+ */
 import type { Application } from '../../../sidecar/transports/http2/application.ts'
 import { constant } from './constant.ts'
 import { FRAME, frame, open, PREFACE } from './frames.ts'
@@ -9,7 +12,11 @@ const END_STREAM = 0x1
 const INITIAL_WINDOW = 4
 const FRAME_BYTES = 16_384
 
-/** Answers each request when all of its body is there, and keeps it until then. @param bytes how long bodies are */
+/**
+ * Answers each request when all of its body is there, and keeps it until then.
+ *
+ * @param bytes how long bodies are
+ */
 export function collecting(bytes: number): Application<undefined> {
   const answers = constant(Buffer.from('hello'))
   return {

@@ -1,4 +1,7 @@
-/** An authenticator in software, which makes and uses passkeys as a browser hands them on (WebAuthn), and lies where a test says so. */
+/**
+ * An authenticator in software, which makes and uses passkeys as a browser hands them on (WebAuthn), and lies
+ * where a test says so.
+ */
 import {
   createHash,
   generateKeyPairSync,

@@ -1,6 +1,6 @@
 /**
- * A real Keystone from the Python package index: on SQLite, served by one process of uWSGI on this machine. The benchmarks
- * use the same one. Accounts are its domains.
+ * A real Keystone from the Python package index: on SQLite, served by one process of uWSGI on this machine.
+ * The benchmarks use the same one. Accounts are its domains.
  */
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -83,7 +83,8 @@ export async function prepareKeystone(
     command: join(programs, 'uwsgi'),
     args: [
       ...['--http-socket', address, '--processes', '1', '--need-app', '--die-on-term', '--disable-logging'],
-      // It closes each connection after one answer, and a client that is not told may send its next request into it.
+      // It closes each connection after one answer, and a client that is not told may send its next request
+      // into it.
       ...['--add-header', 'Connection: close'],
       // Tokens travel in headers, which may be long.
       ...['--buffer-size', '65535'],

@@ -1,4 +1,7 @@
-/** An authenticator app: one-time codes as RFC 6238 says, without the library that the sidecar checks them with. */
+/**
+ * An authenticator app: one-time codes as RFC 6238 says, without the library that the sidecar checks them
+ * with.
+ */
 import { createHmac } from 'node:crypto'
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'

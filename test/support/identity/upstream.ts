@@ -1,4 +1,7 @@
-/** An identity endpoint as an upstream sees one: a small Keystone in this process that can be told to misbehave on the wire. */
+/**
+ * An identity endpoint as an upstream sees one: a small Keystone in this process that can be told to
+ * misbehave on the wire.
+ */
 import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'

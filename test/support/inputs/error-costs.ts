@@ -1,6 +1,7 @@
 /**
- * A program: what the refusal of an invalid input costs, for inputs of the size of its argument and of twice that. It prints
- * a line of JSON for each input: its name, and for each size the steps and the characters of the refusal.
+ * A program: what the refusal of an invalid input costs, for inputs of the size of its argument and of twice
+ * that. It prints a line of JSON for each input: its name, and for each size the steps and the characters of
+ * the refusal.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

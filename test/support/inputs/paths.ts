@@ -1,6 +1,6 @@
 /**
- * Requests that servers could read in different ways. Every protocol that finds an API by host, path and method is held to the same
- * rows: `holdsToRoutes` asks each of them, over whatever carries the protocol.
+ * Requests that servers could read in different ways. Every protocol that finds an API by host, path and
+ * method is held to the same rows: `holdsToRoutes` asks each of them, over whatever carries the protocol.
  */
 import { describe, expect, test } from 'vitest'
 import type { RouteRefusal, RouteSetting, RouteTarget } from '../../../sidecar/rules/routes/route.ts'
@@ -101,8 +101,8 @@ export const HOSTILE_TARGETS: readonly (readonly [url: string, expected: string]
 ]
 
 /**
- * Routes under which the rows hold. What leaves `/iam/` or the servers of an account would be for `balance`: the route for everything
- * is there to be fallen into.
+ * Routes under which the rows hold. What leaves `/iam/` or the servers of an account would be for `balance`:
+ * the route for everything is there to be fallen into.
  */
 export const ROUTES: readonly RouteSetting[] = [
   { path: '/', api: 'balance' },

@@ -28,7 +28,10 @@ export async function installBrowser(): Promise<Browser> {
   return { chromium, packages }
 }
 
-/** Chromium of the machine. Debian's has more than a hundred packages, so it is installed and not unpacked, by root alone. */
+/**
+ * Chromium of the machine. Debian's has more than a hundred packages, so it is installed and not unpacked, by
+ * root alone.
+ */
 export async function findChromium(): Promise<string> {
   try {
     await run('chromium', ['--version'])

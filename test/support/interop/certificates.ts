@@ -24,7 +24,8 @@ export async function makeAuthority(folder: string, name: string): Promise<Certi
 /**
  * A certificate for a server on this machine, or for a client, signed by an authority.
  *
- * @param names its subject alternative names: `DNS:worker.example`, `URI:…`; default: the addresses of this machine
+ * @param names its subject alternative names: `DNS:worker.example`, `URI:…`; default: the addresses of this
+ *   machine
  */
 export async function makeCertificate(
   folder: string,

@@ -14,18 +14,25 @@ export interface Row {
   readonly responses_max?: number
   /** The encoding of the requests; absent: none. */
   readonly compression?: 'gzip'
-  /** How often grpc-go makes the call, all of them at once. The answer has the first error, and the responses of one of them. */
+  /**
+   * How often grpc-go makes the call, all of them at once. The answer has the first error, and the responses
+   * of one of them.
+   */
   readonly at_once?: number
   /** Of a long `CheckStream`, or of many `Check`: the requests are sent in their order, again and again. */
   readonly pace?: Pace
 }
 
 /**
- * How questions are asked. The client answers with one response: how often it got which answer, by `NUMBER ALLOWED`, or one that
- * was not due. The number is that of the request, which has it as its id on a stream.
+ * How questions are asked. The client answers with one response: how often it got which answer, by
+ * `NUMBER ALLOWED`, or one that was not due. The number is that of the request, which has it as its id on a
+ * stream.
  */
 export interface Pace {
-  /** How many questions each stream asks. A `Check` is sent when the one before it is answered, by as many as there are streams. */
+  /**
+   * How many questions each stream asks. A `Check` is sent when the one before it is answered, by as many as
+   * there are streams.
+   */
   readonly count: number
   readonly streams: number
   /** How many questions of a stream may wait for their answers. */

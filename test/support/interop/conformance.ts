@@ -10,7 +10,10 @@ import type { Transport } from './transports.ts'
 /** What is served: gRPC on a transport, or Connect and gRPC-Web over HTTP. */
 export type Conforming = Transport | 'http'
 
-/** gRPC with all that it has: every kind of call, compression, TLS with client certificates, a limit for messages. */
+/**
+ * gRPC with all that it has: every kind of call, compression, TLS with client certificates, a limit for
+ * messages.
+ */
 const GRPC = {
   versions: ['HTTP_VERSION_2'],
   protocols: ['PROTOCOL_GRPC'],
@@ -45,7 +48,8 @@ const CONFIGURATIONS: Readonly<Record<Conforming, Configuration>> = {
   'grpc-js': { features: GRPC, excludeCases: [] },
   // With TLS every client presents a certificate.
   sockets: { features: GRPC, excludeCases: [{ useTls: true, useTlsClientCerts: false }] },
-  // The contract has no streams of requests with one answer. Here they are streams in both directions, which need HTTP/2.
+  // The contract has no streams of requests with one answer. Here they are streams in both directions, which
+  // need HTTP/2.
   http: {
     features: HTTP,
     excludeCases: [{ version: 'HTTP_VERSION_1', streamType: 'STREAM_TYPE_CLIENT_STREAM' }],

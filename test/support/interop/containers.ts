@@ -1,7 +1,7 @@
 /**
- * Builds and runs container images with Debian's buildah and podman. No image is pulled: the bases are made of packages of Debian
- * and of the Node that runs the tests. Everything happens in a mount and a network namespace of its own, with storage of its own, so
- * nothing of it stays on the machine.
+ * Builds and runs container images with Debian's buildah and podman. No image is pulled: the bases are made
+ * of packages of Debian and of the Node that runs the tests. Everything happens in a mount and a network
+ * namespace of its own, with storage of its own, so nothing of it stays on the machine.
  */
 import {
   chmodSync,
@@ -127,7 +127,11 @@ export class Containers {
     return this.inside('podman', ...args)
   }
 
-  /** Builds with the network of the machine, from which npm installs. @param args beside those that every build has */
+  /**
+   * Builds with the network of the machine, from which npm installs.
+   *
+   * @param args beside those that every build has
+   */
   async build(name: string, args: readonly string[], context: string = repository): Promise<void> {
     const cache = (await run('npm', ['config', 'get', 'cache'])).trim()
     mkdirSync(cache, { recursive: true })

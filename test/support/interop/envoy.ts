@@ -1,4 +1,7 @@
-/** A real Envoy in front of a sidecar: a client of ours in C++, with a connection pool, health checks and a mind of its own. */
+/**
+ * A real Envoy in front of a sidecar: a client of ours in C++, with a connection pool, health checks and a
+ * mind of its own.
+ */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type RunningProcess, startProcess } from '../processes/processes.ts'

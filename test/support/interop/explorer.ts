@@ -78,7 +78,10 @@ export const cell = (page: Page, api: string, column: number) =>
 
 export const panel = (page: Page) => page.getByRole('complementary')
 
-/** Expects it as soon as it is so. The limit only ends what hangs: on a busy machine everything takes its time. */
+/**
+ * Expects it as soon as it is so. The limit only ends what hangs: on a busy machine everything takes its
+ * time.
+ */
 export const soon = <T>(read: () => T) => expect.poll(read, { timeout: LIMIT_MS })
 
 /** URL of the explorer of a matrix as a file. */

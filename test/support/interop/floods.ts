@@ -1,6 +1,6 @@
 /**
- * Floods of known kinds, from a process of their own: `node floods.ts ADDRESS FLOOD`. FLOOD is a name, or JSON of `genome.ts`. It attacks until its input ends, and then
- * prints how its connections have ended.
+ * Floods of known kinds, from a process of their own: `node floods.ts ADDRESS FLOOD`. FLOOD is a name, or
+ * JSON of `genome.ts`. It attacks until its input ends, and then prints how its connections have ended.
  */
 import type { Socket } from 'node:net'
 import { CheckRequest } from '../../../proto/gen/portcullis/v1/authorization.ts'

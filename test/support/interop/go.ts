@@ -10,7 +10,11 @@ export const ENVIRONMENT = { GOFLAGS: '-mod=readonly', GOWORK: 'off', CGO_ENABLE
 
 const GRPCURL = 'github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.4'
 
-/** Installs buf and the code generators that go.mod names, and fetches the modules. @returns the folder of the generators */
+/**
+ * Installs buf and the code generators that go.mod names, and fetches the modules.
+ *
+ * @returns the folder of the generators
+ */
 export async function installGo(): Promise<string> {
   await runBuf(['--version'])
   const modules = ['go.mod', 'go.sum'].map((name) => readFileSync(join(program, name), 'utf8'))

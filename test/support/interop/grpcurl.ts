@@ -46,7 +46,10 @@ export function startGrpcurl(program: string, address: string): RunningClient {
   }
 }
 
-/** Messages are printed one after the other, each over many lines that begins and ends with a brace in the first column. */
+/**
+ * Messages are printed one after the other, each over many lines that begins and ends with a brace in the
+ * first column.
+ */
 function messagesIn(printed: string): Json[] {
   return Array.from(printed.matchAll(/^\{(?:\}|[\s\S]*?\n\})$/gm), ([message]) => JSON.parse(message))
 }

@@ -69,7 +69,11 @@ const NAMES = [
 
 const VALUES = ['', 'POST', '/', 'trailers', 'application/grpc', '200', 'gzip, deflate']
 
-/** A list of fields, with repetitions, of which many fit in a table and some do not. @param random from 0 to 1 */
+/**
+ * A list of fields, with repetitions, of which many fit in a table and some do not.
+ *
+ * @param random from 0 to 1
+ */
 export function randomFields(random: () => number): HpackField[] {
   const below = (limit: number) => Math.floor(random() * limit)
   const octets = (length: number, from: number, to: number) =>

@@ -139,7 +139,9 @@ export const inHttp2: Ask = async (address, question) => {
   }
 }
 
-/** Sends bytes over TLS, and resolves with everything that the server sends until it closes the connection. */
+/**
+ * Sends bytes over TLS, and resolves with everything that the server sends until it closes the connection.
+ */
 export function exchange(address: string, sent: Buffer | string, alpn: string): Promise<string> {
   return new Promise((resolve) => {
     const socket = connectTls({ ...trust(), host: '127.0.0.1', port: portOf(address), ALPNProtocols: [alpn] })

@@ -163,7 +163,10 @@ function isTrace(line: string): boolean {
 
 export type Scheme = 'http' | 'https'
 
-/** A certificate for https, as the configuration names its files. From now on this process trusts the authority that signed it. */
+/**
+ * A certificate for https, as the configuration names its files. From now on this process trusts the
+ * authority that signed it.
+ */
 async function newTls(): Promise<{ readonly files: object; readonly authority: string }> {
   const folder = newFolder()
   const authority = await makeAuthority(folder, 'authority')

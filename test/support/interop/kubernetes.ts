@@ -55,7 +55,10 @@ function toolsIn(folder: string): KubernetesTools {
   }
 }
 
-/** What `portcullis config validate` says of a configuration in a ConfigMap, with certificates where a Secret would bring them. */
+/**
+ * What `portcullis config validate` says of a configuration in a ConfigMap, with certificates where a Secret
+ * would bring them.
+ */
 export async function validated(text: string): Promise<string> {
   const folder = newFolder()
   for (const [name, pem] of Object.entries({ 'tls.crt': CERTIFICATE, 'tls.key': KEY, 'ca.crt': CERTIFICATE }))

@@ -1,4 +1,7 @@
-/** What must fit together in manifests beyond the types of Kubernetes: ports, paths, labels, names, and the configuration. */
+/**
+ * What must fit together in manifests beyond the types of Kubernetes: ports, paths, labels, names, and the
+ * configuration.
+ */
 import { basename, dirname } from 'node:path'
 
 /** An object, and what is wrong with it by its type and by the restricted Pod Security Standard. */
@@ -81,7 +84,11 @@ const WORKLOADS = ['Deployment', 'StatefulSet', 'DaemonSet', 'Job']
 /** As the schema of the configuration says. */
 const DRAIN_MS = 10_000
 
-/** The workload with the sidecar: its pod, the container, and its configuration. @throws Error where there is none */
+/**
+ * The workload with the sidecar: its pod, the container, and its configuration.
+ *
+ * @throws Error where there is none
+ */
 export function sidecarOf(objects: readonly KubernetesObject[]) {
   for (const { kind, spec } of objects) {
     if (!WORKLOADS.includes(kind)) continue

@@ -1,4 +1,7 @@
-/** nginx: that of the machine, or that of Debian's package, unpacked into a folder of its own. It serves https here. */
+/**
+ * nginx: that of the machine, or that of Debian's package, unpacked into a folder of its own. It serves https
+ * here.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { startProcess } from '../processes/processes.ts'

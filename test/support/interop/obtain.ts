@@ -1,4 +1,7 @@
-/** Obtains other software for the tests that need it. What cannot be obtained is skipped, and a printed line says why. */
+/**
+ * Obtains other software for the tests that need it. What cannot be obtained is skipped, and a printed line
+ * says why.
+ */
 import { CommandFailed } from './command.ts'
 
 /** What was obtained, or the reason why it is missing. */
@@ -6,7 +9,10 @@ export type Outcome<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly why: string }
 
-/** Obtains some software and prepares it. Obtaining may fail, and then its tests are skipped. Preparing must not fail. */
+/**
+ * Obtains some software and prepares it. Obtaining may fail, and then its tests are skipped. Preparing must
+ * not fail.
+ */
 export async function available<Obtained, T>(
   name: string,
   obtain: () => Promise<Obtained>,

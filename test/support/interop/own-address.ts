@@ -1,4 +1,7 @@
-/** An address of this machine that is not loopback, as another machine would reach it; `undefined`: it has none. */
+/**
+ * An address of this machine that is not loopback, as another machine would reach it; `undefined`: it has
+ * none.
+ */
 import { networkInterfaces } from 'node:os'
 
 export const ownAddress: string | undefined = Object.values(networkInterfaces())

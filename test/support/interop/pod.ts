@@ -1,6 +1,7 @@
 /**
- * Runs a container of a manifest without a container runtime, in a mount namespace of its own: with the paths, users, groups, modes and
- * read-only file systems that a kubelet gives it. The program is that of the checkout.
+ * Runs a container of a manifest without a container runtime, in a mount namespace of its own: with the
+ * paths, users, groups, modes and read-only file systems that a kubelet gives it. The program is that of the
+ * checkout.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -30,7 +31,10 @@ mount -t overlay overlay -o lowerdir=/etc,upperdir=/mnt/etc,workdir=/mnt/work /e
 mount -t tmpfs tmpfs /var/lib
 mount -t tmpfs tmpfs /run`
 
-/** What is in the volumes of a pod: files of Secrets and ConfigMaps, and the folder of an emptyDir, by their names. */
+/**
+ * What is in the volumes of a pod: files of Secrets and ConfigMaps, and the folder of an emptyDir, by their
+ * names.
+ */
 export interface VolumeContents {
   readonly files: Readonly<Record<string, Readonly<Record<string, string>>>>
   readonly folders: Readonly<Record<string, string>>
@@ -85,7 +89,8 @@ function mounting(
   const staged = newFolder()
   mkdirSync(join(staged, '..1'))
   for (const [file, text] of Object.entries(files[name] ?? {})) writeFileSync(join(staged, '..1', file), text)
-  // The files are links to links, and the folder may be written by everybody, were it not for the read-only mount.
+  // The files are links to links, and the folder may be written by everybody, were it not for the read-only
+  // mount.
   return `mkdir -p ${path}
 mount -t tmpfs -o mode=3777,gid=${fsGroup} tmpfs ${path}
 cp -r ${staged}/..1 ${path}/

@@ -1,4 +1,7 @@
-/** The control panel in Chromium, for users who are logged in: the page as they see it, and what a product API learns of their tokens. */
+/**
+ * The control panel in Chromium, for users who are logged in: the page as they see it, and what a product API
+ * learns of their tokens.
+ */
 import type { Browser as Chromium, Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { type Browser, PASSWORD, type PanelSidecar, startPanel } from '../console/control-panel.ts'
@@ -27,7 +30,10 @@ export interface PanelInChromium {
   readonly now: () => number
   /** The address of a view. */
   url(hash: string, host?: string): string
-  /** Opens the page for a user who has accepted an invitation: with the password alone, and in no other session. */
+  /**
+   * Opens the page for a user who has accepted an invitation: with the password alone, and in no other
+   * session.
+   */
   openFor(user: string, hash: string, options?: Options): Promise<OpenPage>
   /** Opens the page. @param cookie of a session; empty: nobody is logged in */
   openWith(cookie: string, hash: string, options?: Options): Promise<OpenPage>

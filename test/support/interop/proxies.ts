@@ -1,4 +1,7 @@
-/** nginx, Caddy and HAProxy in front of an application, with the configurations of examples/, which ask a sidecar about each request. */
+/**
+ * nginx, Caddy and HAProxy in front of an application, with the configurations of examples/, which ask a
+ * sidecar about each request.
+ */
 import { globSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { delimiter, join } from 'node:path'

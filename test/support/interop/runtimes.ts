@@ -1,4 +1,7 @@
-/** Where the packages run beside the Node of this checkout: an older Node of this machine, Bun and Deno; and what looks at their types. */
+/**
+ * Where the packages run beside the Node of this checkout: an older Node of this machine, Bun and Deno; and
+ * what looks at their types.
+ */
 import { cpSync, globSync, readFileSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
 import { CommandFailed, installed, interopFolder, repository, run } from './command.ts'
@@ -36,7 +39,10 @@ export async function installRuntimes(): Promise<Runtimes> {
   }
 }
 
-/** A Node of this machine that is older than the checkout needs, and that the engine, the matrix and the client run on. */
+/**
+ * A Node of this machine that is older than the checkout needs, and that the engine, the matrix and the
+ * client run on.
+ */
 export async function findOlderNode(): Promise<string | undefined> {
   const folders = (process.env.PATH ?? '')
     .split(delimiter)

@@ -1,4 +1,7 @@
-/** zsh and fish: those of the machine, or those of the packages of Debian, unpacked into a folder of their own. */
+/**
+ * zsh and fish: those of the machine, or those of the packages of Debian, unpacked into a folder of their
+ * own.
+ */
 import { globSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { CommandFailed, installed, run } from './command.ts'

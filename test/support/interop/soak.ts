@@ -1,6 +1,6 @@
 /**
- * Sends damaged frames to a real sidecar, as fast as it takes them. Meanwhile another client asks all the time, and the
- * sidecar's memory is looked at. As a program it takes --transport, --frames, --seed:
+ * Sends damaged frames to a real sidecar, as fast as it takes them. Meanwhile another client asks all the
+ * time, and the sidecar's memory is looked at. As a program it takes --transport, --frames, --seed:
  *
  *     node test/support/interop/soak.ts --transport sockets --frames 1e8
  */
@@ -30,7 +30,10 @@ export interface SoakResult {
   readonly connections: number
   /** How connections ended: by an error code of GOAWAY, or without one. */
   readonly endings: Readonly<Record<string, number>>
-  /** The client beside them: its answers, those that were not as expected, and the longest time until one, in milliseconds. */
+  /**
+   * The client beside them: its answers, those that were not as expected, and the longest time until one, in
+   * milliseconds.
+   */
   readonly answers: number
   readonly wrong: readonly string[]
   readonly slowestMs: number
@@ -136,8 +139,8 @@ function attack(address: string, frames: readonly Buffer[]): Promise<string> {
   const { socket, closed } = openRaw(address, (frame) => {
     if (frame.equals(LAST_PONG)) socket.destroy()
   })
-  // The answer to the last ping shows that the sidecar has taken all frames and has nothing against them. Where the damage has
-  // swallowed the ping, the attacker leaves after a while.
+  // The answer to the last ping shows that the sidecar has taken all frames and has nothing against them.
+  // Where the damage has swallowed the ping, the attacker leaves after a while.
   socket.write(Buffer.concat([PREFACE, ...frames, LAST_PING]))
   const limit = setTimeout(() => socket.destroy(), REST_MS_MAX)
   return closed.then(({ goAway }) => {

@@ -1,4 +1,7 @@
-/** A systemd of its own as process 1 of new namespaces (systemd.sh), in which the shipped units run with everything that they forbid. */
+/**
+ * A systemd of its own as process 1 of new namespaces (systemd.sh), in which the shipped units run with
+ * everything that they forbid.
+ */
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { startProcess } from '../processes/processes.ts'

@@ -1,4 +1,7 @@
-/** The Go programs that look at a transport: h2spec, Connect's conformance runner, and the HPACK of golang.org/x/net. */
+/**
+ * The Go programs that look at a transport: h2spec, Connect's conformance runner, and the HPACK of
+ * golang.org/x/net.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { installed, interopFolder, run } from './command.ts'

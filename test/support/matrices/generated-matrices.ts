@@ -1,4 +1,7 @@
-/** Generated matrices and questions for the laws: small, consistent, and with every part that the rules look at. */
+/**
+ * Generated matrices and questions for the laws: small, consistent, and with every part that the rules look
+ * at.
+ */
 import * as fc from 'fast-check'
 import type { Claim, Conflict, Matrix, Question, Scope, Statement, TokenKind } from '../../../engine/index.ts'
 import { scopeFor } from './oracle.ts'

@@ -3,8 +3,8 @@ import type { Matrix } from '../../../engine/index.ts'
 import { supportMatrix } from '../../../matrix/index.ts'
 
 /**
- * The kinds and the advice of the source, and so many APIs, the first of which is called `name`. A third of them accepts one kind, a
- * third two, and a third all.
+ * The kinds and the advice of the source, and so many APIs, the first of which is called `name`. A third of
+ * them accepts one kind, a third two, and a third all.
  */
 export function manyApis(count: number, name = 'first'): Matrix {
   const kinds = supportMatrix.tokenKinds.map(({ id }) => id)

@@ -4,7 +4,9 @@
  */
 import type { AcceptedKind, Api, Matrix, Question, Scope, TokenKind } from '../../../engine/index.ts'
 
-/** The reasons of DESIGN §5, in its order. Written out once more, because the engine's own list is under test. */
+/**
+ * The reasons of DESIGN §5, in its order. Written out once more, because the engine's own list is under test.
+ */
 export const PRECEDENCE = [
   'UNKNOWN_API',
   'CREDENTIAL_MISSING',

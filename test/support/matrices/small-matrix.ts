@@ -1,4 +1,7 @@
-/** A small valid matrix of a stranger, with every part and every type of claim; faults are planted in copies of it. */
+/**
+ * A small valid matrix of a stranger, with every part and every type of claim; faults are planted in copies
+ * of it.
+ */
 import type { Matrix } from '../../../engine/index.ts'
 
 export type Writable<T> = { -readonly [K in keyof T]: Writable<T[K]> }

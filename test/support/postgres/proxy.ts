@@ -54,8 +54,8 @@ export class PostgresProxy {
   }
 
   /**
-   * Leads to another server from now on. Connections that are there stay open, and nothing of them comes through any more: the machine
-   * behind them is gone, or a firewall has forgotten them.
+   * Leads to another server from now on. Connections that are there stay open, and nothing of them comes
+   * through any more: the machine behind them is gone, or a firewall has forgotten them.
    */
   moveTo(port: number): void {
     this.#port = port

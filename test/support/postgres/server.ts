@@ -1,4 +1,7 @@
-/** A real PostgreSQL server of one test file: in a folder of its own, as a user who is not root, durable as in production. */
+/**
+ * A real PostgreSQL server of one test file: in a folder of its own, as a user who is not root, durable as in
+ * production.
+ */
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -24,7 +27,10 @@ import { type RunningProcess, startProcess } from '../processes/processes.ts'
 export interface ServerTls {
   /** What it shows to clients. */
   readonly certificate: Certificate
-  /** PEM file of the authority that must have signed a client's certificate for its user; default: clients need none. */
+  /**
+   * PEM file of the authority that must have signed a client's certificate for its user; default: clients
+   * need none.
+   */
   readonly clientAuthority?: string
 }
 

@@ -30,7 +30,10 @@ export class FakeTerminal implements Terminal {
   }
 }
 
-/** Runs a command, and returns what it printed and its exit code. One at a time: it takes over the output of the process. */
+/**
+ * Runs a command, and returns what it printed and its exit code. One at a time: it takes over the output of
+ * the process.
+ */
 export async function command(words: readonly string[], terminal: Terminal = NO_TERMINAL): Promise<Ended> {
   const before = process.exitCode
   let stdout = ''

@@ -2,7 +2,10 @@
 import { type RunningProcess, start } from './processes.ts'
 
 export interface Demo extends RunningProcess {
-  /** Everything on standard output up to the link to the control panel, or without HTTP to the suggested commands. */
+  /**
+   * Everything on standard output up to the link to the control panel, or without HTTP to the suggested
+   * commands.
+   */
   readonly output: string
 }
 

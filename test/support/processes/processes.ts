@@ -1,4 +1,7 @@
-/** Processes that tests start, most of them of the command line. Each is stopped by its own pid when the test file ends. */
+/**
+ * Processes that tests start, most of them of the command line. Each is stopped by its own pid when the test
+ * file ends.
+ */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -25,11 +28,20 @@ interface User {
 }
 
 export interface ProcessOptions {
-  /** Beside the path and the compile cache, which every process gets; nothing else of this process's environment. */
+  /**
+   * Beside the path and the compile cache, which every process gets; nothing else of this process's
+   * environment.
+   */
   readonly environment?: Readonly<Record<string, string | undefined>>
-  /** What comes in on standard input; a promise: when it is there; `open`: what `write` sends, until it is stopped. */
+  /**
+   * What comes in on standard input; a promise: when it is there; `open`: what `write` sends, until it is
+   * stopped.
+   */
   readonly input?: string | Promise<string> | 'open'
-  /** Where standard output goes instead of to the test: to a full disk, or to somebody who reads nothing and leaves. */
+  /**
+   * Where standard output goes instead of to the test: to a full disk, or to somebody who reads nothing and
+   * leaves.
+   */
   readonly stdout?: 'full' | 'unread'
   readonly cwd?: string
   readonly user?: User
@@ -48,7 +60,10 @@ export interface RunningProcess {
   /** What it printed so far. */
   readonly stdout: () => string
   readonly stderr: () => string
-  /** Resolves with what `look` finds; it looks whenever the process has printed. Rejects where the process ends before. */
+  /**
+   * Resolves with what `look` finds; it looks whenever the process has printed. Rejects where the process
+   * ends before.
+   */
   until<T>(look: () => T | null | undefined | false): Promise<T>
   /** Calls back with every line that it prints on standard output from now on. */
   onLine(listener: (line: string) => void): void
@@ -187,7 +202,9 @@ export interface Served extends RunningProcess {
   readonly ready: Ready
 }
 
-/** Starts a sidecar, on free ports and without HTTP where nothing else is said, and waits until it is ready. */
+/**
+ * Starts a sidecar, on free ports and without HTTP where nothing else is said, and waits until it is ready.
+ */
 export async function serve(args: readonly string[], options?: RunOptions): Promise<Served> {
   const child = start(['serve', '--json', '--grpc', '127.0.0.1:0', '--http', 'off', ...args], options)
   const line = await child.until(() => /^.*\n/.exec(child.stdout())?.[0])

@@ -67,7 +67,10 @@ export class Arrivals {
     this.#loops = Array.from({ length: PARALLEL }, (_, index) => this.#loop(index === 0))
   }
 
-  /** Opens no more. Resolves with how many calls had which outcome: the reason of an answer, or the status of an error. */
+  /**
+   * Opens no more. Resolves with how many calls had which outcome: the reason of an answer, or the status of
+   * an error.
+   */
   async stop(): Promise<Record<string, number>> {
     this.#stopping = true
     await Promise.all(this.#loops)
@@ -97,12 +100,15 @@ export class Arrivals {
   }
 }
 
-/** The calls of a storm may have these outcomes and no other: an answer, or the error of a connection that broke. */
+/**
+ * The calls of a storm may have these outcomes and no other: an answer, or the error of a connection that
+ * broke.
+ */
 const OUTCOMES = ['REASON_ALLOWED', 'UNAVAILABLE', 'issued iam_token_account_scoped']
 
 /**
- * Strikes while connections arrive. Then checks that no call hung, that each end was logged, that logins have their places
- * back, and that no process is left after SIGTERM.
+ * Strikes while connections arrive. Then checks that no call hung, that each end was logged, that logins have
+ * their places back, and that no process is left after SIGTERM.
  */
 export async function storm(blows: readonly Blow[]): Promise<void> {
   const data = join(newFolder(), 'data')

@@ -35,7 +35,10 @@ export interface People {
   readonly restricted: string
   /** A token of its project beta. */
   readonly beta: string
-  /** Starts a sidecar for them, with more in its configuration. Its profile `gateway` is of `OTHER_ACCOUNT`; `broken` cannot log in. */
+  /**
+   * Starts a sidecar for them, with more in its configuration. Its profile `gateway` is of `OTHER_ACCOUNT`;
+   * `broken` cannot log in.
+   */
   run(flags?: SidecarOptions['flags'], more?: object): Promise<RunningSidecar>
 }
 

@@ -16,7 +16,12 @@ import {
 } from '../sidecar/sidecar.ts'
 import { whenTheFileEnds } from '../suite/resources.ts'
 
-/** Serves `/accounts/ID/balance` behind `requireToken('balance', options)`, and answers with the name of the sender. @returns its origin */
+/**
+ * Serves `/accounts/ID/balance` behind `requireToken('balance', options)`, and answers with the name of the
+ * sender.
+ *
+ * @returns its origin
+ */
 export type Framework = (options: DoorOptions) => Promise<string>
 
 /** What `target` is given is the account of the path. */

@@ -1,4 +1,7 @@
-/** A sidecar behind a proxy on this machine: the secret by which the proxy is known, and the configuration that knows it. */
+/**
+ * A sidecar behind a proxy on this machine: the secret by which the proxy is known, and the configuration
+ * that knows it.
+ */
 import { newFile } from '../suite/resources.ts'
 
 export const PROXY_SECRET = 'a-secret-that-the-proxy-alone-can-read'

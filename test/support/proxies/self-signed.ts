@@ -1,4 +1,7 @@
-/** A certificate for `server.example` that is valid from 2026-11-22 to 2036-11-19, with its key, for tests that need no openssl. */
+/**
+ * A certificate for `server.example` that is valid from 2026-11-22 to 2036-11-19, with its key, for tests
+ * that need no openssl.
+ */
 
 export const CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBoTCCAUigAwIBAgIUTKBvko/7vsZHPomDsOkur5Hoz+cwCgYIKoZIzj0EAwIw

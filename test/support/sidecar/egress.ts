@@ -1,4 +1,6 @@
-/** A sidecar with egress, targets that record what reaches them, and a client that sends bytes as they are. */
+/**
+ * A sidecar with egress, targets that record what reaches them, and a client that sends bytes as they are.
+ */
 import {
   createServer,
   type IncomingMessage,
@@ -60,7 +62,9 @@ export interface EgressSidecar extends RunningSidecar {
   readonly staticToken: string
 }
 
-/** A route of the configuration; what is left out is `/`, for balance with the profile `nightly`, for anyone. */
+/**
+ * A route of the configuration; what is left out is `/`, for balance with the profile `nightly`, for anyone.
+ */
 export type RouteWish = Readonly<Record<string, unknown>> & { readonly url: string }
 
 /** The configuration of a populated folder, with these routes. */

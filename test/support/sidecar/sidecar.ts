@@ -1,4 +1,6 @@
-/** A real sidecar in this process, on a data folder of its own, with people of every sort in its directory. */
+/**
+ * A real sidecar in this process, on a data folder of its own, with people of every sort in its directory.
+ */
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { type Client, type ClientOptions, connect } from '../../../clients/typescript/index.ts'
@@ -12,7 +14,10 @@ import {
 import { newFolder, whenTheFileEnds } from '../suite/resources.ts'
 import { TESTER } from './actor.ts'
 
-/** The transport that the tests run on, if it is not the default: PORTCULLIS_GRPC_TRANSPORT=grpc-js npx vitest run */
+/**
+ * The transport that the tests run on, if it is not the default: PORTCULLIS_GRPC_TRANSPORT=grpc-js npx vitest
+ * run
+ */
 export const TRANSPORT = process.env.PORTCULLIS_GRPC_TRANSPORT
 
 export const ACCOUNT = '123456'
@@ -70,7 +75,10 @@ export interface RunningSidecar {
   connect(options?: ClientOptions): Client
 }
 
-/** Starts a sidecar on a free port, with HTTP off; what is given changes that. It stops when the test file ends. */
+/**
+ * Starts a sidecar on a free port, with HTTP off; what is given changes that. It stops when the test file
+ * ends.
+ */
 export async function runSidecar({
   flags,
   config,

@@ -38,7 +38,9 @@ export function newFile(text: string | Uint8Array, name = 'file'): string {
   return path
 }
 
-/** Tries until it holds. The deadline is there only so that a failure ends, and is far beyond what is needed. */
+/**
+ * Tries until it holds. The deadline is there only so that a failure ends, and is far beyond what is needed.
+ */
 export async function eventually<T>(
   look: () => T | undefined | false | Promise<T | undefined | false>,
 ): Promise<T> {

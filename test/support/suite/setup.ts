@@ -1,6 +1,6 @@
 /**
- * Runs before every test file, in its process, in which other files run before and after it. What the file opens is closed when it
- * ends; the folder and the environment that it works in are then as they were.
+ * Runs before every test file, in its process, in which other files run before and after it. What the file
+ * opens is closed when it ends; the folder and the environment that it works in are then as they were.
  */
 import { afterAll } from 'vitest'
 import { closeAll } from './resources.ts'

@@ -1,4 +1,7 @@
-/** What the pages of an account's records share: the list, a record beside it, and how one is made, disabled and deleted. */
+/**
+ * What the pages of an account's records share: the list, a record beside it, and how one is made, disabled
+ * and deleted.
+ */
 import type { ComponentChildren } from 'preact'
 import { useCallback, useState } from 'preact/hooks'
 import { texts } from '../../../texts/en/iam.ts'

@@ -1,4 +1,7 @@
-/** Parts that the pages of administrators share: names, states, buttons that say why they cannot be used, and the panel beside a list. */
+/**
+ * Parts that the pages of administrators share: names, states, buttons that say why they cannot be used, and
+ * the panel beside a list.
+ */
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { texts } from '../../../texts/en/iam.ts'
@@ -65,7 +68,10 @@ interface BesideProps {
   readonly children: ComponentChildren
 }
 
-/** The panel of a row, beside the list. It takes the focus, closes with Esc, and gives the focus back to the row. */
+/**
+ * The panel of a row, beside the list. It takes the focus, closes with Esc, and gives the focus back to the
+ * row.
+ */
 export function Beside({ title, label, close, children }: BesideProps) {
   const heading = useRef<HTMLHeadingElement>(null)
   useLayoutEffect(() => heading.current?.focus({ preventScroll: true }), [])

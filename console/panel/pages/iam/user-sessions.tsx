@@ -1,4 +1,7 @@
-/** Where a control panel user is logged in. An administrator may end those sessions, and is not logged out by that. */
+/**
+ * Where a control panel user is logged in. An administrator may end those sessions, and is not logged out by
+ * that.
+ */
 import { useState } from 'preact/hooks'
 import { texts } from '../../../texts/en/iam.ts'
 import { texts as profile } from '../../../texts/en/profile.ts'

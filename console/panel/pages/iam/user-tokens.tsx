@@ -1,4 +1,7 @@
-/** The static tokens of a control panel user, which an administrator may revoke as the user does: see `useRevocations`. */
+/**
+ * The static tokens of a control panel user, which an administrator may revoke as the user does: see
+ * `useRevocations`.
+ */
 import { texts } from '../../../texts/en/iam.ts'
 import type { ControlPanelUser } from '../../model/iam-records.ts'
 import { shownKeys } from '../../model/keys.ts'

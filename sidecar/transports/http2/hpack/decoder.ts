@@ -1,4 +1,7 @@
-/** Reads header blocks (RFC 7541). A block that cannot be read ends the connection, because the tables then differ. */
+/**
+ * Reads header blocks (RFC 7541). A block that cannot be read ends the connection, because the tables then
+ * differ.
+ */
 import { DynamicTable } from './dynamic-table.ts'
 import { HeaderField } from './header-field.ts'
 import { decodeHuffman } from './huffman.ts'
@@ -39,13 +42,20 @@ export interface HeaderList {
 /** Most fields of a list. Proxies accept about a hundred. */
 const FIELDS_MAX = 128
 
-/** A block with more fields than this is not read to its end. None that a client sends by mistake has as many. */
+/**
+ * A block with more fields than this is not read to its end. None that a client sends by mistake has as many.
+ */
 const FIELDS_READ_MAX = 1_024
 
-/** Most size updates at the beginning of a block: the smallest and the last size since the last block (§4.2). */
+/**
+ * Most size updates at the beginning of a block: the smallest and the last size since the last block (§4.2).
+ */
 const SIZE_UPDATES_MAX = 2
 
-/** Numbers have at most this many bits beyond the first byte (§5.1 asks for a limit). No number here needs as many. */
+/**
+ * Numbers have at most this many bits beyond the first byte (§5.1 asks for a limit). No number here needs as
+ * many.
+ */
 const NUMBER_BITS_MAX = 28
 
 export class HeaderDecoder {

@@ -1,4 +1,7 @@
-/** The dynamic table of a decoder (RFC 7541, §2.3.2): the fields that a peer refers to by number, newest first. */
+/**
+ * The dynamic table of a decoder (RFC 7541, §2.3.2): the fields that a peer refers to by number, newest
+ * first.
+ */
 import type { HeaderField } from './header-field.ts'
 
 /** The smallest size of an entry in bytes: an empty name, an empty value and the overhead (§4.1). */
@@ -27,7 +30,10 @@ export class DynamicTable {
     return index < this.#count ? this.#ring[(this.#next - 1 - index) & (this.#ring.length - 1)] : undefined
   }
 
-  /** Adds an entry and removes the oldest ones that have no room. An entry larger than the table empties it (§4.4). */
+  /**
+   * Adds an entry and removes the oldest ones that have no room. An entry larger than the table empties it
+   * (§4.4).
+   */
   add(field: HeaderField): void {
     this.version++
     this.#evict(this.#bytesMax - field.size)

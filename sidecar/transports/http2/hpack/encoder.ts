@@ -1,6 +1,6 @@
 /**
- * Writes header blocks (RFC 7541). Fields that every answer has enter the peer's dynamic table once; from then on each is
- * one byte. Nothing else enters it, so it never needs to evict.
+ * Writes header blocks (RFC 7541). Fields that every answer has enter the peer's dynamic table once; from
+ * then on each is one byte. Nothing else enters it, so it never needs to evict.
  */
 import { FIELD_OVERHEAD_BYTES } from './header-field.ts'
 import { encodeHuffman, huffmanLength } from './huffman.ts'
@@ -55,7 +55,10 @@ export class HeaderEncoder {
     this.#encoded.clear()
   }
 
-  /** The block of fields that occur again and again. It must be sent at once: the peer's table is as the block says. */
+  /**
+   * The block of fields that occur again and again. It must be sent at once: the peer's table is as the block
+   * says.
+   */
   repeated(block: RepeatedFields): Buffer {
     const found = this.#encoded.get(block)
     if (found !== undefined && found.entries === this.#entries.size && !this.#mustEmptyTable)
@@ -108,7 +111,9 @@ export class HeaderEncoder {
   }
 }
 
-/** Number of the static entry with that name and value; 0: there is none. Entries of a name follow each other. */
+/**
+ * Number of the static entry with that name and value; 0: there is none. Entries of a name follow each other.
+ */
 function staticNumber(name: string, value: string, first: number): number {
   if (first === 0) return 0
   for (let number = first; staticFields[number]?.name === name; number++)

@@ -14,7 +14,8 @@ export class HeaderField {
 
   /**
    * @param name and value: one character for each octet
-   * @param named a field with that name, which was judged with it: a few bytes of a block can repeat a long name
+   * @param named a field with that name, which was judged with it: a few bytes of a block can repeat a long
+   *   name
    */
   constructor(name: string, value: string, named?: HeaderField) {
     this.name = name
@@ -25,7 +26,9 @@ export class HeaderField {
   }
 }
 
-/** The pseudo-header fields of a request (RFC 9113, §8.3.1; `:protocol` needs a setting that is never sent). */
+/**
+ * The pseudo-header fields of a request (RFC 9113, §8.3.1; `:protocol` needs a setting that is never sent).
+ */
 const REQUEST_PSEUDO_FIELDS: ReadonlySet<string> = new Set([':method', ':scheme', ':authority', ':path'])
 
 /** Fields about a connection of HTTP/1.1 (RFC 9113, §8.2.2). */

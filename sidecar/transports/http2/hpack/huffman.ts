@@ -1,9 +1,9 @@
 /** The Huffman code of RFC 7541, §5.2: strings of header fields in fewer bits. */
 
 /**
- * How many bits the code of each octet has (RFC 7541, appendix B); the last one is the end of the string (EOS). The code is
- * canonical: among codes of the same length, and from shorter to longer ones, codes increase with their octet. So the
- * lengths say everything.
+ * How many bits the code of each octet has (RFC 7541, appendix B); the last one is the end of the string
+ * (EOS). The code is canonical: among codes of the same length, and from shorter to longer ones, codes
+ * increase with their octet. So the lengths say everything.
  */
 const CODE_BITS = [
   ...[13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28, 28, 28],
@@ -26,7 +26,9 @@ const EOS = 256
 const STEP_BITS = 4
 const STEPS = 1 << STEP_BITS
 
-/** A step of the decoder: the next state, and what it found. The octet, if any, is in the lowest eight bits. */
+/**
+ * A step of the decoder: the next state, and what it found. The octet, if any, is in the lowest eight bits.
+ */
 const OCTET_FOUND = 1 << 8
 const FAILED = 1 << 9
 const STATE_SHIFT = 10
@@ -64,7 +66,9 @@ function makeTables(): Tables {
   return { codes, ...decoderOf(codes) }
 }
 
-/** The tree of the code: an inner node has two children; the children that are octets are stored as ~octet. */
+/**
+ * The tree of the code: an inner node has two children; the children that are octets are stored as ~octet.
+ */
 function treeOf(codes: Float64Array): number[][] {
   const nodes: number[][] = [[]]
   for (const [symbol, bits] of CODE_BITS.entries()) {
@@ -149,7 +153,8 @@ export function huffmanLength(text: string): number {
 export function encodeHuffman(text: string, into: Uint8Array, start: number): number {
   const { codes } = loaded()
   let at = start
-  // At most seven bits are left over, and a code has at most thirty: more than the integer operators have room for.
+  // At most seven bits are left over, and a code has at most thirty: more than the integer operators have
+  // room for.
   let held = 0
   let heldBits = 0
   for (let index = 0; index < text.length; index++) {

@@ -1,4 +1,7 @@
-/** How a header block begins each of its parts (RFC 7541, §5 and §6): bits that say what follows, then bits of a number. */
+/**
+ * How a header block begins each of its parts (RFC 7541, §5 and §6): bits that say what follows, then bits of
+ * a number.
+ */
 
 /** §6.1: a field that is in a table. */
 export const INDEXED = 0x80

@@ -1,4 +1,7 @@
-/** The service over HTTP, on a server as the sidecar's HTTP listener has it: Fastify, and with TLS the sidecar's own before it. */
+/**
+ * The service over HTTP, on a server as the sidecar's HTTP listener has it: Fastify, and with TLS the
+ * sidecar's own before it.
+ */
 import { readFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import Fastify, { type FastifyServerFactory } from 'fastify'

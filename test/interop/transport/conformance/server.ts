@@ -1,6 +1,7 @@
 /**
- * A server for Connect's conformance runner: it reads from standard input what server is wanted, starts it, and prints where it
- * listens. Arguments: the transport, the folder with the protos, and for HTTP their descriptors.
+ * A server for Connect's conformance runner: it reads from standard input what server is wanted, starts it,
+ * and prints where it listens. Arguments: the transport, the folder with the protos, and for HTTP their
+ * descriptors.
  */
 import { buffer } from 'node:stream/consumers'
 import type { Wishes } from './grpc-js.ts'

@@ -1,6 +1,6 @@
 /**
- * The service of Connect's conformance suite: it answers as each request says, and repeats what it has seen of the request.
- * It knows no transport.
+ * The service of Connect's conformance suite: it answers as each request says, and repeats what it has seen
+ * of the request. It knows no transport.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { loadSync, type MessageTypeDefinition } from '@grpc/proto-loader'
@@ -162,7 +162,10 @@ class Exchange {
   }
 }
 
-/** The only field of a message, without its tag and its length: proto-loader does not offer types that are within others. */
+/**
+ * The only field of a message, without its tag and its length: proto-loader does not offer types that are
+ * within others.
+ */
 function contentOf(message: Buffer): Buffer {
   let at = 1
   while ((message[at++] ?? 0) >= 0x80);
