@@ -1,4 +1,7 @@
-/** The program without its commands. `serve` starts with this one and its own command: every other one would be loaded in vain. */
+/**
+ * The program without its commands. `serve` starts with this one and its own command: every other one would
+ * be loaded in vain.
+ */
 import { Command } from 'commander'
 import { packageVersion } from '../base/package.ts'
 import { title } from './terminal/help.ts'
