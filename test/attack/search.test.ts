@@ -8,9 +8,10 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { type Genome, mutated, randomGenome, randomOf } from '../support/attack/genome.ts'
+import { type Genome, mutated, randomGenome } from '../support/attack/genome.ts'
 import { GOALS, isTooLong } from '../support/attack/goals.ts'
 import { attackedSidecar, RATIO_MAX, report, type Scene, type Times } from '../support/attack/scene.ts'
+import { randomFrom } from '../support/inputs/random.ts'
 import { startProcess } from '../support/processes/processes.ts'
 
 const PROGRAM = fileURLToPath(new URL('../support/interop/floods.ts', import.meta.url))
@@ -41,7 +42,7 @@ test.each(TRANSPORTS)(
   `no attack of ${TRIES} that a generator makes misses a goal: %s`,
   { timeout: 60_000 + TRIES * 10_000 },
   async (transport) => {
-    const random = randomOf(SEED)
+    const random = randomFrom(SEED)
     const scene = await attackedSidecar({ grpc: { transport } })
     await scene.neighbour(1_000)
     let worst: Found[] = []

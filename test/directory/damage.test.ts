@@ -10,6 +10,7 @@ import type { DirectoryChange } from '../../sidecar/directory/change.ts'
 import type { AccountRecord, IamTokenQuery, UserRecord } from '../../sidecar/directory/directory.ts'
 import { openSqlite } from '../../sidecar/directory/sqlite.ts'
 import { DirectoryStore } from '../../sidecar/directory/store.ts'
+import { randomFrom } from '../support/inputs/random.ts'
 import { eventually, newFolder } from '../support/suite/resources.ts'
 
 const ALPHA = { scope: 'projects' as const, projects: ['alpha'] }
@@ -79,17 +80,6 @@ async function newDirectory(file: string): Promise<{ ended: IamTokenQuery[]; sta
   return { ended, staticTokens }
 }
 
-/** Random numbers from 0 to 1 that are the same in every run (mulberry32). */
-function randomOf(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
-}
-
 describe('bit rot', () => {
   const folder = newFolder()
   const original = join(folder, 'original.sqlite')
@@ -134,7 +124,7 @@ describe('bit rot', () => {
   test.each(Array.from({ length: 10 }, (_, index) => index))(
     'in 100 copies makes no ended token active (round %d)',
     async (round) => {
-      const random = randomOf(round)
+      const random = randomFrom(round)
       const bytes = readFileSync(original)
       // Most of a small file is empty: the flips are where something is written.
       const used = [...bytes.keys()].filter((offset) => bytes[offset] !== 0 || bytes[offset + 1] !== 0)

@@ -5,7 +5,7 @@
 import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, request } from 'node:http'
-import { type AddressInfo, createServer as createTcpServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -15,7 +15,7 @@ import { installNginx, type Nginx, startNginx } from '../support/interop/nginx.t
 import { obtained } from '../support/interop/obtain.ts'
 import { type Served, serve } from '../support/processes/processes.ts'
 import { ask, egressConfig, type RouteWish } from '../support/sidecar/egress.ts'
-import { eventually, newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
+import { eventually, freePort, newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
 
 const GIGABYTE = 1024 ** 3
 const MEGABYTE = 1024 ** 2
@@ -240,12 +240,4 @@ function endless(): Readable {
       this.push(chunk)
     },
   })
-}
-
-async function freePort(): Promise<number> {
-  const server = createTcpServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }

@@ -9,9 +9,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { messageType } from '../../support/contract/black-box.ts'
 import { repository } from '../../support/interop/command.ts'
 import { FLOODS, type FloodReport } from '../../support/interop/floods.ts'
-import { residentMb } from '../../support/interop/soak.ts'
 import { serveDemoOn, type Transport, transports } from '../../support/interop/transports.ts'
-import { startProcess } from '../../support/processes/processes.ts'
+import { residentMb, startProcess } from '../../support/processes/processes.ts'
 
 /** How long a flood lasts, and how long the neighbour is alone before, in milliseconds. */
 const FLOOD_MS = 1_500

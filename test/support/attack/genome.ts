@@ -43,18 +43,6 @@ export interface Gene {
 const TARGETS = ['new', 'same', 'earlier'] as const
 const KINDS = ['headers', 'data', 'reset', 'window', 'ping', 'settings', 'priority', 'unknown'] as const
 
-/** Numbers from 0 to 1, the same for the same seed. */
-export function randomOf(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    // Mulberry32.
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
-
 export function randomGenome(random: () => number): Genome {
   return {
     connections: Math.ceil(150 ** random()),

@@ -4,13 +4,12 @@
  */
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { run } from '../interop/command.ts'
 import { installedFromPython } from '../interop/python-packages.ts'
 import { type RunningProcess, startProcess } from '../processes/processes.ts'
-import { eventually, newFolder } from '../suite/resources.ts'
+import { eventually, freePort, newFolder } from '../suite/resources.ts'
 
 const PACKAGES = ['keystone==30.0.0', 'uwsgi==2.0.31']
 
@@ -262,13 +261,4 @@ async function answers(url: string): Promise<boolean> {
     ({ ok }) => ok,
     () => false,
   )
-}
-
-/** A port that is free at this moment. */
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  return typeof address === 'object' && address !== null ? address.port : 0
 }

@@ -4,13 +4,13 @@
  *
  *     node test/support/interop/soak.ts --transport sockets --frames 1e8
  */
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Client, credentials } from '@grpc/grpc-js'
 import { CheckRequest, CheckStreamRequest } from '../../../proto/gen/portcullis/v1/authorization.ts'
 import { ACK, FRAME, frame, PREFACE } from '../http2/frames.ts'
 import { randomFrom } from '../inputs/random.ts'
+import { residentMb } from '../processes/processes.ts'
 import { closeAll, newFolder } from '../suite/resources.ts'
 import { damagedFrames, type Questions, soundFrames } from './damaged-frames.ts'
 import { openRaw } from './raw-connection.ts'
@@ -186,13 +186,6 @@ function startAsking(address: string, result: { answers: number; wrong: string[]
       client.close()
     },
   }
-}
-
-/** Memory of a process in megabytes; 0 on systems that cannot report it. */
-export function residentMb(pid: number): number {
-  if (process.platform !== 'linux') return 0
-  const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
-  return Math.round(Number(kilobytes) / 1024)
 }
 
 function rest(ms: number): Promise<void> {

@@ -2,8 +2,8 @@
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type RunningProcess, startProcess } from '../processes/processes.ts'
-import { newFolder } from '../suite/resources.ts'
-import { freePort, type PostgresServer, userForServers } from './server.ts'
+import { freePort, newFolder } from '../suite/resources.ts'
+import { type PostgresServer, userForServers } from './server.ts'
 
 export class PgBouncer {
   readonly port: number

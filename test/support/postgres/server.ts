@@ -4,7 +4,6 @@
  */
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
 import {
   appendFileSync,
   chmodSync,
@@ -15,13 +14,13 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from 'pg'
 import type { Certificate } from '../interop/certificates.ts'
 import { type RunningProcess, startProcess } from '../processes/processes.ts'
+import { freePort } from '../suite/resources.ts'
 
 /** TLS of a server. */
 export interface ServerTls {
@@ -264,13 +263,4 @@ export function userForServers(): { uid: number; gid: number } | undefined {
 
 async function waitFor(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds())) await delay(50)
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }

@@ -3,7 +3,7 @@
  * file ends.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -177,6 +177,13 @@ export function start(
 /** Runs a command to its end. */
 export function run(args: readonly string[], options?: RunOptions): Promise<Ended> {
   return start(args, options).ended
+}
+
+/** Memory of a process in megabytes; 0 on systems that cannot report it. */
+export function residentMb(pid: number): number {
+  if (process.platform !== 'linux') return 0
+  const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+  return Math.round(Number(kilobytes) / 1024)
 }
 
 /** The line that `serve --json` prints when it is ready. */

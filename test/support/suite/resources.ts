@@ -1,5 +1,7 @@
 /** What a test file opens: folders, files, servers, connections. All of it is closed when the file ends. */
+import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -36,6 +38,16 @@ export function newFile(text: string | Uint8Array, name = 'file'): string {
   const path = join(newFolder(), name)
   writeFileSync(path, text)
   return path
+}
+
+/** A port that is free at this moment. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
 }
 
 /**
