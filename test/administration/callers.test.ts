@@ -7,7 +7,8 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { ConfigError } from '../../sidecar/index.ts'
-import { run, serve } from '../support/processes/processes.ts'
+import { command } from '../support/processes/command-line.ts'
+import { serve } from '../support/processes/processes.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
 import { ACCOUNT, OTHER_ACCOUNT, populate, runSidecar } from '../support/sidecar/sidecar.ts'
 import { eventually, newFile, newFolder } from '../support/suite/resources.ts'
@@ -142,7 +143,7 @@ describe('a change takes effect without a restart', () => {
     const tokenOf = () => readFileSync(join(running.folder, 'administrator-token'), 'utf8').trim()
     const before = running.connect({ callerToken: tokenOf() })
     await before.directory.listAccounts({})
-    expect((await run(['keys', 'rotate-administrator-token', '--data', running.folder])).code).toBe(0)
+    expect((await command(['keys', 'rotate-administrator-token', '--data', running.folder])).code).toBe(0)
     await eventually(() =>
       before.directory.listAccounts({}).then(
         () => false,
@@ -158,12 +159,14 @@ describe('a change takes effect without a restart', () => {
     const data = join(newFolder(), 'data')
     const running = await serve(['--config', config, '--data', data, '--workers', '2'])
     const args = ['account', 'list', '--address', running.ready.grpc, '--caller-token-file', newFile(TOKEN)]
-    expect((await run(args)).code).toBe(0)
+    expect((await command(args)).code).toBe(0)
     writeFileSync(config, clerk('rights: [revoke]'))
     running.signal('SIGHUP')
     await eventually(async () => {
-      const outcomes = await Promise.all([run(args), run(args), run(args), run(args)])
-      return outcomes.every(({ stderr }) => stderr.includes('CALLER_RIGHT_MISSING'))
+      const outcomes: string[] = []
+      // Each on a connection of its own, which the workers get in turn.
+      for (let times = 0; times < 4; times++) outcomes.push((await command(args)).stderr)
+      return outcomes.every((stderr) => stderr.includes('CALLER_RIGHT_MISSING'))
     })
   })
 
@@ -211,7 +214,7 @@ describe('a change takes effect without a restart', () => {
 
 describe('portcullis caller new', () => {
   test('prints a token and an entry of the configuration that knows it', async () => {
-    const { code, stdout } = await run([
+    const { code, stdout } = await command([
       'caller',
       'new',
       'help desk',
@@ -238,10 +241,10 @@ describe('portcullis caller new', () => {
     [['--certificate-uri', 'spiffe://example/worker'], { uri: 'spiffe://example/worker' }],
   ])('makes no token for a caller with a certificate: %j', async (flags, certificate) => {
     const args = ['caller', 'new', 'worker', ...flags, '--right', 'read']
-    const { code, stdout } = await run([...args, '--json'])
+    const { code, stdout } = await command([...args, '--json'])
     expect(code).toBe(0)
     expect(JSON.parse(stdout)).toEqual({ caller: { name: 'worker', certificate, rights: ['read'] } })
-    await runSidecar({ config: newFile((await run(args)).stdout, 'portcullis.yaml') })
+    await runSidecar({ config: newFile((await command(args)).stdout, 'portcullis.yaml') })
   })
 
   test.each<[flags: string[], message: string]>([
@@ -252,7 +255,7 @@ describe('portcullis caller new', () => {
       '--certificate-uri: expected no --certificate-dns with it',
     ],
   ])('refuses %j', async (flags, message) => {
-    const { code, stderr } = await run(['caller', 'new', 'worker', ...flags])
+    const { code, stderr } = await command(['caller', 'new', 'worker', ...flags])
     expect(code).toBe(2)
     expect(stderr).toContain(message)
   })
@@ -260,7 +263,7 @@ describe('portcullis caller new', () => {
   test.each([['nothing'], ['administer'], ['administer:'], ['administer:a b']])(
     'refuses %s as a right',
     async (right) => {
-      const { code, stderr } = await run(['caller', 'new', 'clerk', '--right', right])
+      const { code, stderr } = await command(['caller', 'new', 'clerk', '--right', right])
       expect(code).toBe(2)
       expect(stderr).toContain('--right: expected a right: revoke, read, everything, or administer:ACCOUNT')
     },

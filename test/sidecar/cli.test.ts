@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { compile } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
+import { command } from '../support/processes/command-line.ts'
 import { type Ended, type RunOptions, run, serve } from '../support/processes/processes.ts'
 import { runSidecar } from '../support/sidecar/sidecar.ts'
 import { newFile, newFolder } from '../support/suite/resources.ts'
@@ -14,12 +15,19 @@ function nobody(): never {
   throw new Error('the development sidecar has no demo account')
 }
 
-/** Runs a command with the sidecar's address and the password in the environment. */
+const ASKED = { PORTCULLIS_GRPC_ADDRESS: ready.grpc, PORTCULLIS_PASSWORD: user.password }
+Object.assign(process.env, ASKED)
+// Commands read files in the current folder by default, which must not be the checkout.
+process.chdir(newFolder())
+
+/**
+ * Runs a command with the sidecar's address and the password in the environment: in this process, except
+ * where standard input or another environment belongs to it.
+ */
 const portcullis = (args: readonly string[], { input, environment }: RunOptions = {}) =>
-  run(args, {
-    environment: { PORTCULLIS_GRPC_ADDRESS: ready.grpc, PORTCULLIS_PASSWORD: user.password, ...environment },
-    ...(input !== undefined && { input }),
-  })
+  input === undefined && environment === undefined
+    ? command(args)
+    : run(args, { environment: { ...ASKED, ...environment }, ...(input !== undefined && { input }) })
 const json = ({ stdout }: Ended) => {
   expect(stdout).toMatch(/^[^\n]+\n$/)
   return JSON.parse(stdout) as Record<string, unknown>
@@ -55,10 +63,8 @@ describe('issue and check', () => {
 
   test('a token for an API names the conflicts of its cell, for people and for programs', async () => {
     const args = [...ISSUE, '--api', 'cdn', '--project', 'demo-project']
-    const [shown, told] = await Promise.all([
-      portcullis([...args, '--value']),
-      portcullis([...args, '--json']),
-    ])
+    const shown = await portcullis([...args, '--value'])
+    const told = await portcullis([...args, '--json'])
     expect(shown.stdout).toMatch(/^eyJ[\w.-]+\n$/)
     expect(shown.stderr).toContain('conflict cdn-project-omission: ')
     expect(json(told)).toMatchObject({
@@ -93,7 +99,8 @@ describe('issue and check', () => {
 test('check of a strict sidecar says so', async () => {
   const { address } = await runSidecar({ flags: { strict: true } })
   const check = ['check', 'balance', '--kind', 'static_token', '--account', '1', '--address', address]
-  const [text, printed] = await Promise.all([portcullis(check), portcullis([...check, '--json'])])
+  const text = await portcullis(check)
+  const printed = await portcullis([...check, '--json'])
   expect(text.stdout).toMatch(/^mode +strict: every contested cell is denied$/m)
   expect(json(printed)).toMatchObject({
     strict: true,
@@ -128,11 +135,10 @@ describe('without a sidecar', () => {
   test.each(['explain audit-logs', 'plan iam', 'matrix'])(
     '%s says in its text whether it is strict',
     async (line) => {
-      const [strict, lenient] = await Promise.all(
-        [['--strict'], []].map((flags) => portcullis([...line.split(' '), ...flags])),
-      )
-      expect(strict?.stdout).toMatch(/, strict$|^ *mode +strict: every contested cell is denied$/m)
-      expect(lenient?.stdout).not.toMatch(/strict/)
+      const strict = await portcullis([...line.split(' '), '--strict'])
+      const lenient = await portcullis(line.split(' '))
+      expect(strict.stdout).toMatch(/, strict$|^ *mode +strict: every contested cell is denied$/m)
+      expect(lenient.stdout).not.toMatch(/strict/)
     },
   )
 
