@@ -62,22 +62,18 @@ export interface IssueRequest {
  * @throws CallError: not allowed by §5.1, no single kind opens the APIs, or a static token without a holder
  *   (§4.2)
  */
-export function issue(
-  { engine, authority, profiles }: Issuing,
-  { requester, purpose, from = THIS_MACHINE, rejected }: IssueRequest,
-): MaybePromise<Issued> {
-  const profile =
-    requester.type === 'profile' ? profileFor(profiles, requester.name, requester.caller) : undefined
-  const account = requester.type === 'password' ? requester.login.account : (profile as Profile).account
-  const choice = choiceFor(engine, purpose, profile?.projects !== undefined)
+export function issue(services: Issuing, request: IssueRequest): MaybePromise<Issued> {
+  const { purpose, rejected } = request
+  const source = sourceOf(services, request)
+  const choice = choiceFor(services.engine, purpose, source.projects !== undefined)
   const { kind, conflicts } = choice
-  const scope = purpose.type === 'scope' ? purpose.scope : scopeFor(kind, account, purpose)
+  const scope = purpose.type === 'scope' ? purpose.scope : scopeFor(kind, source.account, purpose)
 
   if (kind.obtained.by !== 'issue') {
-    if (profile?.staticToken === undefined) throw notIssuable(kind)
+    if (source.staticToken === undefined) throw notIssuable(kind)
     return {
       header: kind.header,
-      value: profile.staticToken,
+      value: source.staticToken,
       kind: kind.id,
       scope,
       tokenId: '',
@@ -86,11 +82,24 @@ export function issue(
       conflicts,
     }
   }
-  const issued =
-    requester.type === 'password'
-      ? authority.issue(requester.login, kind, scope, { ...from, restricted: false })
-      : (profile as Profile).issue(kind, scope, rejected)
-  return andThen(issued, (token) => issuedFor(token, choice))
+  return andThen(source.issue(kind, scope, rejected), (token) => issuedFor(token, choice))
+}
+
+/** What gives the token: a profile, or a user by password, whose tokens may be for any scope. */
+type Source = Omit<Profile, 'name'>
+
+function sourceOf(
+  { authority, profiles }: Issuing,
+  { requester, from = THIS_MACHINE }: IssueRequest,
+): Source {
+  if (requester.type === 'profile') return profileFor(profiles, requester.name, requester.caller)
+  const { login } = requester
+  return {
+    account: login.account,
+    staticToken: undefined,
+    projects: undefined,
+    issue: (kind, scope) => authority.issue(login, kind, scope, { ...from, restricted: false }),
+  }
 }
 
 /** The kind of token for a purpose, and what the source says against it. */
