@@ -11,6 +11,7 @@ import { type Account, fetchAccounts, seesAllAccounts } from '../model/accounts.
 import type { Api } from '../model/api.ts'
 import { apiErrorOf, made } from '../model/errors.ts'
 import { messageOf } from '../model/messages.ts'
+import { AskFirst } from '../parts/ask-first.tsx'
 import { ConfirmName } from '../parts/confirm-name.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Form, needed, TextField, useForm } from '../parts/form.tsx'
@@ -168,7 +169,20 @@ function Question({ asked, pages, close }: QuestionProps) {
   const say = useToast()
   if (asked.what === 'create') return <CreateDialog pages={pages} close={close} />
   const { account } = asked
-  if (asked.what === 'disable') return <DisableDialog account={account} pages={pages} close={close} />
+  if (asked.what === 'disable')
+    return (
+      <AskFirst
+        title={words.disableOf(account)}
+        about={words.disableAbout}
+        button={words.disable}
+        close={close}
+        act={async () => {
+          await setEnabled(directory, account, false)
+          pages.change(account, (row) => ({ ...row, enabled: false }))
+          say({ text: words.disabledToast(account) })
+        }}
+      />
+    )
   return (
     <ConfirmName
       title={words.deleteOf(account)}
@@ -204,34 +218,6 @@ function CreateDialog({ pages, close }: Omit<QuestionProps, 'asked'>) {
         }}
       >
         <TextField form={form} name="account" label={words.label} hint={words.hint} autofocus mono />
-      </Form>
-    </Dialog>
-  )
-}
-
-function DisableDialog({
-  account,
-  pages,
-  close,
-}: Omit<QuestionProps, 'asked'> & { readonly account: string }) {
-  const { directory } = useApi()
-  const say = useToast()
-  const form = useForm({})
-  return (
-    <Dialog title={words.disableOf(account)} close={close}>
-      <Form
-        form={form}
-        button={words.disable}
-        danger
-        cancel={close}
-        submit={async () => {
-          await setEnabled(directory, account, false)
-          pages.change(account, (row) => ({ ...row, enabled: false }))
-          say({ text: words.disabledToast(account) })
-          close()
-        }}
-      >
-        <p>{words.disableAbout}</p>
       </Form>
     </Dialog>
   )
