@@ -142,7 +142,7 @@ describe.skipIf(!browser)('on a laptop', () => {
     const sections = await page.locator('.changes tbody').allTextContents()
     expect(sections[0]).toMatch(/^Tickets tickets\s*Account-scoped IAM token/)
     await page.locator('input[type=file]').setInputFiles(newFile('{ "title": 1 }', 'broken.json'))
-    await soon(() => page.getByRole('alert').textContent()).toMatch(/no valid matrix.*title: expected/s)
+    await soon(() => page.getByRole('alert').textContent()).toMatch(/not a valid matrix.*title: expected/s)
     expect(requests.slice(before).filter((url) => !url.includes('/assets/'))).toEqual([])
   })
 
