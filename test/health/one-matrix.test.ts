@@ -78,6 +78,17 @@ function serve(
 }
 
 const CHECKS_MAX = 1_000
+
+test('a call keeps its engine, and no call makes an object for it', () => {
+  const [before, after] = [compile(OPEN), compile(RENAMED)]
+  const rules = { engine: before }
+  const forCall = perCall(rules, { held: 'for the life of the sidecar' })
+  const first = forCall()
+  expect(forCall()).toBe(first)
+  rules.engine = after
+  expect(forCall().engine).toBe(after)
+  expect(first.engine).toBe(before)
+})
 const QUESTION = { api: 'balance', credentials: { headers: [{ name: 'X-Auth-Token', value: 'a' }] } }
 
 test('checks that began before an exchange end with the matrix that they began with', async () => {
