@@ -8,7 +8,7 @@ import { basename, dirname, join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import standalone from 'ajv/dist/standalone/index.js'
 import { build, transform } from 'esbuild'
-import { interfaceOf } from './schema-types.ts'
+import { interfaceOf, type KeySchema } from './schema-types.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 
@@ -45,7 +45,7 @@ for (const path of SCHEMAS) {
 }
 
 /** Compiles a schema to a module that exports `validate` and imports nothing. */
-async function compileSchema(schema: object): Promise<string> {
+async function compileSchema(schema: KeySchema): Promise<string> {
   const ajv = new Ajv2020({
     strict: true,
     // A test compares the schemas with the metaschema.
@@ -53,11 +53,15 @@ async function compileSchema(schema: object): Promise<string> {
     allowUnionTypes: true,
     allErrors: true,
     discriminator: true,
+    // A definition is a function, which V8 compiles when it is called: a start checks few groups of keys.
+    inlineRefs: false,
     // Errors then contain the surrounding schema, which names the known fields.
     verbose: true,
     code: { source: true, esm: true },
   })
-  const contents = standalone.default(ajv, ajv.compile(schema)).replace(/export default \w+;/, '')
+  const contents = standalone
+    .default(ajv, ajv.compile(withDefinitions(schema)))
+    .replace(/export default \w+;/, '')
   // ajv's few helper functions are bundled, because the module must not import them.
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: ROOT },
@@ -71,4 +75,32 @@ async function compileSchema(schema: object): Promise<string> {
   const whole = outputFiles.map(({ text }) => text.replaceAll(/^\s*\w+\.code = .*$/gm, '')).join('')
   const { code } = await transform(whole, { minify: true, lineLimit: 110 })
   return code
+}
+
+/** The same schema, where every group of keys and every list is a definition. */
+function withDefinitions(schema: KeySchema): KeySchema {
+  const definitions: Record<string, KeySchema> = { ...schema.$defs }
+  return { ...hoisted(schema), $defs: definitions }
+
+  function hoisted({ properties, items, additionalProperties, ...rest }: KeySchema): KeySchema {
+    return {
+      ...rest,
+      ...(properties && {
+        properties: Object.fromEntries(Object.entries(properties).map(([key, each]) => [key, defined(each)])),
+      }),
+      ...(items && { items: hoisted(items) }),
+      ...(additionalProperties !== undefined && {
+        additionalProperties:
+          typeof additionalProperties === 'object' ? hoisted(additionalProperties) : additionalProperties,
+      }),
+    }
+  }
+
+  function defined(key: KeySchema): KeySchema {
+    if (!key.properties && !key.items && typeof key.additionalProperties !== 'object') return key
+    const definition = hoisted(key)
+    const name = `group${Object.keys(definitions).length}`
+    definitions[name] = definition
+    return { $ref: `#/$defs/${name}` }
+  }
 }

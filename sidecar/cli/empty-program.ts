@@ -1,7 +1,4 @@
-/**
- * The program without its commands. `serve` starts with this one and its own command: every other one would
- * be loaded in vain.
- */
+/** The program without its commands. `serve` adds its own alone, because it never needs another one. */
 import { Command } from 'commander'
 import { packageVersion } from '../base/package.ts'
 import { title } from './terminal/help.ts'
