@@ -172,7 +172,7 @@ export const ROOMS: readonly Room[] = [
     room: 'sidecar/http/identity/',
     purpose: 'the identity endpoint, as clients of Keystone ask it',
     imports: [
-      ...['engine/', 'sidecar/base/', 'sidecar/base/net/', 'sidecar/authority/'],
+      ...['sidecar/base/', 'sidecar/base/net/', 'sidecar/authority/'],
       ...['sidecar/usecases/', 'sidecar/http/', 'node:', 'fastify'],
     ],
   },

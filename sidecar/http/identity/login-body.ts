@@ -2,7 +2,6 @@
  * Reads the body of a login: the format of §2.2, and what Keystone's clients also send. They may use ids
  * instead of names or beside them, repeat a method, or send an empty password. Unknown keys are ignored.
  */
-import { readIssuanceBody } from '../../../engine/index.ts'
 import { callError, type FieldViolation, invalidArgument } from '../../base/call-error.ts'
 import { Secret } from '../../base/secret.ts'
 import { type Login, loginRefused } from '../../usecases/identity.ts'
@@ -22,22 +21,10 @@ export interface LoginCompatibility {
 /** Most methods in a login. */
 const METHODS_MAX = 16
 
-const IDENTITY = 'auth.identity'
-const METHODS = `${IDENTITY}.methods`
-const TOKEN_ID = `${IDENTITY}.token.id`
-const USER = `${IDENTITY}.password.user`
-const SCOPE = 'auth.scope'
-const PROJECT = `${SCOPE}.project`
-
-/** Paths of objects with an id or a name. An outer object comes before the objects in it. */
-const REFERENCES = [USER, `${USER}.domain`, `${SCOPE}.domain`, PROJECT, `${PROJECT}.domain`]
-const DOMAINS = REFERENCES.filter((path) => path.endsWith('.domain'))
+const METHODS = 'auth.identity.methods'
 
 /** Scopes of Keystone that the source does not have. */
 const OTHER_SCOPES = ['system', 'OS-TRUST:trust']
-
-/** A value for fields that §2.2 requires but that are not used. */
-const PLACEHOLDER = '-'
 
 /** A complete scope. */
 const SCOPE_EXPECTED =
@@ -46,75 +33,34 @@ const SCOPE_EXPECTED =
 /** Id and name of the domain that Keystone's clients send if none is configured. */
 const KEYSTONE_DEFAULT = { id: 'default', name: 'Default' }
 
-/**
- * Changes the body into the format of §2.2, and reads it.
- *
- * @param body will be modified, so it must belong to this call
- * @throws CallError if the body is invalid
- */
+/** @throws CallError that names every field that is not as expected */
 export function readLogin(
   body: unknown,
   compatibility: LoginCompatibility,
 ): Omit<Login, 'clientAddress' | 'connection'> {
   const violations: FieldViolation[] = []
-  const token = readMethod(body, compatibility, violations)
-  const unscoped = readScopeless(body, compatibility, violations)
-  if (compatibility.defaultDomain !== undefined) fillDomains(body, compatibility.defaultDomain)
-  const sent = moveIdsToNames(body, violations)
-  const passwordIsEmpty = valueAt(body, `${USER}.password`) === ''
-  if (passwordIsEmpty) setAt(body, USER, 'password', PLACEHOLDER)
-
-  const reading = readIssuanceBody(body)
-  if (!reading.ok)
-    violations.push(
-      ...reading.faults
-        // What is wrong with the scope as a whole was said already.
-        .filter(({ path }) => !violations.some(({ field }) => field === SCOPE && path === SCOPE))
-        .map(({ path, expected }) => ({ field: sentField(path, sent) || 'the body', expected })),
-    )
-  if (!reading.ok || violations.length > 0) throw invalidArgument(...violations)
-  const { userName, account, password, scope } = reading.issuance
-
-  const reference = (path: string, name: string): Reference =>
-    sent.has(path) ? { id: name, name: sent.get(path) } : { name }
-  const within = (path: string, name: string, domain: string): ReferenceInAccount =>
-    sent.has(path)
-      ? { id: name, name: sent.get(path) }
-      : { name, account: reference(`${path}.domain`, domain) }
-  return {
-    method:
-      token !== undefined
-        ? { type: 'token', value: token }
-        : {
-            type: 'password',
-            user: within(USER, userName, account),
-            password: new Secret(passwordIsEmpty ? '' : password),
-          },
-    scope: unscoped
-      ? { type: 'unscoped' }
-      : scope.project === undefined
-        ? { type: 'account', account: reference(`${SCOPE}.domain`, scope.account) }
-        : { type: 'project', project: within(PROJECT, scope.project, scope.account) },
-  }
+  const auth = new Part(body, '', violations).object('auth')
+  const method = readMethod(auth.object('identity'), compatibility)
+  const scope = readScope(auth, compatibility)
+  if (violations.length > 0) throw invalidArgument(...violations)
+  return { method, scope }
 }
 
-/** Checks the methods. Returns the token that stands in place of the password, if one does. */
-function readMethod(
-  body: unknown,
-  { tokenMethod }: LoginCompatibility,
-  violations: FieldViolation[],
-): Secret | undefined {
-  const methods = valueAt(body, METHODS)
-  const byToken = methods !== undefined && checkMethods(methods, tokenMethod) === 'token'
-  setAt(body, IDENTITY, 'methods', methods && ['password'])
-  if (!byToken) return undefined
-  const value = valueAt(body, TOKEN_ID)
-  if (typeof value !== 'string' || value === '')
-    violations.push({ field: TOKEN_ID, expected: 'a non-empty string' })
-  setAt(body, IDENTITY, 'password', {
-    user: { name: PLACEHOLDER, domain: { name: PLACEHOLDER }, password: PLACEHOLDER },
-  })
-  return new Secret(typeof value === 'string' ? value : '')
+function readMethod(identity: Part, { tokenMethod, defaultDomain }: LoginCompatibility): Login['method'] {
+  const methods = identity.field('methods')
+  if (methods === undefined) identity.expected('the array ["password"]', 'methods')
+  else if (checkMethods(methods, tokenMethod) === 'token') {
+    const value = fieldOf(identity.field('token'), 'id')
+    if (isText(value)) return { type: 'token', value: new Secret(value) }
+    identity.expected('a non-empty string', 'token.id')
+    return { type: 'token', value: new Secret('') }
+  }
+  const user = identity.object('password').object('user')
+  return {
+    type: 'password',
+    user: readInAccount(user, defaultDomain),
+    password: new Secret(user.field('password') === '' ? '' : user.text('password')),
+  }
 }
 
 function checkMethods(methods: unknown, tokenMethod: boolean): 'password' | 'token' {
@@ -131,84 +77,105 @@ function checkMethods(methods: unknown, tokenMethod: boolean): 'password' | 'tok
   return method === 'token' ? 'token' : 'password'
 }
 
-/** Whether the login asks for an unscoped token. Where it may not, says which scope to send. */
-function readScopeless(
-  body: unknown,
-  { unscopedLogin }: LoginCompatibility,
-  violations: FieldViolation[],
-): boolean {
-  if (!isObject(valueAt(body, 'auth'))) return false
-  for (const other of OTHER_SCOPES)
-    if (valueAt(body, `${SCOPE}.${other}`) !== undefined)
-      violations.push({ field: SCOPE, expected: `${SCOPE_EXPECTED}; not ${other}` })
-  const scope = valueAt(body, SCOPE)
-  const says = scope === 'unscoped' || valueAt(body, `${SCOPE}.unscoped`) !== undefined
-  if (scope !== undefined && !says) return false
-  if (!unscopedLogin)
-    violations.push({
-      field: SCOPE,
-      expected: `${SCOPE_EXPECTED}; ${says ? 'not unscoped' : 'there is no unscoped token here'}`,
-    })
-  setAt(body, 'auth', 'scope', { domain: { name: PLACEHOLDER } })
-  return true
+/** Where the login has no scope and may not, or has a wrong one, the violation says which scope to send. */
+function readScope(auth: Part, { unscopedLogin, defaultDomain }: LoginCompatibility): Login['scope'] {
+  const sent = auth.field('scope')
+  const others = OTHER_SCOPES.filter((other) => fieldOf(sent, other) !== undefined)
+  for (const other of others) auth.expected(`${SCOPE_EXPECTED}; not ${other}`, 'scope')
+  const says = sent === 'unscoped' || fieldOf(sent, 'unscoped') !== undefined
+  if (sent === undefined || says) {
+    const problem = says ? 'not unscoped' : 'there is no unscoped token here'
+    if (!unscopedLogin) auth.expected(`${SCOPE_EXPECTED}; ${problem}`, 'scope')
+    return { type: 'unscoped' }
+  }
+  const scope = auth.object('scope')
+  const hasDomain = scope.field('domain') !== undefined
+  const hasProject = scope.field('project') !== undefined
+  // Where another scope is sent, what is wrong with the scope as a whole was said already.
+  if (hasDomain === hasProject && others.length === 0)
+    scope.expected(
+      `exactly one of domain (account scope) and project (project scope), not ${hasDomain ? 'both' : 'neither'}`,
+    )
+  if (hasDomain === hasProject) return { type: 'unscoped' }
+  return hasDomain
+    ? { type: 'account', account: readAccount(scope, defaultDomain) }
+    : { type: 'project', project: readInAccount(scope.object('project'), defaultDomain) }
 }
 
-/** Names the default account where a login names none, or Keystone's default domain. */
-function fillDomains(body: unknown, account: string): void {
-  for (const path of DOMAINS) {
-    const parent = path.replace(/\.domain$/, '')
-    const domain = valueAt(body, path)
-    const missing = domain === undefined && parent !== SCOPE
-    const isDefault =
-      isObject(domain) &&
-      (valueAt(domain, 'id') === KEYSTONE_DEFAULT.id ||
-        (valueAt(domain, 'id') === undefined && valueAt(domain, 'name') === KEYSTONE_DEFAULT.name))
-    if ((missing && valueAt(body, `${parent}.id`) === undefined) || isDefault)
-      setAt(body, parent, 'domain', { name: account })
+/** A user or a project. An account is required beside a name (§2.2). Beside an id, Keystone ignores one. */
+function readInAccount(part: Part, defaultDomain: string | undefined): ReferenceInAccount {
+  return readId(part) ?? { name: part.text('name'), account: readAccount(part, defaultDomain) }
+}
+
+/** The account in `domain`: the default one where there is none, or it is Keystone's default domain. */
+function readAccount(parent: Part, defaultDomain: string | undefined): Reference {
+  const sent = parent.field('domain')
+  const id = fieldOf(sent, 'id')
+  const isDefault =
+    sent === undefined ||
+    id === KEYSTONE_DEFAULT.id ||
+    (id === undefined && fieldOf(sent, 'name') === KEYSTONE_DEFAULT.name)
+  if (isDefault && defaultDomain !== undefined) return { name: defaultDomain }
+  const domain = parent.object('domain')
+  return readId(domain) ?? { name: domain.text('name') }
+}
+
+/** The id and the name beside it; `undefined` if there is no id. */
+function readId(part: Part): Extract<Reference, { readonly id: string }> | undefined {
+  if (part.field('id') === undefined) return undefined
+  const name = part.field('name')
+  if (name === undefined || typeof name === 'string') return { id: part.text('id'), name }
+  part.expected('a string, or none beside the id', 'name')
+  return { id: part.text('id') }
+}
+
+/** An object in the body. If it is not one, a violation says so, and its fields cause no further ones. */
+class Part {
+  readonly #value: unknown
+  readonly #path: string
+  readonly #violations: FieldViolation[]
+
+  /** @param inObject whether it is in an object. Otherwise, a violation was noted already */
+  constructor(value: unknown, path: string, violations: FieldViolation[], inObject = true) {
+    this.#value = value
+    this.#path = path
+    this.#violations = violations
+    if (inObject && !isObject(value)) violations.push({ field: path || 'the body', expected: 'an object' })
+  }
+
+  field(name: string): unknown {
+    return fieldOf(this.#value, name)
+  }
+
+  object(name: string): Part {
+    return new Part(this.field(name), this.#pathOf(name), this.#violations, isObject(this.#value))
+  }
+
+  /** A text that is not empty. */
+  text(name: string): string {
+    const value = this.field(name)
+    if (isText(value)) return value
+    this.expected('a non-empty string', name)
+    return ''
+  }
+
+  /** Notes a violation of a field, or of the object itself. */
+  expected(expected: string, name?: string): void {
+    if (!isObject(this.#value)) return
+    const field = name === undefined ? this.#path : this.#pathOf(name)
+    this.#violations.push({ field, expected })
+  }
+
+  #pathOf(name: string): string {
+    return this.#path === '' ? name : `${this.#path}.${name}`
   }
 }
 
-/**
- * Puts each id in the place of the name, where §2.2 has it.
- *
- * @returns the paths that had an id, each with the name beside it
- */
-function moveIdsToNames(body: unknown, violations: FieldViolation[]): Map<string, string | undefined> {
-  const sent = new Map<string, string | undefined>()
-  for (const path of REFERENCES) {
-    const id = valueAt(body, `${path}.id`)
-    if (id === undefined) continue
-    const name = valueAt(body, `${path}.name`)
-    if (name !== undefined && typeof name !== 'string')
-      violations.push({ field: `${path}.name`, expected: 'a string, or none beside the id' })
-    sent.set(path, typeof name === 'string' ? name : undefined)
-    setAt(body, path, 'name', id)
-    // §2.2 requires an account beside a name. An id needs none, and Keystone ignores one.
-    if (path === USER || path === PROJECT) setAt(body, path, 'domain', { name: PLACEHOLDER })
-  }
-  return sent
+/** The own field of an object; `undefined` where there is none. */
+function fieldOf(value: unknown, name: string): unknown {
+  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
 }
 
-/**
- * The path of the field that the client sent. `moveIdsToNames` moved ids to names, and this is the way back.
- */
-function sentField(path: string, sent: ReadonlyMap<string, unknown>): string {
-  const parent = path.replace(/\.name$/, '')
-  return parent !== path && sent.has(parent) ? `${parent}.id` : path
-}
-
-/** The value at a path; `undefined` if it does not exist. Inherited keys do not count. */
-function valueAt(body: unknown, path: string): unknown {
-  let value = body
-  for (const key of path.split('.')) {
-    if (!isObject(value) || !Object.hasOwn(value, key)) return undefined
-    value = value[key]
-  }
-  return value
-}
-
-/** Sets a key of the object at a path. Does nothing if there is no object. */
-function setAt(body: unknown, path: string, key: string, value: unknown): void {
-  const object = valueAt(body, path)
-  if (isObject(object)) object[key] = value
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
 }
