@@ -84,7 +84,7 @@ export class EmbeddedAuthority implements Authority {
   readonly #iamTokens: SeenIamTokens
   /** By SHA-256 of the token. */
   readonly #staticTokens = new LazyLruCache<CachedStaticToken>(CACHED_TOKENS_MAX)
-  /** Those that nobody has, apart: no number of guesses displaces a genuine one. By SHA-256, too. */
+  /** Those that do not exist, apart: no number of guesses displaces a genuine one. By SHA-256, too. */
   readonly #unknownStaticTokens = new LazyLruCache<Remembered>(UNKNOWN_TOKENS_MAX)
   readonly #askedStatuses = new SharedQuestions<TokenStatus>()
   readonly #askedStaticTokens = new SharedQuestions<StaticToken | undefined>()
@@ -322,7 +322,7 @@ export class EmbeddedAuthority implements Authority {
   }
 }
 
-/** An unknown static token is of nobody. None that is made later is the same. */
+/** An unknown static token has no owner. None that is made later is the same. */
 const NOBODYS: Dependencies = { tokenId: '', subject: { id: '' }, scope: { account: '' } }
 
 function cachedOf(found: StaticToken, moment: number): CachedStaticToken {

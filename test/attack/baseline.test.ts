@@ -1,5 +1,5 @@
 /**
- * What the machine does to the measured times while nobody attacks. The figures of all attacks are to be read
+ * What the machine does to the measured times without an attack. The figures of all attacks are to be read
  * beside these: under attack the sidecar and the attacker are as busy as the two programs here.
  */
 import { test } from 'vitest'
@@ -7,5 +7,5 @@ import { scenario } from '../support/attack/scenario.ts'
 import { attackedSidecar, computing } from '../support/attack/scene.ts'
 
 test('two programs that compute refuse nobody', async () => {
-  await scenario(await attackedSidecar(), 'nobody attacks, and two programs compute', computing())
+  await scenario(await attackedSidecar(), 'no attack, and two programs compute', computing())
 })

@@ -11,7 +11,7 @@ import { failuresOf, GOALS_TEXT, isMissed, issuedOf, type Measures, ratioOf } fr
 const FILE = join(ROOT, 'docs', 'attack.json')
 
 /** The scenario without an attack, in test/attack/baseline.test.ts. */
-export const BASELINE = 'nobody attacks, and two programs compute'
+export const BASELINE = 'no attack, and two programs compute'
 
 /** The figures of the scenarios of a test file. */
 export interface FileResults {
