@@ -18,6 +18,7 @@ import { newFile, whenTheFileEnds } from '../support/suite/resources.ts'
 const http = {
   public_url: 'https://identity.example',
   trusted_proxies: ['192.0.2.1'],
+  authorize: true,
   authzen: true,
   console: true,
   connect: true,
@@ -126,6 +127,17 @@ test('a client that is still sending reads the refusal', async () => {
 test('/console/rules.json', async () => {
   for (const more of [{}, { authorization: `Bearer ${'x'.repeat(40)}` }])
     expect(await answerTo('/console/rules.json', more, 'GET')).toMatch(/^HTTP\/1.1 401 /)
+})
+
+test.each([
+  ['GET', '/authorize'],
+  ['GET', '/authorize/balance'],
+  ['POST', '/ext-authz/api=balance/v1/items'],
+  ['GET', '/ext-authz/api=balance/v1/items'],
+])('%s %s, for a stranger', async (method, path) => {
+  // A header that only a proxy may send does not make a proxy of a stranger.
+  const claims = [{}, { authorization: `Bearer ${'x'.repeat(40)}` }, { 'x-forwarded-for': '192.0.2.1' }]
+  for (const more of claims) expect(await answerTo(path, more, method)).toMatch(/^HTTP\/1.1 403 /)
 })
 
 test.each(['/console/session/login', '/console/factors/password'])(

@@ -1,6 +1,7 @@
 /** Calls whose messages stand in envelopes: the streams of Connect, and every call of gRPC-Web. */
 import { callError } from '../../base/call-error.ts'
 import type { MaybePromise } from '../../base/maybe-promise.ts'
+import { SHORT_BYTES } from '../../base/turns.ts'
 import { type CallStatus, type Method, STATUS, StatusError } from '../../contract/call.ts'
 import { LATE } from '../faults.ts'
 import { LiveCall } from '../live-call.ts'
@@ -135,11 +136,10 @@ export class EnvelopedCall extends LiveCall {
   }
 
   #requestOf(bytes: Buffer): MaybePromise<Buffer> {
-    const request = requestOf(bytes, this.#json, {
-      connection: this.context.connection,
-      turns: this.#settings.turns,
-      isOver: () => this.over,
-    })
+    const { turns, longBodies } = this.#settings
+    const { connection } = this.context
+    const read = () => requestOf(bytes, this.#json, { connection, turns, isOver: () => this.over })
+    const request = this.#json !== undefined && bytes.length > SHORT_BYTES ? longBodies(read) : read()
     if (!(request instanceof Promise)) return request
     this.#hold(this.#buffer.length + bytes.length)
     return request.finally(() => this.#hold(this.over ? 0 : this.#buffer.length))

@@ -41,7 +41,7 @@ export interface Settings {
   /** For long requests in JSON: to read one takes milliseconds. */
   readonly turns: Turns
   /**
-   * Long requests in JSON are worked on one after the other: each takes several times its bytes until it is
+   * Long requests in JSON are worked on a few at a time: each takes several times its bytes until it is
    * answered.
    */
   readonly longBodies: LimitFunction
@@ -108,11 +108,11 @@ async function inTurns(
   steps: Generator<undefined, Buffer, undefined>,
   { connection, turns, isOver }: Sender,
 ): Promise<Buffer> {
-  for (;;) {
+  while (!isOver()) {
     const read = await turns.run(connection, () => slice(steps))
     if (read !== undefined) return read
-    if (isOver()) throw CANCELLED
   }
+  throw CANCELLED
 }
 
 function slice(steps: Generator<undefined, Buffer, undefined>): Buffer | undefined {

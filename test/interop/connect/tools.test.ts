@@ -124,6 +124,24 @@ describe.skipIf(!inject('openssl').ok)('over HTTP/2', () => {
     })
   })
 
+  test('a stream without a credential is refused before anything of it arrives', async () => {
+    const { http: address, token } = await runSecure()
+    const session = connect(`https://${address}`, trust())
+    session.on('error', () => {})
+    for (const type of ['application/connect+json', 'application/grpc-web+proto'])
+      for (const authorization of [{}, { authorization: `Bearer ${token}x` }]) {
+        const { authorization: _, ...stranger } = asked(type, token)
+        const stream = session.request({ ...stranger, ':path': `${CHECK}Stream`, ...authorization })
+        const parts: Buffer[] = []
+        stream.on('error', () => {}).on('data', (part: Buffer) => parts.push(part))
+        // The request has no end: the answer cannot have waited for it.
+        await once(stream, 'end')
+        expect(Buffer.concat(parts).toString()).toMatch(/"code":"unauthenticated"|grpc-status: 16\r/)
+        stream.destroy()
+      }
+    session.destroy()
+  })
+
   let sidecars: Sidecars
   beforeAll(async () => {
     const { files } = newCertificateFiles()
