@@ -58,7 +58,7 @@ export const CALL_ERRORS = {
     INVALID_ARGUMENT: { message: '{violations}' },
   }),
   ...reasonsOf('UNAUTHENTICATED', {
-    CALLER_TOKEN_MISSING: { message: '{action} needs a caller token: metadata `authorization: Bearer …`' },
+    CALLER_TOKEN_MISSING: { message: '{action} needs a caller token: `authorization: Bearer …`' },
     CALLER_TOKEN_INVALID: {
       message: 'the caller token is unknown, expired or withdrawn; expected one `authorization: Bearer …`',
     },

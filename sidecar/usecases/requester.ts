@@ -180,7 +180,7 @@ function expectAddress(
 }
 
 const ADMINISTRATIVE_CREDENTIAL =
-  'a caller token (metadata `authorization: Bearer …`) or an account-scoped IAM token (metadata `x-auth-token`)'
+  'a caller token (`authorization: Bearer …`) or an account-scoped IAM token (`x-auth-token`)'
 
 /** For those who had a session. */
 const SESSION_CREDENTIAL = 'a session of the control panel; log in'

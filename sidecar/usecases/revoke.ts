@@ -170,7 +170,7 @@ async function revokeUpstream(
 }
 
 const CREDENTIAL =
-  'a caller token (metadata `authorization: Bearer …`), or an IAM token of the holder or of an administrator of the account (metadata `x-auth-token`)'
+  'a caller token (`authorization: Bearer …`), or an IAM token of the holder or of an administrator of the account (`x-auth-token`)'
 
 /** The holder of the token, as the actor who revokes it. */
 function holder(

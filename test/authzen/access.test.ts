@@ -61,7 +61,7 @@ describe('who may ask', () => {
     const { status, text } = await closed.post(EVALUATION, 'no JSON')
     expect([status, text]).toEqual([
       401,
-      'every call of this listener needs a caller token: metadata `authorization: Bearer …`',
+      'every call of this listener needs a caller token: `authorization: Bearer …`',
     ])
   })
 

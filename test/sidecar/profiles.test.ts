@@ -98,7 +98,7 @@ test('the operator of the data folder may use every profile', async () => {
 const NO_TOKEN = refusal(
   'UNAUTHENTICATED',
   'CALLER_TOKEN_MISSING',
-  'issuing by profile needs a caller token: metadata `authorization: Bearer …`',
+  'issuing by profile needs a caller token: `authorization: Bearer …`',
 )
 const WRONG_TOKEN = refusal(
   'UNAUTHENTICATED',

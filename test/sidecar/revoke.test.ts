@@ -133,7 +133,7 @@ test.each<[claim: string, request: Message, callerToken: string | undefined, Ref
     refusal(
       'UNAUTHENTICATED',
       'REQUESTER_NOT_AUTHENTICATED',
-      'expected a caller token (metadata `authorization: Bearer …`), or an IAM token of the holder or of an administrator of the account (metadata `x-auth-token`)',
+      'expected a caller token (`authorization: Bearer …`), or an IAM token of the holder or of an administrator of the account (`x-auth-token`)',
     ),
   ],
   ['a token id instead of the value', { value: genuine.tokenId }, undefined, NOT_FOUND],
@@ -145,7 +145,7 @@ test.each<[claim: string, request: Message, callerToken: string | undefined, Ref
     refusal(
       'UNAUTHENTICATED',
       'CALLER_TOKEN_MISSING',
-      'revoking by token id needs a caller token: metadata `authorization: Bearer …`',
+      'revoking by token id needs a caller token: `authorization: Bearer …`',
     ),
   ],
   [

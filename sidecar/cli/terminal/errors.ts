@@ -181,11 +181,11 @@ function problemsOf(error: unknown): ErrorShown['violations'] {
   return problems.map(({ path, expected }) => ({ field: path, description: expected }))
 }
 
-/** A sidecar speaks of gRPC's metadata; on the command line a token is given by an option. */
+/** A sidecar names the header or metadata; on the command line a token is given by an option. */
 function inOptions(message: string, flags: readonly string[]): string {
   const given = ['--caller-token-file', '--data'].filter((flag) => flags.includes(flag)).join(' or ')
   return message
-    .replace(/metadata `authorization: Bearer …`/, given)
     .replace(/one `authorization: Bearer …`/, `another in ${given}`)
-    .replace(/metadata `x-auth-token`/, '--iam-token-file')
+    .replace(/`authorization: Bearer …`/, given)
+    .replace(/(?<=\()`x-auth-token`/, '--iam-token-file')
 }

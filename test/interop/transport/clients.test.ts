@@ -150,7 +150,7 @@ const SCENARIOS: readonly Scenario[] = [
       expect((await ask({ ...revoke, metadata: others })).error).toMatchObject({
         code: 'UNAUTHENTICATED',
         // The character at the end has to be coded on the way.
-        message: expect.stringMatching(/needs a caller token: metadata `authorization: Bearer …`$/),
+        message: expect.stringMatching(/needs a caller token: `authorization: Bearer …`$/),
       })
       const known = { ...others, authorization: `Bearer ${administratorToken}` }
       expect((await ask({ ...revoke, metadata: known })).error).not.toMatchObject({ code: 'UNAUTHENTICATED' })

@@ -20,7 +20,7 @@ export const ErrorReason = {
   ERROR_REASON_UNSPECIFIED: 0,
   /** ERROR_REASON_INVALID_ARGUMENT - INVALID_ARGUMENT: "{violations}". Do not retry. */
   ERROR_REASON_INVALID_ARGUMENT: 1,
-  /** ERROR_REASON_CALLER_TOKEN_MISSING - UNAUTHENTICATED: "{action} needs a caller token: metadata `authorization: Bearer …`". Do not retry. */
+  /** ERROR_REASON_CALLER_TOKEN_MISSING - UNAUTHENTICATED: "{action} needs a caller token: `authorization: Bearer …`". Do not retry. */
   ERROR_REASON_CALLER_TOKEN_MISSING: 2,
   /** ERROR_REASON_CALLER_TOKEN_INVALID - UNAUTHENTICATED: "the caller token is unknown, expired or withdrawn; expected one `authorization: Bearer …`". Do not retry. */
   ERROR_REASON_CALLER_TOKEN_INVALID: 3,
