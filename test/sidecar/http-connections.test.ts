@@ -3,7 +3,7 @@
  * answered in any case.
  */
 import { createServer, type RequestListener } from 'node:http'
-import { connect, type Socket } from 'node:net'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import {
   ConnectionTable,
@@ -12,6 +12,7 @@ import {
 } from '../../sidecar/base/net/connection-table.ts'
 import { HttpConnections } from '../../sidecar/base/net/http-connections.ts'
 import { ownConnections } from '../../sidecar/base/net/listen.ts'
+import { stopParsing } from '../../sidecar/base/net/stop-parsing.ts'
 import { startIdentity, TOKENS } from '../support/identity/identity.ts'
 import { eventually, whenTheFileEnds } from '../support/suite/resources.ts'
 
@@ -126,6 +127,22 @@ test('a connection with more than 4 requests that are not answered is closed, an
   await eventually(() => client.closed)
   expect(slow).toHaveLength(5)
   expect(bounds).toEqual(['requests'])
+})
+
+test('Node has the private part of its parser that stops further requests of a read', async () => {
+  const begun: [path: string | undefined, isStopped: boolean][] = []
+  const server = createServer((request) => {
+    begun.push([request.url, stopParsing(request.socket)])
+    request.socket.end()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  whenTheFileEnds(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  const client = new Client(port).send(['/1', '/2', '/3'].map(get).join(''))
+  await eventually(() => client.closed)
+  expect(begun, 'Node changed `socket.parser.onIncoming`: see sidecar/base/net/stop-parsing.ts').toEqual([
+    ['/1', true],
+  ])
 })
 
 describe('the identity endpoint', () => {

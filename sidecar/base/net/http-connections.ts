@@ -13,6 +13,7 @@ import {
   type TableBound,
 } from './connection-table.ts'
 import type { ConnectionSource, Listener, Listening } from './connections.ts'
+import { stopParsing } from './stop-parsing.ts'
 
 /** What of a request and its response matters here, whichever version of HTTP they have. */
 type Request = Pick<IncomingMessage, 'complete' | 'headers' | 'httpVersionMajor' | 'socket'>
@@ -168,17 +169,6 @@ interface ConnectionOptions {
   readonly reserved: boolean
   readonly bodiesStream: boolean
   readonly onGone: () => void
-}
-
-/** What Node's parser of HTTP/1.1 takes for an error. */
-const REFUSED = -1
-
-/**
- * A thousand requests can arrive in one read, and Node would begin them all, also on a connection that is
- * closed.
- */
-function stopParsing({ parser }: Socket & { readonly parser?: { onIncoming?: unknown } | null }): void {
-  if (parser?.onIncoming) parser.onIncoming = () => REFUSED
 }
 
 /** A request and its response. */
