@@ -107,10 +107,8 @@ export interface Relevance {
    * other names.
    */
   isRelevant(name: string): boolean
-  /**
-   * The same from the length of the name and its third character: false only where no such name is relevant.
-   */
-  mayBeRelevant(length: number, third: number): boolean
+  /** Those names, but for the identity headers (`isIdentity`), in lower case and with hyphens. */
+  readonly names: ReadonlySet<string>
 }
 
 const RELEVANCE = new WeakMap<Engine, Relevance>()
@@ -120,17 +118,7 @@ export function relevanceTo(engine: Engine): Relevance {
   if (relevance === undefined) {
     const carriers = new Set(Array.from(engine.tokenKinds.values(), ({ header }) => header.toLowerCase()))
     const names = new Set([...carriers, FORWARDED_FOR, CONNECTION])
-    const maybe = new Uint8Array((NAME_LENGTH_MAX + 1) << 8)
-    for (const name of names) maybe[placeOf(name.length, name.charCodeAt(2))] = 1
-    relevance = {
-      carriers,
-      isRelevant: (name) => names.has(canonical(name)) || isIdentity(name),
-      mayBeRelevant: (length, third) =>
-        (third | 0x20) === LETTER_P ||
-        length < 3 ||
-        length > NAME_LENGTH_MAX ||
-        maybe[placeOf(length, third)] !== 0,
-    }
+    relevance = { carriers, names, isRelevant: (name) => names.has(canonical(name)) || isIdentity(name) }
     RELEVANCE.set(engine, relevance)
   }
   return relevance
@@ -140,19 +128,6 @@ export function relevanceTo(engine: Engine): Relevance {
 export function isIdentity(name: string): boolean {
   return (name.charCodeAt(2) | 0x20) === LETTER_P && IDENTITY.test(name)
 }
-
-/** Longer names are looked at whole. */
-const NAME_LENGTH_MAX = 64
-
-/**
- * One place for each length and third character, whatever its case, and whether a hyphen is an underscore.
- */
-function placeOf(length: number, third: number): number {
-  return (length << 8) | (third === UNDERSCORE ? HYPHEN : third | 0x20)
-}
-
-const UNDERSCORE = '_'.charCodeAt(0)
-const HYPHEN = '-'.charCodeAt(0)
 
 const LETTER_P = 'p'.charCodeAt(0)
 

@@ -1,8 +1,8 @@
 /** What is read and written by hand says the same as what protobuf's own implementation reads and writes. */
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { EVERY_HEADER, headersFor } from '../../sidecar/contract/ext-authz/header-filter.ts'
 import { readAsked } from '../../sidecar/contract/ext-authz/request.ts'
-import { relevanceTo } from '../../sidecar/proxies/identity-headers.ts'
 import type { Message } from '../support/contract/black-box.ts'
 import { field, joined, tag } from '../support/contract/protobuf-bytes.ts'
 import { engine } from '../support/matrices/engines.ts'
@@ -40,13 +40,10 @@ function meaning(bytes: Buffer): object {
   }
 }
 
-/** Otherwise what no decision depends on is left out. */
-const EVERYTHING = { isRelevant: () => true, mayBeRelevant: () => true }
-
 const characters = (text: string) => Buffer.from(text).toString('latin1')
 
 const read = (bytes: Buffer) => {
-  const { context, headers, peer, method, host, path } = readAsked(bytes, EVERYTHING)
+  const { context, headers, peer, method, host, path } = readAsked(bytes, EVERY_HEADER)
   return { context: new Map(context), headers, peer, method, host, path }
 }
 
@@ -95,7 +92,7 @@ test('fields that are not read are skipped: bodies, certificates, metadata and t
 test('a message that is there twice is merged, so that no header hides another', () => {
   const one = request.serialize(checkRequest({ headers: [['x-auth-token', 'a']] }))
   const other = request.serialize(checkRequest({ headers: [['x-auth-token', 'b']], raw: true }))
-  const values = readAsked(joined(one, other), EVERYTHING).headers.flatMap(([name, value]) =>
+  const values = readAsked(joined(one, other), EVERY_HEADER).headers.flatMap(([name, value]) =>
     name === 'x-auth-token' ? [value] : [],
   )
   expect(values).toEqual(['a', 'b'])
@@ -112,7 +109,7 @@ test('headers on which no decision depends are left out, and their values are no
     'x-request-id',
   ]
   const bytes = request.serialize(checkRequest({ raw: true, headers: headers.map((name) => [name, 'a']) }))
-  expect(readAsked(bytes, relevanceTo(engine)).headers.map(([name]) => name)).toEqual([
+  expect(readAsked(bytes, headersFor(engine)).headers.map(([name]) => name)).toEqual([
     ...['x-auth-token', 'x-token', 'x_auth_token', 'x-forwarded-for', 'x-portcullis-a'],
   ])
 })
@@ -120,7 +117,7 @@ test('headers on which no decision depends are left out, and their values are no
 test('a header with a value and a raw value is two headers', () => {
   const header = joined(field(1, 'x-auth-token'), field(2, 'a'), field(3, 'b'))
   const bytes = field(1, field(4, field(2, field(13, field(1, header)))))
-  expect(readAsked(bytes, EVERYTHING).headers).toEqual([
+  expect(readAsked(bytes, EVERY_HEADER).headers).toEqual([
     ['x-auth-token', 'b'],
     ['x-auth-token', 'a'],
   ])
@@ -147,7 +144,7 @@ describe('a question that is too large', () => {
       'attributes.context_extensions: expected at most 100 names',
     ],
   ])('by its number of %s is refused', (_what, bytes, expected) => {
-    expect(() => readAsked(bytes, EVERYTHING)).toThrow(expected)
+    expect(() => readAsked(bytes, EVERY_HEADER)).toThrow(expected)
   })
 
   test.each<[what: string, bytes: Buffer]>([
@@ -162,7 +159,7 @@ describe('a question that is too large', () => {
     ],
     ['attributes that are a number', joined(tag(1, 0), [1])],
   ])('%s is no question', (_what, bytes) => {
-    expect(() => readAsked(bytes, EVERYTHING)).toThrow(
+    expect(() => readAsked(bytes, EVERY_HEADER)).toThrow(
       'expected a message of the contract; the bytes cannot be decoded',
     )
   })

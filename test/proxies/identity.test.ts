@@ -1,7 +1,5 @@
 /** What the server behind a proxy learns about the sender of a request, and what no client can tell it. */
 import { expect, test } from 'vitest'
-import { compile } from '../../engine/index.ts'
-import { supportMatrix } from '../../matrix/index.ts'
 import type { VerifiedToken } from '../../sidecar/authority/authority.ts'
 import {
   IDENTITY_HEADERS,
@@ -78,43 +76,6 @@ test('a replaced credential leaves none of the client, in no spelling', () => {
   const removed = removedHeaders(list(names), [['x-auth-token', 'new']], relevanceTo(engine).carriers)
   const others = removed.filter((name) => !IDENTITY_HEADERS.includes(name) && !PATH_OVERRIDES.includes(name))
   expect(others.toSorted()).toEqual(['x-token', 'x_auth_token', 'x_token'])
-})
-
-test.each([
-  ...['x-auth-token', 'X-Auth-Token', 'x_auth-token', 'x-token', 'x-forwarded-for', 'x_portcullis_a'].map(
-    (name) => ({ name, relevant: true }),
-  ),
-  ...['connection', 'Connection'].map((name) => ({ name, relevant: true })),
-  ...['', 'x', 'content-type', 'x-request-id', 'authorization', 'x-portcullis', ':authority'].map((name) => ({
-    name,
-    relevant: false,
-  })),
-])('what becomes of a request depends on the header `$name`: $relevant', ({ name, relevant }) => {
-  const relevance = relevanceTo(engine)
-  expect(relevance.isRelevant(name)).toBe(relevant)
-  if (relevant) expect(relevance.mayBeRelevant(name.length, name.charCodeAt(2))).toBe(true)
-})
-
-test.each(['A', 'Ab', 'Ab-Token', `X-${'a'.repeat(62)}`])(
-  'no header of a matrix is skipped: %s',
-  (header) => {
-    const matrix = {
-      ...supportMatrix,
-      tokenKinds: supportMatrix.tokenKinds.map((kind) => ({ ...kind, header })),
-    }
-    const relevance = relevanceTo(compile(matrix))
-    for (const name of [header, header.toUpperCase(), header.toLowerCase(), header.replaceAll('-', '_')]) {
-      expect(relevance.isRelevant(name)).toBe(true)
-      const third = `${name}\u0012`.charCodeAt(2)
-      expect(relevance.mayBeRelevant(name.length, third)).toBe(true)
-    }
-  },
-)
-
-test('headers that most requests have are skipped by their length and third character', () => {
-  const usual = ['user-agent', 'accept', 'accept-encoding', 'accept-language', 'content-type', 'x-request-id']
-  const { mayBeRelevant } = relevanceTo(engine)
-  expect(usual.filter((name) => mayBeRelevant(name.length, name.charCodeAt(2)))).toEqual([])
 })
 
 test.each<[connection: string, lists: boolean]>([

@@ -21,12 +21,12 @@ import {
   routeDenialAnswer,
   traceFailure,
 } from '../../proxies/denial-answer.ts'
-import { relevanceTo } from '../../proxies/identity-headers.ts'
 import { readRouteSettings } from '../../proxies/policy.ts'
 import type { DecisionListener } from '../../usecases/asker.ts'
 import { timed } from '../../usecases/timed.ts'
 import type { CallContext, UnaryMethod } from '../call.ts'
 import { callerCredentialsIn, listenersOf, presentedIn, requestIdIn } from '../handler.ts'
+import { EVERY_HEADER, headersFor } from './header-filter.ts'
 import { type Asked, readAsked } from './request.ts'
 import { allowedResponse, deniedResponse, undecidedResponse } from './response.ts'
 
@@ -36,8 +36,7 @@ export function checkHandler(services: DecideServices, reachable: boolean): Unar
   const meter = services.meters?.of('ext_authz')
   const listenerOf = listenersOf(services, 'ext_authz', meter, reachable)
   return timed(meter, (request: Buffer, call: CallContext) => {
-    // Routes may look at any header.
-    const asked = readAsked(request, routes === undefined ? relevanceTo(rules.engine) : EVERY_HEADER)
+    const asked = readAsked(request, routes === undefined ? headersFor(rules.engine) : EVERY_HEADER)
     const failed = (error: unknown): Buffer => {
       // Envoy's own id, where its headers are read for the routes.
       const envoys = givenRequestId(valuesOf(asked.headers, REQUEST_ID_HEADER))
@@ -53,8 +52,6 @@ export function checkHandler(services: DecideServices, reachable: boolean): Unar
     }
   })
 }
-
-const EVERY_HEADER = { isRelevant: () => true, mayBeRelevant: () => true }
 
 function answer(
   services: DecideServices,

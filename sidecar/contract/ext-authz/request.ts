@@ -3,7 +3,6 @@
  * the body, which a client can make as long as the proxy allows.
  */
 import { invalidArgument } from '../../base/call-error.ts'
-import type { Relevance } from '../../proxies/identity-headers.ts'
 import { Fields } from '../fields.ts'
 import { notAMessage } from '../handler.ts'
 import {
@@ -18,6 +17,7 @@ import {
   REQUEST,
   SOCKET_ADDRESS,
 } from './envoy-field-numbers.ts'
+import type { HeaderFilter } from './header-filter.ts'
 
 type Pair = readonly [name: string, value: string]
 
@@ -39,10 +39,8 @@ export interface Asked {
   path: string
 }
 
-export type HeaderRelevance = Pick<Relevance, 'isRelevant' | 'mayBeRelevant'>
-
 interface Reading extends Asked {
-  readonly relevance: HeaderRelevance
+  readonly filter: HeaderFilter
   headersRead: number
 }
 
@@ -53,7 +51,7 @@ const HEADERS_MAX = 10_000
 const CONTEXT_MAX = 100
 
 /** @throws CallError if the bytes are not such a message */
-export function readAsked(bytes: Buffer, relevance: HeaderRelevance): Asked {
+export function readAsked(bytes: Buffer, filter: HeaderFilter): Asked {
   const asked: Reading = {
     context: [],
     headers: [],
@@ -61,7 +59,7 @@ export function readAsked(bytes: Buffer, relevance: HeaderRelevance): Asked {
     method: '',
     host: '',
     path: '',
-    relevance,
+    filter,
     headersRead: 0,
   }
   const fields = new Fields(bytes)
@@ -163,7 +161,7 @@ function readHeaderMap(fields: Fields, reading: Reading): void {
 }
 
 function readHeader(fields: Fields, reading: Reading): void {
-  const { relevance } = reading
+  const { filter } = reading
   if (++reading.headersRead > HEADERS_MAX)
     throw invalidArgument({
       field: 'attributes.request.http.headers',
@@ -177,9 +175,9 @@ function readHeader(fields: Fields, reading: Reading): void {
     const { number } = fields
     if (number === HEADER_VALUE.key) {
       // Every header of every request is asked about, so the cheap question comes first.
-      const maybe = relevance.mayBeRelevant(fields.lengthAhead(), fields.byteAhead(2))
+      const maybe = filter.mayBeRelevant(fields.lengthAhead(), fields.byteAhead(2))
       if (maybe) key = fields.characters()
-      if (!maybe || !relevance.isRelevant(key)) {
+      if (!maybe || !filter.isRelevant(key)) {
         fields.abandon(end)
         return
       }
