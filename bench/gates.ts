@@ -32,6 +32,8 @@ const RECORDING =
   'the aim is 1.05, and it is missed: one call of a hundred makes spans, which cost ten to twenty microseconds where so few are made; the others draw a number'
 const EVERYTHING =
   'the aim is 1.15, and it is missed: of a check of a microsecond, the line of the decision log takes a third more, and traces and counting some tenths; the rest is room for a busy machine'
+const UNRELATED =
+  'what a change touches is looked up for each token once after it: some look-ups in small maps'
 const SLOWDOWN =
   'a decision may miss the cache slightly more often than the Maps that it is made of, but not by more than that'
 const EVALUATED =
@@ -142,10 +144,25 @@ export const gates: readonly Gate[] = [
     because:
       'a slice takes 2 ms and a turn of the checks about one; the rest is for the collections of the objects that live on',
   },
+  { ...ratio('changes', 'sqlite', 1.15), because: UNRELATED },
+  { ...ratio('changes', 'postgres', 1.15), because: UNRELATED },
+  {
+    ...figure('changes', 'queries-quiet', 2),
+    because:
+      'one question a second whether something was changed, and the heartbeat of the connection for notifications',
+  },
+  {
+    ...figure('changes', 'queries-changing', 30),
+    because: 'the notification of a change says what it touched; some room for one that is asked for',
+  },
   { ...ratio('signals', 'everything-claims', 1.9), because: EVERYTHING },
   { ...ratio('signals', 'everything-iam-token', 1.5), because: EVERYTHING },
   { ...ratio('signals', 'traces-claims', 1.25), because: RECORDING },
   { ...ratio('signals', 'traces-iam-token', 1.25), because: RECORDING },
+  {
+    ...ratio('growth', 'remembered-tokens', 3),
+    because: 'each token is in another place of the memory, which no cache of the processor holds',
+  },
   { ...ratio('growth', 'slowdown-apis', 1.3), because: SLOWDOWN },
   { ...ratio('growth', 'slowdown-kinds', 1.3), because: SLOWDOWN },
   {

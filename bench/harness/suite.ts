@@ -57,7 +57,7 @@ export interface Figure {
   readonly latency?: Latency
 }
 
-export type Unit = 'ns' | 'µs' | 'ms' | 'µs CPU' | 'ms CPU' | 'bytes' | '×'
+export type Unit = 'ns' | 'µs' | 'ms' | 'µs CPU' | 'ms CPU' | 'bytes' | 'queries' | '×'
 
 /** How long the calls of all samples took, each by itself (`LATENCY_METHOD` of latency.ts). */
 export interface Latency {

@@ -56,9 +56,9 @@ export function startSidecar({
 /** Starts a sidecar on an existing data folder. */
 export function startSidecarOn(
   dataFolder: string,
-  { flags = [], launcher = LAUNCHER, nodeFlags = [] }: SidecarOptions = {},
+  { flags = [], launcher = LAUNCHER, nodeFlags = [], environment = {} }: SidecarOptions = {},
 ): Promise<ServerProcess<Pick<SidecarReady, 'grpc' | 'matrix_digest'> & { readonly egress?: string }>> {
-  return ServerProcess.start(launcher, [...SERVE, '--data', dataFolder, ...flags], nodeFlags)
+  return ServerProcess.start(launcher, [...SERVE, '--data', dataFolder, ...flags], nodeFlags, environment)
 }
 
 /** Starts `constant.ts`: grpc-js with a constant answer. */

@@ -37,9 +37,16 @@ interface Setup {
 
 type MeasuredContender = Contender<ServerProcess<unknown>>
 
+/**
+ * Room for every token of the rotation, also where its halves are not equal; and far less than for all of the
+ * many.
+ */
+const ROOMY = 3
+const FORGETFUL = 50_000
+
 export async function growthOfTokens({ remembered, many, rounds, calls }: TokenSizes): Promise<SuiteReport> {
   await using stack = new AsyncDisposableStack()
-  const { forOne, forRemembered, forMany, tokens } = await setUp(stack)
+  const { forOne, forRemembered, forMany, tokens } = await setUp(stack, remembered)
   const one = tokens.workload(1)
   const rotation = tokens.workload(remembered)
   await forOne.load.run(one, calls)
@@ -82,16 +89,16 @@ export async function growthOfTokens({ remembered, many, rounds, calls }: TokenS
   }
 }
 
-async function setUp(stack: AsyncDisposableStack): Promise<Setup> {
+async function setUp(stack: AsyncDisposableStack, remembered: number): Promise<Setup> {
   const folder = newDataFolder(stack)
   const first = await startSidecar({ flags: ['--data', folder] })
-  const another = async (): Promise<MeasuredContender> => {
-    const server = await startSidecarOn(folder)
+  const another = async (...flags: string[]): Promise<MeasuredContender> => {
+    const server = await startSidecarOn(folder, { flags })
     return contend(server, server.ready.grpc, stack)
   }
   const forOne = await contend(first, first.ready.grpc, stack)
-  const forRemembered = await another()
-  const forMany = await another()
+  const forRemembered = await another('--remembered-tokens', String(ROOMY * remembered))
+  const forMany = await another('--remembered-tokens', String(FORGETFUL))
   const tokens = await SignedTokens.of(folder, first.ready, forOne.load)
   stack.defer(() => tokens.close())
   return { forOne, forRemembered, forMany, tokens }

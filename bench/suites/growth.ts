@@ -9,7 +9,7 @@ const SIZES = {
   full: {
     decide: { apis: [30, 1_000, 10_000, 100_000], kinds: [3, 16], rounds: 15, questions: 30_000 },
     // The sidecar remembers 50,000 (`REMEMBERED_MAX`, sidecar/authority/embedded.ts).
-    tokens: { remembered: 50_000, many: 200_000, rounds: 10, calls: 10_000 },
+    tokens: { remembered: 200_000, many: 200_000, rounds: 10, calls: 10_000 },
   },
   smoke: {
     decide: { apis: [30, 100], kinds: [3, 5], rounds: 2, questions: 300 },

@@ -1,5 +1,6 @@
 /** All suites, in the order in which they run. */
 import type { Suite } from '../harness/suite.ts'
+import { changesSuite } from './changes.ts'
 import { egressSuite } from './egress.ts'
 import { engineSuite } from './engine.ts'
 import { extAuthzSuite } from './ext-authz.ts'
@@ -21,6 +22,7 @@ export const suites: readonly Suite[] = [
   sidecarSuite,
   transportSuite,
   tokensSuite,
+  changesSuite,
   issueSuite,
   upstreamSuite,
   egressSuite,

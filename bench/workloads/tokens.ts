@@ -41,11 +41,30 @@ export class SignedTokens {
     const login = loginOf(ready)
     const token = await login.overGrpc().finally(login.close)
     const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as IamClaims
-    const tokens = new SignedTokens(ring, claims)
-    const [answer] = await load.ask(CHECK_PATH, [tokens.#question()])
+    return new SignedTokens(ring, claims).#accepted(load)
+  }
+
+  /**
+   * Tokens of a service user of another directory, which has the same account.
+   *
+   * @throws Error if its sidecar denies such a token
+   */
+  async heldBy(
+    holder: Pick<IamClaims, 'sub' | 'name' | 'gen' | 'seq'>,
+    load: GrpcLoad,
+  ): Promise<SignedTokens> {
+    return new SignedTokens(this.#ring, { ...this.#claims, ...holder }).#accepted(load)
+  }
+
+  get account(): string {
+    return this.#claims.account
+  }
+
+  async #accepted(load: GrpcLoad): Promise<this> {
+    const [answer] = await load.ask(CHECK_PATH, [this.#question()])
     if (answer === undefined || !isAllowed(answer)) throw new Error('a token that was signed here is denied')
-    tokens.#answerBytes = answer.length
-    return tokens
+    this.#answerBytes = answer.length
+    return this
   }
 
   /** Length of the answer to a check of any of them. */

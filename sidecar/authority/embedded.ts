@@ -2,7 +2,7 @@
  * The embedded authority: issues and verifies IAM tokens and verifies static tokens, with its own directory
  * (§5.1).
  */
-import { hash, type KeyObject } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
 import type { Scope, TokenKind } from '../../engine/index.ts'
 import { CallError, callError } from '../base/call-error.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
@@ -14,10 +14,8 @@ import {
   type Directory,
   type Grant,
   type ServiceUser,
-  type StaticToken,
   type TokenStatus,
 } from '../directory/directory.ts'
-import type { Dependencies, Remembered } from '../directory/feed/recent-changes.ts'
 import { SharedQuestions } from '../directory/feed/shared-questions.ts'
 import type { DirectoryStore } from '../directory/store.ts'
 import { type Actor, trusted } from './actor.ts'
@@ -31,19 +29,20 @@ import type {
   PasswordRequester,
   TokenRevocation,
   Verification,
-  VerifiedToken,
 } from './authority.ts'
 import { EXPIRED_TOKEN_MS_MAX, type IamClaims, newClaims } from './iam-claims.ts'
 import { type IamTokenSigner, looksLikeIamToken, queryOf, tokenOf } from './iam-token.ts'
 import type { PublicKey } from './keys.ts'
 import { KnownLogins } from './known-logins.ts'
-import { LazyLruCache } from './lazy-lru-cache.ts'
 import { canBeName } from './names.ts'
 import { canBeMade, type LoginPlace, type Passwords } from './password.ts'
 import { type GenuineToken, SeenIamTokens } from './seen-tokens.ts'
-import { hashStaticToken, isWellFormedStaticToken, looksLikeStaticToken } from './static-token.ts'
-import { NEVER_USED, type StaticTokenUses } from './static-token-uses.ts'
+import { looksLikeStaticToken } from './static-token.ts'
+import type { StaticTokenUses } from './static-token-uses.ts'
+import { StaticTokenVerifier } from './static-token-verifier.ts'
 import type { LoginOutcome, LoginThrottle } from './throttle.ts'
+import { rememberedByMemory } from './token-memory.ts'
+import { INVALID, verificationOf } from './token-status.ts'
 import { isOver } from './verified-token.ts'
 
 export interface EmbeddedAuthorityParts {
@@ -56,47 +55,33 @@ export interface EmbeddedAuthorityParts {
   readonly passwords: Passwords
   readonly failedLogins: LoginThrottle
   readonly staticTokenUses: StaticTokenUses
+  /**
+   * Most tokens of each kind (IAM tokens and static tokens) that are remembered; default: what a sixteenth of
+   * the memory holds.
+   */
+  readonly rememberedMax?: number | undefined
   /** Wall clock, in milliseconds since the epoch. */
   readonly now: () => number
-}
-
-/** Most tokens in each of the two caches (IAM tokens and static tokens). */
-const CACHED_TOKENS_MAX = 50_000
-
-/** Most static tokens that are remembered as unknown. */
-const UNKNOWN_TOKENS_MAX = 10_000
-
-/** A static token, and its status. */
-interface CachedStaticToken extends Remembered {
-  readonly token: VerifiedToken
-  readonly status: TokenStatus
-  /**
-   * The last day of its use that is known or waits to be written, in days since the epoch, or `NEVER_USED`.
-   */
-  usedDay: number
 }
 
 export class EmbeddedAuthority implements Authority {
   readonly #parts: EmbeddedAuthorityParts
   readonly #directory: Directory
-  readonly #uses: StaticTokenUses
   /** Every call still compares the expiry with the clock, and asks whether the status is still true. */
   readonly #iamTokens: SeenIamTokens
-  /** By SHA-256 of the token. */
-  readonly #staticTokens = new LazyLruCache<CachedStaticToken>(CACHED_TOKENS_MAX)
-  /** Those that do not exist, apart: no number of guesses displaces a genuine one. By SHA-256, too. */
-  readonly #unknownStaticTokens = new LazyLruCache<Remembered>(UNKNOWN_TOKENS_MAX)
+  readonly #staticTokens: StaticTokenVerifier
   readonly #askedStatuses = new SharedQuestions<TokenStatus>()
-  readonly #askedStaticTokens = new SharedQuestions<StaticToken | undefined>()
   readonly #logins = new KnownLogins()
   /** Ids of users whose password is being hashed with today's parameters. */
   readonly #rehashing = new Set<string>()
 
   constructor(parts: EmbeddedAuthorityParts) {
+    const { rememberedMax = rememberedByMemory() } = parts
     this.#parts = parts
     this.#directory = parts.store.verification
-    this.#uses = parts.staticTokenUses
-    this.#iamTokens = new SeenIamTokens(parts.signer, parts.turns, CACHED_TOKENS_MAX)
+    this.#iamTokens = new SeenIamTokens(parts.signer, parts.turns, rememberedMax)
+    const directory = parts.store.verification
+    this.#staticTokens = new StaticTokenVerifier({ ...parts, directory, rememberedMax })
   }
 
   /** Entries of the caches of verified tokens. */
@@ -114,7 +99,7 @@ export class EmbeddedAuthority implements Authority {
     kinds: ReadonlyMap<string, TokenKind>,
     from: CredentialOrigin = UNKNOWN,
   ): Verification | Promise<Verification> {
-    if (looksLikeStaticToken(value)) return this.#verifyStatic(value, from)
+    if (looksLikeStaticToken(value)) return this.#staticTokens.verify(value, from)
     if (!looksLikeIamToken(value)) return INVALID
     const seen = this.#iamTokens.find(value, from.connection)
     return seen instanceof Promise
@@ -285,56 +270,6 @@ export class EmbeddedAuthority implements Authority {
       return verificationOf(token, status, clientAddress)
     })
   }
-
-  #verifyStatic(value: string, from: CredentialOrigin): Verification | Promise<Verification> {
-    const { changes } = this.#directory
-    const moment = changes.moment()
-    const digest = hash('sha256', value, 'base64')
-    const known = this.#staticTokens.get(digest)
-    if (known !== undefined && moment !== undefined && changes.isTrue(known))
-      return this.#verified(known, from, false)
-    if (!isWellFormedStaticToken(value)) return INVALID
-    const unknown = this.#unknownStaticTokens.get(digest)
-    if (unknown !== undefined && moment !== undefined && changes.isTrue(unknown)) return INVALID
-    const asked = this.#askedStaticTokens.ask(digest, moment, () =>
-      this.#directory.staticToken(hashStaticToken(value, this.#parts.pepper)),
-    )
-    return andThen(asked, (found) => {
-      if (found === undefined) {
-        if (moment !== undefined) this.#unknownStaticTokens.set(digest, { token: NOBODYS, moment })
-        return INVALID
-      }
-      const cached = cachedOf(found, moment ?? 0)
-      if (moment !== undefined) this.#staticTokens.set(digest, cached)
-      return this.#verified(cached, from, true)
-    })
-  }
-
-  /**
-   * @param asked whether it was just asked about; otherwise the look at the clock is saved on a day whose use
-   *   is known
-   */
-  #verified(known: CachedStaticToken, from: CredentialOrigin, asked: boolean): Verification {
-    const verification = verificationOf(known.token, known.status, from.clientAddress)
-    if ((asked || known.usedDay < this.#uses.today) && isUse(verification, from))
-      known.usedDay = this.#uses.note(known.token.tokenId, known.usedDay)
-    return verification
-  }
-}
-
-/** An unknown static token has no owner. None that is made later is the same. */
-const NOBODYS: Dependencies = { tokenId: '', subject: { id: '' }, scope: { account: '' } }
-
-function cachedOf(found: StaticToken, moment: number): CachedStaticToken {
-  const token: VerifiedToken = {
-    kind: found.kind,
-    scope: { account: found.account },
-    subject: { ...found.holder, type: 'control_panel_user' },
-    tokenId: found.id,
-    issuedAtMs: found.createdAtMs,
-    expiresAtMs: undefined,
-  }
-  return { token, status: found, moment, usedDay: found.lastUsedDay ?? NEVER_USED }
 }
 
 /** Whether the status was determined for the kind. Another matrix has other objects for the same kinds. */
@@ -346,26 +281,10 @@ function isOfKind(seen: GenuineToken, kind: TokenKind | undefined): boolean {
   return true
 }
 
-const INVALID: Verification = { ok: false, reason: 'CREDENTIAL_INVALID' }
 const UNKNOWN: CredentialOrigin = {}
 
 /** A login whose origin the caller of `issue` does not say. */
 const UNKNOWN_ORIGIN: Origin = { source: { type: 'this_machine' }, restricted: false }
-
-function verificationOf(
-  token: VerifiedToken,
-  status: TokenStatus,
-  clientAddress: string | undefined,
-): Verification {
-  if (!status.active) return { ok: false, reason: 'CREDENTIAL_REVOKED', token }
-  if (!isAllowed(clientAddress, status.addresses)) return { ok: false, reason: 'ADDRESS_NOT_ALLOWED', token }
-  return { ok: true, token }
-}
-
-/** Whether a credential that was verified is used: it is accepted from there, and not only looked up. */
-function isUse({ ok }: Verification, { lookedUp = false }: CredentialOrigin): boolean {
-  return ok && !lookedUp
-}
 
 /**
  * A missing permission and a missing project get the same message, so that it does not reveal which projects

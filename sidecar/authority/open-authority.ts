@@ -14,6 +14,7 @@ import {
 } from '../base/data-folder.ts'
 import type { Tracer } from '../base/tracing.ts'
 import { Turns } from '../base/turns.ts'
+import type { ChangesState } from '../directory/feed/changes.ts'
 import { openDirectory, type SharedDirectory } from '../directory/open-directory.ts'
 import type { DirectoryStore } from '../directory/store.ts'
 import { trusted } from './actor.ts'
@@ -47,6 +48,8 @@ export interface AuthorityState {
   readonly waiting: Readonly<Record<string, Readonly<Record<string, number>>>>
   /** Entries of the caches. */
   readonly cached: Readonly<Record<string, number>>
+  /** How it follows the changes of the directory. */
+  readonly changes: ChangesState
 }
 
 export interface OpenOptions extends AuthorityEvents {
@@ -65,6 +68,8 @@ export interface OpenOptions extends AuthorityEvents {
   /** Most changes of the directory that wait in each lane; default: 1,000. */
   readonly changesWaiting?: number | undefined
   readonly failedLogins: LoginThrottle
+  /** Most tokens of each kind that are remembered; default: what a sixteenth of the memory holds. */
+  readonly rememberedTokens?: number | undefined
   /** How long sessions of the control panel last; default: as the configuration has it by default. */
   readonly sessionLimits?: SessionLimits | undefined
   /** For signatures that must be verified; default: not shared. */
@@ -156,6 +161,7 @@ export async function openEmbeddedAuthority(options: OpenOptions): Promise<Opene
   opening.defer(() => staticTokenUses.close())
   const authority = new EmbeddedAuthority({
     ...{ store, signer, turns, pepper, passwords, failedLogins, staticTokenUses, now },
+    rememberedMax: options.rememberedTokens,
   })
   const limits = options.sessionLimits ?? SESSION_LIMITS
   const controlPanel = lazyControlPanel({ store, passwords, pepper, failedLogins, limits, now })
@@ -168,6 +174,7 @@ export async function openEmbeddedAuthority(options: OpenOptions): Promise<Opene
       signs: keys.last.some(({ privateKey }) => privateKey !== undefined),
       waiting: { passwords: passwords.waiting, changes: store.waiting, signatures: turns.waiting },
       cached: authority.cached,
+      changes: store.verification.changes.state,
     }),
     close: () => open.disposeAsync(),
   }

@@ -11,6 +11,7 @@ import type { Remembered } from '../directory/feed/recent-changes.ts'
 import { type IamTokenSigner, tokenOf } from './iam-token.ts'
 import type { SigningKey } from './keys.ts'
 import { LazyLruCache } from './lazy-lru-cache.ts'
+import { TokenMemory } from './token-memory.ts'
 import type { VerifiedToken } from './verified-token.ts'
 
 /** A genuine token, and the status that it was found to have. */
@@ -33,7 +34,7 @@ export class SeenIamTokens {
   readonly #signer: IamTokenSigner
   readonly #turns: Turns
   /** By SHA-256 of the token. */
-  readonly #genuine: LazyLruCache<GenuineToken>
+  readonly #genuine: TokenMemory<GenuineToken>
   readonly #forged = new LazyLruCache<object>(FORGED_MAX)
   /**
    * What waits for its turn, by connection and then by digest: many questions about one token are one piece
@@ -50,7 +51,7 @@ export class SeenIamTokens {
   constructor(signer: IamTokenSigner, turns: Turns, genuineMax: number) {
     this.#signer = signer
     this.#turns = turns
-    this.#genuine = new LazyLruCache(genuineMax)
+    this.#genuine = new TokenMemory(genuineMax)
   }
 
   /** How many genuine tokens are remembered. */

@@ -85,6 +85,16 @@ export const EXPECTED: ReadonlyMap<string, Expected> = new Map<string, Expected>
   ],
   ['tokens', { answersChecked: 1, compared: ['unseen-token'], alone: [], timed: ['unseen-token'] }],
   [
+    'changes',
+    {
+      answersChecked: 2,
+      compared: ['sqlite', 'postgres'],
+      alone: ['queries-quiet', 'queries-changing'],
+      timed: [],
+      optional: ['postgres', 'queries-quiet', 'queries-changing'],
+    },
+  ],
+  [
     'issue',
     {
       answersChecked: 4,

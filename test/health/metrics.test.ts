@@ -153,6 +153,9 @@ describe('a sidecar counts', async () => {
     expect(series.get('portcullis_problem{code="matrix_stale"}')).toBe(0)
     expect(series.get('portcullis_signing_key_age_seconds{state="active"}')).toBeGreaterThan(0)
     expect(series.get('portcullis_cache_entries{cache="iam_tokens"}')).toBe(1)
+    expect(series.get('portcullis_directory_position')).toBeGreaterThan(0)
+    expect(series.get('portcullis_directory_known_age_seconds')).toBe(0)
+    expect(series.get('portcullis_directory_touched_total{thing="everything"}')).toBe(0)
     const waiting = [...series].filter(([name]) => name.startsWith('portcullis_queue_waiting{'))
     const lanes = Object.entries(LANES).flatMap(([queue, names]) =>
       names.map((lane) => [`portcullis_queue_waiting{queue="${queue}",lane="${lane}"}`, 0] as const),

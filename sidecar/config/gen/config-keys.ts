@@ -368,8 +368,9 @@ export interface ConfigKeys {
      */
     readonly url?: string
     /**
-     * Staleness bound: how long the status of a token from PostgreSQL is cached, in milliseconds; 0: every
-     * check queries PostgreSQL. A notification of a change clears the cache earlier.
+     * Staleness bound: how long a sidecar answers about known tokens without word from PostgreSQL that
+     * nothing was changed, in milliseconds; 0: every check queries PostgreSQL. A notification of a change
+     * counts earlier.
      * @default 5000
      */
     readonly staleness_ms: number
@@ -412,6 +413,12 @@ export interface ConfigKeys {
    * @default 5000
    */
   readonly cache_for_ms: number
+  /**
+   * Maximum number of verified IAM tokens, and as many static tokens, that each worker remembers. A token
+   * that is not remembered costs a signature and a query again. Default: as many as a sixteenth of the memory
+   * of the process holds, at 1 KiB each, and at least 50,000.
+   */
+  readonly remembered_tokens?: number
   readonly passwords: {
     /**
      * Maximum number of concurrent password checks (argon2id, 19 MiB each), divided among the workers, at

@@ -9,4 +9,15 @@ export interface Changes {
   moment(): number | undefined
   /** Whether it is still true. Ask for the moment first: only then everything is known. */
   isTrue(remembered: Remembered): boolean
+  readonly state: ChangesState
+}
+
+/** What metrics say of it. */
+export interface ChangesState {
+  /** Number of the last change that is known with all before it. */
+  readonly position: number
+  /** How long ago it was last known that nothing is missing, in milliseconds; `undefined`: never. */
+  readonly ageMs: number | undefined
+  /** How often something was touched: `token`, `user`, `account`, `project` or `everything`. */
+  readonly touched: Readonly<Record<string, number>>
 }

@@ -2,7 +2,7 @@
 
 import type { Queries } from '../database.ts'
 import type { ExchangeWatch } from '../exchange-watch.ts'
-import type { Changes } from './changes.ts'
+import type { Changes, ChangesState } from './changes.ts'
 import { FollowedChanges } from './followed-changes.ts'
 import type { Remembered } from './recent-changes.ts'
 
@@ -56,6 +56,12 @@ export class FileChanges implements Changes {
 
   isTrue(remembered: Remembered): boolean {
     return this.#followed.recent.isTrue(remembered)
+  }
+
+  get state(): ChangesState {
+    const { position, touched } = this.#followed
+    // The file is looked at before anything is answered from memory.
+    return { position, ageMs: 0, touched }
   }
 
   #follow(): void {

@@ -12,13 +12,13 @@ const RECORDED_AFTER = `SELECT sequence, at_ms, touches FROM audit WHERE sequenc
 
 export class FollowedChanges {
   readonly recent = new RecentChanges()
-  readonly #observer: FeedObserver
+  /** How often each thing was touched. */
+  readonly touched = { token: 0, user: 0, account: 0, project: 0, everything: 0 }
   #position: number
 
   /** @param position number of the last change; nothing that was read before it is remembered */
-  constructor(position: number, observer: FeedObserver = () => {}) {
+  constructor(position: number) {
     this.#position = position
-    this.#observer = observer
   }
 
   /** Number of the last change that is known with all before it. */
@@ -37,7 +37,7 @@ export class FollowedChanges {
    * @param rows of `statement`
    */
   take(rows: readonly Record<string, unknown>[]): boolean {
-    if (rows.length === RECORDS_MAX) this.touchAll('behind')
+    if (rows.length === RECORDS_MAX) this.touchAll()
     for (const row of rows) this.#note(number(row.sequence), row.touches)
     return rows.length === RECORDS_MAX
   }
@@ -63,40 +63,28 @@ export class FollowedChanges {
   }
 
   /** Anything may have changed. */
-  touchAll(why: EverythingReason): void {
+  touchAll(): void {
     this.recent.touchAll()
-    this.#observer('everything', why)
+    this.touched.everything++
   }
 
   #note(sequence: number, touches: unknown): void {
     const touched = readTouched(touches)
     if (isDeletion(touched)) {
       // What was deleted was read before, or it is missing.
-      if (touched.deletedThrough > this.#position) this.touchAll('behind')
+      if (touched.deletedThrough > this.#position) this.touchAll()
     } else this.#touch(touched)
     this.#position = Math.max(this.#position, sequence)
   }
 
   #touch(touched: Touched): void {
-    if (touched === undefined) this.touchAll('unknown')
+    if (touched === undefined) this.touchAll()
     else if (touched !== 'nothing' && !isDeletion(touched)) {
       this.recent.touch(touched.thing, touched.id)
-      this.#observer(touched.thing)
+      this.touched[touched.thing]++
     }
   }
 }
-
-/**
- * Why everything is forgotten: a record does not say what it touched; some were missed; the connection was
- * lost.
- */
-export type EverythingReason = 'unknown' | 'behind' | 'reconnected'
-
-/** Is called for each thing that was touched. */
-export type FeedObserver = (
-  thing: 'token' | 'user' | 'account' | 'project' | 'everything',
-  why?: EverythingReason,
-) => void
 
 function isDeletion(touched: Touched): touched is { readonly deletedThrough: number } {
   return typeof touched === 'object' && 'deletedThrough' in touched

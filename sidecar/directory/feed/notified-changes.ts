@@ -6,8 +6,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Queries } from '../database.ts'
 import { LAST_CHANGE } from '../schema.ts'
-import type { Changes } from './changes.ts'
-import { type FeedObserver, FollowedChanges } from './followed-changes.ts'
+import type { Changes, ChangesState } from './changes.ts'
+import { FollowedChanges } from './followed-changes.ts'
 import type { Remembered } from './recent-changes.ts'
 import type { FeedRecord } from './touches.ts'
 
@@ -18,7 +18,6 @@ export interface NotifiedChangesOptions {
   readonly stalenessMs: number
   /** Called after each question, with whether the database answered. */
   readonly onAnswered?: (answered: boolean) => void
-  readonly observer?: FeedObserver | undefined
   /** Monotonic clock, in milliseconds. With a wall clock, setting it back would keep old values alive. */
   readonly now?: () => number
 }
@@ -59,10 +58,13 @@ export class NotifiedChanges implements Changes {
     return this.#followed?.position ?? 0
   }
 
-  /** How long ago it was last known that nothing is missing, in milliseconds; `undefined`: never. */
-  get ageMs(): number | undefined {
-    const age = this.#now() - (this.#knownUntilMs - this.#options.stalenessMs)
-    return Number.isFinite(age) ? age : undefined
+  get state(): ChangesState {
+    const ageMs = this.#now() - (this.#knownUntilMs - this.#options.stalenessMs)
+    return {
+      position: this.position,
+      ageMs: Number.isFinite(ageMs) ? ageMs : undefined,
+      touched: this.#followed?.touched ?? {},
+    }
   }
 
   /** Asks until `close`. Resolves after the first answer or failure. */
@@ -95,7 +97,7 @@ export class NotifiedChanges implements Changes {
 
   /** It may be another server now, which lacks what was read from the one before. */
   reconnected(): void {
-    this.#followed?.touchAll('reconnected')
+    this.#followed?.touchAll()
     void this.look()
   }
 
@@ -130,10 +132,10 @@ export class NotifiedChanges implements Changes {
 
   /** Whether there may be more. */
   async #askOnce(): Promise<boolean> {
-    const { ask, observer } = this.#options
+    const { ask } = this.#options
     if (this.#followed !== undefined) return this.#followed.take(await ask(...this.#followed.statement))
     const [row] = await ask(LAST_CHANGE)
-    this.#followed = new FollowedChanges(Number(row?.last), observer)
+    this.#followed = new FollowedChanges(Number(row?.last))
     return false
   }
 }

@@ -44,6 +44,7 @@ export async function openAuthority(
     tokenKinds: () => rules.engine.tokenKinds.values(),
     passwordLimits: passwordLimitsOf(config),
     changesWaiting: config.changes.waiting,
+    rememberedTokens: config.remembered_tokens,
     keysUnreadableMs: config.keys_unreadable_ms,
     sessionLimits,
     failedLogins: failedLogins ?? new FailedLogins(throttleLimitsOf(config), now),

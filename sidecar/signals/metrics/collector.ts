@@ -63,7 +63,7 @@ export class Collector {
 }
 
 function gaugesOf({ rules, authority, intake, certificatesValidUntil, now }: Watched): Metric[] {
-  const { keys, waiting, cached } = authority()
+  const { keys, waiting, cached, changes } = authority()
   const nowMs = now()
   const ages: Record<string, number> = {}
   for (const { state, sinceMs } of keys) ages[state] = Math.max(ages[state] ?? 0, (nowMs - sinceMs) / 1000)
@@ -76,6 +76,16 @@ function gaugesOf({ rules, authority, intake, certificatesValidUntil, now }: Wat
       merge: 'max',
     }),
     gauge('portcullis_cache_entries', 'Entries of the caches of tokens.', cached, { label: 'cache' }),
+    gauge('portcullis_directory_position', POSITION_HELP, changes.position, { merge: 'max' }),
+    ...(changes.ageMs === undefined
+      ? []
+      : [
+          gauge('portcullis_directory_known_age_seconds', KNOWN_HELP, changes.ageMs / 1000, { merge: 'max' }),
+        ]),
+    {
+      ...{ name: 'portcullis_directory_touched_total', help: TOUCHED_HELP, type: 'counter', merge: 'sum' },
+      samples: Object.entries(changes.touched).map(([thing, value]) => ({ labels: { thing }, value })),
+    },
     {
       ...gauge('portcullis_queue_waiting', 'Number of waiting tasks, by queue and lane.', 0),
       samples: Object.entries({ ...waiting, calls: intake.waiting }).flatMap(([queue, lanes]) =>
@@ -87,4 +97,7 @@ function gaugesOf({ rules, authority, intake, certificatesValidUntil, now }: Wat
 
 const AGE_HELP = 'Time since the matrix in force was last known to match its file.'
 const KEY_HELP = 'How long the oldest signing key has been in its state.'
+const POSITION_HELP = 'Number of the last change of the directory that is known with all before it.'
+const KNOWN_HELP = 'How long ago it was last known that no change of the directory is missing.'
+const TOUCHED_HELP = 'What changes of the directory touched, so that tokens of it were asked about again.'
 const EXPIRY_HELP = 'When the certificate of a listener expires.'
