@@ -92,13 +92,15 @@ export async function growthOfTokens({ remembered, many, rounds, calls }: TokenS
 async function setUp(stack: AsyncDisposableStack, remembered: number): Promise<Setup> {
   const folder = newDataFolder(stack)
   const first = await startSidecar({ flags: ['--data', folder] })
-  const another = async (...flags: string[]): Promise<MeasuredContender> => {
-    const server = await startSidecarOn(folder, { flags })
+  const another = async (remembering: number): Promise<MeasuredContender> => {
+    const server = await startSidecarOn(folder, {
+      environment: { PORTCULLIS_REMEMBERED_TOKENS: String(remembering) },
+    })
     return contend(server, server.ready.grpc, stack)
   }
   const forOne = await contend(first, first.ready.grpc, stack)
-  const forRemembered = await another('--remembered-tokens', String(ROOMY * remembered))
-  const forMany = await another('--remembered-tokens', String(FORGETFUL))
+  const forRemembered = await another(ROOMY * remembered)
+  const forMany = await another(FORGETFUL)
   const tokens = await SignedTokens.of(folder, first.ready, forOne.load)
   stack.defer(() => tokens.close())
   return { forOne, forRemembered, forMany, tokens }
