@@ -3,15 +3,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { nameOfSource, sourceAt } from '../../authority/login-source.ts'
 import { addressOf, connectionOf } from '../../base/net/http-request.ts'
 import type { Admitting, Clocked, PerCall } from '../../usecases/capabilities.ts'
-import {
-  authenticate,
-  type IdentitySettings,
-  type IdentityToken,
-  type Login,
-  logIn,
-  revokeSubject,
-  validate,
-} from '../../usecases/identity.ts'
+import { authenticate } from '../../usecases/identity/authenticate.ts'
+import type { IdentitySettings, IdentityToken } from '../../usecases/identity/identity-token.ts'
+import { type Login, logIn } from '../../usecases/identity/log-in.ts'
+import { revokeSubject, validate } from '../../usecases/identity/subject.ts'
 import {
   type LoginTracing,
   type TracedLogin,

@@ -1,7 +1,7 @@
 /** Who asks the identity endpoint, from where, and about which token. */
 import type { FastifyRequest } from 'fastify'
 import { addressOf, connectionOf, headersOf } from '../../base/net/http-request.ts'
-import type { TokenQuestion } from '../../usecases/identity.ts'
+import type { TokenQuestion } from '../../usecases/identity/subject.ts'
 
 /** The question about the token of a request. */
 export function questionOf(request: FastifyRequest): TokenQuestion {

@@ -1,5 +1,5 @@
 /** The body that describes a token, in Keystone's format. */
-import type { IdentityToken } from '../../usecases/identity.ts'
+import type { IdentityToken } from '../../usecases/identity/identity-token.ts'
 import { type CatalogEntry, idOf } from './catalog.ts'
 
 /** @param catalog `undefined`: the body has no catalog */

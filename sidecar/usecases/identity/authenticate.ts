@@ -1,0 +1,58 @@
+/** Who asks the identity endpoint (§4.1): the user whose IAM token came with the request. */
+import type { CredentialHeaders, Engine } from '../../../engine/index.ts'
+import { isUnscoped, type VerifiedToken } from '../../authority/authority.ts'
+import { callError } from '../../base/call-error.ts'
+import { type UserByToken, userByIamToken } from '../requester.ts'
+import { type IdentityServices, unscopedKind } from './identity-token.ts'
+
+/** A request, and where the token of its requester is. */
+export interface IdentityRequest {
+  /** Where the requester's own token is. */
+  readonly headers: CredentialHeaders
+  /** Where the requester is, for accounts that restrict addresses (§1). */
+  readonly clientAddress: string
+  /** The same object for all requests of a connection. */
+  readonly connection: object
+  /** The id of the request. */
+  readonly requestId?: string
+}
+
+/**
+ * The user whose active IAM token is in the header that carries it.
+ *
+ * @param wanted whether an unscoped token is enough
+ * @throws CallError where there is none
+ */
+export async function authenticate(
+  services: IdentityServices,
+  { headers, clientAddress, connection, requestId }: IdentityRequest,
+  wanted: 'scoped' | 'any' = 'any',
+): Promise<UserByToken> {
+  const { engine, settings } = services
+  const found = engine.extract(headers)
+  const requester = found.ok
+    ? await userByIamToken(services, {
+        value: found.value,
+        clientAddress,
+        connection,
+        acceptUnscoped: settings.unscopedLogin,
+        from: { protocol: 'http', address: clientAddress },
+        requestId,
+      })
+    : undefined
+  if (found.ok && requester !== undefined && headerOf(engine, requester.token) === found.header) {
+    if (wanted === 'scoped' && isUnscoped(requester.token)) throw callError('SCOPE_REQUIRED', {})
+    return requester
+  }
+  throw callError('REQUESTER_NOT_AUTHENTICATED', {
+    credential: IDENTITY_CREDENTIAL,
+  })
+}
+
+export const IDENTITY_CREDENTIAL = 'one active IAM token, in the header that carries it'
+
+/** The header that carries a token, in lower case. */
+function headerOf(engine: Engine, token: VerifiedToken): string | undefined {
+  const kind = isUnscoped(token) ? unscopedKind(engine) : engine.tokenKinds.get(token.kind)
+  return kind?.header.toLowerCase()
+}

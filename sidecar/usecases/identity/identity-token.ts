@@ -1,0 +1,52 @@
+/** What the identity endpoint (§4.1) says of a token, and how the endpoint is configured. */
+import type { Engine, TokenKind } from '../../../engine/index.ts'
+import type { UserRecord } from '../../authority/administration/administration.ts'
+import { isUnscoped, UNSCOPED_KIND, type VerifiedToken } from '../../authority/authority.ts'
+import type { Clocked } from '../capabilities.ts'
+import { kindForScope } from '../issue.ts'
+import type { Authenticating } from '../requester.ts'
+import { type RoleMapping, rolesOf } from '../roles.ts'
+
+/**
+ * What the endpoint does beyond the source, as `http.roles` and `http.compatibility` of the configuration
+ * say.
+ */
+export interface IdentitySettings {
+  readonly roles: RoleMapping
+  /** Whether a login without a scope gets an unscoped token, and whether such tokens are accepted. */
+  readonly unscopedLogin: boolean
+  /** Which tokens can be exchanged for one with another scope: none, unscoped ones, or any. */
+  readonly tokenMethod: 'off' | 'unscoped' | 'any'
+}
+
+export interface IdentityServices extends Authenticating, Clocked {
+  readonly settings: IdentitySettings
+}
+
+/** A token, and what the directory says of its holder and its account now. */
+export interface IdentityToken {
+  readonly token: VerifiedToken
+  /** Id of the account of its scope, which is also its holder's. */
+  readonly accountId: string
+  /** On its scope, for example `member`. */
+  readonly roles: readonly string[]
+  /** Whether it is bound to nothing; the account in its scope is then its holder's. */
+  readonly unscoped: boolean
+}
+
+/** @param holder who holds the token; `undefined`: they were deleted meanwhile */
+export async function withRecords(
+  { administration, settings }: IdentityServices,
+  token: VerifiedToken,
+  holder: UserRecord | undefined,
+): Promise<IdentityToken> {
+  const { id: accountId } = await administration.accounts.get(token.scope.account)
+  const roles = holder === undefined ? [] : rolesOf(token, holder, settings.roles)
+  return { token, accountId, roles, unscoped: isUnscoped(token) }
+}
+
+/** As an account-scoped token, but it is bound to nothing, so it takes no permission. */
+export function unscopedKind(engine: Engine): TokenKind {
+  const ofAccount = kindForScope(engine, { account: '' })
+  return { ...ofAccount, id: UNSCOPED_KIND, title: 'unscoped IAM token', permissionScopes: [] }
+}

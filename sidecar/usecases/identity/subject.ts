@@ -1,0 +1,90 @@
+/** The token that the identity endpoint (§4.1) is asked to validate or to revoke, and who may ask. */
+import { isUnscoped, type VerifiedToken } from '../../authority/authority.ts'
+import { type CallError, callError } from '../../base/call-error.ts'
+import type { UserByToken } from '../requester.ts'
+import {
+  expectAdministrator,
+  expectHolderOrAdministrator,
+  isHolder,
+  revokingUser,
+} from '../revocation-right.ts'
+import { authenticate, IDENTITY_CREDENTIAL, type IdentityRequest } from './authenticate.ts'
+import { type IdentityServices, type IdentityToken, withRecords } from './identity-token.ts'
+
+/** Which token a requester asks about. */
+export interface TokenQuestion extends IdentityRequest {
+  /** The token that is asked about, as it arrived; `undefined`: none did. */
+  readonly subject: string | undefined
+  /** Whether a token that expired in the last 48 hours counts as active. */
+  readonly acceptExpired: boolean
+}
+
+/** The token that is asked about, if it is active and the requester may know. @throws CallError */
+export async function validate(services: IdentityServices, question: TokenQuestion): Promise<IdentityToken> {
+  const { administration } = services
+  const { token, requester } = await activeSubject(services, question, 'validate')
+  const holder = isHolder(requester, token)
+    ? requester.user
+    : await administration.users.byId(token.subject.id)
+  return withRecords(services, token, holder)
+}
+
+/** Revokes the token that is asked about, if it is active and the requester may. @throws CallError */
+export async function revokeSubject(services: IdentityServices, question: TokenQuestion): Promise<void> {
+  const { token, requester } = await activeSubject(services, question, 'revoke')
+  const { tokenId, scope, subject } = token
+  await services.authority.revoke(revokingUser(services, requester, token, IDENTITY_CREDENTIAL), {
+    tokenId,
+    account: scope.account,
+    holderId: subject.id,
+  })
+}
+
+async function activeSubject(
+  services: IdentityServices,
+  question: TokenQuestion,
+  purpose: 'validate' | 'revoke',
+): Promise<{ readonly token: VerifiedToken; readonly requester: UserByToken }> {
+  const requester = await authenticate(services, question)
+  const { subject } = question
+  if (subject === undefined) {
+    // As Keystone does: a user who could ask about tokens of others learns that there is none, and no one
+    // else may ask.
+    expectRight(requester, undefined, purpose)
+    throw noSuchToken()
+  }
+  const token = await activeToken(services, subject, question)
+  if (token === undefined) throw noSuchToken()
+  expectRight(requester, token, purpose)
+  return { token, requester }
+}
+
+/** @param token `undefined`: of somebody else @throws CallError: PERMISSION_DENIED */
+function expectRight(
+  requester: UserByToken,
+  token: VerifiedToken | undefined,
+  purpose: 'validate' | 'revoke',
+): void {
+  if (purpose === 'validate' && requester.user.validator && !isUnscoped(requester.token)) return
+  if (token === undefined) expectAdministrator(requester, requester.user.account)
+  else expectHolderOrAdministrator(requester, token)
+}
+
+function noSuchToken(): CallError {
+  return callError('NOT_FOUND', { what: 'such token; expected an active IAM token' })
+}
+
+async function activeToken(
+  { engine, authority, settings }: IdentityServices,
+  subject: string,
+  { connection, acceptExpired }: Pick<TokenQuestion, 'connection' | 'acceptExpired'>,
+): Promise<VerifiedToken | undefined> {
+  if (authority.recognize(subject) !== 'issue') return undefined
+  const verification = await authority.verify(subject, engine.tokenKinds, { connection, acceptExpired })
+  // Where an account restricts addresses, the holder's counts, and this is not the holder's request.
+  const active = verification.ok || verification.reason === 'ADDRESS_NOT_ALLOWED'
+  const { token } = verification
+  if (!active || token === undefined) return undefined
+  const known = isUnscoped(token) ? settings.unscopedLogin : engine.tokenKinds.has(token.kind)
+  return known ? token : undefined
+}
