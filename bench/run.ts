@@ -2,10 +2,11 @@
  * `npm run bench`: runs the suites, prints their results, and writes them to `bench/results/` as JSON and as
  * a chart.
  *
- *     npm run bench every suite npm run bench -- engine one suite npm run bench -- --gate exit code 1 if a
- *     row is over its bound (gates.ts) twice in a row npm run bench -- --docs also writes docs/bench.json and
- *     docs/bench.svg from bench/results/ npm run bench -- --smoke everything at a tiny size, to see that it
- *     runs; judges and writes nothing
+ * - `npm run bench`: every suite
+ * - `npm run bench -- engine`: one suite
+ * - `npm run bench -- --gate`: exit code 1 if a row is over its bound (gates.ts) twice in a row
+ * - `npm run bench -- --docs`: also writes docs/bench.json and docs/bench.svg from bench/results/
+ * - `npm run bench -- --smoke`: everything at a tiny size, to see that it runs; judges and writes nothing
  */
 import { parseArgs } from 'node:util'
 import type { Suite } from './harness/suite.ts'
