@@ -1,7 +1,7 @@
 /**
- * On which day static tokens were last used, so that a person sees which of them are no longer used. Every
- * write makes all processes ask about each token again, so the days of many tokens are written together, at
- * most once a minute.
+ * On which day static tokens were last used, so that a person sees which of them are no longer used. Writes
+ * take turns with the changes of all processes, so the days of many tokens are written together, at most once
+ * a minute.
  */
 import { dayOf } from '../base/day.ts'
 

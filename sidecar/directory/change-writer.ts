@@ -60,16 +60,9 @@ export class ChangeWriter {
   /**
    * Adds to the audit trail, with what the change touches. Returns the number of the change. Numbers only
    * rise, whatever the clocks do.
-   *
-   * @param through the last record that `audit.archive` deletes
    */
-  async record(
-    action: ChangeAction,
-    subject: ChangeSubject,
-    details: object = {},
-    through?: number,
-  ): Promise<number> {
-    const touches = touchText(action, subject, through)
+  async record(action: ChangeAction, subject: ChangeSubject, details: object = {}): Promise<number> {
+    const touches = touchText(action, subject)
     const [row] = await this.queries.all(
       `INSERT INTO audit (at_ms, actor, action, account, subject, details, touches)
        VALUES (:at, :actor, :action, :account, :subject, :details, :touches) RETURNING sequence`,

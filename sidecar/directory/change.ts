@@ -367,7 +367,7 @@ export class DirectoryChange {
     await this.#queries.all(restore)
     if (deleted.length === 0) return
     const details = { through, records: deleted.length }
-    await this.writer.record('audit.archive', { account: '', name: file }, details, through)
+    await this.writer.record('audit.archive', { account: '', name: file }, details)
   }
 }
 

@@ -14,6 +14,7 @@ import { numberParameters } from './named-parameters.ts'
 import { serverCode, toDirectoryError, toOpenError } from './postgres-errors.ts'
 import { GRACE_MS, ServerClient, type ServerOptions, Servers } from './postgres-servers.ts'
 import { Reachability } from './reachability.ts'
+import { number } from './rows.ts'
 import { migrationsFrom, SCHEMA_VERSION } from './schema.ts'
 import { URL_KEY } from './snapshot.ts'
 
@@ -238,7 +239,12 @@ class Postgres implements PostgresDatabase {
   async #askForChanges(sql: string, parameters: Parameters = {}): Promise<Record<string, unknown>[]> {
     const statement = numberParameters('$', sql, parameters)
     const waiting = this.#pool.waitingCount > 0
-    return (waiting ? this.#listener.ask(statement) : undefined) ?? this.all(sql, parameters)
+    const asked = (waiting ? this.#listener.ask(statement) : undefined) ?? this.all(sql, parameters)
+    const rows = await asked
+    const last = rows.at(-1)
+    if (last !== undefined)
+      this.#servers.lastChange.note({ sequence: number(last.sequence), atMs: number(last.at_ms) })
+    return rows
   }
 
   /**

@@ -3,7 +3,7 @@
 import type { Queries } from '../database.ts'
 import type { ExchangeWatch } from '../exchange-watch.ts'
 import type { Changes, ChangesState } from './changes.ts'
-import { FollowedChanges } from './followed-changes.ts'
+import { FollowedChanges, LAST_RECORD, type Reading } from './followed-changes.ts'
 import type { Remembered } from './recent-changes.ts'
 
 /**
@@ -38,7 +38,7 @@ export class FileChanges implements Changes {
     this.#watch = watch
     const lastChange = reader.lastChange()
     watch.expectForward(lastChange)
-    this.#followed = new FollowedChanges(lastChange)
+    this.#followed = new FollowedChanges(reader.all(LAST_RECORD))
   }
 
   moment(): number {
@@ -61,12 +61,17 @@ export class FileChanges implements Changes {
   get state(): ChangesState {
     const { position, touched } = this.#followed
     // The file is looked at before anything is answered from memory.
-    return { position, ageMs: 0, touched }
+    return { position: position.sequence, ageMs: 0, touched }
   }
 
   #follow(): void {
-    const before = this.#followed.position
-    while (this.#followed.take(this.#reader.all(...this.#followed.statement)));
-    if (this.#followed.position === before) this.#watch.expectForward(this.#reader.lastChange())
+    const followed = this.#followed
+    for (let reading: Reading = 'more'; reading !== 'all'; ) {
+      const { position, statement } = followed
+      reading = followed.take(this.#reader.all(...statement), position)
+      if (reading !== 'another history') continue
+      this.#watch.expectForward(this.#reader.lastChange())
+      followed.startAgain(this.#reader.all(LAST_RECORD))
+    }
   }
 }

@@ -7,39 +7,56 @@ import { type FeedRecord, readTouched, type Touched } from './touches.ts'
 /** Most records that are read at once. A process that has missed more of them forgets everything. */
 const RECORDS_MAX = 10_000
 
-/** What was recorded after a change, in order. */
-const RECORDED_AFTER = `SELECT sequence, at_ms, touches FROM audit WHERE sequence > :after ORDER BY sequence LIMIT ${RECORDS_MAX}`
+/** Reads the last record, for `startAgain`. */
+export const LAST_RECORD = 'SELECT sequence, at_ms FROM audit ORDER BY sequence DESC LIMIT 1'
+
+/** Reads the record of the position, which must be there, and what was recorded after it. */
+const RECORDED_SINCE = `SELECT sequence, at_ms, touches FROM audit WHERE sequence >= :position ORDER BY sequence LIMIT ${RECORDS_MAX}`
+
+/** The last record that is known with all before it. Before the first record of a directory it is 0. */
+export type Position = Pick<FeedRecord, 'sequence' | 'atMs'>
+
+const BEGINNING: Position = { sequence: 0, atMs: 0 }
+
+/** What was read was all that there is; there may be more; or the records are those of another history. */
+export type Reading = 'all' | 'more' | 'another history'
 
 export class FollowedChanges {
   readonly recent = new RecentChanges()
   /** How often each thing was touched. */
   readonly touched = { token: 0, user: 0, account: 0, project: 0, everything: 0 }
-  #position: number
+  #position: Position
 
-  /** @param position number of the last change; nothing that was read before it is remembered */
-  constructor(position: number) {
-    this.#position = position
+  /** @param rows of `LAST_RECORD`; nothing that was read before it is remembered */
+  constructor(rows: readonly Record<string, unknown>[]) {
+    this.#position = positionOf(rows)
   }
 
-  /** Number of the last change that is known with all before it. */
-  get position(): number {
+  get position(): Position {
     return this.#position
   }
 
   /** The statement that reads what was recorded since. Its rows are for `take`. */
   get statement(): Parameters<Queries['all']> {
-    return [RECORDED_AFTER, { after: this.#position }]
+    return [RECORDED_SINCE, { position: this.#position.sequence }]
   }
 
   /**
-   * Notes what was read. Returns whether there may be more to read.
+   * Notes what was read.
    *
    * @param rows of `statement`
+   * @param from the position at which the statement was made
    */
-  take(rows: readonly Record<string, unknown>[]): boolean {
-    if (rows.length === RECORDS_MAX) this.touchAll()
-    for (const row of rows) this.#note(number(row.sequence), row.touches)
-    return rows.length === RECORDS_MAX
+  take(rows: readonly Record<string, unknown>[], from: Position): Reading {
+    // A server may lack changes of the one before, and give their numbers to others.
+    if (from.sequence > 0 && !isAt(rows[0], from)) return 'another history'
+    const more = rows.length === RECORDS_MAX
+    if (more) this.touchAll()
+    for (const row of from.sequence > 0 ? rows.slice(1) : rows) {
+      this.#note(row.touches)
+      this.#advance({ sequence: number(row.sequence), atMs: number(row.at_ms) })
+    }
+    return more ? 'more' : 'all'
   }
 
   /**
@@ -49,17 +66,15 @@ export class FollowedChanges {
    * @returns whether none is missing between what was known and them; otherwise they must be read, too
    */
   hear(previous: number, records: readonly FeedRecord[]): boolean {
-    if (previous > this.#position) {
-      this.touch(records)
-      return false
-    }
-    for (const { sequence, touches } of records) if (sequence > this.#position) this.#note(sequence, touches)
+    this.touch(records)
+    if (previous > this.#position.sequence) return false
+    for (const record of records) this.#advance(record)
     return true
   }
 
   /** Notes what records touch, without their numbers: others may be missing before them. */
   touch(records: readonly FeedRecord[]): void {
-    for (const { touches } of records) this.#touch(readTouched(touches))
+    for (const { touches } of records) this.#note(touches)
   }
 
   /** Anything may have changed. */
@@ -68,24 +83,30 @@ export class FollowedChanges {
     this.touched.everything++
   }
 
-  #note(sequence: number, touches: unknown): void {
-    const touched = readTouched(touches)
-    if (isDeletion(touched)) {
-      // What was deleted was read before, or it is missing.
-      if (touched.deletedThrough > this.#position) this.touchAll()
-    } else this.#touch(touched)
-    this.#position = Math.max(this.#position, sequence)
+  /** Another history is followed. @param rows of `LAST_RECORD` */
+  startAgain(rows: readonly Record<string, unknown>[]): void {
+    this.#position = positionOf(rows)
+    this.touchAll()
   }
 
-  #touch(touched: Touched): void {
+  #advance({ sequence, atMs }: Position): void {
+    if (sequence > this.#position.sequence) this.#position = { sequence, atMs }
+  }
+
+  #note(touches: unknown): void {
+    const touched: Touched = readTouched(touches)
     if (touched === undefined) this.touchAll()
-    else if (touched !== 'nothing' && !isDeletion(touched)) {
+    else if (touched !== 'nothing') {
       this.recent.touch(touched.thing, touched.id)
       this.touched[touched.thing]++
     }
   }
 }
 
-function isDeletion(touched: Touched): touched is { readonly deletedThrough: number } {
-  return typeof touched === 'object' && 'deletedThrough' in touched
+function positionOf([row]: readonly Record<string, unknown>[]): Position {
+  return row === undefined ? BEGINNING : { sequence: number(row.sequence), atMs: number(row.at_ms) }
+}
+
+function isAt(row: Record<string, unknown> | undefined, { sequence, atMs }: Position): boolean {
+  return row !== undefined && number(row.sequence) === sequence && number(row.at_ms) === atMs
 }

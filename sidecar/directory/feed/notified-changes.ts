@@ -5,9 +5,8 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Queries } from '../database.ts'
-import { LAST_CHANGE } from '../schema.ts'
 import type { Changes, ChangesState } from './changes.ts'
-import { FollowedChanges } from './followed-changes.ts'
+import { FollowedChanges, LAST_RECORD } from './followed-changes.ts'
 import type { Remembered } from './recent-changes.ts'
 import type { FeedRecord } from './touches.ts'
 
@@ -55,7 +54,7 @@ export class NotifiedChanges implements Changes {
 
   /** Number of the last change that is known with all before it; 0: none yet. */
   get position(): number {
-    return this.#followed?.position ?? 0
+    return this.#followed?.position.sequence ?? 0
   }
 
   get state(): ChangesState {
@@ -133,9 +132,15 @@ export class NotifiedChanges implements Changes {
   /** Whether there may be more. */
   async #askOnce(): Promise<boolean> {
     const { ask } = this.#options
-    if (this.#followed !== undefined) return this.#followed.take(await ask(...this.#followed.statement))
-    const [row] = await ask(LAST_CHANGE)
-    this.#followed = new FollowedChanges(Number(row?.last))
-    return false
+    const followed = this.#followed
+    if (followed === undefined) {
+      this.#followed = new FollowedChanges(await ask(LAST_RECORD))
+      return false
+    }
+    const { position, statement } = followed
+    const reading = followed.take(await ask(...statement), position)
+    if (reading === 'another history') followed.startAgain(await ask(LAST_RECORD))
+    // What was recorded meanwhile is asked for from the new position.
+    return reading !== 'all'
   }
 }

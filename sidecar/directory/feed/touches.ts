@@ -22,8 +22,6 @@ interface Touch {
  *
  * - `nothing`: no token has another status after it. A new record needs no touch, because no token of it was
  *   asked about before.
- * - `records`: it deletes records up to a number, so a process that does not know all of them has missed
- *   some.
  */
 const TOUCHED_BY = {
   'account.create': 'nothing',
@@ -76,8 +74,9 @@ const TOUCHED_BY = {
 
   'static_token.create': 'nothing',
   'token.revoke': 'token',
-  'audit.archive': 'records',
-} as const satisfies Readonly<Record<string, TouchedThing | 'nothing' | 'records'>>
+  // A process that does not know all that was deleted misses the record of its position.
+  'audit.archive': 'nothing',
+} as const satisfies Readonly<Record<string, TouchedThing | 'nothing'>>
 
 /** A kind of change, as the audit trail names it. */
 export type ChangeAction = keyof typeof TOUCHED_BY
@@ -103,17 +102,12 @@ export interface ChangeSubject {
 }
 
 /** What a record of the feed says was touched; `undefined`: it does not say, so everything may have been. */
-export type Touched = Touch | 'nothing' | { readonly deletedThrough: number } | undefined
+export type Touched = Touch | 'nothing' | undefined
 
-/**
- * What a change touches, as its record has it: `user:ID`; empty: nothing.
- *
- * @param through the last record that `audit.archive` deletes
- */
-export function touchText(action: ChangeAction, subject: ChangeSubject, through?: number): string {
+/** What a change touches, as its record has it: `user:ID`; empty: nothing. */
+export function touchText(action: ChangeAction, subject: ChangeSubject): string {
   const thing = TOUCHED_BY[action]
   if (thing === 'nothing') return ''
-  if (thing === 'records') return `records:${through}`
   const id = thing === 'account' ? subject.account : thing === 'token' ? subject.name : subject.id
   if (id === undefined) throw new TypeError(`${action}: expected the id of the ${thing}`)
   return `${thing}:${id}`
@@ -126,8 +120,6 @@ export function touchText(action: ChangeAction, subject: ChangeSubject, through?
  */
 export function readTouched(text: unknown): Touched {
   if (text === '') return 'nothing'
-  const [, thing, id = ''] = /^(token|user|account|project|records):(.+)$/s.exec(String(text)) ?? []
-  if (thing === 'records')
-    return Number.isSafeInteger(Number(id)) ? { deletedThrough: Number(id) } : undefined
+  const [, thing, id = ''] = /^(token|user|account|project):(.+)$/s.exec(String(text)) ?? []
   return thing === undefined ? undefined : { thing: thing as TouchedThing, id }
 }

@@ -1,0 +1,149 @@
+/** What a process on PostgreSQL may answer from memory: as long as it knows that it has missed nothing. */
+import { afterEach, describe, expect, test } from 'vitest'
+import { NotifiedChanges } from '../../../sidecar/directory/feed/notified-changes.ts'
+import type { Remembered } from '../../../sidecar/directory/feed/recent-changes.ts'
+
+const BOUND_MS = 5_000
+const TOKEN = { tokenId: 't', subject: { id: 'u' }, scope: { account: 'a' }, projectId: 'p' }
+
+/** A record of the audit trail, as a table has it. */
+const record = (sequence: number, touches: string | null) => ({ sequence, at_ms: 1_000 + sequence, touches })
+const heard = (sequence: number, touches: string | null) => ({ sequence, atMs: 1_000 + sequence, touches })
+
+let close = () => {}
+afterEach(() => close())
+
+/** A process that follows a directory with these records, which the test changes. */
+async function following(stalenessMs = BOUND_MS) {
+  const place = { records: [record(100, '')], nowMs: 0, answers: true, answerMs: 0 }
+  const asked: number[] = []
+  const changes = new NotifiedChanges({
+    stalenessMs,
+    now: () => place.nowMs,
+    ask: async (_sql, { position = 0 } = {}) => {
+      asked.push(Number(position))
+      if (!place.answers) throw new Error('no answer')
+      place.nowMs += place.answerMs
+      return position === 0
+        ? place.records.slice(-1)
+        : place.records.filter(({ sequence }) => sequence >= Number(position)).slice(0, 10_000)
+    },
+  })
+  close = () => changes.close()
+  await changes.look()
+  const remember = (): Remembered => ({ token: TOKEN, moment: changes.moment() ?? Number.NaN })
+  return { place, asked, changes, remember }
+}
+
+describe('what is remembered', () => {
+  test('counts for the bound, from the start of the question', async () => {
+    const { place, changes } = await following()
+    place.nowMs = 1_000
+    place.answerMs = 3_000
+    await changes.look()
+    place.nowMs = 1_000 + BOUND_MS - 1
+    expect(changes.moment()).toBeDefined()
+    place.nowMs++
+    expect(changes.moment()).toBeUndefined()
+  })
+
+  test('counts again after an outage, if nothing touched it meanwhile', async () => {
+    const { place, changes, remember } = await following()
+    const remembered = remember()
+    place.answers = false
+    place.nowMs = 2 * BOUND_MS
+    await changes.look()
+    expect(changes.moment()).toBeUndefined()
+    place.answers = true
+    place.records.push(record(101, 'user:another'))
+    await changes.look()
+    expect(changes.moment()).toBeDefined()
+    expect(changes.isTrue(remembered)).toBe(true)
+  })
+
+  test('never counts with a bound of 0', async () => {
+    const { changes } = await following(0)
+    expect(changes.moment()).toBeUndefined()
+  })
+
+  test.each([
+    ['the token', 'token:t', false],
+    ['its holder', 'user:u', false],
+    ['its account', 'account:a', false],
+    ['its project', 'project:p', false],
+    ['nobody says what', null, false],
+    ['what a later version says', 'region:r', false],
+    ['another token', 'token:u', true],
+    ['nothing', '', true],
+  ])('a change touches %s, whether it is read or heard of', async (_what, touches, still) => {
+    for (const way of ['read', 'heard', 'heard after a gap', 'made here']) {
+      const { place, changes, remember } = await following()
+      const remembered = remember()
+      if (way === 'read') place.records.push(record(101, touches))
+      if (way === 'read') await changes.look()
+      if (way === 'heard') changes.hear(100, [heard(101, touches)])
+      if (way === 'heard after a gap') changes.hear(105, [heard(106, touches)])
+      if (way === 'made here') changes.touch([heard(101, touches)])
+      expect([way, changes.isTrue(remembered)]).toEqual([way, still])
+      // What was asked for after it counts.
+      expect([way, changes.isTrue(remember())]).toEqual([way, true])
+    }
+  })
+
+  test('does not count where it was asked for before a change that was heard of before the answer', async () => {
+    const { changes, remember } = await following()
+    const { moment } = remember()
+    changes.hear(100, [heard(101, 'user:u')])
+    expect(changes.isTrue({ token: TOKEN, moment })).toBe(false)
+  })
+})
+
+describe('the position', () => {
+  test('is not advanced over a gap, which is asked about', async () => {
+    const { place, asked, changes } = await following()
+    place.records.push(record(101, 'user:x'), record(102, ''))
+    changes.hear(101, [heard(102, '')])
+    await changes.look()
+    expect(asked).toEqual([0, 100, ...asked.slice(2)])
+    expect(changes.position).toBe(102)
+  })
+
+  test('stays where a notification is from the past, or comes twice', async () => {
+    const { changes, remember } = await following()
+    const remembered = remember()
+    for (let time = 0; time < 2; time++) changes.hear(100, [heard(101, '')])
+    changes.hear(90, [heard(91, '')])
+    expect(changes.position).toBe(101)
+    expect(changes.isTrue(remembered)).toBe(true)
+  })
+
+  test.each([
+    ['a server that lacks the last changes', [record(90, '')]],
+    ['a server that gave the number to another change', [{ ...record(100, ''), at_ms: 7 }, record(101, '')]],
+    ['an archive that took the record', [record(103, '')]],
+    ['an empty directory', []],
+  ])('is that of %s, and everything counts as touched', async (_what, records) => {
+    const { place, changes, remember } = await following()
+    const remembered = remember()
+    place.records = records
+    changes.reconnected()
+    await changes.look()
+    const last = records.at(-1)?.sequence ?? 0
+    expect(changes.position).toBe(last)
+    expect(changes.isTrue(remembered)).toBe(false)
+    // The next change of that server counts, whatever its number.
+    const after = remember()
+    place.records.push(record(last + 1, 'user:u'))
+    await changes.look()
+    expect(changes.isTrue(after)).toBe(false)
+  })
+
+  test('jumps where too much was missed, and everything counts as touched', async () => {
+    const { place, changes, remember } = await following()
+    const remembered = remember()
+    for (let sequence = 101; sequence < 10_200; sequence++) place.records.push(record(sequence, ''))
+    await changes.look()
+    expect(changes.position).toBe(10_199)
+    expect(changes.isTrue(remembered)).toBe(false)
+  })
+})
