@@ -49,7 +49,10 @@ export class FollowedChanges {
    */
   take(rows: readonly Record<string, unknown>[], from: Position): Reading {
     // A server may lack changes of the one before, and give their numbers to others.
-    if (from.sequence > 0 && !isAt(rows[0], from)) return 'another history'
+    if (from.sequence > 0 && !isAt(rows[0], from)) {
+      this.touchAll()
+      return 'another history'
+    }
     const more = rows.length === RECORDS_MAX
     if (more) this.touchAll()
     for (const row of from.sequence > 0 ? rows.slice(1) : rows) {
@@ -83,7 +86,7 @@ export class FollowedChanges {
     this.touched.everything++
   }
 
-  /** Another history is followed. @param rows of `LAST_RECORD` */
+  /** Another history is followed from here. @param rows of `LAST_RECORD` */
   startAgain(rows: readonly Record<string, unknown>[]): void {
     this.#position = positionOf(rows)
     this.touchAll()

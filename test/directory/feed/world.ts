@@ -1,12 +1,11 @@
 /**
- * A directory, processes that follow it and what lies between them, under one seed: answers are late, notifications
- * are lost, doubled and reordered, connections end. The directory and all that a process remembers are the
- * real ones; time, the network and PostgreSQL's notifications are not. Whatever a process allows is compared
- * with what the directory said.
+ * A directory, processes that follow it and what lies between them, under one seed: answers are late,
+ * notifications are lost, doubled and reordered, connections end. The directory and all that a process
+ * remembers are the real ones; time, the network and PostgreSQL's notifications are not. Whatever a process
+ * allows is compared with what the directory said.
  */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setImmediate as turn } from 'node:timers/promises'
 import { compile, type TokenKind } from '../../../engine/index.ts'
 import { supportMatrix } from '../../../matrix/index.ts'
@@ -16,17 +15,14 @@ import type { IamClaims } from '../../../sidecar/authority/iam-claims.ts'
 import { IamTokenSigner, queryOf, tokenOf } from '../../../sidecar/authority/iam-token.ts'
 import { KeyRing } from '../../../sidecar/authority/keys.ts'
 import { hashStaticToken, newStaticToken, pepperOf } from '../../../sidecar/authority/static-token.ts'
-import { Turns } from '../../../sidecar/base/turns.ts'
-import { DirectoryChange, NoSuchProject } from '../../../sidecar/directory/change.ts'
+import type { DirectoryChange } from '../../../sidecar/directory/change.ts'
 import type { Parameters } from '../../../sidecar/directory/database.ts'
-import type { AccountRecord, UserRecord } from '../../../sidecar/directory/directory.ts'
 import { NotifiedChanges } from '../../../sidecar/directory/feed/notified-changes.ts'
-import type { FeedRecord } from '../../../sidecar/directory/feed/touches.ts'
-import { numberParameters } from '../../../sidecar/directory/named-parameters.ts'
-import { migrationsFrom } from '../../../sidecar/directory/schema.ts'
 import { DirectoryVerification } from '../../../sidecar/directory/verification.ts'
 import { randomFrom } from '../../support/inputs/random.ts'
 import { newFolder } from '../../support/suite/resources.ts'
+import { AnyChange, PROJECTS, SERVICE_USERS } from './any-change.ts'
+import { type Statement, Truth } from './truth.ts'
 
 /** The staleness bound, in milliseconds. */
 const BOUND_MS = 1_000
@@ -34,13 +30,13 @@ const BOUND_MS = 1_000
 const ASK_MS = 250
 const PROCESSES = 3
 const TOKENS = 24
-const ACCOUNTS = ['10001', '10002']
-const SERVICE_USERS = ['job', 'robot']
-const PROJECTS = ['alpha', 'beta']
 /** Where all checks come from. */
 const CLIENT = '192.0.2.1'
 const PEPPER = pepperOf('11'.repeat(32), 'a test')
 const WALL_MS = 1_800_000_000_000
+
+/** Signatures are verified without waiting for a turn, so that a seed always gives the same history. */
+const AT_ONCE = { run: (_connection: unknown, work: () => unknown) => work(), suspect: () => {} }
 
 const tokenKinds: ReadonlyMap<string, TokenKind> = compile(supportMatrix).tokenKinds
 
@@ -78,6 +74,7 @@ export interface Findings {
 
 export class World {
   readonly #random: () => number
+  readonly #any: AnyChange
   readonly #truth = new Truth()
   readonly #ring = new KeyRing(join(newFolder(), 'signing-keys.json'), WALL_MS, {
     onRefused: () => {},
@@ -93,10 +90,12 @@ export class World {
   #denied = 0
   #changes = 0
   #asked = 0
+  #atRest = false
   #wrong: string | undefined
 
   constructor(seed: number) {
     this.#random = randomFrom(seed)
+    this.#any = new AnyChange(this.#random)
     for (let index = 0; index < PROCESSES; index++) this.#processes.push(this.#newProcess(1_000 * index))
   }
 
@@ -140,7 +139,7 @@ export class World {
       return ask(...statement)
     }
     const verification = new DirectoryVerification({ all, changes } as never)
-    const parts = { store: { verification }, signer: this.#signer, turns: new Turns(), pepper: PEPPER }
+    const parts = { store: { verification }, signer: this.#signer, turns: AT_ONCE, pepper: PEPPER }
     const authority = new EmbeddedAuthority({
       ...parts,
       staticTokenUses: { today: 0, note: () => 0 },
@@ -178,6 +177,8 @@ export class World {
     const beganMs = this.#nowMs
     const heard = process.heardAgainst.get(held) ?? Number.NEGATIVE_INFINITY
     const judge = ({ ok }: { readonly ok: boolean }) => {
+      // What the directory says to a token that was replaced meanwhile is not known.
+      if (!this.#tokens.includes(held)) return
       if (ok) this.#allowed++
       else this.#denied++
       const sinceMs = Math.max(beganMs - BOUND_MS, heard)
@@ -192,7 +193,9 @@ export class World {
   async #change(): Promise<void> {
     this.#changes++
     const [last] = this.#truth.all('SELECT COALESCE(MAX(sequence), 0) AS last FROM audit')
-    const records = await this.#truth.change(this.#wallMs, (by) => this.#somethingElse(by))
+    const records = await this.#truth.change(this.#wallMs, (by) =>
+      this.#any.anything(by, this.#pick(this.#tokens).claims),
+    )
     if (records.length === 0) return
     const ended = this.#lookAtTokens()
     this.#endings.push({ sequence: records.at(-1)?.sequence ?? 0, atMs: this.#nowMs, tokens: ended })
@@ -223,66 +226,6 @@ export class World {
     }
   }
 
-  /** Any change that is there, of anything. */
-  async #somethingElse(by: DirectoryChange): Promise<void> {
-    const { records } = by
-    const account = await this.#anAccount(by)
-    const name = this.#pick(SERVICE_USERS)
-    const job = await this.#aUser(by, account, name, 'service_user')
-    const project = await records.project(account.account, this.#pick(PROJECTS))
-    const switched = this.#random() < 0.5
-    const permissions = this.#pick([
-      [{ scope: 'account' as const }],
-      [{ scope: 'projects' as const, projects: [this.#pick(PROJECTS)] }],
-      [],
-    ])
-    const token = this.#pick(this.#tokens)
-    await this.#pick([
-      () => by.revoke(token.claims?.jti ?? 'another', account.account),
-      () => by.revoke(this.#pick(token.claims?.from ?? ['another']), account.account),
-      () => by.setUserEnabled(job, switched),
-      () => by.setUserEnabled(job, true),
-      () => by.deleteUser(job),
-      () => by.setPermissions(job, permissions),
-      () => by.setPassword(job, `hash ${this.#nowMs}`),
-      () => by.setRoles(job, switched ? ['iam.admin'] : []),
-      () => project && by.setProjectEnabled(project, switched),
-      () => project && by.setProjectEnabled(project, true),
-      () => project && by.deleteProject(project),
-      () => this.#random() < 0.2 && by.setAccountEnabled(account, switched),
-      () => by.setAccountEnabled(account, true),
-      () => this.#random() < 0.05 && by.deleteAccount(account),
-      () => by.setAddressRules(account, this.#random() < 0.2 ? ['10.0.0.0/8'] : ['192.0.2.0/24']),
-      () => by.setAddressRules(account, []),
-      () => by.createAccount(`unrelated-${this.#nowMs}`),
-      () => this.#random() < 0.1 && by.forgetAudit(this.#truth.lastChange - 3, 'a file'),
-    ])()
-  }
-
-  async #anAccount(by: DirectoryChange): Promise<AccountRecord> {
-    const name = this.#pick(ACCOUNTS)
-    if ((await by.records.account(name)) === undefined) await by.createAccount(name)
-    const account = (await by.records.account(name)) as AccountRecord
-    for (const project of PROJECTS)
-      if ((await by.records.project(name, project)) === undefined) await by.createProject(account, project)
-    return account
-  }
-
-  async #aUser(
-    by: DirectoryChange,
-    account: AccountRecord,
-    name: string,
-    type: 'service_user' | 'control_panel_user',
-  ): Promise<UserRecord> {
-    const found = await by.records.user(account.account, name, type)
-    if (found !== undefined) return found
-    const hash = type === 'service_user' ? { passwordHash: 'hash' } : {}
-    const id = await by.createUser(account, { name, type, ...hash })
-    if (type === 'service_user')
-      await by.setPermissions({ id, account: account.account, name }, [{ scope: 'account' }])
-    return (await by.records.userById(id)) as UserRecord
-  }
-
   async #populate(): Promise<void> {
     while (this.#tokens.length < TOKENS) await this.#addToken()
   }
@@ -311,10 +254,10 @@ export class World {
   }
 
   async #newToken(by: DirectoryChange) {
-    const account = await this.#anAccount(by)
+    const account = await this.#any.account(by)
     if (this.#random() < 0.25) {
       const value = newStaticToken()
-      const person = await this.#aUser(by, account, 'person', 'control_panel_user')
+      const person = await this.#any.user(by, account, 'person', 'control_panel_user')
       const hash = hashStaticToken(value, PEPPER)
       await by.addStaticToken(person, {
         kind: 'static_token',
@@ -325,7 +268,7 @@ export class World {
       return { value, claims: undefined }
     }
     const type = this.#random() < 0.2 ? 'control_panel_user' : 'service_user'
-    const user = await this.#aUser(
+    const user = await this.#any.user(
       by,
       account,
       type === 'service_user' ? this.#pick(SERVICE_USERS) : 'person',
@@ -362,7 +305,7 @@ export class World {
   #lookAtTokens(): Held[] {
     const ended: Held[] = []
     for (const held of this.#tokens) {
-      const active = this.#truth.isActive(held)
+      const active = this.#isActive(held)
       const before = held.said.at(-1)?.active
       if (before === active) continue
       held.said.push({ atMs: this.#nowMs, active })
@@ -371,8 +314,18 @@ export class World {
     return ended
   }
 
-  /** When nothing is changed any more and everything is answered, all processes say what the directory says. */
+  #isActive({ value, claims }: Held): boolean {
+    const token = claims && tokenOf(claims)
+    const scopes = token && tokenKinds.get(token.kind)?.permissionScopes
+    const found = this.#truth.statusOf(token ? queryOf(token, scopes ?? []) : hashStaticToken(value, PEPPER))
+    return found?.active === true && isAllowed(CLIENT, found.addresses)
+  }
+
+  /**
+   * When nothing is changed any more and everything is answered, all processes say what the directory says.
+   */
   async #comeToRest(): Promise<void> {
+    this.#atRest = true
     for (const process of this.#processes) process.cutOffUntilMs = 0
     for (let ms = 0; ms < 4 * BOUND_MS; ms += 5) {
       await this.#pass(5)
@@ -390,7 +343,7 @@ export class World {
 
   /** Mostly short, and sometimes longer than the bound. */
   #delayMs(): number {
-    const dice = this.#random()
+    const dice = this.#atRest ? 0 : this.#random()
     return dice < 0.9
       ? this.#random() * 8
       : dice < 0.99
@@ -421,8 +374,6 @@ export class World {
   }
 }
 
-type Statement = [sql: string, parameters?: Parameters]
-
 function isLongOver(said: Held['said'], nowMs: number): boolean {
   const last = said.at(-1)
   return last !== undefined && !last.active && last.atMs < nowMs - 2 * BOUND_MS
@@ -434,60 +385,4 @@ function wasActive({ said }: Held, fromMs: number, untilMs: number): boolean {
     ({ active, atMs }, index) =>
       active && atMs <= untilMs && (said[index + 1]?.atMs ?? Number.POSITIVE_INFINITY) > fromMs,
   )
-}
-
-/** The directory itself, in memory, asked without delay. */
-class Truth {
-  readonly #database = new DatabaseSync(':memory:')
-  readonly #statements = new Map<string, StatementSync>()
-  readonly #verification = new DirectoryVerification({
-    all: (...statement: Statement) => this.all(...statement),
-  } as never)
-
-  constructor() {
-    for (const step of migrationsFrom(0, 'sqlite', 'a test')) this.#database.exec(step)
-  }
-
-  all(sql: string, parameters: Parameters = {}): Record<string, unknown>[] {
-    const { text, values } = numberParameters('?', sql, parameters)
-    const statement = this.#statements.get(text) ?? this.#database.prepare(text)
-    this.#statements.set(text, statement)
-    return statement.all(...values)
-  }
-
-  get lastChange(): number {
-    return Number(this.all('SELECT MAX(sequence) AS last FROM audit')[0]?.last)
-  }
-
-  /** Returns what was recorded; nothing, where the change was refused. */
-  async change(
-    nowMs: number,
-    work: (by: DirectoryChange) => Promise<unknown>,
-  ): Promise<readonly FeedRecord[]> {
-    const queries = { all: (...statement: Statement) => this.all(...statement) }
-    const by = new DirectoryChange(queries, { author: { name: 'a test' }, nowMs, dialect: 'sqlite' })
-    this.#database.exec('BEGIN')
-    try {
-      await work(by)
-      this.#database.exec('COMMIT')
-      return by.writer.records
-    } catch (error) {
-      this.#database.exec('ROLLBACK')
-      if (!(error instanceof NoSuchProject)) throw error
-      return []
-    }
-  }
-
-  isActive({ value, claims }: Held): boolean {
-    const token = claims && tokenOf(claims)
-    const found = token
-      ? this.#verification.iamTokenStatus(queryOf(token, tokenKinds.get(token.kind)?.permissionScopes ?? []))
-      : this.#verification.staticToken(hashStaticToken(value, PEPPER))
-    if (found instanceof Promise) throw new TypeError('the directory is asked without delay')
-    return found?.active === true && isAllowed(CLIENT, found.addresses)
-  }
-
-  close(): void {
-    this.#database.close()
-  }
 }

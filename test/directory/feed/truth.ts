@@ -1,0 +1,62 @@
+/** The directory itself, in memory, asked without delay. */
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { DirectoryChange, NoSuchProject } from '../../../sidecar/directory/change.ts'
+import type { Parameters } from '../../../sidecar/directory/database.ts'
+import type { IamTokenQuery, TokenStatus } from '../../../sidecar/directory/directory.ts'
+import type { FeedRecord } from '../../../sidecar/directory/feed/touches.ts'
+import { numberParameters } from '../../../sidecar/directory/named-parameters.ts'
+import { migrationsFrom } from '../../../sidecar/directory/schema.ts'
+import { DirectoryVerification } from '../../../sidecar/directory/verification.ts'
+
+export type Statement = [sql: string, parameters?: Parameters]
+
+export class Truth {
+  readonly #database = new DatabaseSync(':memory:')
+  readonly #statements = new Map<string, StatementSync>()
+  readonly #verification = new DirectoryVerification({
+    all: (...statement: Statement) => this.all(...statement),
+  } as never)
+
+  constructor() {
+    for (const step of migrationsFrom(0, 'sqlite', 'a test')) this.#database.exec(step)
+  }
+
+  all(sql: string, parameters: Parameters = {}): Record<string, unknown>[] {
+    const { text, values } = numberParameters('?', sql, parameters)
+    const statement = this.#statements.get(text) ?? this.#database.prepare(text)
+    this.#statements.set(text, statement)
+    return statement.all(...values)
+  }
+
+  /** Returns what was recorded; nothing, where the change was refused. */
+  async change(
+    nowMs: number,
+    work: (by: DirectoryChange) => Promise<unknown>,
+  ): Promise<readonly FeedRecord[]> {
+    const queries = { all: (...statement: Statement) => this.all(...statement) }
+    const by = new DirectoryChange(queries, { author: { name: 'a test' }, nowMs, dialect: 'sqlite' })
+    this.#database.exec('BEGIN')
+    try {
+      await work(by)
+      this.#database.exec('COMMIT')
+      return by.writer.records
+    } catch (error) {
+      this.#database.exec('ROLLBACK')
+      if (!(error instanceof NoSuchProject)) throw error
+      return []
+    }
+  }
+
+  /** What the directory says to an IAM token, or to the static token with that hash. */
+  statusOf(token: IamTokenQuery | Buffer): TokenStatus | undefined {
+    const found = Buffer.isBuffer(token)
+      ? this.#verification.staticToken(token)
+      : this.#verification.iamTokenStatus(token)
+    if (found instanceof Promise) throw new TypeError('the directory is asked without delay')
+    return found
+  }
+
+  close(): void {
+    this.#database.close()
+  }
+}
