@@ -64,10 +64,10 @@ export const LOCK = `SELECT pg_advisory_xact_lock(${BigInt(`0x${Buffer.from('por
 const CHANNEL = 'portcullis_directory'
 /** A notification without records: which change was the last one, so that every process reads what is new. */
 export const NOTIFY = `SELECT pg_notify('${CHANNEL}', COALESCE((${LAST_CHANGE_KNOWN}), ''))`
-/** A change ends with this: the number of the change before it, and what it recorded. */
+/** A change ends with this: number and time of the change before it, and what it recorded. */
 const NOTIFY_RECORDS = `
-  WITH before AS (SELECT COALESCE(MAX(sequence), 0) AS previous FROM audit WHERE sequence < $1)
-  SELECT previous, pg_notify('${CHANNEL}', previous || ' ' || $2) FROM before`
+  SELECT pg_notify('${CHANNEL}', COALESCE(
+    (SELECT sequence || ' ' || at_ms FROM audit WHERE sequence < $1 ORDER BY sequence DESC LIMIT 1), '0 0') || ' ' || $2)`
 /** PostgreSQL takes less than 8,000 bytes. Longer records are read by each process. */
 const NOTIFICATION_BYTES_MAX = 7_900
 
@@ -220,7 +220,7 @@ class Postgres implements PostgresDatabase {
   }
 
   #notified(payload: string): void {
-    const [, previous, text] = /^(\d+) (\[.*\])$/s.exec(payload) ?? []
+    const [, sequence, atMs, text] = /^(\d+) (\d+) (\[.*\])$/s.exec(payload) ?? []
     if (text === undefined) {
       this.#servers.lastChange.noteText(payload)
       void this.changes.look()
@@ -229,7 +229,7 @@ class Postgres implements PostgresDatabase {
     const records: readonly FeedRecord[] = JSON.parse(text)
     const last = records.at(-1)
     if (last !== undefined) this.#servers.lastChange.note(last)
-    this.changes.hear(Number(previous), records)
+    this.changes.hear({ sequence: Number(sequence), atMs: Number(atMs) }, records)
   }
 
   /**

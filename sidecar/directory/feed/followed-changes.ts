@@ -65,13 +65,16 @@ export class FollowedChanges {
   /**
    * Notes records that come with a message. What they touch counts at once.
    *
-   * @param previous number of the change before them
+   * @param previous the record before them
    * @returns whether none is missing between what was known and them; otherwise they must be read, too
    */
-  hear(previous: number, records: readonly FeedRecord[]): boolean {
+  hear(previous: Position, records: readonly FeedRecord[]): boolean {
     this.touch(records)
-    if (previous > this.#position.sequence) return false
-    for (const record of records) this.#advance(record)
+    const { sequence, atMs } = this.#position
+    const last = records.at(-1)
+    if (last === undefined || last.sequence <= sequence) return true
+    if (previous.sequence !== sequence || previous.atMs !== atMs) return false
+    this.#advance(last)
     return true
   }
 

@@ -6,7 +6,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Queries } from '../database.ts'
 import type { Changes, ChangesState } from './changes.ts'
-import { FollowedChanges, LAST_RECORD } from './followed-changes.ts'
+import { FollowedChanges, LAST_RECORD, type Position } from './followed-changes.ts'
 import type { Remembered } from './recent-changes.ts'
 import type { FeedRecord } from './touches.ts'
 
@@ -82,7 +82,7 @@ export class NotifiedChanges implements Changes {
   }
 
   /** A notification says what was recorded after a change. */
-  hear(previous: number, records: readonly FeedRecord[]): void {
+  hear(previous: Position, records: readonly FeedRecord[]): void {
     // Before the first answer nothing is remembered.
     if (this.#followed?.hear(previous, records) === false) void this.look()
   }

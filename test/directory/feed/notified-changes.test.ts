@@ -8,6 +8,7 @@ const TOKEN = { tokenId: 't', subject: { id: 'u' }, scope: { account: 'a' }, pro
 
 /** A record of the audit trail, as a table has it. */
 const record = (sequence: number, touches: string | null) => ({ sequence, at_ms: 1_000 + sequence, touches })
+const at = (sequence: number) => ({ sequence, atMs: 1_000 + sequence })
 const heard = (sequence: number, touches: string | null) => ({ sequence, atMs: 1_000 + sequence, touches })
 
 let close = () => {}
@@ -81,8 +82,8 @@ describe('what is remembered', () => {
       const remembered = remember()
       if (way === 'read') place.records.push(record(101, touches))
       if (way === 'read') await changes.look()
-      if (way === 'heard') changes.hear(100, [heard(101, touches)])
-      if (way === 'heard after a gap') changes.hear(105, [heard(106, touches)])
+      if (way === 'heard') changes.hear(at(100), [heard(101, touches)])
+      if (way === 'heard after a gap') changes.hear(at(105), [heard(106, touches)])
       if (way === 'made here') changes.touch([heard(101, touches)])
       expect([way, changes.isTrue(remembered)]).toEqual([way, still])
       // What was asked for after it counts.
@@ -93,7 +94,7 @@ describe('what is remembered', () => {
   test('does not count where it was asked for before a change that was heard of before the answer', async () => {
     const { changes, remember } = await following()
     const { moment } = remember()
-    changes.hear(100, [heard(101, 'user:u')])
+    changes.hear(at(100), [heard(101, 'user:u')])
     expect(changes.isTrue({ token: TOKEN, moment })).toBe(false)
   })
 })
@@ -102,17 +103,26 @@ describe('the position', () => {
   test('is not advanced over a gap, which is asked about', async () => {
     const { place, asked, changes } = await following()
     place.records.push(record(101, 'user:x'), record(102, ''))
-    changes.hear(101, [heard(102, '')])
+    changes.hear(at(101), [heard(102, '')])
     await changes.look()
     expect(asked).toEqual([0, 100, ...asked.slice(2)])
     expect(changes.position).toBe(102)
   })
 
+  test('is not that of another history that a notification follows', async () => {
+    const { place, changes, remember } = await following()
+    place.records = [record(99, ''), { ...record(100, 'user:u'), at_ms: 7 }, record(101, '')]
+    const remembered = remember()
+    changes.hear({ sequence: 100, atMs: 7 }, [heard(101, '')])
+    await changes.look()
+    expect(changes.isTrue(remembered)).toBe(false)
+  })
+
   test('stays where a notification is from the past, or comes twice', async () => {
     const { changes, remember } = await following()
     const remembered = remember()
-    for (let time = 0; time < 2; time++) changes.hear(100, [heard(101, '')])
-    changes.hear(90, [heard(91, '')])
+    for (let time = 0; time < 2; time++) changes.hear(at(100), [heard(101, '')])
+    changes.hear(at(90), [heard(91, '')])
     expect(changes.position).toBe(101)
     expect(changes.isTrue(remembered)).toBe(true)
   })

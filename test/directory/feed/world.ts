@@ -192,7 +192,8 @@ export class World {
 
   async #change(): Promise<void> {
     this.#changes++
-    const [last] = this.#truth.all('SELECT COALESCE(MAX(sequence), 0) AS last FROM audit')
+    const [last] = this.#truth.all('SELECT sequence, at_ms FROM audit ORDER BY sequence DESC LIMIT 1')
+    const previous = { sequence: Number(last?.sequence ?? 0), atMs: Number(last?.at_ms ?? 0) }
     const records = await this.#truth.change(this.#wallMs, (by) =>
       this.#any.anything(by, this.#pick(this.#tokens).claims),
     )
@@ -208,7 +209,7 @@ export class World {
           // A long one does not say what was recorded.
           if (this.#random() < 0.1) return void process.changes.look()
           for (const { sequence } of records) this.#hears(process, sequence)
-          process.changes.hear(Number(last?.last), records)
+          process.changes.hear(previous, records)
         })
       if (process !== maker) continue
       process.changes.touch(records)
