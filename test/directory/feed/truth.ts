@@ -1,4 +1,6 @@
 /** The directory itself, in memory, asked without delay. */
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { DirectoryChange, NoSuchProject } from '../../../sidecar/directory/change.ts'
 import type { Parameters } from '../../../sidecar/directory/database.ts'
@@ -7,11 +9,13 @@ import type { FeedRecord } from '../../../sidecar/directory/feed/touches.ts'
 import { numberParameters } from '../../../sidecar/directory/named-parameters.ts'
 import { migrationsFrom } from '../../../sidecar/directory/schema.ts'
 import { DirectoryVerification } from '../../../sidecar/directory/verification.ts'
+import { newFolder } from '../../support/suite/resources.ts'
 
 export type Statement = [sql: string, parameters?: Parameters]
 
 export class Truth {
-  readonly #database = new DatabaseSync(':memory:')
+  #database = new DatabaseSync(':memory:')
+  #standby: string | undefined
   readonly #statements = new Map<string, StatementSync>()
   readonly #verification = new DirectoryVerification({
     all: (...statement: Statement) => this.all(...statement),
@@ -54,6 +58,28 @@ export class Truth {
       : this.#verification.iamTokenStatus(token)
     if (found instanceof Promise) throw new TypeError('the directory is asked without delay')
     return found
+  }
+
+  /** A standby has everything that was changed until now. */
+  replicate(): void {
+    this.#forgetStandby()
+    this.#standby = join(newFolder(), 'standby.sqlite')
+    this.#database.exec(`VACUUM INTO '${this.#standby}'`)
+  }
+
+  /** The standby takes its place. What was changed since `replicate` is lost. @returns whether there was one */
+  failOver(): boolean {
+    if (this.#standby === undefined) return false
+    this.#database.close()
+    this.#statements.clear()
+    this.#database = new DatabaseSync(this.#standby)
+    this.#standby = undefined
+    return true
+  }
+
+  #forgetStandby(): void {
+    if (this.#standby !== undefined) rmSync(this.#standby)
+    this.#standby = undefined
   }
 
   close(): void {

@@ -158,6 +158,8 @@ export class World {
     if (dice < 0.04) await this.#change()
     else if (dice < 0.042) this.#pick(this.#processes).changes.reconnected()
     else if (dice < 0.043) this.#pick(this.#processes).cutOffUntilMs = this.#nowMs + this.#random() * 3_000
+    else if (dice < 0.0434) this.#truth.replicate()
+    else if (dice < 0.0436) this.#failOver()
     else if (dice < 0.06) await this.#replaceToken()
     else this.#check(this.#pick(this.#processes), this.#pick(this.#tokens))
     await turn()
@@ -215,6 +217,15 @@ export class World {
       process.changes.touch(records)
       for (const { sequence } of records) this.#hears(process, sequence)
     }
+  }
+
+  /** Another server, which lacks the last changes. Each process notices it when its connection is lost. */
+  #failOver(): void {
+    if (!this.#truth.failOver()) return
+    this.#lookAtTokens()
+    const last = this.#truth.all('SELECT MAX(sequence) AS last FROM audit')[0]?.last
+    while ((this.#endings.at(-1)?.sequence ?? 0) > Number(last)) this.#endings.pop()
+    for (const process of this.#processes) this.#later(this.#delayMs(), () => process.changes.reconnected())
   }
 
   /** From now on the process must not allow what that change ended. */
