@@ -43,6 +43,8 @@ type MeasuredContender = Contender<ServerProcess<unknown>>
  */
 const ROOMY = 3
 const FORGETFUL = 50_000
+/** The least that the configuration takes. */
+const REMEMBERED_LEAST = 1_000
 
 export async function growthOfTokens({ remembered, many, rounds, calls }: TokenSizes): Promise<SuiteReport> {
   await using stack = new AsyncDisposableStack()
@@ -99,7 +101,7 @@ async function setUp(stack: AsyncDisposableStack, remembered: number): Promise<S
     return contend(server, server.ready.grpc, stack)
   }
   const forOne = await contend(first, first.ready.grpc, stack)
-  const forRemembered = await another(ROOMY * remembered)
+  const forRemembered = await another(Math.max(REMEMBERED_LEAST, ROOMY * remembered))
   const forMany = await another(FORGETFUL)
   const tokens = await SignedTokens.of(folder, first.ready, forOne.load)
   stack.defer(() => tokens.close())

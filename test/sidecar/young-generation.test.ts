@@ -77,14 +77,17 @@ else endLightStart()
 sizes.push(await megabytes())
 process.stdout.write(JSON.stringify(sizes))`
 
-test.each<[until: string, how: string, sizes: unknown]>([
-  ['to 4 MB for calls, and no further', 'calls', [1, 4]],
-  ['as V8 sees fit where a start ends otherwise', 'otherwise', [1, 16]],
-])('after a light start it grows %s', (_until, how, sizes) => {
+test.each<[until: string, how: string, least: number, most: number]>([
+  ['to 4 MB for calls, and no further', 'calls', 4, 4],
+  ['as V8 sees fit where a start ends otherwise', 'otherwise', 16, 64],
+])('after a light start it grows %s', (_until, how, least, most) => {
   const program = newFile(SURVIVORS, 'survivors.mjs')
   const environment = { PATH: process.env.PATH }
   const output = execFileSync(process.execPath, [program, how], { env: environment, encoding: 'utf8' })
-  expect(JSON.parse(output)).toEqual(sizes)
+  const [during, after] = JSON.parse(output)
+  expect(during).toBe(1)
+  expect(after).toBeGreaterThanOrEqual(least)
+  expect(after).toBeLessThanOrEqual(most)
 })
 
 test('workers start with that as their largest size', async () => {

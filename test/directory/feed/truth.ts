@@ -67,7 +67,9 @@ export class Truth {
     this.#database.exec(`VACUUM INTO '${this.#standby}'`)
   }
 
-  /** The standby takes its place. What was changed since `replicate` is lost. @returns whether there was one */
+  /**
+   * The standby takes its place. What was changed since `replicate` is lost. @returns whether there was one
+   */
   failOver(): boolean {
     if (this.#standby === undefined) return false
     this.#database.close()

@@ -82,7 +82,7 @@ describe.skipIf(!programs.ok)('on PostgreSQL', () => {
     expect(await refused('restore', backup, '--data', folder)).toMatch(/is not empty; use --replace/)
     expect(await reasonOf(running, lost)).toBe('ALLOWED')
     const { warnings } = await done('restore', backup, '--replace', '--data', folder)
-    expect(warnings.join('\n')).toMatch(/were kept: 1 .*\nundone, .*: account\.create 1, token\.revoke 1$/)
+    expect(warnings.join('\n')).toMatch(/were kept: 1 .*\nundone; .*: account\.create 1, token\.revoke 1$/)
     // The status of the token is cached for ten minutes; a notification ends that.
     await eventually(async () => (await reasonOf(running, lost)) === 'CREDENTIAL_REVOKED')
     expect(await reasonOf(running, before)).toBe('ALLOWED')
