@@ -114,14 +114,14 @@ test('a token is written at once, and replaced ahead of its expiry', async () =>
   const { source, keeper, pass, content } = keeping()
   await keeper.step()
   expect({ content: content(), done: keeper.isDone }).toEqual({ content: 'token-1', done: true })
-  await pass(18 * HOUR)
+  await pass(19 * HOUR)
   expect(content()).toBe('token-1')
   await pass(1 * HOUR)
   expect({ content: content(), issued: source.issued }).toEqual({ content: 'token-2', issued: 2 })
 })
 
 test.each([
-  [0, 16.8],
+  [0, 19.2],
   [0.999, 20.4],
 ])('chance %f: another token after %f of 24 hours', async (chance, hours) => {
   const { source, pass } = keeping({ random: () => chance })
@@ -153,7 +153,7 @@ describe('a sidecar that does not answer', () => {
   test('is asked less and less often, and the last token stays in the file', async () => {
     const { source, keeper, pass, content } = keeping()
     await keeper.step()
-    await pass(18 * HOUR)
+    await pass(19 * HOUR)
     source.failure = UNAVAILABLE
     const before = source.rejected.length
     await pass(2 * HOUR)

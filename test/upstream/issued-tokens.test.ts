@@ -18,6 +18,9 @@ let random: number
 let logins: number
 let answer: () => Promise<void>
 let tokens: IssuedTokens
+let tokenLifeMs: number
+/** When each token expires. */
+const endsOf = new Map<string, number>()
 
 beforeEach(() => {
   issuerMs = Date.parse('2026-11-21T12:00:00Z')
@@ -26,6 +29,7 @@ beforeEach(() => {
   random = 0
   logins = 0
   answer = () => Promise.resolve()
+  tokenLifeMs = DAY_MS
   tokens = newTokens()
 })
 
@@ -59,7 +63,8 @@ const get = (parts: readonly string[] = ['key'], more: Partial<Wish> = {}): Prom
   ).then(({ value }) => value.reveal())
 
 const issued = (value: string): IssuedToken => {
-  if (issuerMs + DAY_MS <= wallMs)
+  endsOf.set(value, issuerMs + tokenLifeMs)
+  if (issuerMs + tokenLifeMs <= wallMs)
     throw callError('UPSTREAM_BAD_ANSWER', { upstream: 'provider', expected: 'a clock' })
   return {
     value: new Secret(value),
@@ -69,7 +74,7 @@ const issued = (value: string): IssuedToken => {
       subject: { id: '1', name: 'robot', type: 'user' },
       tokenId: value,
       issuedAtMs: issuerMs,
-      expiresAtMs: issuerMs + DAY_MS,
+      expiresAtMs: issuerMs + tokenLifeMs,
     },
   }
 }
@@ -90,22 +95,99 @@ describe('a token', () => {
   })
 
   test.each([
-    [0, 0.8],
-    [1, 0.9],
+    [0, 0.7],
+    [0.999, 0.7999],
   ])(
     'with jitter %d is replaced after %d of its life, and the old one is given meanwhile',
     async (jitter, part) => {
       random = jitter
       await get()
-      pass(part * DAY_MS - 1)
+      pass(part * DAY_MS - 5_000)
       expect(await get()).toBe('token 1')
-      pass(1)
+      pass(5_000)
       expect(await get()).toBe('token 1')
       await settle()
       expect(await get()).toBe('token 2')
       expect(logins).toBe(2)
     },
   )
+
+  test('is not given in the last fifth of its life while there is a new one', async () => {
+    await get()
+    pass(0.8 * DAY_MS)
+    expect(await get()).toBe('token 2')
+  })
+
+  test.each([
+    ['has little left', 24 * HOUR_MS, 4.8 * HOUR_MS],
+    ['lives for minutes', 120_000, 60_000],
+    ['lives for seconds', 10_000, 5_000],
+  ])(
+    'that %s waits for the new one, and has as much left as is promised: %d ms',
+    async (_what, lifeMs, leftMs) => {
+      tokenLifeMs = lifeMs
+      for (let call = 0; call < 200; call++, pass(lifeMs / 97)) {
+        const given = await get()
+        expect(Number(endsOf.get(given)) - wallMs).toBeGreaterThan(leftMs - 1)
+        await settle()
+      }
+    },
+  )
+
+  test('by the wall clock alone is replaced too: a machine that slept has a monotonic clock that stood still', async () => {
+    await get()
+    wallMs += 20 * HOUR_MS
+    issuerMs += 20 * HOUR_MS
+    expect(await get()).toBe('token 2')
+  })
+
+  test('is given where the new one takes too long, and nobody waits twice for the same login', async () => {
+    tokens = newTokens({ waitMs: 1 })
+    await get()
+    pass(0.9 * DAY_MS)
+    const gate = Promise.withResolvers<void>()
+    answer = () => gate.promise
+    expect(new Set(await Promise.all([get(), get()]))).toEqual(new Set(['token 1']))
+    expect(await get()).toBe('token 1')
+    expect(logins).toBe(2)
+    gate.resolve()
+    await settle()
+    expect(await get()).toBe('token 2')
+  })
+
+  test('that ends while a new one is awaited is not given', async () => {
+    await get()
+    pass(0.9 * DAY_MS)
+    const gate = Promise.withResolvers<void>()
+    answer = () => gate.promise
+    const waiting = get()
+    tokens.drop(({ value }) => value.reveal() === 'token 1')
+    answer = () => Promise.resolve()
+    gate.reject(outage())
+    expect(await waiting.catch((error: CallError) => error.reason)).toBe('UPSTREAM_UNAVAILABLE')
+  })
+
+  test('is not given with less than ten seconds left, even where there is no new one', async () => {
+    await get()
+    answer = () => Promise.reject(outage())
+    pass(DAY_MS - 11_000)
+    expect(await get()).toBe('token 1')
+    pass(1_000)
+    await expect(get()).rejects.toMatchObject({ reason: 'UPSTREAM_UNAVAILABLE' })
+  })
+
+  test('that its issuer gives again in its last share leads to about one login a minute', async () => {
+    const same = issued('same')
+    const obtain = () => {
+      logins++
+      return Promise.resolve(same)
+    }
+    const asked = () => get(['key'], { obtain })
+    await asked()
+    pass(0.8 * DAY_MS)
+    for (let second = 0; second < 600; second++, pass(1_000)) expect(await asked()).toBe('same')
+    expect(logins).toBeLessThanOrEqual(1 + 12)
+  })
 
   test('that cannot be replaced is given to its end, and the attempts grow rare', async () => {
     const failures: string[] = []
@@ -117,7 +199,7 @@ describe('a token', () => {
     pass(0.9 * DAY_MS)
     for (; wallMs < issuerMs + 1; pass(1_000)) {
       if (logins > 60) break
-      if (monotonicMs - 1_000_000 >= DAY_MS) break
+      if (monotonicMs - 1_000_000 >= DAY_MS - 10_000) break
       expect(await get()).toBe('token 1')
       await settle()
     }
@@ -221,9 +303,18 @@ describe('many callers', () => {
     expect(logins).toBe(2)
   })
 
-  test('5,000 when a renewal is due make one login beside them, and all get the old token at once', async () => {
+  test('5,000 in the last share of a token make one login, and all get its token', async () => {
     await get()
     pass(0.95 * DAY_MS)
+    expect(new Set(await Promise.all(Array.from({ length: 5_000 }, () => get())))).toEqual(
+      new Set(['token 2']),
+    )
+    expect(logins).toBe(2)
+  })
+
+  test('5,000 when a renewal is due make one login beside them, and all get the old token at once', async () => {
+    await get()
+    pass(0.75 * DAY_MS)
     const given = await Promise.all(Array.from({ length: 5_000 }, () => get()))
     expect(new Set(given)).toEqual(new Set(['token 1']))
     await settle()

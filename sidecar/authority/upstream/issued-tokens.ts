@@ -1,15 +1,17 @@
 /**
  * The tokens that were issued for profiles. A token is used for most of its life and replaced ahead of its
- * end, while the old one is still served. However many callers wait for a token, one login obtains it.
+ * last share, beside the calls. However many callers wait for a token, one login obtains it.
  *
- * No timer runs: the next request for a token finds that it is due. So a jump of a clock can neither set off
- * a storm of logins nor leave a timer behind. The age of a token is read from the monotonic clock, and its
- * expiry from both clocks: a token is served only while neither says that it has expired.
+ * No timer runs for a token: the next request finds that it is due. So a jump of a clock can neither set off
+ * a storm of logins nor leave a timer behind. A request that finds a token in its last share waits for the
+ * new one, and gets the old one where none comes in time. Every time of a token is read from both clocks: it
+ * is served only while neither says that it has expired.
  */
 import NodeCache from 'node-cache'
 import { CallError } from '../../base/call-error.ts'
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import type { Secret } from '../../base/secret.ts'
+import { beginMs, scheduleOf } from '../../base/token-schedule.ts'
 import type { IssuedToken } from '../authority.ts'
 
 export interface IssuedTokensOptions {
@@ -23,6 +25,8 @@ export interface IssuedTokensOptions {
   readonly onRenewalFailed?: ((parts: readonly string[], error: unknown) => void) | undefined
   /** Most tokens; default: 10,000. */
   readonly tokensMax?: number | undefined
+  /** How long a caller waits for the new token while there is an old one, in milliseconds; default: 3,000. */
+  readonly waitMs?: number | undefined
 }
 
 /** A token to obtain, and how. */
@@ -46,17 +50,7 @@ export interface Wish {
 
 const TOKENS_MAX = 10_000
 
-/**
- * A token is replaced after this part of its life, at the earliest and at the latest. Hosts that started
- * together drift apart.
- */
-const RENEWAL_FROM = 0.8
-const RENEWAL_TO = 0.9
-/**
- * Longest time before a token is replaced, in milliseconds: a token that lives for years would hide a change
- * of its user.
- */
-const RENEWAL_MS_MAX = 86_400_000
+const WAIT_MS = 3_000
 
 /** Pause after a failure, which doubles with each further one, in milliseconds. */
 const PAUSE_MS = 1_000
@@ -72,9 +66,28 @@ const REJECTION_MS = 10_000
 interface Entry {
   readonly parts: readonly string[]
   readonly issued: IssuedToken
-  /** By the monotonic clock, as the end. */
-  readonly renewFromMs: number
-  readonly endsMs: number
+  /** When a new token is obtained beside the calls. */
+  readonly begins: Moment
+  /** When calls wait for the new token. */
+  readonly due: Moment
+  /** When it is given no more. */
+  readonly ends: Moment
+}
+
+/** A moment by both clocks. It has come when either says so. */
+interface Moment {
+  readonly monotonicMs: number
+  readonly wallMs: number
+}
+
+/** A login that runs. */
+interface Login {
+  readonly token: Promise<IssuedToken>
+  /**
+   * What callers wait for who could have the old token: the new one, or `undefined` where there is none in
+   * time. The first of them sets the time.
+   */
+  inTime?: Promise<IssuedToken | undefined>
 }
 
 /** What is remembered of a wish that failed. */
@@ -93,18 +106,20 @@ export class IssuedTokens {
   readonly #random: () => number
   readonly #onRenewalFailed: (parts: readonly string[], error: unknown) => void
   readonly #tokensMax: number
+  readonly #waitMs: number
   /** By the key of the wish. It has no timers, clones nothing, and never holds more than it may. */
   readonly #cache: NodeCache
-  readonly #running = new Map<string, Promise<IssuedToken>>()
+  readonly #running = new Map<string, Login>()
   readonly #failures = new Map<string, Failure>()
   readonly #rejections = new Map<string, { readonly count: number; readonly lastMs: number }>()
 
-  constructor({ now, monotonicMs, random, onRenewalFailed, tokensMax }: IssuedTokensOptions) {
+  constructor({ now, monotonicMs, random, onRenewalFailed, tokensMax, waitMs }: IssuedTokensOptions) {
     this.#onRenewalFailed = onRenewalFailed ?? (() => {})
     this.#now = now
     this.#monotonicMs = monotonicMs ?? (() => performance.now())
     this.#random = random ?? Math.random
     this.#tokensMax = tokensMax ?? TOKENS_MAX
+    this.#waitMs = waitMs ?? WAIT_MS
     this.#cache = new NodeCache({ useClones: false, checkperiod: 0, maxKeys: this.#tokensMax })
   }
 
@@ -129,7 +144,8 @@ export class IssuedTokens {
         if (this.#cache.get(key) === entry) this.#cache.del(key)
         return this.#obtain(key, wish)
       }
-      if (this.#monotonicMs() >= entry.renewFromMs) this.#renew(key, wish)
+      if (this.#hasCome(entry.due)) return this.#replacementOf(entry, key, wish)
+      if (this.#hasCome(entry.begins)) this.#renew(key, wish)
       return entry.issued
     })
   }
@@ -155,9 +171,7 @@ export class IssuedTokens {
   #usable(key: string): Entry | undefined {
     const entry = this.#cache.get<Entry>(key)
     if (entry === undefined) return undefined
-    const { expiresAtMs } = entry.issued.token
-    const expired = expiresAtMs !== undefined && this.#now() >= expiresAtMs
-    if (!expired && this.#monotonicMs() < entry.endsMs) return entry
+    if (!this.#hasCome(entry.ends)) return entry
     this.#cache.del(key)
     return undefined
   }
@@ -168,24 +182,41 @@ export class IssuedTokens {
    */
   #obtain(key: string, wish: Wish): Promise<IssuedToken> {
     const running = this.#running.get(key)
-    if (running !== undefined) return running
+    if (running !== undefined) return running.token
     const failure = this.#failures.get(key)
     if (failure !== undefined && this.#monotonicMs() < failure.callersUntilMs)
       return Promise.reject(failure.error)
-    return this.#start(key, wish)
+    return this.#start(key, wish).token
   }
 
-  /** Replaces a token that is still served. */
-  #renew(key: string, wish: Wish): void {
+  /**
+   * The login that replaces a token that is still served. `undefined`: the last one failed, and the next one
+   * must wait.
+   */
+  #renew(key: string, wish: Wish): Login | undefined {
+    const running = this.#running.get(key)
+    if (running !== undefined) return running
     const failure = this.#failures.get(key)
-    const paused = failure !== undefined && this.#monotonicMs() < failure.untilMs
-    // Until the next attempt the old token is served, up to its end.
-    if (!paused && !this.#running.has(key))
-      this.#start(key, wish).catch((error: unknown) => this.#onRenewalFailed(wish.parts, error))
+    if (failure !== undefined && this.#monotonicMs() < failure.untilMs) return undefined
+    const login = this.#start(key, wish)
+    login.token.catch((error: unknown) => this.#onRenewalFailed(wish.parts, error))
+    return login
   }
 
-  #start(key: string, wish: Wish): Promise<IssuedToken> {
-    const running = wish.obtain().then(
+  /** The token that replaces one in its last share, or the old one where no login succeeds in time. */
+  #replacementOf(entry: Entry, key: string, wish: Wish): MaybePromise<IssuedToken> {
+    const login = this.#renew(key, wish)
+    if (login === undefined) return entry.issued
+    login.inTime ??= inTime(login.token, this.#waitMs)
+    return login.inTime.then((issued) => {
+      if (issued !== undefined) return issued
+      // It may have ended meanwhile, or have been revoked.
+      return this.#usable(key) === entry ? entry.issued : this.get(wish)
+    })
+  }
+
+  #start(key: string, wish: Wish): Login {
+    const token = wish.obtain().then(
       (issued) => {
         this.#running.delete(key)
         this.#failures.delete(key)
@@ -198,25 +229,33 @@ export class IssuedTokens {
         throw error
       },
     )
-    this.#running.set(key, running)
-    return running
+    const login: Login = { token }
+    this.#running.set(key, login)
+    return login
   }
 
   #store(key: string, parts: readonly string[], issued: IssuedToken): void {
-    const nowMs = this.#monotonicMs()
-    const { expiresAtMs } = issued.token
-    const lifeMs = expiresAtMs === undefined ? Number.POSITIVE_INFINITY : expiresAtMs - this.#now()
+    const schedule = scheduleOf(issued.token, this.#now())
+    const { leftMs, dueMs, leastMs } = schedule
     // Its issuer and this host do not agree on the time, so it is unknown how long it may be kept.
-    if (lifeMs <= 0) return
-    const part = RENEWAL_FROM + (RENEWAL_TO - RENEWAL_FROM) * this.#random()
+    if (leftMs <= 0) return
     const entry: Entry = {
       parts,
       issued,
-      renewFromMs: nowMs + part * Math.min(lifeMs, RENEWAL_MS_MAX),
-      endsMs: nowMs + lifeMs,
+      begins: this.#in(beginMs(schedule, this.#random())),
+      due: this.#in(dueMs),
+      ends: this.#in(leftMs - leastMs),
     }
     if (!this.#cache.has(key)) this.#makeRoom()
     this.#cache.set(key, entry)
+  }
+
+  #in(ms: number): Moment {
+    return { monotonicMs: this.#monotonicMs() + ms, wallMs: this.#now() + ms }
+  }
+
+  #hasCome({ monotonicMs, wallMs }: Moment): boolean {
+    return this.#monotonicMs() >= monotonicMs || this.#now() >= wallMs
   }
 
   /** `NodeCache` refuses a key too many. What ends soonest is worth least. */
@@ -224,8 +263,8 @@ export class IssuedTokens {
     if (this.size < this.#tokensMax) return
     let [soonest, endsMs] = ['', Number.POSITIVE_INFINITY]
     for (const key of this.#cache.keys()) {
-      const entry = this.#cache.get<Entry>(key)
-      if (entry !== undefined && entry.endsMs <= endsMs) [soonest, endsMs] = [key, entry.endsMs]
+      const ends = this.#cache.get<Entry>(key)?.ends.monotonicMs
+      if (ends !== undefined && ends <= endsMs) [soonest, endsMs] = [key, ends]
     }
     this.#cache.del(soonest)
   }
@@ -259,6 +298,18 @@ export class IssuedTokens {
     this.#rejections.set(key, { count: left + 1, lastMs: nowMs })
     return true
   }
+}
+
+/** The token, or `undefined` where the login fails or takes longer. */
+function inTime(token: Promise<IssuedToken>, waitMs: number): Promise<IssuedToken | undefined> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, waitMs, undefined)
+    const done = (issued?: IssuedToken) => {
+      clearTimeout(timer)
+      resolve(issued)
+    }
+    token.then(done, () => done())
+  })
 }
 
 /** The issuer said no, and would say it again. */

@@ -5,6 +5,7 @@
  */
 import type { Logger } from 'pino'
 import type { IssuedToken, PortcullisError } from '../../../clients/typescript/index.ts'
+import { askMs, scheduleOf } from '../../base/token-schedule.ts'
 import type { AgentToken } from '../../config/agent.ts'
 import { BackOff } from './back-off.ts'
 import type { Clock } from './clock.ts'
@@ -25,15 +26,9 @@ export interface KeeperOptions {
   readonly log: Logger
 }
 
-/**
- * A new token is asked for when this part of the time that is left has passed, and at most this much later,
- * by chance.
- */
-const RENEW_AFTER = 0.7
-const RENEW_JITTER = 0.15
-
-/** The least time between two tokens, however soon they expire, in milliseconds. */
-const RENEW_MS_MIN = 10_000
+/** The least time between two tokens, in milliseconds: of one that is valid, and of one that came expired. */
+const RENEW_MS_MIN = 1_000
+const EXPIRED_MS_MIN = 10_000
 
 /**
  * A token that never expires may be replaced in the configuration of the sidecar. How often to look, in
@@ -147,13 +142,16 @@ export class Keeper {
     this.#issued = issued
     const nowMs = clock.now()
     const monotonicMs = clock.monotonicMs()
-    const leftMs = (issued.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY) - nowMs
+    const { issuedAt, expiresAt } = issued
+    const times = { issuedAtMs: issuedAt?.getTime(), expiresAtMs: expiresAt?.getTime() }
+    const schedule = scheduleOf(times, nowMs)
+    const { leftMs } = schedule
     if (leftMs <= 0)
       this.#log.warn('the token has expired by the clock of this host; compare it with that of the sidecar')
     const pauseMs =
-      leftMs === Number.POSITIVE_INFINITY
+      expiresAt === undefined
         ? NO_EXPIRY_MS
-        : Math.max(RENEW_MS_MIN, leftMs * (RENEW_AFTER + RENEW_JITTER * random()))
+        : Math.max(leftMs > 0 ? RENEW_MS_MIN : EXPIRED_MS_MIN, askMs(schedule, random()))
     this.#renew = { monotonicMs: monotonicMs + pauseMs, wallMs: nowMs + pauseMs }
     this.#expiry = { monotonicMs: monotonicMs + leftMs, wallMs: nowMs + leftMs }
     this.#checkAtMs = checkIntervalMs === 0 ? Number.POSITIVE_INFINITY : monotonicMs + this.#checkPauseMs()
