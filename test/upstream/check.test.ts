@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { ACCOUNT, PASSWORD, startCloud } from '../support/identity/cloud.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
 
-const { cloud, second, running, secrets, check, logins } = await startCloud()
+const { cloud, second, running, secrets, issue, ofAccount, check, logins } = await startCloud()
 
 describe('Check of a token of an upstream', () => {
   test('is answered by the rules, with who vouches for it', async () => {
@@ -111,6 +111,36 @@ describe('Check of a token of an upstream', () => {
     expect(await check(second.issue('other'))).toMatchObject({ allowed: true })
     await expect(check('gAAAAA-of-whom')).rejects.toMatchObject({ code: 'UNAVAILABLE' })
     expect(await check('of-whom')).toMatchObject({ reason: 'CREDENTIAL_INVALID' })
+  })
+})
+
+describe('a token of a profile that the upstream revoked', () => {
+  const ofProject = { ...ofAccount, scope: { account: ACCOUNT, project: 'web' } }
+
+  test('is not given again after a check has found that, and 50 callers make one login', async () => {
+    const dead = [(await issue(ofAccount)).value, (await issue(ofProject)).value]
+    cloud.endAll('robot')
+    for (const value of dead) expect(await check(value)).toMatchObject({ reason: 'CREDENTIAL_REVOKED' })
+    for (const question of [ofAccount, ofProject]) {
+      const before = logins()
+      const given = await Promise.all(Array.from({ length: 50 }, () => issue(question)))
+      expect(new Set(given.map(({ value }) => value)).size).toBe(1)
+      expect(dead).not.toContain(given[0]?.value)
+      expect(logins() - before).toBe(1)
+      expect(await check(given[0]?.value ?? '')).not.toMatchObject({ reason: 'CREDENTIAL_REVOKED' })
+    }
+    for (const value of dead) expect(await check(value)).toMatchObject({ reason: 'CREDENTIAL_REVOKED' })
+  })
+
+  test('is given as before where it is another upstream that does not know it', async () => {
+    const { value: before } = await issue(ofProject)
+    const { value } = await issue({ ...ofProject, rejected: before })
+    // `second` has no prefix, so it is asked about every token that `cloud` does not vouch for.
+    cloud.takeOver = (response) => response.destroy() === response
+    await expect(check(value)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    expect(second.seen.at(-1)?.headers['x-subject-token']).toBe(value)
+    cloud.takeOver = undefined
+    expect((await issue(ofProject)).value).toBe(value)
   })
 })
 

@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { IssuedToken } from '../../sidecar/authority/authority.ts'
 import { IssuedTokens, type Wish } from '../../sidecar/authority/upstream/issued-tokens.ts'
+import { tokenDigest } from '../../sidecar/authority/verifiers.ts'
 import { type CallError, callError } from '../../sidecar/base/call-error.ts'
 import { Secret } from '../../sidecar/base/secret.ts'
 
@@ -161,7 +162,7 @@ describe('a token', () => {
     const gate = Promise.withResolvers<void>()
     answer = () => gate.promise
     const waiting = get()
-    tokens.drop(({ value }) => value.reveal() === 'token 1')
+    tokens.drop(tokenDigest('token 1'))
     answer = () => Promise.resolve()
     gate.reject(outage())
     expect(await waiting.catch((error: CallError) => error.reason)).toBe('UPSTREAM_UNAVAILABLE')
@@ -249,11 +250,23 @@ describe('a token', () => {
   test('that was dropped is not given again, and neither is one whose profile is gone', async () => {
     await get(['one', 'version 1'])
     await get(['two', 'version 1'])
-    tokens.drop(({ value }) => value.reveal() === 'token 1')
+    expect(tokens.drop(tokenDigest('token 1'))?.value.reveal()).toBe('token 1')
     expect(tokens.size).toBe(1)
     tokens.retain(([name]) => name !== 'two')
     expect(tokens.size).toBe(0)
   })
+})
+
+test('a token that an issuer gave to two profiles is dropped from both, and for that issuer alone', async () => {
+  const given = issued('shared')
+  const shared = { ...given, token: { ...given.token, authority: 'provider' } }
+  const obtain = () => Promise.resolve(shared)
+  await get(['one'], { obtain })
+  await get(['two'], { obtain })
+  expect(tokens.drop(tokenDigest('shared'), 'another')).toBeUndefined()
+  expect(tokens.size).toBe(2)
+  expect(tokens.drop(tokenDigest('shared'), 'provider')).toBe(shared)
+  expect(tokens.size).toBe(0)
 })
 
 describe('a jump of the clock', () => {

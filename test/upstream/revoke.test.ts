@@ -11,7 +11,7 @@ describe('Revoke of a token of an upstream', () => {
     return value
   }
   const denied = async (value: string) =>
-    expect(await check(value)).toMatchObject({ allowed: false, reason: 'CREDENTIAL_INVALID' })
+    expect(await check(value)).toMatchObject({ allowed: false, reason: 'CREDENTIAL_REVOKED' })
 
   test('by itself ends it there and here', async () => {
     const value = await active()

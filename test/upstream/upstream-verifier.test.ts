@@ -1,9 +1,11 @@
 /** What is remembered of an upstream's answers about tokens, with clocks of the test. */
 import { beforeEach, expect, test } from 'vitest'
+import type { TokenKind } from '../../engine/index.ts'
 import type { DescribedToken } from '../../sidecar/authority/upstream/token-answer.ts'
-import type { Validation } from '../../sidecar/authority/upstream/upstream-authority.ts'
+import { type Validation, verifiedToken } from '../../sidecar/authority/upstream/upstream-authority.ts'
 import { UpstreamVerifier } from '../../sidecar/authority/upstream/upstream-verifier.ts'
-import { Verifiers } from '../../sidecar/authority/verifiers.ts'
+import type { VerifiedToken } from '../../sidecar/authority/verified-token.ts'
+import { tokenDigest, Verifiers } from '../../sidecar/authority/verifiers.ts'
 import { callError } from '../../sidecar/base/call-error.ts'
 import { Secret } from '../../sidecar/base/secret.ts'
 import { engine, strictEngine } from '../support/matrices/engines.ts'
@@ -27,6 +29,9 @@ let wallMs: number
 let monotonicMs: number
 let questions: number
 let answer: () => Promise<Validation>
+/** What the profiles heard, and the token that one of them had. */
+let unknown: unknown[]
+let issued: VerifiedToken | undefined
 let verifiers: Verifiers
 let verifier: UpstreamVerifier
 
@@ -34,6 +39,8 @@ beforeEach(() => {
   wallMs = START_MS
   monotonicMs = 1_000
   questions = 0
+  unknown = []
+  issued = undefined
   answer = () => Promise.resolve(GENUINE)
   verifier = new UpstreamVerifier({
     authority: {
@@ -48,6 +55,10 @@ beforeEach(() => {
     tokenPrefixes: [],
     vouchesFor: () => true,
     ownToken: () => ({ value: new Secret('own') }),
+    onUnknown: (...found) => {
+      unknown.push(found)
+      return issued
+    },
     events: { onRefused: () => {}, onForeignAccount: () => {} },
     now: () => wallMs,
     monotonicMs: () => monotonicMs,
@@ -137,13 +148,44 @@ test('a token that the upstream knows no more was revoked; one that it never kne
   expect(questions - before).toBe(1)
 })
 
+test('a token that was revoked stays revoked, whatever is asked meanwhile, and the profiles hear of it', async () => {
+  await verify()
+  answer = () => Promise.resolve(UNKNOWN)
+  pass(60_000)
+  await verify()
+  for (let number = 0; number < 12_000; number++) await verify(`garbage ${number}`)
+  for (let call = 0; call < 3; call++, pass(5_000))
+    expect(await verify()).toMatchObject({
+      ok: false,
+      reason: 'CREDENTIAL_REVOKED',
+      token: { tokenId: expect.any(String) },
+    })
+  expect(unknown.slice(0, 2)).toEqual([
+    ['provider', tokenDigest('token'), true],
+    ['provider', tokenDigest('garbage 0'), false],
+  ])
+})
+
+test('a token of a profile that no check had seen, and one that was revoked here, are revoked too', async () => {
+  answer = () => Promise.resolve(UNKNOWN)
+  issued = verifiedToken('provider', [...engine.tokenKinds.values()][0] as TokenKind, DESCRIBED)
+  expect(await verify('of a profile')).toEqual({ ok: false, reason: 'CREDENTIAL_REVOKED', token: issued })
+  issued = undefined
+  pass(5_000)
+  expect(await verify('of a profile')).toMatchObject({ reason: 'CREDENTIAL_REVOKED' })
+  answer = () => Promise.resolve(GENUINE)
+  await verify('revoked here')
+  verifiers.drop(tokenDigest('revoked here'))
+  answer = () => Promise.resolve(UNKNOWN)
+  expect(await verify('revoked here')).toMatchObject({ reason: 'CREDENTIAL_REVOKED' })
+})
+
 test('a token that was revoked during a question about it is not remembered as genuine', async () => {
   const gate = Promise.withResolvers<Validation>()
   answer = () => gate.promise
   const asking = verify()
   await settle()
   verifiers.drop('nothing of this digest')
-  const { tokenDigest } = await import('../../sidecar/authority/verifiers.ts')
   verifiers.drop(tokenDigest('token'))
   gate.resolve(GENUINE)
   await asking

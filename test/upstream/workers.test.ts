@@ -9,16 +9,17 @@ import { BlackBox } from '../support/contract/black-box.ts'
 import { FakeUpstream } from '../support/identity/upstream.ts'
 import { serve } from '../support/processes/processes.ts'
 import { alive, workersOf } from '../support/processes/worker-storm.ts'
-import { newFile, newFolder } from '../support/suite/resources.ts'
+import { eventually, newFile, newFolder } from '../support/suite/resources.ts'
 
 const PASSWORD = 'canary-password'
+const CALLER = 'canary-caller-token-0123456789abcdef'
 const upstream = await FakeUpstream.start([
   { account: '777777', name: 'robot', password: PASSWORD, roles: { '': ['member'] } },
   { account: '777777', name: 'validator', password: PASSWORD, roles: { '': ['service'] }, validator: true },
 ])
 
 /** Two workers, and connections that reach both of them. */
-async function twoWorkers(settings: object = {}) {
+async function twoWorkers(settings: object = {}, cacheMs = 3_600_000) {
   const config = newFile(
     JSON.stringify({
       ...settings,
@@ -27,7 +28,7 @@ async function twoWorkers(settings: object = {}) {
         cloud: {
           auth_url: upstream.url,
           timeout_ms: 60_000,
-          verify: { profile: 'validator', cache_ms: 3_600_000 },
+          verify: { profile: 'validator', cache_ms: cacheMs },
         },
       },
       profiles: {
@@ -37,7 +38,12 @@ async function twoWorkers(settings: object = {}) {
           user_name: 'validator',
           password_file: newFile(PASSWORD),
         },
+        robot: {
+          ...{ upstream: 'cloud', account: '777777', user_name: 'robot' },
+          password_file: newFile(PASSWORD),
+        },
       },
+      callers: [{ name: 'job', token_file: newFile(CALLER), profiles: ['robot'] }],
     }),
   )
   const pool = await serve(['--workers', '2', '--grpc', '127.0.0.1:0', '--http', 'off', '--config', config])
@@ -57,6 +63,25 @@ test('a token that is revoked through one worker is denied by all of them at onc
   expect(upstream.count('GET')).toBeGreaterThan(asked + 1)
   await boxes[0]?.ask('revoke', { value })
   for (const answer of await checked(boxes, value)) expect(answer).toMatchObject({ allowed: false })
+})
+
+test('a token that one worker finds to be revoked is given by no other one', async () => {
+  const { boxes } = await twoWorkers({}, 1)
+  const scope = { account: '777777' }
+  const issued = (box: BlackBox) =>
+    box.ask('issue', { profile: 'robot', scope }, { callerToken: CALLER }).then(({ value }) => String(value))
+  // Each worker has obtained one for itself.
+  const values = await Promise.all(boxes.map(issued))
+  const [dead = ''] = values
+  const finder = boxes.find((_box, index) => values[index] !== dead) as BlackBox
+  for (const answer of await checked(boxes, dead)) expect(answer).toMatchObject({ allowed: true })
+  upstream.end(dead)
+  const answer = await eventually(async () => {
+    const [now] = await checked([finder], dead)
+    return now?.allowed === false && now
+  })
+  expect(answer).toMatchObject({ reason: 'REASON_CREDENTIAL_REVOKED' })
+  expect(await eventually(async () => (await issued(boxes[0] as BlackBox)) !== dead)).toBe(true)
 })
 
 test.each<[what: string, settings: object, ended: string]>([

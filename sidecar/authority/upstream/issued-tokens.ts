@@ -13,6 +13,7 @@ import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import type { Secret } from '../../base/secret.ts'
 import { beginMs, scheduleOf } from '../../base/token-schedule.ts'
 import type { IssuedToken } from '../authority.ts'
+import { tokenDigest } from '../verifiers.ts'
 
 export interface IssuedTokensOptions {
   /** Wall clock, in milliseconds since the epoch. */
@@ -64,6 +65,7 @@ const REJECTIONS_MAX = 5
 const REJECTION_MS = 10_000
 
 interface Entry {
+  readonly digest: string
   readonly parts: readonly string[]
   readonly issued: IssuedToken
   /** When a new token is obtained beside the calls. */
@@ -109,6 +111,8 @@ export class IssuedTokens {
   readonly #waitMs: number
   /** By the key of the wish. It has no timers, clones nothing, and never holds more than it may. */
   readonly #cache: NodeCache
+  /** The keys in the cache, by the digest of their token: an unknown token is sought without a search. */
+  readonly #keysOf = new Map<string, Set<string>>()
   readonly #running = new Map<string, Login>()
   readonly #failures = new Map<string, Failure>()
   readonly #rejections = new Map<string, { readonly count: number; readonly lastMs: number }>()
@@ -135,13 +139,13 @@ export class IssuedTokens {
     if (entry === undefined) return this.#obtain(key, wish)
     const { rejected } = wish
     if (rejected !== undefined && rejected.reveal() === entry.issued.value.reveal() && this.#mayReject(key)) {
-      this.#cache.del(key)
+      this.#forget(key)
       return this.#obtain(key, wish)
     }
     return andThen(wish.isActive(entry.issued), (active) => {
       if (!active) {
         // Another call may have replaced it during the question.
-        if (this.#cache.get(key) === entry) this.#cache.del(key)
+        if (this.#cache.get(key) === entry) this.#forget(key)
         return this.#obtain(key, wish)
       }
       if (this.#hasCome(entry.due)) return this.#replacementOf(entry, key, wish)
@@ -154,25 +158,35 @@ export class IssuedTokens {
   retain(belongs: (parts: readonly string[]) => boolean): void {
     for (const key of this.#cache.keys()) {
       const entry = this.#cache.get<Entry>(key)
-      if (entry !== undefined && !belongs(entry.parts)) this.#cache.del(key)
+      if (entry !== undefined && !belongs(entry.parts)) this.#forget(key)
     }
     for (const key of this.#failures.keys())
       if (!belongs(JSON.parse(key) as string[])) this.#failures.delete(key)
   }
 
-  /** Forgets a token that was revoked. */
-  drop(isRevoked: (issued: IssuedToken) => boolean): void {
-    for (const key of this.#cache.keys()) {
-      const entry = this.#cache.get<Entry>(key)
-      if (entry !== undefined && isRevoked(entry.issued)) this.#cache.del(key)
+  /**
+   * Forgets a token that was revoked, for every wish that it was the answer to.
+   *
+   * @param digest as `tokenDigest` makes it
+   * @param authority only a token that this one issued; another one does not know it anyway
+   * @returns the token, if it was there
+   */
+  drop(digest: string, authority?: string): IssuedToken | undefined {
+    let found: IssuedToken | undefined
+    for (const key of [...(this.#keysOf.get(digest) ?? [])]) {
+      const issued = this.#cache.get<Entry>(key)?.issued
+      if (authority !== undefined && issued?.token.authority !== authority) continue
+      found = issued
+      this.#forget(key)
     }
+    return found
   }
 
   #usable(key: string): Entry | undefined {
     const entry = this.#cache.get<Entry>(key)
     if (entry === undefined) return undefined
     if (!this.#hasCome(entry.ends)) return entry
-    this.#cache.del(key)
+    this.#forget(key)
     return undefined
   }
 
@@ -239,15 +253,27 @@ export class IssuedTokens {
     const { leftMs, dueMs, leastMs } = schedule
     // Its issuer and this host do not agree on the time, so it is unknown how long it may be kept.
     if (leftMs <= 0) return
+    const digest = tokenDigest(issued.value.reveal())
     const entry: Entry = {
-      parts,
-      issued,
+      ...{ digest, parts, issued },
       begins: this.#in(beginMs(schedule, this.#random())),
       due: this.#in(dueMs),
       ends: this.#in(leftMs - leastMs),
     }
-    if (!this.#cache.has(key)) this.#makeRoom()
+    this.#forget(key)
+    this.#makeRoom()
     this.#cache.set(key, entry)
+    const keys = this.#keysOf.get(digest) ?? new Set<string>()
+    this.#keysOf.set(digest, keys.add(key))
+  }
+
+  #forget(key: string): void {
+    const digest = this.#cache.get<Entry>(key)?.digest
+    if (digest === undefined) return
+    this.#cache.del(key)
+    const keys = this.#keysOf.get(digest)
+    keys?.delete(key)
+    if (keys?.size === 0) this.#keysOf.delete(digest)
   }
 
   #in(ms: number): Moment {
@@ -266,7 +292,7 @@ export class IssuedTokens {
       const ends = this.#cache.get<Entry>(key)?.ends.monotonicMs
       if (ends !== undefined && ends <= endsMs) [soonest, endsMs] = [key, ends]
     }
-    this.#cache.del(soonest)
+    this.#forget(soonest)
   }
 
   #remember(key: string, error: unknown): void {

@@ -14,7 +14,11 @@ import type { Issuer } from './profile-tokens.ts'
 import type { ResilienceEvents } from './resilience.ts'
 import { kindOfScope } from './token-answer.ts'
 import { UpstreamAuthority } from './upstream-authority.ts'
-import { UpstreamVerifier, type UpstreamVerifierEvents } from './upstream-verifier.ts'
+import {
+  UpstreamVerifier,
+  type UpstreamVerifierEvents,
+  type UpstreamVerifierOptions,
+} from './upstream-verifier.ts'
 
 /** An upstream at work. */
 export interface Upstream {
@@ -41,6 +45,7 @@ export interface UpstreamSurroundings {
   readonly profile: (name: string) => TokenGiver | undefined
   /** Whether somebody else has the account: the directory, or another upstream that names it. */
   readonly hasOwner: (account: string, upstream: string) => MaybePromise<boolean>
+  readonly onUnknown: UpstreamVerifierOptions['onUnknown']
   readonly events: UpstreamVerifierEvents & ResilienceEvents
   readonly now: () => number
   readonly tracer?: Tracer | undefined
@@ -48,7 +53,7 @@ export interface UpstreamSurroundings {
 
 export function openUpstream(configured: ConfiguredUpstream, surroundings: UpstreamSurroundings): Upstream {
   const { name, tokensUrl, ca, timeoutMs, verify } = configured
-  const { profile, hasOwner, events, now, tracer } = surroundings
+  const { profile, hasOwner, onUnknown, events, now, tracer } = surroundings
   const authority = new UpstreamAuthority(
     name,
     new IdentityClient({ name, tokensUrl, ca, timeoutMs, events, tracer }),
@@ -84,6 +89,7 @@ export function openUpstream(configured: ConfiguredUpstream, surroundings: Upstr
           return owned instanceof Promise ? owned.then((is) => !is) : !owned
         },
         ownToken,
+        onUnknown,
         events,
         now,
       }),

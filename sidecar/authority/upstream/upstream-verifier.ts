@@ -26,6 +26,13 @@ export interface UpstreamVerifierOptions {
     kinds: ReadonlyMap<string, TokenKind>,
     rejected?: Secret,
   ) => MaybePromise<Pick<IssuedToken, 'value'>>
+  /**
+   * The upstream does not know a token of this digest. A profile that obtained it there gives it no more.
+   *
+   * @param genuine whether the upstream vouched for it before
+   * @returns the token, if a profile had it
+   */
+  readonly onUnknown: (upstream: string, digest: string, genuine: boolean) => VerifiedToken | undefined
   readonly events: UpstreamVerifierEvents
   /** Wall clock, in milliseconds since the epoch. */
   readonly now: () => number
@@ -43,6 +50,7 @@ export interface UpstreamVerifierEvents {
 
 const GENUINE_MAX = 20_000
 const REFUSED_MAX = 10_000
+const REVOKED_MAX = 10_000
 
 /**
  * A token in use is asked about again after this part of the time for which it is believed, so that no call
@@ -74,6 +82,8 @@ export class UpstreamVerifier implements RemoteVerifier {
   readonly #monotonicMs: () => number
   readonly #genuine = new LazyLruCache<Genuine>(GENUINE_MAX)
   readonly #refused = new LazyLruCache<Refused>(REFUSED_MAX)
+  /** Apart from what never was a token, so that no number of those makes a revoked one unknown. */
+  readonly #revoked = new LazyLruCache<VerifiedToken>(REVOKED_MAX)
   readonly #running = new Map<string, Promise<Verification>>()
   readonly #reportedMs = new Map<keyof UpstreamVerifierEvents, number>()
 
@@ -132,7 +142,7 @@ export class UpstreamVerifier implements RemoteVerifier {
   }
 
   drop(digest: string): void {
-    this.#genuine.delete(digest)
+    this.#revokedIs(digest, this.#genuine.get(digest)?.verification.token)
     // An answer that is on its way is older than the revocation.
     this.#running.delete(digest)
   }
@@ -156,6 +166,7 @@ export class UpstreamVerifier implements RemoteVerifier {
       if (validation.type === 'own_token_refused') throw this.#refusal()
       const { described } = validation.type === 'genuine' ? validation : {}
       const vouched = described !== undefined && (await this.#vouches(described))
+      if (described === undefined) this.#noteUnknown(digest)
       const verification = vouched ? this.#verificationOf(described, kinds) : this.#denialOf(digest)
       // Dropped meanwhile: the answer is for those who asked before, and is not kept.
       if (this.#running.get(digest) !== asking) return verification
@@ -191,8 +202,20 @@ export class UpstreamVerifier implements RemoteVerifier {
   }
 
   /** A token that the upstream knew and no longer knows, before its expiry, was revoked. */
+  #noteUnknown(digest: string): void {
+    const genuine = this.#genuine.get(digest)
+    const issued = this.#options.onUnknown(this.name, digest, genuine !== undefined)
+    this.#revokedIs(digest, genuine?.verification.token ?? issued)
+  }
+
+  /** From now on the reason is that it was revoked, however long ago. */
+  #revokedIs(digest: string, token: VerifiedToken | undefined): void {
+    this.#genuine.delete(digest)
+    if (token !== undefined) this.#revoked.set(digest, token)
+  }
+
   #denialOf(digest: string): Verification {
-    const { token } = this.#genuine.get(digest)?.verification ?? {}
+    const token = this.#revoked.get(digest)
     return token === undefined ? INVALID : { ok: false, reason: 'CREDENTIAL_REVOKED', token }
   }
 

@@ -5,7 +5,7 @@
 import type { Logger } from 'pino'
 import type { Engine } from '../../../engine/index.ts'
 import type { Administration } from '../../authority/administration/administration.ts'
-import type { Authority, IssuedToken, UpstreamRevocation } from '../../authority/authority.ts'
+import type { Authority, IssuedToken, UpstreamRevocation, VerifiedToken } from '../../authority/authority.ts'
 import { canBeName } from '../../authority/names.ts'
 import type { IssuedTokens } from '../../authority/upstream/issued-tokens.ts'
 import type { Upstream } from '../../authority/upstream/open-upstream.ts'
@@ -87,7 +87,7 @@ export class Credentials implements UpstreamRevocation {
   /** Forgets a token that was revoked, here or by another process of this host. */
   forget(digest: string): void {
     this.verifiers.drop(digest)
-    this.#tokens?.drop(({ value }) => tokenDigest(value.reveal()) === digest)
+    this.#tokens?.drop(digest)
   }
 
   async close(): Promise<void> {
@@ -126,12 +126,23 @@ export class Credentials implements UpstreamRevocation {
           : openUpstream(upstream, {
               profile: (profile) => this.profiles.get(profile),
               hasOwner: (account, asked) => this.#hasOwner(account, asked),
+              onUnknown: (...found) => this.#foundUnknown(...found),
               events: eventsIn(log, meters),
               ...{ now, tracer },
             }),
       )
     }
     return opened
+  }
+
+  /**
+   * A token that was good, here or at another process, is not given again. What never was one concerns no
+   * other process.
+   */
+  #foundUnknown(upstream: string, digest: string, genuine: boolean): VerifiedToken | undefined {
+    const issued = this.#tokens?.drop(digest, upstream)
+    if (genuine || issued !== undefined) void this.#options.siblings?.tokenRevoked(digest)
+    return issued?.token
   }
 
   async #makeProfiles(

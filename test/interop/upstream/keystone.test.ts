@@ -140,6 +140,30 @@ describe('an issued token', () => {
   })
 })
 
+test('after a change of a password no revoked token is given that a check has found', async () => {
+  const dead = [(await client.issue(ofAccount)).value, (await client.issue(ofProject)).value]
+  const { users } = (await keystone.ask('GET', '/users?name=robot')) as { users: { id: string }[] }
+  // Keystone revokes all tokens of the user, also where the password is the same as before.
+  await keystone.ask('PATCH', `/users/${users[0]?.id}`, { user: { password: robot.password } })
+  for (const [index, value] of dead.entries()) {
+    const api = index === 0 ? 'iam' : 'cdn'
+    const revoked = { allowed: false, reason: 'CREDENTIAL_REVOKED' }
+    const denied = async () => {
+      const now = await check(value, api)
+      return !now.allowed && now
+    }
+    expect(await eventually(denied)).toMatchObject(revoked)
+    // A token of the same second is revoked too, and found like the others.
+    const good = await eventually(async () => {
+      const next = await client.issue(index === 0 ? ofAccount : ofProject)
+      expect(next.value).not.toBe(value)
+      return (await check(next.value, api)).allowed
+    })
+    expect(good).toBe(true)
+    expect(await check(value, api)).toMatchObject(revoked)
+  }
+})
+
 describe('Keystone stops', () => {
   afterAll(() => keystone.signal('SIGCONT'))
 
