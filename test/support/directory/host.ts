@@ -6,6 +6,8 @@ import { whenTheFileEnds } from '../suite/resources.ts'
 export interface Host {
   /** Where gRPC listens. */
   readonly address: string
+  /** Where metrics are, if the variables ask for them. */
+  readonly health: string | undefined
   readonly client: Client
   /** Everything that it printed on standard error, which is its log. */
   log(): string
@@ -31,6 +33,7 @@ export async function startHost(
   whenTheFileEnds(() => client.close())
   return {
     address: ready.grpc,
+    health: ready.health,
     client,
     log: stderr,
     stop: async () => {
