@@ -8,6 +8,7 @@ import type { Engine } from '../../engine/index.ts'
 import { isLoopback, type ListenAddress, parseAddress } from '../base/address.ts'
 import type { ConnectionSource, Listening } from '../base/net/connections.ts'
 import { HttpConnections, hasBody } from '../base/net/http-connections.ts'
+import { endAndLinger, lingers } from '../base/net/linger.ts'
 import { ownConnections } from '../base/net/listen.ts'
 import { Reports } from '../base/net/reports.ts'
 import { readRequestTarget } from '../base/request-target.ts'
@@ -172,6 +173,7 @@ class Door {
       endConnection(socket as Socket, refusalFor('METHOD_NOT_SUPPORTED')),
     )
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+      if (lingers(socket as Socket)) return
       if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy()
       else endConnection(socket as Socket, connectionRefusal(error.code))
     })
@@ -272,5 +274,5 @@ function connectionRefusal(code: string | undefined): Refusal {
 
 function endConnection(socket: Socket, refusal: Refusal): void {
   socket.on('error', () => {})
-  socket.end(refusalText(refusal, STATUS_CODES[refusal.status] ?? 'Error'))
+  endAndLinger(socket, refusalText(refusal, STATUS_CODES[refusal.status] ?? 'Error'))
 }

@@ -9,6 +9,7 @@ import Fastify, {
 } from 'fastify'
 import { type Health, readiness } from '../base/health.ts'
 import type { WatchedCertificates } from '../base/net/certificates.ts'
+import { endAndLinger, lingers } from '../base/net/linger.ts'
 import { givenRequestId, newRequestId, REQUEST_ID_HEADER } from '../base/request-id.ts'
 import type { TrustedProxies } from '../proxies/trusted-proxies.ts'
 import type { Administering } from '../usecases/administration/administer.ts'
@@ -289,12 +290,13 @@ function noCompiler(): never {
  * the socket.
  */
 function refuseConnection(error: { readonly code?: string }, socket: Socket, requestMs: number): void {
+  if (lingers(socket)) return
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
   const { status, headers, body } = rawAnswer(connectionErrorOf(error.code, requestMs))
   const lines = Object.entries({ ...headers, connection: 'close' }).map(
     ([name, value]) => `${name}: ${value}\r\n`,
   )
-  socket.end(`HTTP/1.1 ${status} ${titleOf(status)}\r\n${lines.join('')}\r\n${body}`)
+  endAndLinger(socket, `HTTP/1.1 ${status} ${titleOf(status)}\r\n${lines.join('')}\r\n${body}`)
 }
 
 /** An error for a client that no route answers. */

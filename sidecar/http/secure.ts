@@ -14,6 +14,7 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2'
 import type { Socket } from 'node:net'
+import type { TLSSocket } from 'node:tls'
 import type { Certificates, WatchedCertificates } from '../base/net/certificates.ts'
 
 /** A response that is written without a route. */
@@ -90,6 +91,7 @@ export class SecureServers {
     server.prependListener('tlsClientError', (_error, connection) => connection.destroy())
     // The servers of HTTP do not listen for these: Node would end the process.
     server.on('secureConnection', (connection) => connection.on('error', () => {}))
+    server.on('secureConnection', readInTurn)
     server.on('session', (session) => this.#limit(session))
     // Fastify knows this type of server too, but not as one that speaks both.
     return server as unknown as Server
@@ -271,4 +273,13 @@ function headersLikeHttp1(headers: IncomingHttpHeaders, stream: ServerHttp2Strea
     // body.
     ...(!stream.endAfterHeaders && !headers['content-length'] && { 'transfer-encoding': 'chunked' }),
   }
+}
+
+/**
+ * Reads HTTP/1.1 from the stream of a connection. Node would hand what TLS decrypts to its parser directly,
+ * also while the parser is paused because a long answer is still leaving: then the parser fails, and the
+ * next request loses its connection. With a listener of its own, the stream holds the data back.
+ */
+function readInTurn(connection: TLSSocket): void {
+  if (connection.alpnProtocol !== 'h2') connection.on('data', () => {})
 }

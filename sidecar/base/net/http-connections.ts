@@ -13,10 +13,11 @@ import {
   type TableBound,
 } from './connection-table.ts'
 import type { ConnectionSource, Listener, Listening } from './connections.ts'
+import { lingerAfter } from './linger.ts'
 import { stopParsing } from './stop-parsing.ts'
 
 /** What of a request and its response matters here, whichever version of HTTP they have. */
-type Request = Pick<IncomingMessage, 'complete' | 'headers' | 'httpVersionMajor' | 'socket'>
+type Request = Pick<IncomingMessage, 'complete' | 'headers' | 'httpVersionMajor' | 'resume' | 'socket'>
 type Response = Pick<ServerResponse, 'writableEnded' | 'once'>
 
 export interface HttpConnectionLimits {
@@ -98,6 +99,7 @@ export class HttpConnections {
     if (connection === undefined) return true
     const exchange: Exchange = { request, response, lasts: false }
     connection.exchanges.add(exchange)
+    if (request.httpVersionMajor === 1 && isUnfinished(request)) lingerAfter(request)
     connection.sinceMs = performance.now()
     this.#requests++
     response.once('close', () => {

@@ -3,9 +3,10 @@
  * sidecar's own before it.
  */
 import { readFileSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
 import Fastify, { type FastifyServerFactory } from 'fastify'
+import { pino } from 'pino'
 import { Turns } from '../../../../sidecar/base/turns.ts'
+import { Bounds } from '../../../../sidecar/http/bounds.ts'
 import { ContractRoutes } from '../../../../sidecar/http/contract-routes.ts'
 import { SecureServers } from '../../../../sidecar/http/secure.ts'
 import { ContractCalls } from '../../../../sidecar/transports/connect/contract-calls.ts'
@@ -41,6 +42,11 @@ export async function serveOverHttp(
     })
   const serverFactory: FastifyServerFactory | undefined = secure && ((handle) => secure.create(handle))
   const server = Fastify({ ...(serverFactory && { serverFactory }) })
+  const bounds = new Bounds(pino({ level: 'silent' }), server)
+  server.addHook('onRequest', (request, reply, next) => {
+    bounds.problem(request, reply)
+    next()
+  })
   const calls = new ContractCalls(ownMethods(methods), {
     maxMessageBytes,
     bounds: DEFAULT_LIMITS,
@@ -52,6 +58,6 @@ export async function serveOverHttp(
   await routes.addTo(server, { mayLast: (request) => secure?.letLast(request) })
   // As the sidecar's server answers what no route does.
   server.setNotFoundHandler(({ method }, reply) => reply.code(method === 'POST' ? 404 : 405).send())
-  await server.listen({ host: '127.0.0.1', port: 0 })
-  return (server.server.address() as AddressInfo).port
+  const { port } = await bounds.listen(server, '127.0.0.1:0')
+  return port
 }
