@@ -272,6 +272,25 @@ describe('a token that is checked', () => {
     expect(source.issued).toBeLessThan(15)
   })
 
+  test('and denied without another one leaves the file without a good token, until there is one', async () => {
+    const { source, keeper, pass } = keeping({ checkIntervalMs: 30_000 })
+    expect(keeper.hasToken).toBe(false)
+    await pass(0)
+    expect(keeper.hasToken).toBe(true)
+    source.denied.add('token-1')
+    source.same = true
+    await pass(45_000)
+    expect(keeper.hasToken).toBe(false)
+    source.same = false
+    await pass(60_000)
+    expect(keeper.hasToken).toBe(true)
+    source.failure = UNAVAILABLE
+    await pass(23 * HOUR)
+    expect(keeper.hasToken).toBe(true)
+    await pass(2 * HOUR)
+    expect(keeper.hasToken).toBe(false)
+  })
+
   test('without an answer stays', async () => {
     const { source, pass, content } = keeping({ checkIntervalMs: 30_000 })
     await pass(0)

@@ -69,6 +69,29 @@ describe('portcullis token', () => {
     expect(stdout).toMatch(printed)
   })
 
+  test('that an API has just refused is not printed again, and no process list shows it', async () => {
+    const asked = ['token', ...byProfile, '--api', 'balance']
+    const first = (await run(asked)).stdout
+    expect((await run(asked)).stdout).toBe(first)
+    const { code, stdout, stderr } = await run([...asked, '--rejected-file', '-'], { input: first })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).not.toBe(first)
+    expect(await opens('balance', stdout)).toBe(true)
+    const file = newFile(`X-Auth-Token: ${first}`)
+    expect((await run([...asked, '--rejected-file', file])).stdout).toBe(stdout)
+  })
+
+  test.each([
+    ['of a user with a password', ['--user', 'account', '--account', ACCOUNT], 'expected --profile with it'],
+    ['in an empty file', byProfile.slice(2), '--rejected-file: expected a secret in the first line'],
+  ])('a refused token %s is an error', async (_what, requester, problem) => {
+    const rejected = ['--rejected-file', newFile('')]
+    const asked = ['token', '--address', running.address, ...requester, '--api', 'balance', ...rejected]
+    const { code, stdout, stderr } = await run(asked)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain(problem)
+  })
+
   test('in two forms at once is refused', async () => {
     const { code, stdout, stderr } = await run(['token', ...byProfile, '--api', 'cdn', '--header', '--json'])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
@@ -171,6 +194,30 @@ test('a revoked token is replaced, SIGHUP reads the configuration again, SIGTERM
   expect([readFileSync(first, 'utf8'), existsSync(second)]).toEqual([next, true])
   for (const secret of [token.trim(), next.trim(), CALLER_TOKEN, secrets.staticToken])
     expect(stderr).not.toContain(secret)
+})
+
+describe('portcullis agent --exit-without-token', () => {
+  test('ends with 2 where there is no token', async () => {
+    const file = join(newFolder(), 'token')
+    const config = newFile(
+      configOf([{ apis: ['balance'], file }], { sidecar: { address: `unix:${newFolder()}/nobody` } }),
+    )
+    const { code, stderr } = await run(['agent', '--config', config, '--exit-without-token'])
+    expect(code).toBe(2)
+    expect(stderr).toContain('the file has no valid token; the agent ends')
+  })
+
+  test('runs on with one, also when that is replaced', async () => {
+    const file = join(newFolder(), 'token')
+    // A busy machine must not look like a sidecar that does not answer.
+    const sidecar = { address: running.address, caller_token_file: callerTokenFile, deadline_ms: 60_000 }
+    const config = newFile(configOf([{ apis: ['balance'], file }], { sidecar }))
+    const agent = start(['agent', '--config', config, '--exit-without-token'])
+    const token = await eventually(() => existsSync(file) && readFileSync(file, 'utf8'))
+    await running.client.revoke({ value: token.trim() })
+    await eventually(() => readFileSync(file, 'utf8') !== token)
+    expect((await agent.stop()).code).toBe(0)
+  })
 })
 
 test('the caller token is read again', async () => {

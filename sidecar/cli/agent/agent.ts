@@ -13,6 +13,8 @@ export interface AgentOptions {
   /** Connects to the sidecar of a configuration. */
   readonly openSource: (config: AgentConfig) => TokenSource
   readonly log: Logger
+  /** Called while a file has no good token, again and again. */
+  readonly onWithoutToken?: ((file: string) => void) | undefined
   readonly clock?: Clock
   /** From 0 to less than 1. */
   readonly random?: () => number
@@ -100,7 +102,8 @@ export class Agent {
 
   #keep(token: AgentToken): Kept {
     const stop = new AbortController()
-    return { token, stop, ended: this.#keeperOf(token).run(stop.signal) }
+    const onWithoutToken = () => this.#options.onWithoutToken?.(token.file)
+    return { token, stop, ended: this.#keeperOf(token).run(stop.signal, onWithoutToken) }
   }
 
   #keeperOf(token: AgentToken): Keeper {

@@ -66,6 +66,9 @@ export class Keeper {
   #expired = false
   #checkAtMs = Number.POSITIVE_INFINITY
   #denials = 0
+  /** Whether the last check denied the token of the file. */
+  #denied = false
+  #everWritten = false
   /** A token that a check denied. */
   #rejected: string | undefined
   #written = true
@@ -87,9 +90,22 @@ export class Keeper {
     return this.#issued !== undefined && this.#written && this.#notified
   }
 
-  /** Keeps the token fresh until the signal is given. Never rejects. */
-  async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) await this.#options.clock.sleep(await this.step(), signal)
+  /** Whether the file has a token that is good, as far as is known. */
+  get hasToken(): boolean {
+    return this.#everWritten && !this.#expired && !this.#denied
+  }
+
+  /**
+   * Keeps the token fresh until the signal is given. Never rejects.
+   *
+   * @param onWithoutToken called after each step that leaves the file without a good token
+   */
+  async run(signal: AbortSignal, onWithoutToken: () => void): Promise<void> {
+    while (!signal.aborted) {
+      const pauseMs = await this.step()
+      if (!signal.aborted && !this.hasToken) onWithoutToken()
+      await this.#options.clock.sleep(pauseMs, signal)
+    }
   }
 
   /** Does what is due. Returns how long nothing is, in milliseconds. */
@@ -157,6 +173,7 @@ export class Keeper {
     this.#checkAtMs = checkIntervalMs === 0 ? Number.POSITIVE_INFINITY : monotonicMs + this.#checkPauseMs()
     if (!isNew) return
     this.#expired = false
+    this.#denied = false
     this.#written = false
     this.#notified = false
     this.#writing.succeed()
@@ -177,9 +194,12 @@ export class Keeper {
     if (issued === undefined) return
     try {
       const { allowed, reason } = await source.check(token, issued)
-      if (allowed) this.#denials = 0
-      else {
+      if (allowed) {
+        this.#denials = 0
+        this.#denied = false
+      } else {
         this.#denials++
+        this.#denied = true
         this.#rejected = issued.value
         this.#log.warn({ reason }, 'the token is no longer good; asking for another one')
         if (this.#isRenewalDue()) await this.#ask()
@@ -213,6 +233,7 @@ export class Keeper {
     try {
       replaceFile(token.file, formatToken(token.format, issued), access)
       this.#written = true
+      this.#everWritten = true
       this.#writing.succeed()
       this.#log.info(
         { kind: issued.kind, token_id: issued.tokenId, expires_at: issued.expiresAt?.toISOString() },

@@ -6,6 +6,7 @@ import { addHelpParts } from '../terminal/help.ts'
 interface AgentOptions {
   readonly config?: string
   readonly once?: boolean
+  readonly exitWithoutToken?: boolean
   readonly json?: boolean
 }
 
@@ -17,19 +18,21 @@ export function addAgentCommand(program: Command): void {
     .description('Keep tokens fresh in files until it is stopped.')
     .option('--config <file>', 'configuration of the agent, YAML or JSON')
     .option('--once', 'write every file once, and end')
+    .option('--exit-without-token', 'end as soon as a file has no valid token, instead of trying again')
     .option('--json', 'print errors as one line of JSON')
   addHelpParts(command, {
     examples: ['agent --config agent.yaml', 'agent --config agent.yaml --once'],
     exitCodes:
-      '0 stopped by a signal, or every file was written with --once; 2 a file was not, or the configuration is invalid',
+      '0 stopped by a signal, or every file was written with --once; 2 a file was not, or has no valid token with --exit-without-token, or the configuration is invalid',
     notes: [
       'SIGHUP reads the configuration again. SIGTERM and SIGINT end the agent; the files stay. The log is JSON, on standard error.',
     ],
   }).action(runAgent)
 }
 
-async function runAgent({ config: path, once }: AgentOptions): Promise<void> {
+async function runAgent({ config: path, once, exitWithoutToken }: AgentOptions): Promise<void> {
   if (path === undefined) throw usageError('expected --config')
+  if (once && exitWithoutToken) throw usageError('expected one of --once and --exit-without-token')
   const [{ Agent }, { SidecarTokens }, { readAgentConfig }, { checkedAddress, readTokenLine }, { newLog }] =
     await Promise.all([
       import('../agent/agent.ts'),
@@ -39,6 +42,7 @@ async function runAgent({ config: path, once }: AgentOptions): Promise<void> {
       import('../../signals/log/log.ts'),
     ])
   const log = newLog({ level: readAgentConfig(path).logLevel, format: 'auto' })
+  const { promise: stopped, resolve: stop } = Promise.withResolvers<number>()
   const agent = new Agent({
     readConfig: () => readAgentConfig(path),
     openSource: (config) =>
@@ -46,17 +50,21 @@ async function runAgent({ config: path, once }: AgentOptions): Promise<void> {
         readTokenLine('sidecar.caller_token_file', file),
       ),
     log,
+    onWithoutToken: (file) => {
+      if (!exitWithoutToken) return
+      log.error({ file }, 'the file has no valid token; the agent ends, as --exit-without-token says')
+      stop(EXIT.noAnswer)
+    },
   })
   if (once) {
     const missing = await agent.once()
     if (missing.length > 0) process.exitCode = EXIT.noAnswer
     return
   }
-  const { promise: stopped, resolve: stop } = Promise.withResolvers<void>()
-  for (const signal of STOP_SIGNALS) process.once(signal, () => stop())
+  for (const signal of STOP_SIGNALS) process.once(signal, () => stop(EXIT.done))
   process.on('SIGHUP', () => agent.reload())
   agent.start()
-  await stopped
+  const code = await stopped
   await agent.close()
-  process.exit(EXIT.done)
+  process.exit(code)
 }

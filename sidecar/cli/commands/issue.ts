@@ -21,6 +21,7 @@ interface IssueOptions extends ConnectionOptions {
   readonly passwordFile?: string
   readonly profile?: string
   readonly callerTokenFile?: string
+  readonly rejectedFile?: string
   readonly project?: string
   readonly api?: readonly string[]
   readonly value?: boolean
@@ -61,6 +62,7 @@ export function addTokenCommand(program: Command): void {
     examples: [
       'token --profile deployer --caller-token-file caller-token.txt --api cdn --project alpha',
       'token --profile deployer --caller-token-file caller-token.txt --api balance --header',
+      'token --profile deployer --caller-token-file caller-token.txt --api balance --rejected-file -',
     ],
     exitCodes: '0 issued, 2 no answer',
     notes: ['For an application that runs longer than a token lives, see `portcullis help agent`.'],
@@ -85,13 +87,17 @@ function addRequestOptions(command: Command): Command {
     .option('--password-file <file>', 'file with the password in its first line; - is standard input')
     .option('--profile <name>', 'instead of a user: a credential of the configuration of the sidecar')
     .option('--caller-token-file <file>', 'file with the caller token that --profile needs')
+    .option(
+      '--rejected-file <file>',
+      'with --profile: file with a token that an API has just refused, so that another one is given; - is standard input',
+    )
     .option('--project <project>', 'obtain a token for this project (default: for the account)')
     .option('--api <api>', 'obtain a token that opens this API; repeat for several', collect)
 }
 
 async function obtain(options: IssueOptions): Promise<IssuedToken> {
   const { apisOf, readSecretLine, readTokenLine, withClient } = await import('../connection.ts')
-  const question = questionOf(options, readSecretLine)
+  const question = questionOf(options, readSecretLine, readTokenLine)
   const callerToken = options.callerTokenFile && readTokenLine('--caller-token-file', options.callerTokenFile)
   return withClient({ ...options, callerToken }, (client) =>
     client.issue(question).catch(async (error: unknown) => {
@@ -123,15 +129,20 @@ async function unknownApi(
 function questionOf(
   options: IssueOptions,
   readSecretLine: (option: string, path: string) => string,
+  readTokenLine: (option: string, path: string) => string,
 ): IssueQuestion {
-  const { account, user, profile, project, api } = options
+  const { account, user, profile, project, api, rejectedFile } = options
   if ((user === undefined) === (profile === undefined))
     throw usageError('expected either --user with --account, or --profile')
   if (account === undefined && (user !== undefined || api === undefined))
     throw usageError(user === undefined ? 'expected --account or --api' : 'expected --account')
+  // A user with a password gets a new token anyway.
+  if (user !== undefined && rejectedFile !== undefined)
+    throw usageError('--rejected-file: expected --profile with it')
+  const rejected = rejectedFile === undefined ? undefined : readTokenLine('--rejected-file', rejectedFile)
   const requester =
     user === undefined
-      ? { profile: profile ?? '' }
+      ? { profile: profile ?? '', ...(rejected !== undefined && { rejected }) }
       : {
           password: { userName: user, account: account ?? '', password: passwordOf(options, readSecretLine) },
         }
