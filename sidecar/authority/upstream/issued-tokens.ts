@@ -148,8 +148,9 @@ export class IssuedTokens {
         if (this.#cache.get(key) === entry) this.#forget(key)
         return this.#obtain(key, wish)
       }
+      if (!this.#hasCome(entry.begins)) return entry.issued
       if (this.#hasCome(entry.due)) return this.#replacementOf(entry, key, wish)
-      if (this.#hasCome(entry.begins)) this.#renew(key, wish)
+      this.#renew(key, wish)
       return entry.issued
     })
   }
