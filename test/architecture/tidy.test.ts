@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { functionsOf } from '../support/checkout/functions.ts'
-import { ROOT, sources, sourcesIn } from '../support/checkout/sources.ts'
+import { protos, ROOT, sources, sourcesIn } from '../support/checkout/sources.ts'
 
 /** Most lines that a file has. A longer one has more than one reason to exist. */
 const LINES_MAX = 400
@@ -91,6 +91,11 @@ function wideComments(text: string): string[] {
 test.each(HABITS)('$claim', ({ broken, examples }) => {
   expect(examples.filter((text) => !broken(text))).toEqual([])
   expect(written.filter(({ text }) => broken(text)).map(({ path }) => path)).toEqual([])
+})
+
+test('no comment of the protos is wider', () => {
+  expect(protos.length).toBeGreaterThan(0)
+  expect(protos.flatMap(({ path, text }) => wideComments(text).map((line) => `${path}: ${line}`))).toEqual([])
 })
 
 test.each(['.nvmrc', '.devcontainer/devcontainer.json', 'deploy/container/Containerfile'])(

@@ -28,6 +28,12 @@ export const sources: readonly Source[] = globSync(
   .sort()
   .map((path) => ({ path, text: readFileSync(ROOT + path, 'utf8'), generated: GENERATED.test(path) }))
 
+/** The files of the contract in Protocol Buffers. */
+export const protos: readonly Pick<Source, 'path' | 'text'>[] = globSync('proto/**/*.proto', { cwd: ROOT })
+  .map((path) => path.replaceAll('\\', '/'))
+  .sort()
+  .map((path) => ({ path, text: readFileSync(ROOT + path, 'utf8') }))
+
 /** Sources whose path begins so. */
 export function sourcesIn(...prefixes: string[]): readonly Source[] {
   return sources.filter(({ path }) => prefixes.some((prefix) => path.startsWith(prefix)))

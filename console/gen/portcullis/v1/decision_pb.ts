@@ -239,7 +239,8 @@ export const Reason = {
   CREDENTIAL_EXPIRED: 7,
 
   /**
-   * The token was revoked, or its holder's password was replaced, or the holder or the permission was removed.
+   * The token was revoked, or its holder's password was replaced, or the holder or the permission was
+   * removed.
    *
    * @generated from enum value: REASON_CREDENTIAL_REVOKED = 8;
    */

@@ -2,7 +2,8 @@
 // @generated from file portcullis/v1/directory.proto (package portcullis.v1, syntax proto3)
 /* eslint-disable */
 
-// Administration of the embedded authority: accounts, projects, users, permissions, static tokens and the audit trail.
+// Administration of the embedded authority: accounts, projects, users, permissions, static tokens and the
+// audit trail.
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -361,8 +362,8 @@ export type StaticToken = Message<"portcullis.v1.StaticToken"> & {
   revokedAt?: Timestamp | undefined;
 
   /**
-   * The day (UTC) on which a sidecar last accepted it as genuine and active, for example `2026-11-22`. It is written down within
-   * a minute or so. Unset: never, or before this was recorded.
+   * The day (UTC) on which a sidecar last accepted it as genuine and active, for example `2026-11-22`. It is
+   * written down within a minute or so. Unset: never, or before this was recorded.
    *
    * @generated from field: optional string last_used_day = 7;
    */
@@ -845,7 +846,8 @@ export type CreateProjectRequest = Message<"portcullis.v1.CreateProjectRequest">
   account: string;
 
   /**
-   * Project name: 1 to 255 characters, composed (NFC), without blanks around it, control and other invisible characters.
+   * Project name: 1 to 255 characters, composed (NFC), without blanks around it, control and other invisible
+   * characters.
    *
    * @generated from field: string name = 2;
    */
@@ -1105,7 +1107,8 @@ export type CreateServiceUserRequest = Message<"portcullis.v1.CreateServiceUserR
   account: string;
 
   /**
-   * Name: 1 to 255 characters, composed (NFC), without blanks around it, control and other invisible characters.
+   * Name: 1 to 255 characters, composed (NFC), without blanks around it, control and other invisible
+   * characters.
    *
    * @generated from field: string name = 2;
    */
@@ -1336,7 +1339,8 @@ export type UpdateServiceUserResponse = Message<"portcullis.v1.UpdateServiceUser
   user?: ServiceUser | undefined;
 
   /**
-   * Whether the user's rights rose, so that the password and the tokens of before have ended. The user needs a new password.
+   * Whether the user's rights rose, so that the password and the tokens of before have ended. The user needs
+   * a new password.
    *
    * @generated from field: bool credentials_ended = 2;
    */
@@ -1491,7 +1495,8 @@ export type SetServiceUserValidatorResponse = Message<"portcullis.v1.SetServiceU
   user?: ServiceUser | undefined;
 
   /**
-   * Whether the user's rights rose, so that the password and the tokens of before have ended. The user needs a new password.
+   * Whether the user's rights rose, so that the password and the tokens of before have ended. The user needs
+   * a new password.
    *
    * @generated from field: bool credentials_ended = 2;
    */
@@ -1519,7 +1524,8 @@ export type CreateControlPanelUserRequest = Message<"portcullis.v1.CreateControl
   account: string;
 
   /**
-   * Name: 1 to 255 characters, composed (NFC), without blanks around it, control and other invisible characters.
+   * Name: 1 to 255 characters, composed (NFC), without blanks around it, control and other invisible
+   * characters.
    *
    * @generated from field: string name = 2;
    */
@@ -1743,8 +1749,8 @@ export type UpdateControlPanelUserResponse = Message<"portcullis.v1.UpdateContro
   user?: ControlPanelUser | undefined;
 
   /**
-   * Whether the user's rights rose, so that what they logged in with before has ended. The user needs an invitation.
-   * Static tokens stay.
+   * Whether the user's rights rose, so that what they logged in with before has ended. The user needs an
+   * invitation. Static tokens stay.
    *
    * @generated from field: bool credentials_ended = 2;
    */
@@ -1948,7 +1954,8 @@ export const CreateInvitationRequestSchema: GenMessage<CreateInvitationRequest> 
  */
 export type CreateInvitationResponse = Message<"portcullis.v1.CreateInvitationResponse"> & {
   /**
-   * The secret. The link is the URL of the page with `#/invitation?secret=` and this after it. No other call returns it.
+   * The secret. The link is the URL of the page with `#/invitation?secret=` and this after it. No other call
+   * returns it.
    *
    * @generated from field: string secret = 1;
    */
@@ -2348,8 +2355,8 @@ export type SetAddressRestrictionRequest = Message<"portcullis.v1.SetAddressRest
   ranges: string[];
 
   /**
-   * Whether the ranges may exclude the address that this request comes from. If false, such ranges are refused. An operator
-   * needs no confirmation, because address restrictions do not apply to caller tokens.
+   * Whether the ranges may exclude the address that this request comes from. If false, such ranges are
+   * refused. An operator needs no confirmation, because address restrictions do not apply to caller tokens.
    *
    * @generated from field: bool allow_excluding_requester = 3;
    */
@@ -2426,7 +2433,8 @@ export type RequesterAddress = Message<"portcullis.v1.RequesterAddress"> & {
   address: string;
 
   /**
-   * Whether the ranges allow it. For an operator it is always true, because address restrictions do not apply to caller tokens.
+   * Whether the ranges allow it. For an operator it is always true, because address restrictions do not apply
+   * to caller tokens.
    *
    * @generated from field: bool allowed = 2;
    */
@@ -2574,9 +2582,9 @@ export const ListRevocationsResponseSchema: GenMessage<ListRevocationsResponse> 
   messageDesc(file_portcullis_v1_directory, 81);
 
 /**
- * Selects a page of the audit trail. A record is in it if it matches every filter that is set: `actor`, `action`, `subject`,
- * `since` and `until`. Texts are compared literally. Only letters of ASCII match in upper and lower case alike, and no
- * character is a wildcard. A text has at most 500 characters.
+ * Selects a page of the audit trail. A record is in it if it matches every filter that is set: `actor`,
+ * `action`, `subject`, `since` and `until`. Texts are compared literally. Only letters of ASCII match in
+ * upper and lower case alike, and no character is a wildcard. A text has at most 500 characters.
  *
  * @generated from message portcullis.v1.ListAuditRecordsRequest
  */
@@ -2653,8 +2661,9 @@ export const ListAuditRecordsRequestSchema: GenMessage<ListAuditRecordsRequest> 
   messageDesc(file_portcullis_v1_directory, 82);
 
 /**
- * A page of the changes, oldest first unless `newest_first` was set. With a filter, a call looks at 100,000 records at most.
- * Its page may then have fewer records than `page_size`, or none at all, and still a `next_page_token`.
+ * A page of the changes, oldest first unless `newest_first` was set. With a filter, a call looks at 100,000
+ * records at most. Its page may then have fewer records than `page_size`, or none at all, and still a
+ * `next_page_token`.
  *
  * @generated from message portcullis.v1.ListAuditRecordsResponse
  */
@@ -2725,18 +2734,19 @@ export const PermissionScopeSchema: GenEnum<PermissionScope> = /*@__PURE__*/
 /**
  * Administers the directory. Every call needs a requester:
  *
- * - An operator, with a caller token that has administrator rights (metadata `authorization: Bearer …`). Operators may make
- *   every call.
- * - A user, with their own account-scoped IAM token (metadata `x-auth-token`). Account administrators are the owner of the
- *   account and its users with the role `iam.admin`. They administer their own account. A control panel user may make some
- *   calls about themselves.
+ * - An operator, with a caller token that has administrator rights (metadata `authorization: Bearer …`).
+ *   Operators may make every call.
+ * - A user, with their own account-scoped IAM token (metadata `x-auth-token`). Account administrators are the
+ *   owner of the account and its users with the role `iam.admin`. They administer their own account. A
+ *   control panel user may make some calls about themselves.
  *
- * Over HTTP the page of the sidecar has a session in place of either, with the same rights. Then a call that returns a secret
- * needs a proof of who it is that is not older than ten minutes.
+ * Over HTTP the page of the sidecar has a session in place of either, with the same rights. Then a call that
+ * returns a secret needs a proof of who it is that is not older than ten minutes.
  *
- * Only owners may create, change or delete an owner, revoke an owner's tokens, or set an address restriction. The right to
- * make a change is checked again when the change is made. Every change is recorded in the audit trail. Lists are returned by
- * page: `page_size` is at most 1,000 (default 100), and `page_token` is the `next_page_token` of the previous answer.
+ * Only owners may create, change or delete an owner, revoke an owner's tokens, or set an address restriction.
+ * The right to make a change is checked again when the change is made. Every change is recorded in the audit
+ * trail. Lists are returned by page: `page_size` is at most 1,000 (default 100), and `page_token` is the
+ * `next_page_token` of the previous answer.
  *
  * @generated from service portcullis.v1.DirectoryService
  */
@@ -2832,7 +2842,8 @@ export const DirectoryService: GenService<{
     output: typeof UpdateProjectResponseSchema;
   },
   /**
-   * Deletes a project. A later project with the same name is a different project. Account administrators may do this.
+   * Deletes a project. A later project with the same name is a different project. Account administrators may
+   * do this.
    *
    * @generated from rpc portcullis.v1.DirectoryService.DeleteProject
    */
@@ -2872,9 +2883,9 @@ export const DirectoryService: GenService<{
     output: typeof ListServiceUsersResponseSchema;
   },
   /**
-   * Changes the fields that are set in the request. Removing a permission and disabling the user take effect immediately on
-   * the user's tokens. Giving the role `iam.admin` ends the user's password and tokens. Account administrators may do this.
-   * Only operators may enable a validator.
+   * Changes the fields that are set in the request. Removing a permission and disabling the user take effect
+   * immediately on the user's tokens. Giving the role `iam.admin` ends the user's password and tokens.
+   * Account administrators may do this. Only operators may enable a validator.
    *
    * @generated from rpc portcullis.v1.DirectoryService.UpdateServiceUser
    */
@@ -2894,8 +2905,8 @@ export const DirectoryService: GenService<{
     output: typeof DeleteServiceUserResponseSchema;
   },
   /**
-   * Sets a new password, and revokes the tokens that were issued with the old one. Only this answer contains the password.
-   * Account administrators may do this. Only operators may do it to a validator.
+   * Sets a new password, and revokes the tokens that were issued with the old one. Only this answer contains
+   * the password. Account administrators may do this. Only operators may do it to a validator.
    *
    * @generated from rpc portcullis.v1.DirectoryService.ReplaceServiceUserPassword
    */
@@ -2905,8 +2916,9 @@ export const DirectoryService: GenService<{
     output: typeof ReplaceServiceUserPasswordResponseSchema;
   },
   /**
-   * Says whether a service user is a validator, who may validate the tokens of every account at the identity endpoint. It
-   * gives no other right. Making one ends the user's password and tokens. Only operators may do this.
+   * Says whether a service user is a validator, who may validate the tokens of every account at the identity
+   * endpoint. It gives no other right. Making one ends the user's password and tokens. Only operators may do
+   * this.
    *
    * @generated from rpc portcullis.v1.DirectoryService.SetServiceUserValidator
    */
@@ -2946,9 +2958,9 @@ export const DirectoryService: GenService<{
     output: typeof ListControlPanelUsersResponseSchema;
   },
   /**
-   * Changes the fields that are set in the request. Making an owner, and giving the role `iam.admin`, ends what the user
-   * logged in with before, sessions and IAM tokens. Account administrators may do this. Only owners may change an owner, or
-   * make a user an owner.
+   * Changes the fields that are set in the request. Making an owner, and giving the role `iam.admin`, ends
+   * what the user logged in with before, sessions and IAM tokens. Account administrators may do this. Only
+   * owners may change an owner, or make a user an owner.
    *
    * @generated from rpc portcullis.v1.DirectoryService.UpdateControlPanelUser
    */
@@ -2958,8 +2970,8 @@ export const DirectoryService: GenService<{
     output: typeof UpdateControlPanelUserResponseSchema;
   },
   /**
-   * Deletes a control panel user, and revokes their tokens. Account administrators may do this. Only owners may delete an
-   * owner.
+   * Deletes a control panel user, and revokes their tokens. Account administrators may do this. Only owners
+   * may delete an owner.
    *
    * @generated from rpc portcullis.v1.DirectoryService.DeleteControlPanelUser
    */
@@ -2969,7 +2981,8 @@ export const DirectoryService: GenService<{
     output: typeof DeleteControlPanelUserResponseSchema;
   },
   /**
-   * Returns the current IAM token of a control panel user again. It is for testing only. Only that user may do this.
+   * Returns the current IAM token of a control panel user again. It is for testing only. Only that user may
+   * do this.
    *
    * @generated from rpc portcullis.v1.DirectoryService.CopyControlPanelUserToken
    */
@@ -2979,8 +2992,8 @@ export const DirectoryService: GenService<{
     output: typeof CopyControlPanelUserTokenResponseSchema;
   },
   /**
-   * Issues a new IAM token to a control panel user, and revokes the previous one. It is for testing only. Only that user may
-   * do this.
+   * Issues a new IAM token to a control panel user, and revokes the previous one. It is for testing only.
+   * Only that user may do this.
    *
    * @generated from rpc portcullis.v1.DirectoryService.ReissueControlPanelUserToken
    */
@@ -2990,12 +3003,13 @@ export const DirectoryService: GenService<{
     output: typeof ReissueControlPanelUserTokenResponseSchema;
   },
   /**
-   * Makes an invitation, by which a control panel user sets a password for the control panel. Only this answer contains its
-   * secret. It works once, and in place of an earlier one. Accepting it ends the user's sessions and IAM tokens, and removes
-   * passkeys and one-time code. Callers with the right `everything` may do this, and account administrators in a session of the
-   * control panel, not with an IAM token. An owner is invited by owners and operators. Users cannot invite themselves. It ends when
-   * the user becomes an owner or gets the role `iam.admin`, and when somebody who administers the account is disabled, is
-   * deleted or loses that right.
+   * Makes an invitation, by which a control panel user sets a password for the control panel. Only this
+   * answer contains its secret. It works once, and in place of an earlier one. Accepting it ends the user's
+   * sessions and IAM tokens, and removes passkeys and one-time code. Callers with the right `everything` may
+   * do this, and account administrators in a session of the control panel, not with an IAM token. An owner is
+   * invited by owners and operators. Users cannot invite themselves. It ends when the user becomes an owner
+   * or gets the role `iam.admin`, and when somebody who administers the account is disabled, is deleted or
+   * loses that right.
    *
    * @generated from rpc portcullis.v1.DirectoryService.CreateInvitation
    */
@@ -3005,7 +3019,8 @@ export const DirectoryService: GenService<{
     output: typeof CreateInvitationResponseSchema;
   },
   /**
-   * Lists the sessions of a control panel user in the control panel. That user and account administrators may do this.
+   * Lists the sessions of a control panel user in the control panel. That user and account administrators may
+   * do this.
    *
    * @generated from rpc portcullis.v1.DirectoryService.ListSessions
    */
@@ -3015,8 +3030,8 @@ export const DirectoryService: GenService<{
     output: typeof ListSessionsResponseSchema;
   },
   /**
-   * Ends a session of a control panel user. That user and account administrators may do this. A session of an owner is ended
-   * by owners and operators.
+   * Ends a session of a control panel user. That user and account administrators may do this. A session of an
+   * owner is ended by owners and operators.
    *
    * @generated from rpc portcullis.v1.DirectoryService.EndSession
    */
@@ -3026,7 +3041,8 @@ export const DirectoryService: GenService<{
     output: typeof EndSessionResponseSchema;
   },
   /**
-   * Creates a static token of a control panel user. Only this answer contains its value. Only that user may do this.
+   * Creates a static token of a control panel user. Only this answer contains its value. Only that user may
+   * do this.
    *
    * @generated from rpc portcullis.v1.DirectoryService.CreateStaticToken
    */
@@ -3036,7 +3052,8 @@ export const DirectoryService: GenService<{
     output: typeof CreateStaticTokenResponseSchema;
   },
   /**
-   * Lists the static tokens of a control panel user, without their values. That user and account administrators may do this.
+   * Lists the static tokens of a control panel user, without their values. That user and account
+   * administrators may do this.
    *
    * @generated from rpc portcullis.v1.DirectoryService.ListStaticTokens
    */
@@ -3046,8 +3063,8 @@ export const DirectoryService: GenService<{
     output: typeof ListStaticTokensResponseSchema;
   },
   /**
-   * Revokes a static token by its key name. That user and account administrators may do this. Only owners may revoke a token
-   * of an owner.
+   * Revokes a static token by its key name. That user and account administrators may do this. Only owners may
+   * revoke a token of an owner.
    *
    * @generated from rpc portcullis.v1.DirectoryService.RevokeStaticToken
    */
@@ -3057,8 +3074,8 @@ export const DirectoryService: GenService<{
     output: typeof RevokeStaticTokenResponseSchema;
   },
   /**
-   * Returns the address ranges that an account restricts its tokens to. Account administrators may do this. An owner may do
-   * it from any address, so that no restriction locks an owner out.
+   * Returns the address ranges that an account restricts its tokens to. Account administrators may do this.
+   * An owner may do it from any address, so that no restriction locks an owner out.
    *
    * @generated from rpc portcullis.v1.DirectoryService.GetAddressRestriction
    */
@@ -3068,7 +3085,8 @@ export const DirectoryService: GenService<{
     output: typeof GetAddressRestrictionResponseSchema;
   },
   /**
-   * Replaces the address ranges. Without any range there is no restriction. Only owners may do this, from any address.
+   * Replaces the address ranges. Without any range there is no restriction. Only owners may do this, from any
+   * address.
    *
    * @generated from rpc portcullis.v1.DirectoryService.SetAddressRestriction
    */
@@ -3078,9 +3096,10 @@ export const DirectoryService: GenService<{
     output: typeof SetAddressRestrictionResponseSchema;
   },
   /**
-   * Says who would be shut out by address ranges, and changes nothing. It knows the addresses of live sessions of the control
-   * panel, and those of changes of the last 90 days in the audit trail. Addresses of API requests are not kept, so they are not
-   * among them. Account administrators may do this. An owner may do it from any address.
+   * Says who would be shut out by address ranges, and changes nothing. It knows the addresses of live
+   * sessions of the control panel, and those of changes of the last 90 days in the audit trail. Addresses of
+   * API requests are not kept, so they are not among them. Account administrators may do this. An owner may
+   * do it from any address.
    *
    * @generated from rpc portcullis.v1.DirectoryService.PreviewAddressRestriction
    */
@@ -3100,8 +3119,8 @@ export const DirectoryService: GenService<{
     output: typeof ListRevocationsResponseSchema;
   },
   /**
-   * Lists changes: who changed what, and when. Account administrators may do this for their account. Only operators may do
-   * it for all accounts.
+   * Lists changes: who changed what, and when. Account administrators may do this for their account. Only
+   * operators may do it for all accounts.
    *
    * @generated from rpc portcullis.v1.DirectoryService.ListAuditRecords
    */

@@ -40,11 +40,17 @@ export interface Header {
 
 /** Request headers as they arrived. The credential in them is verified, and other headers are ignored. */
 export interface Credentials {
-  /** All headers of the request, or only the credential headers. Repeated headers must be included. At most 10,000. */
+  /**
+   * All headers of the request, or only the credential headers. Repeated headers must be included. At most
+   * 10,000.
+   */
   headers: Header[];
 }
 
-/** Claims about a token that the client has already verified. Only the matrix decides, and `verified` is false in the answer. */
+/**
+ * Claims about a token that the client has already verified. Only the matrix decides, and `verified` is false
+ * in the answer.
+ */
 export interface TokenClaims {
   /** Token kind id. */
   kind: string;
@@ -79,7 +85,10 @@ export interface Subject {
   id: string;
   /** The holder's name. */
   name: string;
-  /** `service_user` or `control_panel_user`; `user` where an upstream vouches, which does not say which of the two. */
+  /**
+   * `service_user` or `control_panel_user`; `user` where an upstream vouches, which does not say which of the
+   * two.
+   */
   type: string;
 }
 
@@ -96,8 +105,8 @@ export interface VerifiedToken {
     | Subject
     | undefined;
   /**
-   * Identifies the token without revealing it. `Revoke` accepts it, unless an upstream vouches for the token: such a token is
-   * revoked by its value.
+   * Identifies the token without revealing it. `Revoke` accepts it, unless an upstream vouches for the token:
+   * such a token is revoked by its value.
    */
   tokenId: string;
   /** When it was issued. */
@@ -150,7 +159,10 @@ export interface CheckResponse {
 
 /** Several checks. */
 export interface CheckBatchRequest {
-  /** The checks. Their maximum number is configured; the default is 1,000. All of them together have at most 100,000 headers. */
+  /**
+   * The checks. Their maximum number is configured; the default is 1,000. All of them together have at most
+   * 100,000 headers.
+   */
   checks: CheckRequest[];
 }
 
@@ -215,8 +227,8 @@ export interface IssueRequest {
     { $case: "apis"; value: ApiSelection }
     | undefined;
   /**
-   * A token that an API has just refused with 401. If the profile would give the same one again, it gives a new one. It is ignored
-   * for a requester with a password, who gets a new token anyway.
+   * A token that an API has just refused with 401. If the profile would give the same one again, it gives a
+   * new one. It is ignored for a requester with a password, who gets a new token anyway.
    */
   rejectedValue: string;
 }
@@ -2076,8 +2088,8 @@ export const WatchMatrixResponse: MessageFns<WatchMatrixResponse> = {
 };
 
 /**
- * Decides whether credentials open APIs, and issues tokens. A denial is an answer: its status is OK and `allowed` is
- * false. An error status means that there is no answer, and a client must treat it as a denial.
+ * Decides whether credentials open APIs, and issues tokens. A denial is an answer: its status is OK and
+ * `allowed` is false. An error status means that there is no answer, and a client must treat it as a denial.
  */
 export type AuthorizationServiceService = typeof AuthorizationServiceService;
 export const AuthorizationServiceService = {
@@ -2122,10 +2134,10 @@ export const AuthorizationServiceService = {
     responseDeserialize: (value: Buffer): IssueResponse => IssueResponse.decode(value),
   },
   /**
-   * Revokes a token. By token id it needs the caller token of an operator. By value it needs the caller token of an operator
-   * (metadata `authorization: Bearer …`), or the IAM token of the holder or of an account administrator (metadata
-   * `x-auth-token`). An IAM token that is sent as the value alone revokes itself. A static token does not. Only owners may
-   * revoke a token of an owner.
+   * Revokes a token. By token id it needs the caller token of an operator. By value it needs the caller token
+   * of an operator (metadata `authorization: Bearer …`), or the IAM token of the holder or of an account
+   * administrator (metadata `x-auth-token`). An IAM token that is sent as the value alone revokes itself. A
+   * static token does not. Only owners may revoke a token of an owner.
    */
   revoke: {
     path: "/portcullis.v1.AuthorizationService/Revoke" as const,
@@ -2178,10 +2190,10 @@ export interface AuthorizationServiceServer extends UntypedServiceImplementation
   /** Issues a token for a scope, or for a set of APIs. */
   issue: handleUnaryCall<IssueRequest, IssueResponse>;
   /**
-   * Revokes a token. By token id it needs the caller token of an operator. By value it needs the caller token of an operator
-   * (metadata `authorization: Bearer …`), or the IAM token of the holder or of an account administrator (metadata
-   * `x-auth-token`). An IAM token that is sent as the value alone revokes itself. A static token does not. Only owners may
-   * revoke a token of an owner.
+   * Revokes a token. By token id it needs the caller token of an operator. By value it needs the caller token
+   * of an operator (metadata `authorization: Bearer …`), or the IAM token of the holder or of an account
+   * administrator (metadata `x-auth-token`). An IAM token that is sent as the value alone revokes itself. A
+   * static token does not. Only owners may revoke a token of an owner.
    */
   revoke: handleUnaryCall<RevokeRequest, RevokeResponse>;
   /** Returns the smallest set of tokens that opens all of the given APIs. */
@@ -2249,10 +2261,10 @@ export interface AuthorizationServiceClient extends Client {
     callback: (error: ServiceError | null, response: IssueResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Revokes a token. By token id it needs the caller token of an operator. By value it needs the caller token of an operator
-   * (metadata `authorization: Bearer …`), or the IAM token of the holder or of an account administrator (metadata
-   * `x-auth-token`). An IAM token that is sent as the value alone revokes itself. A static token does not. Only owners may
-   * revoke a token of an owner.
+   * Revokes a token. By token id it needs the caller token of an operator. By value it needs the caller token
+   * of an operator (metadata `authorization: Bearer …`), or the IAM token of the holder or of an account
+   * administrator (metadata `x-auth-token`). An IAM token that is sent as the value alone revokes itself. A
+   * static token does not. Only owners may revoke a token of an owner.
    */
   revoke(
     request: RevokeRequest,

@@ -32,7 +32,10 @@ export const Reason = {
   REASON_CREDENTIAL_INVALID: 6,
   /** REASON_CREDENTIAL_EXPIRED - The token has expired. */
   REASON_CREDENTIAL_EXPIRED: 7,
-  /** REASON_CREDENTIAL_REVOKED - The token was revoked, or its holder's password was replaced, or the holder or the permission was removed. */
+  /**
+   * REASON_CREDENTIAL_REVOKED - The token was revoked, or its holder's password was replaced, or the holder or the permission was
+   * removed.
+   */
   REASON_CREDENTIAL_REVOKED: 8,
   /** REASON_ADDRESS_NOT_ALLOWED - The account restricts client addresses, and this address is not allowed. */
   REASON_ADDRESS_NOT_ALLOWED: 9,

@@ -150,8 +150,8 @@ export interface StaticToken {
     | Date
     | undefined;
   /**
-   * The day (UTC) on which a sidecar last accepted it as genuine and active, for example `2026-11-22`. It is written down within
-   * a minute or so. Unset: never, or before this was recorded.
+   * The day (UTC) on which a sidecar last accepted it as genuine and active, for example `2026-11-22`. It is
+   * written down within a minute or so. Unset: never, or before this was recorded.
    */
   lastUsedDay?: string | undefined;
 }
@@ -304,7 +304,10 @@ export interface DeleteAccountResponse {
 export interface CreateProjectRequest {
   /** Account number. */
   account: string;
-  /** Project name: 1 to 255 characters, composed (NFC), without blanks around it, control and other invisible characters. */
+  /**
+   * Project name: 1 to 255 characters, composed (NFC), without blanks around it, control and other invisible
+   * characters.
+   */
   name: string;
 }
 
@@ -378,7 +381,10 @@ export interface DeleteProjectResponse {
 export interface CreateServiceUserRequest {
   /** Account number. */
   account: string;
-  /** Name: 1 to 255 characters, composed (NFC), without blanks around it, control and other invisible characters. */
+  /**
+   * Name: 1 to 255 characters, composed (NFC), without blanks around it, control and other invisible
+   * characters.
+   */
   name: string;
   /** The permissions of the user. They decide which tokens the user may get. */
   permissions: Permission[];
@@ -452,7 +458,10 @@ export interface UpdateServiceUserResponse {
   user:
     | ServiceUser
     | undefined;
-  /** Whether the user's rights rose, so that the password and the tokens of before have ended. The user needs a new password. */
+  /**
+   * Whether the user's rights rose, so that the password and the tokens of before have ended. The user needs
+   * a new password.
+   */
   credentialsEnded: boolean;
 }
 
@@ -498,7 +507,10 @@ export interface SetServiceUserValidatorResponse {
   user:
     | ServiceUser
     | undefined;
-  /** Whether the user's rights rose, so that the password and the tokens of before have ended. The user needs a new password. */
+  /**
+   * Whether the user's rights rose, so that the password and the tokens of before have ended. The user needs
+   * a new password.
+   */
   credentialsEnded: boolean;
 }
 
@@ -506,7 +518,10 @@ export interface SetServiceUserValidatorResponse {
 export interface CreateControlPanelUserRequest {
   /** Account number. */
   account: string;
-  /** Name: 1 to 255 characters, composed (NFC), without blanks around it, control and other invisible characters. */
+  /**
+   * Name: 1 to 255 characters, composed (NFC), without blanks around it, control and other invisible
+   * characters.
+   */
   name: string;
   /** Whether the user owns the account. */
   owner: boolean;
@@ -577,8 +592,8 @@ export interface UpdateControlPanelUserResponse {
     | ControlPanelUser
     | undefined;
   /**
-   * Whether the user's rights rose, so that what they logged in with before has ended. The user needs an invitation.
-   * Static tokens stay.
+   * Whether the user's rights rose, so that what they logged in with before has ended. The user needs an
+   * invitation. Static tokens stay.
    */
   credentialsEnded: boolean;
 }
@@ -637,7 +652,10 @@ export interface CreateInvitationRequest {
 
 /** The invitation. */
 export interface CreateInvitationResponse {
-  /** The secret. The link is the URL of the page with `#/invitation?secret=` and this after it. No other call returns it. */
+  /**
+   * The secret. The link is the URL of the page with `#/invitation?secret=` and this after it. No other call
+   * returns it.
+   */
   secret: string;
   /** When it ends. */
   expiresAt: Date | undefined;
@@ -754,8 +772,8 @@ export interface SetAddressRestrictionRequest {
   /** IPv4 and IPv6 addresses and ranges (CIDR). Empty: there is no restriction. */
   ranges: string[];
   /**
-   * Whether the ranges may exclude the address that this request comes from. If false, such ranges are refused. An operator
-   * needs no confirmation, because address restrictions do not apply to caller tokens.
+   * Whether the ranges may exclude the address that this request comes from. If false, such ranges are
+   * refused. An operator needs no confirmation, because address restrictions do not apply to caller tokens.
    */
   allowExcludingRequester: boolean;
 }
@@ -778,7 +796,10 @@ export interface PreviewAddressRestrictionRequest {
 export interface RequesterAddress {
   /** IP address in canonical form. Empty: none is known, for example because an operator is on a Unix socket. */
   address: string;
-  /** Whether the ranges allow it. For an operator it is always true, because address restrictions do not apply to caller tokens. */
+  /**
+   * Whether the ranges allow it. For an operator it is always true, because address restrictions do not apply
+   * to caller tokens.
+   */
   allowed: boolean;
 }
 
@@ -825,9 +846,9 @@ export interface ListRevocationsResponse {
 }
 
 /**
- * Selects a page of the audit trail. A record is in it if it matches every filter that is set: `actor`, `action`, `subject`,
- * `since` and `until`. Texts are compared literally. Only letters of ASCII match in upper and lower case alike, and no
- * character is a wildcard. A text has at most 500 characters.
+ * Selects a page of the audit trail. A record is in it if it matches every filter that is set: `actor`,
+ * `action`, `subject`, `since` and `until`. Texts are compared literally. Only letters of ASCII match in
+ * upper and lower case alike, and no character is a wildcard. A text has at most 500 characters.
  */
 export interface ListAuditRecordsRequest {
   /** Account number. Empty: all accounts, which only operators may list. */
@@ -855,8 +876,9 @@ export interface ListAuditRecordsRequest {
 }
 
 /**
- * A page of the changes, oldest first unless `newest_first` was set. With a filter, a call looks at 100,000 records at most.
- * Its page may then have fewer records than `page_size`, or none at all, and still a `next_page_token`.
+ * A page of the changes, oldest first unless `newest_first` was set. With a filter, a call looks at 100,000
+ * records at most. Its page may then have fewer records than `page_size`, or none at all, and still a
+ * `next_page_token`.
  */
 export interface ListAuditRecordsResponse {
   /** At most `page_size` records. */
@@ -6165,18 +6187,19 @@ export const ListAuditRecordsResponse: MessageFns<ListAuditRecordsResponse> = {
 /**
  * Administers the directory. Every call needs a requester:
  *
- * - An operator, with a caller token that has administrator rights (metadata `authorization: Bearer …`). Operators may make
- *   every call.
- * - A user, with their own account-scoped IAM token (metadata `x-auth-token`). Account administrators are the owner of the
- *   account and its users with the role `iam.admin`. They administer their own account. A control panel user may make some
- *   calls about themselves.
+ * - An operator, with a caller token that has administrator rights (metadata `authorization: Bearer …`).
+ *   Operators may make every call.
+ * - A user, with their own account-scoped IAM token (metadata `x-auth-token`). Account administrators are the
+ *   owner of the account and its users with the role `iam.admin`. They administer their own account. A
+ *   control panel user may make some calls about themselves.
  *
- * Over HTTP the page of the sidecar has a session in place of either, with the same rights. Then a call that returns a secret
- * needs a proof of who it is that is not older than ten minutes.
+ * Over HTTP the page of the sidecar has a session in place of either, with the same rights. Then a call that
+ * returns a secret needs a proof of who it is that is not older than ten minutes.
  *
- * Only owners may create, change or delete an owner, revoke an owner's tokens, or set an address restriction. The right to
- * make a change is checked again when the change is made. Every change is recorded in the audit trail. Lists are returned by
- * page: `page_size` is at most 1,000 (default 100), and `page_token` is the `next_page_token` of the previous answer.
+ * Only owners may create, change or delete an owner, revoke an owner's tokens, or set an address restriction.
+ * The right to make a change is checked again when the change is made. Every change is recorded in the audit
+ * trail. Lists are returned by page: `page_size` is at most 1,000 (default 100), and `page_token` is the
+ * `next_page_token` of the previous answer.
  */
 export type DirectoryServiceService = typeof DirectoryServiceService;
 export const DirectoryServiceService = {
@@ -6277,7 +6300,10 @@ export const DirectoryServiceService = {
       Buffer.from(UpdateProjectResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): UpdateProjectResponse => UpdateProjectResponse.decode(value),
   },
-  /** Deletes a project. A later project with the same name is a different project. Account administrators may do this. */
+  /**
+   * Deletes a project. A later project with the same name is a different project. Account administrators may
+   * do this.
+   */
   deleteProject: {
     path: "/portcullis.v1.DirectoryService/DeleteProject" as const,
     requestStream: false as const,
@@ -6325,9 +6351,9 @@ export const DirectoryServiceService = {
     responseDeserialize: (value: Buffer): ListServiceUsersResponse => ListServiceUsersResponse.decode(value),
   },
   /**
-   * Changes the fields that are set in the request. Removing a permission and disabling the user take effect immediately on
-   * the user's tokens. Giving the role `iam.admin` ends the user's password and tokens. Account administrators may do this.
-   * Only operators may enable a validator.
+   * Changes the fields that are set in the request. Removing a permission and disabling the user take effect
+   * immediately on the user's tokens. Giving the role `iam.admin` ends the user's password and tokens.
+   * Account administrators may do this. Only operators may enable a validator.
    */
   updateServiceUser: {
     path: "/portcullis.v1.DirectoryService/UpdateServiceUser" as const,
@@ -6353,8 +6379,8 @@ export const DirectoryServiceService = {
     responseDeserialize: (value: Buffer): DeleteServiceUserResponse => DeleteServiceUserResponse.decode(value),
   },
   /**
-   * Sets a new password, and revokes the tokens that were issued with the old one. Only this answer contains the password.
-   * Account administrators may do this. Only operators may do it to a validator.
+   * Sets a new password, and revokes the tokens that were issued with the old one. Only this answer contains
+   * the password. Account administrators may do this. Only operators may do it to a validator.
    */
   replaceServiceUserPassword: {
     path: "/portcullis.v1.DirectoryService/ReplaceServiceUserPassword" as const,
@@ -6370,8 +6396,9 @@ export const DirectoryServiceService = {
       ReplaceServiceUserPasswordResponse.decode(value),
   },
   /**
-   * Says whether a service user is a validator, who may validate the tokens of every account at the identity endpoint. It
-   * gives no other right. Making one ends the user's password and tokens. Only operators may do this.
+   * Says whether a service user is a validator, who may validate the tokens of every account at the identity
+   * endpoint. It gives no other right. Making one ends the user's password and tokens. Only operators may do
+   * this.
    */
   setServiceUserValidator: {
     path: "/portcullis.v1.DirectoryService/SetServiceUserValidator" as const,
@@ -6423,9 +6450,9 @@ export const DirectoryServiceService = {
     responseDeserialize: (value: Buffer): ListControlPanelUsersResponse => ListControlPanelUsersResponse.decode(value),
   },
   /**
-   * Changes the fields that are set in the request. Making an owner, and giving the role `iam.admin`, ends what the user
-   * logged in with before, sessions and IAM tokens. Account administrators may do this. Only owners may change an owner, or
-   * make a user an owner.
+   * Changes the fields that are set in the request. Making an owner, and giving the role `iam.admin`, ends
+   * what the user logged in with before, sessions and IAM tokens. Account administrators may do this. Only
+   * owners may change an owner, or make a user an owner.
    */
   updateControlPanelUser: {
     path: "/portcullis.v1.DirectoryService/UpdateControlPanelUser" as const,
@@ -6440,8 +6467,8 @@ export const DirectoryServiceService = {
       UpdateControlPanelUserResponse.decode(value),
   },
   /**
-   * Deletes a control panel user, and revokes their tokens. Account administrators may do this. Only owners may delete an
-   * owner.
+   * Deletes a control panel user, and revokes their tokens. Account administrators may do this. Only owners
+   * may delete an owner.
    */
   deleteControlPanelUser: {
     path: "/portcullis.v1.DirectoryService/DeleteControlPanelUser" as const,
@@ -6455,7 +6482,10 @@ export const DirectoryServiceService = {
     responseDeserialize: (value: Buffer): DeleteControlPanelUserResponse =>
       DeleteControlPanelUserResponse.decode(value),
   },
-  /** Returns the current IAM token of a control panel user again. It is for testing only. Only that user may do this. */
+  /**
+   * Returns the current IAM token of a control panel user again. It is for testing only. Only that user may
+   * do this.
+   */
   copyControlPanelUserToken: {
     path: "/portcullis.v1.DirectoryService/CopyControlPanelUserToken" as const,
     requestStream: false as const,
@@ -6470,8 +6500,8 @@ export const DirectoryServiceService = {
       CopyControlPanelUserTokenResponse.decode(value),
   },
   /**
-   * Issues a new IAM token to a control panel user, and revokes the previous one. It is for testing only. Only that user may
-   * do this.
+   * Issues a new IAM token to a control panel user, and revokes the previous one. It is for testing only.
+   * Only that user may do this.
    */
   reissueControlPanelUserToken: {
     path: "/portcullis.v1.DirectoryService/ReissueControlPanelUserToken" as const,
@@ -6487,12 +6517,13 @@ export const DirectoryServiceService = {
       ReissueControlPanelUserTokenResponse.decode(value),
   },
   /**
-   * Makes an invitation, by which a control panel user sets a password for the control panel. Only this answer contains its
-   * secret. It works once, and in place of an earlier one. Accepting it ends the user's sessions and IAM tokens, and removes
-   * passkeys and one-time code. Callers with the right `everything` may do this, and account administrators in a session of the
-   * control panel, not with an IAM token. An owner is invited by owners and operators. Users cannot invite themselves. It ends when
-   * the user becomes an owner or gets the role `iam.admin`, and when somebody who administers the account is disabled, is
-   * deleted or loses that right.
+   * Makes an invitation, by which a control panel user sets a password for the control panel. Only this
+   * answer contains its secret. It works once, and in place of an earlier one. Accepting it ends the user's
+   * sessions and IAM tokens, and removes passkeys and one-time code. Callers with the right `everything` may
+   * do this, and account administrators in a session of the control panel, not with an IAM token. An owner is
+   * invited by owners and operators. Users cannot invite themselves. It ends when the user becomes an owner
+   * or gets the role `iam.admin`, and when somebody who administers the account is disabled, is deleted or
+   * loses that right.
    */
   createInvitation: {
     path: "/portcullis.v1.DirectoryService/CreateInvitation" as const,
@@ -6505,7 +6536,10 @@ export const DirectoryServiceService = {
       Buffer.from(CreateInvitationResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CreateInvitationResponse => CreateInvitationResponse.decode(value),
   },
-  /** Lists the sessions of a control panel user in the control panel. That user and account administrators may do this. */
+  /**
+   * Lists the sessions of a control panel user in the control panel. That user and account administrators may
+   * do this.
+   */
   listSessions: {
     path: "/portcullis.v1.DirectoryService/ListSessions" as const,
     requestStream: false as const,
@@ -6517,8 +6551,8 @@ export const DirectoryServiceService = {
     responseDeserialize: (value: Buffer): ListSessionsResponse => ListSessionsResponse.decode(value),
   },
   /**
-   * Ends a session of a control panel user. That user and account administrators may do this. A session of an owner is ended
-   * by owners and operators.
+   * Ends a session of a control panel user. That user and account administrators may do this. A session of an
+   * owner is ended by owners and operators.
    */
   endSession: {
     path: "/portcullis.v1.DirectoryService/EndSession" as const,
@@ -6529,7 +6563,10 @@ export const DirectoryServiceService = {
     responseSerialize: (value: EndSessionResponse): Buffer => Buffer.from(EndSessionResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): EndSessionResponse => EndSessionResponse.decode(value),
   },
-  /** Creates a static token of a control panel user. Only this answer contains its value. Only that user may do this. */
+  /**
+   * Creates a static token of a control panel user. Only this answer contains its value. Only that user may
+   * do this.
+   */
   createStaticToken: {
     path: "/portcullis.v1.DirectoryService/CreateStaticToken" as const,
     requestStream: false as const,
@@ -6541,7 +6578,10 @@ export const DirectoryServiceService = {
       Buffer.from(CreateStaticTokenResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CreateStaticTokenResponse => CreateStaticTokenResponse.decode(value),
   },
-  /** Lists the static tokens of a control panel user, without their values. That user and account administrators may do this. */
+  /**
+   * Lists the static tokens of a control panel user, without their values. That user and account
+   * administrators may do this.
+   */
   listStaticTokens: {
     path: "/portcullis.v1.DirectoryService/ListStaticTokens" as const,
     requestStream: false as const,
@@ -6554,8 +6594,8 @@ export const DirectoryServiceService = {
     responseDeserialize: (value: Buffer): ListStaticTokensResponse => ListStaticTokensResponse.decode(value),
   },
   /**
-   * Revokes a static token by its key name. That user and account administrators may do this. Only owners may revoke a token
-   * of an owner.
+   * Revokes a static token by its key name. That user and account administrators may do this. Only owners may
+   * revoke a token of an owner.
    */
   revokeStaticToken: {
     path: "/portcullis.v1.DirectoryService/RevokeStaticToken" as const,
@@ -6569,8 +6609,8 @@ export const DirectoryServiceService = {
     responseDeserialize: (value: Buffer): RevokeStaticTokenResponse => RevokeStaticTokenResponse.decode(value),
   },
   /**
-   * Returns the address ranges that an account restricts its tokens to. Account administrators may do this. An owner may do
-   * it from any address, so that no restriction locks an owner out.
+   * Returns the address ranges that an account restricts its tokens to. Account administrators may do this.
+   * An owner may do it from any address, so that no restriction locks an owner out.
    */
   getAddressRestriction: {
     path: "/portcullis.v1.DirectoryService/GetAddressRestriction" as const,
@@ -6583,7 +6623,10 @@ export const DirectoryServiceService = {
       Buffer.from(GetAddressRestrictionResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetAddressRestrictionResponse => GetAddressRestrictionResponse.decode(value),
   },
-  /** Replaces the address ranges. Without any range there is no restriction. Only owners may do this, from any address. */
+  /**
+   * Replaces the address ranges. Without any range there is no restriction. Only owners may do this, from any
+   * address.
+   */
   setAddressRestriction: {
     path: "/portcullis.v1.DirectoryService/SetAddressRestriction" as const,
     requestStream: false as const,
@@ -6596,9 +6639,10 @@ export const DirectoryServiceService = {
     responseDeserialize: (value: Buffer): SetAddressRestrictionResponse => SetAddressRestrictionResponse.decode(value),
   },
   /**
-   * Says who would be shut out by address ranges, and changes nothing. It knows the addresses of live sessions of the control
-   * panel, and those of changes of the last 90 days in the audit trail. Addresses of API requests are not kept, so they are not
-   * among them. Account administrators may do this. An owner may do it from any address.
+   * Says who would be shut out by address ranges, and changes nothing. It knows the addresses of live
+   * sessions of the control panel, and those of changes of the last 90 days in the audit trail. Addresses of
+   * API requests are not kept, so they are not among them. Account administrators may do this. An owner may
+   * do it from any address.
    */
   previewAddressRestriction: {
     path: "/portcullis.v1.DirectoryService/PreviewAddressRestriction" as const,
@@ -6626,8 +6670,8 @@ export const DirectoryServiceService = {
     responseDeserialize: (value: Buffer): ListRevocationsResponse => ListRevocationsResponse.decode(value),
   },
   /**
-   * Lists changes: who changed what, and when. Account administrators may do this for their account. Only operators may do
-   * it for all accounts.
+   * Lists changes: who changed what, and when. Account administrators may do this for their account. Only
+   * operators may do it for all accounts.
    */
   listAuditRecords: {
     path: "/portcullis.v1.DirectoryService/ListAuditRecords" as const,
@@ -6661,7 +6705,10 @@ export interface DirectoryServiceServer extends UntypedServiceImplementation {
   listProjects: handleUnaryCall<ListProjectsRequest, ListProjectsResponse>;
   /** Enables or disables a project. Account administrators may do this. */
   updateProject: handleUnaryCall<UpdateProjectRequest, UpdateProjectResponse>;
-  /** Deletes a project. A later project with the same name is a different project. Account administrators may do this. */
+  /**
+   * Deletes a project. A later project with the same name is a different project. Account administrators may
+   * do this.
+   */
   deleteProject: handleUnaryCall<DeleteProjectRequest, DeleteProjectResponse>;
   /** Creates a service user. Only this answer contains the password. Account administrators may do this. */
   createServiceUser: handleUnaryCall<CreateServiceUserRequest, CreateServiceUserResponse>;
@@ -6670,21 +6717,22 @@ export interface DirectoryServiceServer extends UntypedServiceImplementation {
   /** Lists the service users of an account. Account administrators may do this. */
   listServiceUsers: handleUnaryCall<ListServiceUsersRequest, ListServiceUsersResponse>;
   /**
-   * Changes the fields that are set in the request. Removing a permission and disabling the user take effect immediately on
-   * the user's tokens. Giving the role `iam.admin` ends the user's password and tokens. Account administrators may do this.
-   * Only operators may enable a validator.
+   * Changes the fields that are set in the request. Removing a permission and disabling the user take effect
+   * immediately on the user's tokens. Giving the role `iam.admin` ends the user's password and tokens.
+   * Account administrators may do this. Only operators may enable a validator.
    */
   updateServiceUser: handleUnaryCall<UpdateServiceUserRequest, UpdateServiceUserResponse>;
   /** Deletes a service user, and revokes their tokens. Account administrators may do this. */
   deleteServiceUser: handleUnaryCall<DeleteServiceUserRequest, DeleteServiceUserResponse>;
   /**
-   * Sets a new password, and revokes the tokens that were issued with the old one. Only this answer contains the password.
-   * Account administrators may do this. Only operators may do it to a validator.
+   * Sets a new password, and revokes the tokens that were issued with the old one. Only this answer contains
+   * the password. Account administrators may do this. Only operators may do it to a validator.
    */
   replaceServiceUserPassword: handleUnaryCall<ReplaceServiceUserPasswordRequest, ReplaceServiceUserPasswordResponse>;
   /**
-   * Says whether a service user is a validator, who may validate the tokens of every account at the identity endpoint. It
-   * gives no other right. Making one ends the user's password and tokens. Only operators may do this.
+   * Says whether a service user is a validator, who may validate the tokens of every account at the identity
+   * endpoint. It gives no other right. Making one ends the user's password and tokens. Only operators may do
+   * this.
    */
   setServiceUserValidator: handleUnaryCall<SetServiceUserValidatorRequest, SetServiceUserValidatorResponse>;
   /** Creates a control panel user. Account administrators may do this. Only owners may create an owner. */
@@ -6694,69 +6742,86 @@ export interface DirectoryServiceServer extends UntypedServiceImplementation {
   /** Lists the control panel users of an account. Account administrators may do this. */
   listControlPanelUsers: handleUnaryCall<ListControlPanelUsersRequest, ListControlPanelUsersResponse>;
   /**
-   * Changes the fields that are set in the request. Making an owner, and giving the role `iam.admin`, ends what the user
-   * logged in with before, sessions and IAM tokens. Account administrators may do this. Only owners may change an owner, or
-   * make a user an owner.
+   * Changes the fields that are set in the request. Making an owner, and giving the role `iam.admin`, ends
+   * what the user logged in with before, sessions and IAM tokens. Account administrators may do this. Only
+   * owners may change an owner, or make a user an owner.
    */
   updateControlPanelUser: handleUnaryCall<UpdateControlPanelUserRequest, UpdateControlPanelUserResponse>;
   /**
-   * Deletes a control panel user, and revokes their tokens. Account administrators may do this. Only owners may delete an
-   * owner.
+   * Deletes a control panel user, and revokes their tokens. Account administrators may do this. Only owners
+   * may delete an owner.
    */
   deleteControlPanelUser: handleUnaryCall<DeleteControlPanelUserRequest, DeleteControlPanelUserResponse>;
-  /** Returns the current IAM token of a control panel user again. It is for testing only. Only that user may do this. */
+  /**
+   * Returns the current IAM token of a control panel user again. It is for testing only. Only that user may
+   * do this.
+   */
   copyControlPanelUserToken: handleUnaryCall<CopyControlPanelUserTokenRequest, CopyControlPanelUserTokenResponse>;
   /**
-   * Issues a new IAM token to a control panel user, and revokes the previous one. It is for testing only. Only that user may
-   * do this.
+   * Issues a new IAM token to a control panel user, and revokes the previous one. It is for testing only.
+   * Only that user may do this.
    */
   reissueControlPanelUserToken: handleUnaryCall<
     ReissueControlPanelUserTokenRequest,
     ReissueControlPanelUserTokenResponse
   >;
   /**
-   * Makes an invitation, by which a control panel user sets a password for the control panel. Only this answer contains its
-   * secret. It works once, and in place of an earlier one. Accepting it ends the user's sessions and IAM tokens, and removes
-   * passkeys and one-time code. Callers with the right `everything` may do this, and account administrators in a session of the
-   * control panel, not with an IAM token. An owner is invited by owners and operators. Users cannot invite themselves. It ends when
-   * the user becomes an owner or gets the role `iam.admin`, and when somebody who administers the account is disabled, is
-   * deleted or loses that right.
+   * Makes an invitation, by which a control panel user sets a password for the control panel. Only this
+   * answer contains its secret. It works once, and in place of an earlier one. Accepting it ends the user's
+   * sessions and IAM tokens, and removes passkeys and one-time code. Callers with the right `everything` may
+   * do this, and account administrators in a session of the control panel, not with an IAM token. An owner is
+   * invited by owners and operators. Users cannot invite themselves. It ends when the user becomes an owner
+   * or gets the role `iam.admin`, and when somebody who administers the account is disabled, is deleted or
+   * loses that right.
    */
   createInvitation: handleUnaryCall<CreateInvitationRequest, CreateInvitationResponse>;
-  /** Lists the sessions of a control panel user in the control panel. That user and account administrators may do this. */
+  /**
+   * Lists the sessions of a control panel user in the control panel. That user and account administrators may
+   * do this.
+   */
   listSessions: handleUnaryCall<ListSessionsRequest, ListSessionsResponse>;
   /**
-   * Ends a session of a control panel user. That user and account administrators may do this. A session of an owner is ended
-   * by owners and operators.
+   * Ends a session of a control panel user. That user and account administrators may do this. A session of an
+   * owner is ended by owners and operators.
    */
   endSession: handleUnaryCall<EndSessionRequest, EndSessionResponse>;
-  /** Creates a static token of a control panel user. Only this answer contains its value. Only that user may do this. */
+  /**
+   * Creates a static token of a control panel user. Only this answer contains its value. Only that user may
+   * do this.
+   */
   createStaticToken: handleUnaryCall<CreateStaticTokenRequest, CreateStaticTokenResponse>;
-  /** Lists the static tokens of a control panel user, without their values. That user and account administrators may do this. */
+  /**
+   * Lists the static tokens of a control panel user, without their values. That user and account
+   * administrators may do this.
+   */
   listStaticTokens: handleUnaryCall<ListStaticTokensRequest, ListStaticTokensResponse>;
   /**
-   * Revokes a static token by its key name. That user and account administrators may do this. Only owners may revoke a token
-   * of an owner.
+   * Revokes a static token by its key name. That user and account administrators may do this. Only owners may
+   * revoke a token of an owner.
    */
   revokeStaticToken: handleUnaryCall<RevokeStaticTokenRequest, RevokeStaticTokenResponse>;
   /**
-   * Returns the address ranges that an account restricts its tokens to. Account administrators may do this. An owner may do
-   * it from any address, so that no restriction locks an owner out.
+   * Returns the address ranges that an account restricts its tokens to. Account administrators may do this.
+   * An owner may do it from any address, so that no restriction locks an owner out.
    */
   getAddressRestriction: handleUnaryCall<GetAddressRestrictionRequest, GetAddressRestrictionResponse>;
-  /** Replaces the address ranges. Without any range there is no restriction. Only owners may do this, from any address. */
+  /**
+   * Replaces the address ranges. Without any range there is no restriction. Only owners may do this, from any
+   * address.
+   */
   setAddressRestriction: handleUnaryCall<SetAddressRestrictionRequest, SetAddressRestrictionResponse>;
   /**
-   * Says who would be shut out by address ranges, and changes nothing. It knows the addresses of live sessions of the control
-   * panel, and those of changes of the last 90 days in the audit trail. Addresses of API requests are not kept, so they are not
-   * among them. Account administrators may do this. An owner may do it from any address.
+   * Says who would be shut out by address ranges, and changes nothing. It knows the addresses of live
+   * sessions of the control panel, and those of changes of the last 90 days in the audit trail. Addresses of
+   * API requests are not kept, so they are not among them. Account administrators may do this. An owner may
+   * do it from any address.
    */
   previewAddressRestriction: handleUnaryCall<PreviewAddressRestrictionRequest, PreviewAddressRestrictionResponse>;
   /** Lists the revocations of tokens that have not expired yet. Only operators may do this. */
   listRevocations: handleUnaryCall<ListRevocationsRequest, ListRevocationsResponse>;
   /**
-   * Lists changes: who changed what, and when. Account administrators may do this for their account. Only operators may do
-   * it for all accounts.
+   * Lists changes: who changed what, and when. Account administrators may do this for their account. Only
+   * operators may do it for all accounts.
    */
   listAuditRecords: handleUnaryCall<ListAuditRecordsRequest, ListAuditRecordsResponse>;
 }
@@ -6906,7 +6971,10 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: UpdateProjectResponse) => void,
   ): ClientUnaryCall;
-  /** Deletes a project. A later project with the same name is a different project. Account administrators may do this. */
+  /**
+   * Deletes a project. A later project with the same name is a different project. Account administrators may
+   * do this.
+   */
   deleteProject(
     request: DeleteProjectRequest,
     callback: (error: ServiceError | null, response: DeleteProjectResponse) => void,
@@ -6971,9 +7039,9 @@ export interface DirectoryServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListServiceUsersResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Changes the fields that are set in the request. Removing a permission and disabling the user take effect immediately on
-   * the user's tokens. Giving the role `iam.admin` ends the user's password and tokens. Account administrators may do this.
-   * Only operators may enable a validator.
+   * Changes the fields that are set in the request. Removing a permission and disabling the user take effect
+   * immediately on the user's tokens. Giving the role `iam.admin` ends the user's password and tokens.
+   * Account administrators may do this. Only operators may enable a validator.
    */
   updateServiceUser(
     request: UpdateServiceUserRequest,
@@ -7007,8 +7075,8 @@ export interface DirectoryServiceClient extends Client {
     callback: (error: ServiceError | null, response: DeleteServiceUserResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Sets a new password, and revokes the tokens that were issued with the old one. Only this answer contains the password.
-   * Account administrators may do this. Only operators may do it to a validator.
+   * Sets a new password, and revokes the tokens that were issued with the old one. Only this answer contains
+   * the password. Account administrators may do this. Only operators may do it to a validator.
    */
   replaceServiceUserPassword(
     request: ReplaceServiceUserPasswordRequest,
@@ -7026,8 +7094,9 @@ export interface DirectoryServiceClient extends Client {
     callback: (error: ServiceError | null, response: ReplaceServiceUserPasswordResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Says whether a service user is a validator, who may validate the tokens of every account at the identity endpoint. It
-   * gives no other right. Making one ends the user's password and tokens. Only operators may do this.
+   * Says whether a service user is a validator, who may validate the tokens of every account at the identity
+   * endpoint. It gives no other right. Making one ends the user's password and tokens. Only operators may do
+   * this.
    */
   setServiceUserValidator(
     request: SetServiceUserValidatorRequest,
@@ -7093,9 +7162,9 @@ export interface DirectoryServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListControlPanelUsersResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Changes the fields that are set in the request. Making an owner, and giving the role `iam.admin`, ends what the user
-   * logged in with before, sessions and IAM tokens. Account administrators may do this. Only owners may change an owner, or
-   * make a user an owner.
+   * Changes the fields that are set in the request. Making an owner, and giving the role `iam.admin`, ends
+   * what the user logged in with before, sessions and IAM tokens. Account administrators may do this. Only
+   * owners may change an owner, or make a user an owner.
    */
   updateControlPanelUser(
     request: UpdateControlPanelUserRequest,
@@ -7113,8 +7182,8 @@ export interface DirectoryServiceClient extends Client {
     callback: (error: ServiceError | null, response: UpdateControlPanelUserResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Deletes a control panel user, and revokes their tokens. Account administrators may do this. Only owners may delete an
-   * owner.
+   * Deletes a control panel user, and revokes their tokens. Account administrators may do this. Only owners
+   * may delete an owner.
    */
   deleteControlPanelUser(
     request: DeleteControlPanelUserRequest,
@@ -7131,26 +7200,29 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: DeleteControlPanelUserResponse) => void,
   ): ClientUnaryCall;
-  /** Returns the current IAM token of a control panel user again. It is for testing only. Only that user may do this. */
-  copyControlPanelUserToken(
-    request: CopyControlPanelUserTokenRequest,
-    callback: (error: ServiceError | null, response: CopyControlPanelUserTokenResponse) => void,
-  ): ClientUnaryCall;
-  copyControlPanelUserToken(
-    request: CopyControlPanelUserTokenRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: CopyControlPanelUserTokenResponse) => void,
-  ): ClientUnaryCall;
-  copyControlPanelUserToken(
-    request: CopyControlPanelUserTokenRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: CopyControlPanelUserTokenResponse) => void,
-  ): ClientUnaryCall;
   /**
-   * Issues a new IAM token to a control panel user, and revokes the previous one. It is for testing only. Only that user may
+   * Returns the current IAM token of a control panel user again. It is for testing only. Only that user may
    * do this.
    */
+  copyControlPanelUserToken(
+    request: CopyControlPanelUserTokenRequest,
+    callback: (error: ServiceError | null, response: CopyControlPanelUserTokenResponse) => void,
+  ): ClientUnaryCall;
+  copyControlPanelUserToken(
+    request: CopyControlPanelUserTokenRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: CopyControlPanelUserTokenResponse) => void,
+  ): ClientUnaryCall;
+  copyControlPanelUserToken(
+    request: CopyControlPanelUserTokenRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: CopyControlPanelUserTokenResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Issues a new IAM token to a control panel user, and revokes the previous one. It is for testing only.
+   * Only that user may do this.
+   */
   reissueControlPanelUserToken(
     request: ReissueControlPanelUserTokenRequest,
     callback: (error: ServiceError | null, response: ReissueControlPanelUserTokenResponse) => void,
@@ -7167,12 +7239,13 @@ export interface DirectoryServiceClient extends Client {
     callback: (error: ServiceError | null, response: ReissueControlPanelUserTokenResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Makes an invitation, by which a control panel user sets a password for the control panel. Only this answer contains its
-   * secret. It works once, and in place of an earlier one. Accepting it ends the user's sessions and IAM tokens, and removes
-   * passkeys and one-time code. Callers with the right `everything` may do this, and account administrators in a session of the
-   * control panel, not with an IAM token. An owner is invited by owners and operators. Users cannot invite themselves. It ends when
-   * the user becomes an owner or gets the role `iam.admin`, and when somebody who administers the account is disabled, is
-   * deleted or loses that right.
+   * Makes an invitation, by which a control panel user sets a password for the control panel. Only this
+   * answer contains its secret. It works once, and in place of an earlier one. Accepting it ends the user's
+   * sessions and IAM tokens, and removes passkeys and one-time code. Callers with the right `everything` may
+   * do this, and account administrators in a session of the control panel, not with an IAM token. An owner is
+   * invited by owners and operators. Users cannot invite themselves. It ends when the user becomes an owner
+   * or gets the role `iam.admin`, and when somebody who administers the account is disabled, is deleted or
+   * loses that right.
    */
   createInvitation(
     request: CreateInvitationRequest,
@@ -7189,7 +7262,10 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CreateInvitationResponse) => void,
   ): ClientUnaryCall;
-  /** Lists the sessions of a control panel user in the control panel. That user and account administrators may do this. */
+  /**
+   * Lists the sessions of a control panel user in the control panel. That user and account administrators may
+   * do this.
+   */
   listSessions(
     request: ListSessionsRequest,
     callback: (error: ServiceError | null, response: ListSessionsResponse) => void,
@@ -7206,8 +7282,8 @@ export interface DirectoryServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListSessionsResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Ends a session of a control panel user. That user and account administrators may do this. A session of an owner is ended
-   * by owners and operators.
+   * Ends a session of a control panel user. That user and account administrators may do this. A session of an
+   * owner is ended by owners and operators.
    */
   endSession(
     request: EndSessionRequest,
@@ -7224,7 +7300,10 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: EndSessionResponse) => void,
   ): ClientUnaryCall;
-  /** Creates a static token of a control panel user. Only this answer contains its value. Only that user may do this. */
+  /**
+   * Creates a static token of a control panel user. Only this answer contains its value. Only that user may
+   * do this.
+   */
   createStaticToken(
     request: CreateStaticTokenRequest,
     callback: (error: ServiceError | null, response: CreateStaticTokenResponse) => void,
@@ -7240,7 +7319,10 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CreateStaticTokenResponse) => void,
   ): ClientUnaryCall;
-  /** Lists the static tokens of a control panel user, without their values. That user and account administrators may do this. */
+  /**
+   * Lists the static tokens of a control panel user, without their values. That user and account
+   * administrators may do this.
+   */
   listStaticTokens(
     request: ListStaticTokensRequest,
     callback: (error: ServiceError | null, response: ListStaticTokensResponse) => void,
@@ -7257,8 +7339,8 @@ export interface DirectoryServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListStaticTokensResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Revokes a static token by its key name. That user and account administrators may do this. Only owners may revoke a token
-   * of an owner.
+   * Revokes a static token by its key name. That user and account administrators may do this. Only owners may
+   * revoke a token of an owner.
    */
   revokeStaticToken(
     request: RevokeStaticTokenRequest,
@@ -7276,8 +7358,8 @@ export interface DirectoryServiceClient extends Client {
     callback: (error: ServiceError | null, response: RevokeStaticTokenResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Returns the address ranges that an account restricts its tokens to. Account administrators may do this. An owner may do
-   * it from any address, so that no restriction locks an owner out.
+   * Returns the address ranges that an account restricts its tokens to. Account administrators may do this.
+   * An owner may do it from any address, so that no restriction locks an owner out.
    */
   getAddressRestriction(
     request: GetAddressRestrictionRequest,
@@ -7294,7 +7376,10 @@ export interface DirectoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetAddressRestrictionResponse) => void,
   ): ClientUnaryCall;
-  /** Replaces the address ranges. Without any range there is no restriction. Only owners may do this, from any address. */
+  /**
+   * Replaces the address ranges. Without any range there is no restriction. Only owners may do this, from any
+   * address.
+   */
   setAddressRestriction(
     request: SetAddressRestrictionRequest,
     callback: (error: ServiceError | null, response: SetAddressRestrictionResponse) => void,
@@ -7311,9 +7396,10 @@ export interface DirectoryServiceClient extends Client {
     callback: (error: ServiceError | null, response: SetAddressRestrictionResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Says who would be shut out by address ranges, and changes nothing. It knows the addresses of live sessions of the control
-   * panel, and those of changes of the last 90 days in the audit trail. Addresses of API requests are not kept, so they are not
-   * among them. Account administrators may do this. An owner may do it from any address.
+   * Says who would be shut out by address ranges, and changes nothing. It knows the addresses of live
+   * sessions of the control panel, and those of changes of the last 90 days in the audit trail. Addresses of
+   * API requests are not kept, so they are not among them. Account administrators may do this. An owner may
+   * do it from any address.
    */
   previewAddressRestriction(
     request: PreviewAddressRestrictionRequest,
@@ -7347,8 +7433,8 @@ export interface DirectoryServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListRevocationsResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Lists changes: who changed what, and when. Account administrators may do this for their account. Only operators may do
-   * it for all accounts.
+   * Lists changes: who changed what, and when. Account administrators may do this for their account. Only
+   * operators may do it for all accounts.
    */
   listAuditRecords(
     request: ListAuditRecordsRequest,

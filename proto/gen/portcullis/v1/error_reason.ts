@@ -11,9 +11,10 @@ export const protobufPackage = "portcullis.v1";
 export const protobufFileName = "portcullis/v1/error_reason.proto";
 
 /**
- * Why a call got no answer. The `reason` of the `google.rpc.ErrorInfo` in its status is the name of a value without the
- * prefix `ERROR_REASON_`. Each value documents the status code, the template of the message, and whether the same call may
- * succeed later without a change by the client. A client must treat every error as a denial, also with an unknown reason.
+ * Why a call got no answer. The `reason` of the `google.rpc.ErrorInfo` in its status is the name of a value
+ * without the prefix `ERROR_REASON_`. Each value documents the status code, the template of the message, and
+ * whether the same call may succeed later without a change by the client. A client must treat every error as
+ * a denial, also with an unknown reason.
  */
 export const ErrorReason = {
   /** ERROR_REASON_UNSPECIFIED - Never sent. */
@@ -22,17 +23,26 @@ export const ErrorReason = {
   ERROR_REASON_INVALID_ARGUMENT: 1,
   /** ERROR_REASON_CALLER_TOKEN_MISSING - UNAUTHENTICATED: "{action} needs a caller token: `authorization: Bearer …`". Do not retry. */
   ERROR_REASON_CALLER_TOKEN_MISSING: 2,
-  /** ERROR_REASON_CALLER_TOKEN_INVALID - UNAUTHENTICATED: "the caller token is unknown, expired or withdrawn; expected one `authorization: Bearer …`". Do not retry. */
+  /**
+   * ERROR_REASON_CALLER_TOKEN_INVALID - UNAUTHENTICATED: "the caller token is unknown, expired or withdrawn; expected one `authorization: Bearer
+   * …`". Do not retry.
+   */
   ERROR_REASON_CALLER_TOKEN_INVALID: 3,
   /** ERROR_REASON_REQUESTER_NOT_AUTHENTICATED - UNAUTHENTICATED: "expected {credential}". Do not retry. */
   ERROR_REASON_REQUESTER_NOT_AUTHENTICATED: 4,
   /** ERROR_REASON_LOGIN_FAILED - UNAUTHENTICATED: "the name of the user or the password is wrong". Do not retry. */
   ERROR_REASON_LOGIN_FAILED: 5,
-  /** ERROR_REASON_LOGIN_REFUSED - UNAUTHENTICATED: "the login failed; expected a service user, their password, a scope that they have a permission for, and an address that the account allows". Do not retry. */
+  /**
+   * ERROR_REASON_LOGIN_REFUSED - UNAUTHENTICATED: "the login failed; expected a service user, their password, a scope that they have a
+   * permission for, and an address that the account allows". Do not retry.
+   */
   ERROR_REASON_LOGIN_REFUSED: 6,
   /** ERROR_REASON_METHOD_NOT_SUPPORTED - UNAUTHENTICATED: "{field}: expected a supported method: {methods}". Do not retry. */
   ERROR_REASON_METHOD_NOT_SUPPORTED: 7,
-  /** ERROR_REASON_ADDRESS_NOT_ALLOWED - PERMISSION_DENIED: "the account restricts client addresses, and this address is not allowed". Do not retry. */
+  /**
+   * ERROR_REASON_ADDRESS_NOT_ALLOWED - PERMISSION_DENIED: "the account restricts client addresses, and this address is not allowed". Do not
+   * retry.
+   */
   ERROR_REASON_ADDRESS_NOT_ALLOWED: 8,
   /** ERROR_REASON_PERMISSION_MISSING - PERMISSION_DENIED: "{kind}: the service user needs {permission}". Do not retry. */
   ERROR_REASON_PERMISSION_MISSING: 9,
@@ -42,9 +52,15 @@ export const ErrorReason = {
   ERROR_REASON_CALLER_RIGHT_MISSING: 11,
   /** ERROR_REASON_NOT_ADMINISTRATOR - PERMISSION_DENIED: "only {who} may do this". Do not retry. */
   ERROR_REASON_NOT_ADMINISTRATOR: 12,
-  /** ERROR_REASON_NOT_OWNER - PERMISSION_DENIED: "only an owner of the account may make, change or delete an owner, revoke an owner's tokens, or set an address restriction". Do not retry. */
+  /**
+   * ERROR_REASON_NOT_OWNER - PERMISSION_DENIED: "only an owner of the account may make, change or delete an owner, revoke an owner's
+   * tokens, or set an address restriction". Do not retry.
+   */
   ERROR_REASON_NOT_OWNER: 13,
-  /** ERROR_REASON_NOT_HOLDER_NOR_ADMINISTRATOR - PERMISSION_DENIED: "only the holder of the token, the owner of its account and users with the role `iam.admin` may ask about it or revoke it; a validator may ask about it". Do not retry. */
+  /**
+   * ERROR_REASON_NOT_HOLDER_NOR_ADMINISTRATOR - PERMISSION_DENIED: "only the holder of the token, the owner of its account and users with the role
+   * `iam.admin` may ask about it or revoke it; a validator may ask about it". Do not retry.
+   */
   ERROR_REASON_NOT_HOLDER_NOR_ADMINISTRATOR: 14,
   /** ERROR_REASON_ACCOUNT_SCOPE_REQUIRED - PERMISSION_DENIED: "revoking another user's token needs an account-scoped token". Do not retry. */
   ERROR_REASON_ACCOUNT_SCOPE_REQUIRED: 15,
@@ -52,17 +68,29 @@ export const ErrorReason = {
   ERROR_REASON_NO_KIND_FOR_SCOPE: 16,
   /** ERROR_REASON_NO_SINGLE_KIND - FAILED_PRECONDITION: "no single kind of token opens all of these APIs; {plan}". Do not retry. */
   ERROR_REASON_NO_SINGLE_KIND: 17,
-  /** ERROR_REASON_NO_STATIC_KIND - FAILED_PRECONDITION: "expected the matrix to have one token kind that is obtained by control_panel, found {count}". Do not retry. */
+  /**
+   * ERROR_REASON_NO_STATIC_KIND - FAILED_PRECONDITION: "expected the matrix to have one token kind that is obtained by control_panel, found
+   * {count}". Do not retry.
+   */
   ERROR_REASON_NO_STATIC_KIND: 18,
   /** ERROR_REASON_NO_SUCH_PROJECT - FAILED_PRECONDITION: "account `{account}` has no project `{project}`". Do not retry. */
   ERROR_REASON_NO_SUCH_PROJECT: 19,
   /** ERROR_REASON_NOT_ISSUABLE - FAILED_PRECONDITION: "{kind} is not issued by an API request{steps}". Do not retry. */
   ERROR_REASON_NOT_ISSUABLE: 20,
-  /** ERROR_REASON_NO_SIGNING_KEY - FAILED_PRECONDITION: "this host only checks tokens: it has no private key to sign them with". Do not retry. */
+  /**
+   * ERROR_REASON_NO_SIGNING_KEY - FAILED_PRECONDITION: "this host only checks tokens: it has no private key to sign them with". Do not
+   * retry.
+   */
   ERROR_REASON_NO_SIGNING_KEY: 21,
-  /** ERROR_REASON_CREDENTIAL_EXPIRED - FAILED_PRECONDITION: "the IAM token of control panel user `{user}` has expired; reissue it". Do not retry. */
+  /**
+   * ERROR_REASON_CREDENTIAL_EXPIRED - FAILED_PRECONDITION: "the IAM token of control panel user `{user}` has expired; reissue it". Do not
+   * retry.
+   */
   ERROR_REASON_CREDENTIAL_EXPIRED: 22,
-  /** ERROR_REASON_CREDENTIAL_REVOKED - FAILED_PRECONDITION: "the IAM token of control panel user `{user}` is no longer active; reissue it". Do not retry. */
+  /**
+   * ERROR_REASON_CREDENTIAL_REVOKED - FAILED_PRECONDITION: "the IAM token of control panel user `{user}` is no longer active; reissue it". Do
+   * not retry.
+   */
   ERROR_REASON_CREDENTIAL_REVOKED: 23,
   /** ERROR_REASON_NOT_FOUND - NOT_FOUND: "there is no {what}". Do not retry. */
   ERROR_REASON_NOT_FOUND: 24,
@@ -88,13 +116,22 @@ export const ErrorReason = {
   ERROR_REASON_INTERNAL: 34,
   /** ERROR_REASON_KEYS_UNREADABLE - UNAVAILABLE: "the signing keys cannot be read, so no IAM token can be verified or issued". Retry later. */
   ERROR_REASON_KEYS_UNREADABLE: 35,
-  /** ERROR_REASON_REQUESTER_EXCLUDED - FAILED_PRECONDITION: "the ranges exclude the address of the requester, {address}; set `allow_excluding_requester` if that is intended". Do not retry. */
+  /**
+   * ERROR_REASON_REQUESTER_EXCLUDED - FAILED_PRECONDITION: "the ranges exclude the address of the requester, {address}; set
+   * `allow_excluding_requester` if that is intended". Do not retry.
+   */
   ERROR_REASON_REQUESTER_EXCLUDED: 36,
   /** ERROR_REASON_DIRECTORY_REPLACED - UNAVAILABLE: "the directory file was replaced while it was open; restart the sidecar". Retry later. */
   ERROR_REASON_DIRECTORY_REPLACED: 37,
-  /** ERROR_REASON_CLIENT_CERTIFICATE_UNKNOWN - UNAUTHENTICATED: "the client certificate has no name of a caller in the configuration, or that caller expired or was withdrawn". Do not retry. */
+  /**
+   * ERROR_REASON_CLIENT_CERTIFICATE_UNKNOWN - UNAUTHENTICATED: "the client certificate has no name of a caller in the configuration, or that caller
+   * expired or was withdrawn". Do not retry.
+   */
   ERROR_REASON_CLIENT_CERTIFICATE_UNKNOWN: 38,
-  /** ERROR_REASON_CLIENT_CERTIFICATE_AMBIGUOUS - UNAUTHENTICATED: "the client certificate has names of several callers in the configuration; expected names of one". Do not retry. */
+  /**
+   * ERROR_REASON_CLIENT_CERTIFICATE_AMBIGUOUS - UNAUTHENTICATED: "the client certificate has names of several callers in the configuration; expected
+   * names of one". Do not retry.
+   */
   ERROR_REASON_CLIENT_CERTIFICATE_AMBIGUOUS: 39,
   /** ERROR_REASON_UPSTREAM_UNAVAILABLE - UNAVAILABLE: "upstream `{upstream}` {problem}". Retry later. */
   ERROR_REASON_UPSTREAM_UNAVAILABLE: 40,
@@ -102,11 +139,17 @@ export const ErrorReason = {
   ERROR_REASON_UPSTREAM_BAD_ANSWER: 41,
   /** ERROR_REASON_UPSTREAM_EXHAUSTED - RESOURCE_EXHAUSTED: "{cause} upstream `{upstream}`; try again in {seconds} s". Retry later. */
   ERROR_REASON_UPSTREAM_EXHAUSTED: 42,
-  /** ERROR_REASON_UPSTREAM_LOGIN_REFUSED - UNAUTHENTICATED: "upstream `{upstream}` refuses the login of profile `{profile}`; expected its user, its password and a role in the requested scope". Do not retry. */
+  /**
+   * ERROR_REASON_UPSTREAM_LOGIN_REFUSED - UNAUTHENTICATED: "upstream `{upstream}` refuses the login of profile `{profile}`; expected its user, its
+   * password and a role in the requested scope". Do not retry.
+   */
   ERROR_REASON_UPSTREAM_LOGIN_REFUSED: 43,
   /** ERROR_REASON_UPSTREAM_FORBIDDEN - PERMISSION_DENIED: "upstream `{upstream}` does not allow {action} (status {status})". Do not retry. */
   ERROR_REASON_UPSTREAM_FORBIDDEN: 44,
-  /** ERROR_REASON_PROFILE_SCOPE_NOT_ALLOWED - PERMISSION_DENIED: "profile `{profile}` does not issue tokens for {scope}; expected one of its projects". Do not retry. */
+  /**
+   * ERROR_REASON_PROFILE_SCOPE_NOT_ALLOWED - PERMISSION_DENIED: "profile `{profile}` does not issue tokens for {scope}; expected one of its projects".
+   * Do not retry.
+   */
   ERROR_REASON_PROFILE_SCOPE_NOT_ALLOWED: 45,
   /** ERROR_REASON_PROFILE_PASSWORD_UNAVAILABLE - UNAVAILABLE: "the password command of profile `{profile}` {problem}". Retry later. */
   ERROR_REASON_PROFILE_PASSWORD_UNAVAILABLE: 46,
@@ -120,21 +163,42 @@ export const ErrorReason = {
   ERROR_REASON_VERIFICATIONS_EXHAUSTED: 50,
   /** ERROR_REASON_DECISION_NOT_LOGGED - UNAVAILABLE: "the decision log cannot be written, and `decision_log.required` is set". Retry later. */
   ERROR_REASON_DECISION_NOT_LOGGED: 51,
-  /** ERROR_REASON_DIRECTORY_CHANGES_LOST - UNAVAILABLE: "the database of the directory has lost changes; an operator must end all tokens from the lost time". Retry later. */
+  /**
+   * ERROR_REASON_DIRECTORY_CHANGES_LOST - UNAVAILABLE: "the database of the directory has lost changes; an operator must end all tokens from the
+   * lost time". Retry later.
+   */
   ERROR_REASON_DIRECTORY_CHANGES_LOST: 52,
-  /** ERROR_REASON_SECOND_FACTOR_REQUIRED - UNAUTHENTICATED: "the password is right, but this user also needs a second factor; expected {ways}". Do not retry. */
+  /**
+   * ERROR_REASON_SECOND_FACTOR_REQUIRED - UNAUTHENTICATED: "the password is right, but this user also needs a second factor; expected {ways}". Do
+   * not retry.
+   */
   ERROR_REASON_SECOND_FACTOR_REQUIRED: 53,
-  /** ERROR_REASON_CODE_WRONG - UNAUTHENTICATED: "the one-time code is wrong, or was used before; expected the current one". Do not retry. */
+  /**
+   * ERROR_REASON_CODE_WRONG - UNAUTHENTICATED: "the one-time code is wrong, or was used before; expected the current one". Do not
+   * retry.
+   */
   ERROR_REASON_CODE_WRONG: 54,
-  /** ERROR_REASON_PASSKEY_REFUSED - UNAUTHENTICATED: "the passkey was not accepted; expected a passkey of a user who may log in here". Do not retry. */
+  /**
+   * ERROR_REASON_PASSKEY_REFUSED - UNAUTHENTICATED: "the passkey was not accepted; expected a passkey of a user who may log in here". Do not
+   * retry.
+   */
   ERROR_REASON_PASSKEY_REFUSED: 55,
   /** ERROR_REASON_LINK_INVALID - UNAUTHENTICATED: "the link is unknown, already used or expired; ask for a new one". Do not retry. */
   ERROR_REASON_LINK_INVALID: 56,
-  /** ERROR_REASON_REAUTHENTICATION_REQUIRED - FAILED_PRECONDITION: "confirm your password, passkey or caller token: the last confirmation is more than ten minutes old". Do not retry. */
+  /**
+   * ERROR_REASON_REAUTHENTICATION_REQUIRED - FAILED_PRECONDITION: "confirm your password, passkey or caller token: the last confirmation is more than
+   * ten minutes old". Do not retry.
+   */
   ERROR_REASON_REAUTHENTICATION_REQUIRED: 57,
-  /** ERROR_REASON_CODE_UNREADABLE - FAILED_PRECONDITION: "the one-time code was set up with another pepper than this host has; an invitation removes the code". Do not retry. */
+  /**
+   * ERROR_REASON_CODE_UNREADABLE - FAILED_PRECONDITION: "the one-time code was set up with another pepper than this host has; an invitation
+   * removes the code". Do not retry.
+   */
   ERROR_REASON_CODE_UNREADABLE: 58,
-  /** ERROR_REASON_PASSKEYS_NOT_POSSIBLE - FAILED_PRECONDITION: "browsers do not allow passkeys at `{origin}`; expected https with a host name, or `{local}`". Do not retry. */
+  /**
+   * ERROR_REASON_PASSKEYS_NOT_POSSIBLE - FAILED_PRECONDITION: "browsers do not allow passkeys at `{origin}`; expected https with a host name, or
+   * `{local}`". Do not retry.
+   */
   ERROR_REASON_PASSKEYS_NOT_POSSIBLE: 59,
   /** ERROR_REASON_PASSKEYS_FULL - FAILED_PRECONDITION: "a user has at most {max} passkeys; delete one first". Do not retry. */
   ERROR_REASON_PASSKEYS_FULL: 60,

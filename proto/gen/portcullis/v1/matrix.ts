@@ -67,7 +67,10 @@ export interface Matrix {
   apis: Api[];
   /** The conflicts of the source document. */
   conflicts: Conflict[];
-  /** SHA-256 of `{"digest":…,"strict":…}` in canonical JSON, with the fields above. It names the exact rules: the matrix and the mode. */
+  /**
+   * SHA-256 of `{"digest":…,"strict":…}` in canonical JSON, with the fields above. It names the exact rules:
+   * the matrix and the mode.
+   */
   rulesDigest: string;
 }
 
