@@ -52,7 +52,7 @@ describe('a preview of address ranges', () => {
     })
   })
 
-  test('knows nobody of an earlier account, and nobody from long ago', async () => {
+  test('does not know users of an earlier account, or addresses from long ago', async () => {
     const first = await person('owner', true)
     await first.createProject({ account, name: 'alpha' })
     const others = async () =>

@@ -194,7 +194,7 @@ test('a user with iam.admin learns that a user is missing before whether they wo
   ).rejects.toMatchObject({ code: 'NOT_FOUND' })
 })
 
-test('nobody gets the credentials of another control panel user, whoever administers the account', async () => {
+test('no user gets the credentials of another control panel user, not even an account administrator', async () => {
   for (const requester of ['owner', 'iam.admin', 'service user with iam.admin'] as const) {
     const directory = directoryOf(requester)
     for (const asking of [
@@ -245,7 +245,7 @@ test('the audit trail of every account is for operators alone', async () => {
   expect((await directoryOf('operator').listAuditRecords({})).records.length).toBeGreaterThan(0)
 })
 
-test('who may not do it is told so, whatever else is wrong with the request', async () => {
+test('a requester without the right learns that first, whatever else is wrong with the request', async () => {
   const permissions = [{ scope: 0 as const, projects: [] }]
   const request = { account: ACCOUNT, name: 'a\u0000name', permissions, roles: ['no role'] }
   await expect(directoryOf('self').createServiceUser(request)).rejects.toMatchObject({

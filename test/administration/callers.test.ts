@@ -271,7 +271,7 @@ describe('portcullis caller new', () => {
 })
 
 describe('the administrator token', () => {
-  test('can be switched off: there is no file, and an existing one identifies nobody', async () => {
+  test('can be switched off: there is no file, and an existing one identifies no caller', async () => {
     const off = await runSidecar({ flags: { administrator_token: false } })
     expect(() => readFileSync(join(off.folder, 'administrator-token'))).toThrow(/ENOENT/)
     const on = await runSidecar()

@@ -33,7 +33,7 @@ test.each<[claim: string, lane: ChangeLane, before: number, laterMs: number, all
   expect(() => rates.spend({ lane, principal: 'b' })).not.toThrow()
 })
 
-test('over the wire: a user is told when to come back; what takes rights away and operators are never refused', async () => {
+test('over the wire: a user learns when to come back; what takes rights away and operators are never refused', async () => {
   const running = await runSidecar({ flags: { 'changes.burst': 3, 'changes.user_per_minute': 6 } })
   await populate(running)
   const operator = operatorOf(running)

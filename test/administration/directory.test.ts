@@ -151,7 +151,7 @@ describe('address restriction (§1)', () => {
 
   test.each<[claim: string, ranges: string[], refused: boolean]>([
     ['lets this machine administer by listing it', ['192.0.2.0/24', '127.0.0.1'], false],
-    ['lets nobody administer from elsewhere', ['192.0.2.0/24'], true],
+    ['lets no user administer from elsewhere', ['192.0.2.0/24'], true],
   ])('%s', async (_claim, ranges, refused) => {
     await directory.createControlPanelUser({ account, name: 'owner', owner: true })
     const { token } = await directory.reissueControlPanelUserToken({ account, name: 'owner' })

@@ -103,7 +103,7 @@ describe('address restrictions', () => {
     await owner.createProject({ account, name: 'alpha' })
   })
 
-  test('nobody else who is outside one can read it or lift it', async () => {
+  test('other users outside a restriction cannot read it or lift it', async () => {
     const { account, admin, member } = await newAccount()
     await operator.setAddressRestriction({ account, ranges: ELSEWHERE })
     for (const user of [admin, member])

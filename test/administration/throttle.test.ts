@@ -318,7 +318,7 @@ test.each<[address: string, standsFor: string | undefined]>([
 })
 
 test.each(['user_name', 'account'])(
-  'a %s that nobody can have is remembered by a digest, however long it is',
+  'a %s that no user can have is remembered by a digest, however long it is',
   async (field) => {
     const attempts: LoginAttempt[] = []
     const logins = new FailedLogins({ failures: FAILURES, pauseMs: PAUSE_MS }, () => 0)

@@ -76,7 +76,7 @@ const ROWS: readonly [
   holder: 'member' | 'owner',
   refusal?: { readonly code: string; readonly reason: string },
 ][] = [
-  ['nobody who is known', () => ({}), 'member', UNAUTHENTICATED],
+  ['an unknown requester', () => ({}), 'member', UNAUTHENTICATED],
   ['the holder', ({ of }) => ({ iamToken: of('member').iam }), 'member'],
   ['the holder with a project-scoped token', ({ of }) => ({ iamToken: of('member').project }), 'member'],
   ['the holder who is an owner', ({ of }) => ({ iamToken: of('owner').iam }), 'owner'],
@@ -150,7 +150,7 @@ test.each(ROWS)(
   },
 )
 
-test('whoever finds a static token does not learn from a revocation whether it is valid', async () => {
+test('a finder of a static token does not learn from a revocation whether it is valid', async () => {
   const { of } = await newPeople()
   const { static: value } = of('member')
   const wrong = `${value.slice(0, -1)}${value.endsWith('0') ? '1' : '0'}`

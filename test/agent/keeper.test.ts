@@ -253,7 +253,7 @@ describe('the wall clock jumps', () => {
 })
 
 describe('a token that is checked', () => {
-  test('and no longer good is replaced at once, and the sidecar is told which one it was', async () => {
+  test('and no longer good is replaced at once, and the sidecar learns which one it was', async () => {
     const { source, pass, content } = keeping({ checkIntervalMs: 30_000 })
     await pass(45_000)
     expect({ checks: source.checks, content: content() }).toEqual({ checks: 1, content: 'token-1' })

@@ -49,7 +49,7 @@ function agentAndSidecar(lifeMs: number, chance: number) {
       const [issuedAt, expiresAt] = [new Date(Number(issuedAtMs)), new Date(Number(expiresAtMs))]
       return { ...ISSUED, value: value.reveal(), tokenId, issuedAt, expiresAt }
     },
-    check: () => Promise.reject(new Error('nobody was to check')),
+    check: () => Promise.reject(new Error('no check was expected')),
     close: () => {},
   }
   const file = join(newFolder(), 'token')

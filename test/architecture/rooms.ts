@@ -115,7 +115,7 @@ export const ROOMS: readonly Room[] = [
   },
   {
     room: 'sidecar/proxies/',
-    purpose: 'what proxies ask, and what they are told about the requests of others',
+    purpose: 'what proxies ask, and what the sidecar answers about the requests of others',
     imports: [
       ...['engine/', 'sidecar/base/', 'sidecar/base/net/', 'sidecar/rules/routes/'],
       ...['sidecar/authority/', 'sidecar/usecases/', 'node:', 'fastify', 'pino'],

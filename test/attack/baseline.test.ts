@@ -6,6 +6,6 @@ import { test } from 'vitest'
 import { scenario } from '../support/attack/scenario.ts'
 import { attackedSidecar, computing } from '../support/attack/scene.ts'
 
-test('two programs that compute refuse nobody', async () => {
+test('two programs that compute cause no refusal', async () => {
   await scenario(await attackedSidecar(), 'no attack, and two programs compute', computing())
 })

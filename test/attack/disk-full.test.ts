@@ -93,7 +93,7 @@ test.skipIf(!hasNamespaces())(`${TOKENS} revocations while the disk is full`, as
   for (const token of tokens) expect(await revoke(token)).toBe('acknowledged')
   expect(new Set(await reasonsOf(tokens))).toEqual(new Set([REVOKED]))
   await anybody.issue(login)
-  // One line says what to do, however many calls failed; nobody is blamed for it.
+  // One line says what to do, however many calls failed, and blames no client.
   const lines = sidecar.stderr().split('\n')
   expect(lines.filter((each) => each.includes('DIRECTORY_FULL'))).toEqual([
     expect.stringContaining('"problem":"the directory has no space left"'),

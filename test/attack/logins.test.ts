@@ -42,7 +42,7 @@ describe.each<[claim: string, attack: Attack, settings?: object]>([
     { passwords: { remember_ms: 0 } },
   ],
 ])('%s, from the same place', (claim, attack, settings) => {
-  test('lock out nobody who has the right password', async () => {
+  test('lock out no user with the right password', async () => {
     const scene = await attackedSidecar(settings)
     const { secrets, anybody } = scene
     const password = { userName: 'account', account: ACCOUNT, password: secrets.passwordOf('account') }

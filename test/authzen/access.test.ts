@@ -34,7 +34,7 @@ const closed = await startAuthzen({ config: configOf({ http: { public_url: 'http
 
 describe('who may ask', () => {
   test.each<[claim: string, headers: RequestHeaders, open: number, closed: number]>([
-    ['nobody in particular', {}, 200, 401],
+    ['a client without a token', {}, 200, 401],
     ['a caller', bearer(TOKEN), 200, 200],
     ['a caller, in another case', { authorization: `bearer ${TOKEN}` }, 200, 200],
     ['an unknown token', bearer('x'.repeat(40)), 401, 401],
@@ -57,7 +57,7 @@ describe('who may ask', () => {
       }
   })
 
-  test('whoever may not is told nothing of the question', async () => {
+  test('a caller without the right learns nothing of the question', async () => {
     const { status, text } = await closed.post(EVALUATION, 'no JSON')
     expect([status, text]).toEqual([
       401,

@@ -158,7 +158,7 @@ describe('headers are those of the request', () => {
     ['under two spellings', { [name]: value, [name.toLowerCase()]: value }, 'CREDENTIAL_AMBIGUOUS'],
     ['two tokens', { ...credentials.account, ...credentials.static }, 'CREDENTIAL_AMBIGUOUS'],
     ['in the wrong one', { 'X-Auth-Token': value }, 'WRONG_HEADER'],
-    ['in one that nobody reads', { authorization: `Bearer ${value}` }, 'CREDENTIAL_MISSING'],
+    ['in one that is never read', { authorization: `Bearer ${value}` }, 'CREDENTIAL_MISSING'],
     ['with a space', { [name]: `a ${value}` }, 'CREDENTIAL_MALFORMED'],
     ['empty', { [name]: [] }, 'CREDENTIAL_MISSING'],
   ])('%s: %s', async (_claim, headers, reason) => {

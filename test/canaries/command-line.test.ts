@@ -115,7 +115,7 @@ const asks: readonly CommandRow[] = [
     words: ['issue', '--profile', 'job', '--caller-token-file', newFile(`${CANARY}é`), ...at],
   },
   {
-    what: 'a caller token that nobody has',
+    what: 'an unknown caller token',
     words: ['issue', '--profile', 'job', '--account', ACCOUNT, '--caller-token-file', newFile(CANARY), ...at],
   },
   { what: 'a revocation of no token', words: ['revoke', '-H', `X-Auth-Token: ${CANARY}`, ...at] },

@@ -190,7 +190,7 @@ const ROWS: readonly ContractRow[] = [
     input: () => ({ tokenId: CANARY }),
     headers: asOperator,
   },
-  { what: 'a revocation by nobody', method: 'Revoke', input: (at) => ({ value: at.revoked }) },
+  { what: 'a revocation by an unknown caller', method: 'Revoke', input: (at) => ({ value: at.revoked }) },
   {
     what: 'a revocation by somebody else',
     method: 'Revoke',
@@ -216,7 +216,7 @@ const ROWS: readonly ContractRow[] = [
     headers: () => ({ 'x-request-id': CANARY, authorization: `Bearer ${CANARY}` }),
   },
   {
-    what: 'an account of nobody',
+    what: 'an account for an unknown caller',
     method: 'ListAccounts',
     input: () => ({ pageToken: CANARY }),
     headers: asOperator,
@@ -323,6 +323,6 @@ export function rowsOver(form: Form): Row[] {
       transports.set(stage, transport)
       return settled(call(transport, row, stage))
     },
-    ...(row.makes && { rightly: { secrets: [row.makes[0]], because: 'it is made for whoever asks' } }),
+    ...(row.makes && { rightly: { secrets: [row.makes[0]], because: 'it is made for the caller who asks' } }),
   }))
 }

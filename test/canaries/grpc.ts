@@ -42,7 +42,7 @@ const RAW: readonly (readonly [what: string, headers: Headers, body: (stage: Sta
   ],
 ]
 
-/** Answers that repeat what was asked for, to whoever asked. */
+/** Answers that repeat what was asked for, to the client that asked. */
 const REPEATED: Readonly<Record<string, Row['rightly']>> = {
   'reflection of a secret': {
     secrets: ['canary'],

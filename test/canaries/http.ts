@@ -169,7 +169,7 @@ const PROXIES: readonly HttpRow[] = [
       }),
   },
   {
-    what: '/authorize by nobody',
+    what: '/authorize by an unknown caller',
     request: () => get('/authorize/balance', { 'x-portcullis-proxy-secret': CANARY }),
   },
   {
@@ -250,7 +250,7 @@ const AUTHZEN: readonly HttpRow[] = [
   {
     what: 'AuthZEN with an id',
     request: () => post('/access/v1/evaluation', {}, { ...JSON_TYPE, 'x-request-id': CANARY }),
-    rightly: { secrets: ['canary'], because: 'AuthZEN repeats X-Request-ID to whoever sent it' },
+    rightly: { secrets: ['canary'], because: 'AuthZEN repeats X-Request-ID to the client that sent it' },
   },
 ]
 
@@ -302,7 +302,7 @@ const CONTRACT: readonly HttpRow[] = [
 ]
 
 function rowOf({ what, request, rightly, makes }: HttpRow): Row {
-  const made = makes && { secrets: [makes], because: 'it is made for whoever logs in' }
+  const made = makes && { secrets: [makes], because: 'it is made for the user who logs in' }
   return {
     what: `HTTP: ${what}`,
     ...((rightly ?? made) && { rightly: rightly ?? (made as NonNullable<Row['rightly']>) }),

@@ -94,5 +94,5 @@ async function ask({ path, body, makes, session }: PanelRow, stage: Stage): Prom
 export const PANEL_ROWS: readonly Row[] = ROWS.map((row) => ({
   what: `the page: ${row.what}`,
   ask: (stage) => ask(row, stage),
-  ...(row.makes && { rightly: { secrets: [row.makes], because: 'the cookie is for whoever logs in' } }),
+  ...(row.makes && { rightly: { secrets: [row.makes], because: 'the cookie is for the user who logs in' } }),
 }))

@@ -1,6 +1,6 @@
 /**
- * Who may not call is told so from the header fields alone: before a byte of the body has arrived, at every
- * door where a body can be sent and a credential is needed.
+ * A client that may not call learns so from the header fields alone: before a byte of the body has
+ * arrived, at every door where a body can be sent and a credential is needed.
  */
 import { connect as connectHttp2 } from 'node:http2'
 import { connect } from 'node:net'

@@ -31,7 +31,7 @@ describe.each(['sockets', 'grpc-js'])('with the shipped matrix, and gRPC on %s',
     }
   })
 
-  test('the rules are those in force, and are sent once to whoever keeps them', async () => {
+  test('the rules are those in force, and are sent once to a client that keeps them', async () => {
     const { status, json, headers } = await ask({ path: '/console/rules.json' })
     expect([status, json]).toEqual([
       200,
@@ -144,7 +144,7 @@ describe('where callers alone may ask for the matrix', async () => {
     expect(lines.filter(({ msg }) => msg === 'an identity call was refused')).toEqual([])
   })
 
-  test('a caller token opens it, for nobody else who shares a cache', async () => {
+  test('a caller token opens it, and not for others who share a cache', async () => {
     const answer = await plain.ask({ path: RULES, headers: bearer })
     expect(answer).toMatchObject({
       ...{ status: 200, json: { matrix: { title }, verify: true, controlPanel: false } },

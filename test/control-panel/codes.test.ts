@@ -28,7 +28,7 @@ test('the tests have the same codes as RFC 6238', () => {
   expect(shown).toEqual(['287082', '081804', '005924', '353130'])
 })
 
-test('an app is told what it needs, by address and in base32', async () => {
+test('an app gets what it needs, by address and in base32', async () => {
   const { secret, uri } = await codes.begin(alice, 'a session', NOW)
   const { protocol, host, pathname, searchParams } = new URL(uri.reveal())
   expect({

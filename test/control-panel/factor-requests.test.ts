@@ -1,6 +1,6 @@
 /**
- * Requests that change second factors: what each needs, what it does, and what nobody gets by sending
- * something else.
+ * Requests that change second factors: what each needs, what it does, and what cannot be had by
+ * sending something else.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 /**
- * Who waits where many ask at once: the calls of operators with a session come first, and a hint gives nobody
- * a right.
+ * Who waits where many ask at once: the calls of operators with a session come first, and a hint gives no
+ * client a right.
  */
 import { hash } from 'node:crypto'
 import { expect, test } from 'vitest'

@@ -1,6 +1,6 @@
 /**
  * Who gets a session of somebody else by an invitation: a person who administers the account and is logged
- * in, and nobody else.
+ * in, and no other user.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -64,7 +64,7 @@ test.each(['olga', 'adam'])('%s invites when logged in, and not by an IAM token'
 })
 
 // It would replace the password without the one of before, and remove the second factor.
-test('nobody invites themselves', async () => {
+test('users cannot invite themselves', async () => {
   for (const name of ['olga', 'adam']) {
     const shown = await panel.loggedIn(name)
     const { status, text } = await shown.call('CreateInvitation', { account, user_name: name })

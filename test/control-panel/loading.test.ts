@@ -1,4 +1,4 @@
-/** What the control panel costs a sidecar where nobody can log in: nothing of it is loaded. */
+/** What the control panel costs a sidecar where users cannot log in: nothing of it is loaded. */
 import { expect, test } from 'vitest'
 import { loadedBy } from '../support/processes/loaded.ts'
 
@@ -8,13 +8,13 @@ const PARTS =
 const PAGE = { address: '127.0.0.1:0', connect: true, console: true }
 
 test.each<[claim: string, http: object, loaded: string[]]>([
-  ['a page that nobody logs in to', PAGE, []],
+  ['a page without logins', PAGE, []],
   [
     'the control panel',
     { ...PAGE, control_panel: {} },
     // The libraries of second factors come with the first one.
     ['authority', 'factor-change', 'factor-records', 'http', 'panel-change', 'panel-records', 'usecases'],
   ],
-])('a sidecar with %s loads what it needs and no more', async (_claim, http, loaded) => {
+])('a sidecar with %s loads only what it needs', async (_claim, http, loaded) => {
   expect(await loadedBy({ http }, PARTS)).toEqual(loaded)
 })

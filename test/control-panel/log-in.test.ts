@@ -1,4 +1,4 @@
-/** Logging in to the page: what proves somebody, what they get, and what nobody gets. */
+/** Logging in to the page: what proves who a user is, what they get, and what no user gets. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -17,7 +17,7 @@ const login = (shown: Browser, user: string, password = PASSWORD, account = ACCO
 
 const userOf = (shown: Browser) => shown.get(SESSION)
 
-test('whoever has no session is told so, and not that something is wrong', async () => {
+test('a client without a session learns so, and sees no error', async () => {
   const { status, json } = await browser().get(SESSION)
   expect([status, json]).toEqual([200, { signedIn: false, passkeys: false }])
   expect((await browser().get(SESSION, { host: `localhost:${panel.port}` })).json).toEqual({
@@ -98,7 +98,7 @@ test('a link logs in once, within its day, unless its user was disabled meanwhil
   expect((await follow(second)).status).toBe(401)
 })
 
-describe('nobody learns why a login failed', async () => {
+describe('no client learns why a login failed', async () => {
   const { loggedIn, browser, running } = await startPanel()
   await loggedIn('olga')
   await loggedIn('adam')
@@ -111,7 +111,7 @@ describe('nobody learns why a login failed', async () => {
     ['an unknown account', '999', 'olga', PASSWORD],
     ['a user without a password', ACCOUNT, 'pia', PASSWORD],
     ['a disabled user', ACCOUNT, 'adam', PASSWORD],
-    ['names that nobody can have', '\u0000', '\u0007', PASSWORD],
+    ['names that no user can have', '\u0000', '\u0007', PASSWORD],
     ['an empty password', ACCOUNT, 'olga', ''],
   ])('%s', async (_whom, account, user, password) => {
     const { status, json, headers } = await browser().post(`${SESSION}/login`, { account, user, password })
@@ -180,7 +180,7 @@ test('guesses are counted whatever the password looks like, and a right caller t
   expect((await operator(token)).status).toBe(200)
 })
 
-test('logins count as changes of their user, so that nobody fills the trail with them', async () => {
+test('logins count as changes of their user, so that they cannot fill the trail', async () => {
   const { loggedIn, browser } = await startPanel({
     flags: { 'changes.burst': 2, 'changes.user_per_minute': 1 },
   })
@@ -202,7 +202,7 @@ test('a login and a new proof from outside the addresses of the account are for 
   })
   const confirm = (shown: Browser, password = PASSWORD) => shown.post(`${SESSION}/confirm`, { password })
   expect(await confirm(pia)).toMatchObject({ status: 403, json: { reason: 'ADDRESS_NOT_ALLOWED' } })
-  // What is no proof is told so, as at a login.
+  // What is no proof is refused as such, as at a login.
   expect(await confirm(pia, 'a guess of a password')).toMatchObject({ status: 401 })
   expect(await confirm(olga)).toMatchObject({ status: 200 })
   const shown = browser()

@@ -105,7 +105,7 @@ test('callers are shown with their rights and their end, without what identifies
   for (const { tokenSha256 } of CALLERS) if (tokenSha256) expect(text).not.toContain(tokenSha256)
 })
 
-test('decisions need a decision log, and who listens is told what the lines are', () => {
+test('decisions need a decision log, and a listener learns what the lines are', () => {
   expect(() => viewsOf().listen(operator('root'))).toThrow(expect.objectContaining({ reason: 'NOT_FOUND' }))
   const { listener, ...facts } = viewsOf(newDecisionLog({ samplePercent: 10 }).log).listen(operator('root'))
   expect(facts).toEqual({ samplePercent: 10, workers: 2 })

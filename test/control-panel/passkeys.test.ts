@@ -117,7 +117,7 @@ test.each([
   { what: 'with a counter that was set back', lies: { counter: 4 } },
   { what: 'with a counter that is gone', lies: { counter: 0 } },
   { what: 'for another user', lies: { userHandle: randomBytes(16).toString('base64url') } },
-  { what: 'for nobody', lies: { userHandle: undefined } },
+  { what: 'for no user', lies: { userHandle: undefined } },
 ])('no one logs in by an answer $what', async ({ lies }) => {
   const authenticator = new Authenticator()
   const passkey = { ...(await added(authenticator)), counter: 5 }

@@ -1,5 +1,5 @@
 /**
- * Over the wire: what a user had before their rights rose logs nobody in, administers nothing and makes no
+ * Over the wire: what a user had before their rights rose logs no user in, administers nothing and makes no
  * owner afterwards.
  */
 import { readFileSync } from 'node:fs'

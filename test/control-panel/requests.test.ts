@@ -27,7 +27,7 @@ const REQUESTS: readonly [
   ['an empty cookie', { cookie: `${cookieName}=` }, 401],
   ['the cookie twice', { cookie: `${cookieName}=${secret}; ${cookieName}=${secret}` }, 401],
   ['two cookies in two fields', { cookie: [`${cookieName}=${secret}`, `${cookieName}=x`] }, 401],
-  ['a secret that nobody has', { cookie: `${cookieName}=${'A'.repeat(43)}` }, 401],
+  ['an unknown secret', { cookie: `${cookieName}=${'A'.repeat(43)}` }, 401],
   ['the name of the cookie over https', { cookie: `__Host-${cookieName}=${secret}` }, 401],
   ['the cookie without our header', { 'x-portcullis-console': undefined }, 401],
   ['another value of our header', { 'x-portcullis-console': '2' }, 401],
@@ -51,7 +51,7 @@ test.each(REQUESTS)('a call of the contract with %s', async (_claim, headers, st
 })
 
 test.each(REQUESTS.filter(([claim]) => !/cookie|secret|token/.test(claim) || /header/.test(claim)))(
-  'nobody logs in by a request with %s',
+  'a request with %s logs no user in',
   async (_claim, headers, status) => {
     const login = { account: ACCOUNT, user: 'olga', password: PASSWORD }
     const answer = await panel.browser().post(`${SESSION}/login`, login, headers)
@@ -82,7 +82,7 @@ test.each<[claim: string, body: unknown]>([
   ['a field that is missing', { account: ACCOUNT, user: 'olga' }],
   ['a field that is no text', { account: ACCOUNT, user: 'olga', password: 1 }],
   ['a text that is too long', { account: ACCOUNT, user: 'olga', password: 'x'.repeat(1_025) }],
-  ['a field that nobody knows', { account: ACCOUNT, user: 'olga', password: PASSWORD, admin: true }],
+  ['an unknown field', { account: ACCOUNT, user: 'olga', password: PASSWORD, admin: true }],
 ])('a body with %s is refused, without a word of it', async (_claim, body) => {
   const answer = await panel.browser().post(`${SESSION}/login`, body as object)
   expect(answer).toMatchObject({ status: 400, json: { reason: 'INVALID_ARGUMENT', metadata: {} } })
@@ -97,7 +97,7 @@ test('a form cannot send a login', async () => {
   expect(answer).toMatchObject({ status: 400, json: { reason: 'INVALID_ARGUMENT' } })
 })
 
-test('where nobody logs in, there are no routes for it, and a cookie is nothing', async () => {
+test('where logins are off, there are no routes for it, and a cookie is nothing', async () => {
   const { ask } = await startIdentity({ flags: { 'http.console': true, 'http.connect': true } })
   const headers = { 'x-portcullis-console': '1', cookie: `${cookieName}=${'A'.repeat(43)}` }
   expect((await ask({ path: SESSION, headers })).status).toBe(404)
@@ -162,7 +162,7 @@ describe('behind a proxy that speaks https', async () => {
       expect([answer.status, answer.text]).toEqual([403, expect.stringContaining('ADDRESS_NOT_ALLOWED')])
     }
     expect((await restriction(pia)).status).toBe(403)
-    // That the session was used is not written: it ends as if nobody had asked.
+    // That the session was used is not written: it ends as if no request had come.
     expect(await sessions.list(ACCOUNT, 'pia')).toEqual(before)
     // An owner may look at the restriction, and change it, from anywhere.
     expect((await restriction(olga)).status).toBe(200)

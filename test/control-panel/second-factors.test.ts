@@ -1,5 +1,6 @@
 /**
- * Second factors at a login: who has one does not get in without it, and nobody guesses or repeats a code.
+ * Second factors at a login: a user with one cannot log in without it, and a code cannot be guessed
+ * or repeated.
  */
 import { describe, expect, test } from 'vitest'
 import { Secret } from '../../sidecar/base/secret.ts'
@@ -33,7 +34,7 @@ describe('a password', () => {
       })
   })
 
-  test('that is wrong tells nobody that there is a second factor, whatever code comes with it', async () => {
+  test('that is wrong does not reveal a second factor, whatever code comes with it', async () => {
     const [person, other] = [await stage.newPerson(), await stage.newPerson()]
     const secret = await stage.withCode(person)
     for (const code of [undefined, codeAt(secret, stage.now())]) {

@@ -126,7 +126,7 @@ test('logging in again in the same browser ends the session of before; logging o
   expect((await copied.post(`${SESSION}/end`, {})).status).toBe(204)
 })
 
-test('sessions are listed newest first, page by page, and ended one by one by whoever may', async () => {
+test('sessions are listed newest first, page by page, and ended one by one by users with the right', async () => {
   const request = { account: ACCOUNT, user_name: 'adam' }
   const first = await panel.loggedIn('adam')
   const second = panel.browser()

@@ -67,7 +67,7 @@ test('lines are found at the beginning of each block of the log', async () => {
   expect(text.length).toBeGreaterThan(4 * 262_144)
 })
 
-test('nobody follows the log before the first listener and after the last', () => {
+test('the log is not followed before the first listener and after the last', () => {
   const { tail, log } = newTail()
   expect(log.follower).toBe(undefined)
   const [one, other] = [tail.listen('ops'), tail.listen('ops')]
@@ -78,7 +78,7 @@ test('nobody follows the log before the first listener and after the last', () =
   expect(log.follower).toBe(undefined)
 })
 
-test('who reads slowly misses lines, is told how many, and others miss none', () => {
+test('a slow reader misses lines and learns how many; others miss none', () => {
   const { tail, ask } = newTail()
   const [slow, quick] = [tail.listen('slow'), tail.listen('quick')]
   let quickLines = 0
@@ -166,7 +166,7 @@ test('a body that is not read gives nothing more, and holds a bounded number of 
   body.destroy()
 })
 
-test('a body ends as soon as whoever listens may not any more, and says why', async () => {
+test('a body ends as soon as its listener loses the right, and says why', async () => {
   let may = true
   const { log, ask, lines, body } = newBody(async () => {
     if (!may) throw callError('CALLER_TOKEN_INVALID', {})
@@ -196,7 +196,7 @@ test('a reader who does not read cannot hold up the end', async () => {
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('a body whose reader is gone listens no more', async () => {
+test('a body whose reader is gone no longer listens', async () => {
   const { log, body } = newBody()
   body.destroy()
   await vi.advanceTimersByTimeAsync(0)

@@ -46,7 +46,7 @@ const factorServices = () =>
   }) as unknown as FactorServices
 
 /**
- * What becomes of the session of a change while the change waits for its turn, and what the change is told.
+ * What becomes of the session of a change while the change waits for its turn, and what the change answers.
  */
 const MEANWHILE: readonly [
   what: string,
@@ -159,7 +159,7 @@ const WAYS_IN: readonly [what: string, begin: (person: Person) => Promise<() => 
   [
     'the first password, in a session of a link',
     async (person) => {
-      // As of a user whom nobody has invited: there is no current password to ask for.
+      // As of a user without an invitation: there is no current password to ask for.
       await stage.store.change('a test', async (change) => {
         const { id } = person.user
         await change.writer.queries.all('DELETE FROM panel_passwords WHERE user_id = :id', { id })

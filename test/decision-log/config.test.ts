@@ -114,7 +114,7 @@ async function askOften({ client }: RunningSidecar, times: number): Promise<void
   for (let index = 0; index < times; index++) await client.check(QUESTION)
 }
 
-test('an endpoint that nobody listens at slows no check and fails none, and is a warning', async () => {
+test('an endpoint without a server slows no check and fails none, and is a warning', async () => {
   const flags = { 'decision_log.otlp.url': 'http://127.0.0.1:1/v1/logs', 'http.address': '127.0.0.1:0' }
   const running = await runSidecar({ flags })
   await askOften(running, 50)

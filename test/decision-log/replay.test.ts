@@ -146,7 +146,7 @@ describe('another matrix', () => {
     )
   })
 
-  test('nobody tells what nobody can: a credential that nobody looked at is not guessed', () => {
+  test('what cannot be known is not guessed: a credential that was not verified stays unknown', () => {
     const other = smallMatrix()
     other.apis.push({ id: 'attic', title: 'Attic', accepts: ['day_pass'], section: '§2' })
     const { changes, untold } = replayed(lines, other)

@@ -40,7 +40,7 @@ describe('docs/use/embedding.md', () => {
 
     test.each<[what: string, headers: () => Record<string, string>, status: number, message: RegExp]>([
       ['without a token', () => ({}), 401, /^no credential arrived; `balance` accepts /],
-      ['with a token of nobody', () => ({ 'x-token': 'wrong' }), 401, /obtain a new one$/],
+      ['with an unknown token', () => ({ 'x-token': 'wrong' }), 401, /obtain a new one$/],
       [
         'with a token in the wrong header',
         () => ({ 'x-auth-token': token() }),

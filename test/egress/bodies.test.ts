@@ -1,4 +1,4 @@
-/** Bodies are streamed in both directions, and whoever leaves ends both sides. */
+/** Bodies are streamed in both directions, and the side that leaves ends both. */
 import { once } from 'node:events'
 import { type ClientRequest, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { describe, expect, test } from 'vitest'

@@ -120,7 +120,7 @@ describe('a route for callers', () => {
   >([
     ['its caller', `Bearer ${CALLER_TOKEN}`, 200, undefined],
     ['the scheme in other letters', `bearer ${CALLER_TOKEN}`, 200, undefined],
-    ['nobody', undefined, 407, 'PROXY_AUTHENTICATION_REQUIRED'],
+    ['an unknown caller', undefined, 407, 'PROXY_AUTHENTICATION_REQUIRED'],
     ['an unknown token', 'Bearer x', 407, 'PROXY_AUTHENTICATION_REQUIRED'],
     ['another scheme', `Basic ${CALLER_TOKEN}`, 407, 'PROXY_AUTHENTICATION_REQUIRED'],
     [
@@ -234,7 +234,7 @@ describe('no token, no request: the answer says why', () => {
 
 describe('a target that does not answer', () => {
   test.each<[claim: string, url: string, status: number, reason: string]>([
-    ['nobody listens', 'http://127.0.0.1:1/', 502, 'TARGET_UNREACHABLE'],
+    ['no server listens', 'http://127.0.0.1:1/', 502, 'TARGET_UNREACHABLE'],
     ['it has no name', 'https://portcullis.invalid/', 502, 'TARGET_UNREACHABLE'],
     ['it speaks no TLS', target.url.replace('http:', 'https:'), 502, 'TARGET_TLS_FAILED'],
   ])('%s', async (_claim, url, status, reason) => {

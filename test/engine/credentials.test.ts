@@ -237,7 +237,7 @@ function visibleCharacters(): string {
   return String.fromCharCode(...codes).replace(',', '')
 }
 
-/** Has every method that text is asked for, and is none: whoever takes it on has an object for a token. */
+/** Has every method that text is asked for, and is none: code that accepts it has an object for a token. */
 function pretendedText(): object {
   return { length: 0, slice: () => pretendedText(), includes: () => false, toString: () => 'abc' }
 }

@@ -1,4 +1,4 @@
-/** What holds of every decision, whatever is asked and whoever asks. */
+/** What holds of every decision, whatever is asked and by any client. */
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {

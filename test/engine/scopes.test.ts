@@ -53,7 +53,7 @@ test.each<[claim: string, kind: string, target: unknown]>([
   })
 })
 
-// A target that cannot be read belongs to nobody whom the token is for.
+// A target that cannot be read belongs to no account or project of the token.
 test.each<[claim: string, kind: string, target: unknown]>([
   ['another account is closed', ACCOUNT_KIND, { account: '654321' }],
   ['a project of that name elsewhere is closed', PROJECT_KIND, { account: '654321', project: 'alpha' }],

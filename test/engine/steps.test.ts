@@ -46,7 +46,7 @@ test('the matrix of the source is built at once, and a large one is not', () => 
   expect([compile(supportMatrix).prebuilt, compile(LARGE).prebuilt]).toEqual([true, false])
 })
 
-/** Enlarges a matrix by APIs that nobody asks about, so that its decisions are built one by one. */
+/** Enlarges a matrix by APIs that are never asked about, so that its decisions are built one by one. */
 function enlarged(matrix: Matrix): Matrix {
   const further = Array.from({ length: 700 }, (_, index) => ({
     ...{ id: `further-${index}`, title: 'further', accepts: [], section: '§1' },

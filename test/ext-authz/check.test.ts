@@ -81,7 +81,7 @@ const ROWS: readonly Row[] = [
     status: 401,
     reason: 'WRONG_HEADER',
   },
-  { what: 'a token of nobody', headers: [iam('eyJ.eyJ.x')], status: 401, reason: 'CREDENTIAL_INVALID' },
+  { what: 'an unknown token', headers: [iam('eyJ.eyJ.x')], status: 401, reason: 'CREDENTIAL_INVALID' },
   { what: 'a revoked token', headers: [iam(revoked)], status: 401, reason: 'CREDENTIAL_REVOKED' },
   {
     what: 'a client outside the addresses of the account',

@@ -57,7 +57,7 @@ test.each<[what: string, prefix: string, headers: RequestHeaders, status: number
     401,
     'CREDENTIAL_AMBIGUOUS',
   ],
-  ['a token of nobody', BALANCE, credential('eyJ.eyJ.x'), 401, 'CREDENTIAL_INVALID'],
+  ['an unknown token', BALANCE, credential('eyJ.eyJ.x'), 401, 'CREDENTIAL_INVALID'],
   ['a kind that is not accepted', BALANCE, credential(project), 403, 'TOKEN_KIND_NOT_ACCEPTED'],
   ['another account', `${BALANCE},account=${OTHER_ACCOUNT}`, credential(account), 403, 'ACCOUNT_MISMATCH'],
   [
@@ -67,7 +67,7 @@ test.each<[what: string, prefix: string, headers: RequestHeaders, status: number
     403,
     'PROJECT_MISMATCH',
   ],
-  ['an address that nobody vouches for', BALANCE, credential(restricted), 403, 'ADDRESS_NOT_ALLOWED'],
+  ['an address from an unknown proxy', BALANCE, credential(restricted), 403, 'ADDRESS_NOT_ALLOWED'],
   [
     'an address outside those of the account',
     `${BALANCE},trusted_hops=1`,
@@ -188,7 +188,7 @@ describe('the credential of a profile', () => {
   })
 
   test.each([
-    ['an Envoy that nobody knows', {}, 'CALLER_TOKEN_MISSING'],
+    ['an unknown Envoy', {}, 'CALLER_TOKEN_MISSING'],
     [
       'an Envoy with a wrong token',
       { 'proxy-authorization': `Bearer ${'x'.repeat(40)}` },

@@ -55,7 +55,7 @@ describe('the credential of a profile', () => {
       reason: string,
     ]
   >([
-    ['an Envoy that nobody knows', context, undefined, 500, 'CALLER_TOKEN_MISSING'],
+    ['an unknown Envoy', context, undefined, 500, 'CALLER_TOKEN_MISSING'],
     ['an Envoy with a wrong token', context, 'x'.repeat(40), 500, 'CALLER_TOKEN_INVALID'],
     ['a caller without the profile', context, OTHER_TOKEN, 500, 'PROFILE_NOT_ALLOWED'],
     [

@@ -59,9 +59,13 @@ test.each<[claim: string, args: string[], environment: Record<string, string>, s
 })
 
 test.each<[claim: string, args: string[], stderr: string]>([
-  ['nobody is there', ['--health', `unix:${folder}/nobody`], `no answer from unix:${folder}/nobody: ENOENT`],
   [
-    'nobody is there for gRPC',
+    'no server is there',
+    ['--health', `unix:${folder}/nobody`],
+    `no answer from unix:${folder}/nobody: ENOENT`,
+  ],
+  [
+    'no server is there for gRPC',
     ['--address', `unix:${folder}/nobody`],
     `no answer from unix:${folder}/nobody: ENOENT`,
   ],

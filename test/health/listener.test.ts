@@ -1,6 +1,6 @@
 /**
- * The health listener: what it answers to whom, that it answers nothing else, and that nobody keeps a probe
- * from it.
+ * The health listener: what it answers to whom, that it answers nothing else, and that no client keeps a
+ * probe from it.
  */
 import { once } from 'node:events'
 import { request } from 'node:http'
@@ -124,7 +124,7 @@ describe('a client that', async () => {
     expect((await raw(address, `${GET}\r\n${GET}\r\n`).closed).match(/200 OK/g)).toHaveLength(1)
   })
 
-  test('holds every connection keeps nobody out', async () => {
+  test('holds every connection keeps no probe out', async () => {
     const held = Array.from({ length: 2 * CONNECTIONS_MAX }, () => raw(address, GET))
     await Promise.all(held.map(({ connected }) => connected))
     for (let asked = 0; asked < 5; asked++) expect((await ask(address, '/readyz')).status).toBe(200)

@@ -1,6 +1,6 @@
 /**
- * What health and metrics cost a sidecar that has none, or that nobody asks for metrics: nothing of it is
- * loaded.
+ * What health and metrics cost a sidecar that has none, or that is never asked for metrics: nothing of it
+ * is loaded.
  */
 import { expect, test } from 'vitest'
 import { loadedBy } from '../support/processes/loaded.ts'
@@ -11,7 +11,7 @@ const PARTS =
 test.each<[claim: string, health: object, loaded: string[]]>([
   ['neither', {}, []],
   ['a health listener', { address: '127.0.0.1:0', metrics: false }, ['health']],
-  ['metrics that nobody has asked for', { address: '127.0.0.1:0' }, ['collector', 'health', 'meters']],
-])('a sidecar with %s loads what it needs and no more', async (_claim, health, loaded) => {
+  ['metrics that no client has asked for', { address: '127.0.0.1:0' }, ['collector', 'health', 'meters']],
+])('a sidecar with %s loads only what it needs', async (_claim, health, loaded) => {
   expect(await loadedBy({ health }, PARTS)).toEqual(loaded)
 })

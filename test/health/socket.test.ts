@@ -1,5 +1,5 @@
 /**
- * A Unix socket for other users of the machine: who may connect, and that whoever may reads nothing else.
+ * A Unix socket for other users of the machine: who may connect, and that they can read nothing else.
  * Processes of other users can be started by root alone, so without root those tests are skipped.
  */
 import { execFileSync } from 'node:child_process'

@@ -106,7 +106,7 @@ test('a client that was answered before keeps its connection while others of its
   ])
 })
 
-test('nobody with fewer connections loses one to somebody with more', () => {
+test('a peer with fewer connections loses none to a peer with more', () => {
   const server = new TestServer(inUse, { connections: 3, connectionsPerAddress: 3 })
   const one = server.connect('192.0.2.1').send(PREFACE)
   server.pass(60_000)

@@ -159,7 +159,7 @@ const floods: readonly Flood[] = [
 ]
 
 test.each(floods)(
-  '$what: the connection is told why, and closed',
+  '$what: the connection learns why, and is closed',
   ({ limits, opening, each, allowed, bound }) => {
     const server = new TestServer(constant(Buffer.from('hello')), limits)
     const neighbour = server.connect().send(PREFACE)

@@ -61,7 +61,7 @@ test('a connection with much work is interrupted, another one is answered meanwh
   expect(otherAnswered.slice(0, 2)).toEqual([0, 1])
 })
 
-test('of those that never stop the one that has waited longest is next, and whoever was quiet comes before them', async () => {
+test('of those that never stop the one that has waited longest is next, and a quiet connection comes before them', async () => {
   const server = workingServer()
   const requests = many(COUNT, (index) => whole(2 * index + 1))
   const busy = Array.from({ length: 4 }, () => server.connect().send(PREFACE))

@@ -115,7 +115,7 @@ describe('an unscoped token', () => {
     expect(await reasonAt(subject)).toBe('ALLOWED')
   })
 
-  test('of a validator validates nobody else’s token', async () => {
+  test('of a validator does not validate the token of another user', async () => {
     const [account, name] = [ACCOUNT, 'validator']
     const validator = { name, permissions: [{ scope: 'account' as const }], validator: true }
     const applied = await administration.apply(TESTER, {
@@ -338,7 +338,7 @@ describe('the default domain', async () => {
     expect((await posted(changed(account, 'auth.scope', { domain: {} }), compatible)).status).toBe(400)
   })
 
-  test('without the setting, a domain has to be named', async () => {
+  test('without the setting, a domain must be named', async () => {
     const body = changed(loginBody({ password: passwordOf('account') }), `${USER}.domain`, undefined)
     expect((await posted(body)).status).toBe(400)
     expect((await posted(changed(body, `${USER}.domain`, { id: 'default' }))).status).toBe(401)

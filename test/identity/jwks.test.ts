@@ -153,7 +153,7 @@ test('a host that only checks shows the keys of its file', async () => {
   expect(await second.shown()).toEqual(await first.shown())
 })
 
-test('whoever asks through or beside a proxy gets the same keys: where a request came from does not matter here', async () => {
+test('clients behind a proxy and beside it get the same keys: the address of a client does not matter here', async () => {
   const http = httpBehindProxy({})
   const { get, ask } = await startShown({ config: newFile(JSON.stringify({ http }), 'config.json') })
   const headers = { 'x-forwarded-for': '203.0.113.5' }

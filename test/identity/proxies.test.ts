@@ -43,7 +43,7 @@ describe('with a proxy on this machine', async () => {
   >([
     ['the proxy is believed', SECRET, FROM, 201],
     ['the proxy is believed about a client elsewhere', SECRET, '198.51.100.7', 401],
-    ['without the secret nobody is', undefined, FROM, 403],
+    ['without the secret no client is', undefined, FROM, 403],
     ['an empty secret is none', '', FROM, 403],
     ['another secret is none', NEXT, FROM, 403],
     ['the beginning of the secret is none', SECRET.slice(0, -1), FROM, 403],
@@ -149,7 +149,13 @@ test.each<[claim: string, proxies: TrustedProxies, from: string, sent: boolean, 
   ['nor over a socket for both families', proxiesAt(['10.0.0.0/24']), '::ffff:10.0.0.7', false, true],
   ['others are clients, whose header means nothing', proxiesAt(['10.0.0.0/24']), '10.0.1.5', false, false],
   ['loopback is a client', proxiesAt(['10.0.0.0/24']), '127.0.0.1', false, false],
-  ['with a secret, an address alone is nobody', proxiesAt(['10.0.0.0/24'], SECRET), '10.0.0.5', false, true],
+  [
+    'with a secret, an address alone is no proxy',
+    proxiesAt(['10.0.0.0/24'], SECRET),
+    '10.0.0.5',
+    false,
+    true,
+  ],
 ])('%s', (_claim, proxies, from, sent, refused) => {
   expect(proxies.sent(requestFrom(from))).toBe(sent)
   expect(proxies.problemOf(requestFrom(from)) !== undefined).toBe(refused)

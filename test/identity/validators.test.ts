@@ -63,7 +63,7 @@ describe('a validator', () => {
     expect(await statusOf('GET', await tokenFor({}), await login())).toBe(200)
   })
 
-  test('is told that a token is unknown, as an administrator is', async () => {
+  test('learns that a token is unknown, as an administrator does', async () => {
     const own = await login()
     for (const headers of [{ 'x-auth-token': own }, about('garbage', own)])
       expect((await ask({ path: TOKENS, headers })).status).toBe(404)
@@ -99,7 +99,7 @@ describe('a validator', () => {
 
   test.each<[what: string, lose: () => Promise<unknown>, status: number]>([
     [
-      'is one no more',
+      'is no longer one',
       () => operator.setServiceUserValidator({ account: ACCOUNT, name, validator: false }),
       403,
     ],

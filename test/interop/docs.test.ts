@@ -66,7 +66,7 @@ describe.each(needy)('$path', (page) => {
 })
 
 async function prepare(terminal: Terminal, page: Page): Promise<void> {
-  // The one that Python's package brings: nobody has to install another.
+  // The one that Python's package brings, so no other must be installed.
   if (python.ok) terminal.addTool('protoc', `exec '${python.command[0]}' -m grpc_tools.protoc "$@"`)
   if (express.ok)
     for (const name of ['express', '@types', 'hono', '@hono'])

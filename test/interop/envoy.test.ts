@@ -200,7 +200,7 @@ describe.skipIf(!program.ok).each(MODES)('$mode', ({ file, isRouted = false, cha
       'CREDENTIAL_AMBIGUOUS',
     ],
     ['a token in the wrong header', '/billing/', () => ({ 'x-token': people.account }), 401, 'WRONG_HEADER'],
-    ['a token of nobody', '/billing/', () => ({ 'x-auth-token': 'eyJ.eyJ.x' }), 401, 'CREDENTIAL_INVALID'],
+    ['an unknown token', '/billing/', () => ({ 'x-auth-token': 'eyJ.eyJ.x' }), 401, 'CREDENTIAL_INVALID'],
     ['a revoked token', '/billing/', () => ({ 'x-auth-token': people.revoked }), 401, 'CREDENTIAL_REVOKED'],
     [
       'a kind that is not accepted',

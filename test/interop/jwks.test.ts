@@ -314,7 +314,7 @@ function configuration(
   const provider = Object.assign(filter.typed_config.providers.portcullis, structuredClone(changes))
   const { remote_jwks } = provider
   remote_jwks.http_uri.uri = remote_jwks.http_uri.uri.replace(':8180/', `:${sidecarPort}/`)
-  // The page keeps them for a minute; nobody waits for that.
+  // The page keeps them for a minute, and no test waits for that.
   remote_jwks.cache_duration = '1s'
   manager.http_filters.splice(0, 1, filter, ...further)
   return whole

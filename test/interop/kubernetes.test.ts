@@ -363,7 +363,7 @@ describe.skipIf(!tools.ok)('the chart', () => {
     expect(await validated(text)).toBe('valid\n')
   })
 
-  test('its notes say what has to be there', async () => {
+  test('its notes say what must be there', async () => {
     const values = valuesOf({ callers: CALLERS })
     const notes = await helm('install', 'release', CHART, '--dry-run=client', ...values)
     expect(notes).toContain('release-portcullis.default.svc:50051')

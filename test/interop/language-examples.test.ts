@@ -87,7 +87,7 @@ const REFUSED: readonly [claim: string, reason: string, headers: (tokens: Tokens
     ['a letter beyond ASCII', 'CREDENTIAL_MALFORMED', ({ fixed }) => [['X-Token', `${fixed}é`]]],
     ['a static token in X-Auth-Token', 'WRONG_HEADER', ({ fixed }) => [['X-Auth-Token', fixed]]],
     ['an IAM token in X-Token', 'WRONG_HEADER', ({ iam }) => [['X-Token', iam]]],
-    ['a token of nobody', 'CREDENTIAL_INVALID', () => [['X-Token', 'nobody']]],
+    ['an unknown token', 'CREDENTIAL_INVALID', () => [['X-Token', 'nobody']]],
     [
       'a forged signature',
       'CREDENTIAL_INVALID',
@@ -116,7 +116,7 @@ const LET_PASS: readonly [claim: string, headers: (tokens: Tokens) => Headers][]
 /** A copy of the example, where the page finds it. */
 const prepareWith = (example: string) => (terminal: Terminal) => {
   cpSync(join(ROOT, example), join(terminal.folder, example), { recursive: true })
-  // The one that Python's package brings: nobody has to install another.
+  // The one that Python's package brings, so no other must be installed.
   if (python.ok) terminal.addTool('protoc', `exec '${python.command[0]}' -m grpc_tools.protoc "$@"`)
 }
 

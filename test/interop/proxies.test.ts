@@ -150,7 +150,7 @@ function behind(name: (typeof PROXIES)[number], program: Program): void {
 
   test.each<[claim: string, path: string, headers: () => Headers, status: number, reason: string]>([
     ['no credential', SERVERS, () => ({}), 401, 'CREDENTIAL_MISSING'],
-    ['a credential of nobody', SERVERS, () => ({ 'x-auth-token': 'nobody' }), 401, 'CREDENTIAL_INVALID'],
+    ['an unknown credential', SERVERS, () => ({ 'x-auth-token': 'nobody' }), 401, 'CREDENTIAL_INVALID'],
     ['two credentials', SERVERS, () => ({ ...iam(), 'x-token': tokens.static }), 401, 'CREDENTIAL_AMBIGUOUS'],
     [
       'one credential twice',
@@ -232,7 +232,7 @@ function behind(name: (typeof PROXIES)[number], program: Program): void {
   })
 
   test.each(['POST', 'PUT', 'DELETE', 'PROPFIND'])(
-    '%s passes with its body, which nobody else sees',
+    '%s passes with its body, which only the API sees',
     async (method) => {
       const body = 'x'.repeat(300_000)
       const { status, received } = await send(

@@ -88,7 +88,7 @@ const FAULTS: readonly Fault[] = [
     () => call('Revoke', { token_id: 'A'.repeat(22) }),
     { code: 'UNAUTHENTICATED', reason: 'CALLER_TOKEN_MISSING' },
   ],
-  // Requests that nobody may make, or that cannot be fulfilled.
+  // Requests that no requester may make, or that cannot be fulfilled.
   [
     'a token for an unknown project',
     (demo) => issueRow(demo, { scope: { account: demo.account, project: 'nosuch' } }),

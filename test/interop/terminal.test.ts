@@ -127,7 +127,7 @@ newLog({ level: 'info', format: 'auto' }).info({ name: 'a' }, 'one')`,
   })
 
   test.each(['< /dev/null', '2> /dev/null'])(
-    'with %s nobody can answer, so there is no question',
+    'with %s a question cannot be answered, so none is asked',
     async (how) => {
       await newAccount()
       const line = deleting()

@@ -1,5 +1,5 @@
 /**
- * Who a client certificate is: its names decide which caller calls, and a certificate of nobody gets no
+ * Who a client certificate is: its names decide which caller calls, and an unknown certificate gets no
  * answer of any service.
  */
 import { createHash } from 'node:crypto'
@@ -123,7 +123,7 @@ describe.skipIf(!inject('openssl').ok).each([1, 2])('with %d workers, a certific
 })
 
 describe.skipIf(!inject('openssl').ok)('a client certificate', () => {
-  test('of nobody gets no answer of any service, not even with a valid caller token, and the log has its names once', async () => {
+  test('of an unknown client gets no answer of any service, not even with a valid caller token, and the log has its names once', async () => {
     const { address, logLines } = await runSidecar({ config: writeConfig(CALLERS) })
     const own = await certificateWith(['DNS:nobody.example'])
     const tls = contentsOf(own)
@@ -329,7 +329,7 @@ describe.skipIf(!inject('openssl').ok)('a client certificate', () => {
     await expect(admin.issue(asking)).rejects.toMatchObject({ reason: 'PROFILE_NOT_ALLOWED' })
   })
 
-  test('of nobody may call where any_client is true; that of a caller has their rights, and that of two callers has none', async () => {
+  test('of an unknown client may call where any_client is true; that of a caller has their rights, and that of two callers has none', async () => {
     const { address } = await runSidecar({ config: writeConfig(CALLERS, { any_client: true }) })
     const outcomes = async (...names: string[]) => {
       const client = clientOf(address, await certificateWith(names))

@@ -1,6 +1,6 @@
 /**
- * The schemas of the package are schemas: nobody checks that when they are used, because it takes longer than
- * their use.
+ * The schemas of the package are schemas: that is not checked when they are used, because it takes longer
+ * than their use.
  */
 import { readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'

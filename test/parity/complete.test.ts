@@ -1,5 +1,5 @@
 /**
- * Whoever adds a protocol that decides adds it to the table of `protocols.ts`, where it is asked what all
+ * A new protocol that decides must be added to the table of `protocols.ts`, where it is asked what all
  * others are asked. These tests find one that is not there: by the imports of the sources, and by what the
  * servers announce.
  */
@@ -127,7 +127,7 @@ function announcedMethods(): string[] {
   })
 }
 
-/** Fastify tells whoever listens of each server that it makes, before the first route. */
+/** Fastify announces each server that it makes, before the first route. */
 async function announcedRoutes(): Promise<string[]> {
   const urls = new Set<string>()
   const listen = (message: unknown) => {

@@ -130,7 +130,7 @@ function faults({ genuine, expired, revoked, revokedProject, panel }: People): r
     ['an IAM token in X-Token', 'WRONG_HEADER', 'balance', [ofPanel(account)]],
     ['a project token in X-Token', 'WRONG_HEADER', 'cdn', [ofPanel(project)]],
     ['a static token in X-Auth-Token', 'WRONG_HEADER', 'balance', [iam(fixed)]],
-    ['a token of nobody', 'CREDENTIAL_INVALID', 'balance', [iam('eyJ.eyJ.x')]],
+    ['an unknown token', 'CREDENTIAL_INVALID', 'balance', [iam('eyJ.eyJ.x')]],
     ['a forged signature', 'CREDENTIAL_INVALID', 'balance', [iam(`${account.slice(0, -8)}AAAAAAAA`)]],
     ['a word in X-Token', 'CREDENTIAL_INVALID', 'reports', [ofPanel('gibberish')]],
     ['an expired token', 'CREDENTIAL_EXPIRED', 'balance', [iam(expired)], ofAccount],
@@ -247,7 +247,7 @@ function addresses({ restricted }: People): readonly Row[] {
     ['the same, as IPv6 has it', 'ALLOWED', 'balance', [iam(restricted)], from(`::ffff:${INSIDE}`)],
     ['an address that is not', 'ADDRESS_NOT_ALLOWED', 'balance', [iam(restricted)], from(OUTSIDE)],
     ['one of the machine itself', 'ADDRESS_NOT_ALLOWED', 'reports', [iam(restricted)], from('127.0.0.1')],
-    ['nobody knows where', 'ADDRESS_NOT_ALLOWED', 'balance', [iam(restricted)], from(undefined)],
+    ['an unknown place', 'ADDRESS_NOT_ALLOWED', 'balance', [iam(restricted)], from(undefined)],
   ]
 }
 

@@ -247,7 +247,7 @@ test('HEAD is answered like GET, without a body; other methods are refused', asy
   expect(post.status).toBe(405)
 })
 
-describe('nobody but the proxy', () => {
+describe('only the proxy', () => {
   test.each<[claim: string, headers: RequestHeaders]>([
     ['without its secret', {}],
     ['with another secret', { 'x-portcullis-proxy-secret': 'x'.repeat(PROXY_SECRET.length) }],

@@ -55,7 +55,7 @@ test.each<[what: string, settings: Record<string, string>, message: string]>([
     'at.account: expected the account whose tokens may be exchanged for the credential of a profile',
   ],
   [
-    'a credential of nobody',
+    'an unknown credential',
     { api: 'balance', account: '1', credential_project: 'beta' },
     'at.credential_profile: expected the name of a profile',
   ],

@@ -58,7 +58,7 @@ test.each<[claim: string, words: string[], code: number, lines: string[]]>([
     ],
   ],
   [
-    'how it has to be written',
+    'how it must be written',
     ['get', `${API}//v2/7/../8/./servers/%39;x=1`],
     1,
     [

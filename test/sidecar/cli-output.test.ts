@@ -21,9 +21,9 @@ const FULL_JSON = `${JSON.stringify({
 })}\n`
 
 test.each<[claim: string, stdout: 'full' | 'unread', args: string[], code: number, stderr: string]>([
-  ['nobody reads, and the answer is yes', 'unread', ['matrix'], 0, ''],
-  ['nobody reads, and the answer is no', 'unread', CONTESTED, 1, ''],
-  ['nobody reads the help', 'unread', ['--help'], 0, ''],
+  ['no process reads, and the answer is yes', 'unread', ['matrix'], 0, ''],
+  ['no process reads, and the answer is no', 'unread', CONTESTED, 1, ''],
+  ['no process reads the help', 'unread', ['--help'], 0, ''],
   ['the disk is full, and the answer is yes', 'full', ['matrix'], 2, FULL],
   ['the disk is full, and JSON was asked for', 'full', ['matrix', '--json'], 2, FULL_JSON],
   ['the disk is full, and the answer is no', 'full', CONTESTED, 2, FULL],
@@ -44,7 +44,7 @@ describe('a development sidecar that cannot print its secrets stops, and leaves 
   })
 })
 
-test('a sidecar serves even if nobody reads its ready line', async () => {
+test('a sidecar serves even if its ready line is not read', async () => {
   const folder = newFolder()
   const address = `unix:${folder}/sidecar.sock`
   const args = ['serve', '--grpc', address, '--http', 'off', '--data', join(folder, 'data')]

@@ -1,4 +1,4 @@
-/** A process that may open too few files says so, instead of being ready for nobody. */
+/** A process that may open too few files says so, instead of being ready without being reachable. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { join } from 'node:path'

@@ -243,12 +243,12 @@ const SABOTAGES: readonly Sabotage[] = [
     expected: ['error', 'certificates', /http\.tls: .* cannot be used/, /certificate and its key/],
   },
   {
-    what: 'an upstream that nobody serves',
+    what: 'an upstream without a server',
     spoil: () => ({ upstreams: { cloud: { auth_url: `http://127.0.0.1:${unused}` } } }),
     expected: ['error', 'reachability', /cannot be reached \(ECONNREFUSED\)/, /that it is running/],
   },
   {
-    what: 'a database that nobody serves',
+    what: 'a database without a server',
     spoil: () => ({ directory: { url: `postgres://portcullis:canary@127.0.0.1:${unused}/directory` } }),
     expected: [
       'error',

@@ -60,7 +60,7 @@ test.each<[claim: string, arriving: string[], order: string[]]>([
     ['first a/x', 'first a/x', 'first b/z', 'first a/y', 'first b/z', 'first a/x'],
   ],
   [
-    'many narrower shares have no more turns than one',
+    'many narrower shares have no more turns together than one',
     ['first a/1', 'first a/2', 'first a/3', 'first a/4', 'first b/5'],
     ['first a/1', 'first a/2', 'first b/5', 'first a/3', 'first a/4'],
   ],

@@ -162,7 +162,7 @@ test('after all floods the log has counts of what was refused and nothing else, 
   expect(code).toBe(0)
   const lines = stderr.split('\n').filter((line) => line !== '')
   const messages = new Set(lines.map((line) => JSON.parse(line).msg))
-  // Node refuses these floods by itself where grpc-js is the transport, and tells nobody.
+  // Node refuses these floods by itself where grpc-js is the transport, and reports none.
   const told =
     TRANSPORT === 'grpc-js' ? [] : ['connections or calls were refused because a limit was reached']
   expect([...messages]).toEqual(told)

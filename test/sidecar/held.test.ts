@@ -72,7 +72,7 @@ describe.each(['sockets', 'grpc-js'])('on %s', (transport) => {
     expect(refusedAt(logLines)).toEqual(['connections'])
   })
 
-  test('an idle connection that gives way is told so, so that no call of its client is lost', async () => {
+  test('an idle connection that gives way learns so first, so that no call of its client is lost', async () => {
     const { address } = await run({ max_connections: 1 })
     const session = open(address)
     const ending = new Promise((resolve) => session.once('goaway', resolve))

@@ -222,7 +222,7 @@ describe('a table of connections', () => {
     expect(gone(held)).toEqual([false, false, true, false])
   })
 
-  test('takes nothing from who has no more than the newcomer', () => {
+  test('takes nothing from a peer that has no more than the newcomer', () => {
     const held = [new Held('few'), ...many({ isWorking: true }, { isWorking: true })]
     expect(room(full(...held), 'many')).toBe('connections')
     expect(gone(held)).toEqual([false, false, false])

@@ -152,7 +152,7 @@ test.each<[claim: string, spoiled: string, problem: string]>([
     `apis[${APIS}].id: expected a unique id`,
   ],
 ])(
-  'a large file that %s leaves the last good rules in force, and that is told once',
+  'a large file that %s leaves the last good rules in force, and the log says so once',
   async (_claim, spoiled, problem) => {
     const { path, rules, replace, refused, looks, adopted } = open(TWO)
     const last = () => looks.at(-1)

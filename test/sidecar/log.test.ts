@@ -28,7 +28,7 @@ function start(stderr: 'pipe' | number): ChildProcess {
   return child
 }
 
-test('if nobody reads the pipe, lines are dropped, and their number is logged as soon as lines can be written again', async () => {
+test('if the pipe is not read, lines are dropped, and their number is logged as soon as lines can be written again', async () => {
   const child = start('pipe')
   const [said] = await once(child.stdout as Readable, 'data')
   expect(String(said)).toBe('written')
@@ -56,7 +56,7 @@ test.runIf(process.platform === 'linux')('if the disk is full, the sidecar keeps
   expect(child.exitCode).toBeNull()
 })
 
-test('a line has escapes in place of characters that nobody sees, and the same values', async () => {
+test('a line has escapes in place of invisible characters, and the same values', async () => {
   const name = 'a\u202eb\u009b2J\u{e0041}'
   const program = `
     import { newLog } from ${JSON.stringify(new URL('../../sidecar/signals/log/log.ts', import.meta.url).href)}

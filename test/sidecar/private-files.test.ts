@@ -70,7 +70,7 @@ const warnings = (lines: readonly string[]) =>
     .map(({ file, problem }) => `${file}: ${problem}`)
 
 describe('a sidecar', () => {
-  test('says nothing of files that nobody else can reach', async () => {
+  test('says nothing of files that no other user can reach', async () => {
     const { logLines } = await runSidecar({ config: configuration({ config: 0o644 }).config })
     expect(warnings(logLines)).toEqual([])
   })

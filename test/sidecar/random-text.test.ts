@@ -11,7 +11,7 @@ test.each([16, 18, 32])('%d bytes are as many as before, and no option of a comm
   expect(new Set(made).size).toBe(made.length)
 })
 
-test('put an argument that begins with `-` after `--`, and who forgets that is told', async () => {
+test('put an argument that begins with `-` after `--`, and the error says so where it is forgotten', async () => {
   const { folder, address } = await runSidecar()
   const end = (...id: string[]) =>
     command(['session', 'end', '--data', folder, '--address', address, '1', 'olga', ...id])

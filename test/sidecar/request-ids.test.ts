@@ -128,7 +128,7 @@ describe('an unexpected error has an id in the answer and in its line', async ()
   const byHttp = async (request: Request) => {
     const { headers, json } = await askAt(port, request)
     const shown = headers['x-openstack-request-id']
-    // Where the body is for whoever sent the request to the proxy, the id is in it, too.
+    // Where the body is for the client that sent the request to the proxy, the id is in it, too.
     if (json?.error?.message?.includes('operator')) expect(json.error.request_id).toBe(shown)
     return shown
   }

@@ -25,7 +25,7 @@ function stated(asker: AskerClass, token: TokenClass): Ground {
   if (asker === 'unknown_user') return 'not_authenticated'
   // A user of ours decides about our tokens alone.
   if (asker === 'user') return isOurs ? 'user' : 'not_holder'
-  // A static token is not ended by possession: who found it has to be somebody.
+  // A static token is not ended by possession: its finder must be authenticated.
   if (token === 'static') return asker === 'caller_without_right' ? 'right' : 'not_authenticated'
   // An upstream judges by its own tokens.
   if (asker === 'user_of_upstream') return token === 'upstream' ? 'upstream' : 'not_holder'
@@ -38,7 +38,7 @@ test.each(SPACE)('$asker, $token', ({ asker, token }) => {
 })
 
 describe('laws', () => {
-  test('possession ends no static token, whoever asks', () => {
+  test('possession ends no static token, for any requester', () => {
     for (const asker of ASKERS) expect(groundOf(asker, 'static')).not.toBe('possession')
   })
 

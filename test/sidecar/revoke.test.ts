@@ -127,7 +127,7 @@ test.each<[claim: string, request: Message, callerToken: string | undefined, Ref
     NOT_FOUND,
   ],
   [
-    'a static token with a wrong end, from nobody who is known',
+    'a static token with a wrong end, from an unknown requester',
     { value: `${secrets.staticToken.slice(0, -6)}000000` },
     undefined,
     refusal(

@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 import { serve } from '../support/processes/processes.ts'
 import { eventually, newFolder } from '../support/suite/resources.ts'
 
-test.each(['1', '2'])('with %s workers systemd is told once, by its own command', async (workers) => {
+test.each(['1', '2'])('with %s workers systemd hears of it once, by its own command', async (workers) => {
   const folder = newFolder()
   const told = join(folder, 'told')
   const command = join(folder, 'systemd-notify')

@@ -43,7 +43,7 @@ function counted(read: { read(): ReturnType<Meters['read']> }, result: string): 
   return metric?.samples.find(({ labels }) => labels.result === result)?.value ?? 0
 }
 
-test('an endpoint that nobody listens at fails no check; the spans are counted as dropped, and the log says so', async () => {
+test('an endpoint without a server fails no check; the spans are counted as dropped, and the log says so', async () => {
   const { sidecar, client, logLines } = await runSidecar({
     flags: {
       ...{ 'traces.otlp.url': 'http://127.0.0.1:1/v1/traces', 'traces.sample_percent': 100 },
@@ -115,7 +115,7 @@ test.each<[claim: string, answer: (attempt: number) => Promise<void>, attempts: 
   },
 )
 
-test('beyond the bound spans are dropped, and the log is told at once and then once a minute', async () => {
+test('beyond the bound spans are dropped, and the log says so at once and then once a minute', async () => {
   const gate = Promise.withResolvers<void>()
   const { telemetry, record, results, said } = newExport(() => gate.promise)
   // Spans with the longest names that fit into few blocks.

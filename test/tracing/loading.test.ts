@@ -17,6 +17,6 @@ test.each<[claim: string, config: object, loaded: string[]]>([
       ...['tracing', 'undici'],
     ],
   ],
-])('a sidecar with %s loads what it needs and no more', async (_claim, config, loaded) => {
+])('a sidecar with %s loads only what it needs', async (_claim, config, loaded) => {
   expect(await loadedBy(config, PARTS)).toEqual(loaded)
 })

@@ -65,7 +65,7 @@ for (const api of engine.apis.keys())
 const decision = engine.decide({ api: 'iam', kind: 'static_token', scope })
 expectTrue<Same<typeof decision, Decision<SupportMatrixKindId>>>()
 expectTrue<Same<(typeof decision.accepted)[number]['kind'], SupportMatrixKindId>>()
-// @ts-expect-error a decision is shared, so nobody may change it
+// @ts-expect-error a decision is shared, so no client may change it
 decision.allowed = true
 
 // An engine with known ids is an engine: code that takes one, or asks it with strings of run time, takes it
@@ -80,7 +80,7 @@ planTokens(compile(any), ['iam'])
 const kinds: Iterable<TokenKind> = engine.tokenKinds.values()
 const apis: Iterable<CompiledApi> = engine.apis.values()
 const asked: Question = { api: ofRunTime, kind: ofRunTime, scope }
-// @ts-expect-error nobody knows at compile time what a string of run time names
+// @ts-expect-error the compiler cannot know which API a string of run time names
 engine.decide(asked)
 
 // A matrix that is read at run time has any ids.

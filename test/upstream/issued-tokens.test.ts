@@ -9,7 +9,7 @@ import { Secret } from '../../sidecar/base/secret.ts'
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
-/** Both clocks of the host, and the clock of the issuer, which nobody sets. */
+/** Both clocks of the host, and the clock of the issuer, which is never set. */
 let wallMs: number
 let monotonicMs: number
 let issuerMs: number
@@ -88,7 +88,7 @@ describe('a token', () => {
     expect(await get()).toBe('token 1')
     const wish: Wish = {
       parts: ['key'],
-      obtain: () => Promise.reject(new Error('nobody was to log in')),
+      obtain: () => Promise.reject(new Error('no login was expected')),
       isActive: () => true,
       rememberFailures: true,
     }
@@ -142,7 +142,7 @@ describe('a token', () => {
     expect(await get()).toBe('token 2')
   })
 
-  test('is given where the new one takes too long, and nobody waits twice for the same login', async () => {
+  test('is given where the new one takes too long, and no caller waits twice for the same login', async () => {
     tokens = newTokens({ waitMs: 1 })
     await get()
     pass(0.9 * DAY_MS)

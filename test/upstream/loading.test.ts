@@ -24,12 +24,12 @@ test.each<[claim: string, config: object, loaded: string[]]>([
   ],
   ['HTTP', { http: { address: '127.0.0.1:0' } }, []],
   ['the contract over an HTTP that is off', { http: { address: 'off', connect: true } }, []],
-  ['the contract over HTTP that nobody calls', { http: { address: '127.0.0.1:0', connect: true } }, []],
+  ['the contract over HTTP without calls', { http: { address: '127.0.0.1:0', connect: true } }, []],
   [
     'pages of other origins',
     { http: { address: '127.0.0.1:0', connect: true, cors: { origins: ['https://page.example'] } } },
     ['@fastify/cors'],
   ],
-])('a sidecar with %s loads what it needs and no more', async (_claim, config, loaded) => {
+])('a sidecar with %s loads only what it needs', async (_claim, config, loaded) => {
   expect(await loadedBy(config, PARTS)).toEqual(loaded)
 })

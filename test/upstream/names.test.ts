@@ -1,6 +1,6 @@
 /**
- * Names and ids in the answers of an upstream: what hides something or looks like another name is believed of
- * nobody.
+ * Names and ids in the answers of an upstream: a name that hides something or
+ * looks like another name is never believed.
  */
 import { describe, expect, test } from 'vitest'
 import { readValidatedToken } from '../../sidecar/authority/upstream/token-answer.ts'

@@ -131,7 +131,7 @@ test('a clock that jumps back keeps no token for longer than the time of the cac
   expect(await verify()).toMatchObject({ ok: false })
 })
 
-test('a token that the upstream knows no more was revoked; one that it never knew is invalid, for a shorter time', async () => {
+test('a token that the upstream no longer knows was revoked; one that it never knew is invalid, for a shorter time', async () => {
   await verify()
   answer = () => Promise.resolve(UNKNOWN)
   pass(60_000)

@@ -315,7 +315,7 @@ describe('a login', () => {
     await logIn(authority)
   })
 
-  test('at an address where nobody listens is an error that says so', async () => {
+  test('at an address without a server is an error that says so', async () => {
     const server = createTcpServer()
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const { port } = server.address() as { port: number }

@@ -182,7 +182,7 @@ test('an iam.admin does not invite an owner', () => {
   expect(whyNoInvitation(person(false), '234567', { name: 'oscar', owner: true })).toBe('owners')
 })
 
-test.each([true, false])('nobody invites themselves (owner: %s)', (owner) => {
+test.each([true, false])('users cannot invite themselves (owner: %s)', (owner) => {
   const who = person(owner)
   const name = who.type === 'user' ? who.name : ''
   expect(whyNoInvitation(who, '234567', { name, owner })).toBe('self')

@@ -13,7 +13,7 @@ test('who is logged in is asked once, however many want to know', async () => {
   expect(panel.state().session).toEqual(sessionOf())
 })
 
-test('where nobody can tell who is logged in, the fault is known, and it is asked again', async () => {
+test('where it is unknown who is logged in, the fault is known, and it is asked again', async () => {
   const { panel } = fakePanel((_, before) =>
     before === 0 ? [500, { reason: 'INTERNAL', message: '' }] : [200, sessionOf()],
   )
@@ -30,7 +30,7 @@ test('times are those of the sidecar, whatever the clock of this machine says', 
   expect(panel.nowMs()).toBe(NOW_MS + AHEAD_MS)
 })
 
-test('logging in and out is told to the other tabs, and what they told is not told again', async () => {
+test('the other tabs learn of a login and a logout, and do not repeat what they learned', async () => {
   const { panel, told } = fakePanel((path) => (path.endsWith('/end') ? [204] : [200, sessionOf()]))
   panel.accept(sessionOf())
   await panel.logOut()
@@ -43,7 +43,7 @@ test('logging in and out is told to the other tabs, and what they told is not to
   expect(told).toEqual(['in', 'out'])
 })
 
-test('what was announced is done while there is a session, and a failure of it keeps nobody logged in', async () => {
+test('what was announced is done while there is a session, and a failure of it keeps no user logged in', async () => {
   const order: string[] = []
   const { panel } = fakePanel(() => {
     order.push('end')

@@ -66,7 +66,7 @@ const DEMOTIONS: readonly [
   ['is disabled', (change, user) => change.setUserEnabled(user, false)],
   ['is deleted', (change, user) => change.deleteUser(user)],
   ['is no owner any more', (change, user) => change.setOwner(user, false)],
-  ['has `iam.admin` no more', (change, user) => change.setRoles(user, ['member'])],
+  ['no longer has `iam.admin`', (change, user) => change.setRoles(user, ['member'])],
 ]
 
 export function panelContract(subject: () => Subject): void {

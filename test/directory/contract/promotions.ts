@@ -265,7 +265,7 @@ export function promotionsContract(subject: () => Subject): void {
     })
   })
 
-  test('static tokens stay: nobody logs in with one', async () => {
+  test('static tokens stay: no user logs in with one', async () => {
     const { account, user } = await scene(newPanelUser)
     const hash = randomBytes(32)
     await changing(subject(), (change) =>

@@ -75,7 +75,7 @@ const FROM = { protocol: 'grpc', address: '127.0.0.1' } as const
 /** As long as the token of the scene, so that the same time ends both. */
 const SESSIONS = { idleMs: HOUR_MS, lifetimeMs: 12 * HOUR_MS }
 
-const NO_LOGINS = { admit: () => Promise.reject(new TypeError('nobody logs in')) }
+const NO_LOGINS = { admit: () => Promise.reject(new TypeError('no user logs in')) }
 
 const RATES = { burst: 1_000, administratorPerMinute: 1, userPerMinute: 1 }
 

@@ -166,7 +166,7 @@ export function tokenStatusContract(subject: () => Subject): void {
     ['an unknown project', { projectId: '0'.repeat(32) }],
     ['an empty project', { projectId: '' }],
     ['a kind that needs a permission for projects', { permissionScopes: ['projects'] }],
-    ['a kind that needs a permission that nobody has', { permissionScopes: ['something'] }],
+    ['a kind that needs a permission that no user has', { permissionScopes: ['something'] }],
   ]
   test.each(WRONG_QUERIES)('a token with %s is not active', async (_what, change) => {
     const holder = await newServiceUser(subject(), [ACCOUNT_WIDE])

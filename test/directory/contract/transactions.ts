@@ -1,6 +1,6 @@
 /**
- * Transactions: a change takes effect completely or not at all, nobody sees half of it, and changes do not
- * interfere.
+ * Transactions: a change takes effect completely or not at all, others never see half of it, and changes do
+ * not interfere.
  */
 import { expect, test } from 'vitest'
 import { AlreadyExists } from '../../../sidecar/directory/database.ts'
@@ -42,7 +42,7 @@ export function transactionsContract(subject: () => Subject): void {
     expect(await store.records.account(account)).toBeDefined()
   })
 
-  test('a change sees its own writes, and nobody else sees them before it ends', async () => {
+  test('a change sees its own writes, and others see them only after it ends', async () => {
     const { store } = subject()
     const { account, user, changeNumber } = await newServiceUser(subject(), [{ scope: 'account' }])
     const ground = {

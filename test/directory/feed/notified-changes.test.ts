@@ -72,7 +72,7 @@ describe('what is remembered', () => {
     ['its holder', 'user:u', false],
     ['its account', 'account:a', false],
     ['its project', 'project:p', false],
-    ['nobody says what', null, false],
+    ['no row is named', null, false],
     ['what a later version says', 'region:r', false],
     ['another token', 'token:u', true],
     ['nothing', '', true],

@@ -243,7 +243,7 @@ export class World {
   }
 
   async #replaceToken(): Promise<void> {
-    // First those that nobody can use any more.
+    // First those that can no longer be used.
     const dead = this.#tokens.find(({ said }) => isLongOver(said, this.#nowMs))
     this.#tokens = this.#tokens.filter((held) => held !== (dead ?? this.#tokens[0]))
     await this.#addToken()

@@ -26,7 +26,7 @@ const CALLS = Object.keys(
 /** How many values are made for each call, beside those at the bounds of its schema. */
 const EXAMPLES = '15'
 
-test.skipIf(!schemathesis.ok).each(['the administrator', 'nobody'])('asked by %s', async (who) => {
+test.skipIf(!schemathesis.ok).each(['the administrator', 'an unknown caller'])('asked by %s', async (who) => {
   const { sidecar, folder, logLines } = await runSidecar({
     flags: { 'http.address': '127.0.0.1:0', 'http.connect': true },
   })
@@ -39,7 +39,7 @@ test.skipIf(!schemathesis.ok).each(['the administrator', 'nobody'])('asked by %s
       ...['--phases', 'coverage,fuzzing', '--max-examples', EXAMPLES, '--suppress-health-check', 'all'],
       // The contract has rules that no schema says: an unknown account, an address that is none.
       ...['--exclude-checks', 'positive_data_acceptance'],
-      ...(who === 'nobody' ? [] : ['--header', `Authorization: Bearer ${token}`]),
+      ...(who === 'an unknown caller' ? [] : ['--header', `Authorization: Bearer ${token}`]),
     ],
     { cwd: newFolder() },
   )

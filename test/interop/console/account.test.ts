@@ -52,7 +52,7 @@ describe.skipIf(!browser)('projects', () => {
 })
 
 describe.skipIf(!browser)('access limits', () => {
-  test('an error stands at its line, and whoever shuts themselves out is asked once more', async () => {
+  test('an error stands at its line, and users who would shut themselves out must confirm it', async () => {
     const { page } = await open('olga', '#/access-limits')
     await open('pia', '#/overview')
     const ranges = page.getByLabel('Addresses and ranges')
@@ -82,7 +82,7 @@ describe.skipIf(!browser)('access limits', () => {
     await page.getByText('There is no restriction: every address is allowed.').waitFor()
   })
 
-  test('whoever is no owner reads them, and why they cannot change them', async () => {
+  test('users who are not owners read them, and why they cannot change them', async () => {
     const { page } = await open('adam', '#/access-limits')
     await page.getByText('Only an owner of the account may do this.').waitFor()
     expect(await page.getByLabel('Addresses and ranges').getAttribute('readonly')).not.toBeNull()

@@ -294,7 +294,7 @@ describe.skipIf(!browser)('on a phone', () => {
 })
 
 describe.skipIf(!browser)('as one file', () => {
-  test('it works without a network, asks nobody, and has nothing to verify with', async () => {
+  test('it works without a network, asks no server, and has nothing to verify with', async () => {
     const { page, requests, complaints } = await openPage(browser as Browser, fileOf(supportMatrix), {
       ...LAPTOP,
       offline: true,

@@ -104,7 +104,7 @@ describe.skipIf(!browser)('service users', () => {
     },
   )
 
-  test('a fault that is drawn late takes the focus from nobody who types', async () => {
+  test('a fault that is drawn late does not take the focus from a user who types', async () => {
     const { page } = await open('adam', '#/iam/service-users')
     await page.getByRole('button', { name: 'Create service user' }).click()
     await nameIn(page).fill('late')
@@ -118,7 +118,7 @@ describe.skipIf(!browser)('service users', () => {
     expect(await nameIn(page).inputValue()).toBe('late frame')
   })
 
-  test('one for projects shows what it may obtain and open, with links to the cells, and gets no more', async () => {
+  test('one for projects shows what it may obtain and open, with links to the cells, and gets nothing else', async () => {
     const { page } = await open('adam', '#/iam/service-users')
     await page.getByRole('button', { name: 'Create service user' }).click()
     await nameIn(page).fill('dns')
@@ -314,7 +314,7 @@ describe.skipIf(!browser)('control panel users', () => {
   })
 })
 
-describe.skipIf(!browser)('whoever it is', () => {
+describe.skipIf(!browser)('for every user', () => {
   test('names with markup and from right to left are texts, and axe finds nothing', async () => {
     const { page, complaints } = await open('olga', `#/iam/service-users?user=${encodeURIComponent(MARKUP)}`)
     await soon(() => page.getByRole('complementary').textContent()).toContain(MARKUP)

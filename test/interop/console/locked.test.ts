@@ -102,7 +102,7 @@ describe.skipIf(!browser)('with the control panel', async () => {
     await soon(() => page.getByRole('main').textContent()).toContain('CREDENTIAL_INVALID')
   })
 
-  test('from an address that their account does not allow they are told so, and an owner can still change that', async () => {
+  test('from an address that their account does not allow they learn why, and an owner can still change that', async () => {
     const { page, complaints } = await open(await linkOf('olga'))
     await heading(page, 'Hello, olga').waitFor()
     const { accounts } = running.sidecar.administration

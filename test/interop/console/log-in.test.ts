@@ -91,7 +91,7 @@ describe.skipIf(!browser)('somebody without a password', () => {
 })
 
 describe.skipIf(!browser)('somebody with a password', () => {
-  test('is told what is wrong in the words of the page, and comes to the page that they wanted', async () => {
+  test('reads what is wrong in the words of the page, and comes to the page that they wanted', async () => {
     await acceptedBy('adam')
     const { page, complaints } = await open('#/overview')
     await heading(page, 'Log in').waitFor()

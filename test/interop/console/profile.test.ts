@@ -74,7 +74,7 @@ describe.skipIf(!browser)('API keys', () => {
     await add('kept')
     for (let presses = 0; presses < 6; presses++) await page.keyboard.press('Escape')
     expect(await shown()).toBe(true)
-    // As a phone does it, which asks nobody.
+    // As a phone does it, which asks no server.
     await page.evaluate('document.querySelector("dialog").close()')
     await soon(shown).toBe(true)
     await page.goBack()
@@ -189,7 +189,7 @@ describe.skipIf(!browser)('API keys', () => {
         await button(page, 'Log out').click()
       },
     ],
-  ])('whoever leaves the page within the ten seconds (%s) has revoked the key', async (how, leave) => {
+  ])('a user who leaves the page within the ten seconds (%s) has revoked the key', async (how, leave) => {
     const { page } = await openFor('olga', HASHES.keys)
     const key = await addKey(page, `left ${how}`)
     // The ten seconds never end.
@@ -291,7 +291,7 @@ describe.skipIf(!browser)('IAM tokens', () => {
     await expectNoTrace(page, second)
   })
 
-  test('one for a project: chosen by whoever sees the projects, and typed by others', async () => {
+  test('one for a project: chosen by users who see the projects, and typed by others', async () => {
     const owner = (await openFor('olga', HASHES.tokens)).page
     await owner.getByRole('radio', { name: 'A project' }).check()
     await button(owner, 'Reissue token').click()

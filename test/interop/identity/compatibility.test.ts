@@ -122,7 +122,7 @@ describe.skipIf(!clients.ok)('with compatibility', () => {
       ).toBe(0)
     })
 
-    test('without the settings is told exactly what to send', async () => {
+    test('without the settings learns exactly what to send', async () => {
       const refused = await openstack(['token', 'issue'], strict.user, {}, strict)
       expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('(HTTP 400)') })
       expect(refused.stderr).toContain('{"domain": {"name": ACCOUNT}}')

@@ -122,7 +122,7 @@ describe.skipIf(!inject('openssl').ok)('https', () => {
     ['a request', 'GET /identity/v3 HTTP/1.1\r\nHost: x\r\n\r\n'],
     ['a preface of HTTP/2', PREFACE.toString('latin1')],
     ['bytes that mean nothing', 'hello'],
-  ])('%s without TLS is told so', async (_what, sent) => {
+  ])('%s without TLS gets an answer that says so', async (_what, sent) => {
     const received = await exchangePlain(running.http, sent)
     expect(received).toMatch(/^HTTP\/1.1 400 /)
     expect(received).toContain('expected https: this port speaks nothing else')

@@ -228,7 +228,7 @@ const ROWS: readonly Row[] = [
   ...(['auth/projects', 'auth/domains'] as const).flatMap((path): Row[] => [
     [`${path} for nothing`, { method: 'GET', path: `/identity/v3/${path}`, headers: of('unscoped') }, 200],
     [`${path} for a project`, { method: 'GET', path: `/identity/v3/${path}`, headers: of('ofProject') }, 200],
-    [`${path} of nobody`, { method: 'GET', path: `/identity/v3/${path}` }, 401],
+    [`${path} without a token`, { method: 'GET', path: `/identity/v3/${path}` }, 401],
   ]),
   ['all projects', { method: 'GET', path: '/identity/v3/projects', headers: of('ofProject') }, 403],
 ]

@@ -1,5 +1,5 @@
 /**
- * The primary of a directory in PostgreSQL dies, and its standby takes over: what checks are told meanwhile,
+ * The primary of a directory in PostgreSQL dies, and its standby takes over: what checks answer meanwhile,
  * and that no revocation that was acknowledged is forgotten unnoticed. The figures are printed.
  */
 import { copyFileSync } from 'node:fs'
@@ -166,7 +166,7 @@ describe.skipIf(!programs.ok)('PostgreSQL with a standby', () => {
     await primary.kill()
     await standby.promote()
 
-    // Whoever did not know of it cannot know that it is lost.
+    // A host that did not know of it cannot know that it is lost.
     const fresh = await newHost(cluster, 1_000)
     expect(await answerOf(fresh)).toBe('ALLOWED')
     const authority = await openAuthority(folder, sharedBy(url))

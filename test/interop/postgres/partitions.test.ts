@@ -1,6 +1,6 @@
 /**
  * Partitions between a host and PostgreSQL while a token is revoked on another host: beyond the staleness
- * bound the host allows the token no more. By hand, for as long as you like: PARTITIONS=24 npx vitest run
+ * bound the host no longer allows the token. By hand, for as long as you like: PARTITIONS=24 npx vitest run
  * --config vitest.interop.config.ts test/interop/postgres/partitions.test.ts
  */
 import { copyFileSync } from 'node:fs'
@@ -24,8 +24,8 @@ const STALENESS_MS = 1_000
 const TIMEOUT_MS = 300
 
 /**
- * How a partition begins and ends, in turn. The last one is the worst: nobody is told, and only notifications
- * are missing.
+ * How a partition begins and ends, in turn. The last one is the worst: no side notices, and only
+ * notifications are missing.
  */
 const KINDS: readonly (readonly [what: string, cut: (proxy: PostgresProxy, cut: boolean) => void])[] = [
   ['silence', (proxy, cut) => proxy.goSilent(cut)],

@@ -21,7 +21,7 @@ describe.skipIf(!programs.ok)('PostgreSQL over TLS', () => {
   let stranger: string
   /** A server that takes clients with a certificate alone. */
   let strict: PostgresServer
-  /** The certificates of clients: of the database's user, of another, and of nobody whom the server knows. */
+  /** The certificates of clients: of the database's user, of another, and of a user unknown to the server. */
   let clients: Readonly<Record<'owner' | 'other' | 'foreign', Certificate>>
   beforeAll(async () => {
     if (!programs.ok) return

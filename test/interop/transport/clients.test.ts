@@ -149,7 +149,7 @@ const SCENARIOS: readonly Scenario[] = [
       }
       expect((await ask({ ...revoke, metadata: others })).error).toMatchObject({
         code: 'UNAUTHENTICATED',
-        // The character at the end has to be coded on the way.
+        // The character at the end must be coded on the way.
         message: expect.stringMatching(/needs a caller token: `authorization: Bearer …`$/),
       })
       const known = { ...others, authorization: `Bearer ${administratorToken}` }

@@ -26,7 +26,7 @@ const LEFT: Readonly<Record<Conforming, readonly Left[]>> = {
   'grpc-js': [
     {
       complaint: /^trailers include a non-empty 'grpc-message' value with zero\/okay 'grpc-status'$/,
-      why: 'grpc-js says OK where nothing has to be said',
+      why: 'grpc-js says OK where no message is needed',
     },
     {
       complaint: /^trailers include '.*-bin' value with padding but servers should emit unpadded/,

@@ -1,6 +1,6 @@
 /**
  * Every case of h2spec, against each transport, and against our HTTP/2 alone. A case that a transport does
- * not pass is named here with the reason, and has to go on failing: so the list says what is true.
+ * not pass is named here with the reason, and must go on failing: so the list says what is true.
  */
 import { describe, expect, test } from 'vitest'
 import { constant, serve as serveConstant } from '../../support/http2/constant.ts'

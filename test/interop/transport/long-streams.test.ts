@@ -94,7 +94,7 @@ const ROWS: readonly (readonly [Transport, keyof typeof PATHS, Client, readonly 
       (client) => ['sockets', path, client, ['one by one', 'on eight streams']] as const,
     ),
   ),
-  // It widens two windows for each answer, whoever asks.
+  // It widens two windows for each answer, for every client.
   ['sockets', 'through HAProxy', 'grpc-go', ['in calls of their own']],
   ...(Object.keys(CLIENTS) as Client[]).map(
     (client) => ['grpc-js', 'directly', client, ['as fast as they are answered']] as const,

@@ -86,7 +86,7 @@ describe.each(transports)('%s', (transport) => {
       expect([status, fields['grpc-status']]).toEqual([200, '12'])
     })
 
-    test('what is no call is told so by its HTTP status', async () => {
+    test('a request that is no call gets an HTTP status that says so', async () => {
       // Without a body, for the same reason.
       const { status } = await post('Check', Buffer.alloc(0), ['-H', 'content-type: text/plain'])
       expect(status).toBe(415)

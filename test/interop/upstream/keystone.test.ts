@@ -107,7 +107,7 @@ describe('Check', () => {
     expect(answer).toMatchObject({ reason: 'CREDENTIAL_REVOKED', token: { subject: { name: 'robot' } } })
   })
 
-  test('denies a token at once that was revoked here, and Keystone knows it no more', async () => {
+  test('denies a token at once that was revoked here, and Keystone no longer knows it', async () => {
     const value = await keystone.tokenFor(robot)
     expect(await check(value)).toMatchObject({ allowed: true })
     await running.client.revoke({ value })
@@ -233,7 +233,7 @@ describe('tokens of a short life', () => {
     expect(await asked(first.value)).toMatchObject({ allowed: true })
     const given = new Set<string>()
     const expiresMs = first.expiresAt?.getTime() ?? 0
-    // Whoever asks every 50 ms always has a token that was active when they asked.
+    // A client that asks every 50 ms always has a token that was active when it asked.
     for (let askedMs = Date.now(); askedMs < expiresMs + 500; askedMs = Date.now()) {
       const { value, expiresAt } = await there.client.issue(ofAccount)
       expect(expiresAt?.getTime()).toBeGreaterThan(askedMs)

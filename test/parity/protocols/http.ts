@@ -53,7 +53,7 @@ export function connectionTo(address: string): (exchange: Exchange) => Promise<A
 }
 
 /**
- * What an answer to a proxy or by a middleware says: 200 and nobody else lets a request pass, and a denial
+ * What an answer to a proxy or by a middleware says: 200 alone lets a request pass, and a denial
  * has a body.
  */
 export function answerOf({ status, headers, text }: Answered): Answer {

@@ -138,8 +138,8 @@ function answerOfEnvoy({ allowed, body, headers, metadata }: Verdict): Answer {
   const { reason, advice, conflicts, strict, rules_digest } = metadata as unknown as Answer & {
     readonly rules_digest: string
   }
-  // A filter of Envoy reads the metadata, and whoever gets the request or the denial reads the headers and
-  // the body.
+  // A filter of Envoy reads the metadata, and the receiver of the request or the denial reads the
+  // headers and the body.
   const told = allowed ? { reason } : (body?.error as Pick<Answer, 'reason' | 'message' | 'accepted'>)
   const named = new Set([rules_digest, headers['x-portcullis-rules-digest']])
   if (metadata.allowed !== allowed || told.reason !== reason || named.size > 1)

@@ -22,7 +22,7 @@ const reason: Reason = decision.reason
 const allowed: boolean = decision.allowed
 const known: readonly string[] = REASONS
 
-// @ts-expect-error a decision is shared, so nobody may change it
+// @ts-expect-error a decision is shared, so no client may change it
 decision.allowed = true
 // @ts-expect-error a scope is never left out
 engine.decide({ api: 'iam', kind: 'static_token' })

@@ -178,7 +178,7 @@ export const PLANS: readonly ((random: Random) => Plan)[] = [
     messages: [messageFrame(check(random))],
   }),
   () => ({
-    what: 'a revocation by nobody',
+    what: 'a revocation by an unknown caller',
     path: 'Revoke',
     messages: [messageFrame(encoded('RevokeRequest', { token_id: 'A'.repeat(22) }))],
   }),

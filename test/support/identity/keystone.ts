@@ -150,7 +150,7 @@ export class Keystone {
   }
 
   /**
-   * Starts one with nobody in it but its administrator.
+   * Starts one whose only user is its administrator.
    *
    * @param programs what `installKeystone` returned
    */

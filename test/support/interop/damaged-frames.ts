@@ -16,7 +16,7 @@ export type Random = () => number
 
 const HEADER_BYTES = 9
 
-/** Types of frames that nobody knows are ignored (RFC 9113, §5.5). */
+/** Unknown types of frames are ignored (RFC 9113, §5.5). */
 const UNKNOWN_TYPE = 0x42
 
 const SERVICE = '/portcullis.v1.AuthorizationService'

@@ -139,7 +139,7 @@ function* volumeProblems(pod: PodSpec): Iterable<string> {
   const names = pod.volumes.map(({ name }) => name)
   const mounted = containersOf(pod).flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name))
   for (const name of mounted) if (!names.includes(name)) yield `no volume ${name}`
-  for (const name of names) if (!mounted.includes(name)) yield `nobody mounts ${name}`
+  for (const name of names) if (!mounted.includes(name)) yield `no container mounts ${name}`
 }
 
 function* probeProblems(container: Container, { health }: Configuration): Iterable<string> {

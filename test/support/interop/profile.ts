@@ -35,7 +35,7 @@ export interface PanelInChromium {
    * session.
    */
   openFor(user: string, hash: string, options?: Options): Promise<OpenPage>
-  /** Opens the page. @param cookie of a session; empty: nobody is logged in */
+  /** Opens the page. @param cookie of a session; empty: no user is logged in */
   openWith(cookie: string, hash: string, options?: Options): Promise<OpenPage>
   /** Another browser, in which the user logs in. */
   logIn(user: string): Promise<Browser>

@@ -8,7 +8,7 @@ import type { Ended } from './processes.ts'
 /** Without a user: scripts run so. */
 const NO_TERMINAL: Terminal = {
   interactive: false,
-  ask: () => Promise.reject(new Error('nobody was there to be asked')),
+  ask: () => Promise.reject(new Error('the user could not be asked')),
 }
 
 /** A terminal with somebody who gives these answers, one after the other. */

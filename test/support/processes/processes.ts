@@ -98,7 +98,7 @@ export function startProcess(
     child.once('error', reject)
     child.once('close', (code, signal) => resolve({ code: code ?? signal ?? 0, ...output }))
   })
-  // Who waits for the end is told of it; a process that nobody waits for may end as it likes.
+  // Code that waits for the end gets the error. Other processes may end as they like.
   ended.catch(() => {})
   whenTheFileEnds(async () => {
     if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')

@@ -49,7 +49,7 @@ const REFUSED: readonly [
   account?: string,
 ][] = [
   ['no token', 401, 'CREDENTIAL_MISSING', () => []],
-  ['a token of nobody', 401, 'CREDENTIAL_INVALID', () => [['X-Token', 'nobody']]],
+  ['an unknown token', 401, 'CREDENTIAL_INVALID', () => [['X-Token', 'nobody']]],
   ['a token in the wrong header', 401, 'WRONG_HEADER', (secrets) => [['X-Auth-Token', secrets.staticToken]]],
   [
     'two tokens',
@@ -201,7 +201,7 @@ function refusesTargets(door: Door): void {
 }
 
 function outlastsFailures(door: Door): void {
-  test('refuses every request while no sidecar answers, whoever listens to failures', async () => {
+  test('refuses every request while no sidecar answers, with or without a listener to failures', async () => {
     const nobody = connect('unix:/nobody/listens/here')
     whenTheFileEnds(() => nobody.close())
     const onFailure = () => {
