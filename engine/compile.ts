@@ -6,13 +6,13 @@ import { ApiRows } from './apis.ts'
 import { adviceByKind, conflictsByApi, nameConflicts } from './conflicts.ts'
 import { completeMatrix, problemsInSteps } from './consistency.ts'
 import { type CredentialHeaders, CredentialNames, type Extraction, extractCredential } from './credentials.ts'
-import { CellHandle, decide, deny, handlesOf } from './decide.ts'
+import { CellHandle, decide, deny, handlesOf, reasonsOf } from './decide.ts'
 import type { CompiledApi, Decision, NamedConflict, Question, Scope } from './decision.ts'
 import { digestInSteps, digestOf } from './digest.ts'
 import { frozenCopy } from './freeze.ts'
 import { buildAhead, finish, type Steps } from './large.ts'
 import type { MatrixInput, TokenKind } from './matrix.ts'
-import type { CredentialReason } from './reasons.ts'
+import type { CredentialReason, Reason } from './reasons.ts'
 import { Table } from './table.ts'
 
 export interface CompileOptions {
@@ -75,6 +75,14 @@ export interface Engine<KindId extends string = string, ApiId extends string = s
   ): Decision<KindId>
   /** Finds the one credential among request headers (§5.2), or says what is wrong with them. Total. */
   extract(headers: CredentialHeaders): Extraction
+  /**
+   * What the rule says about a cell, for programs that decide by the answers of this engine elsewhere: the
+   * reason for each of twenty questions. First of verified tokens: three scopes (not valid, an account, a
+   * project) with four targets each (not given, the same scope, another project of the account, another
+   * account); then the faults of a credential, in the order of `CREDENTIAL_REASONS`. Total: what the matrix
+   * does not have has a cell, too. Cells that do not differ are the same object.
+   */
+  reasons(api: string, kind: string): readonly Reason[]
   /** Every decision that this engine can give, each once: for programs that encode them beforehand. */
   decisions(): Iterable<Decision<KindId>>
   /**
@@ -143,6 +151,7 @@ export function* compileInSteps(input: MatrixInput, options: CompileOptions = {}
     deny: (api: string, reason: CredentialReason, kind?: string, holder?: string) =>
       deny(table, api, reason, kind, holder),
     extract: (list: CredentialHeaders) => extractCredential(list, headers),
+    reasons: (api: string, kind: string) => reasonsOf(table, api, kind),
     decisions: () => table.all(),
     prebuilt,
   })

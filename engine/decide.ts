@@ -2,6 +2,7 @@
  * The look-up. The table has a place for every question; deciding adds up where that is, and picks the
  * answer.
  */
+import type { CellReasons } from './apis.ts'
 import type { Decision, Question, Scope } from './decision.ts'
 import type { CredentialReason } from './reasons.ts'
 import { situationOf, situationOfFault } from './situations.ts'
@@ -85,6 +86,11 @@ export function handlesOf(table: Table): (kind: string, api: string) => CellHand
     handles.set(cell, handle)
     return handle
   }
+}
+
+/** What the rule says about a cell, in each situation. Total. */
+export function reasonsOf(table: Table, api: string, kind: string): CellReasons {
+  return table.reasonsAt(rowOf(table, api) + columnOf(table, kind))
 }
 
 function unknownApi(table: Table): Decision {

@@ -80,6 +80,11 @@ export class Table {
     }
   }
 
+  /** What the rule says about the cell that begins at a place. */
+  reasonsAt(place: number): CellReasons {
+    return this.#cells[place / CELL] as CellReasons
+  }
+
   /** The decision at a place. Builds it, if it is not built yet. */
   build(place: number): Decision {
     const known = this.decisions[place]
