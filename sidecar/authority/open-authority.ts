@@ -14,7 +14,7 @@ import {
 } from '../base/data-folder.ts'
 import type { Tracer } from '../base/tracing.ts'
 import { Turns } from '../base/turns.ts'
-import type { ChangesState } from '../directory/feed/changes.ts'
+import type { Changes, ChangesState } from '../directory/feed/changes.ts'
 import { openDirectory, type SharedDirectory } from '../directory/open-directory.ts'
 import type { DirectoryStore } from '../directory/store.ts'
 import { trusted } from './actor.ts'
@@ -34,6 +34,8 @@ import type { LoginThrottle } from './throttle.ts'
 export interface OpenedAuthority {
   readonly authority: EmbeddedAuthority
   readonly administration: Administration
+  /** The changes of the directory. */
+  readonly changes: Changes
   /** What metrics say of it. */
   state(): AuthorityState
   close(): Promise<void>
@@ -169,6 +171,7 @@ export async function openEmbeddedAuthority(options: OpenOptions): Promise<Opene
   return {
     authority,
     administration: new Administration({ store, passwords, pepper, signer, tokenKinds, controlPanel, now }),
+    changes: store.verification.changes,
     state: () => ({
       keys: keys.last,
       signs: keys.last.some(({ privateKey }) => privateKey !== undefined),

@@ -77,7 +77,7 @@ export class ChangeWriter {
       },
     )
     const sequence = number(row?.sequence)
-    this.#records.push({ sequence, atMs: this.nowMs, touches })
+    this.#records.push({ sequence, atMs: this.nowMs, account: subject.account, touches })
     return sequence
   }
 }

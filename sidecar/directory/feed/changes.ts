@@ -1,5 +1,7 @@
 /** What verification asks before it answers from memory. */
 import type { Remembered } from './recent-changes.ts'
+import type { RecentRecords } from './recent-records.ts'
+import type { Position } from './touches.ts'
 
 export interface Changes {
   /**
@@ -10,6 +12,21 @@ export interface Changes {
   /** Whether it is still true. Ask for the moment first: only then everything is known. */
   isTrue(remembered: Remembered): boolean
   readonly state: ChangesState
+  /** The records that were read; `undefined`: none yet. */
+  readonly followed: Followed | undefined
+  /**
+   * For how long no change that was made until now is unknown, if nothing more is heard, in milliseconds;
+   * `undefined`: one may be missing already.
+   */
+  knownForMs(): number | undefined
+  /** Calls `listener` whenever records were read or everything was forgotten. @returns what ends that */
+  watch(listener: () => void): () => void
+}
+
+/** What was read of the feed. */
+interface Followed {
+  readonly position: Position
+  readonly records: RecentRecords
 }
 
 /** What metrics say of it. */

@@ -13,6 +13,12 @@ import type { Remembered } from './recent-changes.ts'
  */
 export const VERSION_AGE_MS_MAX = 1
 
+/** Time between two looks at the file while somebody follows its changes, in milliseconds. */
+const LOOK_MS = 5
+
+/** How long those who follow may answer without further word, in milliseconds. */
+const KNOWN_FOR_MS = 5_000
+
 /** The connection that reads the file. */
 export interface FileReader {
   all(...statement: Parameters<Queries['all']>): Record<string, unknown>[]
@@ -29,7 +35,9 @@ export interface FileReader {
 export class FileChanges implements Changes {
   readonly #reader: FileReader
   readonly #watch: ExchangeWatch
-  readonly #followed: FollowedChanges
+  readonly followed: FollowedChanges
+  readonly #listeners = new Set<() => void>()
+  #looking: NodeJS.Timeout | undefined
   #version: number | undefined
   #readAtMs = Number.NEGATIVE_INFINITY
 
@@ -38,7 +46,9 @@ export class FileChanges implements Changes {
     this.#watch = watch
     const lastChange = reader.lastChange()
     watch.expectForward(lastChange)
-    this.#followed = new FollowedChanges(reader.all(LAST_RECORD))
+    this.followed = new FollowedChanges(reader.all(LAST_RECORD), () => {
+      for (const listener of this.#listeners) listener()
+    })
   }
 
   moment(): number {
@@ -51,21 +61,42 @@ export class FileChanges implements Changes {
       this.#version = version
       this.#readAtMs = nowMs
     }
-    return this.#followed.recent.moment
+    return this.followed.recent.moment
   }
 
   isTrue(remembered: Remembered): boolean {
-    return this.#followed.recent.isTrue(remembered)
+    return this.followed.recent.isTrue(remembered)
   }
 
   get state(): ChangesState {
-    const { position, touched } = this.#followed
+    const { position, touched } = this.followed
     // The file is looked at before anything is answered from memory.
     return { position: position.sequence, ageMs: 0, touched }
   }
 
+  knownForMs(): number | undefined {
+    try {
+      this.moment()
+      return KNOWN_FOR_MS
+    } catch {
+      // The file was exchanged.
+      return undefined
+    }
+  }
+
+  watch(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    this.#looking ??= setInterval(() => this.knownForMs(), LOOK_MS).unref()
+    return () => {
+      this.#listeners.delete(listener)
+      if (this.#listeners.size > 0) return
+      clearInterval(this.#looking)
+      this.#looking = undefined
+    }
+  }
+
   #follow(): void {
-    const followed = this.#followed
+    const { followed } = this
     for (let reading: Reading = 'more'; reading !== 'all'; ) {
       const { position, statement } = followed
       reading = followed.take(this.#reader.all(...statement), position)

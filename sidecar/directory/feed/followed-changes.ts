@@ -1,8 +1,9 @@
 /** Follows the changes of the directory by their numbers: what each touched is noted once, in their order. */
 import type { Queries } from '../database.ts'
-import { number } from '../rows.ts'
+import { number, text } from '../rows.ts'
 import { RecentChanges } from './recent-changes.ts'
-import { type FeedRecord, readTouched, type Touched } from './touches.ts'
+import { RecentRecords } from './recent-records.ts'
+import { type FeedRecord, type Position, readTouched, type Touched } from './touches.ts'
 
 /** Most records that are read at once. A process that has missed more of them forgets everything. */
 const RECORDS_MAX = 10_000
@@ -11,10 +12,7 @@ const RECORDS_MAX = 10_000
 export const LAST_RECORD = 'SELECT sequence, at_ms FROM audit ORDER BY sequence DESC LIMIT 1'
 
 /** Reads the record of the position, which must be there, and what was recorded after it. */
-const RECORDED_SINCE = `SELECT sequence, at_ms, touches FROM audit WHERE sequence >= :position ORDER BY sequence LIMIT ${RECORDS_MAX}`
-
-/** The last record that is known with all before it. Before the first record of a directory it is 0. */
-export type Position = Pick<FeedRecord, 'sequence' | 'atMs'>
+const RECORDED_SINCE = `SELECT sequence, at_ms, account, touches FROM audit WHERE sequence >= :position ORDER BY sequence LIMIT ${RECORDS_MAX}`
 
 const BEGINNING: Position = { sequence: 0, atMs: 0 }
 
@@ -23,13 +21,21 @@ export type Reading = 'all' | 'more' | 'another history'
 
 export class FollowedChanges {
   readonly recent = new RecentChanges()
+  /** For those who follow from outside. What comes without its number is not among them yet. */
+  readonly records: RecentRecords
   /** How often each thing was touched. */
   readonly touched = { token: 0, user: 0, account: 0, project: 0, everything: 0 }
   #position: Position
+  readonly #onNews: () => void
 
-  /** @param rows of `LAST_RECORD`; nothing that was read before it is remembered */
-  constructor(rows: readonly Record<string, unknown>[]) {
+  /**
+   * @param rows of `LAST_RECORD`; nothing that was read before it is remembered
+   * @param onNews called when there is more in `records`
+   */
+  constructor(rows: readonly Record<string, unknown>[], onNews: () => void = () => {}) {
+    this.#onNews = onNews
     this.#position = positionOf(rows)
+    this.records = new RecentRecords(this.#position)
   }
 
   get position(): Position {
@@ -53,13 +59,14 @@ export class FollowedChanges {
       this.touchAll()
       return 'another history'
     }
-    const more = rows.length === RECORDS_MAX
-    if (more) this.touchAll()
     for (const row of from.sequence > 0 ? rows.slice(1) : rows) {
+      const [sequence, atMs] = [number(row.sequence), number(row.at_ms)]
       this.#note(row.touches)
-      this.#advance({ sequence: number(row.sequence), atMs: number(row.at_ms) })
+      this.#advance({ sequence, atMs, account: text(row.account), touches: row.touches as string | null })
     }
-    return more ? 'more' : 'all'
+    if (rows.length < RECORDS_MAX) return 'all'
+    this.touchAll()
+    return 'more'
   }
 
   /**
@@ -74,7 +81,7 @@ export class FollowedChanges {
     const last = records.at(-1)
     if (last === undefined || last.sequence <= sequence) return true
     if (previous.sequence !== sequence || previous.atMs !== atMs) return false
-    this.#advance(last)
+    for (const record of records) this.#advance(record)
     return true
   }
 
@@ -86,6 +93,8 @@ export class FollowedChanges {
   /** Anything may have changed. */
   touchAll(): void {
     this.recent.touchAll()
+    this.records.startAgain(this.#position)
+    this.#onNews()
     this.touched.everything++
   }
 
@@ -95,8 +104,11 @@ export class FollowedChanges {
     this.touchAll()
   }
 
-  #advance({ sequence, atMs }: Position): void {
-    if (sequence > this.#position.sequence) this.#position = { sequence, atMs }
+  #advance({ sequence, atMs, account, touches }: FeedRecord): void {
+    if (sequence <= this.#position.sequence) return
+    this.#position = { sequence, atMs }
+    this.records.add({ sequence, atMs, account, touched: readTouched(touches) })
+    this.#onNews()
   }
 
   #note(touches: unknown): void {

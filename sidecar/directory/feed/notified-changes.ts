@@ -6,9 +6,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Queries } from '../database.ts'
 import type { Changes, ChangesState } from './changes.ts'
-import { FollowedChanges, LAST_RECORD, type Position } from './followed-changes.ts'
+import { FollowedChanges, LAST_RECORD } from './followed-changes.ts'
 import type { Remembered } from './recent-changes.ts'
-import type { FeedRecord } from './touches.ts'
+import type { FeedRecord, Position } from './touches.ts'
 
 export interface NotifiedChangesOptions {
   /** Asks the database. */
@@ -31,6 +31,7 @@ export class NotifiedChanges implements Changes {
   readonly #now: () => number
   readonly #pauseMs: number
   readonly #stop = new AbortController()
+  readonly #listeners = new Set<() => void>()
   #followed: FollowedChanges | undefined
   /** What was remembered counts before this time. */
   #knownUntilMs = Number.NEGATIVE_INFINITY
@@ -64,6 +65,20 @@ export class NotifiedChanges implements Changes {
       ageMs: Number.isFinite(ageMs) ? ageMs : undefined,
       touched: this.#followed?.touched ?? {},
     }
+  }
+
+  get followed(): FollowedChanges | undefined {
+    return this.#followed
+  }
+
+  knownForMs(): number | undefined {
+    const knownForMs = this.#knownUntilMs - this.#now()
+    return knownForMs > 0 && this.#followed !== undefined ? knownForMs : undefined
+  }
+
+  watch(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
   }
 
   /** Asks until `close`. Resolves after the first answer or failure. */
@@ -134,7 +149,9 @@ export class NotifiedChanges implements Changes {
     const { ask } = this.#options
     const followed = this.#followed
     if (followed === undefined) {
-      this.#followed = new FollowedChanges(await ask(LAST_RECORD))
+      this.#followed = new FollowedChanges(await ask(LAST_RECORD), () => {
+        for (const listener of this.#listeners) listener()
+      })
       return false
     }
     const { position, statement } = followed

@@ -87,9 +87,17 @@ export interface FeedRecord {
   readonly sequence: number
   /** Milliseconds since the epoch. */
   readonly atMs: number
+  /** Number of the account that the change was about; empty: of none. */
+  readonly account: string
   /** As `touchText` wrote it. */
   readonly touches: string | null
 }
+
+/**
+ * A place in the feed: the last record that is known with all before it. Before the first record of a
+ * directory it is 0.
+ */
+export type Position = Pick<FeedRecord, 'sequence' | 'atMs'>
 
 /** What a change is about. */
 export interface ChangeSubject {

@@ -7,9 +7,13 @@ const BOUND_MS = 5_000
 const TOKEN = { tokenId: 't', subject: { id: 'u' }, scope: { account: 'a' }, projectId: 'p' }
 
 /** A record of the audit trail, as a table has it. */
-const record = (sequence: number, touches: string | null) => ({ sequence, at_ms: 1_000 + sequence, touches })
+const record = (sequence: number, touches: string | null) => ({
+  ...{ sequence, at_ms: 1_000 + sequence, account: 'a', touches },
+})
 const at = (sequence: number) => ({ sequence, atMs: 1_000 + sequence })
-const heard = (sequence: number, touches: string | null) => ({ sequence, atMs: 1_000 + sequence, touches })
+const heard = (sequence: number, touches: string | null) => ({
+  ...{ sequence, atMs: 1_000 + sequence, account: 'a', touches },
+})
 
 let close = () => {}
 afterEach(() => close())
