@@ -204,7 +204,8 @@ function headersOf(credentials: RequestHeaders, field: string): { name: string; 
 
 export function checkAnswer(response: wire.CheckResponse): CheckAnswer {
   const reason = REASON_NAMES.get(response.reason) ?? 'UNSPECIFIED'
-  const { token, cacheFor, conflicts, ...rest } = response
+  // The position is for followers of `WatchChanges`, which this client is not.
+  const { token, cacheFor, conflicts, position: _position, ...rest } = response
   return {
     ...rest,
     // An unknown reason may stand for a condition that this client does not know, so it counts as a denial.
@@ -248,7 +249,12 @@ export function apiList(apis: readonly string[]): string[] {
   return apis.map((api, index) => text(`apis[${index}]`, api))
 }
 
-export function issuedToken({ scope, conflicts, ...rest }: wire.IssueResponse): IssuedToken {
+export function issuedToken({
+  scope,
+  conflicts,
+  position: _position,
+  ...rest
+}: wire.IssueResponse): IssuedToken {
   return { ...rest, scope: scopeValue(scope), conflicts: conflicts.map(conflictValue) }
 }
 

@@ -5,18 +5,20 @@ export interface ConfiguredRights {
   readonly everything: boolean
   readonly revoke: boolean
   readonly read: boolean
+  /** Follow what changes, as `WatchChanges` tells it. */
+  readonly follow: boolean
   /** Account numbers. */
   readonly administer: ReadonlySet<string>
 }
 
 /** What a right looks like, for errors. */
-export const RIGHT_EXPECTED = 'a right: revoke, read, everything, or administer:ACCOUNT'
+export const RIGHT_EXPECTED = 'a right: revoke, read, follow, everything, or administer:ACCOUNT'
 
 const ADMINISTER = /^administer:([0-9A-Za-z][0-9A-Za-z._-]{0,63})$/
 
 /** Whether the text is a right, for example `revoke` or `administer:123456`. */
 export function isRight(text: string): boolean {
-  return ['revoke', 'read', 'everything'].includes(text) || ADMINISTER.test(text)
+  return ['revoke', 'read', 'follow', 'everything'].includes(text) || ADMINISTER.test(text)
 }
 
 /** @param texts each of them is a right */
@@ -25,6 +27,7 @@ export function rightsOf(texts: readonly string[]): ConfiguredRights {
     everything: texts.includes('everything'),
     revoke: texts.includes('revoke'),
     read: texts.includes('read'),
+    follow: texts.includes('follow'),
     administer: new Set(texts.flatMap((text) => ADMINISTER.exec(text)?.[1] ?? [])),
   }
 }

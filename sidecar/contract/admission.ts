@@ -37,7 +37,7 @@ const OWN_RULES: ReadonlySet<string> = new Set([
  * that is presented must be valid.
  */
 export function refusingUnknownTokens(methods: Methods, { callers, trace }: Admitting): Methods {
-  const admit = (context: CallContext): void => {
+  const expectKnown = (context: CallContext): void => {
     const authorization = context.metadata('authorization')
     if (authorization.length === 0) return
     try {
@@ -49,7 +49,15 @@ export function refusingUnknownTokens(methods: Methods, { callers, trace }: Admi
     }
   }
   const asks = (path: string) => path.startsWith(AUTHORIZATION_SERVICE) && !OWN_RULES.has(path)
-  return new Map([...methods].map(([path, method]) => [path, asks(path) ? { ...method, admit } : method]))
+  return new Map(
+    [...methods].map(([path, method]) => {
+      const admit = (context: CallContext) => {
+        expectKnown(context)
+        return method.admit?.(context)
+      }
+      return [path, asks(path) ? { ...method, admit } : method]
+    }),
+  )
 }
 
 /** The same methods for clients whose certificate is the certificate of a caller. */

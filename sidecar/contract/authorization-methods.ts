@@ -4,7 +4,9 @@
  * times.
  */
 import { AuthorizationServiceService } from '../../proto/gen/portcullis/v1/authorization.ts'
+import type { Following } from '../usecases/capabilities.ts'
 import { type Method, methodsOf } from './call.ts'
+import { changeHandlers } from './change-handlers.ts'
 import { type CheckServices, checkHandlers } from './check-handlers.ts'
 import { matrixHandlers } from './matrix-handlers.ts'
 import { type TokenServices, tokenHandlers } from './token-handlers.ts'
@@ -20,14 +22,25 @@ export interface AuthorizationOptions {
 
 /** The methods of the service. `endStreams` ends the streams that would otherwise never end. */
 export function authorizationMethods(
-  services: CheckServices & TokenServices,
+  services: CheckServices & TokenServices & Following,
   { batchLengthMax, reachable, watches }: AuthorizationOptions,
 ): { methods: [path: string, Method][]; endStreams: () => void } {
   const matrix = matrixHandlers(services, watches)
+  const changes = changeHandlers(services, matrix.encodedRules, reachable)
   const handlers = {
     ...checkHandlers(services, batchLengthMax, reachable),
     ...tokenHandlers(services, reachable),
     ...matrix.handlers,
+    ...changes.handlers,
   }
-  return { methods: methodsOf(AuthorizationServiceService, handlers), endStreams: matrix.endWatches }
+  const { path } = AuthorizationServiceService.watchChanges
+  return {
+    methods: methodsOf(AuthorizationServiceService, handlers).map(([each, method]) =>
+      each === path ? [each, { ...method, admit: changes.expectFollower }] : [each, method],
+    ),
+    endStreams: () => {
+      matrix.endWatches()
+      changes.endFollowing()
+    },
+  }
 }

@@ -6,7 +6,7 @@ import { finish } from '../../engine/index.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import { SHORT_BYTES, type Turns } from '../base/turns.ts'
 import type { Asker, DecisionListener } from '../usecases/asker.ts'
-import type { Admitting, Clocked, PerCall, Reporting, Ruled } from '../usecases/capabilities.ts'
+import type { Admitting, Clocked, Following, PerCall, Reporting, Ruled } from '../usecases/capabilities.ts'
 import { checkClaims, checkCredentials, type Verifying } from '../usecases/check.ts'
 import type { DecisionMeter } from '../usecases/meters.ts'
 import { timed } from '../usecases/timed.ts'
@@ -21,7 +21,7 @@ import { type CheckQuestion, readCheck, readCheckBatch, readStreamedCheck } from
 import { type ListenerOf, listenersOf } from './handler.ts'
 import { checkBatchResponse, checkStreamResponse, EncodedAnswers } from './responses.ts'
 
-export type CheckServices = PerCall<Verifying> & Ruled & Admitting & Reporting & Clocked
+export type CheckServices = PerCall<Verifying> & Ruled & Admitting & Reporting & Clocked & Following
 
 interface CheckHandlers {
   readonly check: UnaryMethod
@@ -145,7 +145,7 @@ interface Answering {
 }
 
 function newAnswers(services: CheckServices): Answering {
-  const { rules, cacheForMs, now, forCall } = services
+  const { rules, cacheForMs, forCall } = services
   let answers = finish(EncodedAnswers.of(rules.engine, cacheForMs))
   let current = forCall()
   rules.prepare(function* (engine) {
@@ -158,11 +158,11 @@ function newAnswers(services: CheckServices): Answering {
   })
   return {
     answer: (checked, connection, listener) =>
-      answerWith(answers, current, now, checked, connection, listener),
+      answerWith(answers, current, services, checked, connection, listener),
     answerNow: () => {
-      const [encoded, services] = [answers, current]
+      const [encoded, verifying] = [answers, current]
       return (checked, connection, listener) =>
-        answerWith(encoded, services, now, checked, connection, listener)
+        answerWith(encoded, verifying, services, checked, connection, listener)
     },
   }
 }
@@ -170,16 +170,18 @@ function newAnswers(services: CheckServices): Answering {
 function answerWith(
   encoded: EncodedAnswers,
   services: Verifying,
-  now: () => number,
+  { changes, now }: Clocked & Following,
   checked: CheckQuestion,
   connection: ClientConnection,
   listener: DecisionListener | undefined,
 ): MaybePromise<Buffer> {
   if (checked.type === 'claims') return encoded.forClaims(checkClaims(services, checked.question, listener))
   const outcome = checkCredentials(services, checked.question, { connection, listener })
-  return outcome instanceof Promise
-    ? outcome.then((value) => encoded.forCredentials(value, now()))
-    : encoded.forCredentials(outcome, now())
+  if (!(outcome instanceof Promise)) return encoded.forCredentials(outcome, changes.followed?.position, now())
+  // A change that comes while the question is answered has a later position, which voids the answer.
+  changes.knownForMs()
+  const position = changes.followed?.position
+  return outcome.then((value) => encoded.forCredentials(value, position, now()))
 }
 
 interface BatchParts extends Asker {

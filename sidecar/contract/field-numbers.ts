@@ -14,7 +14,7 @@ export const CHECK_BATCH_REQUEST = { checks: 1 } as const
 export const CHECK_STREAM_REQUEST = { id: 1, check: 2 } as const
 
 /** The other fields belong to the decision. The generated encoder writes them, once for each decision. */
-export const CHECK_RESPONSE = { verified: 9, token: 10, cacheFor: 11 } as const
+export const CHECK_RESPONSE = { verified: 9, token: 10, cacheFor: 11, position: 14 } as const
 export const VERIFIED_TOKEN = {
   kind: 1,
   scope: 2,
@@ -24,12 +24,17 @@ export const VERIFIED_TOKEN = {
   expiresAt: 6,
   roles: 7,
   authority: 8,
+  projectId: 9,
+  derivedFrom: 10,
 } as const
 export const SUBJECT = { id: 1, name: 2, type: 3 } as const
 export const CHECK_BATCH_RESPONSE = { results: 1 } as const
 export const CHECK_STREAM_RESPONSE = { id: 1, result: 2 } as const
 
 export const GET_MATRIX_RESPONSE = { matrix: 1 } as const
+export const WATCH_CHANGES_RESPONSE = { position: 1, rules: 2, voided: 3, validFor: 4, sentAt: 5 } as const
+export const RULES = { matrix: 1, cells: 2, apis: 3 } as const
+export const POSITION = { change: 1, recordedAt: 2 } as const
 
 export const ISSUE_REQUEST = { password: 1, profile: 2, scope: 3, apis: 4 } as const
 export const REVOKE_REQUEST = { value: 1, tokenId: 2 } as const

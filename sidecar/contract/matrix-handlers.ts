@@ -1,7 +1,9 @@
 /** The handlers of `Plan`, `GetMatrix` and `WatchMatrix`. They use the current matrix. */
+import { finish } from '../../engine/index.ts'
 import type { Deciding, PerCall, Ruled } from '../usecases/capabilities.ts'
 import { plan } from '../usecases/plan.ts'
 import type { ServerStreamMethod, UnaryMethod } from './call.ts'
+import { rulesInSteps } from './change-messages.ts'
 import { readPlanRequest } from './requests.ts'
 import { matrixResponse, matrixResponseInSteps, planResponse } from './responses.ts'
 import { Topic, type Watches } from './watches.ts'
@@ -18,14 +20,19 @@ export function matrixHandlers(
   watches: Watches,
 ): {
   handlers: MatrixHandlers
+  /** The rules in force, for those who decide by them. */
+  encodedRules: () => Buffer
   endWatches: () => void
 } {
   // Encoded once for all who ask.
   let response = matrixResponse(rules.engine)
+  let followed = finish(rulesInSteps(rules.engine, response))
   rules.prepare(function* (engine) {
     const next = yield* matrixResponseInSteps(engine)
+    const nextFollowed = yield* rulesInSteps(engine, next)
     return () => {
       response = next
+      followed = nextFollowed
     }
   })
   const current = () => response
@@ -39,5 +46,5 @@ export function matrixHandlers(
     getMatrix: current,
     watchMatrix: (_request, responses, context) => topic.open(context, responses),
   }
-  return { handlers, endWatches: () => topic.end() }
+  return { handlers, encodedRules: () => followed, endWatches: () => topic.end() }
 }

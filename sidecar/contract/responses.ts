@@ -24,6 +24,7 @@ import {
 } from '../../proto/gen/portcullis/v1/decision.ts'
 import { Matrix } from '../../proto/gen/portcullis/v1/matrix.ts'
 import type { VerifiedToken } from '../authority/authority.ts'
+import type { Position } from '../authority/changes.ts'
 import { reusableForMs } from '../usecases/check.ts'
 import type { Issued } from '../usecases/issue.ts'
 import type { CheckOutcome } from '../usecases/questions.ts'
@@ -33,6 +34,7 @@ import {
   CHECK_RESPONSE,
   CHECK_STREAM_RESPONSE,
   GET_MATRIX_RESPONSE,
+  POSITION,
   SCOPE,
   SUBJECT,
   TIME,
@@ -81,8 +83,14 @@ export class EncodedAnswers {
   /**
    * The answer to credentials. If the credential itself is at fault, the client may not reuse the answer,
    * because the next check may succeed. No answer may be reused after the token's expiry.
+   *
+   * @param position of the directory before the question: a change that it does not have voids the answer
    */
-  forCredentials({ decision, token, verified }: CheckOutcome, nowMs: number): Buffer {
+  forCredentials(
+    { decision, token, verified }: CheckOutcome,
+    position: Position | undefined,
+    nowMs: number,
+  ): Buffer {
     const encoded = this.#decisions.get(decision) ?? this.#encode(decision)
     if (token === undefined) return encoded
     const writer = this.#writer
@@ -90,6 +98,9 @@ export class EncodedAnswers {
     writer.flag(CHECK_RESPONSE.verified, verified)
     writeToken(writer, token)
     if (verified) writeTime(writer, CHECK_RESPONSE.cacheFor, reusableForMs(token, this.#cacheForMs, nowMs))
+    // Of a token that an upstream vouches for, the directory knows nothing.
+    if (position !== undefined && token.authority === undefined)
+      writer.bytes(CHECK_RESPONSE.position, encodedPosition(position))
     return writer.finish()
   }
 
@@ -115,6 +126,7 @@ export class EncodedAnswers {
  */
 function writeToken(writer: FieldWriter, token: VerifiedToken): void {
   const { kind, scope, subject, tokenId, issuedAtMs, expiresAtMs, roles, authority } = token
+  const { projectId, derivedFrom } = token
   const message = writer.begin(CHECK_RESPONSE.token)
   writer.text(VERIFIED_TOKEN.kind, kind)
   const scopeMessage = writer.begin(VERIFIED_TOKEN.scope)
@@ -131,11 +143,36 @@ function writeToken(writer: FieldWriter, token: VerifiedToken): void {
   if (expiresAtMs !== undefined) writeTime(writer, VERIFIED_TOKEN.expiresAt, expiresAtMs)
   if (roles !== undefined) for (const role of roles) writer.text(VERIFIED_TOKEN.roles, role)
   if (authority !== undefined) writer.text(VERIFIED_TOKEN.authority, authority)
+  if (projectId !== undefined) writer.text(VERIFIED_TOKEN.projectId, projectId)
+  if (derivedFrom !== undefined) for (const id of derivedFrom) writer.text(VERIFIED_TOKEN.derivedFrom, id)
   writer.end(message)
 }
 
+let lastPosition: Position | undefined
+let lastEncoded: Buffer = Buffer.alloc(0)
+
+/** Most answers have the position of the one before. */
+function encodedPosition(position: Position): Buffer {
+  if (position !== lastPosition) {
+    POSITION_WRITER.start(NO_BYTES)
+    writePositionFields(POSITION_WRITER, position)
+    lastEncoded = POSITION_WRITER.finish()
+    lastPosition = position
+  }
+  return lastEncoded
+}
+
+export function writePosition(writer: FieldWriter, field: number, position: Position): void {
+  writer.bytes(field, encodedPosition(position))
+}
+
+function writePositionFields(writer: FieldWriter, { sequence, atMs }: Position): void {
+  writer.number(POSITION.change, sequence)
+  writeTime(writer, POSITION.recordedAt, atMs)
+}
+
 /** Writes a `Timestamp` or a `Duration`, which have the same fields. */
-function writeTime(writer: FieldWriter, field: number, ms: number): void {
+export function writeTime(writer: FieldWriter, field: number, ms: number): void {
   const message = writer.begin(field)
   const seconds = Math.floor(ms / 1000)
   writer.number(TIME.seconds, seconds)
@@ -161,6 +198,7 @@ const EMPTY_RESPONSE: wire.CheckResponse = {
   verified: false,
   token: undefined,
   cacheFor: undefined,
+  position: undefined,
 }
 
 export function checkBatchResponse(results: readonly Buffer[]): Buffer {
@@ -181,12 +219,15 @@ export function checkStreamResponse(id: string, result: Buffer): Buffer {
  * answers.
  */
 const RESULTS_WRITER = new FieldWriter()
+const POSITION_WRITER = new FieldWriter()
 const NO_BYTES = Buffer.alloc(0)
 
 /** The encoded answers that are given again. A token of the cache is always the same object. */
 const ISSUE_RESPONSES = new WeakMap<Issued, Buffer>()
 
-export function issueResponse(issued: Issued): Buffer {
+/** @param position of the directory before the token was issued, where the directory has its holder */
+export function issueResponse(issued: Issued, position?: Position | undefined): Buffer {
+  if (position !== undefined) return encodeIssued(issued, position)
   let response = ISSUE_RESPONSES.get(issued)
   if (response === undefined) {
     response = encodeIssued(issued)
@@ -195,7 +236,7 @@ export function issueResponse(issued: Issued): Buffer {
   return response
 }
 
-function encodeIssued(issued: Issued): Buffer {
+function encodeIssued(issued: Issued, position?: Position): Buffer {
   return encode(wire.IssueResponse, {
     header: issued.header,
     value: issued.value.reveal(),
@@ -205,6 +246,7 @@ function encodeIssued(issued: Issued): Buffer {
     expiresAt: dateOf(issued.expiresAtMs),
     conflicts: issued.conflicts.map(conflictMessage),
     tokenId: issued.tokenId,
+    position: position && { change: position.sequence, recordedAt: dateOf(position.atMs) },
   })
 }
 
@@ -323,7 +365,7 @@ function encodeCacheFor(cacheForMs: number): Buffer {
   return encode(wire.CheckResponse, { ...EMPTY_RESPONSE, cacheFor: durationOf(cacheForMs) })
 }
 
-function reasonMessage(reason: Reason): WireReason {
+export function reasonMessage(reason: Reason): WireReason {
   return WireReason[`REASON_${reason}`]
 }
 

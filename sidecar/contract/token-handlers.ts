@@ -1,7 +1,8 @@
 /** The handlers of `Issue` and `Revoke`. */
+import type { Position } from '../authority/changes.ts'
 import { nameOfSource } from '../authority/login-source.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
-import type { Admitting, PerCall } from '../usecases/capabilities.ts'
+import type { Admitting, Following, PerCall } from '../usecases/capabilities.ts'
 import { type Issued, type Issuing, issue } from '../usecases/issue.ts'
 import {
   type LoginTracing,
@@ -16,7 +17,7 @@ import { loginSource, nameOfConnection, presentedIn, remoteAddress, requestOf } 
 import { readIssueRequest, readRevokeRequest } from './requests.ts'
 import { issueResponse, revokeResponse } from './responses.ts'
 
-export type TokenServices = PerCall<Issuing & Revoking> & Admitting & LoginTracing
+export type TokenServices = PerCall<Issuing & Revoking> & Admitting & LoginTracing & Following
 
 interface TokenHandlers {
   readonly issue: UnaryMethod
@@ -25,7 +26,7 @@ interface TokenHandlers {
 
 /** @param reachable whether other machines can reach the listener */
 export function tokenHandlers(services: TokenServices, reachable: boolean): TokenHandlers {
-  const { callers, intake, forCall } = services
+  const { callers, changes, intake, forCall } = services
   return {
     issue: (request, context) => {
       const { requester, purpose, rejected } = readIssueRequest(request)
@@ -36,10 +37,15 @@ export function tokenHandlers(services: TokenServices, reachable: boolean): Toke
         const { account, userName } = requester.login
         const login = { ...traced, source: nameOfSource(source), user: { account, userName } }
         const from = { source, connection: nameOfConnection(context) }
-        return issueTraced(services, login, async () => {
-          await intake.turn(nameOfConnection(context), presented)
-          return issue(forCall(), { requester, purpose, from })
-        })
+        return issueTraced(
+          services,
+          login,
+          async () => {
+            await intake.turn(nameOfConnection(context), presented)
+            return issue(forCall(), { requester, purpose, from })
+          },
+          changes.followed?.position,
+        )
       }
       const login: { -readonly [Key in keyof TracedLogin]: TracedLogin[Key] } = {
         ...traced,
@@ -81,10 +87,11 @@ function issueTraced(
   services: LoginTracing,
   login: TracedLogin,
   work: () => MaybePromise<Issued>,
+  position?: Position | undefined,
 ): MaybePromise<Buffer> {
   const done = (issued: Issued) => {
     traceIssued(services, login, issued)
-    return issueResponse(issued)
+    return issueResponse(issued, position)
   }
   const failed = (error: unknown): never => {
     traceFailure(services, login, error)

@@ -10,9 +10,14 @@ import type { CallContext, Responses } from './call.ts'
 import { callerCredentialsIn, nameOfConnection } from './handler.ts'
 
 /** Most watches: of a connection, of a caller or a source without one, and of all clients. */
-const OF_CONNECTION_MAX = 100
-const OF_SOURCE_MAX = 1_000
-const OF_ALL_MAX = 2_000
+export interface WatchBounds {
+  readonly ofConnection: number
+  readonly ofSource: number
+  readonly ofAll: number
+}
+
+/** Of watches that every client may have. */
+const BOUNDS: WatchBounds = { ofConnection: 100, ofSource: 1_000, ofAll: 2_000 }
 
 /** How long watches are notified of a change before other calls have their turn, in milliseconds. */
 const SLICE_MS = 2
@@ -41,12 +46,14 @@ interface Watch {
 export class Watches {
   readonly #callers: Callers
   readonly #reachable: boolean
+  readonly #bounds: WatchBounds
   readonly #all = new Set<Watch>()
   readonly #ofSource = new Counts()
   readonly #ofConnection = new Counts()
 
   /** @param reachable whether other machines can reach the listener */
-  constructor(callers: Callers, reachable: boolean) {
+  constructor(callers: Callers, reachable: boolean, bounds = BOUNDS) {
+    this.#bounds = bounds
     this.#callers = callers
     this.#reachable = reachable
   }
@@ -61,9 +68,10 @@ export class Watches {
     const caller = this.#callers.findOrNobody(callerCredentialsIn(context, this.#reachable))
     const source = caller ? `caller ${caller.name}` : connectionSource(context.connection.address)
     const connection = nameOfConnection(context)
-    if (this.#ofConnection.of(connection) >= OF_CONNECTION_MAX) throw exhausted('this connection')
-    if (this.#ofSource.of(source) >= OF_SOURCE_MAX) this.#makeRoom(connection, 'this client', source)
-    if (this.#all.size >= OF_ALL_MAX) this.#makeRoom(connection, 'all clients', this.#ofSource.largest())
+    const { ofConnection, ofSource, ofAll } = this.#bounds
+    if (this.#ofConnection.of(connection) >= ofConnection) throw exhausted('this connection')
+    if (this.#ofSource.of(source) >= ofSource) this.#makeRoom(connection, 'this client', source)
+    if (this.#all.size >= ofAll) this.#makeRoom(connection, 'all clients', this.#ofSource.largest())
     const watch = { source, connection, responses, unreadSinceMs: performance.now() }
     this.#all.add(watch)
     this.#ofSource.add(source, 1)

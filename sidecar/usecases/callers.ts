@@ -14,6 +14,8 @@ export interface CallerRights {
   readonly revoke: boolean
   /** Read every record of the directory, and no secret. */
   readonly read: boolean
+  /** Follow what changes of the directory and of the rules. */
+  readonly follow: boolean
   /** Numbers of the accounts that the caller administers as an owner does. */
   readonly administer: ReadonlySet<string>
 }

@@ -4,6 +4,7 @@
  */
 import type { Logger } from 'pino'
 import type { Engine } from '../../engine/index.ts'
+import type { Changes } from '../authority/changes.ts'
 import type { ControlPanel } from '../authority/control-panel/control-panel.ts'
 import type { Turns } from '../base/turns.ts'
 import type { Routes } from '../rules/routes/routes.ts'
@@ -23,6 +24,13 @@ export interface Deciding {
 export interface Clocked {
   /** Wall clock, in milliseconds since the epoch. */
   readonly now: () => number
+}
+
+/** Knows what changes of that which tokens depend on. */
+export interface Following {
+  readonly changes: Changes
+  /** Ids of the keys whose tokens are genuine. */
+  readonly keyIds: () => readonly string[]
 }
 
 /** Knows callers, and who has a session. */

@@ -143,7 +143,7 @@ function callerOf(passage: Passage): Caller {
       tokenSha256: undefined,
       certificateName: undefined,
       profiles: new Set([passage.profile]),
-      rights: { everything: false, revoke: false, read: false, administer: new Set() },
+      rights: { everything: false, revoke: false, read: false, follow: false, administer: new Set() },
       expiresAtMs: undefined,
     }
     ROUTE_CALLERS.set(passage, caller)

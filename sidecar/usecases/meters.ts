@@ -69,6 +69,12 @@ export class Meters {
   )
   readonly #durations: Durations[] = []
   readonly #apis = new Set<string>()
+  #followers = () => 0
+
+  /** @param count how many streams of `WatchChanges` are open */
+  countFollowers(count: () => number): void {
+    this.#followers = count
+  }
 
   /** The meter of a protocol, made once. */
   of(protocol: MeteredProtocol): DecisionMeter {
@@ -111,6 +117,15 @@ export class Meters {
       ...[this.#attempts, this.#errors, this.#refusals, this.#upstreamCalls, this.#spans].map((counts) =>
         counts.read(),
       ),
+      {
+        ...{
+          name: 'portcullis_followers',
+          help: 'Open streams of WatchChanges.',
+          type: 'gauge',
+          merge: 'sum',
+        },
+        samples: [{ labels: {}, value: this.#followers() }],
+      },
     ]
   }
 

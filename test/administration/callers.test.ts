@@ -265,7 +265,9 @@ describe('portcullis caller new', () => {
     async (right) => {
       const { code, stderr } = await command(['caller', 'new', 'clerk', '--right', right])
       expect(code).toBe(2)
-      expect(stderr).toContain('--right: expected a right: revoke, read, everything, or administer:ACCOUNT')
+      expect(stderr).toContain(
+        '--right: expected a right: revoke, read, follow, everything, or administer:ACCOUNT',
+      )
     },
   )
 })
@@ -296,12 +298,12 @@ describe('the start is refused', () => {
     [
       'an unknown right',
       clerk('rights: [read, write]'),
-      'callers[0].rights[1]: expected a right: revoke, read, everything, or administer:ACCOUNT',
+      'callers[0].rights[1]: expected a right: revoke, read, follow, everything, or administer:ACCOUNT',
     ],
     [
       '`administer` without an account',
       clerk('rights: [administer]'),
-      'callers[0].rights[0]: expected a right: revoke, read, everything, or administer:ACCOUNT',
+      'callers[0].rights[0]: expected a right: revoke, read, follow, everything, or administer:ACCOUNT',
     ],
     [
       'an expiry without a time zone',

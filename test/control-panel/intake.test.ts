@@ -16,7 +16,7 @@ const CLERK: Caller = {
   tokenSha256: DIGEST.toString('hex'),
   certificateName: undefined,
   profiles: new Set(),
-  rights: { everything: true, revoke: false, read: false, administer: new Set() },
+  rights: { everything: true, revoke: false, read: false, follow: false, administer: new Set() },
   expiresAtMs: undefined,
 }
 

@@ -20,7 +20,13 @@ import { CERTIFICATE } from '../support/proxies/self-signed.ts'
 import { newDecisionLog } from '../support/signals/decision-log.ts'
 
 const NOW = Date.UTC(2026, 10, 22)
-const NOTHING: CallerRights = { everything: false, read: false, revoke: false, administer: new Set() }
+const NOTHING: CallerRights = {
+  everything: false,
+  read: false,
+  revoke: false,
+  follow: false,
+  administer: new Set(),
+}
 const FROM = { protocol: 'http', address: '127.0.0.1' } as const
 
 function caller(name: string, rights: Partial<CallerRights>, more: Partial<Caller> = {}): Caller {
@@ -82,7 +88,7 @@ test.each<[who: string, requester: Requester, reason: string | undefined]>([
 
 test('callers are shown with their rights and their end, without what identifies them', () => {
   const shown = viewsOf().callers(operator('root'))
-  const none = { everything: false, read: false, revoke: false, administer: [] }
+  const none = { everything: false, read: false, revoke: false, follow: false, administer: [] }
   expect(shown).toEqual([
     {
       ...{ name: 'root', rights: { ...none, everything: true }, profiles: [], identifiedBy: ['token'] },

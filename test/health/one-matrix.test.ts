@@ -58,6 +58,7 @@ function serve(
     turns: new Turns(),
     cacheForMs: 0,
     now: Date.now,
+    changes: { followed: undefined, knownForMs: () => undefined },
   } as unknown as CheckServices
   const { check, checkBatch } = checkHandlers(services, CHECKS_MAX, false)
   const context = {} as CallContext

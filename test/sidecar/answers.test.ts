@@ -37,6 +37,17 @@ const tokens: fc.Arbitrary<VerifiedToken> = fc
       texts.filter((text) => text !== ''),
       { nil: undefined },
     ),
+    projectId: fc.option(
+      texts.filter((text) => text !== ''),
+      { nil: undefined },
+    ),
+    derivedFrom: fc.option(
+      fc.array(
+        texts.filter((text) => text !== ''),
+        { maxLength: 3 },
+      ),
+      { nil: undefined },
+    ),
     roles: fc.option(
       fc.array(
         texts.filter((text) => text !== ''),
@@ -45,11 +56,16 @@ const tokens: fc.Arbitrary<VerifiedToken> = fc
       { nil: undefined },
     ),
   })
-  .map(({ authority, roles, ...token }) => ({
+  .map(({ authority, roles, projectId, derivedFrom, ...token }) => ({
     ...token,
+    ...(projectId !== undefined && { projectId }),
+    ...(derivedFrom !== undefined && { derivedFrom }),
     ...(authority !== undefined && { authority }),
     ...(roles !== undefined && { roles }),
   }))
+const positions = fc.option(fc.record({ sequence: fc.nat(), atMs: fc.nat({ max: 4_000_000_000_000 }) }), {
+  nil: undefined,
+})
 const decisions = fc.constantFrom(...engine.decisions())
 /** The decisions that claims can get. They have no advice, because advice is about holders. */
 const claimed = fc.constantFrom(...[...engine.decisions()].filter(({ advice }) => advice.length === 0))
@@ -68,18 +84,18 @@ const NOTHING = wire.CheckResponse.decode(new Uint8Array())
 
 /** An answer as the generated encoder writes it: the fields of the decision, then those of the call. */
 function encoded(answer: wire.CheckResponse): Buffer {
-  const { verified, token, cacheFor, ...decision } = answer
+  const { verified, token, cacheFor, position, ...decision } = answer
   const parts = [
     { ...NOTHING, ...decision },
-    { ...NOTHING, verified, token, cacheFor },
+    { ...NOTHING, verified, token, cacheFor, position },
   ]
   return Buffer.concat(parts.map((part) => wire.CheckResponse.encode(part).finish()))
 }
 
 test('an answer to credentials', () => {
   fc.assert(
-    fc.property(decisions, tokens, fc.boolean(), (decision, token, verified) => {
-      const bytes = answers.forCredentials({ decision, token, verified }, NOW_MS)
+    fc.property(decisions, tokens, fc.boolean(), positions, (decision, token, verified, position) => {
+      const bytes = answers.forCredentials({ decision, token, verified }, position, NOW_MS)
       const answer = wire.CheckResponse.decode(bytes)
       expect(encoded(answer).equals(bytes)).toBe(true)
 
@@ -93,7 +109,11 @@ test('an answer to credentials', () => {
         expiresAt: expiresAtMs === undefined ? undefined : new Date(expiresAtMs),
         roles: token.roles ?? [],
         authority: token.authority ?? '',
+        projectId: token.projectId ?? '',
+        derivedFrom: token.derivedFrom ?? [],
       })
+      const told = token.authority === undefined ? position : undefined
+      expect(answer.position).toEqual(told && { change: told.sequence, recordedAt: new Date(told.atMs) })
       expect(answer.verified).toBe(verified)
       const leftMs = Math.max(0, (expiresAtMs ?? Number.POSITIVE_INFINITY) - NOW_MS)
       const { seconds, nanos } = answer.cacheFor ?? { seconds: Number.NaN, nanos: 0 }

@@ -45,7 +45,7 @@ test.each<[claim: string, text: string | undefined, names: string[]]>([
 })
 
 describe('a caller who is known by a certificate', () => {
-  const NONE = { everything: false, revoke: false, read: false, administer: new Set<string>() }
+  const NONE = { everything: false, revoke: false, read: false, follow: false, administer: new Set<string>() }
   const caller = (name: string, expiresAtMs?: number): Caller => ({
     name,
     tokenSha256: undefined,

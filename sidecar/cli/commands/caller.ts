@@ -28,7 +28,11 @@ export function addCallerCommand(program: Command): void {
       'Make a caller token, show it once, and print what to add to the configuration. A caller with a certificate gets no token.',
     )
     .argument('<name>', 'name of the caller in logs, errors and the audit trail')
-    .option('--right <right>', 'revoke, read, everything, or administer:ACCOUNT; repeat for several', collect)
+    .option(
+      '--right <right>',
+      'revoke, read, follow, everything, or administer:ACCOUNT; repeat for several',
+      collect,
+    )
     .option('--profile <profile>', 'a profile that the caller may use; repeat for several', collect)
     .option(
       '--expires-at <time>',

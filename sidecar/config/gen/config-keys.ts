@@ -673,7 +673,7 @@ export interface ConfigKeys {
     }
     /** Profiles that this caller may use. */
     readonly profiles?: readonly string[]
-    /** Rights over the directory: revoke, read, everything, or administer:ACCOUNT. */
+    /** Rights over the directory: revoke, read, follow, everything, or administer:ACCOUNT. */
     readonly rights?: readonly string[]
     /** When the caller expires, for example 2027-01-31T00:00:00Z. Default: never. */
     readonly expires_at?: string

@@ -267,232 +267,233 @@ group47:{description:"Name in the client certificate of the caller (subject alte
 ri. It is compared exactly, a DNS name without regard to case.",type:"object",properties:{dns:{description:"DN\
 S name, without a wildcard.",type:"string"},uri:{description:"URI, for example a SPIFFE ID.",type:"string"}},additionalProperties:!1},
 group48:{description:"Profiles that this caller may use.",type:"array",uniqueItems:!0,items:{type:"string"}},group49:{
-description:"Rights over the directory: revoke, read, everything, or administer:ACCOUNT.",type:"array",uniqueItems:!0,
-items:{type:"string"}},group50:{description:"Callers that may use profiles of Issue, and operators: callers wi\
-th rights over the directory. They are read again when the file changes.",type:"array",items:{type:"object",required:[
-"name"],properties:{name:{description:"Name of the caller in logs, errors and the audit trail.",type:"string",
-minLength:1},token_file:{description:"File with the caller token in its first line, 32 characters or more.",$ref:"\
-#/$defs/path"},token_sha256:{description:"SHA-256 of the caller token in hexadecimal, instead of a file with t\
-he token.",type:"string",pattern:"^[0-9a-f]{64}$"},certificate:{$ref:"#/$defs/group47"},profiles:{$ref:"#/$def\
-s/group48"},rights:{$ref:"#/$defs/group49"},expires_at:{description:"When the caller expires, for example 2027\
--01-31T00:00:00Z. Default: never.",type:"string"},administrator:{description:"Refused. Write `rights` instead.",
-type:"boolean"}},additionalProperties:!1}}},properties:{grpc:{$ref:"#/$defs/group9"},http:{$ref:"#/$defs/group\
-20"},health:{$ref:"#/$defs/group21"},egress:{$ref:"#/$defs/group24"},routes:{$ref:"#/$defs/group27"},tokens:{$ref:"\
-#/$defs/group28"},data:{description:"Folder of the embedded authority. It contains the directory, the signing \
-keys and the administrator token.",$ref:"#/$defs/path",default:"./portcullis-data"},directory:{$ref:"#/$defs/g\
-roup29"},matrix:{description:"Matrix file. Default: the matrix of the package.",$ref:"#/$defs/path"},keys_unreadable_ms:{
-description:"How long the sidecar uses the last signing keys that it read while their file cannot be read or u\
-sed, in milliseconds. After this time IAM tokens get no answer.",type:"integer",minimum:0,maximum:864e5,default:5e3},
-matrix_poll_ms:{description:"How often the sidecar looks for a change of the matrix file, in milliseconds; 0: \
-only on SIGHUP.",type:"integer",minimum:0,maximum:864e5,default:1e3},max_matrix_age_ms:{description:"How long \
-the sidecar stays ready with a matrix that may no longer match its file, because the file is invalid, cannot b\
-e read or is still being read, in milliseconds; 0: forever. It needs `matrix_poll_ms`.",type:"integer",minimum:0,
-maximum:2592e6,default:0},strict:{description:"Strict mode: deny every combination of API and token kind that \
-a conflict of the matrix names.",type:"boolean",default:!1},cache_for_ms:{description:"How long a client may r\
-euse an answer, in milliseconds. During that time the client may miss a revocation.",type:"integer",minimum:0,
-maximum:36e5,default:5e3},remembered_tokens:{description:"Maximum number of verified IAM tokens, and as many s\
-tatic tokens, that each worker remembers. A token that is not remembered costs a signature and a query again. \
-Default: as many as a sixteenth of the memory of the process holds, at 1 KiB each, and at least 50,000.",type:"\
-integer",minimum:1e3,maximum:1e7},passwords:{$ref:"#/$defs/group30"},login_throttle:{$ref:"#/$defs/group31"},changes:{
-$ref:"#/$defs/group32"},decision_log:{$ref:"#/$defs/group35"},traces:{$ref:"#/$defs/group37"},audit:{$ref:"#/$\
-defs/group38"},workers:{description:"Number of processes of `serve` that share the addresses; 1: the started p\
-rocess serves itself.",type:"integer",minimum:1,maximum:256,default:1},worker_heartbeat_timeout_ms:{description:"\
-A worker that does not respond for this time while another one does is replaced, in milliseconds. If none resp\
-onds, the machine may be slow: they are replaced after ten times as long.",type:"integer",minimum:300,maximum:36e5,
-default:2e3},drain_ms:{description:"How long calls in progress may continue after SIGTERM, in milliseconds.",type:"\
-integer",minimum:0,maximum:6e5,default:1e4},log:{$ref:"#/$defs/group39"},upstreams:{$ref:"#/$defs/group43"},profiles:{
-$ref:"#/$defs/group46"},administrator_token:{description:"Whether the administrator token of the data folder i\
-dentifies a caller with every right.",type:"boolean",default:!0},callers:{$ref:"#/$defs/group50"}},additionalProperties:!1},
-ot=Object.prototype.hasOwnProperty,d={type:"object",properties:{address:{description:"Address that the gRPC se\
-rver listens on: HOST:PORT (port 0 picks a free port) or unix:PATH.",type:"string",minLength:1,maxLength:300,default:"\
-127.0.0.1:50051"},socket:{$ref:"#/$defs/group7"},max_message_bytes:{description:"Size of the largest request, \
-in bytes.",type:"integer",minimum:1024,maximum:67108864,default:4194304},max_concurrent_streams:{description:"\
-Maximum number of concurrent calls on one connection. Further calls wait.",type:"integer",minimum:1,maximum:1e5,
-default:1e3},max_batch_length:{description:"Maximum number of checks in one CheckBatch call, and of evaluation\
-s in one AuthZEN request.",type:"integer",minimum:1,maximum:1e5,default:1e3},max_connection_idle_ms:{description:"\
-How long a connection may stay open without a call, in milliseconds.",type:"integer",minimum:1e3,maximum:864e5,
-default:18e5},max_connection_age_ms:{description:"After this time the server asks a client to reconnect, in mi\
-lliseconds. Calls and streams in progress continue.",type:"integer",minimum:1e3,maximum:864e5,default:36e5},transport:{
-description:"What carries the calls: sockets (HTTP/2 of Portcullis, many times cheaper, with all bounds below)\
-, or grpc-js (the library of the gRPC project).",enum:["sockets","grpc-js"],default:"sockets"},max_connections:{
-description:"Maximum number of concurrent connections in each worker, as far as the process may open files. Be\
-yond that, a new connection replaces one that waits for its client.",type:"integer",minimum:1,maximum:1e6,default:8192},
-max_connections_per_address:{description:"Maximum number of concurrent connections from one IP address or one \
-/64 network of IPv6, in each worker. All of loopback is one address. Beyond that, a new connection replaces on\
-e of that address that waits for its client: the one that has waited longest, except the oldest half if they w\
-ere answered.",type:"integer",minimum:1,maximum:1e6,default:4096},max_header_list_bytes:{description:"Size of \
-the metadata of a call, in bytes as RFC 9113 counts them. Only with the transport sockets.",type:"integer",minimum:4096,
-maximum:1048576,default:16384},max_connection_buffer_bytes:{description:"Maximum number of bytes of requests t\
-hat one connection may have in flight; two messages of max_message_bytes always fit. Half of it is shared by t\
-he windows that its calls begin with, at least 16 KiB each; half is for longer messages. Further messages wait\
-; with the transport grpc-js they are refused.",type:"integer",minimum:65536,maximum:1073741824,default:16777216},
-max_buffer_bytes:{description:"Maximum number of bytes of requests and unread answers that all connections may\
- hold, in each worker. Above three quarters, clients wait. Beyond all of it, the connection that has held much\
- for longest is closed. The contract over HTTP may hold as many bytes for its requests, and refuses further on\
-es.",type:"integer",minimum:1048576,maximum:68719476736,default:134217728},max_resets_per_second:{description:"\
-Maximum number of calls that a connection may cancel in a second. Beyond that it is closed. Only with the tran\
-sport sockets.",type:"integer",minimum:1,maximum:1e6,default:500},max_control_frames_per_second:{description:"\
-Maximum number of pings, of settings, and of other frames that advance no call, that a connection may send in \
-a second beyond those that its calls need. Beyond that it is closed. Only with the transport sockets.",type:"i\
-nteger",minimum:10,maximum:1e6,default:1e3},request_timeout_ms:{description:"How long a message may take to ar\
-rive, in milliseconds. With the transport grpc-js this does not hold for CheckStream.",type:"integer",minimum:100,
-maximum:36e5,default:2e4},reader_timeout_ms:{description:"How long a client may leave answers unread, in milli\
-seconds. Beyond that its connection is closed.",type:"integer",minimum:100,maximum:36e5,default:6e4},tls:{$ref:"\
-#/$defs/group8"}},additionalProperties:!1},f=bt().default,C={type:"object",properties:{mode:{description:"Mode\
- of the Unix socket of gRPC: 0600 only for its user, 0660 for its group too, 0666 for every user of the machin\
-e.",enum:["0600","0660","0666"],default:"0660"},group:{description:"Group that gets the Unix socket of gRPC, b\
-y name or number, so that its members may connect. The user of the sidecar must be a member. Default: the grou\
-p of the process.",type:"string",pattern:"^[A-Za-z0-9_][A-Za-z0-9_.@-]*$",maxLength:255}},additionalProperties:!1},
-kt=new RegExp("^[A-Za-z0-9_][A-Za-z0-9_.@-]*$","u");function he(s,{instancePath:i="",parentData:g,parentDataProperty:u,
-rootData:l=s,dynamicAnchors:c={}}={}){let e=null,a=0;const m=he.evaluated;if(m.dynamicProps&&(m.props=void 0),
-m.dynamicItems&&(m.items=void 0),s&&typeof s=="object"&&!Array.isArray(s)){for(const t in s)if(!(t==="mode"||t===
-"group")){const r={instancePath:i,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:t},
-message:"must NOT have additional properties",schema:!1,parentSchema:C,data:s};e===null?e=[r]:e.push(r),a++}if(s.
-mode!==void 0){let t=s.mode;if(!(t==="0600"||t==="0660"||t==="0666")){const r={instancePath:i+"/mode",schemaPath:"\
-#/properties/mode/enum",keyword:"enum",params:{allowedValues:C.properties.mode.enum},message:"must be equal to\
- one of the allowed values",schema:C.properties.mode.enum,parentSchema:C.properties.mode,data:t};e===null?e=[r]:
-e.push(r),a++}}if(s.group!==void 0){let t=s.group;if(typeof t=="string"){if(f(t)>255){const r={instancePath:i+
-"/group",schemaPath:"#/properties/group/maxLength",keyword:"maxLength",params:{limit:255},message:"must NOT ha\
-ve more than 255 characters",schema:255,parentSchema:C.properties.group,data:t};e===null?e=[r]:e.push(r),a++}if(!kt.
-test(t)){const r={instancePath:i+"/group",schemaPath:"#/properties/group/pattern",keyword:"pattern",params:{pattern:"\
-^[A-Za-z0-9_][A-Za-z0-9_.@-]*$"},message:'must match pattern "^[A-Za-z0-9_][A-Za-z0-9_.@-]*$"',schema:"^[A-Za-\
-z0-9_][A-Za-z0-9_.@-]*$",parentSchema:C.properties.group,data:t};e===null?e=[r]:e.push(r),a++}}else{const r={instancePath:i+
-"/group",schemaPath:"#/properties/group/type",keyword:"type",params:{type:"string"},message:"must be string",schema:C.
-properties.group.type,parentSchema:C.properties.group,data:t};e===null?e=[r]:e.push(r),a++}}}else{const t={instancePath:i,
-schemaPath:"#/type",keyword:"type",params:{type:"object"},message:"must be object",schema:C.type,parentSchema:C,
-data:s};e===null?e=[t]:e.push(t),a++}return he.errors=e,a===0}he.evaluated={props:!0,dynamicProps:!1,dynamicItems:!1};
-var F={description:"Required if other machines can reach the address. The files are PEM files. Every client mu\
-st present a certificate, and it must be the certificate of a caller unless `any_client` is true.",type:"objec\
-t",required:["certificate","key","client_ca"],properties:{certificate:{description:"File with the certificate \
-chain of the server.",$ref:"#/$defs/path"},key:{description:"File with the private key of the server.",$ref:"#\
-/$defs/path"},client_ca:{description:"File with the certificates of the authorities that sign the clients' cer\
-tificates.",$ref:"#/$defs/path"},any_client:{description:"Whether every client with a certificate of those aut\
-horities may call. Default: false, so only clients whose certificate has the name of a caller (`callers[].cert\
-ificate`) may.",type:"boolean"}},additionalProperties:!1},nt={type:"string",minLength:1,maxLength:4096};function y(s,{
-instancePath:i="",parentData:g,parentDataProperty:u,rootData:l=s,dynamicAnchors:c={}}={}){let e=null,a=0;const m=y.
-evaluated;if(m.dynamicProps&&(m.props=void 0),m.dynamicItems&&(m.items=void 0),typeof s=="string"){if(f(s)>4096){
-const t={instancePath:i,schemaPath:"#/maxLength",keyword:"maxLength",params:{limit:4096},message:"must NOT hav\
-e more than 4096 characters",schema:4096,parentSchema:nt,data:s};e===null?e=[t]:e.push(t),a++}if(f(s)<1){const t={
-instancePath:i,schemaPath:"#/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than\
- 1 characters",schema:1,parentSchema:nt,data:s};e===null?e=[t]:e.push(t),a++}}else{const t={instancePath:i,schemaPath:"\
-#/type",keyword:"type",params:{type:"string"},message:"must be string",schema:nt.type,parentSchema:nt,data:s};
-e===null?e=[t]:e.push(t),a++}return y.errors=e,a===0}y.evaluated={dynamicProps:!1,dynamicItems:!1};function ue(s,{
-instancePath:i="",parentData:g,parentDataProperty:u,rootData:l=s,dynamicAnchors:c={}}={}){let e=null,a=0;const m=ue.
-evaluated;if(m.dynamicProps&&(m.props=void 0),m.dynamicItems&&(m.items=void 0),s&&typeof s=="object"&&!Array.isArray(
-s)){if(s.certificate===void 0){const t={instancePath:i,schemaPath:"#/required",keyword:"required",params:{missingProperty:"\
-certificate"},message:"must have required property 'certificate'",schema:F.required,parentSchema:F,data:s};e===
-null?e=[t]:e.push(t),a++}if(s.key===void 0){const t={instancePath:i,schemaPath:"#/required",keyword:"required",
-params:{missingProperty:"key"},message:"must have required property 'key'",schema:F.required,parentSchema:F,data:s};
-e===null?e=[t]:e.push(t),a++}if(s.client_ca===void 0){const t={instancePath:i,schemaPath:"#/required",keyword:"\
-required",params:{missingProperty:"client_ca"},message:"must have required property 'client_ca'",schema:F.required,
-parentSchema:F,data:s};e===null?e=[t]:e.push(t),a++}for(const t in s)if(!(t==="certificate"||t==="key"||t==="c\
-lient_ca"||t==="any_client")){const r={instancePath:i,schemaPath:"#/additionalProperties",keyword:"additionalP\
-roperties",params:{additionalProperty:t},message:"must NOT have additional properties",schema:!1,parentSchema:F,
-data:s};e===null?e=[r]:e.push(r),a++}if(s.certificate!==void 0&&(y(s.certificate,{instancePath:i+"/certificate",
-parentData:s,parentDataProperty:"certificate",rootData:l,dynamicAnchors:c})||(e=e===null?y.errors:e.concat(y.errors),
-a=e.length)),s.key!==void 0&&(y(s.key,{instancePath:i+"/key",parentData:s,parentDataProperty:"key",rootData:l,
-dynamicAnchors:c})||(e=e===null?y.errors:e.concat(y.errors),a=e.length)),s.client_ca!==void 0&&(y(s.client_ca,
-{instancePath:i+"/client_ca",parentData:s,parentDataProperty:"client_ca",rootData:l,dynamicAnchors:c})||(e=e===
-null?y.errors:e.concat(y.errors),a=e.length)),s.any_client!==void 0){let t=s.any_client;if(typeof t!="boolean"){
-const r={instancePath:i+"/any_client",schemaPath:"#/properties/any_client/type",keyword:"type",params:{type:"b\
-oolean"},message:"must be boolean",schema:F.properties.any_client.type,parentSchema:F.properties.any_client,data:t};
-e===null?e=[r]:e.push(r),a++}}}else{const t={instancePath:i,schemaPath:"#/type",keyword:"type",params:{type:"o\
-bject"},message:"must be object",schema:F.type,parentSchema:F,data:s};e===null?e=[t]:e.push(t),a++}return ue.errors=
-e,a===0}ue.evaluated={props:!0,dynamicProps:!1,dynamicItems:!1};function fe(s,{instancePath:i="",parentData:g,
-parentDataProperty:u,rootData:l=s,dynamicAnchors:c={}}={}){let e=null,a=0;const m=fe.evaluated;if(m.dynamicProps&&
-(m.props=void 0),m.dynamicItems&&(m.items=void 0),s&&typeof s=="object"&&!Array.isArray(s)){for(const t in s)if(!ot.
-call(d.properties,t)){const r={instancePath:i,schemaPath:"#/additionalProperties",keyword:"additionalPropertie\
-s",params:{additionalProperty:t},message:"must NOT have additional properties",schema:!1,parentSchema:d,data:s};
-e===null?e=[r]:e.push(r),a++}if(s.address!==void 0){let t=s.address;if(typeof t=="string"){if(f(t)>300){const r={
-instancePath:i+"/address",schemaPath:"#/properties/address/maxLength",keyword:"maxLength",params:{limit:300},message:"\
-must NOT have more than 300 characters",schema:300,parentSchema:d.properties.address,data:t};e===null?e=[r]:e.
-push(r),a++}if(f(t)<1){const r={instancePath:i+"/address",schemaPath:"#/properties/address/minLength",keyword:"\
-minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:d.properties.
-address,data:t};e===null?e=[r]:e.push(r),a++}}else{const r={instancePath:i+"/address",schemaPath:"#/properties\
-/address/type",keyword:"type",params:{type:"string"},message:"must be string",schema:d.properties.address.type,
-parentSchema:d.properties.address,data:t};e===null?e=[r]:e.push(r),a++}}if(s.socket!==void 0&&(he(s.socket,{instancePath:i+
-"/socket",parentData:s,parentDataProperty:"socket",rootData:l,dynamicAnchors:c})||(e=e===null?he.errors:e.concat(
-he.errors),a=e.length)),s.max_message_bytes!==void 0){let t=s.max_message_bytes;if(!(typeof t=="number"&&!(t%1)&&
-!isNaN(t)&&isFinite(t))){const r={instancePath:i+"/max_message_bytes",schemaPath:"#/properties/max_message_byt\
-es/type",keyword:"type",params:{type:"integer"},message:"must be integer",schema:d.properties.max_message_bytes.
-type,parentSchema:d.properties.max_message_bytes,data:t};e===null?e=[r]:e.push(r),a++}if(typeof t=="number"&&isFinite(
-t)){if(t>67108864||isNaN(t)){const r={instancePath:i+"/max_message_bytes",schemaPath:"#/properties/max_message\
-_bytes/maximum",keyword:"maximum",params:{comparison:"<=",limit:67108864},message:"must be <= 67108864",schema:67108864,
-parentSchema:d.properties.max_message_bytes,data:t};e===null?e=[r]:e.push(r),a++}if(t<1024||isNaN(t)){const r={
-instancePath:i+"/max_message_bytes",schemaPath:"#/properties/max_message_bytes/minimum",keyword:"minimum",params:{
-comparison:">=",limit:1024},message:"must be >= 1024",schema:1024,parentSchema:d.properties.max_message_bytes,
-data:t};e===null?e=[r]:e.push(r),a++}}}if(s.max_concurrent_streams!==void 0){let t=s.max_concurrent_streams;if(!(typeof t==
-"number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:i+"/max_concurrent_streams",schemaPath:"#/pro\
-perties/max_concurrent_streams/type",keyword:"type",params:{type:"integer"},message:"must be integer",schema:d.
-properties.max_concurrent_streams.type,parentSchema:d.properties.max_concurrent_streams,data:t};e===null?e=[r]:
-e.push(r),a++}if(typeof t=="number"&&isFinite(t)){if(t>1e5||isNaN(t)){const r={instancePath:i+"/max_concurrent\
-_streams",schemaPath:"#/properties/max_concurrent_streams/maximum",keyword:"maximum",params:{comparison:"<=",limit:1e5},
-message:"must be <= 100000",schema:1e5,parentSchema:d.properties.max_concurrent_streams,data:t};e===null?e=[r]:
-e.push(r),a++}if(t<1||isNaN(t)){const r={instancePath:i+"/max_concurrent_streams",schemaPath:"#/properties/max\
-_concurrent_streams/minimum",keyword:"minimum",params:{comparison:">=",limit:1},message:"must be >= 1",schema:1,
-parentSchema:d.properties.max_concurrent_streams,data:t};e===null?e=[r]:e.push(r),a++}}}if(s.max_batch_length!==
-void 0){let t=s.max_batch_length;if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:i+
-"/max_batch_length",schemaPath:"#/properties/max_batch_length/type",keyword:"type",params:{type:"integer"},message:"\
-must be integer",schema:d.properties.max_batch_length.type,parentSchema:d.properties.max_batch_length,data:t};
-e===null?e=[r]:e.push(r),a++}if(typeof t=="number"&&isFinite(t)){if(t>1e5||isNaN(t)){const r={instancePath:i+"\
-/max_batch_length",schemaPath:"#/properties/max_batch_length/maximum",keyword:"maximum",params:{comparison:"<=",
-limit:1e5},message:"must be <= 100000",schema:1e5,parentSchema:d.properties.max_batch_length,data:t};e===null?
-e=[r]:e.push(r),a++}if(t<1||isNaN(t)){const r={instancePath:i+"/max_batch_length",schemaPath:"#/properties/max\
-_batch_length/minimum",keyword:"minimum",params:{comparison:">=",limit:1},message:"must be >= 1",schema:1,parentSchema:d.
-properties.max_batch_length,data:t};e===null?e=[r]:e.push(r),a++}}}if(s.max_connection_idle_ms!==void 0){let t=s.
-max_connection_idle_ms;if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:i+"/max\
-_connection_idle_ms",schemaPath:"#/properties/max_connection_idle_ms/type",keyword:"type",params:{type:"intege\
-r"},message:"must be integer",schema:d.properties.max_connection_idle_ms.type,parentSchema:d.properties.max_connection_idle_ms,
+description:"Rights over the directory: revoke, read, follow, everything, or administer:ACCOUNT.",type:"array",
+uniqueItems:!0,items:{type:"string"}},group50:{description:"Callers that may use profiles of Issue, and operat\
+ors: callers with rights over the directory. They are read again when the file changes.",type:"array",items:{type:"\
+object",required:["name"],properties:{name:{description:"Name of the caller in logs, errors and the audit trai\
+l.",type:"string",minLength:1},token_file:{description:"File with the caller token in its first line, 32 chara\
+cters or more.",$ref:"#/$defs/path"},token_sha256:{description:"SHA-256 of the caller token in hexadecimal, in\
+stead of a file with the token.",type:"string",pattern:"^[0-9a-f]{64}$"},certificate:{$ref:"#/$defs/group47"},
+profiles:{$ref:"#/$defs/group48"},rights:{$ref:"#/$defs/group49"},expires_at:{description:"When the caller exp\
+ires, for example 2027-01-31T00:00:00Z. Default: never.",type:"string"},administrator:{description:"Refused. W\
+rite `rights` instead.",type:"boolean"}},additionalProperties:!1}}},properties:{grpc:{$ref:"#/$defs/group9"},http:{
+$ref:"#/$defs/group20"},health:{$ref:"#/$defs/group21"},egress:{$ref:"#/$defs/group24"},routes:{$ref:"#/$defs/\
+group27"},tokens:{$ref:"#/$defs/group28"},data:{description:"Folder of the embedded authority. It contains the\
+ directory, the signing keys and the administrator token.",$ref:"#/$defs/path",default:"./portcullis-data"},directory:{
+$ref:"#/$defs/group29"},matrix:{description:"Matrix file. Default: the matrix of the package.",$ref:"#/$defs/p\
+ath"},keys_unreadable_ms:{description:"How long the sidecar uses the last signing keys that it read while thei\
+r file cannot be read or used, in milliseconds. After this time IAM tokens get no answer.",type:"integer",minimum:0,
+maximum:864e5,default:5e3},matrix_poll_ms:{description:"How often the sidecar looks for a change of the matrix\
+ file, in milliseconds; 0: only on SIGHUP.",type:"integer",minimum:0,maximum:864e5,default:1e3},max_matrix_age_ms:{
+description:"How long the sidecar stays ready with a matrix that may no longer match its file, because the fil\
+e is invalid, cannot be read or is still being read, in milliseconds; 0: forever. It needs `matrix_poll_ms`.",
+type:"integer",minimum:0,maximum:2592e6,default:0},strict:{description:"Strict mode: deny every combination of\
+ API and token kind that a conflict of the matrix names.",type:"boolean",default:!1},cache_for_ms:{description:"\
+How long a client may reuse an answer, in milliseconds. During that time the client may miss a revocation.",type:"\
+integer",minimum:0,maximum:36e5,default:5e3},remembered_tokens:{description:"Maximum number of verified IAM to\
+kens, and as many static tokens, that each worker remembers. A token that is not remembered costs a signature \
+and a query again. Default: as many as a sixteenth of the memory of the process holds, at 1 KiB each, and at l\
+east 50,000.",type:"integer",minimum:1e3,maximum:1e7},passwords:{$ref:"#/$defs/group30"},login_throttle:{$ref:"\
+#/$defs/group31"},changes:{$ref:"#/$defs/group32"},decision_log:{$ref:"#/$defs/group35"},traces:{$ref:"#/$defs\
+/group37"},audit:{$ref:"#/$defs/group38"},workers:{description:"Number of processes of `serve` that share the \
+addresses; 1: the started process serves itself.",type:"integer",minimum:1,maximum:256,default:1},worker_heartbeat_timeout_ms:{
+description:"A worker that does not respond for this time while another one does is replaced, in milliseconds.\
+ If none responds, the machine may be slow: they are replaced after ten times as long.",type:"integer",minimum:300,
+maximum:36e5,default:2e3},drain_ms:{description:"How long calls in progress may continue after SIGTERM, in mil\
+liseconds.",type:"integer",minimum:0,maximum:6e5,default:1e4},log:{$ref:"#/$defs/group39"},upstreams:{$ref:"#/\
+$defs/group43"},profiles:{$ref:"#/$defs/group46"},administrator_token:{description:"Whether the administrator \
+token of the data folder identifies a caller with every right.",type:"boolean",default:!0},callers:{$ref:"#/$d\
+efs/group50"}},additionalProperties:!1},ot=Object.prototype.hasOwnProperty,d={type:"object",properties:{address:{
+description:"Address that the gRPC server listens on: HOST:PORT (port 0 picks a free port) or unix:PATH.",type:"\
+string",minLength:1,maxLength:300,default:"127.0.0.1:50051"},socket:{$ref:"#/$defs/group7"},max_message_bytes:{
+description:"Size of the largest request, in bytes.",type:"integer",minimum:1024,maximum:67108864,default:4194304},
+max_concurrent_streams:{description:"Maximum number of concurrent calls on one connection. Further calls wait.",
+type:"integer",minimum:1,maximum:1e5,default:1e3},max_batch_length:{description:"Maximum number of checks in o\
+ne CheckBatch call, and of evaluations in one AuthZEN request.",type:"integer",minimum:1,maximum:1e5,default:1e3},
+max_connection_idle_ms:{description:"How long a connection may stay open without a call, in milliseconds.",type:"\
+integer",minimum:1e3,maximum:864e5,default:18e5},max_connection_age_ms:{description:"After this time the serve\
+r asks a client to reconnect, in milliseconds. Calls and streams in progress continue.",type:"integer",minimum:1e3,
+maximum:864e5,default:36e5},transport:{description:"What carries the calls: sockets (HTTP/2 of Portcullis, man\
+y times cheaper, with all bounds below), or grpc-js (the library of the gRPC project).",enum:["sockets","grpc-\
+js"],default:"sockets"},max_connections:{description:"Maximum number of concurrent connections in each worker,\
+ as far as the process may open files. Beyond that, a new connection replaces one that waits for its client.",
+type:"integer",minimum:1,maximum:1e6,default:8192},max_connections_per_address:{description:"Maximum number of\
+ concurrent connections from one IP address or one /64 network of IPv6, in each worker. All of loopback is one\
+ address. Beyond that, a new connection replaces one of that address that waits for its client: the one that h\
+as waited longest, except the oldest half if they were answered.",type:"integer",minimum:1,maximum:1e6,default:4096},
+max_header_list_bytes:{description:"Size of the metadata of a call, in bytes as RFC 9113 counts them. Only wit\
+h the transport sockets.",type:"integer",minimum:4096,maximum:1048576,default:16384},max_connection_buffer_bytes:{
+description:"Maximum number of bytes of requests that one connection may have in flight; two messages of max_m\
+essage_bytes always fit. Half of it is shared by the windows that its calls begin with, at least 16 KiB each; \
+half is for longer messages. Further messages wait; with the transport grpc-js they are refused.",type:"intege\
+r",minimum:65536,maximum:1073741824,default:16777216},max_buffer_bytes:{description:"Maximum number of bytes o\
+f requests and unread answers that all connections may hold, in each worker. Above three quarters, clients wai\
+t. Beyond all of it, the connection that has held much for longest is closed. The contract over HTTP may hold \
+as many bytes for its requests, and refuses further ones.",type:"integer",minimum:1048576,maximum:68719476736,
+default:134217728},max_resets_per_second:{description:"Maximum number of calls that a connection may cancel in\
+ a second. Beyond that it is closed. Only with the transport sockets.",type:"integer",minimum:1,maximum:1e6,default:500},
+max_control_frames_per_second:{description:"Maximum number of pings, of settings, and of other frames that adv\
+ance no call, that a connection may send in a second beyond those that its calls need. Beyond that it is close\
+d. Only with the transport sockets.",type:"integer",minimum:10,maximum:1e6,default:1e3},request_timeout_ms:{description:"\
+How long a message may take to arrive, in milliseconds. With the transport grpc-js this does not hold for Chec\
+kStream.",type:"integer",minimum:100,maximum:36e5,default:2e4},reader_timeout_ms:{description:"How long a clie\
+nt may leave answers unread, in milliseconds. Beyond that its connection is closed.",type:"integer",minimum:100,
+maximum:36e5,default:6e4},tls:{$ref:"#/$defs/group8"}},additionalProperties:!1},f=bt().default,C={type:"object",
+properties:{mode:{description:"Mode of the Unix socket of gRPC: 0600 only for its user, 0660 for its group too\
+, 0666 for every user of the machine.",enum:["0600","0660","0666"],default:"0660"},group:{description:"Group t\
+hat gets the Unix socket of gRPC, by name or number, so that its members may connect. The user of the sidecar \
+must be a member. Default: the group of the process.",type:"string",pattern:"^[A-Za-z0-9_][A-Za-z0-9_.@-]*$",maxLength:255}},
+additionalProperties:!1},kt=new RegExp("^[A-Za-z0-9_][A-Za-z0-9_.@-]*$","u");function he(s,{instancePath:i="",
+parentData:g,parentDataProperty:u,rootData:l=s,dynamicAnchors:c={}}={}){let e=null,a=0;const m=he.evaluated;if(m.
+dynamicProps&&(m.props=void 0),m.dynamicItems&&(m.items=void 0),s&&typeof s=="object"&&!Array.isArray(s)){for(const t in s)
+if(!(t==="mode"||t==="group")){const r={instancePath:i,schemaPath:"#/additionalProperties",keyword:"additional\
+Properties",params:{additionalProperty:t},message:"must NOT have additional properties",schema:!1,parentSchema:C,
+data:s};e===null?e=[r]:e.push(r),a++}if(s.mode!==void 0){let t=s.mode;if(!(t==="0600"||t==="0660"||t==="0666")){
+const r={instancePath:i+"/mode",schemaPath:"#/properties/mode/enum",keyword:"enum",params:{allowedValues:C.properties.
+mode.enum},message:"must be equal to one of the allowed values",schema:C.properties.mode.enum,parentSchema:C.properties.
+mode,data:t};e===null?e=[r]:e.push(r),a++}}if(s.group!==void 0){let t=s.group;if(typeof t=="string"){if(f(t)>255){
+const r={instancePath:i+"/group",schemaPath:"#/properties/group/maxLength",keyword:"maxLength",params:{limit:255},
+message:"must NOT have more than 255 characters",schema:255,parentSchema:C.properties.group,data:t};e===null?e=
+[r]:e.push(r),a++}if(!kt.test(t)){const r={instancePath:i+"/group",schemaPath:"#/properties/group/pattern",keyword:"\
+pattern",params:{pattern:"^[A-Za-z0-9_][A-Za-z0-9_.@-]*$"},message:'must match pattern "^[A-Za-z0-9_][A-Za-z0-\
+9_.@-]*$"',schema:"^[A-Za-z0-9_][A-Za-z0-9_.@-]*$",parentSchema:C.properties.group,data:t};e===null?e=[r]:e.push(
+r),a++}}else{const r={instancePath:i+"/group",schemaPath:"#/properties/group/type",keyword:"type",params:{type:"\
+string"},message:"must be string",schema:C.properties.group.type,parentSchema:C.properties.group,data:t};e===null?
+e=[r]:e.push(r),a++}}}else{const t={instancePath:i,schemaPath:"#/type",keyword:"type",params:{type:"object"},message:"\
+must be object",schema:C.type,parentSchema:C,data:s};e===null?e=[t]:e.push(t),a++}return he.errors=e,a===0}he.
+evaluated={props:!0,dynamicProps:!1,dynamicItems:!1};var F={description:"Required if other machines can reach \
+the address. The files are PEM files. Every client must present a certificate, and it must be the certificate \
+of a caller unless `any_client` is true.",type:"object",required:["certificate","key","client_ca"],properties:{
+certificate:{description:"File with the certificate chain of the server.",$ref:"#/$defs/path"},key:{description:"\
+File with the private key of the server.",$ref:"#/$defs/path"},client_ca:{description:"File with the certifica\
+tes of the authorities that sign the clients' certificates.",$ref:"#/$defs/path"},any_client:{description:"Whe\
+ther every client with a certificate of those authorities may call. Default: false, so only clients whose cert\
+ificate has the name of a caller (`callers[].certificate`) may.",type:"boolean"}},additionalProperties:!1},nt={
+type:"string",minLength:1,maxLength:4096};function y(s,{instancePath:i="",parentData:g,parentDataProperty:u,rootData:l=s,
+dynamicAnchors:c={}}={}){let e=null,a=0;const m=y.evaluated;if(m.dynamicProps&&(m.props=void 0),m.dynamicItems&&
+(m.items=void 0),typeof s=="string"){if(f(s)>4096){const t={instancePath:i,schemaPath:"#/maxLength",keyword:"m\
+axLength",params:{limit:4096},message:"must NOT have more than 4096 characters",schema:4096,parentSchema:nt,data:s};
+e===null?e=[t]:e.push(t),a++}if(f(s)<1){const t={instancePath:i,schemaPath:"#/minLength",keyword:"minLength",params:{
+limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:nt,data:s};e===null?e=[t]:e.push(
+t),a++}}else{const t={instancePath:i,schemaPath:"#/type",keyword:"type",params:{type:"string"},message:"must b\
+e string",schema:nt.type,parentSchema:nt,data:s};e===null?e=[t]:e.push(t),a++}return y.errors=e,a===0}y.evaluated=
+{dynamicProps:!1,dynamicItems:!1};function ue(s,{instancePath:i="",parentData:g,parentDataProperty:u,rootData:l=s,
+dynamicAnchors:c={}}={}){let e=null,a=0;const m=ue.evaluated;if(m.dynamicProps&&(m.props=void 0),m.dynamicItems&&
+(m.items=void 0),s&&typeof s=="object"&&!Array.isArray(s)){if(s.certificate===void 0){const t={instancePath:i,
+schemaPath:"#/required",keyword:"required",params:{missingProperty:"certificate"},message:"must have required \
+property 'certificate'",schema:F.required,parentSchema:F,data:s};e===null?e=[t]:e.push(t),a++}if(s.key===void 0){
+const t={instancePath:i,schemaPath:"#/required",keyword:"required",params:{missingProperty:"key"},message:"mus\
+t have required property 'key'",schema:F.required,parentSchema:F,data:s};e===null?e=[t]:e.push(t),a++}if(s.client_ca===
+void 0){const t={instancePath:i,schemaPath:"#/required",keyword:"required",params:{missingProperty:"client_ca"},
+message:"must have required property 'client_ca'",schema:F.required,parentSchema:F,data:s};e===null?e=[t]:e.push(
+t),a++}for(const t in s)if(!(t==="certificate"||t==="key"||t==="client_ca"||t==="any_client")){const r={instancePath:i,
+schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:t},message:"must\
+ NOT have additional properties",schema:!1,parentSchema:F,data:s};e===null?e=[r]:e.push(r),a++}if(s.certificate!==
+void 0&&(y(s.certificate,{instancePath:i+"/certificate",parentData:s,parentDataProperty:"certificate",rootData:l,
+dynamicAnchors:c})||(e=e===null?y.errors:e.concat(y.errors),a=e.length)),s.key!==void 0&&(y(s.key,{instancePath:i+
+"/key",parentData:s,parentDataProperty:"key",rootData:l,dynamicAnchors:c})||(e=e===null?y.errors:e.concat(y.errors),
+a=e.length)),s.client_ca!==void 0&&(y(s.client_ca,{instancePath:i+"/client_ca",parentData:s,parentDataProperty:"\
+client_ca",rootData:l,dynamicAnchors:c})||(e=e===null?y.errors:e.concat(y.errors),a=e.length)),s.any_client!==
+void 0){let t=s.any_client;if(typeof t!="boolean"){const r={instancePath:i+"/any_client",schemaPath:"#/propert\
+ies/any_client/type",keyword:"type",params:{type:"boolean"},message:"must be boolean",schema:F.properties.any_client.
+type,parentSchema:F.properties.any_client,data:t};e===null?e=[r]:e.push(r),a++}}}else{const t={instancePath:i,
+schemaPath:"#/type",keyword:"type",params:{type:"object"},message:"must be object",schema:F.type,parentSchema:F,
+data:s};e===null?e=[t]:e.push(t),a++}return ue.errors=e,a===0}ue.evaluated={props:!0,dynamicProps:!1,dynamicItems:!1};
+function fe(s,{instancePath:i="",parentData:g,parentDataProperty:u,rootData:l=s,dynamicAnchors:c={}}={}){let e=null,
+a=0;const m=fe.evaluated;if(m.dynamicProps&&(m.props=void 0),m.dynamicItems&&(m.items=void 0),s&&typeof s=="ob\
+ject"&&!Array.isArray(s)){for(const t in s)if(!ot.call(d.properties,t)){const r={instancePath:i,schemaPath:"#/\
+additionalProperties",keyword:"additionalProperties",params:{additionalProperty:t},message:"must NOT have addi\
+tional properties",schema:!1,parentSchema:d,data:s};e===null?e=[r]:e.push(r),a++}if(s.address!==void 0){let t=s.
+address;if(typeof t=="string"){if(f(t)>300){const r={instancePath:i+"/address",schemaPath:"#/properties/addres\
+s/maxLength",keyword:"maxLength",params:{limit:300},message:"must NOT have more than 300 characters",schema:300,
+parentSchema:d.properties.address,data:t};e===null?e=[r]:e.push(r),a++}if(f(t)<1){const r={instancePath:i+"/ad\
+dress",schemaPath:"#/properties/address/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have\
+ fewer than 1 characters",schema:1,parentSchema:d.properties.address,data:t};e===null?e=[r]:e.push(r),a++}}else{
+const r={instancePath:i+"/address",schemaPath:"#/properties/address/type",keyword:"type",params:{type:"string"},
+message:"must be string",schema:d.properties.address.type,parentSchema:d.properties.address,data:t};e===null?e=
+[r]:e.push(r),a++}}if(s.socket!==void 0&&(he(s.socket,{instancePath:i+"/socket",parentData:s,parentDataProperty:"\
+socket",rootData:l,dynamicAnchors:c})||(e=e===null?he.errors:e.concat(he.errors),a=e.length)),s.max_message_bytes!==
+void 0){let t=s.max_message_bytes;if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:i+
+"/max_message_bytes",schemaPath:"#/properties/max_message_bytes/type",keyword:"type",params:{type:"integer"},message:"\
+must be integer",schema:d.properties.max_message_bytes.type,parentSchema:d.properties.max_message_bytes,data:t};
+e===null?e=[r]:e.push(r),a++}if(typeof t=="number"&&isFinite(t)){if(t>67108864||isNaN(t)){const r={instancePath:i+
+"/max_message_bytes",schemaPath:"#/properties/max_message_bytes/maximum",keyword:"maximum",params:{comparison:"\
+<=",limit:67108864},message:"must be <= 67108864",schema:67108864,parentSchema:d.properties.max_message_bytes,
+data:t};e===null?e=[r]:e.push(r),a++}if(t<1024||isNaN(t)){const r={instancePath:i+"/max_message_bytes",schemaPath:"\
+#/properties/max_message_bytes/minimum",keyword:"minimum",params:{comparison:">=",limit:1024},message:"must be\
+ >= 1024",schema:1024,parentSchema:d.properties.max_message_bytes,data:t};e===null?e=[r]:e.push(r),a++}}}if(s.
+max_concurrent_streams!==void 0){let t=s.max_concurrent_streams;if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(
+t))){const r={instancePath:i+"/max_concurrent_streams",schemaPath:"#/properties/max_concurrent_streams/type",keyword:"\
+type",params:{type:"integer"},message:"must be integer",schema:d.properties.max_concurrent_streams.type,parentSchema:d.
+properties.max_concurrent_streams,data:t};e===null?e=[r]:e.push(r),a++}if(typeof t=="number"&&isFinite(t)){if(t>
+1e5||isNaN(t)){const r={instancePath:i+"/max_concurrent_streams",schemaPath:"#/properties/max_concurrent_strea\
+ms/maximum",keyword:"maximum",params:{comparison:"<=",limit:1e5},message:"must be <= 100000",schema:1e5,parentSchema:d.
+properties.max_concurrent_streams,data:t};e===null?e=[r]:e.push(r),a++}if(t<1||isNaN(t)){const r={instancePath:i+
+"/max_concurrent_streams",schemaPath:"#/properties/max_concurrent_streams/minimum",keyword:"minimum",params:{comparison:"\
+>=",limit:1},message:"must be >= 1",schema:1,parentSchema:d.properties.max_concurrent_streams,data:t};e===null?
+e=[r]:e.push(r),a++}}}if(s.max_batch_length!==void 0){let t=s.max_batch_length;if(!(typeof t=="number"&&!(t%1)&&
+!isNaN(t)&&isFinite(t))){const r={instancePath:i+"/max_batch_length",schemaPath:"#/properties/max_batch_length\
+/type",keyword:"type",params:{type:"integer"},message:"must be integer",schema:d.properties.max_batch_length.type,
+parentSchema:d.properties.max_batch_length,data:t};e===null?e=[r]:e.push(r),a++}if(typeof t=="number"&&isFinite(
+t)){if(t>1e5||isNaN(t)){const r={instancePath:i+"/max_batch_length",schemaPath:"#/properties/max_batch_length/\
+maximum",keyword:"maximum",params:{comparison:"<=",limit:1e5},message:"must be <= 100000",schema:1e5,parentSchema:d.
+properties.max_batch_length,data:t};e===null?e=[r]:e.push(r),a++}if(t<1||isNaN(t)){const r={instancePath:i+"/m\
+ax_batch_length",schemaPath:"#/properties/max_batch_length/minimum",keyword:"minimum",params:{comparison:">=",
+limit:1},message:"must be >= 1",schema:1,parentSchema:d.properties.max_batch_length,data:t};e===null?e=[r]:e.push(
+r),a++}}}if(s.max_connection_idle_ms!==void 0){let t=s.max_connection_idle_ms;if(!(typeof t=="number"&&!(t%1)&&
+!isNaN(t)&&isFinite(t))){const r={instancePath:i+"/max_connection_idle_ms",schemaPath:"#/properties/max_connec\
+tion_idle_ms/type",keyword:"type",params:{type:"integer"},message:"must be integer",schema:d.properties.max_connection_idle_ms.
+type,parentSchema:d.properties.max_connection_idle_ms,data:t};e===null?e=[r]:e.push(r),a++}if(typeof t=="numbe\
+r"&&isFinite(t)){if(t>864e5||isNaN(t)){const r={instancePath:i+"/max_connection_idle_ms",schemaPath:"#/propert\
+ies/max_connection_idle_ms/maximum",keyword:"maximum",params:{comparison:"<=",limit:864e5},message:"must be <=\
+ 86400000",schema:864e5,parentSchema:d.properties.max_connection_idle_ms,data:t};e===null?e=[r]:e.push(r),a++}
+if(t<1e3||isNaN(t)){const r={instancePath:i+"/max_connection_idle_ms",schemaPath:"#/properties/max_connection_\
+idle_ms/minimum",keyword:"minimum",params:{comparison:">=",limit:1e3},message:"must be >= 1000",schema:1e3,parentSchema:d.
+properties.max_connection_idle_ms,data:t};e===null?e=[r]:e.push(r),a++}}}if(s.max_connection_age_ms!==void 0){
+let t=s.max_connection_age_ms;if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:i+
+"/max_connection_age_ms",schemaPath:"#/properties/max_connection_age_ms/type",keyword:"type",params:{type:"int\
+eger"},message:"must be integer",schema:d.properties.max_connection_age_ms.type,parentSchema:d.properties.max_connection_age_ms,
 data:t};e===null?e=[r]:e.push(r),a++}if(typeof t=="number"&&isFinite(t)){if(t>864e5||isNaN(t)){const r={instancePath:i+
-"/max_connection_idle_ms",schemaPath:"#/properties/max_connection_idle_ms/maximum",keyword:"maximum",params:{comparison:"\
-<=",limit:864e5},message:"must be <= 86400000",schema:864e5,parentSchema:d.properties.max_connection_idle_ms,data:t};
-e===null?e=[r]:e.push(r),a++}if(t<1e3||isNaN(t)){const r={instancePath:i+"/max_connection_idle_ms",schemaPath:"\
-#/properties/max_connection_idle_ms/minimum",keyword:"minimum",params:{comparison:">=",limit:1e3},message:"mus\
-t be >= 1000",schema:1e3,parentSchema:d.properties.max_connection_idle_ms,data:t};e===null?e=[r]:e.push(r),a++}}}
-if(s.max_connection_age_ms!==void 0){let t=s.max_connection_age_ms;if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&
-isFinite(t))){const r={instancePath:i+"/max_connection_age_ms",schemaPath:"#/properties/max_connection_age_ms/\
-type",keyword:"type",params:{type:"integer"},message:"must be integer",schema:d.properties.max_connection_age_ms.
-type,parentSchema:d.properties.max_connection_age_ms,data:t};e===null?e=[r]:e.push(r),a++}if(typeof t=="number"&&
-isFinite(t)){if(t>864e5||isNaN(t)){const r={instancePath:i+"/max_connection_age_ms",schemaPath:"#/properties/m\
-ax_connection_age_ms/maximum",keyword:"maximum",params:{comparison:"<=",limit:864e5},message:"must be <= 86400\
-000",schema:864e5,parentSchema:d.properties.max_connection_age_ms,data:t};e===null?e=[r]:e.push(r),a++}if(t<1e3||
-isNaN(t)){const r={instancePath:i+"/max_connection_age_ms",schemaPath:"#/properties/max_connection_age_ms/mini\
-mum",keyword:"minimum",params:{comparison:">=",limit:1e3},message:"must be >= 1000",schema:1e3,parentSchema:d.
-properties.max_connection_age_ms,data:t};e===null?e=[r]:e.push(r),a++}}}if(s.transport!==void 0){let t=s.transport;
-if(!(t==="sockets"||t==="grpc-js")){const r={instancePath:i+"/transport",schemaPath:"#/properties/transport/en\
-um",keyword:"enum",params:{allowedValues:d.properties.transport.enum},message:"must be equal to one of the all\
-owed values",schema:d.properties.transport.enum,parentSchema:d.properties.transport,data:t};e===null?e=[r]:e.push(
-r),a++}}if(s.max_connections!==void 0){let t=s.max_connections;if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(
-t))){const r={instancePath:i+"/max_connections",schemaPath:"#/properties/max_connections/type",keyword:"type",
-params:{type:"integer"},message:"must be integer",schema:d.properties.max_connections.type,parentSchema:d.properties.
-max_connections,data:t};e===null?e=[r]:e.push(r),a++}if(typeof t=="number"&&isFinite(t)){if(t>1e6||isNaN(t)){const r={
-instancePath:i+"/max_connections",schemaPath:"#/properties/max_connections/maximum",keyword:"maximum",params:{
-comparison:"<=",limit:1e6},message:"must be <= 1000000",schema:1e6,parentSchema:d.properties.max_connections,data:t};
-e===null?e=[r]:e.push(r),a++}if(t<1||isNaN(t)){const r={instancePath:i+"/max_connections",schemaPath:"#/proper\
-ties/max_connections/minimum",keyword:"minimum",params:{comparison:">=",limit:1},message:"must be >= 1",schema:1,
-parentSchema:d.properties.max_connections,data:t};e===null?e=[r]:e.push(r),a++}}}if(s.max_connections_per_address!==
-void 0){let t=s.max_connections_per_address;if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={
-instancePath:i+"/max_connections_per_address",schemaPath:"#/properties/max_connections_per_address/type",keyword:"\
-type",params:{type:"integer"},message:"must be integer",schema:d.properties.max_connections_per_address.type,parentSchema:d.
-properties.max_connections_per_address,data:t};e===null?e=[r]:e.push(r),a++}if(typeof t=="number"&&isFinite(t)){
-if(t>1e6||isNaN(t)){const r={instancePath:i+"/max_connections_per_address",schemaPath:"#/properties/max_connec\
-tions_per_address/maximum",keyword:"maximum",params:{comparison:"<=",limit:1e6},message:"must be <= 1000000",schema:1e6,
-parentSchema:d.properties.max_connections_per_address,data:t};e===null?e=[r]:e.push(r),a++}if(t<1||isNaN(t)){const r={
-instancePath:i+"/max_connections_per_address",schemaPath:"#/properties/max_connections_per_address/minimum",keyword:"\
-minimum",params:{comparison:">=",limit:1},message:"must be >= 1",schema:1,parentSchema:d.properties.max_connections_per_address,
-data:t};e===null?e=[r]:e.push(r),a++}}}if(s.max_header_list_bytes!==void 0){let t=s.max_header_list_bytes;if(!(typeof t==
-"number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:i+"/max_header_list_bytes",schemaPath:"#/prop\
-erties/max_header_list_bytes/type",keyword:"type",params:{type:"integer"},message:"must be integer",schema:d.properties.
-max_header_list_bytes.type,parentSchema:d.properties.max_header_list_bytes,data:t};e===null?e=[r]:e.push(r),a++}
-if(typeof t=="number"&&isFinite(t)){if(t>1048576||isNaN(t)){const r={instancePath:i+"/max_header_list_bytes",schemaPath:"\
-#/properties/max_header_list_bytes/maximum",keyword:"maximum",params:{comparison:"<=",limit:1048576},message:"\
-must be <= 1048576",schema:1048576,parentSchema:d.properties.max_header_list_bytes,data:t};e===null?e=[r]:e.push(
-r),a++}if(t<4096||isNaN(t)){const r={instancePath:i+"/max_header_list_bytes",schemaPath:"#/properties/max_head\
-er_list_bytes/minimum",keyword:"minimum",params:{comparison:">=",limit:4096},message:"must be >= 4096",schema:4096,
-parentSchema:d.properties.max_header_list_bytes,data:t};e===null?e=[r]:e.push(r),a++}}}if(s.max_connection_buffer_bytes!==
-void 0){let t=s.max_connection_buffer_bytes;if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={
-instancePath:i+"/max_connection_buffer_bytes",schemaPath:"#/properties/max_connection_buffer_bytes/type",keyword:"\
-type",params:{type:"integer"},message:"must be integer",schema:d.properties.max_connection_buffer_bytes.type,parentSchema:d.
+"/max_connection_age_ms",schemaPath:"#/properties/max_connection_age_ms/maximum",keyword:"maximum",params:{comparison:"\
+<=",limit:864e5},message:"must be <= 86400000",schema:864e5,parentSchema:d.properties.max_connection_age_ms,data:t};
+e===null?e=[r]:e.push(r),a++}if(t<1e3||isNaN(t)){const r={instancePath:i+"/max_connection_age_ms",schemaPath:"\
+#/properties/max_connection_age_ms/minimum",keyword:"minimum",params:{comparison:">=",limit:1e3},message:"must\
+ be >= 1000",schema:1e3,parentSchema:d.properties.max_connection_age_ms,data:t};e===null?e=[r]:e.push(r),a++}}}
+if(s.transport!==void 0){let t=s.transport;if(!(t==="sockets"||t==="grpc-js")){const r={instancePath:i+"/trans\
+port",schemaPath:"#/properties/transport/enum",keyword:"enum",params:{allowedValues:d.properties.transport.enum},
+message:"must be equal to one of the allowed values",schema:d.properties.transport.enum,parentSchema:d.properties.
+transport,data:t};e===null?e=[r]:e.push(r),a++}}if(s.max_connections!==void 0){let t=s.max_connections;if(!(typeof t==
+"number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:i+"/max_connections",schemaPath:"#/properties\
+/max_connections/type",keyword:"type",params:{type:"integer"},message:"must be integer",schema:d.properties.max_connections.
+type,parentSchema:d.properties.max_connections,data:t};e===null?e=[r]:e.push(r),a++}if(typeof t=="number"&&isFinite(
+t)){if(t>1e6||isNaN(t)){const r={instancePath:i+"/max_connections",schemaPath:"#/properties/max_connections/ma\
+ximum",keyword:"maximum",params:{comparison:"<=",limit:1e6},message:"must be <= 1000000",schema:1e6,parentSchema:d.
+properties.max_connections,data:t};e===null?e=[r]:e.push(r),a++}if(t<1||isNaN(t)){const r={instancePath:i+"/ma\
+x_connections",schemaPath:"#/properties/max_connections/minimum",keyword:"minimum",params:{comparison:">=",limit:1},
+message:"must be >= 1",schema:1,parentSchema:d.properties.max_connections,data:t};e===null?e=[r]:e.push(r),a++}}}
+if(s.max_connections_per_address!==void 0){let t=s.max_connections_per_address;if(!(typeof t=="number"&&!(t%1)&&
+!isNaN(t)&&isFinite(t))){const r={instancePath:i+"/max_connections_per_address",schemaPath:"#/properties/max_c\
+onnections_per_address/type",keyword:"type",params:{type:"integer"},message:"must be integer",schema:d.properties.
+max_connections_per_address.type,parentSchema:d.properties.max_connections_per_address,data:t};e===null?e=[r]:
+e.push(r),a++}if(typeof t=="number"&&isFinite(t)){if(t>1e6||isNaN(t)){const r={instancePath:i+"/max_connection\
+s_per_address",schemaPath:"#/properties/max_connections_per_address/maximum",keyword:"maximum",params:{comparison:"\
+<=",limit:1e6},message:"must be <= 1000000",schema:1e6,parentSchema:d.properties.max_connections_per_address,data:t};
+e===null?e=[r]:e.push(r),a++}if(t<1||isNaN(t)){const r={instancePath:i+"/max_connections_per_address",schemaPath:"\
+#/properties/max_connections_per_address/minimum",keyword:"minimum",params:{comparison:">=",limit:1},message:"\
+must be >= 1",schema:1,parentSchema:d.properties.max_connections_per_address,data:t};e===null?e=[r]:e.push(r),
+a++}}}if(s.max_header_list_bytes!==void 0){let t=s.max_header_list_bytes;if(!(typeof t=="number"&&!(t%1)&&!isNaN(
+t)&&isFinite(t))){const r={instancePath:i+"/max_header_list_bytes",schemaPath:"#/properties/max_header_list_by\
+tes/type",keyword:"type",params:{type:"integer"},message:"must be integer",schema:d.properties.max_header_list_bytes.
+type,parentSchema:d.properties.max_header_list_bytes,data:t};e===null?e=[r]:e.push(r),a++}if(typeof t=="number"&&
+isFinite(t)){if(t>1048576||isNaN(t)){const r={instancePath:i+"/max_header_list_bytes",schemaPath:"#/properties\
+/max_header_list_bytes/maximum",keyword:"maximum",params:{comparison:"<=",limit:1048576},message:"must be <= 1\
+048576",schema:1048576,parentSchema:d.properties.max_header_list_bytes,data:t};e===null?e=[r]:e.push(r),a++}if(t<
+4096||isNaN(t)){const r={instancePath:i+"/max_header_list_bytes",schemaPath:"#/properties/max_header_list_byte\
+s/minimum",keyword:"minimum",params:{comparison:">=",limit:4096},message:"must be >= 4096",schema:4096,parentSchema:d.
+properties.max_header_list_bytes,data:t};e===null?e=[r]:e.push(r),a++}}}if(s.max_connection_buffer_bytes!==void 0){
+let t=s.max_connection_buffer_bytes;if(!(typeof t=="number"&&!(t%1)&&!isNaN(t)&&isFinite(t))){const r={instancePath:i+
+"/max_connection_buffer_bytes",schemaPath:"#/properties/max_connection_buffer_bytes/type",keyword:"type",params:{
+type:"integer"},message:"must be integer",schema:d.properties.max_connection_buffer_bytes.type,parentSchema:d.
 properties.max_connection_buffer_bytes,data:t};e===null?e=[r]:e.push(r),a++}if(typeof t=="number"&&isFinite(t)){
 if(t>1073741824||isNaN(t)){const r={instancePath:i+"/max_connection_buffer_bytes",schemaPath:"#/properties/max\
 _connection_buffer_bytes/maximum",keyword:"maximum",params:{comparison:"<=",limit:1073741824},message:"must be\
@@ -1886,8 +1887,8 @@ i:r,j:p},message:"must NOT have duplicate items (items ## "+p+" and "+r+" are id
 data:s};e===null?e=[h]:e.push(h),a++;break}o[n]=r}}}}else{const t={instancePath:i,schemaPath:"#/type",keyword:"\
 type",params:{type:"array"},message:"must be array",schema:at.type,parentSchema:at,data:s};e===null?e=[t]:e.push(
 t),a++}return Ye.errors=e,a===0}Ye.evaluated={items:!0,dynamicProps:!1,dynamicItems:!1};var it={description:"R\
-ights over the directory: revoke, read, everything, or administer:ACCOUNT.",type:"array",uniqueItems:!0,items:{
-type:"string"}};function et(s,{instancePath:i="",parentData:g,parentDataProperty:u,rootData:l=s,dynamicAnchors:c={}}={}){
+ights over the directory: revoke, read, follow, everything, or administer:ACCOUNT.",type:"array",uniqueItems:!0,
+items:{type:"string"}};function et(s,{instancePath:i="",parentData:g,parentDataProperty:u,rootData:l=s,dynamicAnchors:c={}}={}){
 let e=null,a=0;const m=et.evaluated;if(m.dynamicProps&&(m.props=void 0),m.dynamicItems&&(m.items=void 0),Array.
 isArray(s)){const t=s.length;for(let o=0;o<t;o++){let n=s[o];if(typeof n!="string"){const h={instancePath:i+"/"+
 o,schemaPath:"#/items/type",keyword:"type",params:{type:"string"},message:"must be string",schema:it.items.type,

@@ -17,7 +17,7 @@ import { reflectionMethods } from '../../contract/reflection-methods.ts'
 import type { TokenServices } from '../../contract/token-handlers.ts'
 import { Watches } from '../../contract/watches.ts'
 import type { StartTransport, TransportOptions } from '../../transports/transport.ts'
-import type { Admitting, Reporting } from '../../usecases/capabilities.ts'
+import type { Admitting, Following, Reporting } from '../../usecases/capabilities.ts'
 
 type Given = Omit<TransportOptions, 'statusOf' | 'onExceeded'>
 
@@ -41,7 +41,8 @@ export interface GrpcServer {
 export type GrpcServices = CheckServices &
   TokenServices &
   DirectoryServices &
-  ExtAuthzServices & { readonly health: Health }
+  ExtAuthzServices &
+  Following & { readonly health: Health }
 
 const SERVICES = ['portcullis.v1.AuthorizationService', 'portcullis.v1.DirectoryService', EXT_AUTHZ_SERVICE]
 

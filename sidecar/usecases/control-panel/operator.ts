@@ -92,10 +92,10 @@ export function authorizeReader(requester: Requester): string {
 
 function callerView(caller: Caller, nowMs: number): CallerView {
   const { name, rights, profiles, tokenSha256, certificateName, expiresAtMs } = caller
-  const { everything, read, revoke, administer } = rights
+  const { everything, read, revoke, follow, administer } = rights
   return {
     name,
-    rights: { everything, read, revoke, administer: [...administer].sort() },
+    rights: { everything, read, revoke, follow, administer: [...administer].sort() },
     profiles: [...profiles].sort(),
     identifiedBy: [
       ...(tokenSha256 === undefined ? [] : (['token'] as const)),

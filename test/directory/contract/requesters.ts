@@ -31,7 +31,7 @@ const CLERK: IdentifiedCaller = {
   certificateName: undefined,
   identifiedBy: { type: 'token', digest: Buffer.alloc(32) },
   profiles: new Set(),
-  rights: { everything: true, revoke: false, read: false, administer: new Set() },
+  rights: { everything: true, revoke: false, read: false, follow: false, administer: new Set() },
   expiresAtMs: undefined,
 }
 

@@ -27,6 +27,7 @@ export function claimsAnswer(decision: Decision): Message {
     verified: false,
     token: null,
     cache_for: { seconds: 5, nanos: 0 },
+    position: null,
   }
 }
 

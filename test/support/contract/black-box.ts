@@ -111,10 +111,10 @@ export class BlackBox {
   }
 
   /** A stream of answers to one question. */
-  follow(method: string, request: Message = {}): ClientReadableStream<Message> {
-    type Follow = (request: Message) => ClientReadableStream<Message>
+  follow(method: string, request: Message = {}, wishes: CallWishes = {}): ClientReadableStream<Message> {
+    type Follow = (request: Message, metadata: Metadata) => ClientReadableStream<Message>
     const call = (this.#client as unknown as Record<string, Follow>)[method] as Follow
-    return call.call(this.#client, request)
+    return call.call(this.#client, request, metadataOf(wishes))
   }
 
   close(): void {

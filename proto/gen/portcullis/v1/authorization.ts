@@ -30,6 +30,17 @@ export const protobufPackage = "portcullis.v1";
 
 export const protobufFileName = "portcullis/v1/authorization.proto";
 
+/**
+ * A place in the list of changes of the directory. Positions of two directories, or of one that lost changes,
+ * differ in the time even where they have the same number.
+ */
+export interface Position {
+  /** Number of the last change that is known with all before it. 0: there was none yet. */
+  change: number;
+  /** When that change was recorded. */
+  recordedAt: Date | undefined;
+}
+
 /** A request header as it arrived. */
 export interface Header {
   /** Header name, in any case. */
@@ -121,6 +132,10 @@ export interface VerifiedToken {
   roles: string[];
   /** Name of the upstream that vouches for the token. Empty: the sidecar's own directory does. */
   authority: string;
+  /** Id of the project of its scope, by which `WatchChanges` names it. Empty: it has none. */
+  projectId: string;
+  /** Ids of the tokens that it was derived from. It ends with any of them. */
+  derivedFrom: string[];
 }
 
 /** The decision and the facts behind it. */
@@ -155,6 +170,11 @@ export interface CheckResponse {
   strict: boolean;
   /** Digest of the exact rules: of the matrix and the mode. */
   rulesDigest: string;
+  /**
+   * The position of the directory that the answer is true of. Unset: it is not about a token of the
+   * directory.
+   */
+  position: Position | undefined;
 }
 
 /** Several checks. */
@@ -257,6 +277,8 @@ export interface IssueResponse {
   conflicts: Conflict[];
   /** Identifies the token without revealing it. */
   tokenId: string;
+  /** The position of the directory that the answer is true of. Unset: a profile has the token. */
+  position: Position | undefined;
 }
 
 /** Identifies the token to revoke. */
@@ -339,6 +361,151 @@ export interface WatchMatrixResponse {
   /** The matrix. */
   matrix: Matrix | undefined;
 }
+
+/** Asks for what becomes void. */
+export interface WatchChangesRequest {
+  /** Account numbers. Only changes of these accounts, and those of none, are told. Empty: all changes. */
+  accounts: string[];
+  /**
+   * The position that the follower knows, of an earlier stream. What became void since is told first. Unset,
+   * or a position that this sidecar does not know: everything is void.
+   */
+  after: Position | undefined;
+}
+
+/** The answers that a follower remembers about these are void. */
+export interface Voided {
+  /** All of them. */
+  everything: boolean;
+  /** Answers about tokens with these ids, and about tokens that are derived from them. */
+  tokenIds: string[];
+  /** Answers about tokens of holders with these ids. */
+  userIds: string[];
+  /** Answers about tokens of these accounts. */
+  accounts: string[];
+  /** Answers about tokens of projects with these ids. */
+  projectIds: string[];
+}
+
+/** What the rules answer in one cell, for each question that they tell apart. */
+export interface CellReasons {
+  /**
+   * Twenty reasons. The first twelve are for verified tokens: three scopes (not valid, an account, a project)
+   * with four targets each (not given, the same scope, another project of the account, another account). The
+   * last eight are for the faults of a credential, in the order of their numbers, from
+   * `REASON_CREDENTIAL_MISSING` to `REASON_ADDRESS_NOT_ALLOWED`.
+   */
+  reasons: Reason[];
+}
+
+/** The row of an API. */
+export interface ApiCells {
+  /** API id. Empty: any API that is not in the matrix. */
+  api: string;
+  /**
+   * Indexes of `Rules.cells`: first for any kind that is not in the matrix, then for each kind of
+   * `Matrix.token_kinds`.
+   */
+  cells: number[];
+}
+
+/** All that a program needs to give the answers of the sidecar. */
+export interface Rules {
+  /** The matrix, with the digests of the rules. */
+  matrix:
+    | Matrix
+    | undefined;
+  /** Every cell that differs from the others, once. */
+  cells: CellReasons[];
+  /** The rows, first that of APIs that are not in the matrix. */
+  apis: ApiCells[];
+}
+
+/** A response comes at least every second, also where nothing has changed. */
+export interface WatchChangesResponse {
+  /** The position that the follower knows when it has read this response. */
+  position:
+    | Position
+    | undefined;
+  /** The rules from now on. The first response has them. */
+  rules:
+    | Rules
+    | undefined;
+  /** What is void from now on. Unset: nothing. */
+  voided:
+    | Voided
+    | undefined;
+  /**
+   * How long the follower may answer from memory, beginning when the sidecar sent this response. Without a
+   * further response it must ask then.
+   */
+  validFor:
+    | Duration
+    | undefined;
+  /**
+   * When this response was sent, on a clock of the sidecar that is never set. The first response of a stream
+   * was sent after the follower asked for it, so the difference between the two says how late this one is at
+   * most.
+   */
+  sentAt: Duration | undefined;
+}
+
+function createBasePosition(): Position {
+  return { change: 0, recordedAt: undefined };
+}
+
+export const Position: MessageFns<Position> = {
+  encode(message: Position, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.change !== 0) {
+      writer.uint32(8).int64(message.change);
+    }
+    if (message.recordedAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.recordedAt), writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Position {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePosition();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.change = longToNumber(reader.int64());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.recordedAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
 
 function createBaseHeader(): Header {
   return { name: "", value: "" };
@@ -670,6 +837,8 @@ function createBaseVerifiedToken(): VerifiedToken {
     expiresAt: undefined,
     roles: [],
     authority: "",
+    projectId: "",
+    derivedFrom: [],
   };
 }
 
@@ -698,6 +867,12 @@ export const VerifiedToken: MessageFns<VerifiedToken> = {
     }
     if (message.authority !== "") {
       writer.uint32(66).string(message.authority);
+    }
+    if (message.projectId !== "") {
+      writer.uint32(74).string(message.projectId);
+    }
+    for (const v of message.derivedFrom) {
+      writer.uint32(82).string(v!);
     }
     return writer;
   },
@@ -779,6 +954,22 @@ export const VerifiedToken: MessageFns<VerifiedToken> = {
             message.authority = reader.string();
             continue;
           }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.projectId = reader.string();
+            continue;
+          }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.derivedFrom.push(reader.string());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -807,6 +998,7 @@ function createBaseCheckResponse(): CheckResponse {
     cacheFor: undefined,
     strict: false,
     rulesDigest: "",
+    position: undefined,
   };
 }
 
@@ -850,6 +1042,9 @@ export const CheckResponse: MessageFns<CheckResponse> = {
     }
     if (message.rulesDigest !== "") {
       writer.uint32(106).string(message.rulesDigest);
+    }
+    if (message.position !== undefined) {
+      Position.encode(message.position, writer.uint32(114).fork()).join();
     }
     return writer;
   },
@@ -969,6 +1164,14 @@ export const CheckResponse: MessageFns<CheckResponse> = {
             }
 
             message.rulesDigest = reader.string();
+            continue;
+          }
+          case 14: {
+            if (tag !== 114) {
+              break;
+            }
+
+            message.position = Position.decode(reader, reader.uint32());
             continue;
           }
         }
@@ -1419,6 +1622,7 @@ function createBaseIssueResponse(): IssueResponse {
     expiresAt: undefined,
     conflicts: [],
     tokenId: "",
+    position: undefined,
   };
 }
 
@@ -1447,6 +1651,9 @@ export const IssueResponse: MessageFns<IssueResponse> = {
     }
     if (message.tokenId !== "") {
       writer.uint32(66).string(message.tokenId);
+    }
+    if (message.position !== undefined) {
+      Position.encode(message.position, writer.uint32(74).fork()).join();
     }
     return writer;
   },
@@ -1526,6 +1733,14 @@ export const IssueResponse: MessageFns<IssueResponse> = {
             }
 
             message.tokenId = reader.string();
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.position = Position.decode(reader, reader.uint32());
             continue;
           }
         }
@@ -2087,6 +2302,442 @@ export const WatchMatrixResponse: MessageFns<WatchMatrixResponse> = {
   },
 };
 
+function createBaseWatchChangesRequest(): WatchChangesRequest {
+  return { accounts: [], after: undefined };
+}
+
+export const WatchChangesRequest: MessageFns<WatchChangesRequest> = {
+  encode(message: WatchChangesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.accounts) {
+      writer.uint32(10).string(v!);
+    }
+    if (message.after !== undefined) {
+      Position.encode(message.after, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): WatchChangesRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseWatchChangesRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.accounts.push(reader.string());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.after = Position.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseVoided(): Voided {
+  return { everything: false, tokenIds: [], userIds: [], accounts: [], projectIds: [] };
+}
+
+export const Voided: MessageFns<Voided> = {
+  encode(message: Voided, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.everything !== false) {
+      writer.uint32(8).bool(message.everything);
+    }
+    for (const v of message.tokenIds) {
+      writer.uint32(18).string(v!);
+    }
+    for (const v of message.userIds) {
+      writer.uint32(26).string(v!);
+    }
+    for (const v of message.accounts) {
+      writer.uint32(34).string(v!);
+    }
+    for (const v of message.projectIds) {
+      writer.uint32(42).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Voided {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseVoided();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.everything = reader.bool();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.tokenIds.push(reader.string());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.userIds.push(reader.string());
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.accounts.push(reader.string());
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.projectIds.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseCellReasons(): CellReasons {
+  return { reasons: [] };
+}
+
+export const CellReasons: MessageFns<CellReasons> = {
+  encode(message: CellReasons, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.reasons.length !== 0) {
+      writer.uint32(10).fork();
+      for (const v of message.reasons) {
+        writer.int32(v);
+      }
+      writer.join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CellReasons {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCellReasons();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag === 8) {
+              message.reasons.push(reader.int32() as any);
+
+              continue;
+            }
+
+            if (tag === 10) {
+              const end2 = reader.uint32() + reader.pos;
+              while (reader.pos < end2) {
+                message.reasons.push(reader.int32() as any);
+              }
+
+              continue;
+            }
+
+            break;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseApiCells(): ApiCells {
+  return { api: "", cells: [] };
+}
+
+export const ApiCells: MessageFns<ApiCells> = {
+  encode(message: ApiCells, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.api !== "") {
+      writer.uint32(10).string(message.api);
+    }
+    if (message.cells.length !== 0) {
+      writer.uint32(18).fork();
+      for (const v of message.cells) {
+        writer.uint32(v);
+      }
+      writer.join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ApiCells {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseApiCells();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.api = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag === 16) {
+              message.cells.push(reader.uint32());
+
+              continue;
+            }
+
+            if (tag === 18) {
+              const end2 = reader.uint32() + reader.pos;
+              while (reader.pos < end2) {
+                message.cells.push(reader.uint32());
+              }
+
+              continue;
+            }
+
+            break;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseRules(): Rules {
+  return { matrix: undefined, cells: [], apis: [] };
+}
+
+export const Rules: MessageFns<Rules> = {
+  encode(message: Rules, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.matrix !== undefined) {
+      Matrix.encode(message.matrix, writer.uint32(10).fork()).join();
+    }
+    for (const v of message.cells) {
+      CellReasons.encode(v!, writer.uint32(18).fork()).join();
+    }
+    for (const v of message.apis) {
+      ApiCells.encode(v!, writer.uint32(26).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Rules {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRules();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.matrix = Matrix.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.cells.push(CellReasons.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.apis.push(ApiCells.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseWatchChangesResponse(): WatchChangesResponse {
+  return { position: undefined, rules: undefined, voided: undefined, validFor: undefined, sentAt: undefined };
+}
+
+export const WatchChangesResponse: MessageFns<WatchChangesResponse> = {
+  encode(message: WatchChangesResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.position !== undefined) {
+      Position.encode(message.position, writer.uint32(10).fork()).join();
+    }
+    if (message.rules !== undefined) {
+      Rules.encode(message.rules, writer.uint32(18).fork()).join();
+    }
+    if (message.voided !== undefined) {
+      Voided.encode(message.voided, writer.uint32(26).fork()).join();
+    }
+    if (message.validFor !== undefined) {
+      Duration.encode(message.validFor, writer.uint32(34).fork()).join();
+    }
+    if (message.sentAt !== undefined) {
+      Duration.encode(message.sentAt, writer.uint32(42).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): WatchChangesResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseWatchChangesResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.position = Position.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.rules = Rules.decode(reader, reader.uint32());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.voided = Voided.decode(reader, reader.uint32());
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.validFor = Duration.decode(reader, reader.uint32());
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.sentAt = Duration.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
 /**
  * Decides whether credentials open APIs, and issues tokens. A denial is an answer: its status is OK and
  * `allowed` is false. An error status means that there is no answer, and a client must treat it as a denial.
@@ -2178,6 +2829,22 @@ export const AuthorizationServiceService = {
     responseSerialize: (value: WatchMatrixResponse): Buffer => Buffer.from(WatchMatrixResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): WatchMatrixResponse => WatchMatrixResponse.decode(value),
   },
+  /**
+   * Tells a program what it needs to decide in its own process: the rules, and then what becomes void of the
+   * answers that it remembers. Needs the caller token of a caller with the right `follow`. A follower may
+   * remember an answer about a verified token that has a position, once the stream has told that position.
+   * The stream ends when the sidecar stops.
+   */
+  watchChanges: {
+    path: "/portcullis.v1.AuthorizationService/WatchChanges" as const,
+    requestStream: false as const,
+    responseStream: true as const,
+    requestSerialize: (value: WatchChangesRequest): Buffer => Buffer.from(WatchChangesRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): WatchChangesRequest => WatchChangesRequest.decode(value),
+    responseSerialize: (value: WatchChangesResponse): Buffer =>
+      Buffer.from(WatchChangesResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): WatchChangesResponse => WatchChangesResponse.decode(value),
+  },
 } as const;
 
 export interface AuthorizationServiceServer extends UntypedServiceImplementation {
@@ -2202,6 +2869,13 @@ export interface AuthorizationServiceServer extends UntypedServiceImplementation
   getMatrix: handleUnaryCall<GetMatrixRequest, GetMatrixResponse>;
   /** Returns the current matrix, and each new one that replaces it. The stream ends when the sidecar stops. */
   watchMatrix: handleServerStreamingCall<WatchMatrixRequest, WatchMatrixResponse>;
+  /**
+   * Tells a program what it needs to decide in its own process: the rules, and then what becomes void of the
+   * answers that it remembers. Needs the caller token of a caller with the right `follow`. A follower may
+   * remember an answer about a verified token that has a position, once the stream has told that position.
+   * The stream ends when the sidecar stops.
+   */
+  watchChanges: handleServerStreamingCall<WatchChangesRequest, WatchChangesResponse>;
 }
 
 export interface AuthorizationServiceClient extends Client {
@@ -2317,6 +2991,21 @@ export interface AuthorizationServiceClient extends Client {
     metadata?: Metadata,
     options?: Partial<CallOptions>,
   ): ClientReadableStream<WatchMatrixResponse>;
+  /**
+   * Tells a program what it needs to decide in its own process: the rules, and then what becomes void of the
+   * answers that it remembers. Needs the caller token of a caller with the right `follow`. A follower may
+   * remember an answer about a verified token that has a position, once the stream has told that position.
+   * The stream ends when the sidecar stops.
+   */
+  watchChanges(
+    request: WatchChangesRequest,
+    options?: Partial<CallOptions>,
+  ): ClientReadableStream<WatchChangesResponse>;
+  watchChanges(
+    request: WatchChangesRequest,
+    metadata?: Metadata,
+    options?: Partial<CallOptions>,
+  ): ClientReadableStream<WatchChangesResponse>;
 }
 
 export interface AuthorizationServiceClientConstructor {
@@ -2335,6 +3024,17 @@ function fromTimestamp(t: Timestamp): Date {
   let millis = (t.seconds || 0) * 1_000;
   millis += (t.nanos || 0) / 1_000_000;
   return new globalThis.Date(millis);
+}
+
+function longToNumber(int64: { toString(): string }): number {
+  const num = globalThis.Number(int64.toString());
+  if (num > globalThis.Number.MAX_SAFE_INTEGER) {
+    throw new globalThis.Error("Value is larger than Number.MAX_SAFE_INTEGER");
+  }
+  if (num < globalThis.Number.MIN_SAFE_INTEGER) {
+    throw new globalThis.Error("Value is smaller than Number.MIN_SAFE_INTEGER");
+  }
+  return num;
 }
 
 export interface MessageFns<T> {

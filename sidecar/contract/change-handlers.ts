@@ -1,0 +1,58 @@
+/** The handler of `WatchChanges`. */
+import type { Admitting, Following, Reporting, Ruled } from '../usecases/capabilities.ts'
+import type { CallContext, ServerStreamMethod } from './call.ts'
+import { readWatchChangesRequest } from './change-messages.ts'
+import { Followers } from './followers.ts'
+import { Watches } from './watches.ts'
+
+interface ChangeHandlers {
+  readonly watchChanges: ServerStreamMethod
+}
+
+/** A caller with the right stands for as many hosts as follow with its token. */
+const BOUNDS = { ofConnection: 100, ofSource: 20_000, ofAll: 20_000 }
+
+/**
+ * Makes the handler. `expectFollower` lets in followers alone, before their request is read. `endFollowing`
+ * ends the streams, which would otherwise never end.
+ *
+ * @param encodedRules of the engine in force
+ * @param reachable whether other machines can reach the listener
+ */
+export function changeHandlers(
+  { callers, rules, changes, keyIds, meters }: Admitting & Following & Reporting & Ruled,
+  encodedRules: () => Buffer,
+  reachable: boolean,
+): {
+  handlers: ChangeHandlers
+  expectFollower: (context: CallContext) => void
+  endFollowing: () => void
+} {
+  const watches = new Watches(callers, reachable, BOUNDS)
+  const followers = new Followers({ changes, callers, watches, rules: encodedRules, keyIds })
+  meters?.countFollowers(() => followers.size)
+  let kinds = kindsOf(rules.engine)
+  rules.watch(() => {
+    const before = kinds
+    kinds = kindsOf(rules.engine)
+    followers.rulesChanged(kinds !== before)
+  })
+  return {
+    handlers: {
+      watchChanges: (request, responses, context) =>
+        followers.open(
+          context,
+          followers.expect(context, reachable),
+          responses,
+          readWatchChangesRequest(request),
+        ),
+    },
+    expectFollower: (context) => void followers.expect(context, reachable),
+    endFollowing: () => followers.end(),
+  }
+}
+
+/** What of the rules decides whether a token is valid: which permissions its kind asks for. */
+function kindsOf({ tokenKinds }: Ruled['rules']['engine']): string {
+  return JSON.stringify([...tokenKinds.values()].map(({ id, permissionScopes }) => [id, permissionScopes]))
+}

@@ -1,0 +1,117 @@
+/** Reads and encodes the messages of `WatchChanges`. */
+import type { Engine, Reason, Steps } from '../../engine/index.ts'
+import * as wire from '../../proto/gen/portcullis/v1/authorization.ts'
+import type { Position } from '../authority/changes.ts'
+import { invalidArgument } from '../base/call-error.ts'
+import { RULES, WATCH_CHANGES_RESPONSE } from './field-numbers.ts'
+import { FieldWriter } from './field-writer.ts'
+import { decoded } from './handler.ts'
+import { reasonMessage, writePosition, writeTime } from './responses.ts'
+
+/** What a follower asks for. */
+export interface Wish {
+  /** Numbers of accounts; empty: all. */
+  readonly accounts: ReadonlySet<string>
+  /** What it knows from an earlier stream. */
+  readonly after: Position | undefined
+}
+
+/** What a response says of the moment when it was made. */
+export interface Head {
+  readonly sentAtMs: number
+  readonly validForMs: number
+  readonly position: Position
+  /** The place after the last record. */
+  readonly end: number
+}
+
+/** What answers are void. */
+export type Voided =
+  | { readonly everything: true }
+  | {
+      readonly everything: false
+      readonly token: ReadonlySet<string>
+      readonly user: ReadonlySet<string>
+      readonly account: ReadonlySet<string>
+      readonly project: ReadonlySet<string>
+    }
+
+const NO_BYTES = Buffer.alloc(0)
+const WRITER = new FieldWriter()
+
+/** Rows that are encoded at a time. */
+const ROWS_A_STEP = 100
+
+/** Most accounts that a follower may name. */
+const ACCOUNTS_MAX = 1_000
+
+/** @throws CallError if the request does not follow the contract */
+export function readWatchChangesRequest(bytes: Uint8Array): Wish {
+  const { accounts, after } = decoded(bytes, wire.WatchChangesRequest.decode)
+  if (accounts.length > ACCOUNTS_MAX || accounts.includes(''))
+    throw invalidArgument({ field: 'accounts', expected: `at most ${ACCOUNTS_MAX} account numbers` })
+  const atMs = after?.recordedAt?.getTime() ?? 0
+  return {
+    accounts: new Set(accounts),
+    after: after && { sequence: Number(after.change), atMs },
+  }
+}
+
+/**
+ * The encoded `Rules` of an engine.
+ *
+ * @param matrix its encoded `GetMatrixResponse`, whose field has the number of that of the rules
+ */
+export function* rulesInSteps(engine: Engine, matrix: Buffer): Steps<Buffer> {
+  const indexes = new Map<readonly Reason[], number>()
+  const kinds = ['', ...engine.tokenKinds.keys()]
+  const apis: Buffer[] = []
+  for (const api of ['', ...engine.apis.keys()]) {
+    const cells = kinds.map((kind) => {
+      const reasons = engine.reasons(api, kind)
+      const index = indexes.get(reasons) ?? indexes.size
+      indexes.set(reasons, index)
+      return index
+    })
+    apis.push(Buffer.from(wire.ApiCells.encode({ api, cells }).finish()))
+    if (apis.length % ROWS_A_STEP === 0) yield
+  }
+  WRITER.start(matrix)
+  for (const reasons of indexes.keys())
+    WRITER.bytes(
+      RULES.cells,
+      Buffer.from(wire.CellReasons.encode({ reasons: reasons.map(reasonMessage) }).finish()),
+    )
+  for (const row of apis) WRITER.bytes(RULES.apis, row)
+  return WRITER.finish()
+}
+
+/** @param rules `undefined`: the follower has them; @param voided `undefined`: nothing */
+export function changesResponse(
+  { position, validForMs, sentAtMs }: Head,
+  rules: Buffer | undefined,
+  voided: Voided | undefined,
+): Buffer {
+  WRITER.start(NO_BYTES)
+  writePosition(WRITER, WATCH_CHANGES_RESPONSE.position, position)
+  if (rules !== undefined) WRITER.bytes(WATCH_CHANGES_RESPONSE.rules, rules)
+  if (voided !== undefined)
+    WRITER.bytes(
+      WATCH_CHANGES_RESPONSE.voided,
+      Buffer.from(wire.Voided.encode(voidedMessage(voided)).finish()),
+    )
+  writeTime(WRITER, WATCH_CHANGES_RESPONSE.validFor, validForMs)
+  writeTime(WRITER, WATCH_CHANGES_RESPONSE.sentAt, sentAtMs)
+  return WRITER.finish()
+}
+
+function voidedMessage(voided: Voided): wire.Voided {
+  if (voided.everything) return { everything: true, tokenIds: [], userIds: [], accounts: [], projectIds: [] }
+  return {
+    everything: false,
+    tokenIds: [...voided.token],
+    userIds: [...voided.user],
+    accounts: [...voided.account],
+    projectIds: [...voided.project],
+  }
+}

@@ -1,0 +1,246 @@
+/**
+ * The streams of `WatchChanges`. Each follower has a place in the list of records: what it has not been told
+ * is what came after that. So nothing is kept for a follower that does not read; it gets all of it at once
+ * later, or `everything`.
+ */
+
+import type { Changes, RecentRecord } from '../authority/changes.ts'
+import { callError } from '../base/call-error.ts'
+import type { Callers, IdentifiedCaller } from '../usecases/callers.ts'
+import type { CallContext, Responses } from './call.ts'
+import { changesResponse, type Head, type Voided, type Wish } from './change-messages.ts'
+import { callerCredentialsIn } from './handler.ts'
+import type { Watches } from './watches.ts'
+
+/** How long a follower gets no response, at most, in milliseconds. It is promised one every second. */
+const QUIET_MS_MAX = 500
+
+/** Time between two looks at who needs a response, where nothing has changed, in milliseconds. */
+const LOOK_MS = 100
+
+/** How long followers are told before other calls have their turn, in milliseconds. */
+const SLICE_MS = 2
+
+/** How long a follower may leave a response unread, in milliseconds. It has nothing in memory long before. */
+const READER_MS_MAX = 20_000
+
+/** Most things that one response names. A follower that has missed more of them forgets everything. */
+const VOIDED_MAX = 1_000
+
+const EVERYTHING: Voided = { everything: true }
+
+/** A place before every record: everything is void. */
+const NOWHERE = -1
+
+interface Follower {
+  readonly responses: Responses
+  readonly caller: IdentifiedCaller
+  readonly accounts: ReadonlySet<string>
+  place: number
+  /** Which rules it has. */
+  rules: Buffer | undefined
+  toldAtMs: number
+}
+
+interface FollowersParts {
+  readonly changes: Changes
+  readonly callers: Callers
+  readonly watches: Watches
+  /** The encoded rules in force. */
+  readonly rules: () => Buffer
+  /** Ids of the keys that sign tokens, or signed those that are alive. */
+  readonly keyIds: () => readonly string[]
+  /** Monotonic clock, in milliseconds. */
+  readonly now?: () => number
+}
+
+export class Followers {
+  readonly #parts: FollowersParts
+  readonly #now: () => number
+  readonly #all = new Set<Follower>()
+  /** Those who are not told yet in this round. */
+  #round: Iterator<Follower> | undefined
+  #again = false
+  #stopWatching: (() => void) | undefined
+  #timer: NodeJS.Timeout | undefined
+  #keyIds: readonly string[] = []
+
+  constructor(parts: FollowersParts) {
+    this.#parts = parts
+    this.#now = parts.now ?? (() => performance.now())
+    parts.callers.watch(() => this.#expectRights())
+  }
+
+  get size(): number {
+    return this.#all.size
+  }
+
+  /** The caller of the call. @throws CallError unless it has the right to follow */
+  expect(context: CallContext, reachable: boolean): IdentifiedCaller {
+    const caller = this.#parts.callers.find(callerCredentialsIn(context, reachable))
+    if (caller === undefined) throw callError('CALLER_TOKEN_MISSING', { action: ACTION })
+    return expectRight(caller)
+  }
+
+  /** @throws CallError `WATCHES_EXHAUSTED` */
+  open(
+    context: CallContext,
+    caller: IdentifiedCaller,
+    responses: Responses,
+    { accounts, after }: Wish,
+  ): void {
+    const { changes, watches, keyIds } = this.#parts
+    watches.open(context, responses)
+    if (this.#all.size === 0) {
+      this.#keyIds = keyIds()
+      this.#stopWatching = changes.watch(() => this.#tell())
+      this.#timer = setInterval(() => this.#look(), LOOK_MS).unref()
+    }
+    const place = after && changes.followed?.records.placeAfter(after)
+    const follower: Follower = {
+      ...{ responses, caller, accounts, place: place ?? NOWHERE, rules: undefined },
+      toldAtMs: Number.NEGATIVE_INFINITY,
+    }
+    this.#all.add(follower)
+    responses.onEnd(() => this.#left(follower))
+    const head = this.#head()
+    if (head !== undefined) this.#tellOne(follower, head, new Map())
+  }
+
+  /** The rules have changed. @param voids whether what was said about tokens may no longer be so */
+  rulesChanged(voids: boolean): void {
+    if (voids) this.#voidAll()
+    this.#tell()
+  }
+
+  /** Ends all streams. */
+  end(): void {
+    for (const { responses } of [...this.#all]) responses.end()
+  }
+
+  #left(follower: Follower): void {
+    this.#all.delete(follower)
+    if (this.#all.size > 0) return
+    this.#stopWatching?.()
+    clearInterval(this.#timer)
+  }
+
+  #look(): void {
+    const keyIds = this.#parts.keyIds()
+    // Tokens of a withdrawn key are not genuine any more.
+    if (this.#keyIds.some((id) => !keyIds.includes(id))) this.#voidAll()
+    this.#keyIds = keyIds
+    this.#tell()
+  }
+
+  #voidAll(): void {
+    for (const follower of this.#all) follower.place = NOWHERE
+  }
+
+  #expectRights(): void {
+    for (const follower of [...this.#all]) this.#hasRight(follower)
+  }
+
+  #hasRight({ caller, responses }: Follower): boolean {
+    try {
+      expectRight(this.#parts.callers.confirm(caller))
+      return true
+    } catch (error) {
+      responses.fail(error)
+      return false
+    }
+  }
+
+  /** Tells all who need it. During a round, a further one begins after it. */
+  #tell(): void {
+    this.#again = true
+    if (this.#round === undefined) this.#tellSome()
+  }
+
+  #tellSome(): void {
+    const head = this.#head()
+    // What is not known to be all must not make anybody go on.
+    if (head === undefined) {
+      this.#round = undefined
+      return
+    }
+    const endsMs = this.#now() + SLICE_MS
+    const bodies = new Map<number, Buffer>()
+    if (this.#round === undefined) this.#again = false
+    this.#round ??= this.#all.values()
+    for (let next = this.#round.next(); !next.done; next = this.#round.next()) {
+      this.#tellOne(next.value, head, bodies)
+      if (this.#now() > endsMs) return void setImmediate(() => this.#tellSome())
+    }
+    this.#round = undefined
+    if (this.#again) setImmediate(() => this.#round ?? this.#tellSome())
+  }
+
+  #head(): Head | undefined {
+    const { changes } = this.#parts
+    // The clock is read first: what is promised must not begin later than it says.
+    const sentAtMs = this.#now()
+    const validForMs = changes.knownForMs()
+    const { followed } = changes
+    if (validForMs === undefined || followed === undefined) return undefined
+    return { sentAtMs, validForMs, position: followed.position, end: followed.records.end }
+  }
+
+  #tellOne(follower: Follower, head: Head, bodies: Map<number, Buffer>): void {
+    const { responses, accounts, place } = follower
+    const nowMs = head.sentAtMs
+    const rules = this.#parts.rules()
+    const isDue = place !== head.end || rules !== follower.rules || nowMs - follower.toldAtMs >= QUIET_MS_MAX
+    if (!isDue) return
+    if (responses.unread) {
+      if (nowMs - follower.toldAtMs >= READER_MS_MAX)
+        responses.fail(callError('WATCHES_EXHAUSTED', { whose: 'clients that do not read' }))
+      return
+    }
+    if (!this.#hasRight(follower)) return
+    const shared = accounts.size === 0 && rules === follower.rules
+    const known = shared ? bodies.get(place) : undefined
+    const response =
+      known ??
+      changesResponse(head, rules === follower.rules ? undefined : rules, this.#voidedSince(place, accounts))
+    if (shared) bodies.set(place, response)
+    responses.write(response)
+    Object.assign(follower, { place: head.end, rules, toldAtMs: nowMs })
+  }
+
+  #voidedSince(place: number, accounts: ReadonlySet<string>): Voided | undefined {
+    const records = place === NOWHERE ? undefined : this.#parts.changes.followed?.records.from(place)
+    if (records === undefined) return EVERYTHING
+    if (records.length === 0) return undefined
+    return voidedBy(accounts.size === 0 ? records : records.filter((each) => concerns(each, accounts)))
+  }
+}
+
+const ACTION = 'following what changes'
+
+function expectRight(caller: IdentifiedCaller): IdentifiedCaller {
+  const { name, rights } = caller
+  if (rights.everything || rights.follow) return caller
+  throw callError('CALLER_RIGHT_MISSING', { caller: name, action: 'follow what changes', right: 'follow' })
+}
+
+function concerns({ account }: RecentRecord, accounts: ReadonlySet<string>): boolean {
+  return account === '' || accounts.has(account)
+}
+
+/** @returns `undefined`: nothing */
+function voidedBy(records: readonly RecentRecord[]): Voided | undefined {
+  const voided = {
+    token: new Set<string>(),
+    user: new Set<string>(),
+    account: new Set<string>(),
+    project: new Set<string>(),
+  }
+  let count = 0
+  for (const { touched } of records) {
+    if (touched === 'nothing') continue
+    if (touched === undefined || ++count > VOIDED_MAX) return EVERYTHING
+    voided[touched.thing].add(touched.id)
+  }
+  return count === 0 ? undefined : { everything: false, ...voided }
+}

@@ -1,0 +1,206 @@
+/**
+ * Followers that do not read, or of whom there are many; and changes of which it is not known whether one is
+ * missing.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterEach, expect, test } from 'vitest'
+import { WatchChangesResponse } from '../../proto/gen/portcullis/v1/authorization.ts'
+import type { CallContext, Responses } from '../../sidecar/contract/call.ts'
+import { Followers } from '../../sidecar/contract/followers.ts'
+import { Watches } from '../../sidecar/contract/watches.ts'
+import { RecentRecords } from '../../sidecar/directory/feed/recent-records.ts'
+import { Callers } from '../../sidecar/usecases/callers.ts'
+import { eventually } from '../support/suite/resources.ts'
+
+const RIGHTS = { everything: false, revoke: false, read: false, follow: true, administer: new Set<string>() }
+
+/** A client that reads only on request. */
+class Reader implements Responses {
+  readonly got: WatchChangesResponse[] = []
+  unread = false
+  failure: unknown
+  readonly #listeners: (() => void)[] = []
+
+  write(response: Buffer): void {
+    this.got.push(WatchChangesResponse.decode(response))
+  }
+
+  end(): void {
+    for (const listener of this.#listeners.splice(0)) listener()
+  }
+
+  fail(error: unknown): void {
+    this.failure = error
+    this.end()
+  }
+
+  onEnd(listener: () => void): void {
+    this.#listeners.push(listener)
+  }
+}
+
+let end = () => {}
+afterEach(() => end())
+
+function start() {
+  const position = { sequence: 0, atMs: 1_000 }
+  const state = {
+    nowMs: 5,
+    knownForMs: 3_000 as number | undefined,
+    keyIds: ['a', 'b'],
+    rules: Buffer.alloc(0),
+  }
+  const followed = { position, records: new RecentRecords(position) }
+  let listener = () => {}
+  const callers = new Callers([
+    {
+      ...{ name: 'host', tokenSha256: undefined, certificateName: 'dns:host.example' },
+      ...{ profiles: new Set<string>(), rights: RIGHTS, expiresAtMs: undefined },
+    },
+  ])
+  const followers = new Followers({
+    changes: {
+      followed,
+      knownForMs: () => state.knownForMs,
+      watch: (given: () => void) => {
+        listener = given
+        return () => {
+          listener = () => {}
+        }
+      },
+    } as never,
+    callers,
+    watches: new Watches(callers, true, { ofConnection: 100_000, ofSource: 100_000, ofAll: 100_000 }),
+    rules: () => state.rules,
+    keyIds: () => state.keyIds,
+    now: () => state.nowMs,
+  })
+  end = () => followers.end()
+  const context: CallContext = {
+    connection: { address: '127.0.0.1', certificateNames: ['dns:host.example'] },
+    metadata: () => [],
+  }
+  return {
+    ...{ state, followers },
+    /** So many changes, of which each touches a user of its own. */
+    change: (count = 1, id = (sequence: number) => `user-${sequence}`) => {
+      for (let time = 0; time < count; time++) {
+        const sequence = followed.position.sequence + 1
+        followed.position = { sequence, atMs: 1_000 + sequence }
+        const touched = { thing: 'user', id: id(sequence) } as const
+        followed.records.add({ ...followed.position, account: 'a', touched })
+      }
+      listener()
+    },
+    forget: () => {
+      followed.records.startAgain(followed.position)
+      listener()
+    },
+    open: () => {
+      const reader = new Reader()
+      const wish = { accounts: new Set<string>(), after: undefined }
+      followers.open(context, followers.expect(context, true), reader, wish)
+      return reader
+    },
+  }
+}
+
+const users = ({ got }: Reader) => got.flatMap(({ voided }) => voided?.userIds ?? [])
+
+test('a follower that does not read gets nothing more, and all of it at once when it has read', async () => {
+  const { open, change } = start()
+  const [reader, slow] = [open(), open()]
+  slow.unread = true
+  change()
+  change()
+  await eventually(() => users(reader).length === 2)
+  expect(slow.got).toHaveLength(1)
+  slow.unread = false
+  await eventually(() => users(slow).length === 2)
+  expect(slow.got).toHaveLength(2)
+})
+
+test('one that has missed more than a response names forgets everything', async () => {
+  const { open, change } = start()
+  const slow = open()
+  slow.unread = true
+  change(1_001)
+  slow.unread = false
+  await eventually(() => slow.got.length === 2)
+  expect(slow.got[1]?.voided).toMatchObject({ everything: true, userIds: [] })
+  expect(slow.got[1]?.position?.change).toBe(1_001)
+})
+
+test('one that has missed the same change many times over is told of it once', async () => {
+  const { open, change } = start()
+  const slow = open()
+  slow.unread = true
+  change(900, () => 'one')
+  slow.unread = false
+  await eventually(() => slow.got.length === 2)
+  expect(users(slow)).toEqual(['one'])
+})
+
+test('one that has read nothing for 20 seconds is refused', async () => {
+  const { open, state, followers } = start()
+  const slow = open()
+  slow.unread = true
+  state.nowMs += 20_000
+  await eventually(() => slow.failure !== undefined)
+  expect(String(slow.failure)).toContain('clients that do not read')
+  expect(followers.size).toBe(0)
+})
+
+test('while a change may be missing, followers are told nothing, and then all of it', async () => {
+  const { open, change, state } = start()
+  const reader = open()
+  state.knownForMs = undefined
+  const late = open()
+  change()
+  state.nowMs += 10_000
+  await delay(250)
+  expect([reader.got.length, late.got.length]).toEqual([1, 0])
+  state.knownForMs = 2_000
+  await eventually(() => users(reader).length === 1 && late.got.length === 1)
+  expect(late.got[0]?.voided?.everything).toBe(true)
+  expect(reader.got[1]?.validFor).toEqual({ seconds: 2, nanos: 0 })
+})
+
+test('where the sidecar forgets everything, every follower does', async () => {
+  const { open, forget } = start()
+  const reader = open()
+  forget()
+  await eventually(() => reader.got.length === 2)
+  expect(reader.got[1]?.voided?.everything).toBe(true)
+})
+
+test('where a key is withdrawn, every follower forgets everything; where one is added, none does', async () => {
+  const { open, state, change } = start()
+  const reader = open()
+  state.keyIds = ['a', 'b', 'c']
+  await delay(150)
+  change()
+  await eventually(() => reader.got.length === 2)
+  expect(reader.got[1]?.voided?.everything).toBe(false)
+  state.keyIds = ['a', 'c']
+  await eventually(() => reader.got.at(-1)?.voided?.everything === true)
+})
+
+test('ten thousand are told a few at a time, and each of every change', async () => {
+  const { open, change } = start()
+  const readers = Array.from({ length: 10_000 }, () => open())
+  for (let time = 0; time < 5; time++) {
+    change()
+    await delay(1)
+  }
+  await eventually(() => readers.every((reader) => users(reader).length === 5))
+  expect(readers.every(({ got }) => got.at(-1)?.position?.change === 5)).toBe(true)
+})
+
+test('the bound of sent_at and valid_for is taken before the response is made', async () => {
+  const { open, state } = start()
+  state.nowMs = 1_234.5
+  const [first] = open().got
+  expect(first?.sentAt).toEqual({ seconds: 1, nanos: 234_500_000 })
+  expect(first?.validFor).toEqual({ seconds: 3, nanos: 0 })
+})

@@ -1,0 +1,283 @@
+/**
+ * `WatchChanges`: who may follow, what a follower is told of each change, for how long it may go on, and that
+ * the rules in the stream give the answers of the engine.
+ */
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { CREDENTIAL_REASONS, compile, type Engine, type Scope } from '../../engine/index.ts'
+import { supportMatrix } from '../../matrix/index.ts'
+import { readKeys, withdrawKey } from '../../sidecar/authority/keys.ts'
+import { credentialQuestion } from '../support/contract/answers.ts'
+import { BlackBox, type Message, refusalOf } from '../support/contract/black-box.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
+import {
+  ACCOUNT,
+  issued,
+  OTHER_ACCOUNT,
+  populate,
+  runSidecar,
+  type SidecarOptions,
+} from '../support/sidecar/sidecar.ts'
+import { eventually, newFile, newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
+
+const FOLLOWER = 'follower-caller-token-0123456789abcdef'
+const READER = 'reader-caller-token-0123456789abcdef'
+const CALLERS = `callers:
+  - { name: follower, token_file: ${newFile(FOLLOWER)}, rights: [follow] }
+  - { name: reader, token_file: ${newFile(READER)}, rights: [read, revoke] }
+`
+
+interface Voided {
+  readonly everything: boolean
+  readonly token_ids: readonly string[]
+  readonly user_ids: readonly string[]
+  readonly accounts: readonly string[]
+  readonly project_ids: readonly string[]
+}
+
+interface Told extends Message {
+  readonly position: { readonly change: number; readonly recorded_at: Message }
+  readonly rules: Rules | null
+  readonly voided: Voided | null
+  readonly valid_for: Message
+  readonly sent_at: { readonly seconds: number; readonly nanos: number }
+}
+
+interface Rules {
+  readonly matrix: { readonly rules_digest: string; readonly token_kinds: readonly { readonly id: string }[] }
+  readonly cells: readonly { readonly reasons: readonly string[] }[]
+  readonly apis: readonly { readonly api: string; readonly cells: readonly number[] }[]
+}
+
+/** A follower, and what it was told. */
+class Follower {
+  readonly told: Told[] = []
+  error: unknown
+  readonly #call: ReturnType<BlackBox['follow']>
+
+  constructor(box: BlackBox, request: Message = {}, callerToken = FOLLOWER) {
+    this.#call = box.follow('watchChanges', request, callerToken === '' ? {} : { callerToken })
+    this.#call.on('data', (told: Told) => this.told.push(told))
+    this.#call.on('error', (error) => {
+      this.error = error
+    })
+    whenTheFileEnds(() => this.leave())
+  }
+
+  leave(): void {
+    this.#call.cancel()
+  }
+
+  get last(): Told | undefined {
+    return this.told.at(-1)
+  }
+
+  /** Everything that was void, in order, without the first response. */
+  get voided(): Voided[] {
+    return this.told.slice(1).flatMap(({ voided }) => voided ?? [])
+  }
+
+  /** Resolves when it was told the rules. */
+  async began(): Promise<this> {
+    await eventually(() => this.told.length > 0)
+    return this
+  }
+}
+
+const NOTHING = { everything: false, token_ids: [], user_ids: [], accounts: [], project_ids: [] }
+
+async function start(options: SidecarOptions = {}) {
+  const running = await runSidecar({ config: newFile(CALLERS, 'portcullis.yaml'), ...options })
+  const secrets = await populate(running)
+  const box = new BlackBox(running.address)
+  return {
+    ...{ running, secrets, box },
+    directory: running.sidecar.administration,
+    follow: (request?: Message) => new Follower(box, request).began(),
+    check: async (value: string) =>
+      (await box.ask('check', credentialQuestion('balance', 'X-Auth-Token', value))) as Message & {
+        readonly token: { readonly token_id: string; readonly subject: { readonly id: string } }
+        readonly position: Told['position'] | null
+      },
+  }
+}
+
+const shared = await start()
+
+describe('who may follow', () => {
+  test.each<[who: string, callerToken: string, refused: object]>([
+    ['not a client without a caller token', '', { code: 'UNAUTHENTICATED', reason: 'CALLER_TOKEN_MISSING' }],
+    ['not an unknown caller', 'unknown', { code: 'UNAUTHENTICATED', reason: 'CALLER_TOKEN_INVALID' }],
+    ['not a caller with other rights', READER, { code: 'PERMISSION_DENIED', reason: 'CALLER_RIGHT_MISSING' }],
+  ])('%s', async (_who, callerToken, refused) => {
+    const follower = new Follower(shared.box, {}, callerToken)
+    await eventually(() => follower.error !== undefined)
+    expect(refusalOf(follower.error)).toMatchObject(refused)
+    expect(follower.told).toEqual([])
+  })
+
+  test('an administrator', async () => {
+    const token = readFileSync(join(shared.running.folder, 'administrator-token'), 'utf8').trim()
+    await new Follower(shared.box, {}, token).began()
+  })
+
+  test('a caller until its right is taken away', async () => {
+    const config = newFile(CALLERS, 'portcullis.yaml')
+    const { running, follow } = await start({ config })
+    const follower = await follow()
+    writeFileSync(config, CALLERS.replace('rights: [follow]', 'rights: [read]'))
+    running.sidecar.reload()
+    await eventually(() => follower.error !== undefined)
+    expect(refusalOf(follower.error)).toMatchObject({ reason: 'CALLER_RIGHT_MISSING' })
+  })
+})
+
+describe('a follower is told', () => {
+  test('the rules and that everything is void first, and then at least every second for how long it may go on', async () => {
+    const { follow } = shared
+    const follower = await follow()
+    const [first] = follower.told
+    expect(first?.voided).toEqual({ ...NOTHING, everything: true })
+    expect(first?.rules?.matrix.rules_digest).toBe(shared.running.sidecar.rulesDigest)
+    await eventually(() => follower.told.length >= 4)
+    const sent = follower.told.map(({ sent_at: { seconds, nanos } }) => seconds * 1_000 + nanos / 1e6)
+    for (const [index, told] of follower.told.entries()) {
+      expect(told.valid_for).toEqual({ seconds: 5, nanos: 0 })
+      if (index > 0) expect([told.rules, told.voided]).toEqual([null, null])
+      if (index > 0) expect(sent[index]).toBeGreaterThan(sent[index - 1] ?? 0)
+    }
+  })
+
+  test('what each change touches, by ids alone', async () => {
+    const { running, secrets, directory, follow, check } = await start()
+    const follower = await follow()
+    const { value, tokenId } = await issued(running, secrets)
+    const { token } = await check(value)
+    await directory.users.update(TESTER, ACCOUNT, 'nothing', 'service_user', { enabled: false })
+    const project = await directory.projects.create(TESTER, ACCOUNT, 'gamma')
+    await directory.projects.delete(TESTER, ACCOUNT, 'gamma')
+    await directory.accounts.setEnabled(TESTER, OTHER_ACCOUNT, false)
+    await running.client.revoke({ value })
+    await eventually(() => follower.voided.some(({ token_ids: ids }) => ids.includes(tokenId)))
+    const all = (of: 'user_ids' | 'accounts' | 'project_ids' | 'token_ids') =>
+      follower.voided.flatMap((each) => each[of])
+    expect(all('user_ids')).toHaveLength(1)
+    expect(all('user_ids')).not.toContain(token.subject.id)
+    expect(all('project_ids')).toEqual([project.id])
+    expect(all('accounts')).toEqual([OTHER_ACCOUNT])
+    expect(all('token_ids')).toEqual([tokenId])
+    expect(follower.voided.some(({ everything }) => everything)).toBe(false)
+    expect(JSON.stringify(follower.told.slice(1))).not.toContain('gamma')
+  })
+
+  test('of the accounts that it asks for, and of no other', async () => {
+    const { directory, follow } = await start()
+    const follower = await follow({ accounts: [OTHER_ACCOUNT] })
+    await directory.accounts.setEnabled(TESTER, ACCOUNT, false)
+    await directory.accounts.setEnabled(TESTER, OTHER_ACCOUNT, false)
+    await eventually(() => follower.voided.length > 0)
+    expect(follower.voided).toEqual([{ ...NOTHING, accounts: [OTHER_ACCOUNT] }])
+  })
+
+  test('the position of each answer that it may remember, in order', async () => {
+    const { running, secrets, follow, check, directory } = await start()
+    const follower = await follow()
+    const { value } = await issued(running, secrets)
+    const before = await check(value)
+    expect(before.position).not.toBeNull()
+    await eventually(() => follower.told.some(({ position }) => position.change === before.position?.change))
+    await directory.accounts.setEnabled(TESTER, OTHER_ACCOUNT, false)
+    await eventually(async () => {
+      const { position } = await check(value)
+      return (position?.change ?? 0) > (before.position?.change ?? 0)
+    })
+    const changes = follower.told.map(({ position }) => position.change)
+    expect(changes).toEqual([...changes].sort((a, b) => a - b))
+  })
+
+  test('what became void since the position that it knows, where that is known', async () => {
+    const { directory, follow } = await start()
+    const first = await follow()
+    const after = first.last?.position
+    first.leave()
+    await directory.accounts.setEnabled(TESTER, OTHER_ACCOUNT, false)
+    const again = await follow({ after })
+    expect(again.told[0]?.voided).toEqual({ ...NOTHING, accounts: [OTHER_ACCOUNT] })
+    const now = again.last?.position
+    const still = await follow({ after: now })
+    expect(still.told[0]?.voided).toBeNull()
+    // Of the future, and of another directory.
+    for (const change of [{ change: 1_000_000 }, { recorded_at: { seconds: 1, nanos: 0 } }]) {
+      const strange = await follow({ after: { ...now, ...change } })
+      expect(strange.told[0]?.voided).toEqual({ ...NOTHING, everything: true })
+    }
+  })
+
+  test('new rules', async () => {
+    const path = join(newFolder(), 'matrix.json')
+    const replace = (title: string) => {
+      writeFileSync(`${path}.new`, JSON.stringify({ ...supportMatrix, title }))
+      renameSync(`${path}.new`, path)
+    }
+    replace('first')
+    const { running, follow } = await start({ flags: { matrix: path, matrix_poll_ms: 5 } })
+    const follower = await follow()
+    const before = running.sidecar.rulesDigest
+    replace('second')
+    await eventually(() => follower.told.slice(1).some(({ rules }) => rules !== null))
+    const rules = follower.told.slice(1).flatMap(({ rules }) => rules ?? [])
+    expect(rules.map(({ matrix }) => matrix.rules_digest)).toEqual([running.sidecar.rulesDigest])
+    expect(running.sidecar.rulesDigest).not.toBe(before)
+    // The kinds ask for the same permissions, so what was said about tokens is still true.
+    expect(follower.voided).toEqual([])
+  })
+
+  test('that everything is void where a signing key is withdrawn', async () => {
+    const { running, follow } = await start({ times: { keyPollMs: 5 } })
+    const follower = await follow()
+    const file = join(running.folder, 'signing-keys.json')
+    const active = readKeys(file).find(({ state }) => state === 'active')
+    withdrawKey(file, active?.keyId ?? '', Date.now() + 3_600_000)
+    await eventually(() => follower.voided.some(({ everything }) => everything))
+  })
+})
+
+describe.each([false, true])('the rules of the stream, strict %s', async (strict) => {
+  const { follow } = await start({ flags: { strict } })
+  const follower = await follow()
+  const rules = follower.told[0]?.rules as Rules
+  const engine: Engine = compile(supportMatrix, { strict })
+  const kinds = ['', ...rules.matrix.token_kinds.map(({ id }) => id)]
+  const reasonsOf = (api: string, kind: string) => {
+    const row = rules.apis.find((each) => each.api === api) ?? rules.apis[0]
+    const cell = row?.cells[Math.max(0, kinds.indexOf(kind))] ?? 0
+    return rules.cells[cell]?.reasons ?? []
+  }
+  const SCOPES: readonly (Scope | undefined)[] = [undefined, { account: '1' }, { account: '1', project: 'a' }]
+  const targets = (scope: Scope | undefined): readonly (Scope | undefined)[] => [
+    undefined,
+    scope,
+    { account: '1', project: scope?.project === 'b' ? 'c' : 'b' },
+    { account: '2' },
+  ]
+
+  test('give the answer of the engine to every question that it tells apart', () => {
+    let asked = 0
+    for (const api of ['no-such-api', ...engine.apis.keys()])
+      for (const kind of ['no_such_kind', ...engine.tokenKinds.keys()]) {
+        const reasons = reasonsOf(api, kind)
+        const answers = SCOPES.flatMap((scope) =>
+          targets(scope).map((target) => engine.decide({ api, kind, scope: scope as Scope, target }).reason),
+        ).concat(CREDENTIAL_REASONS.map((reason) => engine.deny(api, reason, kind).reason))
+        expect([api, kind, reasons]).toEqual([api, kind, answers.map((reason) => `REASON_${reason}`)])
+        asked += answers.length
+      }
+    expect(asked).toBe(31 * 4 * 20)
+  })
+
+  test('name what is not in the matrix by nothing', () => {
+    expect(rules.apis[0]?.api).toBe('')
+    expect(rules.cells.length).toBeLessThan(20)
+  })
+})
