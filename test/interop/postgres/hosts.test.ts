@@ -1,10 +1,11 @@
 /** Hosts that share a directory on PostgreSQL. Each one is a real sidecar with its own data folder. */
-import { copyFileSync } from 'node:fs'
+import { copyFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import type { OpenedAuthority } from '../../../sidecar/authority/open-authority.ts'
 import { Secret } from '../../../sidecar/base/secret.ts'
+import { BlackBox } from '../../support/contract/black-box.ts'
 import { type Host, startHost } from '../../support/directory/host.ts'
 import { ask, DENYING, issueTo, newScene, openAuthority } from '../../support/directory/scene.ts'
 import { PostgresProxy } from '../../support/postgres/proxy.ts'
@@ -228,6 +229,34 @@ describe.skipIf(!programs.ok)('hosts that share a directory', () => {
       await until(async () => (await ask(b, 'account', unknown.tokens.account)) === 'CREDENTIAL_REVOKED')
     },
   )
+
+  test('a follower of one host is told of a revocation on another, and nothing while a change may be missing', async () => {
+    const { account, password } = await newScene(authority)
+    const follow = (host: Host) => {
+      const callerToken = readFileSync(join(host.data, 'administrator-token'), 'utf8').trim()
+      const told: { voided: { token_ids: string[] } | null }[] = []
+      const stream = new BlackBox(host.address).follow('watchChanges', {}, { callerToken })
+      stream.on('data', (response) => told.push(response)).on('error', () => {})
+      return { told, heard: () => told.flatMap(({ voided }) => voided?.token_ids ?? []) }
+    }
+    const [ofB, ofC] = [follow(b), follow(c)]
+    await until(async () => ofB.told.length > 0 && ofC.told.length > 0)
+    const revoked = async () => {
+      const { tokenId } = await a.client.revoke({ value: await issueTo(authority, account, password) })
+      return tokenId
+    }
+    const first = await revoked()
+    await until(async () => ofB.heard().includes(first) && ofC.heard().includes(first))
+    proxy.goSilent(true)
+    const second = await revoked()
+    await until(async () => ofB.heard().includes(second))
+    await delay(STALENESS_MS)
+    const count = ofC.told.length
+    await delay(1_500)
+    expect(ofC.told.length).toBe(count)
+    proxy.goSilent(false)
+    await until(async () => ofC.told.length > count)
+  })
 
   test('a host does not start if its directory cannot be opened, and the error does not show the password', async () => {
     const wrong = server.url('nowhere', { password: `${CANARY}-wrong` })

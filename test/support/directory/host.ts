@@ -6,6 +6,8 @@ import { whenTheFileEnds } from '../suite/resources.ts'
 export interface Host {
   /** Where gRPC listens. */
   readonly address: string
+  /** Its data folder. */
+  readonly data: string
   /** Where metrics are, if the variables ask for them. */
   readonly health: string | undefined
   readonly client: Client
@@ -33,6 +35,7 @@ export async function startHost(
   whenTheFileEnds(() => client.close())
   return {
     address: ready.grpc,
+    data,
     health: ready.health,
     client,
     log: stderr,
