@@ -131,7 +131,7 @@ test('one that has missed more than a response names forgets everything', async 
   expect(slow.got[1]?.position?.change).toBe(1_001)
 })
 
-test('one that has missed the same change many times over is told of it once', async () => {
+test('one that has missed the same change many times over learns of it once', async () => {
   const { open, change } = start()
   const slow = open()
   slow.unread = true

@@ -1,5 +1,5 @@
 /**
- * `WatchChanges`: who may follow, what a follower is told of each change, for how long it may go on, and that
+ * `WatchChanges`: who may follow, what a follower learns of each change, for how long it may go on, and that
  * the rules in the stream give the answers of the engine.
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
@@ -133,7 +133,7 @@ describe('who may follow', () => {
   })
 })
 
-describe('a follower is told', () => {
+describe('a follower learns', () => {
   test('the rules and that everything is void first, and then at least every second for how long it may go on', async () => {
     const { follow } = shared
     const follower = await follow()

@@ -230,7 +230,7 @@ describe.skipIf(!programs.ok)('hosts that share a directory', () => {
     },
   )
 
-  test('a follower of one host is told of a revocation on another, and nothing while a change may be missing', async () => {
+  test('a follower of one host learns of a revocation on another, and nothing while a change may be missing', async () => {
     const { account, password } = await newScene(authority)
     const follow = (host: Host) => {
       const callerToken = readFileSync(join(host.data, 'administrator-token'), 'utf8').trim()
