@@ -178,7 +178,7 @@ export const PLANS: readonly ((random: Random) => Plan)[] = [
     messages: [messageFrame(check(random))],
   }),
   () => ({
-    what: 'a revocation by an unknown caller',
+    what: 'a revocation without a credential',
     path: 'Revoke',
     messages: [messageFrame(encoded('RevokeRequest', { token_id: 'A'.repeat(22) }))],
   }),
