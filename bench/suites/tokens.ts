@@ -14,7 +14,7 @@ import { newDataFolder, SignedTokens } from '../workloads/tokens.ts'
 export const tokensSuite: Suite = { name: 'tokens', run }
 
 const SIZES = {
-  full: { warmUpCalls: 20_000, rounds: 11, calls: 4_000 },
+  full: { warmUpCalls: 20_000, rounds: 25, calls: 4_000 },
   smoke: { warmUpCalls: 50, rounds: 1, calls: 50 },
 } as const
 
