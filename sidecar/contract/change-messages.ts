@@ -58,32 +58,32 @@ export function readWatchChangesRequest(bytes: Uint8Array): Wish {
 }
 
 /**
- * The encoded `Rules` of an engine.
- *
- * @param matrix its encoded `GetMatrixResponse`, whose field has the number of that of the rules
+ * Of the encoded `Rules` of an engine what follows the matrix, in parts: one after the other, they are one
+ * message. A sidecar without followers never joins them.
  */
-export function* rulesInSteps(engine: Engine, matrix: Buffer): Steps<Buffer> {
+export function* answersInSteps(engine: Engine): Steps<readonly Buffer[]> {
   const indexes = new Map<readonly Reason[], number>()
   const kinds = ['', ...engine.tokenKinds.keys()]
-  const apis: Buffer[] = []
-  for (const api of ['', ...engine.apis.keys()]) {
-    const cells = kinds.map((kind) => {
-      const reasons = engine.reasons(api, kind)
-      const index = indexes.get(reasons) ?? indexes.size
-      indexes.set(reasons, index)
-      return index
-    })
-    apis.push(Buffer.from(wire.ApiCells.encode({ api, cells }).finish()))
-    if (apis.length % ROWS_A_STEP === 0) yield
+  const apis = ['', ...engine.apis.keys()]
+  const parts: Buffer[] = []
+  for (let at = 0; at < apis.length; at += ROWS_A_STEP) {
+    WRITER.start(NO_BYTES)
+    for (const api of apis.slice(at, at + ROWS_A_STEP)) {
+      const cells = kinds.map((kind) => {
+        const reasons = engine.reasons(api, kind)
+        const index = indexes.get(reasons) ?? indexes.size
+        indexes.set(reasons, index)
+        return index
+      })
+      WRITER.bytes(RULES.apis, encoded(wire.ApiCells.encode({ api, cells })))
+    }
+    parts.push(WRITER.finish())
+    yield
   }
-  WRITER.start(matrix)
+  WRITER.start(NO_BYTES)
   for (const reasons of indexes.keys())
-    WRITER.bytes(
-      RULES.cells,
-      Buffer.from(wire.CellReasons.encode({ reasons: reasons.map(reasonMessage) }).finish()),
-    )
-  for (const row of apis) WRITER.bytes(RULES.apis, row)
-  return WRITER.finish()
+    WRITER.bytes(RULES.cells, encoded(wire.CellReasons.encode({ reasons: reasons.map(reasonMessage) })))
+  return [...parts, WRITER.finish()]
 }
 
 /** @param rules `undefined`: the follower has them; @param voided `undefined`: nothing */
@@ -114,4 +114,8 @@ function voidedMessage(voided: Voided): wire.Voided {
     accounts: [...voided.account],
     projectIds: [...voided.project],
   }
+}
+
+function encoded(writer: { finish(): Uint8Array }): Buffer {
+  return Buffer.from(writer.finish())
 }

@@ -3,7 +3,7 @@ import { finish } from '../../engine/index.ts'
 import type { Deciding, PerCall, Ruled } from '../usecases/capabilities.ts'
 import { plan } from '../usecases/plan.ts'
 import type { ServerStreamMethod, UnaryMethod } from './call.ts'
-import { rulesInSteps } from './change-messages.ts'
+import { answersInSteps } from './change-messages.ts'
 import { readPlanRequest } from './requests.ts'
 import { matrixResponse, matrixResponseInSteps, planResponse } from './responses.ts'
 import { Topic, type Watches } from './watches.ts'
@@ -26,13 +26,15 @@ export function matrixHandlers(
 } {
   // Encoded once for all who ask.
   let response = matrixResponse(rules.engine)
-  let followed = finish(rulesInSteps(rules.engine, response))
+  let answers = finish(answersInSteps(rules.engine))
+  let joined: Buffer | undefined
   rules.prepare(function* (engine) {
     const next = yield* matrixResponseInSteps(engine)
-    const nextFollowed = yield* rulesInSteps(engine, next)
+    const nextAnswers = yield* answersInSteps(engine)
     return () => {
       response = next
-      followed = nextFollowed
+      answers = nextAnswers
+      joined = undefined
     }
   })
   const current = () => response
@@ -46,5 +48,10 @@ export function matrixHandlers(
     getMatrix: current,
     watchMatrix: (_request, responses, context) => topic.open(context, responses),
   }
-  return { handlers, encodedRules: () => followed, endWatches: () => topic.end() }
+  const encodedRules = () => {
+    // The matrix of a `GetMatrixResponse` has the number of that of the rules.
+    joined ??= Buffer.concat([response, ...answers])
+    return joined
+  }
+  return { handlers, encodedRules, endWatches: () => topic.end() }
 }
