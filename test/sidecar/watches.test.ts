@@ -3,9 +3,10 @@
  * holding up others.
  */
 import { expect, test } from 'vitest'
-import type { CallContext, Responses } from '../../sidecar/contract/call.ts'
+import type { CallContext } from '../../sidecar/contract/call.ts'
 import { Topic, Watches } from '../../sidecar/contract/watches.ts'
 import { BlackBox, refusalOf } from '../support/contract/black-box.ts'
+import { Reader } from '../support/contract/reader.ts'
 import { runSidecar } from '../support/sidecar/sidecar.ts'
 import { eventually } from '../support/suite/resources.ts'
 
@@ -14,37 +15,6 @@ function connectionOf(address = '127.0.0.1', token = ''): CallContext {
   return {
     connection: { address, certificateNames: [] },
     metadata: (name) => (name === 'authorization' && token !== '' ? [token] : []),
-  }
-}
-
-/** A client that reads only on request. */
-class Reader implements Responses {
-  readonly got: string[] = []
-  unread = false
-  failure: unknown
-  readonly #listeners: (() => void)[] = []
-  readonly #onWrite: () => void
-
-  constructor(onWrite: () => void = () => {}) {
-    this.#onWrite = onWrite
-  }
-
-  write(response: Buffer): void {
-    this.got.push(response.toString())
-    this.#onWrite()
-  }
-
-  end(): void {
-    for (const listener of this.#listeners.splice(0)) listener()
-  }
-
-  fail(error: unknown): void {
-    this.failure = error
-    this.end()
-  }
-
-  onEnd(listener: () => void): void {
-    this.#listeners.push(listener)
   }
 }
 
@@ -63,7 +33,7 @@ function newTopic() {
     },
     /** So many watches on one connection. Returns the messages of those that were refused. */
     open: (count: number, context: CallContext) => {
-      const readers = Array.from({ length: count }, () => new Reader())
+      const readers = Array.from({ length: count }, () => new Reader(String))
       const refused = readers.flatMap((reader) => {
         try {
           topic.open(context, reader)
@@ -132,7 +102,7 @@ test('a change reaches watches in slices', async () => {
     const end = performance.now() + 1
     while (performance.now() < end);
   }
-  const readers = Array.from({ length: 20 }, () => new Reader(slowly))
+  const readers = Array.from({ length: 20 }, () => new Reader(String, slowly))
   for (const reader of readers) topic.open(connectionOf(), reader)
   change('second')
   const told = () => readers.filter(({ got }) => got.length === 2).length
