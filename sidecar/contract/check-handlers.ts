@@ -179,8 +179,7 @@ function answerWith(
   const outcome = checkCredentials(services, checked.question, { connection, listener })
   if (!(outcome instanceof Promise)) return encoded.forCredentials(outcome, changes.followed?.position, now())
   // A change that comes while the question is answered has a later position, which voids the answer.
-  changes.knownForMs()
-  const position = changes.followed?.position
+  const position = changes.latest()
   return outcome.then((value) => encoded.forCredentials(value, position, now()))
 }
 

@@ -44,7 +44,7 @@ export function tokenHandlers(services: TokenServices, reachable: boolean): Toke
             await intake.turn(nameOfConnection(context), presented)
             return issue(forCall(), { requester, purpose, from })
           },
-          changes.followed?.position,
+          changes.latest(),
         )
       }
       const login: { -readonly [Key in keyof TracedLogin]: TracedLogin[Key] } = {

@@ -118,12 +118,10 @@ export class Meters {
         counts.read(),
       ),
       {
-        ...{
-          name: 'portcullis_followers',
-          help: 'Open streams of WatchChanges.',
-          type: 'gauge',
-          merge: 'sum',
-        },
+        name: 'portcullis_followers',
+        help: 'Open streams of WatchChanges.',
+        type: 'gauge',
+        merge: 'sum',
         samples: [{ labels: {}, value: this.#followers() }],
       },
     ]

@@ -19,6 +19,8 @@ export interface Changes {
    * `undefined`: one may be missing already.
    */
   knownForMs(): number | undefined
+  /** The last record that is known with all before it, after a look for more at hand. */
+  latest(): Position | undefined
   /** Calls `listener` whenever records were read or everything was forgotten. @returns what ends that */
   watch(listener: () => void): () => void
 }

@@ -5,6 +5,7 @@ import type { ExchangeWatch } from '../exchange-watch.ts'
 import type { Changes, ChangesState } from './changes.ts'
 import { FollowedChanges, LAST_RECORD, type Reading } from './followed-changes.ts'
 import type { Remembered } from './recent-changes.ts'
+import type { Position } from './touches.ts'
 
 /**
  * How long the version that was read last is used, in milliseconds. Reading it takes locks, which under load
@@ -82,6 +83,11 @@ export class FileChanges implements Changes {
       // The file was exchanged.
       return undefined
     }
+  }
+
+  latest(): Position {
+    this.knownForMs()
+    return this.followed.position
   }
 
   watch(listener: () => void): () => void {

@@ -76,6 +76,10 @@ export class NotifiedChanges implements Changes {
     return knownForMs > 0 && this.#followed !== undefined ? knownForMs : undefined
   }
 
+  latest(): Position | undefined {
+    return this.#followed?.position
+  }
+
   watch(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
