@@ -29,14 +29,10 @@ export function changeHandlers(
   endFollowing: () => void
 } {
   const watches = new Watches(callers, reachable, BOUNDS)
-  const followers = new Followers({ changes, callers, watches, rules: encodedRules, keyIds })
+  const basis = () => ({ keyIds: keyIds(), kinds: kindsOf(rules.engine) })
+  const followers = new Followers({ changes, callers, watches, rules: encodedRules, basis })
   meters?.countFollowers(() => followers.size)
-  let kinds = kindsOf(rules.engine)
-  rules.watch(() => {
-    const before = kinds
-    kinds = kindsOf(rules.engine)
-    followers.rulesChanged(kinds !== before)
-  })
+  rules.watch(() => followers.rulesChanged())
   return {
     handlers: {
       watchChanges: (request, responses, context) =>

@@ -6,7 +6,7 @@ import { invalidArgument } from '../base/call-error.ts'
 import { RULES, WATCH_CHANGES_RESPONSE } from './field-numbers.ts'
 import { FieldWriter } from './field-writer.ts'
 import { decoded } from './handler.ts'
-import { reasonMessage, writePosition, writeTime } from './responses.ts'
+import { encode, reasonMessage, writePosition, writeTime } from './responses.ts'
 
 /** What a follower asks for. */
 export interface Wish {
@@ -14,6 +14,8 @@ export interface Wish {
   readonly accounts: ReadonlySet<string>
   /** What it knows from an earlier stream. */
   readonly after: Position | undefined
+  /** What the answers rested on then; empty: it does not know. */
+  readonly basis: string
 }
 
 /** What a response says of the moment when it was made. */
@@ -21,6 +23,8 @@ export interface Head {
   readonly sentAtMs: number
   readonly validForMs: number
   readonly position: Position
+  /** Names what answers rest on besides the directory. */
+  readonly basis: string
   /** The place after the last record. */
   readonly end: number
 }
@@ -47,12 +51,13 @@ const ACCOUNTS_MAX = 1_000
 
 /** @throws CallError if the request does not follow the contract */
 export function readWatchChangesRequest(bytes: Uint8Array): Wish {
-  const { accounts, after } = decoded(bytes, wire.WatchChangesRequest.decode)
+  const { accounts, after, basis } = decoded(bytes, wire.WatchChangesRequest.decode)
   if (accounts.length > ACCOUNTS_MAX || accounts.includes(''))
     throw invalidArgument({ field: 'accounts', expected: `at most ${ACCOUNTS_MAX} account numbers` })
   const atMs = after?.recordedAt?.getTime() ?? 0
   return {
     accounts: new Set(accounts),
+    basis,
     after: after && { sequence: Number(after.change), atMs },
   }
 }
@@ -75,20 +80,20 @@ export function* answersInSteps(engine: Engine): Steps<readonly Buffer[]> {
         indexes.set(reasons, index)
         return index
       })
-      WRITER.bytes(RULES.apis, encoded(wire.ApiCells.encode({ api, cells })))
+      WRITER.bytes(RULES.apis, encode(wire.ApiCells, { api, cells }))
     }
     parts.push(WRITER.finish())
     yield
   }
   WRITER.start(NO_BYTES)
   for (const reasons of indexes.keys())
-    WRITER.bytes(RULES.cells, encoded(wire.CellReasons.encode({ reasons: reasons.map(reasonMessage) })))
+    WRITER.bytes(RULES.cells, encode(wire.CellReasons, { reasons: reasons.map(reasonMessage) }))
   return [...parts, WRITER.finish()]
 }
 
 /** @param rules `undefined`: the follower has them; @param voided `undefined`: nothing */
 export function changesResponse(
-  { position, validForMs, sentAtMs }: Head,
+  { position, validForMs, sentAtMs, basis }: Head,
   rules: Buffer | undefined,
   voided: Voided | undefined,
 ): Buffer {
@@ -102,6 +107,7 @@ export function changesResponse(
     )
   writeTime(WRITER, WATCH_CHANGES_RESPONSE.validFor, validForMs)
   writeTime(WRITER, WATCH_CHANGES_RESPONSE.sentAt, sentAtMs)
+  WRITER.text(WATCH_CHANGES_RESPONSE.basis, basis)
   return WRITER.finish()
 }
 
@@ -114,8 +120,4 @@ function voidedMessage(voided: Voided): wire.Voided {
     accounts: [...voided.account],
     projectIds: [...voided.project],
   }
-}
-
-function encoded(writer: { finish(): Uint8Array }): Buffer {
-  return Buffer.from(writer.finish())
 }

@@ -32,8 +32,10 @@ export const CHECK_BATCH_RESPONSE = { results: 1 } as const
 export const CHECK_STREAM_RESPONSE = { id: 1, result: 2 } as const
 
 export const GET_MATRIX_RESPONSE = { matrix: 1 } as const
-export const WATCH_CHANGES_RESPONSE = { position: 1, rules: 2, voided: 3, validFor: 4, sentAt: 5 } as const
-export const RULES = { matrix: 1, cells: 2, apis: 3 } as const
+export const WATCH_CHANGES_RESPONSE = {
+  ...{ position: 1, rules: 2, voided: 3, validFor: 4, sentAt: 5, basis: 6 },
+} as const
+export const RULES = { cells: 2, apis: 3 } as const
 export const POSITION = { change: 1, recordedAt: 2 } as const
 
 export const ISSUE_REQUEST = { password: 1, profile: 2, scope: 3, apis: 4 } as const

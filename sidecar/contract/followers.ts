@@ -3,7 +3,7 @@
  * is what came after that. So nothing is kept for a follower that does not read; it gets all of it at once
  * later, or `everything`.
  */
-
+import { hash } from 'node:crypto'
 import type { Changes, RecentRecord } from '../authority/changes.ts'
 import { callError } from '../base/call-error.ts'
 import type { Callers, IdentifiedCaller } from '../usecases/callers.ts'
@@ -42,14 +42,21 @@ interface Follower {
   toldAtMs: number
 }
 
+/** What the answers about tokens rest on besides the directory. */
+interface Basis {
+  /** Ids of the keys whose tokens are genuine. */
+  readonly keyIds: readonly string[]
+  /** Which permissions each kind of token asks for, as a text. */
+  readonly kinds: string
+}
+
 interface FollowersParts {
   readonly changes: Changes
   readonly callers: Callers
   readonly watches: Watches
   /** The encoded rules in force. */
   readonly rules: () => Buffer
-  /** Ids of the keys that sign tokens, or signed those that are alive. */
-  readonly keyIds: () => readonly string[]
+  readonly basis: () => Basis
   /** Monotonic clock, in milliseconds. */
   readonly now?: () => number
 }
@@ -63,11 +70,14 @@ export class Followers {
   #again = false
   #stopWatching: (() => void) | undefined
   #timer: NodeJS.Timeout | undefined
-  #keyIds: readonly string[] = []
+  #basis: Basis
+  #basisName = ''
 
   constructor(parts: FollowersParts) {
     this.#parts = parts
     this.#now = parts.now ?? (() => performance.now())
+    this.#basis = parts.basis()
+    this.#basisName = nameOf(this.#basis)
     parts.callers.watch(() => this.#expectRights())
   }
 
@@ -87,16 +97,18 @@ export class Followers {
     context: CallContext,
     caller: IdentifiedCaller,
     responses: Responses,
-    { accounts, after }: Wish,
+    { accounts, after, basis }: Wish,
   ): void {
-    const { changes, watches, keyIds } = this.#parts
+    const { changes, watches } = this.#parts
     watches.open(context, responses)
+    this.#readBasis()
     if (this.#all.size === 0) {
-      this.#keyIds = keyIds()
       this.#stopWatching = changes.watch(() => this.#tell())
       this.#timer = setInterval(() => this.#look(), LOOK_MS).unref()
     }
-    const place = after && changes.followed?.records.placeAfter(after)
+    // A key may have been withdrawn, too, while nothing was followed.
+    const goesOn = after !== undefined && basis === this.#basisName
+    const place = goesOn ? changes.followed?.records.placeAfter(after) : undefined
     const follower: Follower = {
       ...{ responses, caller, accounts, place: place ?? NOWHERE, rules: undefined },
       toldAtMs: Number.NEGATIVE_INFINITY,
@@ -107,9 +119,8 @@ export class Followers {
     if (head !== undefined) this.#tellOne(follower, head, new Map())
   }
 
-  /** The rules have changed. @param voids whether what was said about tokens may no longer be so */
-  rulesChanged(voids: boolean): void {
-    if (voids) this.#voidAll()
+  rulesChanged(): void {
+    this.#readBasis()
     this.#tell()
   }
 
@@ -126,15 +137,19 @@ export class Followers {
   }
 
   #look(): void {
-    const keyIds = this.#parts.keyIds()
-    // Tokens of a withdrawn key are not genuine any more.
-    if (this.#keyIds.some((id) => !keyIds.includes(id))) this.#voidAll()
-    this.#keyIds = keyIds
+    this.#readBasis()
     this.#tell()
   }
 
-  #voidAll(): void {
-    for (const follower of this.#all) follower.place = NOWHERE
+  /** With another key or another rule for a kind, what was said about tokens may no longer be so. */
+  #readBasis(): void {
+    const { keyIds, kinds } = this.#basis
+    this.#basis = this.#parts.basis()
+    const name = nameOf(this.#basis)
+    if (name === this.#basisName) return
+    this.#basisName = name
+    const isWithdrawn = keyIds.some((id) => !this.#basis.keyIds.includes(id))
+    if (isWithdrawn || kinds !== this.#basis.kinds) for (const follower of this.#all) follower.place = NOWHERE
   }
 
   #expectRights(): void {
@@ -183,7 +198,13 @@ export class Followers {
     const validForMs = changes.knownForMs()
     const { followed } = changes
     if (validForMs === undefined || followed === undefined) return undefined
-    return { sentAtMs, validForMs, position: followed.position, end: followed.records.end }
+    return {
+      sentAtMs,
+      validForMs,
+      position: followed.position,
+      end: followed.records.end,
+      basis: this.#basisName,
+    }
   }
 
   #tellOne(follower: Follower, head: Head, bodies: Map<number, Buffer>): void {
@@ -222,6 +243,10 @@ function expectRight(caller: IdentifiedCaller): IdentifiedCaller {
   const { name, rights } = caller
   if (rights.everything || rights.follow) return caller
   throw callError('CALLER_RIGHT_MISSING', { caller: name, action: 'follow what changes', right: 'follow' })
+}
+
+function nameOf({ keyIds, kinds }: Basis): string {
+  return hash('sha256', JSON.stringify([[...keyIds].sort(), kinds]), 'base64url')
 }
 
 function concerns({ account }: RecentRecord, accounts: ReadonlySet<string>): boolean {

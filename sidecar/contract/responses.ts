@@ -393,6 +393,6 @@ function durationOf(ms: number): Duration {
   return { seconds, nanos: Math.round((ms - seconds * 1000) * 1e6) }
 }
 
-function encode<T>(message: { encode(value: T): BinaryWriter }, value: T): Buffer {
+export function encode<T>(message: { encode(value: T): BinaryWriter }, value: T): Buffer {
   return Buffer.from(message.encode(value).finish())
 }

@@ -5,39 +5,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
 import { WatchChangesResponse } from '../../proto/gen/portcullis/v1/authorization.ts'
-import type { CallContext, Responses } from '../../sidecar/contract/call.ts'
+import type { CallContext } from '../../sidecar/contract/call.ts'
 import { Followers } from '../../sidecar/contract/followers.ts'
 import { Watches } from '../../sidecar/contract/watches.ts'
 import { RecentRecords } from '../../sidecar/directory/feed/recent-records.ts'
 import { Callers } from '../../sidecar/usecases/callers.ts'
+import { Reader } from '../support/contract/reader.ts'
 import { eventually } from '../support/suite/resources.ts'
 
 const RIGHTS = { everything: false, revoke: false, read: false, follow: true, administer: new Set<string>() }
-
-/** A client that reads only on request. */
-class Reader implements Responses {
-  readonly got: WatchChangesResponse[] = []
-  unread = false
-  failure: unknown
-  readonly #listeners: (() => void)[] = []
-
-  write(response: Buffer): void {
-    this.got.push(WatchChangesResponse.decode(response))
-  }
-
-  end(): void {
-    for (const listener of this.#listeners.splice(0)) listener()
-  }
-
-  fail(error: unknown): void {
-    this.failure = error
-    this.end()
-  }
-
-  onEnd(listener: () => void): void {
-    this.#listeners.push(listener)
-  }
-}
 
 let end = () => {}
 afterEach(() => end())
@@ -72,7 +48,7 @@ function start() {
     callers,
     watches: new Watches(callers, true, { ofConnection: 100_000, ofSource: 100_000, ofAll: 100_000 }),
     rules: () => state.rules,
-    keyIds: () => state.keyIds,
+    basis: () => ({ keyIds: state.keyIds, kinds: '' }),
     now: () => state.nowMs,
   })
   end = () => followers.end()
@@ -97,15 +73,15 @@ function start() {
       listener()
     },
     open: () => {
-      const reader = new Reader()
-      const wish = { accounts: new Set<string>(), after: undefined }
+      const reader = new Reader(WatchChangesResponse.decode)
+      const wish = { accounts: new Set<string>(), after: undefined, basis: '' }
       followers.open(context, followers.expect(context, true), reader, wish)
       return reader
     },
   }
 }
 
-const users = ({ got }: Reader) => got.flatMap(({ voided }) => voided?.userIds ?? [])
+const users = ({ got }: Reader<WatchChangesResponse>) => got.flatMap(({ voided }) => voided?.userIds ?? [])
 
 test('a follower that does not read gets nothing more, and all of it at once when it has read', async () => {
   const { open, change } = start()

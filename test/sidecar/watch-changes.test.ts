@@ -42,6 +42,7 @@ interface Told extends Message {
   readonly voided: Voided | null
   readonly valid_for: Message
   readonly sent_at: { readonly seconds: number; readonly nanos: number }
+  readonly basis: string
 }
 
 interface Rules {
@@ -69,8 +70,10 @@ class Follower {
     this.#call.cancel()
   }
 
-  get last(): Told | undefined {
-    return this.told.at(-1)
+  /** What a later stream sends to go on from here. */
+  get place(): Message {
+    const { position: after, basis } = this.told.at(-1) as Told
+    return { after, basis }
   }
 
   /** Everything that was void, in order, without the first response. */
@@ -199,18 +202,27 @@ describe('a follower learns', () => {
   test('what became void since the position that it knows, where that is known', async () => {
     const { directory, follow } = await start()
     const first = await follow()
-    const after = first.last?.position
+    const { place } = first
     first.leave()
     await directory.accounts.setEnabled(TESTER, OTHER_ACCOUNT, false)
-    const again = await follow({ after })
+    const again = await follow(place)
     expect(again.told[0]?.voided).toEqual({ ...NOTHING, accounts: [OTHER_ACCOUNT] })
-    const now = again.last?.position
-    const still = await follow({ after: now })
+    const now = again.place
+    const still = await follow(now)
     expect(still.told[0]?.voided).toBeNull()
-    // Of the future, and of another directory.
-    for (const change of [{ change: 1_000_000 }, { recorded_at: { seconds: 1, nanos: 0 } }]) {
-      const strange = await follow({ after: { ...now, ...change } })
-      expect(strange.told[0]?.voided).toEqual({ ...NOTHING, everything: true })
+    const after = now.after as Message
+    const strange: readonly Message[] = [
+      // Of the future, and of another directory.
+      ...[{ change: 1_000_000 }, { recorded_at: { seconds: 1, nanos: 0 } }].map((change) => ({
+        ...now,
+        after: { ...after, ...change },
+      })),
+      { after },
+      { after, basis: 'of other keys' },
+    ]
+    for (const request of strange) {
+      const follower = await follow(request)
+      expect(follower.told[0]?.voided).toEqual({ ...NOTHING, everything: true })
     }
   })
 
@@ -233,13 +245,17 @@ describe('a follower learns', () => {
     expect(follower.voided).toEqual([])
   })
 
-  test('that everything is void where a signing key is withdrawn', async () => {
+  test('that everything is void where a signing key is withdrawn, also after it was away', async () => {
     const { running, follow } = await start({ times: { keyPollMs: 5 } })
     const follower = await follow()
+    const away = await follow()
+    away.leave()
     const file = join(running.folder, 'signing-keys.json')
     const active = readKeys(file).find(({ state }) => state === 'active')
     withdrawKey(file, active?.keyId ?? '', Date.now() + 3_600_000)
     await eventually(() => follower.voided.some(({ everything }) => everything))
+    const again = await follow(away.place)
+    expect(again.told[0]?.voided).toEqual({ ...NOTHING, everything: true })
   })
 })
 

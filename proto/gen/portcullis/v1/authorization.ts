@@ -370,7 +370,11 @@ export interface WatchChangesRequest {
    * The position that the follower knows, of an earlier stream. What became void since is told first. Unset,
    * or a position that this sidecar does not know: everything is void.
    */
-  after: Position | undefined;
+  after:
+    | Position
+    | undefined;
+  /** `basis` of the last response of the earlier stream. Where it is another one now, everything is void. */
+  basis: string;
 }
 
 /** The answers that a follower remembers about these are void. */
@@ -447,7 +451,14 @@ export interface WatchChangesResponse {
    * was sent after the follower asked for it, so the difference between the two says how late this one is at
    * most.
    */
-  sentAt: Duration | undefined;
+  sentAt:
+    | Duration
+    | undefined;
+  /**
+   * Names what the answers rest on besides the directory: the signing keys, and which permissions each kind
+   * of token asks for.
+   */
+  basis: string;
 }
 
 function createBasePosition(): Position {
@@ -2303,7 +2314,7 @@ export const WatchMatrixResponse: MessageFns<WatchMatrixResponse> = {
 };
 
 function createBaseWatchChangesRequest(): WatchChangesRequest {
-  return { accounts: [], after: undefined };
+  return { accounts: [], after: undefined, basis: "" };
 }
 
 export const WatchChangesRequest: MessageFns<WatchChangesRequest> = {
@@ -2313,6 +2324,9 @@ export const WatchChangesRequest: MessageFns<WatchChangesRequest> = {
     }
     if (message.after !== undefined) {
       Position.encode(message.after, writer.uint32(18).fork()).join();
+    }
+    if (message.basis !== "") {
+      writer.uint32(26).string(message.basis);
     }
     return writer;
   },
@@ -2344,6 +2358,14 @@ export const WatchChangesRequest: MessageFns<WatchChangesRequest> = {
             }
 
             message.after = Position.decode(reader, reader.uint32());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.basis = reader.string();
             continue;
           }
         }
@@ -2649,7 +2671,14 @@ export const Rules: MessageFns<Rules> = {
 };
 
 function createBaseWatchChangesResponse(): WatchChangesResponse {
-  return { position: undefined, rules: undefined, voided: undefined, validFor: undefined, sentAt: undefined };
+  return {
+    position: undefined,
+    rules: undefined,
+    voided: undefined,
+    validFor: undefined,
+    sentAt: undefined,
+    basis: "",
+  };
 }
 
 export const WatchChangesResponse: MessageFns<WatchChangesResponse> = {
@@ -2668,6 +2697,9 @@ export const WatchChangesResponse: MessageFns<WatchChangesResponse> = {
     }
     if (message.sentAt !== undefined) {
       Duration.encode(message.sentAt, writer.uint32(42).fork()).join();
+    }
+    if (message.basis !== "") {
+      writer.uint32(50).string(message.basis);
     }
     return writer;
   },
@@ -2723,6 +2755,14 @@ export const WatchChangesResponse: MessageFns<WatchChangesResponse> = {
             }
 
             message.sentAt = Duration.decode(reader, reader.uint32());
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.basis = reader.string();
             continue;
           }
         }
