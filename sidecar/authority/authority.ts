@@ -2,12 +2,15 @@
  * The interface of an authority, which verifies and issues tokens. The embedded authority uses a directory.
  */
 import type { CredentialReason, Scope, TokenKind } from '../../engine/index.ts'
+import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { Secret } from '../base/secret.ts'
 import type { Actor } from './actor.ts'
 import type { PublicKey } from './keys.ts'
 import type { LoginSource } from './login-source.ts'
+import type { DescribedToken } from './token-status.ts'
 import type { VerifiedToken } from './verified-token.ts'
 
+export type { DescribedToken } from './token-status.ts'
 export type { VerifiedToken } from './verified-token.ts'
 export { isUnscoped, UNSCOPED_KIND } from './verified-token.ts'
 
@@ -82,7 +85,22 @@ export interface Verifier {
   ): Verification | Promise<Verification>
 }
 
-export interface Authority extends Verifier {
+/** Says what its directory knows of a token. */
+export interface TokenDescriber {
+  /**
+   * What is known of a token, whenever and from wherever it is used; `undefined`: it is not genuine.
+   *
+   * @param connection of the credential, as `CredentialOrigin` has it
+   * @throws CallError if the directory does not answer, or too many credentials wait to be verified
+   */
+  describe(
+    value: string,
+    kinds: ReadonlyMap<string, TokenKind>,
+    connection: object,
+  ): MaybePromise<DescribedToken | undefined>
+}
+
+export interface Authority extends Verifier, TokenDescriber {
   /**
    * Issues a token of a kind for a scope, if §5.1 allows it.
    *

@@ -7,7 +7,6 @@ import type { Scope, TokenKind } from '../../engine/index.ts'
 import { CallError, callError } from '../base/call-error.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import { Secret } from '../base/secret.ts'
-import { hasCome } from '../base/time-limit.ts'
 import type { Turns } from '../base/turns.ts'
 import {
   ANCESTORS_MAX,
@@ -30,7 +29,7 @@ import type {
   TokenRevocation,
   Verification,
 } from './authority.ts'
-import { EXPIRED_TOKEN_MS_MAX, type IamClaims, newClaims } from './iam-claims.ts'
+import { type IamClaims, newClaims } from './iam-claims.ts'
 import { type IamTokenSigner, looksLikeIamToken, queryOf, tokenOf } from './iam-token.ts'
 import type { PublicKey } from './keys.ts'
 import { KnownLogins } from './known-logins.ts'
@@ -42,7 +41,7 @@ import type { StaticTokenUses } from './static-token-uses.ts'
 import { StaticTokenVerifier } from './static-token-verifier.ts'
 import type { LoginOutcome, LoginThrottle } from './throttle.ts'
 import { rememberedByMemory } from './token-memory.ts'
-import { INVALID, verificationOf } from './token-status.ts'
+import { type DescribedToken, faultOfTime, INVALID, verificationOf } from './token-status.ts'
 import { isOver } from './verified-token.ts'
 
 export interface EmbeddedAuthorityParts {
@@ -105,6 +104,20 @@ export class EmbeddedAuthority implements Authority {
     return seen instanceof Promise
       ? seen.then((found) => this.#verifySeen(found, kinds, from))
       : this.#verifySeen(seen, kinds, from)
+  }
+
+  describe(
+    value: string,
+    kinds: ReadonlyMap<string, TokenKind>,
+    connection: object,
+  ): MaybePromise<DescribedToken | undefined> {
+    if (looksLikeStaticToken(value)) return this.#staticTokens.describe(value)
+    if (!looksLikeIamToken(value)) return undefined
+    return andThen(this.#iamTokens.find(value, connection), (seen) =>
+      seen === undefined
+        ? undefined
+        : andThen(this.#statusOf(seen, kinds), (status) => ({ token: seen.token, status })),
+    )
   }
 
   async issue(
@@ -248,26 +261,29 @@ export class EmbeddedAuthority implements Authority {
   ): Verification | Promise<Verification> {
     if (seen === undefined) return INVALID
     const { token } = seen
-    const nowMs = this.#parts.now()
-    // A token that is issued further in the future is not genuine.
-    if (!hasCome(token.issuedAtMs, nowMs)) return INVALID
-    const graceMs = acceptExpired ? EXPIRED_TOKEN_MS_MAX : 0
-    if (token.expiresAtMs !== undefined && nowMs >= token.expiresAtMs + graceMs)
-      return { ok: false, reason: 'CREDENTIAL_EXPIRED', token }
+    const fault = faultOfTime(token, this.#parts.now(), acceptExpired)
+    if (fault !== undefined) return fault
+    const status = this.#statusOf(seen, kinds)
+    return status instanceof Promise
+      ? status.then((found) => verificationOf(token, found, clientAddress))
+      : verificationOf(token, status, clientAddress)
+  }
 
+  #statusOf(seen: GenuineToken, kinds: ReadonlyMap<string, TokenKind>): MaybePromise<TokenStatus> {
+    const { token } = seen
     const kind = kinds.get(token.kind)
     const { changes } = this.#directory
     // Taken before the question: what is changed meanwhile must make the answer outdated.
     const moment = changes.moment()
     if (moment !== undefined && seen.status !== undefined && isOfKind(seen, kind) && changes.isTrue(seen))
-      return verificationOf(token, seen.status, clientAddress)
+      return seen.status
     const query = queryOf(token, kind?.permissionScopes ?? [])
     const asked = this.#askedStatuses.ask(`${token.tokenId} ${query.permissionScopes}`, moment, () =>
       this.#directory.iamTokenStatus(query),
     )
     return andThen(asked, (status) => {
       if (moment !== undefined) Object.assign(seen, { kind, status, moment })
-      return verificationOf(token, status, clientAddress)
+      return status
     })
   }
 }

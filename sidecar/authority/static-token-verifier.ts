@@ -1,6 +1,6 @@
 /** Verifies static tokens, and remembers what the directory said of them. */
 import { hash, type KeyObject } from 'node:crypto'
-import { andThen } from '../base/maybe-promise.ts'
+import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import type { Directory, StaticToken, TokenStatus } from '../directory/directory.ts'
 import type { Dependencies, Remembered } from '../directory/feed/recent-changes.ts'
 import { SharedQuestions } from '../directory/feed/shared-questions.ts'
@@ -9,7 +9,7 @@ import { LazyLruCache } from './lazy-lru-cache.ts'
 import { hashStaticToken, isWellFormedStaticToken } from './static-token.ts'
 import { NEVER_USED, type StaticTokenUses } from './static-token-uses.ts'
 import { TokenMemory } from './token-memory.ts'
-import { INVALID, verificationOf } from './token-status.ts'
+import { type DescribedToken, INVALID, verificationOf } from './token-status.ts'
 
 /** Most static tokens that are remembered as unknown. */
 const UNKNOWN_TOKENS_MAX = 10_000
@@ -52,38 +52,64 @@ export class StaticTokenVerifier {
   }
 
   verify(value: string, from: CredentialOrigin): Verification | Promise<Verification> {
+    const found = this.#find(value)
+    return found instanceof Promise
+      ? found.then((token) => this.#verified(token, from))
+      : this.#verified(found, from)
+  }
+
+  /** What the directory says of a token; `undefined`: it is unknown. One that is active counts as used. */
+  describe(value: string): MaybePromise<DescribedToken | undefined> {
+    return andThen(this.#find(value), (found) => {
+      if (found?.status.active) this.#use(found)
+      return found
+    })
+  }
+
+  #find(value: string): MaybePromise<CachedStaticToken | undefined> {
     const { changes } = this.#parts.directory
     const moment = changes.moment()
     const digest = hash('sha256', value, 'base64')
     const known = this.#known.get(digest)
-    if (known !== undefined && moment !== undefined && changes.isTrue(known))
-      return this.#verified(known, from, false)
-    if (!isWellFormedStaticToken(value)) return INVALID
+    if (known !== undefined && moment !== undefined && changes.isTrue(known)) return known
+    if (!isWellFormedStaticToken(value)) return undefined
     const unknown = this.#unknown.get(digest)
-    if (unknown !== undefined && moment !== undefined && changes.isTrue(unknown)) return INVALID
+    if (unknown !== undefined && moment !== undefined && changes.isTrue(unknown)) return undefined
+    return this.#ask(value, digest, moment)
+  }
+
+  #ask(
+    value: string,
+    digest: string,
+    moment: number | undefined,
+  ): MaybePromise<CachedStaticToken | undefined> {
     const asked = this.#asked.ask(digest, moment, () =>
       this.#parts.directory.staticToken(hashStaticToken(value, this.#parts.pepper)),
     )
     return andThen(asked, (found) => {
       if (found === undefined) {
         if (moment !== undefined) this.#unknown.set(digest, { token: NOBODYS, moment })
-        return INVALID
+        return undefined
       }
       const cached = cachedOf(found, moment ?? 0)
       if (moment !== undefined) this.#known.set(digest, cached)
-      return this.#verified(cached, from, true)
+      return cached
     })
   }
 
-  /**
-   * @param asked whether it was just asked about; otherwise the look at the clock is saved on a day whose use
-   *   is known
-   */
-  #verified(known: CachedStaticToken, from: CredentialOrigin, asked: boolean): Verification {
-    const verification = verificationOf(known.token, known.status, from.clientAddress)
-    if ((asked || known.usedDay < this.#parts.staticTokenUses.today) && isUse(verification, from))
-      known.usedDay = this.#parts.staticTokenUses.note(known.token.tokenId, known.usedDay)
+  #verified(found: CachedStaticToken | undefined, from: CredentialOrigin): Verification {
+    if (found === undefined) return INVALID
+    const verification = verificationOf(found.token, found.status, from.clientAddress)
+    if (isUse(verification, from)) this.#use(found)
     return verification
+  }
+
+  /** The look at the clock is saved on a day whose use is known. */
+  #use(found: CachedStaticToken): void {
+    const { staticTokenUses } = this.#parts
+    const { today } = staticTokenUses
+    if (today === NEVER_USED || found.usedDay < today)
+      found.usedDay = staticTokenUses.note(found.token.tokenId, found.usedDay)
   }
 }
 

@@ -1,9 +1,30 @@
 /** What the status of a genuine token means for a request. */
+import { hasCome } from '../base/time-limit.ts'
 import type { TokenStatus } from '../directory/directory.ts'
 import { isAllowed } from './addresses.ts'
 import type { Verification, VerifiedToken } from './authority.ts'
+import { EXPIRED_TOKEN_MS_MAX } from './iam-claims.ts'
+
+/** A genuine token, and what the directory says of it, whenever and from wherever it is used. */
+export interface DescribedToken {
+  readonly token: VerifiedToken
+  readonly status: TokenStatus
+}
 
 export const INVALID: Verification = { ok: false, reason: 'CREDENTIAL_INVALID' }
+
+/** What the time says against a token; `undefined`: nothing. */
+export function faultOfTime(
+  token: VerifiedToken,
+  nowMs: number,
+  acceptExpired: boolean,
+): Verification | undefined {
+  // A token that is issued further in the future is not genuine.
+  if (!hasCome(token.issuedAtMs, nowMs)) return INVALID
+  const graceMs = acceptExpired ? EXPIRED_TOKEN_MS_MAX : 0
+  if (token.expiresAtMs === undefined || nowMs < token.expiresAtMs + graceMs) return undefined
+  return { ok: false, reason: 'CREDENTIAL_EXPIRED', token }
+}
 
 export function verificationOf(
   token: VerifiedToken,

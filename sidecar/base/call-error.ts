@@ -178,6 +178,9 @@ export const CALL_ERRORS = {
     KEYS_UNREADABLE: {
       message: 'the signing keys cannot be read, so no IAM token can be verified or issued',
     },
+    DIRECTORY_ELSEWHERE: {
+      message: 'this sidecar has no directory and follows another one; ask a sidecar that has the directory',
+    },
     DIRECTORY_REPLACED: {
       message: 'the directory file was replaced while it was open; restart the sidecar',
     },

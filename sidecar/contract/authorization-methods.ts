@@ -33,10 +33,11 @@ export function authorizationMethods(
     ...matrix.handlers,
     ...changes.handlers,
   }
-  const { path } = AuthorizationServiceService.watchChanges
+  const { watchChanges, describeTokens } = AuthorizationServiceService
+  const ofFollowers: readonly string[] = [watchChanges.path, describeTokens.path]
   return {
     methods: methodsOf(AuthorizationServiceService, handlers).map(([each, method]) =>
-      each === path ? [each, { ...method, admit: changes.expectFollower }] : [each, method],
+      ofFollowers.includes(each) ? [each, { ...method, admit: changes.expectFollower }] : [each, method],
     ),
     endStreams: () => {
       matrix.endWatches()

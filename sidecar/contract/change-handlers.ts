@@ -1,13 +1,21 @@
-/** The handler of `WatchChanges`. */
-import type { Admitting, Following, Reporting, Ruled } from '../usecases/capabilities.ts'
-import type { CallContext, ServerStreamMethod } from './call.ts'
-import { readWatchChangesRequest } from './change-messages.ts'
+/** The handlers of `WatchChanges` and `DescribeTokens`, which followers call. */
+import type { Admitting, Following, PerCall, Reporting, Ruled } from '../usecases/capabilities.ts'
+import { type Describing, describeTokens } from '../usecases/describe-tokens.ts'
+import type { CallContext, ServerStreamMethod, UnaryMethod } from './call.ts'
+import {
+  describeTokensResponse,
+  readDescribeTokensRequest,
+  readWatchChangesRequest,
+} from './change-messages.ts'
 import { Followers } from './followers.ts'
 import { Watches } from './watches.ts'
 
 interface ChangeHandlers {
   readonly watchChanges: ServerStreamMethod
+  readonly describeTokens: UnaryMethod
 }
+
+type ChangeServices = PerCall<Describing> & Admitting & Following & Reporting & Ruled
 
 /** A caller with the right stands for as many hosts as follow with its token. */
 const BOUNDS = { ofConnection: 100, ofSource: 20_000, ofAll: 20_000 }
@@ -20,7 +28,7 @@ const BOUNDS = { ofConnection: 100, ofSource: 20_000, ofAll: 20_000 }
  * @param reachable whether other machines can reach the listener
  */
 export function changeHandlers(
-  { callers, rules, changes, keyIds, meters }: Admitting & Following & Reporting & Ruled,
+  { callers, rules, changes, keyIds, meters, forCall }: ChangeServices,
   encodedRules: () => Buffer,
   reachable: boolean,
 ): {
@@ -42,6 +50,17 @@ export function changeHandlers(
           responses,
           readWatchChangesRequest(request),
         ),
+      describeTokens: (request, context) => {
+        followers.expect(context, reachable)
+        const tokens = readDescribeTokensRequest(request)
+        const found = describeTokens(forCall(), tokens, context.connection)
+        // A change that comes while they are looked up has a later position.
+        changes.knownForMs()
+        const position = changes.followed?.position
+        return found instanceof Promise
+          ? found.then((described) => describeTokensResponse(described, position))
+          : describeTokensResponse(found, position)
+      },
     },
     expectFollower: (context) => void followers.expect(context, reachable),
     endFollowing: () => followers.end(),

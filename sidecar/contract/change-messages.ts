@@ -1,12 +1,14 @@
 /** Reads and encodes the messages of `WatchChanges`. */
 import type { Engine, Reason, Steps } from '../../engine/index.ts'
 import * as wire from '../../proto/gen/portcullis/v1/authorization.ts'
+import type { DescribedToken } from '../authority/authority.ts'
 import type { Position } from '../authority/changes.ts'
 import { invalidArgument } from '../base/call-error.ts'
-import { RULES, WATCH_CHANGES_RESPONSE } from './field-numbers.ts'
+import { Secret } from '../base/secret.ts'
+import { DESCRIBE_TOKENS_RESPONSE, DESCRIBED_TOKEN, RULES, WATCH_CHANGES_RESPONSE } from './field-numbers.ts'
 import { FieldWriter } from './field-writer.ts'
 import { decoded } from './handler.ts'
-import { encode, reasonMessage, writePosition, writeTime } from './responses.ts'
+import { encode, reasonMessage, writePosition, writeTime, writeToken } from './responses.ts'
 
 /** What a follower asks for. */
 export interface Wish {
@@ -46,6 +48,9 @@ const WRITER = new FieldWriter()
 /** Rows that are encoded at a time. */
 const ROWS_A_STEP = 100
 
+/** Most tokens of one request. */
+const TOKENS_MAX = 1_000
+
 /** Most accounts that a follower may name. */
 const ACCOUNTS_MAX = 1_000
 
@@ -60,6 +65,32 @@ export function readWatchChangesRequest(bytes: Uint8Array): Wish {
     basis,
     after: after && { sequence: Number(after.change), atMs },
   }
+}
+
+/** @throws CallError if the request does not follow the contract */
+export function readDescribeTokensRequest(bytes: Uint8Array): Secret[] {
+  const { tokens } = decoded(bytes, wire.DescribeTokensRequest.decode)
+  if (tokens.length > TOKENS_MAX)
+    throw invalidArgument({ field: 'tokens', expected: `at most ${TOKENS_MAX} tokens` })
+  return tokens.map((value) => new Secret(value))
+}
+
+export function describeTokensResponse(
+  tokens: readonly (DescribedToken | undefined)[],
+  position: Position | undefined,
+): Buffer {
+  WRITER.start(NO_BYTES)
+  for (const found of tokens) {
+    const message = WRITER.begin(DESCRIBE_TOKENS_RESPONSE.tokens)
+    if (found !== undefined) {
+      writeToken(WRITER, DESCRIBED_TOKEN.token, found.token)
+      WRITER.flag(DESCRIBED_TOKEN.active, found.status.active)
+      for (const range of found.status.addresses) WRITER.text(DESCRIBED_TOKEN.addresses, range)
+    }
+    WRITER.end(message)
+  }
+  if (position !== undefined) writePosition(WRITER, DESCRIBE_TOKENS_RESPONSE.position, position)
+  return WRITER.finish()
 }
 
 /**

@@ -96,7 +96,7 @@ export class EncodedAnswers {
     const writer = this.#writer
     writer.start(encoded)
     writer.flag(CHECK_RESPONSE.verified, verified)
-    writeToken(writer, token)
+    writeToken(writer, CHECK_RESPONSE.token, token)
     if (verified) writeTime(writer, CHECK_RESPONSE.cacheFor, reusableForMs(token, this.#cacheForMs, nowMs))
     // Of a token that an upstream vouches for, the directory knows nothing.
     if (position !== undefined && token.authority === undefined)
@@ -121,13 +121,13 @@ export class EncodedAnswers {
 }
 
 /**
- * Writes `CheckResponse.token`. It is not cached, because a cache for many tokens costs more than writing the
+ * Writes a `VerifiedToken`. It is not cached, because a cache for many tokens costs more than writing the
  * fields.
  */
-function writeToken(writer: FieldWriter, token: VerifiedToken): void {
+export function writeToken(writer: FieldWriter, field: number, token: VerifiedToken): void {
   const { kind, scope, subject, tokenId, issuedAtMs, expiresAtMs, roles, authority } = token
   const { projectId, derivedFrom } = token
-  const message = writer.begin(CHECK_RESPONSE.token)
+  const message = writer.begin(field)
   writer.text(VERIFIED_TOKEN.kind, kind)
   const scopeMessage = writer.begin(VERIFIED_TOKEN.scope)
   writer.text(SCOPE.account, scope.account)

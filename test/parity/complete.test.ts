@@ -83,7 +83,7 @@ test.each<[code: string, decides: boolean]>([
 /** What is announced and answers no question of the table. */
 const NO_QUESTION = [
   /^(?:gRPC|HTTP) \/portcullis\.v1\.DirectoryService\//,
-  /^(?:gRPC|HTTP) \/portcullis\.v1\.AuthorizationService\/(?:Issue|Revoke|Plan|GetMatrix|WatchMatrix|WatchChanges)$/,
+  /^(?:gRPC|HTTP) \/portcullis\.v1\.AuthorizationService\/(?:Issue|Revoke|Plan|GetMatrix|WatchMatrix|WatchChanges|DescribeTokens)$/,
   /^(?:gRPC|HTTP) \/grpc\.health\.v1\.Health\//,
   /^HTTP \/grpc\.reflection\./,
   // Methods that are none.

@@ -26,7 +26,7 @@ export interface Changes {
 }
 
 /** What was read of the feed. */
-interface Followed {
+export interface Followed {
   readonly position: Position
   readonly records: RecentRecords
 }

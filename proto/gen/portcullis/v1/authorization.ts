@@ -461,6 +461,32 @@ export interface WatchChangesResponse {
   basis: string;
 }
 
+/** Tokens to describe. */
+export interface DescribeTokensRequest {
+  /** The tokens. Secrets. At most 1,000. */
+  tokens: string[];
+}
+
+/** What the directory knows of a token. */
+export interface DescribedToken {
+  /** The token. Unset: it is not genuine. */
+  token:
+    | VerifiedToken
+    | undefined;
+  /** Whether it is in force, until it expires. */
+  active: boolean;
+  /** The addresses and networks that its account lets in. Empty: all. */
+  addresses: string[];
+}
+
+/** What the directory knows of the tokens. */
+export interface DescribeTokensResponse {
+  /** One for each token, in the same order. */
+  tokens: DescribedToken[];
+  /** The position of the directory that they are true of. */
+  position: Position | undefined;
+}
+
 function createBasePosition(): Position {
   return { change: 0, recordedAt: undefined };
 }
@@ -2778,6 +2804,177 @@ export const WatchChangesResponse: MessageFns<WatchChangesResponse> = {
   },
 };
 
+function createBaseDescribeTokensRequest(): DescribeTokensRequest {
+  return { tokens: [] };
+}
+
+export const DescribeTokensRequest: MessageFns<DescribeTokensRequest> = {
+  encode(message: DescribeTokensRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.tokens) {
+      writer.uint32(10).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DescribeTokensRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDescribeTokensRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.tokens.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseDescribedToken(): DescribedToken {
+  return { token: undefined, active: false, addresses: [] };
+}
+
+export const DescribedToken: MessageFns<DescribedToken> = {
+  encode(message: DescribedToken, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.token !== undefined) {
+      VerifiedToken.encode(message.token, writer.uint32(10).fork()).join();
+    }
+    if (message.active !== false) {
+      writer.uint32(16).bool(message.active);
+    }
+    for (const v of message.addresses) {
+      writer.uint32(26).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DescribedToken {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDescribedToken();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.token = VerifiedToken.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.active = reader.bool();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.addresses.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseDescribeTokensResponse(): DescribeTokensResponse {
+  return { tokens: [], position: undefined };
+}
+
+export const DescribeTokensResponse: MessageFns<DescribeTokensResponse> = {
+  encode(message: DescribeTokensResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.tokens) {
+      DescribedToken.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.position !== undefined) {
+      Position.encode(message.position, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DescribeTokensResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDescribeTokensResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.tokens.push(DescribedToken.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.position = Position.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
 /**
  * Decides whether credentials open APIs, and issues tokens. A denial is an answer: its status is OK and
  * `allowed` is false. An error status means that there is no answer, and a client must treat it as a denial.
@@ -2885,6 +3082,22 @@ export const AuthorizationServiceService = {
       Buffer.from(WatchChangesResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): WatchChangesResponse => WatchChangesResponse.decode(value),
   },
+  /**
+   * Says what the directory knows of tokens, wherever and whatever for they are used. Needs the caller token of a
+   * caller with the right `follow`. A sidecar that follows this one asks it about the tokens that it does not
+   * know.
+   */
+  describeTokens: {
+    path: "/portcullis.v1.AuthorizationService/DescribeTokens" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: DescribeTokensRequest): Buffer =>
+      Buffer.from(DescribeTokensRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): DescribeTokensRequest => DescribeTokensRequest.decode(value),
+    responseSerialize: (value: DescribeTokensResponse): Buffer =>
+      Buffer.from(DescribeTokensResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): DescribeTokensResponse => DescribeTokensResponse.decode(value),
+  },
 } as const;
 
 export interface AuthorizationServiceServer extends UntypedServiceImplementation {
@@ -2916,6 +3129,12 @@ export interface AuthorizationServiceServer extends UntypedServiceImplementation
    * The stream ends when the sidecar stops.
    */
   watchChanges: handleServerStreamingCall<WatchChangesRequest, WatchChangesResponse>;
+  /**
+   * Says what the directory knows of tokens, wherever and whatever for they are used. Needs the caller token of a
+   * caller with the right `follow`. A sidecar that follows this one asks it about the tokens that it does not
+   * know.
+   */
+  describeTokens: handleUnaryCall<DescribeTokensRequest, DescribeTokensResponse>;
 }
 
 export interface AuthorizationServiceClient extends Client {
@@ -3046,6 +3265,26 @@ export interface AuthorizationServiceClient extends Client {
     metadata?: Metadata,
     options?: Partial<CallOptions>,
   ): ClientReadableStream<WatchChangesResponse>;
+  /**
+   * Says what the directory knows of tokens, wherever and whatever for they are used. Needs the caller token of a
+   * caller with the right `follow`. A sidecar that follows this one asks it about the tokens that it does not
+   * know.
+   */
+  describeTokens(
+    request: DescribeTokensRequest,
+    callback: (error: ServiceError | null, response: DescribeTokensResponse) => void,
+  ): ClientUnaryCall;
+  describeTokens(
+    request: DescribeTokensRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: DescribeTokensResponse) => void,
+  ): ClientUnaryCall;
+  describeTokens(
+    request: DescribeTokensRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: DescribeTokensResponse) => void,
+  ): ClientUnaryCall;
 }
 
 export interface AuthorizationServiceClientConstructor {

@@ -1,0 +1,147 @@
+/**
+ * The authority of a sidecar that follows another one. It has no directory and no keys: the hub says what it
+ * knows of a token, once, and from then on what of that is void.
+ */
+import { hash } from 'node:crypto'
+import type { Scope, TokenKind } from '../../../engine/index.ts'
+import { callError } from '../../base/call-error.ts'
+import { dayOf } from '../../base/day.ts'
+import type { MaybePromise } from '../../base/maybe-promise.ts'
+import type { Remembered } from '../../directory/feed/recent-changes.ts'
+import { SharedQuestions } from '../../directory/feed/shared-questions.ts'
+import type {
+  Authority,
+  CredentialOrigin,
+  DescribedToken,
+  IssuedToken,
+  Origin,
+  PasswordRequester,
+  Verification,
+} from '../authority.ts'
+import { looksLikeIamToken } from '../iam-token.ts'
+import type { PublicKey } from '../keys.ts'
+import { LazyLruCache } from '../lazy-lru-cache.ts'
+import { looksLikeStaticToken } from '../static-token.ts'
+import { TokenMemory } from '../token-memory.ts'
+import { faultOfTime, INVALID, verificationOf } from '../token-status.ts'
+import type { VerifiedToken } from '../verified-token.ts'
+import type { DescribedTokens } from './described-tokens.ts'
+import type { HubChanges } from './hub-changes.ts'
+
+/** What the hub said of a token. */
+interface Known extends Remembered, DescribedToken {
+  readonly token: VerifiedToken
+  /** The day on which the hub noted its use, in days since the epoch. */
+  readonly day: number
+}
+
+/** Most tokens that are remembered as not genuine, and for how long, in milliseconds: a key may be added. */
+const UNKNOWN_MAX = 10_000
+const UNKNOWN_MS = 5_000
+
+interface HubAuthorityParts {
+  readonly changes: HubChanges
+  readonly tokens: DescribedTokens
+  readonly rememberedMax: number
+  /** Issues at the hub. */
+  readonly issue: (requester: PasswordRequester, scope: Scope) => Promise<IssuedToken>
+  /** Wall clock, in milliseconds since the epoch. */
+  readonly now: () => number
+}
+
+export class HubAuthority implements Authority {
+  readonly #parts: HubAuthorityParts
+  readonly #known: TokenMemory<Known>
+  readonly #unknown = new LazyLruCache<{ readonly untilMs: number }>(UNKNOWN_MAX)
+  readonly #asked = new SharedQuestions<Known | undefined>()
+
+  constructor(parts: HubAuthorityParts) {
+    this.#parts = parts
+    this.#known = new TokenMemory(parts.rememberedMax)
+  }
+
+  get cached(): Readonly<Record<string, number>> {
+    return { hub_tokens: this.#known.size }
+  }
+
+  recognize(value: string): TokenKind['obtained']['by'] | undefined {
+    if (looksLikeStaticToken(value)) return 'control_panel'
+    return looksLikeIamToken(value) ? 'issue' : undefined
+  }
+
+  verify(
+    value: string,
+    _kinds: ReadonlyMap<string, TokenKind>,
+    from: CredentialOrigin = UNKNOWN,
+  ): Verification | Promise<Verification> {
+    if (this.recognize(value) === undefined) return INVALID
+    const found = this.#find(value)
+    return found instanceof Promise
+      ? found.then((known) => this.#judge(known, from))
+      : this.#judge(found, from)
+  }
+
+  describe(value: string): MaybePromise<DescribedToken | undefined> {
+    return this.recognize(value) === undefined ? undefined : this.#find(value)
+  }
+
+  issue(requester: PasswordRequester, _kind: TokenKind, scope: Scope, _from?: Origin): Promise<IssuedToken> {
+    return this.#parts.issue(requester, scope)
+  }
+
+  derive(): Promise<IssuedToken> {
+    return Promise.reject(elsewhere())
+  }
+
+  revoke(): Promise<number> {
+    return Promise.reject(elsewhere())
+  }
+
+  publicKeys(): readonly PublicKey[] {
+    return []
+  }
+
+  #judge(known: Known | undefined, { clientAddress, acceptExpired = false }: CredentialOrigin): Verification {
+    if (known === undefined) return INVALID
+    const fault = faultOfTime(known.token, this.#parts.now(), acceptExpired)
+    return fault ?? verificationOf(known.token, known.status, clientAddress)
+  }
+
+  #find(value: string): MaybePromise<Known | undefined> {
+    const { changes, now } = this.#parts
+    const digest = hash('sha256', value, 'base64')
+    // Taken before the question: what is changed meanwhile must make the answer outdated.
+    const moment = changes.moment()
+    const known = this.#known.get(digest)
+    if (known !== undefined && moment !== undefined && changes.isTrue(known) && isNoted(known, now()))
+      return known
+    const unknown = this.#unknown.get(digest)
+    if (unknown !== undefined && moment !== undefined && performance.now() < unknown.untilMs) return undefined
+    return this.#asked.ask(digest, moment, () => this.#ask(value, digest, moment))
+  }
+
+  async #ask(value: string, digest: string, moment: number | undefined): Promise<Known | undefined> {
+    const { changes, tokens, now } = this.#parts
+    const { found, position } = await tokens.describe(value)
+    if (found === undefined) {
+      this.#unknown.set(digest, { untilMs: performance.now() + UNKNOWN_MS })
+      return undefined
+    }
+    const known: Known = { ...found, moment: moment ?? 0, day: dayOf(now()) }
+    // An answer of a process that is ahead of the stream, or that follows another history, counts once.
+    if (moment !== undefined && position !== undefined && changes.wasTold(position))
+      this.#known.set(digest, known)
+    return known
+  }
+}
+
+const UNKNOWN: CredentialOrigin = {}
+
+/** A static token is asked about once a day, so that the hub knows on which day it was used last. */
+function isNoted({ token, day }: Known, nowMs: number): boolean {
+  return token.expiresAtMs !== undefined || day === dayOf(nowMs)
+}
+
+function elsewhere() {
+  return callError('DIRECTORY_ELSEWHERE', {})
+}

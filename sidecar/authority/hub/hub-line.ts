@@ -1,0 +1,170 @@
+/**
+ * The line to a hub: the stream of what changes, and the questions. If the hub is lost, or says nothing, the
+ * next one of the configuration takes its place. Questions go to the hub of the stream, so that its answers
+ * and its positions are of one directory.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import { type ChannelCredentials, Client, type ClientReadableStream, Metadata } from '@grpc/grpc-js'
+import type { Secret } from '../../base/secret.ts'
+import { type HubChanges, WrongHub } from './hub-changes.ts'
+import { readHubResponse, WATCH_CHANGES, watchChangesRequest } from './hub-messages.ts'
+
+/** A hub sends a response at least every second. One that is silent for longer is left. */
+const QUIET_MS_MAX = 2_000
+
+/**
+ * How long one stream is read. The clocks of two machines run apart by some milliseconds in that time; a new
+ * stream compares them anew.
+ */
+const STREAM_MS_MAX = 600_000
+
+/** Pause after all hubs have failed, in milliseconds: longer after each further time. */
+const PAUSE_MS = 100
+const PAUSE_MS_MAX = 2_000
+
+/** Most bytes of a response: the rules of a large matrix. */
+const RESPONSE_BYTES_MAX = 256 * 1024 * 1024
+
+export interface HubLineOptions {
+  /** `HOST:PORT` of each hub, in the order in which they are tried. */
+  readonly addresses: readonly string[]
+  /** Made for each connection, because certificates change. */
+  readonly credentials: () => ChannelCredentials
+  /** The caller token; `undefined`: the client certificate says who calls. */
+  readonly token: () => Secret | undefined
+  /** How long a hub may take to answer, in milliseconds. */
+  readonly timeoutMs: number
+  readonly changes: HubChanges
+  readonly onFollowing: (address: string, rulesDigest: string | undefined) => void
+  readonly onLost: (address: string, error: Error) => void
+}
+
+export class HubLine {
+  readonly #options: HubLineOptions
+  readonly #stop = new AbortController()
+  #client: Client | undefined
+  #running: Promise<void> | undefined
+  #index = 0
+
+  constructor(options: HubLineOptions) {
+    this.#options = options
+  }
+
+  /** Follows until `close`. Resolves when a hub is followed, or each has failed once. */
+  async start(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#running = this.#follow(resolve)
+    await promise
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort()
+    this.#client?.close()
+    await this.#running
+  }
+
+  /**
+   * Asks the hub that is followed.
+   *
+   * @param metadata of the call; default: the caller token of this sidecar
+   * @throws Error of grpc-js
+   */
+  ask(path: string, request: Buffer, metadata = this.#metadata()): Promise<Buffer> {
+    const client = this.#client
+    if (client === undefined) return Promise.reject(new Error('no hub is followed'))
+    const deadline = Date.now() + this.#options.timeoutMs
+    return new Promise((resolve, reject) => {
+      client.makeUnaryRequest(path, unchanged, unchanged, request, metadata, { deadline }, (error, answer) =>
+        error === null && answer !== undefined ? resolve(answer) : reject(error),
+      )
+    })
+  }
+
+  async #follow(onReady: () => void): Promise<void> {
+    const { addresses, onLost } = this.#options
+    const { signal } = this.#stop
+    for (let failed = 0; !signal.aborted; ) {
+      const address = addresses[this.#index % addresses.length] as string
+      let followed = false
+      try {
+        await this.#read(address, () => {
+          followed = true
+          failed = 0
+          onReady()
+        })
+      } catch (error) {
+        if (signal.aborted) return
+        if (error instanceof WrongHub) this.#options.changes.distrust()
+        onLost(address, error as Error)
+        this.#index++
+        if (!followed && ++failed % addresses.length === 0) {
+          onReady()
+          const pauseMs = Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** (failed / addresses.length - 1))
+          await delay(pauseMs, undefined, { signal, ref: false }).catch(() => {})
+        }
+      }
+    }
+  }
+
+  /** Reads one stream. Resolves when it was read for long enough. */
+  async #read(address: string, onFirst: () => void): Promise<void> {
+    const { changes, credentials, onFollowing } = this.#options
+    const client = new Client(address, credentials(), {
+      'grpc.max_receive_message_length': RESPONSE_BYTES_MAX,
+      // Each worker, and each stream after a failure, has a connection of its own.
+      'grpc.use_local_subchannel_pool': 1,
+    })
+    const earlier = this.#client
+    changes.begin()
+    const stream: ClientReadableStream<Buffer> = client.makeServerStreamRequest(
+      WATCH_CHANGES,
+      unchanged,
+      unchanged,
+      watchChangesRequest(changes.followed?.position),
+      this.#metadata(),
+    )
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    let quiet = setTimeout(() => reject(new Error('it does not answer')), this.#options.timeoutMs)
+    const enough = setTimeout(resolve, STREAM_MS_MAX).unref()
+    const stop = () => reject(new Error('closed'))
+    this.#stop.signal.addEventListener('abort', stop, { once: true })
+    stream.on('data', (bytes: Buffer) => {
+      try {
+        const response = readHubResponse(bytes)
+        changes.hear(response)
+        clearTimeout(quiet)
+        quiet = setTimeout(() => reject(new Error('it says nothing any more')), QUIET_MS_MAX)
+        if (this.#client === client) return
+        // From now on questions go here.
+        this.#client = client
+        earlier?.close()
+        onFirst()
+        onFollowing(address, response.rulesDigest)
+      } catch (error) {
+        reject(error)
+      }
+    })
+    stream.on('error', reject)
+    stream.on('end', () => reject(new Error('it has ended the stream')))
+    try {
+      await promise
+    } finally {
+      clearTimeout(quiet)
+      clearTimeout(enough)
+      this.#stop.signal.removeEventListener('abort', stop)
+      stream.on('error', () => {}).cancel()
+      if (this.#client !== client) client.close()
+    }
+  }
+
+  #metadata(): Metadata {
+    const metadata = new Metadata()
+    const token = this.#options.token()
+    if (token !== undefined) metadata.set('authorization', `Bearer ${token.reveal()}`)
+    return metadata
+  }
+}
+
+function unchanged(bytes: Buffer): Buffer {
+  return bytes
+}

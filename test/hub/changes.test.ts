@@ -1,0 +1,181 @@
+/** What a sidecar without a directory believes of its hub, and for how long. */
+import { describe, expect, test } from 'vitest'
+import { HubChanges, type HubResponse } from '../../sidecar/authority/hub/hub-changes.ts'
+import type { Remembered } from '../../sidecar/directory/feed/recent-changes.ts'
+
+const TOKEN = {
+  tokenId: 't',
+  subject: { id: 'u' },
+  scope: { account: 'a' },
+  projectId: 'p',
+  derivedFrom: ['d'],
+}
+const EVERYTHING = [undefined]
+const at = (sequence: number) => ({ sequence, atMs: 1_000 + sequence })
+
+/** @param asked when the stream is asked for, on the clock of this process */
+function following({ stalenessMs = 5_000 } = {}) {
+  const clock = { nowMs: 0 }
+  const changes = new HubChanges({ stalenessMs, now: () => clock.nowMs })
+  /** A response that was sent then, on the clock of the hub. */
+  const hear = (sequence: number, sentAtMs: number, more: Partial<HubResponse> = {}) =>
+    changes.hear({ position: at(sequence), touched: [], validForMs: 3_000, sentAtMs, ...more })
+  const begin = () => {
+    changes.begin()
+    hear(100, 50_000, { touched: EVERYTHING })
+  }
+  const remember = (): Remembered => ({ token: TOKEN, moment: changes.moment() ?? -1 })
+  return { clock, changes, hear, begin, remember }
+}
+
+describe('what is remembered counts', () => {
+  test('from the time when the response was sent, not from when it arrives', () => {
+    const { clock, changes, hear, begin } = following()
+    begin()
+    clock.nowMs = 2_900
+    // Sent one second after the first one, and almost two on its way.
+    hear(100, 51_000)
+    clock.nowMs = 3_999
+    expect(changes.moment()).toBeDefined()
+    clock.nowMs = 4_000
+    expect(changes.moment()).toBeUndefined()
+    expect(changes.knownForMs()).toBeUndefined()
+  })
+
+  test('no longer than from its arrival, where the clock of the hub runs fast', () => {
+    const { clock, changes, hear, begin } = following()
+    begin()
+    clock.nowMs = 1_000
+    hear(100, 500_000)
+    clock.nowMs = 4_000
+    expect(changes.moment()).toBeUndefined()
+  })
+
+  test('no longer than this sidecar allows, whatever the hub says', () => {
+    const { clock, changes, hear, begin } = following({ stalenessMs: 1_000 })
+    begin()
+    hear(100, 50_000, { validForMs: 3_600_000 })
+    clock.nowMs = 1_000
+    expect(changes.moment()).toBeUndefined()
+  })
+
+  test('while another stream is asked for, as long as it did before', () => {
+    const { clock, changes, begin, remember } = following()
+    begin()
+    const remembered = remember()
+    clock.nowMs = 2_000
+    changes.begin()
+    expect(changes.moment()).toBeDefined()
+    expect(changes.isTrue(remembered)).toBe(true)
+    clock.nowMs = 3_000
+    expect(changes.moment()).toBeUndefined()
+  })
+
+  test('and is true again where the next stream goes on from the position', () => {
+    const { clock, changes, hear, begin, remember } = following()
+    begin()
+    const remembered = remember()
+    clock.nowMs = 60_000
+    changes.begin()
+    hear(105, 7, { touched: [{ thing: 'user', id: 'other' }] })
+    expect(changes.moment()).toBeDefined()
+    expect(changes.isTrue(remembered)).toBe(true)
+  })
+})
+
+test.each([
+  ['the token', { thing: 'token', id: 't' }, false],
+  ['one that it was derived from', { thing: 'token', id: 'd' }, false],
+  ['its holder', { thing: 'user', id: 'u' }, false],
+  ['its account', { thing: 'account', id: 'a' }, false],
+  ['its project', { thing: 'project', id: 'p' }, false],
+  ['everything', undefined, false],
+  ['another user', { thing: 'user', id: 'other' }, true],
+] as const)('a response that voids %s', (_what, touched, still) => {
+  const { changes, hear, begin, remember } = following()
+  begin()
+  const remembered = remember()
+  hear(101, 50_001, { touched: [touched] })
+  expect(changes.isTrue(remembered)).toBe(still)
+  expect(changes.isTrue(remember())).toBe(true)
+})
+
+describe('a hub is left', () => {
+  test.each<[what: string, response: Partial<HubResponse>]>([
+    ['whose clock goes backwards', { sentAtMs: 49_999 }],
+    ['whose positions go backwards', { position: at(99) }],
+    ['that gives its position another time', { position: { sequence: 100, atMs: 7 } }],
+    ['that names a time that is none', { validForMs: Number.NaN }],
+    ['that names a negative time', { validForMs: -1 }],
+  ])('%s', (_what, response) => {
+    const { hear, begin } = following()
+    begin()
+    expect(() => hear(100, 50_000, response)).toThrow(expect.objectContaining({ name: 'WrongHub' }))
+  })
+
+  test('that does not say that everything is void to a sidecar that knows nothing', () => {
+    const { changes, hear } = following()
+    changes.begin()
+    expect(() => hear(100, 1)).toThrow('its first response does not say that everything is void')
+    expect(changes.moment()).toBeUndefined()
+  })
+
+  test('and then nothing of what it said counts', () => {
+    const { changes, begin, remember } = following()
+    begin()
+    const remembered = remember()
+    changes.distrust()
+    expect(changes.moment()).toBeUndefined()
+    expect(changes.followed).toBeUndefined()
+    begin()
+    expect(changes.isTrue(remembered)).toBe(false)
+  })
+})
+
+test('positions may go back where everything is void: the hub has another directory now', () => {
+  const { changes, hear, begin, remember } = following()
+  begin()
+  const remembered = remember()
+  hear(3, 50_001, { touched: EVERYTHING })
+  expect(changes.isTrue(remembered)).toBe(false)
+  expect(changes.followed?.position).toEqual(at(3))
+  expect(changes.wasTold(at(100))).toBe(false)
+})
+
+test('an answer may be remembered at the positions that were told, and at no other', () => {
+  const { changes, hear, begin } = following()
+  begin()
+  hear(101, 50_001)
+  hear(104, 50_002)
+  for (const sequence of [100, 101, 104]) expect(changes.wasTold(at(sequence))).toBe(true)
+  expect(changes.wasTold(at(102))).toBe(false)
+  expect(changes.wasTold(at(105))).toBe(false)
+  expect(changes.wasTold({ sequence: 104, atMs: 7 })).toBe(false)
+})
+
+test('who follows this sidecar is told the same', () => {
+  const { changes, hear, begin } = following()
+  let news = 0
+  changes.watch(() => news++)
+  begin()
+  const { records } = changes.followed ?? {}
+  const place = records?.placeAfter(at(100)) ?? Number.NaN
+  hear(102, 50_001, {
+    touched: [
+      { thing: 'user', id: 'x' },
+      { thing: 'token', id: 'y' },
+    ],
+  })
+  expect(changes.followed?.records.from(place)?.map(({ touched }) => touched)).toEqual([
+    { thing: 'user', id: 'x' },
+    { thing: 'token', id: 'y' },
+  ])
+  hear(103, 50_002)
+  expect(changes.followed?.records.from(changes.followed.records.placeAfter(at(102)) ?? Number.NaN)).toEqual([
+    { ...at(103), account: '', touched: 'nothing' },
+  ])
+  expect(changes.followed?.records.placeAfter(at(103))).toBe(changes.followed?.records.end)
+  hear(104, 50_003, { touched: EVERYTHING })
+  expect(changes.followed?.records.from(place)).toBeUndefined()
+  expect(news).toBe(4)
+})
