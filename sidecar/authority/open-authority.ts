@@ -20,6 +20,7 @@ import type { DirectoryStore } from '../directory/store.ts'
 import { trusted } from './actor.ts'
 import { Administration } from './administration/administration.ts'
 import { changeDirectory } from './administration/change.ts'
+import type { Authority } from './authority.ts'
 import type { ControlPanel } from './control-panel/control-panel.ts'
 import type { SessionLimits } from './control-panel/parts.ts'
 import { EmbeddedAuthority } from './embedded.ts'
@@ -32,7 +33,7 @@ import { StaticTokenUses } from './static-token-uses.ts'
 import type { LoginThrottle } from './throttle.ts'
 
 export interface OpenedAuthority {
-  readonly authority: EmbeddedAuthority
+  readonly authority: Authority
   readonly administration: Administration
   /** The changes of the directory. */
   readonly changes: Changes

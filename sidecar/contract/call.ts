@@ -61,6 +61,7 @@ export const METADATA_NAMES = [
   'traceparent',
   'tracestate',
   'x-auth-token',
+  'x-portcullis-forwarded',
   'x-request-id',
 ] as const
 export type MetadataName = (typeof METADATA_NAMES)[number]

@@ -3,6 +3,7 @@ import { BinaryReader } from '@bufbuild/protobuf/wire'
 import { type LoginSource, sourceAt } from '../authority/login-source.ts'
 import { isLoopback } from '../base/address.ts'
 import { CallError, callError } from '../base/call-error.ts'
+import { FORWARDED_HEADER } from '../base/forwarded-header.ts'
 import { givenRequestId, REQUEST_ID_HEADER, requestIdOfFailure } from '../base/request-id.ts'
 import type { DecisionListener } from '../usecases/asker.ts'
 import type { CallerCredentials } from '../usecases/callers.ts'
@@ -156,7 +157,9 @@ export function callerCredentialsIn(context: CallContext, reachable: boolean): C
   return {
     authorization: context.metadata('authorization'),
     iamToken: context.metadata('x-auth-token'),
-    certificateNames: reachable ? context.connection.certificateNames : [],
+    // Of a call that a sidecar hands on, the certificate is that of the sidecar.
+    certificateNames:
+      reachable && context.metadata(FORWARDED_HEADER).length === 0 ? context.connection.certificateNames : [],
   }
 }
 

@@ -40,11 +40,11 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
   const turns = new Turns()
   const common = { rules, turns, tracer: tracing, log, health, now, meters, siblings }
   const opened = opening.adopt(await openAuthority(config, options, common), close)
-  const { authority, administration, controlPanel, changes, state } = opened
+  const { authority, administration, controlPanel, changes, forward, state } = opened
   const known = { ...common, authority, administration, engine: () => rules.engine }
   const credentials = opening.adopt(await openCredentials(config, known), close)
   const { callers, profiles } = credentials
-  opening.use(openRetention(config, { administration, now, log }))
+  if (forward === undefined) opening.use(openRetention(config, { administration, now, log }))
   const trace = opening.adopt(new Trace(log, undefined, meters), close)
   const decisions = opening.use(await openDecisions?.({ now, log, health, callers }))
   const lasting = {
@@ -56,7 +56,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
   const services = {
     ...{ ...lasting, rules, routes, turns, health, log, trace, meters, decisions, tracing },
     forCall: perCall(rules, lasting),
-    ...{ changes, keyIds: () => state().keys.map(({ keyId }) => keyId) },
+    ...{ changes, forward, keyIds: () => state().keys.map(({ keyId }) => keyId) },
     cacheForMs: config.cache_for_ms,
     intake: new Intake(callers, controlPanel?.sessions),
     operatorFacts: {

@@ -4,7 +4,15 @@
  * and its positions are of one directory.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import { type ChannelCredentials, Client, type ClientReadableStream, Metadata } from '@grpc/grpc-js'
+import {
+  type ChannelCredentials,
+  Client,
+  type ClientReadableStream,
+  Metadata,
+  type ServiceError,
+} from '@grpc/grpc-js'
+import { callError } from '../../base/call-error.ts'
+import { FORWARDED_HEADER } from '../../base/forwarded-header.ts'
 import type { Secret } from '../../base/secret.ts'
 import { type HubChanges, WrongHub } from './hub-changes.ts'
 import { readHubResponse, WATCH_CHANGES, watchChangesRequest } from './hub-messages.ts'
@@ -24,6 +32,25 @@ const PAUSE_MS_MAX = 2_000
 
 /** Most bytes of a response: the rules of a large matrix. */
 const RESPONSE_BYTES_MAX = 256 * 1024 * 1024
+
+/** The hub has refused a call. */
+export class HubRefusal extends Error {
+  override readonly name = 'HubRefusal'
+  readonly code: number
+  /** An encoded `google.rpc.Status`. */
+  readonly details: Buffer
+  readonly error: ServiceError
+
+  constructor(error: ServiceError, details: Buffer) {
+    super(error.details)
+    this.error = error
+    this.code = error.code
+    this.details = details
+  }
+}
+
+/** What a call presents to say who makes it, by the name of its header field. */
+export type Presented = Readonly<Record<string, readonly string[]>>
 
 export interface HubLineOptions {
   /** `HOST:PORT` of each hub, in the order in which they are tried. */
@@ -64,18 +91,34 @@ export class HubLine {
   }
 
   /**
-   * Asks the hub that is followed.
+   * Asks the hub that is followed, as this sidecar.
    *
-   * @param metadata of the call; default: the caller token of this sidecar
-   * @throws Error of grpc-js
+   * @throws CallError `DIRECTORY_UNAVAILABLE`; HubRefusal
    */
-  ask(path: string, request: Buffer, metadata = this.#metadata()): Promise<Buffer> {
+  ask(path: string, request: Buffer): Promise<Buffer> {
+    return this.#call(path, request, this.#metadata())
+  }
+
+  /**
+   * Hands on the call of another one, with what it presents. It must not get the rights of this sidecar.
+   *
+   * @throws CallError `DIRECTORY_UNAVAILABLE`; HubRefusal
+   */
+  forward(path: string, request: Buffer, presented: Presented): Promise<Buffer> {
+    const metadata = new Metadata()
+    for (const [name, values] of Object.entries(presented))
+      for (const value of values) metadata.add(name, value)
+    metadata.set(FORWARDED_HEADER, '1')
+    return this.#call(path, request, metadata)
+  }
+
+  #call(path: string, request: Buffer, metadata: Metadata): Promise<Buffer> {
     const client = this.#client
-    if (client === undefined) return Promise.reject(new Error('no hub is followed'))
+    if (client === undefined) return Promise.reject(callError('DIRECTORY_UNAVAILABLE', {}))
     const deadline = Date.now() + this.#options.timeoutMs
     return new Promise((resolve, reject) => {
       client.makeUnaryRequest(path, unchanged, unchanged, request, metadata, { deadline }, (error, answer) =>
-        error === null && answer !== undefined ? resolve(answer) : reject(error),
+        error === null && answer !== undefined ? resolve(answer) : reject(refusalOf(error)),
       )
     })
   }
@@ -163,6 +206,14 @@ export class HubLine {
     if (token !== undefined) metadata.set('authorization', `Bearer ${token.reveal()}`)
     return metadata
   }
+}
+
+/** An error that comes from the hub has details; any other says that the hub does not answer. */
+function refusalOf(error: ServiceError | null): Error {
+  const [details] = error?.metadata.get('grpc-status-details-bin') ?? []
+  if (error === null || !Buffer.isBuffer(details))
+    return callError('DIRECTORY_UNAVAILABLE', {}, { cause: error ?? undefined })
+  return new HubRefusal(error, details)
 }
 
 function unchanged(bytes: Buffer): Buffer {

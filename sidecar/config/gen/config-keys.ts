@@ -382,6 +382,29 @@ export interface ConfigKeys {
     readonly pool_size: number
     /** How long PostgreSQL may take to answer, in milliseconds. @default 2000 */
     readonly timeout_ms: number
+    /**
+     * Sidecars that have the directory. This sidecar has none: it follows one of them, answers checks of
+     * tokens that it knows from memory, and asks about the others there. Logins, revocations and
+     * administration go there too.
+     */
+    readonly hub?: {
+      /** Addresses of the sidecars, as HOST:PORT or unix:PATH, in the order in which they are tried. */
+      readonly addresses: readonly string[]
+      /**
+       * File with the caller token of this sidecar, whose caller needs the right `follow` there. Default: the
+       * client certificate says which caller it is.
+       */
+      readonly token_file?: string
+      /** Required for addresses of other machines. The files are PEM files. */
+      readonly tls?: {
+        /** File with the certificates that sign the certificates of the sidecars. */
+        readonly ca: string
+        /** File with the client certificate of this sidecar. */
+        readonly certificate: string
+        /** File with its private key. */
+        readonly key: string
+      }
+    }
   }
   /** Matrix file. Default: the matrix of the package. */
   readonly matrix?: string

@@ -3,11 +3,14 @@ import type { Logger } from 'pino'
 import type { ControlPanel } from '../../authority/control-panel/control-panel.ts'
 import { type OpenedAuthority, openEmbeddedAuthority } from '../../authority/open-authority.ts'
 import { FailedLogins, type LoginThrottle } from '../../authority/throttle.ts'
+import { openDataFolder } from '../../base/data-folder.ts'
 import type { Health } from '../../base/health.ts'
 import type { Tracer } from '../../base/tracing.ts'
 import type { Turns } from '../../base/turns.ts'
 import { type Config, passwordLimitsOf, sharedDirectoryOf, throttleLimitsOf } from '../../config/config.ts'
 import { sessionLimitsOf } from '../../config/control-panel.ts'
+import { hubOf } from '../../config/hub.ts'
+import type { Forward } from '../../contract/forwarded.ts'
 import type { Siblings } from '../../directory/open-directory.ts'
 import type { Rules } from '../../rules/rules.ts'
 import { authorityEvents, clockEvents, directoryEvents } from './authority-events.ts'
@@ -34,7 +37,20 @@ export async function openAuthority(
   config: Config,
   { failedLogins, siblings, times }: AuthorityOptions,
   { rules, turns, tracer, log, health, now }: Opened,
-): Promise<OpenedAuthority & { readonly controlPanel: ControlPanel | undefined }> {
+): Promise<
+  OpenedAuthority & {
+    readonly controlPanel: ControlPanel | undefined
+    /** Where the directory is elsewhere: hands on the calls that need it. */
+    readonly forward: Forward | undefined
+  }
+> {
+  const hub = hubOf(config)
+  if (hub !== undefined) {
+    // For the token of the administrator.
+    openDataFolder(config.data)
+    const parts = { rememberedTokens: config.remembered_tokens, rules, log, health, now }
+    return { ...(await (await import('./hub.ts')).openHub(hub, parts)), controlPanel: undefined }
+  }
   const shared = sharedDirectoryOf(config)
   const sessionLimits = sessionLimitsOf(config)
   const opened = await openEmbeddedAuthority({
@@ -51,8 +67,8 @@ export async function openAuthority(
     ...{ turns, tracer, now, keyPollMs: times?.keyPollMs },
     ...authorityEvents(log, health),
   })
-  if (sessionLimits === undefined) return { ...opened, controlPanel: undefined }
+  if (sessionLimits === undefined) return { ...opened, controlPanel: undefined, forward: undefined }
   const controlPanel = await opened.administration.controlPanel()
   const wrongClock = controlPanel.watchClock(clockEvents(log))
-  return { ...opened, controlPanel, close: () => wrongClock.close().then(opened.close) }
+  return { ...opened, controlPanel, forward: undefined, close: () => wrongClock.close().then(opened.close) }
 }

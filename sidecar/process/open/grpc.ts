@@ -11,6 +11,7 @@ import {
   type ExtAuthzServices,
   extAuthzMethods,
 } from '../../contract/ext-authz/ext-authz-methods.ts'
+import type { Forward } from '../../contract/forwarded.ts'
 import { failure } from '../../contract/handler.ts'
 import { healthMethods } from '../../contract/health-methods.ts'
 import { reflectionMethods } from '../../contract/reflection-methods.ts'
@@ -42,13 +43,18 @@ export type GrpcServices = CheckServices &
   TokenServices &
   DirectoryServices &
   ExtAuthzServices &
-  Following & { readonly health: Health }
+  Following & {
+    readonly health: Health
+    /** Where the directory is elsewhere: hands on the calls that need it. */
+    readonly forward: Forward | undefined
+  }
 
 const SERVICES = ['portcullis.v1.AuthorizationService', 'portcullis.v1.DirectoryService', EXT_AUTHZ_SERVICE]
 
 export async function startGrpcServer(services: GrpcServices, options: GrpcOptions): Promise<GrpcServer> {
   const { log, meters } = services
-  const { methods: all, stop } = methodsOfAll(services, options)
+  const { methods: own, stop } = methodsOfAll(services, options)
+  const all = await forwardedIfElsewhere(own, services)
   const methods = refusingUnknownTokens(await tracedIfOn(all, services), services)
   const served = reachableMethods(methods, services, options)
   const start = await transportOf(options.transport)
@@ -91,6 +97,15 @@ function methodsOfAll(
     ]),
     stop: authorization.endStreams,
   }
+}
+
+async function forwardedIfElsewhere(
+  methods: Methods,
+  { forward }: Pick<GrpcServices, 'forward'>,
+): Promise<Methods> {
+  return forward === undefined
+    ? methods
+    : (await import('../../contract/forwarded.ts')).forwardedMethods(methods, forward)
 }
 
 /** Calls that are refused for who makes them have no span. */

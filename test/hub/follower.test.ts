@@ -1,0 +1,157 @@
+/** A sidecar without a directory, and the one that it follows: both are real. */
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { credentialQuestion } from '../support/contract/answers.ts'
+import { BlackBox, type Message, refusalOf } from '../support/contract/black-box.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
+import { ACCOUNT, issued, OTHER_ACCOUNT, populate, runSidecar } from '../support/sidecar/sidecar.ts'
+import { eventually, newFile } from '../support/suite/resources.ts'
+
+const FOLLOWER = 'follower-caller-token-0123456789abcdef'
+const CLERK = 'clerk-caller-token-0123456789abcdef'
+const CALLERS = `callers:
+  - { name: follower, token_file: ${newFile(FOLLOWER)}, rights: [follow] }
+  - { name: clerk, token_file: ${newFile(CLERK)}, rights: [everything] }
+`
+
+async function startHub() {
+  const hub = await runSidecar({ config: newFile(CALLERS, 'portcullis.yaml') })
+  return { hub, secrets: await populate(hub) }
+}
+
+async function startFollower(...addresses: readonly string[]) {
+  const config = `directory:
+  staleness_ms: 2000
+  hub: { addresses: [${addresses.map((address) => `'${address}'`)}], token_file: ${newFile(FOLLOWER)} }
+`
+  const running = await runSidecar({ config: newFile(config, 'portcullis.yaml') })
+  const box = new BlackBox(running.address)
+  const check = async (value: string) => {
+    const header = value.startsWith('eyJ') ? 'X-Auth-Token' : 'X-Token'
+    const answer = (await box.ask('check', credentialQuestion('balance', header, value))) as Message
+    return answer.reason
+  }
+  return { running, box, check }
+}
+
+const { hub, secrets } = await startHub()
+const follower = await startFollower(hub.address)
+
+describe('a sidecar that follows another one', () => {
+  test('answers for its tokens, with what the hub knows of them', async () => {
+    const { value, tokenId } = await issued(hub, secrets)
+    expect(await follower.check(value)).toBe('REASON_ALLOWED')
+    expect(await follower.check(secrets.staticToken)).not.toBe('REASON_CREDENTIAL_INVALID')
+    const question = credentialQuestion('balance', 'X-Auth-Token', value)
+    const answers = await Promise.all(
+      [hub, follower.running].map(({ address }) => new BlackBox(address).ask('check', question)),
+    )
+    expect(answers[1]).toEqual(answers[0])
+    expect(answers[1]).toMatchObject({ token: { token_id: tokenId }, verified: true })
+  })
+
+  test('denies a token that is revoked at the hub, soon', async () => {
+    const { value } = await issued(hub, secrets)
+    expect(await follower.check(value)).toBe('REASON_ALLOWED')
+    await hub.client.revoke({ value })
+    await eventually(async () => (await follower.check(value)) === 'REASON_CREDENTIAL_REVOKED')
+  })
+
+  test('asks about a token once, however often it is used', async () => {
+    const { value } = await issued(hub, secrets)
+    await eventually(async () => {
+      await follower.check(value)
+      const before = described()
+      await follower.check(value)
+      return described() === before
+    })
+    const before = described()
+    for (let time = 0; time < 100; time++) await follower.check(value)
+    expect(described()).toBe(before)
+  })
+
+  test('denies tokens that are not genuine', async () => {
+    const { value } = await issued(hub, secrets)
+    expect(await follower.check(`${value.slice(0, -4)}AAAA`)).toBe('REASON_CREDENTIAL_INVALID')
+  })
+
+  test('hands on logins, revocations and administration, with what each presents', async () => {
+    const { value, tokenId } = await issued(follower.running, secrets)
+    expect(await follower.check(value)).toBe('REASON_ALLOWED')
+    await follower.running.client.revoke({ value })
+    await eventually(async () => (await follower.check(value)) === 'REASON_CREDENTIAL_REVOKED')
+    const clerk = follower.running.connect({ callerToken: CLERK })
+    const { accounts } = await clerk.directory.listAccounts({})
+    expect(accounts.map(({ account }) => account)).toEqual([ACCOUNT, OTHER_ACCOUNT])
+    await expect(follower.running.client.directory.listAccounts({})).rejects.toMatchObject({
+      code: 'UNAUTHENTICATED',
+    })
+    expect(tokenId).not.toBe('')
+    const wrong = { userName: 'account', account: ACCOUNT, password: 'wrong' }
+    await expect(
+      follower.running.client.issue({ password: wrong, scope: { account: ACCOUNT } }),
+    ).rejects.toMatchObject({ code: 'UNAUTHENTICATED', reason: 'LOGIN_FAILED' })
+  })
+})
+
+/** How often the hub was asked about tokens. */
+function described(): number {
+  return hub.logLines.length
+}
+
+test('a second hub takes the place of one that is lost, and the answers go on', async () => {
+  const { hub: first, secrets: people } = await startHub()
+  const second = await runSidecar({ config: newFile(CALLERS, 'portcullis.yaml'), folder: first.folder })
+  const { check } = await startFollower(first.address, second.address)
+  const { value } = await issued(first, people)
+  expect(await check(value)).toBe('REASON_ALLOWED')
+  await first.sidecar.close()
+  expect(await check(value)).toBe('REASON_ALLOWED')
+  await second.client.revoke({ value })
+  await eventually(async () => (await check(value)) === 'REASON_CREDENTIAL_REVOKED')
+})
+
+test('without a hub nothing is allowed beyond the bound, and everything again afterwards', async () => {
+  const { hub: only, secrets: people } = await startHub()
+  const { check } = await startFollower(only.address)
+  const { value } = await issued(only, people)
+  await eventually(async () => (await check(value)) === 'REASON_ALLOWED')
+  await only.sidecar.close()
+  await eventually(() =>
+    check(value).then(
+      () => false,
+      (error: unknown) => refusalOf(error).reason === 'DIRECTORY_UNAVAILABLE',
+    ),
+  )
+  await runSidecar({
+    config: newFile(CALLERS, 'portcullis.yaml'),
+    folder: only.folder,
+    flags: { 'grpc.address': only.address },
+  })
+  await eventually(async () => (await check(value).catch(() => '')) === 'REASON_ALLOWED')
+})
+
+test.each([
+  [
+    'both',
+    `directory: { url: 'postgres://u:p@127.0.0.1/d', hub: { addresses: ['127.0.0.1:1'], token_file: ${newFile(FOLLOWER)} } }`,
+    'directory: expected either url or hub',
+  ],
+  [
+    'another machine without TLS',
+    `directory: { hub: { addresses: ['10.0.0.1:1'], token_file: ${newFile(FOLLOWER)} } }`,
+    'directory.hub.addresses[0]: expected an address of this machine, or directory.hub.tls',
+  ],
+  [
+    'nobody',
+    "directory: { hub: { addresses: ['127.0.0.1:1'] } }",
+    'directory.hub: expected token_file or tls',
+  ],
+  [
+    'a token file that is missing',
+    `directory: { hub: { addresses: ['127.0.0.1:1'], token_file: ${join('/', 'nowhere')} } }`,
+    'directory.hub.token_file',
+  ],
+])('a configuration with %s is refused', async (_what, config, message) => {
+  await expect(runSidecar({ config: newFile(config, 'portcullis.yaml') })).rejects.toThrow(message)
+})
