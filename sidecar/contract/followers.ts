@@ -219,12 +219,13 @@ export class Followers {
       return
     }
     if (!this.#hasRight(follower)) return
-    const shared = accounts.size === 0 && rules === follower.rules
-    const known = shared ? bodies.get(place) : undefined
+    const hasRules = rules === follower.rules
+    // The rules are long: those who come at the same time share them, too.
+    const key = accounts.size > 0 ? undefined : 2 * place + (hasRules ? 0 : 1)
+    const known = key === undefined ? undefined : bodies.get(key)
     const response =
-      known ??
-      changesResponse(head, rules === follower.rules ? undefined : rules, this.#voidedSince(place, accounts))
-    if (shared) bodies.set(place, response)
+      known ?? changesResponse(head, hasRules ? undefined : rules, this.#voidedSince(place, accounts))
+    if (key !== undefined) bodies.set(key, response)
     responses.write(response)
     Object.assign(follower, { place: head.end, rules, toldAtMs: nowMs })
   }

@@ -1,0 +1,145 @@
+/** What is asked of the hub, and what of its answers is remembered. */
+import { expect, test } from 'vitest'
+import { compile } from '../../engine/index.ts'
+import { supportMatrix } from '../../matrix/index.ts'
+import { DescribedTokens } from '../../sidecar/authority/hub/described-tokens.ts'
+import { HubAuthority } from '../../sidecar/authority/hub/hub-authority.ts'
+import { HubChanges } from '../../sidecar/authority/hub/hub-changes.ts'
+import type { Described } from '../../sidecar/authority/hub/hub-messages.ts'
+
+const KINDS = compile(supportMatrix).tokenKinds
+const MINUTE_MS = 60_000
+const DAY_MS = 86_400_000
+const at = (sequence: number) => ({ sequence, atMs: 1_000 + sequence })
+const IAM = `eyJ${'a'.repeat(40)}.${'b'.repeat(40)}.${'c'.repeat(86)}`
+const STATIC = 'static-token'
+
+function start() {
+  const clock = { nowMs: 10 * DAY_MS, ownMs: 0 }
+  const changes = new HubChanges({ stalenessMs: 5_000, now: () => clock.ownMs })
+  const calls: (readonly string[])[] = []
+  const hub = {
+    position: at(100) as Described['position'],
+    active: true,
+    addresses: [] as string[],
+    known: true,
+  }
+  const tokenOf = (value: string) => ({
+    kind: 'iam_token_account_scoped',
+    scope: { account: 'a' },
+    subject: { id: 'u', name: 'job', type: 'service_user' },
+    tokenId: value.slice(-5),
+    issuedAtMs: clock.nowMs - MINUTE_MS,
+    expiresAtMs: value === STATIC ? undefined : clock.nowMs + MINUTE_MS,
+  })
+  const tokens = new DescribedTokens(async (values) => {
+    calls.push(values)
+    const status = { active: hub.active, addresses: hub.addresses }
+    return {
+      position: hub.position,
+      tokens: values.map((value) => (hub.known ? { token: tokenOf(value), status } : undefined)),
+    }
+  })
+  const authority = new HubAuthority({
+    ...{ changes, tokens, rememberedMax: 1_000, now: () => clock.nowMs },
+    issue: () => Promise.reject(new Error('nothing is issued here')),
+  })
+  const hear = (sequence: number, touched: Parameters<HubChanges['hear']>[0]['touched'] = []) =>
+    changes.hear({ position: at(sequence), touched, validForMs: 5_000, sentAtMs: sequence })
+  changes.begin()
+  hear(100, [undefined])
+  const verify = async (value = IAM, from = {}) => {
+    const { ok, ...found } = await authority.verify(value, KINDS, from)
+    return ok ? 'OK' : 'reason' in found && found.reason
+  }
+  return { clock, changes, calls, hub, authority, hear, verify }
+}
+
+test('a token is asked about once, and again when what it depends on is touched', async () => {
+  const { calls, hub, hear, verify } = start()
+  for (let time = 0; time < 3; time++) expect(await verify()).toBe('OK')
+  expect(calls).toHaveLength(1)
+  hear(101, [{ thing: 'user', id: 'other' }])
+  expect(await verify()).toBe('OK')
+  expect(calls).toHaveLength(1)
+  hear(102, [{ thing: 'user', id: 'u' }])
+  hub.active = false
+  hub.position = at(102)
+  expect(await verify()).toBe('CREDENTIAL_REVOKED')
+  expect(calls).toHaveLength(2)
+})
+
+test('many that ask at the same moment share one question, and one call', async () => {
+  const { calls, verify } = start()
+  const others = Array.from({ length: 5 }, (_, index) => IAM.replace(/.$/, String(index)))
+  await Promise.all([...Array.from({ length: 50 }, () => verify()), ...others.map((value) => verify(value))])
+  expect(calls).toHaveLength(1)
+  expect(calls[0]).toEqual([IAM, ...others])
+})
+
+test.each<[what: string, position: Described['position']]>([
+  ['that the stream has not told yet', at(101)],
+  ['of another directory', { sequence: 100, atMs: 7 }],
+  ['that is none', undefined],
+])('an answer with a position %s counts once', async (_what, position) => {
+  const { calls, hub, verify } = start()
+  hub.position = position
+  for (let time = 0; time < 3; time++) expect(await verify()).toBe('OK')
+  expect(calls).toHaveLength(3)
+})
+
+test('an answer that was asked for before a change of its holder is not remembered', async () => {
+  const { calls, hear, verify } = start()
+  const asked = verify()
+  hear(101, [{ thing: 'user', id: 'u' }])
+  expect(await asked).toBe('OK')
+  expect(await verify()).toBe('OK')
+  expect(calls).toHaveLength(2)
+})
+
+test('without word from the hub, each question is asked', async () => {
+  const { clock, calls, verify } = start()
+  await verify()
+  clock.ownMs = 5_000
+  for (let time = 0; time < 3; time++) await verify()
+  expect(calls).toHaveLength(4)
+})
+
+test('the time and the address are looked at here', async () => {
+  const { clock, calls, hub, verify } = start()
+  hub.addresses = ['10.0.0.0/8']
+  expect(await verify(IAM, { clientAddress: '10.1.1.1' })).toBe('OK')
+  expect(await verify(IAM, { clientAddress: '192.0.2.1' })).toBe('ADDRESS_NOT_ALLOWED')
+  expect(await verify()).toBe('ADDRESS_NOT_ALLOWED')
+  clock.nowMs += MINUTE_MS
+  expect(await verify(IAM, { clientAddress: '10.1.1.1' })).toBe('CREDENTIAL_EXPIRED')
+  expect(await verify(IAM, { clientAddress: '10.1.1.1', acceptExpired: true })).toBe('OK')
+  expect(calls).toHaveLength(1)
+})
+
+test('a text that cannot be a token is not asked about', async () => {
+  const { calls, verify } = start()
+  expect(await verify('hello')).toBe('CREDENTIAL_INVALID')
+  expect(calls).toEqual([])
+})
+
+test('a token that is not genuine is asked about once in a while', async () => {
+  const { calls, hub, verify } = start()
+  hub.known = false
+  for (let time = 0; time < 3; time++) expect(await verify()).toBe('CREDENTIAL_INVALID')
+  expect(calls).toHaveLength(1)
+})
+
+test('more than 1,000 tokens are asked about in several calls, and at most 20,000 wait', async () => {
+  const { calls, authority } = start()
+  const values = Array.from(
+    { length: 20_001 },
+    (_, index) => `${IAM.slice(0, -5)}${String(index).padStart(5, '0')}`,
+  )
+  const asked = values.map(async (value) => authority.verify(value, KINDS))
+  const results = await Promise.allSettled(asked)
+  expect(results.filter(({ status }) => status === 'rejected')).toHaveLength(1)
+  expect(results.at(-1)).toMatchObject({ reason: { reason: 'VERIFICATIONS_EXHAUSTED' } })
+  expect(calls.length).toBe(20)
+  expect(Math.max(...calls.map(({ length }) => length))).toBe(1_000)
+})
