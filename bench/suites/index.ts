@@ -4,6 +4,7 @@ import { changesSuite } from './changes.ts'
 import { egressSuite } from './egress.ts'
 import { engineSuite } from './engine.ts'
 import { extAuthzSuite } from './ext-authz.ts'
+import { fleetSuite } from './fleet.ts'
 import { growthSuite } from './growth.ts'
 import { issueSuite } from './issue.ts'
 import { pageSuite } from './page.ts'
@@ -23,6 +24,7 @@ export const suites: readonly Suite[] = [
   transportSuite,
   tokensSuite,
   changesSuite,
+  fleetSuite,
   issueSuite,
   upstreamSuite,
   egressSuite,

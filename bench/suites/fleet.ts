@@ -1,0 +1,235 @@
+/**
+ * A fleet: followers on two hubs, whose directory is in PostgreSQL. How long until the last one has heard of a
+ * revocation, what a follower takes of the memory of its hub, and what happens when one of the hubs is killed.
+ */
+import { randomBytes } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Secret } from '../../sidecar/base/secret.ts'
+import { openPostgres } from '../../sidecar/directory/postgres.ts'
+import { DirectoryStore } from '../../sidecar/directory/store.ts'
+import { obtainPostgres } from '../../test/support/postgres/programs.ts'
+import { PostgresServer } from '../../test/support/postgres/server.ts'
+import { CommandFailed } from '../harness/command.ts'
+import { comparedRow, singleRow } from '../harness/rows.ts'
+import { Skips } from '../harness/skips.ts'
+import type { Row, Size, Suite, SuiteReport } from '../harness/suite.ts'
+import { startSidecar, startSidecarOn } from '../servers/start.ts'
+import { Followers } from '../workloads/followers.ts'
+import { newDataFolder } from '../workloads/tokens.ts'
+
+export const fleetSuite: Suite = { name: 'fleet', run }
+
+interface Effort {
+  readonly sizes: readonly number[]
+  readonly revocations: number
+}
+
+const SIZES: Record<Size, Effort> = {
+  full: { sizes: [100, 1_000, 10_000], revocations: 20 },
+  smoke: { sizes: [4], revocations: 2 },
+}
+
+/** Of each hub, for the followers. */
+const CALLER_TOKEN = 'follower-caller-token-0123456789abcdef'
+
+const METHOD =
+  'Half of the followers on each of two sidecars, 100 streams on a connection, all of one process. Another process commits a revocation in PostgreSQL; the time runs from its beginning until a follower has read its response. The value is the median over the revocations of the time of the last follower; the percentiles are over all followers and revocations. Driver, hubs and PostgreSQL share the processors.'
+const MEMORY_METHOD =
+  'Resident memory of a hub after a garbage collection, with its followers and before them, divided by their number.'
+const FAILOVER_METHOD =
+  'One of the two hubs is killed. Its followers ask the other one for the stream, from the position that they know; the time runs until the last one has its first response.'
+const TIER_METHOD =
+  'A sidecar without a directory follows one of the hubs. The time from the beginning of a revocation until a follower of that sidecar has read it, against that of a follower of the hub, in the same revocations.'
+
+async function run(size: Size): Promise<SuiteReport> {
+  await using stack = new AsyncDisposableStack()
+  const effort = SIZES[size]
+  const ids = [...effort.sizes.map((count) => `last-of-${count}`), 'memory', 'failover', 'tier']
+  const skips = new Skips()
+  const programs = await skips.obtain(ids, async () => {
+    const found = await obtainPostgres()
+    if (!found.ok) throw new CommandFailed(found.why)
+    return found.folder
+  })
+  if (programs === undefined) return { rows: [], skipped: skips.list, answersChecked: 0 }
+  const server = await PostgresServer.start(programs)
+  stack.defer(() => server.remove())
+  const fleet = await Fleet.start(stack, await server.newDatabase())
+  const rows: Row[] = []
+  for (const count of effort.sizes) rows.push(await fleet.lastOf(count, effort))
+  rows.push(fleet.memoryRow(), await fleet.tierRow(effort), await fleet.failoverRow())
+  return { rows, skipped: [], answersChecked: rows.length }
+}
+
+type Sidecar = Awaited<ReturnType<typeof startSidecarOn>>
+
+/** Two hubs on one database, and their followers. */
+class Fleet {
+  readonly #hubs: readonly [Sidecar, Sidecar]
+  readonly #followers: readonly [Followers, Followers]
+  readonly #store: DirectoryStore
+  readonly #stack: AsyncDisposableStack
+  readonly #configuration: string
+  #bytesPerFollower: number[] = []
+
+  private constructor(
+    stack: AsyncDisposableStack,
+    hubs: readonly [Sidecar, Sidecar],
+    store: DirectoryStore,
+    configuration: string,
+  ) {
+    this.#stack = stack
+    this.#hubs = hubs
+    this.#store = store
+    this.#configuration = configuration
+    const [one, other] = hubs
+    this.#followers = [
+      new Followers(one.ready.grpc, CALLER_TOKEN),
+      new Followers(other.ready.grpc, CALLER_TOKEN),
+    ]
+    stack.defer(() => {
+      for (const followers of this.#followers) followers.close()
+    })
+  }
+
+  static async start(stack: AsyncDisposableStack, url: string): Promise<Fleet> {
+    const folder = newDataFolder(stack)
+    // For the keys, which hosts of a directory share.
+    const first = await startSidecar({ flags: ['--data', folder] })
+    await first.stop()
+    const token = join(folder, 'follower-token')
+    writeFileSync(token, CALLER_TOKEN, { mode: 0o600 })
+    const configuration = join(folder, 'portcullis.yaml')
+    writeFileSync(configuration, `callers: [{ name: follower, token_file: ${token}, rights: [follow] }]\n`)
+    const start = async () => {
+      const hub = await startSidecarOn(folder, {
+        flags: ['--config', configuration],
+        environment: { PORTCULLIS_DIRECTORY_URL: url },
+      })
+      stack.defer(() => hub.stop())
+      return hub
+    }
+    const hubs = [await start(), await start()] as const
+    const store = new DirectoryStore(
+      await openPostgres({ url: new Secret(url), poolSize: 2, timeoutMs: 10_000 }),
+      Date.now,
+    )
+    stack.defer(() => store.close())
+    await store.change('a benchmark', (change) => change.createAccount('fleet'))
+    return new Fleet(stack, hubs, store, configuration)
+  }
+
+  async lastOf(count: number, { revocations }: Effort): Promise<Row> {
+    const more = count / 2 - this.#followers[0].size
+    const before = await Promise.all(this.#hubs.map((hub) => hub.residentBytes()))
+    for (const followers of this.#followers) await followers.open(more)
+    const after = await Promise.all(this.#hubs.map((hub) => hub.residentBytes()))
+    this.#bytesPerFollower = after.map((bytes, index) => (bytes - (before[index] ?? 0)) / more)
+    const last: number[] = []
+    const all: number[] = []
+    for (let time = 0; time < revocations; time++) {
+      const { ownMs } = await this.#revoke(...this.#followers)
+      const delays = ownMs.flat()
+      last.push(Math.max(...delays))
+      all.push(...delays)
+    }
+    return singleRow(
+      {
+        id: `last-of-${count}`,
+        what: `until the last of ${count.toLocaleString('en')} followers has a revocation`,
+        method: METHOD,
+      },
+      {
+        name: 'two hubs',
+        value: medianOf(last),
+        unit: 'ms',
+        latency: { ...percentilesOf(all), inFlight: count },
+      },
+    )
+  }
+
+  memoryRow(): Row {
+    return singleRow(
+      { id: 'memory', what: 'memory of a hub for each follower', method: MEMORY_METHOD },
+      { name: 'one of many followers', value: medianOf(this.#bytesPerFollower), unit: 'bytes' },
+    )
+  }
+
+  /** A second tier: a sidecar that follows a hub, and a follower of that sidecar. */
+  async tierRow({ revocations }: Effort): Promise<Row> {
+    const folder = newDataFolder(this.#stack)
+    const [hub] = this.#hubs
+    const configuration = join(folder, '..', 'second.yaml')
+    const token = join(this.#configuration, '..', 'follower-token')
+    const follows = `directory: { hub: { addresses: ['${hub.ready.grpc}'], token_file: ${token} } }\n`
+    writeFileSync(configuration, `${readFileSync(this.#configuration, 'utf8')}${follows}`)
+    const second = await startSidecarOn(folder, { flags: ['--config', configuration] })
+    this.#stack.defer(() => second.stop())
+    const [ofHub, ofSecond] = [hub, second].map(({ ready }) => new Followers(ready.grpc, CALLER_TOKEN)) as [
+      Followers,
+      Followers,
+    ]
+    await Promise.all([ofHub.open(1), ofSecond.open(1)])
+    const samples: { hub: number[]; second: number[] } = { hub: [], second: [] }
+    for (let time = 0; time < revocations; time++) {
+      const { ownMs } = await this.#revoke(ofHub, ofSecond)
+      samples.hub.push(...(ownMs[0] ?? []))
+      samples.second.push(...(ownMs[1] ?? []))
+    }
+    for (const followers of [ofHub, ofSecond]) followers.close()
+    return comparedRow(
+      { id: 'tier', what: 'revocation on another host, a hub between', method: TIER_METHOD },
+      'ms',
+      { name: 'a hub between', samples: samples.second },
+      { name: 'none', samples: samples.hub },
+    )
+  }
+
+  async failoverRow(): Promise<Row> {
+    const [lost, left] = this.#hubs
+    const [ofLost, ofLeft] = this.#followers
+    const count = ofLost.size
+    const { told } = ofLost
+    const again = new Followers(left.ready.grpc, CALLER_TOKEN)
+    lost.kill()
+    const beganAtMs = performance.now()
+    await again.open(count, told?.position)
+    const tookMs = performance.now() - beganAtMs
+    const bound = told?.validForMs ?? 0
+    if (tookMs > bound)
+      throw new Error(`the last follower went on after ${tookMs} ms, and its bound is ${bound}`)
+    // Those who changed hear of the next revocation, like those who did not.
+    await this.#revoke(again, ofLeft)
+    again.close()
+    return singleRow(
+      {
+        id: 'failover',
+        what: `until the last of ${count.toLocaleString('en')} followers of a killed hub goes on at the other one`,
+        method: FAILOVER_METHOD,
+      },
+      { name: 'the hub that is left', value: tookMs, unit: 'ms' },
+    )
+  }
+
+  /** How long each took to hear of a revocation, in milliseconds, by their hub. */
+  async #revoke(...fleets: readonly Followers[]): Promise<{ ownMs: number[][] }> {
+    const tokenId = randomBytes(16).toString('base64url')
+    const heard = fleets.map((followers) => followers.hear(tokenId))
+    const revokedAtMs = performance.now()
+    await this.#store.change('a benchmark', (change) => change.revoke(tokenId, 'fleet'))
+    const times = await Promise.all(heard)
+    return { ownMs: times.map((each) => each.map((atMs) => atMs - revokedAtMs)) }
+  }
+}
+
+function medianOf(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0
+}
+
+function percentilesOf(ms: readonly number[]) {
+  const sorted = [...ms].sort((a, b) => a - b)
+  const at = (share: number) =>
+    1_000 * (sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0)
+  return { p50Microseconds: at(0.5), p99Microseconds: at(0.99), calls: ms.length }
+}
