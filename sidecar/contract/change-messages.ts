@@ -27,7 +27,7 @@ export interface Head {
   readonly position: Position
   /** Names what answers rest on besides the directory. */
   readonly basis: string
-  /** The place after the last record. */
+  /** The place after the last record; below 0: it is not known whether one is missing. */
   readonly end: number
 }
 

@@ -29,6 +29,8 @@ const VOIDED_MAX = 1_000
 
 const EVERYTHING: Voided = { everything: true }
 
+const BEGINNING = { sequence: 0, atMs: 0 }
+
 /** A place before every record: everything is void. */
 const NOWHERE = -1
 
@@ -115,8 +117,7 @@ export class Followers {
     }
     this.#all.add(follower)
     responses.onEnd(() => this.#left(follower))
-    const head = this.#head()
-    if (head !== undefined) this.#tellOne(follower, head, new Map())
+    this.#tellOne(follower, this.#head(), new Map())
   }
 
   rulesChanged(): void {
@@ -174,11 +175,6 @@ export class Followers {
 
   #tellSome(): void {
     const head = this.#head()
-    // What is not known to be all must not make anybody go on.
-    if (head === undefined) {
-      this.#round = undefined
-      return
-    }
     const endsMs = this.#now() + SLICE_MS
     const bodies = new Map<number, Buffer>()
     if (this.#round === undefined) this.#again = false
@@ -191,28 +187,26 @@ export class Followers {
     if (this.#again) setImmediate(() => this.#round ?? this.#tellSome())
   }
 
-  #head(): Head | undefined {
+  #head(): Head {
     const { changes } = this.#parts
     // The clock is read first: what is promised must not begin later than it says.
     const sentAtMs = this.#now()
-    const validForMs = changes.knownForMs()
-    const { followed } = changes
-    if (validForMs === undefined || followed === undefined) return undefined
-    return {
-      sentAtMs,
-      validForMs,
-      position: followed.position,
-      end: followed.records.end,
-      basis: this.#basisName,
-    }
+    const basis = this.#basisName
+    const validForMs = changes.knownForMs() ?? 0
+    const { position, records } = changes.followed ?? {}
+    // What is not known to be all must not make anybody go on.
+    if (validForMs === 0 || position === undefined || records === undefined)
+      return { sentAtMs, validForMs: 0, position: position ?? BEGINNING, basis, end: NOWHERE }
+    return { sentAtMs, validForMs, position, basis, end: records.end }
   }
 
   #tellOne(follower: Follower, head: Head, bodies: Map<number, Buffer>): void {
     const { responses, accounts, place } = follower
     const nowMs = head.sentAtMs
     const rules = this.#parts.rules()
-    const isDue = place !== head.end || rules !== follower.rules || nowMs - follower.toldAtMs >= QUIET_MS_MAX
-    if (!isDue) return
+    // Without knowledge of the changes there is no word of them, and none that lets a follower go on.
+    const isNews = head.end !== NOWHERE && (place !== head.end || nowMs - follower.toldAtMs >= QUIET_MS_MAX)
+    if (rules === follower.rules && !isNews) return
     if (responses.unread) {
       if (nowMs - follower.toldAtMs >= READER_MS_MAX)
         responses.fail(callError('WATCHES_EXHAUSTED', { whose: 'clients that do not read' }))
@@ -224,7 +218,12 @@ export class Followers {
     const key = accounts.size > 0 ? undefined : 2 * place + (hasRules ? 0 : 1)
     const known = key === undefined ? undefined : bodies.get(key)
     const response =
-      known ?? changesResponse(head, hasRules ? undefined : rules, this.#voidedSince(place, accounts))
+      known ??
+      changesResponse(
+        head,
+        hasRules ? undefined : rules,
+        this.#voidedSince(head.end === NOWHERE ? NOWHERE : place, accounts),
+      )
     if (key !== undefined) bodies.set(key, response)
     responses.write(response)
     Object.assign(follower, { place: head.end, rules, toldAtMs: nowMs })
