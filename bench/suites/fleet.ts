@@ -1,6 +1,7 @@
 /**
- * A fleet: followers on two hubs, whose directory is in PostgreSQL. How long until the last one has heard of a
- * revocation, what a follower takes of the memory of its hub, and what happens when one of the hubs is killed.
+ * A fleet: followers on two hubs, whose directory is in PostgreSQL. How long until the last one has heard of
+ * a revocation, what a follower takes of the memory of its hub, and what happens when one of the hubs is
+ * killed.
  */
 import { randomBytes } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'

@@ -4,13 +4,12 @@
 import type { CredentialReason, Scope, TokenKind } from '../../engine/index.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { Secret } from '../base/secret.ts'
+import type { TokenStatus } from '../directory/directory.ts'
 import type { Actor } from './actor.ts'
 import type { PublicKey } from './keys.ts'
 import type { LoginSource } from './login-source.ts'
-import type { DescribedToken } from './token-status.ts'
 import type { VerifiedToken } from './verified-token.ts'
 
-export type { DescribedToken } from './token-status.ts'
 export type { VerifiedToken } from './verified-token.ts'
 export { isUnscoped, UNSCOPED_KIND } from './verified-token.ts'
 
@@ -83,6 +82,12 @@ export interface Verifier {
     kinds: ReadonlyMap<string, TokenKind>,
     from?: CredentialOrigin,
   ): Verification | Promise<Verification>
+}
+
+/** A genuine token, and what the directory says of it, whenever and from wherever it is used. */
+export interface DescribedToken {
+  readonly token: VerifiedToken
+  readonly status: TokenStatus
 }
 
 /** Says what its directory knows of a token. */

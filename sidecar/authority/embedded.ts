@@ -23,6 +23,7 @@ import { changeDirectory } from './administration/change.ts'
 import type {
   Authority,
   CredentialOrigin,
+  DescribedToken,
   IssuedToken,
   Origin,
   PasswordRequester,
@@ -41,7 +42,7 @@ import type { StaticTokenUses } from './static-token-uses.ts'
 import { StaticTokenVerifier } from './static-token-verifier.ts'
 import type { LoginOutcome, LoginThrottle } from './throttle.ts'
 import { rememberedByMemory } from './token-memory.ts'
-import { type DescribedToken, faultOfTime, INVALID, verificationOf } from './token-status.ts'
+import { faultOfTime, INVALID, verificationOf } from './token-status.ts'
 import { isOver } from './verified-token.ts'
 
 export interface EmbeddedAuthorityParts {

@@ -4,12 +4,12 @@ import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import type { Directory, StaticToken, TokenStatus } from '../directory/directory.ts'
 import type { Dependencies, Remembered } from '../directory/feed/recent-changes.ts'
 import { SharedQuestions } from '../directory/feed/shared-questions.ts'
-import type { CredentialOrigin, Verification, VerifiedToken } from './authority.ts'
+import type { CredentialOrigin, DescribedToken, Verification, VerifiedToken } from './authority.ts'
 import { LazyLruCache } from './lazy-lru-cache.ts'
 import { hashStaticToken, isWellFormedStaticToken } from './static-token.ts'
 import { NEVER_USED, type StaticTokenUses } from './static-token-uses.ts'
 import { TokenMemory } from './token-memory.ts'
-import { type DescribedToken, INVALID, verificationOf } from './token-status.ts'
+import { INVALID, verificationOf } from './token-status.ts'
 
 /** Most static tokens that are remembered as unknown. */
 const UNKNOWN_TOKENS_MAX = 10_000

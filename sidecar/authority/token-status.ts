@@ -5,12 +5,6 @@ import { isAllowed } from './addresses.ts'
 import type { Verification, VerifiedToken } from './authority.ts'
 import { EXPIRED_TOKEN_MS_MAX } from './iam-claims.ts'
 
-/** A genuine token, and what the directory says of it, whenever and from wherever it is used. */
-export interface DescribedToken {
-  readonly token: VerifiedToken
-  readonly status: TokenStatus
-}
-
 export const INVALID: Verification = { ok: false, reason: 'CREDENTIAL_INVALID' }
 
 /** What the time says against a token; `undefined`: nothing. */

@@ -1,9 +1,6 @@
 /** The methods that a sidecar without a directory hands on to the one that it follows. */
-import { HubRefusal, type Presented } from '../authority/hub/hub-line.ts'
+import { type Forward, type Presented, RefusedElsewhere } from '../authority/elsewhere.ts'
 import { type CallContext, type Method, type Methods, StatusError } from './call.ts'
-
-/** Hands on a call. @throws HubRefusal */
-export type Forward = (path: string, request: Buffer, presented: Presented) => Promise<Buffer>
 
 const DIRECTORY_SERVICE = '/portcullis.v1.DirectoryService/'
 const REVOKE = '/portcullis.v1.AuthorizationService/Revoke'
@@ -30,7 +27,7 @@ function forwarded(path: string, { admit }: Method, forward: Forward): Method {
       try {
         return await forward(path, request, presentedIn(context))
       } catch (error) {
-        if (!(error instanceof HubRefusal)) throw error
+        if (!(error instanceof RefusedElsewhere)) throw error
         const { code, message, details } = error
         throw new StatusError({ code, message, details })
       }

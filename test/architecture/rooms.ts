@@ -96,6 +96,14 @@ export const ROOMS: readonly Room[] = [
     ],
   },
   {
+    room: 'sidecar/authority/hub/',
+    purpose: 'a directory that another sidecar has',
+    imports: [
+      ...['engine/', 'proto/gen/', 'sidecar/base/', 'sidecar/directory/', 'sidecar/authority/'],
+      ...['node:', '@bufbuild/protobuf', '@grpc/grpc-js'],
+    ],
+  },
+  {
     room: 'sidecar/rules/matrix-file/',
     purpose: 'reads a matrix, a large one in a thread',
     imports: ['engine/', 'matrix/', 'sidecar/base/', 'node:'],
@@ -270,7 +278,7 @@ export const ROOMS: readonly Room[] = [
     imports: [
       ...['engine/', 'sidecar/base/', 'sidecar/base/net/', 'sidecar/rules/routes/'],
       ...['sidecar/config/', 'sidecar/directory/', 'sidecar/authority/'],
-      ...['sidecar/authority/upstream/', 'sidecar/rules/', 'sidecar/usecases/'],
+      ...['sidecar/authority/upstream/', 'sidecar/authority/hub/', 'sidecar/rules/', 'sidecar/usecases/'],
       ...['sidecar/contract/', 'sidecar/transports/', 'sidecar/transports/sockets/'],
       ...['sidecar/transports/connect/', 'sidecar/transports/grpc-js/', 'sidecar/http/'],
       ...['sidecar/http/options.ts', 'sidecar/http/http-server.ts', 'sidecar/signals/metrics/'],

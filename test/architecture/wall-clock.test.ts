@@ -31,7 +31,6 @@ function comparisonsOf(source: Pick<Source, 'path' | 'text'>): string[] {
 
 /** Comparisons that end nothing, or must not end by a clock that was set back; with the reason. */
 const OTHERS: readonly (readonly [path: string, comparison: string, reason: string])[] = [
-  ['authority/embedded.ts', 'nowMs >= token.expiresAtMs + graceMs', 'that it has begun is asked before'],
   [
     'authority/throttle.ts',
     'this.#now() - failures.lastMs < lapseMs',
@@ -56,6 +55,7 @@ const OTHERS: readonly (readonly [path: string, comparison: string, reason: stri
   ['authority/upstream/token-answer.ts', 'expiresAtMs <= nowMs', 'an answer that is checked when it arrives'],
   ['authority/upstream/token-answer.ts', 'nowMs - expiresAtMs', 'the words of that'],
   ['authority/verified-token.ts', 'nowMs >= expiresAtMs', 'that it has begun is asked beside'],
+  ['authority/token-status.ts', 'nowMs < token.expiresAtMs + graceMs', 'that it has begun is asked before'],
   ['directory/audit-trail.ts', 'at_ms >= :since', 'a filter'],
   ['directory/audit-trail.ts', 'at_ms < :until', 'a filter'],
   ['directory/factor-change.ts', 'ends_at_ms <= :before', 'answered challenges are forgotten a day late'],

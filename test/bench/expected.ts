@@ -95,6 +95,16 @@ export const EXPECTED: ReadonlyMap<string, Expected> = new Map<string, Expected>
     },
   ],
   [
+    'fleet',
+    {
+      answersChecked: 4,
+      compared: ['tier'],
+      alone: ['last-of-4', 'memory', 'failover'],
+      timed: ['last-of-4'],
+      optional: ['last-of-4', 'memory', 'failover', 'tier'],
+    },
+  ],
+  [
     'issue',
     {
       answersChecked: 4,

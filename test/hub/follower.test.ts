@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { credentialQuestion } from '../support/contract/answers.ts'
 import { BlackBox, type Message, refusalOf } from '../support/contract/black-box.ts'
-import { TESTER } from '../support/sidecar/actor.ts'
 import { ACCOUNT, issued, OTHER_ACCOUNT, populate, runSidecar } from '../support/sidecar/sidecar.ts'
 import { eventually, newFile } from '../support/suite/resources.ts'
 

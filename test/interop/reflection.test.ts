@@ -6,7 +6,10 @@ import type { Available } from './setup.ts'
 
 const SERVICE = 'portcullis.v1.AuthorizationService'
 
-const METHODS = 'Check CheckBatch CheckStream Issue Revoke Plan GetMatrix WatchMatrix WatchChanges'.split(' ')
+const METHODS =
+  'Check CheckBatch CheckStream Issue Revoke Plan GetMatrix WatchMatrix WatchChanges DescribeTokens'.split(
+    ' ',
+  )
 
 const python = inject('pythonReflection')
 const grpcurl = inject('grpcurl')

@@ -7,7 +7,8 @@ import * as wire from '../../../proto/gen/portcullis/v1/authorization.ts'
 import { CALL_ERRORS, CallError, type CallErrorReason, callError } from '../../base/call-error.ts'
 import { Secret } from '../../base/secret.ts'
 import type { IssuedToken, PasswordRequester } from '../authority.ts'
-import { type HubLine, HubRefusal } from './hub-line.ts'
+import { RefusedElsewhere } from '../elsewhere.ts'
+import type { HubLine } from './hub-line.ts'
 
 const ISSUE = '/portcullis.v1.AuthorizationService/Issue'
 const ERROR_INFO = 'type.googleapis.com/google.rpc.ErrorInfo'
@@ -27,7 +28,7 @@ export async function issueAt(
     const answer = await line.forward(ISSUE, Buffer.from(request), {})
     return issuedOf(wire.IssueResponse.decode(new BinaryReader(answer)))
   } catch (error) {
-    throw error instanceof HubRefusal ? callErrorOf(error) : error
+    throw error instanceof RefusedElsewhere ? callErrorOf(error) : error
   }
 }
 
@@ -45,7 +46,7 @@ function issuedOf({ value, kind, scope, issuedAt, expiresAt, tokenId }: wire.Iss
   }
 }
 
-function callErrorOf({ message, details }: HubRefusal): CallError {
+function callErrorOf({ message, details }: RefusedElsewhere): CallError {
   for (const { typeUrl, value } of Status.decode(new BinaryReader(details)).details) {
     if (typeUrl !== ERROR_INFO) continue
     const { reason, metadata } = ErrorInfo.decode(new BinaryReader(value))

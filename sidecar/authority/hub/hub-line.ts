@@ -5,7 +5,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import {
-  type ChannelCredentials,
+  ChannelCredentials,
   Client,
   type ClientReadableStream,
   Metadata,
@@ -14,6 +14,7 @@ import {
 import { callError } from '../../base/call-error.ts'
 import { FORWARDED_HEADER } from '../../base/forwarded-header.ts'
 import type { Secret } from '../../base/secret.ts'
+import { type Presented, RefusedElsewhere } from '../elsewhere.ts'
 import { type HubChanges, WrongHub } from './hub-changes.ts'
 import { readHubResponse, WATCH_CHANGES, watchChangesRequest } from './hub-messages.ts'
 
@@ -33,30 +34,18 @@ const PAUSE_MS_MAX = 2_000
 /** Most bytes of a response: the rules of a large matrix. */
 const RESPONSE_BYTES_MAX = 256 * 1024 * 1024
 
-/** The hub has refused a call. */
-export class HubRefusal extends Error {
-  override readonly name = 'HubRefusal'
-  readonly code: number
-  /** An encoded `google.rpc.Status`. */
-  readonly details: Buffer
-  readonly error: ServiceError
-
-  constructor(error: ServiceError, details: Buffer) {
-    super(error.details)
-    this.error = error
-    this.code = error.code
-    this.details = details
-  }
+/** Files of TLS, as they are now. */
+interface HubTls {
+  readonly ca: Buffer
+  readonly certificate: Buffer
+  readonly key: Buffer
 }
-
-/** What a call presents to say who makes it, by the name of its header field. */
-export type Presented = Readonly<Record<string, readonly string[]>>
 
 export interface HubLineOptions {
   /** `HOST:PORT` of each hub, in the order in which they are tried. */
   readonly addresses: readonly string[]
-  /** Made for each connection, because certificates change. */
-  readonly credentials: () => ChannelCredentials
+  /** Read for each connection, because certificates change; `undefined`: the hubs are on this machine. */
+  readonly tls: () => HubTls | undefined
   /** The caller token; `undefined`: the client certificate says who calls. */
   readonly token: () => Secret | undefined
   /** How long a hub may take to answer, in milliseconds. */
@@ -93,7 +82,7 @@ export class HubLine {
   /**
    * Asks the hub that is followed, as this sidecar.
    *
-   * @throws CallError `DIRECTORY_UNAVAILABLE`; HubRefusal
+   * @throws CallError `DIRECTORY_UNAVAILABLE`; RefusedElsewhere
    */
   ask(path: string, request: Buffer): Promise<Buffer> {
     return this.#call(path, request, this.#metadata())
@@ -102,7 +91,7 @@ export class HubLine {
   /**
    * Hands on the call of another one, with what it presents. It must not get the rights of this sidecar.
    *
-   * @throws CallError `DIRECTORY_UNAVAILABLE`; HubRefusal
+   * @throws CallError `DIRECTORY_UNAVAILABLE`; RefusedElsewhere
    */
   forward(path: string, request: Buffer, presented: Presented): Promise<Buffer> {
     const metadata = new Metadata()
@@ -151,8 +140,8 @@ export class HubLine {
 
   /** Reads one stream. Resolves when it was read for long enough. */
   async #read(address: string, onFirst: () => void): Promise<void> {
-    const { changes, credentials, onFollowing } = this.#options
-    const client = new Client(address, credentials(), {
+    const { changes, tls, onFollowing } = this.#options
+    const client = new Client(address, credentialsOf(tls()), {
       'grpc.max_receive_message_length': RESPONSE_BYTES_MAX,
       // Each worker, and each stream after a failure, has a connection of its own.
       'grpc.use_local_subchannel_pool': 1,
@@ -213,7 +202,13 @@ function refusalOf(error: ServiceError | null): Error {
   const [details] = error?.metadata.get('grpc-status-details-bin') ?? []
   if (error === null || !Buffer.isBuffer(details))
     return callError('DIRECTORY_UNAVAILABLE', {}, { cause: error ?? undefined })
-  return new HubRefusal(error, details)
+  return new RefusedElsewhere(error.code, error.details, details)
+}
+
+function credentialsOf(tls: HubTls | undefined): ChannelCredentials {
+  return tls === undefined
+    ? ChannelCredentials.createInsecure()
+    : ChannelCredentials.createSsl(tls.ca, tls.key, tls.certificate)
 }
 
 function unchanged(bytes: Buffer): Buffer {

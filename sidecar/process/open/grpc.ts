@@ -1,5 +1,6 @@
 /** The gRPC server: the services, health and reflection, on one of the transports. */
 
+import type { Forward } from '../../authority/elsewhere.ts'
 import type { Health } from '../../base/health.ts'
 import { forCallersByCertificate, refusingUnknownTokens } from '../../contract/admission.ts'
 import { authorizationMethods } from '../../contract/authorization-methods.ts'
@@ -11,7 +12,6 @@ import {
   type ExtAuthzServices,
   extAuthzMethods,
 } from '../../contract/ext-authz/ext-authz-methods.ts'
-import type { Forward } from '../../contract/forwarded.ts'
 import { failure } from '../../contract/handler.ts'
 import { healthMethods } from '../../contract/health-methods.ts'
 import { reflectionMethods } from '../../contract/reflection-methods.ts'

@@ -1,7 +1,7 @@
 /** The authority of a sidecar that has no directory and follows one that has. */
-import { ChannelCredentials } from '@grpc/grpc-js'
 import type { Logger } from 'pino'
 import type { Administration } from '../../authority/administration/administration.ts'
+import type { Forward } from '../../authority/elsewhere.ts'
 import { DescribedTokens } from '../../authority/hub/described-tokens.ts'
 import { HubAuthority } from '../../authority/hub/hub-authority.ts'
 import { HubChanges } from '../../authority/hub/hub-changes.ts'
@@ -13,7 +13,6 @@ import { rememberedByMemory } from '../../authority/token-memory.ts'
 import { callError } from '../../base/call-error.ts'
 import type { Health } from '../../base/health.ts'
 import type { HubConfig } from '../../config/hub.ts'
-import type { Forward } from '../../contract/forwarded.ts'
 import type { Rules } from '../../rules/rules.ts'
 
 interface HubParts {
@@ -34,10 +33,9 @@ export async function openHub(
   const changes = new HubChanges({ stalenessMs })
   // Said at the start, and not only when a hub is asked.
   hub.token()
-  credentialsOf(hub)
+  hub.tls()
   const line = new HubLine({
-    ...{ addresses, timeoutMs, changes, token: hub.token },
-    credentials: () => credentialsOf(hub),
+    ...{ addresses, timeoutMs, changes, token: hub.token, tls: hub.tls },
     onFollowing: (address, rulesDigest) => {
       health.set('directory_unreachable', false)
       const own = rules.engine.rulesDigest
@@ -74,14 +72,6 @@ export async function openHub(
     }),
     close: () => line.close(),
   }
-}
-
-/** Made of the files as they are now. */
-function credentialsOf({ tls }: HubConfig): ChannelCredentials {
-  const files = tls()
-  return files === undefined
-    ? ChannelCredentials.createInsecure()
-    : ChannelCredentials.createSsl(files.ca, files.key, files.certificate)
 }
 
 /** Every operation is refused. Those of the contract are handed on before they come here. */

@@ -3083,9 +3083,9 @@ export const AuthorizationServiceService = {
     responseDeserialize: (value: Buffer): WatchChangesResponse => WatchChangesResponse.decode(value),
   },
   /**
-   * Says what the directory knows of tokens, wherever and whatever for they are used. Needs the caller token of a
-   * caller with the right `follow`. A sidecar that follows this one asks it about the tokens that it does not
-   * know.
+   * Says what the directory knows of tokens, wherever and whatever for they are used. Needs the caller token
+   * of a caller with the right `follow`. A sidecar that follows this one asks it about the tokens that it
+   * does not know.
    */
   describeTokens: {
     path: "/portcullis.v1.AuthorizationService/DescribeTokens" as const,
@@ -3130,9 +3130,9 @@ export interface AuthorizationServiceServer extends UntypedServiceImplementation
    */
   watchChanges: handleServerStreamingCall<WatchChangesRequest, WatchChangesResponse>;
   /**
-   * Says what the directory knows of tokens, wherever and whatever for they are used. Needs the caller token of a
-   * caller with the right `follow`. A sidecar that follows this one asks it about the tokens that it does not
-   * know.
+   * Says what the directory knows of tokens, wherever and whatever for they are used. Needs the caller token
+   * of a caller with the right `follow`. A sidecar that follows this one asks it about the tokens that it
+   * does not know.
    */
   describeTokens: handleUnaryCall<DescribeTokensRequest, DescribeTokensResponse>;
 }
@@ -3266,9 +3266,9 @@ export interface AuthorizationServiceClient extends Client {
     options?: Partial<CallOptions>,
   ): ClientReadableStream<WatchChangesResponse>;
   /**
-   * Says what the directory knows of tokens, wherever and whatever for they are used. Needs the caller token of a
-   * caller with the right `follow`. A sidecar that follows this one asks it about the tokens that it does not
-   * know.
+   * Says what the directory knows of tokens, wherever and whatever for they are used. Needs the caller token
+   * of a caller with the right `follow`. A sidecar that follows this one asks it about the tokens that it
+   * does not know.
    */
   describeTokens(
     request: DescribeTokensRequest,

@@ -202,6 +202,11 @@ export const ErrorReason = {
   ERROR_REASON_PASSKEYS_NOT_POSSIBLE: 59,
   /** ERROR_REASON_PASSKEYS_FULL - FAILED_PRECONDITION: "a user has at most {max} passkeys; delete one first". Do not retry. */
   ERROR_REASON_PASSKEYS_FULL: 60,
+  /**
+   * ERROR_REASON_DIRECTORY_ELSEWHERE - UNAVAILABLE: "this sidecar has no directory and follows another one; ask a sidecar that has the
+   * directory". Retry later.
+   */
+  ERROR_REASON_DIRECTORY_ELSEWHERE: 61,
   UNRECOGNIZED: -1,
 } as const;
 
@@ -269,5 +274,6 @@ export namespace ErrorReason {
   export type ERROR_REASON_CODE_UNREADABLE = typeof ErrorReason.ERROR_REASON_CODE_UNREADABLE;
   export type ERROR_REASON_PASSKEYS_NOT_POSSIBLE = typeof ErrorReason.ERROR_REASON_PASSKEYS_NOT_POSSIBLE;
   export type ERROR_REASON_PASSKEYS_FULL = typeof ErrorReason.ERROR_REASON_PASSKEYS_FULL;
+  export type ERROR_REASON_DIRECTORY_ELSEWHERE = typeof ErrorReason.ERROR_REASON_DIRECTORY_ELSEWHERE;
   export type UNRECOGNIZED = typeof ErrorReason.UNRECOGNIZED;
 }
