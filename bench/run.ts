@@ -5,13 +5,14 @@
  * - `npm run bench`: every suite
  * - `npm run bench -- engine`: one suite
  * - `npm run bench -- --gate`: exit code 1 if a row is over its bound (gates.ts) twice in a row
- * - `npm run bench -- --docs`: also writes docs/bench.json and docs/bench.svg from bench/results/
+ * - `npm run bench -- --docs`: also writes their results to docs/bench.json and docs/bench.svg, where those of
+ *   the other suites stay
  * - `npm run bench -- --smoke`: everything at a tiny size, to see that it runs; judges and writes nothing
  */
 import { parseArgs } from 'node:util'
 import type { Suite } from './harness/suite.ts'
 import { judge } from './judge.ts'
-import { readResults, resultsOf, writeDocs, writeResults } from './report/results.ts'
+import { resultsOf, writeDocs, writeResults } from './report/results.ts'
 import { reportText } from './report/table.ts'
 import { suites } from './suites/index.ts'
 
@@ -36,8 +37,7 @@ if (values.smoke) {
   for (const { name, run } of chosen) print(reportText(name, await run('smoke'), 'smoke'))
 } else {
   await measure(chosen)
-  if (values.docs)
-    print(`written to ${writeDocs(readResults(names)).join(' and ')}; then run \`npm run docs\``)
+  if (values.docs) print(`written to ${writeDocs(names, chosen).join(' and ')}; then run \`npm run docs\``)
 }
 
 /** Runs the suites at full size, judges their rows, and writes the results. */

@@ -5,7 +5,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT } from '../harness/paths.ts'
-import type { Row, SuiteReport } from '../harness/suite.ts'
+import type { Row, Suite, SuiteReport } from '../harness/suite.ts'
 import { overviewChart, suiteChart } from './chart.ts'
 import type { BenchDocs, SuiteResults } from './data.ts'
 import { cpuModel, linesOf } from './text.ts'
@@ -34,10 +34,10 @@ export function writeResults(results: SuiteResults): string[] {
   return writePair(RESULTS, results.suite, JSON.stringify(results, null, 2), suiteChart(results, COMMAND))
 }
 
-/** The latest results of these suites, in this order. Suites without results are left out. */
-export function readResults(suites: readonly string[]): SuiteResults[] {
+/** The latest results of these suites. Suites without results are left out. */
+function readResults(suites: readonly Suite[]): SuiteResults[] {
   return suites
-    .map((suite) => join(RESULTS, `${suite}.json`))
+    .map(({ name }) => join(RESULTS, `${name}.json`))
     .filter((path) => existsSync(path))
     .map((path) => JSON.parse(readFileSync(path, 'utf8')) as SuiteResults)
     .map(({ rows, ...results }) => ({ ...results, rows: rows.map(figuresOnly) }))
@@ -48,8 +48,16 @@ function figuresOnly({ id, what, a, b, ratio, method }: Row): Row {
   return { id, what, a, ...(b && { b }), ...(ratio && { ratio }), method }
 }
 
-/** Writes `docs/bench.json` and `docs/bench.svg`. @returns their paths */
-export function writeDocs(suites: readonly SuiteResults[]): string[] {
+/**
+ * Writes the latest results of these suites to `docs/bench.json` and `docs/bench.svg`. Those of the others
+ * stay.
+ *
+ * @param names of all suites, in their order
+ * @returns the paths
+ */
+export function writeDocs(names: readonly string[], measured: readonly Suite[]): string[] {
+  const all = [...readDocs().suites, ...readResults(measured)]
+  const suites = names.flatMap((name) => all.findLast(({ suite }) => suite === name) ?? [])
   const docs: BenchDocs = { command: COMMAND, suites }
   const json = `{"command":${JSON.stringify(COMMAND)},"suites":${linesOf(suites)}}`
   return writePair(DOCS, 'bench', json, docsChart(docs))
