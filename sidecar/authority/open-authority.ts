@@ -37,6 +37,8 @@ export interface OpenedAuthority {
   readonly administration: Administration
   /** The changes of the directory. */
   readonly changes: Changes
+  /** Names what makes a token genuine: each key by its id, or what a hub says in their place. */
+  trusted(): readonly string[]
   /** What metrics say of it. */
   state(): AuthorityState
   close(): Promise<void>
@@ -70,6 +72,10 @@ export interface OpenOptions extends AuthorityEvents {
   readonly passwordLimits: PasswordLimits
   /** Most changes of the directory that wait in each lane; default: 1,000. */
   readonly changesWaiting?: number | undefined
+  /**
+   * How long followers of a directory file may answer without further word, in milliseconds; default: 5,000.
+   */
+  readonly stalenessMs?: number | undefined
   readonly failedLogins: LoginThrottle
   /** Most tokens of each kind that are remembered; default: what a sixteenth of the memory holds. */
   readonly rememberedTokens?: number | undefined
@@ -154,6 +160,7 @@ export async function openEmbeddedAuthority(options: OpenOptions): Promise<Opene
   const store = await openDirectory(directoryFile, options.shared, now, {
     onReplaced: () => options.onDirectoryReplaced(directoryFile),
     changesWaiting: options.changesWaiting,
+    stalenessMs: options.stalenessMs,
     tracer: options.tracer,
   })
   opening.defer(() => store.close())
@@ -173,6 +180,7 @@ export async function openEmbeddedAuthority(options: OpenOptions): Promise<Opene
     authority,
     administration: new Administration({ store, passwords, pepper, signer, tokenKinds, controlPanel, now }),
     changes: store.verification.changes,
+    trusted: () => keys.last.map(({ keyId }) => keyId),
     state: () => ({
       keys: keys.last,
       signs: keys.last.some(({ privateKey }) => privateKey !== undefined),

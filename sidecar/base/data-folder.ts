@@ -55,9 +55,10 @@ export interface OpenedFolder {
 /**
  * Creates the folder if it does not exist. Only its owner may enter it, unless the folder cannot be changed.
  *
+ * @param ours a folder with one of these files is one of Portcullis
  * @throws Error if it contains files of another program, or if others can change it
  */
-export function openDataFolder(folder: string): OpenedFolder {
+export function openDataFolder(folder: string, ours: readonly string[] = [SIGNING_KEYS_FILE]): OpenedFolder {
   let names: string[]
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -73,9 +74,9 @@ export function openDataFolder(folder: string): OpenedFolder {
   }
   const found = names.filter((name) => !name.endsWith('.tmp'))
   // A folder of another program must neither be closed to its users nor filled with our files.
-  if (found.length > 0 && !found.includes(SIGNING_KEYS_FILE))
+  if (found.length > 0 && !ours.some((name) => found.includes(name)))
     throw new Error(
-      `${folder}: expected an empty folder, or a data folder of Portcullis with its ${SIGNING_KEYS_FILE}`,
+      `${folder}: expected an empty folder, or a data folder of Portcullis with its ${ours.join(' or ')}`,
     )
   return { inUse: found.length > 0, restoring: names.some(isOfRestoration), ...closeToOthers(folder) }
 }

@@ -51,6 +51,8 @@ export interface DirectoryOptions {
   readonly onReplaced?: () => void
   /** Most changes that wait in each lane; default: 1,000. */
   readonly changesWaiting?: number | undefined
+  /** How long those who follow the file may answer without further word, in milliseconds; default: 5,000. */
+  readonly stalenessMs?: number | undefined
   /** `undefined`: there are no traces. */
   readonly tracer?: Tracer | undefined
 }
@@ -67,11 +69,12 @@ export async function openDirectory(
   file: string,
   shared: SharedDirectory | undefined,
   now: () => number,
-  { onReplaced, changesWaiting, tracer }: DirectoryOptions = {},
+  { onReplaced, changesWaiting, stalenessMs, tracer }: DirectoryOptions = {},
 ): Promise<DirectoryStore> {
   if (shared === undefined) {
     const { openSqlite } = await import('./sqlite.ts')
-    return new DirectoryStore(await tracedIfOn(openSqlite(file, onReplaced), tracer), now, { changesWaiting })
+    const database = openSqlite(file, { onReplaced, stalenessMs })
+    return new DirectoryStore(await tracedIfOn(database, tracer), now, { changesWaiting })
   }
   const { openPostgres } = await import('./postgres.ts')
   const database = await openPostgres(shared)

@@ -33,6 +33,15 @@ const LOG_PAGES_MAX = 10_000
  */
 const IDLE_LOOK_MS = 1_000
 
+/** How long those who follow may answer without further word, where nothing else is said, in milliseconds. */
+const STALENESS_MS = 5_000
+
+interface FileOptions {
+  /** Called once when the file is no longer the one that was opened; from then on every call fails. */
+  readonly onReplaced?: (() => void) | undefined
+  readonly stalenessMs?: number | undefined
+}
+
 /** Reads without waiting. */
 export interface SqliteDatabase extends Database {
   all(sql: string, parameters?: Parameters): Record<string, unknown>[]
@@ -42,11 +51,9 @@ export interface SqliteDatabase extends Database {
  * Opens the file, checks it for damage, and migrates it to the current schema. A new file is readable for its
  * owner only.
  *
- * @param onReplaced called once when the file is no longer the one that was opened; from then on every call
- *   fails
  * @throws Error if the file is damaged, or a newer Portcullis wrote it
  */
-export function openSqlite(path: string, onReplaced: () => void = () => {}): SqliteDatabase {
+export function openSqlite(path: string, options: FileOptions = {}): SqliteDatabase {
   createIfMissing(path)
   const writer = new Connection(path)
   try {
@@ -64,7 +71,7 @@ export function openSqlite(path: string, onReplaced: () => void = () => {}): Sql
   // A separate connection: a transaction awaits promises between its statements, and readers must not see
   // half of it.
   const reader = new Connection(path)
-  const watch = new ExchangeWatch(new DirectoryFiles(path), onReplaced)
+  const watch = new ExchangeWatch(new DirectoryFiles(path), options.onReplaced ?? (() => {}))
   const oneAtATime = pLimit(1)
   const idleLook = setInterval(() => watch.look(), IDLE_LOOK_MS).unref()
   const emptying = new EmptyingLog(() =>
@@ -80,7 +87,7 @@ export function openSqlite(path: string, onReplaced: () => void = () => {}): Sql
       watch.expectSame()
       return reader.all(sql, parameters)
     },
-    changes: new FileChanges(reader, watch),
+    changes: new FileChanges(reader, watch, options.stalenessMs ?? STALENESS_MS),
     transaction: async (work) => {
       const result = await oneAtATime(async () => {
         watch.expectSameNow()

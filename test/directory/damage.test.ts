@@ -186,7 +186,7 @@ describe('a directory file that is exchanged while it is open', () => {
     const [file, backup] = [join(folder, 'directory.sqlite'), join(folder, 'backup.sqlite')]
     const reported: string[] = []
     const store = new DirectoryStore(
-      openSqlite(file, () => reported.push('replaced')),
+      openSqlite(file, { onReplaced: () => reported.push('replaced') }),
       Date.now,
     )
     await store.change('a test', (change) => change.createAccount('before'))

@@ -152,6 +152,12 @@ describe('a follower learns', () => {
     }
   })
 
+  test('for as long as the staleness bound of the sidecar', async () => {
+    const { follow } = await start({ flags: { 'directory.staleness_ms': 1_500 } })
+    const follower = await follow()
+    expect(follower.told[0]?.valid_for).toEqual({ seconds: 1, nanos: 500_000_000 })
+  })
+
   test('what each change touches, by ids alone', async () => {
     const { running, secrets, directory, follow, check } = await start()
     const follower = await follow()

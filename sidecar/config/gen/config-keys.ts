@@ -370,7 +370,8 @@ export interface ConfigKeys {
     /**
      * Staleness bound: how long a sidecar answers about known tokens without word from PostgreSQL that
      * nothing was changed, in milliseconds; 0: every check queries PostgreSQL. A notification of a change
-     * counts earlier.
+     * counts earlier. With `directory.hub`, without word from the hub; and how long followers of this sidecar
+     * may go on without word from it.
      * @default 5000
      */
     readonly staleness_ms: number

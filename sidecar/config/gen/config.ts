@@ -183,44 +183,45 @@ OST:PORT/DATABASE?sslmode=verify-full, with HOST:PORT,HOST:PORT for a primary an
 . Default: a file in the data folder.",type:"string",pattern:"^postgres(ql)?://",maxLength:4096},staleness_ms:{
 description:"Staleness bound: how long a sidecar answers about known tokens without word from PostgreSQL that \
 nothing was changed, in milliseconds; 0: every check queries PostgreSQL. A notification of a change counts ear\
-lier.",type:"integer",minimum:0,maximum:36e5,default:5e3},pool_size:{description:"Maximum number of connection\
-s to PostgreSQL for queries, divided among the workers, at least 2 per worker. Each worker has one more connec\
-tion for notifications.",type:"integer",minimum:2,maximum:1e3,default:10},timeout_ms:{description:"How long Po\
-stgreSQL may take to answer, in milliseconds.",type:"integer",minimum:50,maximum:6e4,default:2e3},hub:{$ref:"#\
-/$defs/group31"}},additionalProperties:!1},group33:{type:"object",properties:{concurrent:{description:"Maximum\
- number of concurrent password checks (argon2id, 19 MiB each), divided among the workers, at least one per wor\
-ker.",type:"integer",minimum:1,maximum:64,default:2},waiting:{description:"Maximum number of password checks t\
-hat wait in each lane, divided among the workers, at least one per worker. Beyond that, the source with the mo\
-st waiting checks gets RESOURCE_EXHAUSTED.",type:"integer",minimum:1,maximum:1e5,default:1e3},remember_ms:{description:"\
-How long the result of a password check is used for the same password again, in milliseconds; 0: every login i\
-s hashed.",type:"integer",minimum:0,maximum:36e5,default:6e4}},additionalProperties:!1},group34:{type:"object",
-properties:{failures:{description:"Number of failed logins of one user from one source after which further log\
-ins are refused for a time. At a login of a service user, a password of the form that Portcullis makes is neve\
-r refused; in the control panel every password counts.",type:"integer",minimum:1,maximum:1e3,default:10},source_failures:{
-description:"Number of failed logins of one source, with any names, after which further logins are refused for\
- a time.",type:"integer",minimum:1,maximum:1e5,default:100},waiting:{description:"Maximum number of logins of \
-one user from one source that wait because failures may follow. Further ones are refused.",type:"integer",minimum:1,
-maximum:1e5,default:100},pause_ms:{description:"How long logins are refused after the last failure, in millise\
-conds.",type:"integer",minimum:100,maximum:36e5,default:5e3}},additionalProperties:!1},group35:{type:"object",
-properties:{waiting:{description:"Maximum number of directory changes that wait in each lane. Beyond that, the\
- user or caller with the most waiting changes gets RESOURCE_EXHAUSTED.",type:"integer",minimum:1,maximum:1e5,default:1e3},
-burst:{description:"Maximum number of changes that one user or caller makes at once. Operators and changes tha\
-t only take rights away have no such limit.",type:"integer",minimum:1,maximum:1e5,default:100},administrator_per_minute:{
-description:"Changes per minute that an administrator of an account may make after the first `burst`.",type:"i\
-nteger",minimum:1,maximum:1e6,default:1200},user_per_minute:{description:"Changes per minute that a user may m\
-ake for themselves after the first `burst`, for example to reissue their IAM token.",type:"integer",minimum:1,
-maximum:1e6,default:60}},additionalProperties:!1},group36:{type:"object",properties:{path:{description:"File t\
-hat gets a line of JSON for each decision. Default: none. Set at most one of file.path, stdout and otlp.url.",
-$ref:"#/$defs/path"},max_bytes:{description:"Size from which the file is replaced, in bytes.",type:"integer",minimum:1048576,
-maximum:1099511627776,default:104857600},max_age_ms:{description:"Age from which the file is replaced, in mill\
-iseconds.",type:"integer",minimum:6e4,maximum:31536e6,default:864e5},keep:{description:"How many replaced file\
-s are kept.",type:"integer",minimum:0,maximum:1e4,default:10}},additionalProperties:!1},group37:{type:"object",
-properties:{url:{description:"Endpoint for logs of OpenTelemetry (OTLP over HTTP, JSON), for example https://c\
-ollector:4318/v1/logs.",type:"string",pattern:"^https?://\\S+$",maxLength:2048},authorization_file:{description:"\
-File with the value of the header Authorization in its first line.",$ref:"#/$defs/path"},ca:{description:"File\
- with the certificates of the authorities that sign the endpoint's certificate. Default: those that Node trust\
-s.",$ref:"#/$defs/path"},timeout_ms:{description:"How long a request to the endpoint may take, in milliseconds\
-.",type:"integer",minimum:100,maximum:6e5,default:1e4}},additionalProperties:!1},group38:{type:"object",properties:{
+lier. With `directory.hub`, without word from the hub; and how long followers of this sidecar may go on withou\
+t word from it.",type:"integer",minimum:0,maximum:36e5,default:5e3},pool_size:{description:"Maximum number of \
+connections to PostgreSQL for queries, divided among the workers, at least 2 per worker. Each worker has one m\
+ore connection for notifications.",type:"integer",minimum:2,maximum:1e3,default:10},timeout_ms:{description:"H\
+ow long PostgreSQL may take to answer, in milliseconds.",type:"integer",minimum:50,maximum:6e4,default:2e3},hub:{
+$ref:"#/$defs/group31"}},additionalProperties:!1},group33:{type:"object",properties:{concurrent:{description:"\
+Maximum number of concurrent password checks (argon2id, 19 MiB each), divided among the workers, at least one \
+per worker.",type:"integer",minimum:1,maximum:64,default:2},waiting:{description:"Maximum number of password c\
+hecks that wait in each lane, divided among the workers, at least one per worker. Beyond that, the source with\
+ the most waiting checks gets RESOURCE_EXHAUSTED.",type:"integer",minimum:1,maximum:1e5,default:1e3},remember_ms:{
+description:"How long the result of a password check is used for the same password again, in milliseconds; 0: \
+every login is hashed.",type:"integer",minimum:0,maximum:36e5,default:6e4}},additionalProperties:!1},group34:{
+type:"object",properties:{failures:{description:"Number of failed logins of one user from one source after whi\
+ch further logins are refused for a time. At a login of a service user, a password of the form that Portcullis\
+ makes is never refused; in the control panel every password counts.",type:"integer",minimum:1,maximum:1e3,default:10},
+source_failures:{description:"Number of failed logins of one source, with any names, after which further login\
+s are refused for a time.",type:"integer",minimum:1,maximum:1e5,default:100},waiting:{description:"Maximum num\
+ber of logins of one user from one source that wait because failures may follow. Further ones are refused.",type:"\
+integer",minimum:1,maximum:1e5,default:100},pause_ms:{description:"How long logins are refused after the last \
+failure, in milliseconds.",type:"integer",minimum:100,maximum:36e5,default:5e3}},additionalProperties:!1},group35:{
+type:"object",properties:{waiting:{description:"Maximum number of directory changes that wait in each lane. Be\
+yond that, the user or caller with the most waiting changes gets RESOURCE_EXHAUSTED.",type:"integer",minimum:1,
+maximum:1e5,default:1e3},burst:{description:"Maximum number of changes that one user or caller makes at once. \
+Operators and changes that only take rights away have no such limit.",type:"integer",minimum:1,maximum:1e5,default:100},
+administrator_per_minute:{description:"Changes per minute that an administrator of an account may make after t\
+he first `burst`.",type:"integer",minimum:1,maximum:1e6,default:1200},user_per_minute:{description:"Changes pe\
+r minute that a user may make for themselves after the first `burst`, for example to reissue their IAM token.",
+type:"integer",minimum:1,maximum:1e6,default:60}},additionalProperties:!1},group36:{type:"object",properties:{
+path:{description:"File that gets a line of JSON for each decision. Default: none. Set at most one of file.pat\
+h, stdout and otlp.url.",$ref:"#/$defs/path"},max_bytes:{description:"Size from which the file is replaced, in\
+ bytes.",type:"integer",minimum:1048576,maximum:1099511627776,default:104857600},max_age_ms:{description:"Age \
+from which the file is replaced, in milliseconds.",type:"integer",minimum:6e4,maximum:31536e6,default:864e5},keep:{
+description:"How many replaced files are kept.",type:"integer",minimum:0,maximum:1e4,default:10}},additionalProperties:!1},
+group37:{type:"object",properties:{url:{description:"Endpoint for logs of OpenTelemetry (OTLP over HTTP, JSON)\
+, for example https://collector:4318/v1/logs.",type:"string",pattern:"^https?://\\S+$",maxLength:2048},authorization_file:{
+description:"File with the value of the header Authorization in its first line.",$ref:"#/$defs/path"},ca:{description:"\
+File with the certificates of the authorities that sign the endpoint's certificate. Default: those that Node t\
+rusts.",$ref:"#/$defs/path"},timeout_ms:{description:"How long a request to the endpoint may take, in millisec\
+onds.",type:"integer",minimum:100,maximum:6e5,default:1e4}},additionalProperties:!1},group38:{type:"object",properties:{
 file:{$ref:"#/$defs/group36"},stdout:{description:"Whether the lines go to standard output.",type:"boolean",default:!1},
 otlp:{$ref:"#/$defs/group37"},sample_percent:{description:"Percentage of the allowed decisions without a confl\
 ict that have a line. Denied and contested decisions always have one.",type:"integer",minimum:0,maximum:100,default:100},
@@ -717,8 +718,8 @@ interfaces",rootData:l,dynamicAnchors:c})||(e=e===null?Z.errors:e.concat(Z.error
 instancePath:i+"/"+r,schemaPath:"#/items/type",keyword:"type",params:{type:"object"},message:"must be object",
 schema:B.items.type,parentSchema:B.items,data:p};e===null?e=[o]:e.push(o),a++}}}else{const t={instancePath:i,schemaPath:"\
 #/type",keyword:"type",params:{type:"array"},message:"must be array",schema:B.type,parentSchema:B,data:s};e===
-null?e=[t]:e.push(t),a++}return be.errors=e,a===0}be.evaluated={items:!0,dynamicProps:!1,dynamicItems:!1};function Pe(s,{
-instancePath:i="",parentData:g,parentDataProperty:u,rootData:l=s,dynamicAnchors:c={}}={}){let e=null,a=0;const m=Pe.
+null?e=[t]:e.push(t),a++}return be.errors=e,a===0}be.evaluated={items:!0,dynamicProps:!1,dynamicItems:!1};function we(s,{
+instancePath:i="",parentData:g,parentDataProperty:u,rootData:l=s,dynamicAnchors:c={}}={}){let e=null,a=0;const m=we.
 evaluated;if(m.dynamicProps&&(m.props=void 0),m.dynamicItems&&(m.items=void 0),Array.isArray(s)){if(s.length>1e3){
 const r={instancePath:i,schemaPath:"#/maxItems",keyword:"maxItems",params:{limit:1e3},message:"must NOT have m\
 ore than 1000 items",schema:1e3,parentSchema:D,data:s};e===null?e=[r]:e.push(r),a++}const t=s.length;for(let r=0;r<
@@ -755,7 +756,7 @@ parentDataProperty:"endpoints",rootData:l,dynamicAnchors:c})||(e=e===null?be.err
 const o={instancePath:i+"/"+r,schemaPath:"#/items/type",keyword:"type",params:{type:"object"},message:"must be\
  object",schema:D.items.type,parentSchema:D.items,data:p};e===null?e=[o]:e.push(o),a++}}}else{const t={instancePath:i,
 schemaPath:"#/type",keyword:"type",params:{type:"array"},message:"must be array",schema:D.type,parentSchema:D,
-data:s};e===null?e=[t]:e.push(t),a++}return Pe.errors=e,a===0}Pe.evaluated={items:!0,dynamicProps:!1,dynamicItems:!1};
+data:s};e===null?e=[t]:e.push(t),a++}return we.errors=e,a===0}we.evaluated={items:!0,dynamicProps:!1,dynamicItems:!1};
 var vt={description:"Roles that the identity endpoint shows for a token, by what its holder may do.",type:"obj\
 ect",properties:{account:{description:"Of a permission whose scope is Account, on the account and on each of i\
 ts projects. Default: member.",$ref:"#/$defs/roleNames"},projects:{description:"Of a permission whose scope is\
@@ -778,15 +779,15 @@ parentSchema:ae,data:s};e===null?e=[h]:e.push(h),a++;break}o[n]=r}}}}else{const 
 #/type",keyword:"type",params:{type:"array"},message:"must be array",schema:ae.type,parentSchema:ae,data:s};e===
 null?e=[t]:e.push(t),a++}return A.errors=e,a===0}A.evaluated={items:!0,dynamicProps:!1,dynamicItems:!1};var bt={
 description:"Of a role of the directory, for example of iam.admin. Default: each role keeps its name.",type:"o\
-bject",maxProperties:100,additionalProperties:{$ref:"#/$defs/roleNames"}};function we(s,{instancePath:i="",parentData:g,
-parentDataProperty:u,rootData:l=s,dynamicAnchors:c={}}={}){let e=null,a=0;const m=we.evaluated;if(m.dynamicProps&&
+bject",maxProperties:100,additionalProperties:{$ref:"#/$defs/roleNames"}};function Pe(s,{instancePath:i="",parentData:g,
+parentDataProperty:u,rootData:l=s,dynamicAnchors:c={}}={}){let e=null,a=0;const m=Pe.evaluated;if(m.dynamicProps&&
 (m.props=void 0),m.dynamicItems&&(m.items=void 0),s&&typeof s=="object"&&!Array.isArray(s)){if(Object.keys(s).
 length>100){const t={instancePath:i,schemaPath:"#/maxProperties",keyword:"maxProperties",params:{limit:100},message:"\
 must NOT have more than 100 properties",schema:100,parentSchema:bt,data:s};e===null?e=[t]:e.push(t),a++}for(const t in s)
 A(s[t],{instancePath:i+"/"+t.replace(/~/g,"~0").replace(/\//g,"~1"),parentData:s,parentDataProperty:t,rootData:l,
 dynamicAnchors:c})||(e=e===null?A.errors:e.concat(A.errors),a=e.length)}else{const t={instancePath:i,schemaPath:"\
 #/type",keyword:"type",params:{type:"object"},message:"must be object",schema:bt.type,parentSchema:bt,data:s};
-e===null?e=[t]:e.push(t),a++}return we.errors=e,a===0}we.evaluated={props:!0,dynamicProps:!1,dynamicItems:!1};
+e===null?e=[t]:e.push(t),a++}return Pe.errors=e,a===0}Pe.evaluated={props:!0,dynamicProps:!1,dynamicItems:!1};
 function ke(s,{instancePath:i="",parentData:g,parentDataProperty:u,rootData:l=s,dynamicAnchors:c={}}={}){let e=null,
 a=0;const m=ke.evaluated;if(m.dynamicProps&&(m.props=void 0),m.dynamicItems&&(m.items=void 0),s&&typeof s=="ob\
 ject"&&!Array.isArray(s)){for(const t in s)if(!(t==="account"||t==="projects"||t==="by_role")){const r={instancePath:i,
@@ -795,8 +796,8 @@ schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{addit
 (A(s.account,{instancePath:i+"/account",parentData:s,parentDataProperty:"account",rootData:l,dynamicAnchors:c})||
 (e=e===null?A.errors:e.concat(A.errors),a=e.length)),s.projects!==void 0&&(A(s.projects,{instancePath:i+"/proj\
 ects",parentData:s,parentDataProperty:"projects",rootData:l,dynamicAnchors:c})||(e=e===null?A.errors:e.concat(
-A.errors),a=e.length)),s.by_role!==void 0&&(we(s.by_role,{instancePath:i+"/by_role",parentData:s,parentDataProperty:"\
-by_role",rootData:l,dynamicAnchors:c})||(e=e===null?we.errors:e.concat(we.errors),a=e.length))}else{const t={instancePath:i,
+A.errors),a=e.length)),s.by_role!==void 0&&(Pe(s.by_role,{instancePath:i+"/by_role",parentData:s,parentDataProperty:"\
+by_role",rootData:l,dynamicAnchors:c})||(e=e===null?Pe.errors:e.concat(Pe.errors),a=e.length))}else{const t={instancePath:i,
 schemaPath:"#/type",keyword:"type",params:{type:"object"},message:"must be object",schema:vt.type,parentSchema:vt,
 data:s};e===null?e=[t]:e.push(t),a++}return ke.errors=e,a===0}ke.evaluated={props:!0,dynamicProps:!1,dynamicItems:!1};
 var nt={description:"Pages in browsers that may make those calls.",type:"object",required:["origins"],properties:{
@@ -865,7 +866,7 @@ default_domain,data:t};e===null?e=[r]:e.push(r),a++}}if(s.list_scopes!==void 0){
 type:"boolean"},message:"must be boolean",schema:O.properties.list_scopes.type,parentSchema:O.properties.list_scopes,
 data:t};e===null?e=[r]:e.push(r),a++}}}else{const t={instancePath:i,schemaPath:"#/type",keyword:"type",params:{
 type:"object"},message:"must be object",schema:O.type,parentSchema:O,data:s};e===null?e=[t]:e.push(t),a++}return Ne.
-errors=e,a===0}Ne.evaluated={props:!0,dynamicProps:!1,dynamicItems:!1};var wt=new RegExp("^https?://[^\\s/?#@]+\
+errors=e,a===0}Ne.evaluated={props:!0,dynamicProps:!1,dynamicItems:!1};var Pt=new RegExp("^https?://[^\\s/?#@]+\
 (/[^\\s?#]*)?$","u");function $e(s,{instancePath:i="",parentData:g,parentDataProperty:u,rootData:l=s,dynamicAnchors:c={}}={}){
 let e=null,a=0;const m=$e.evaluated;if(m.dynamicProps&&(m.props=void 0),m.dynamicItems&&(m.items=void 0),s&&typeof s==
 "object"&&!Array.isArray(s)){for(const t in s)if(!ht.call(b.properties,t)){const r={instancePath:i,schemaPath:"\
@@ -882,7 +883,7 @@ message:"must be string",schema:b.properties.address.type,parentSchema:b.propert
 dynamicAnchors:c})||(e=e===null?ge.errors:e.concat(ge.errors),a=e.length)),s.public_url!==void 0){let t=s.public_url;
 if(typeof t=="string"){if(d(t)>2048){const r={instancePath:i+"/public_url",schemaPath:"#/properties/public_url\
 /maxLength",keyword:"maxLength",params:{limit:2048},message:"must NOT have more than 2048 characters",schema:2048,
-parentSchema:b.properties.public_url,data:t};e===null?e=[r]:e.push(r),a++}if(!wt.test(t)){const r={instancePath:i+
+parentSchema:b.properties.public_url,data:t};e===null?e=[r]:e.push(r),a++}if(!Pt.test(t)){const r={instancePath:i+
 "/public_url",schemaPath:"#/properties/public_url/pattern",keyword:"pattern",params:{pattern:"^https?://[^\\s/?\
 #@]+(/[^\\s?#]*)?$"},message:'must match pattern "^https?://[^\\s/?#@]+(/[^\\s?#]*)?$"',schema:"^https?://[^\\s\
 /?#@]+(/[^\\s?#]*)?$",parentSchema:b.properties.public_url,data:t};e===null?e=[r]:e.push(r),a++}}else{const r={
@@ -912,8 +913,8 @@ properties.console,data:t};e===null?e=[r]:e.push(r),a++}}if(s.control_panel!==vo
 errors:e.concat(ve.errors),a=e.length)),s.authzen!==void 0){let t=s.authzen;if(typeof t!="boolean"){const r={instancePath:i+
 "/authzen",schemaPath:"#/properties/authzen/type",keyword:"type",params:{type:"boolean"},message:"must be bool\
 ean",schema:b.properties.authzen.type,parentSchema:b.properties.authzen,data:t};e===null?e=[r]:e.push(r),a++}}
-if(s.catalog!==void 0&&(Pe(s.catalog,{instancePath:i+"/catalog",parentData:s,parentDataProperty:"catalog",rootData:l,
-dynamicAnchors:c})||(e=e===null?Pe.errors:e.concat(Pe.errors),a=e.length)),s.roles!==void 0&&(ke(s.roles,{instancePath:i+
+if(s.catalog!==void 0&&(we(s.catalog,{instancePath:i+"/catalog",parentData:s,parentDataProperty:"catalog",rootData:l,
+dynamicAnchors:c})||(e=e===null?we.errors:e.concat(we.errors),a=e.length)),s.roles!==void 0&&(ke(s.roles,{instancePath:i+
 "/roles",parentData:s,parentDataProperty:"roles",rootData:l,dynamicAnchors:c})||(e=e===null?ke.errors:e.concat(
 ke.errors),a=e.length)),s.connect!==void 0){let t=s.connect;if(typeof t!="boolean"){const r={instancePath:i+"/\
 connect",schemaPath:"#/properties/connect/type",keyword:"type",params:{type:"boolean"},message:"must be boolea\
@@ -1064,7 +1065,7 @@ s.routes!==void 0&&(Ie(s.routes,{instancePath:i+"/routes",parentData:s,parentDat
 dynamicAnchors:c})||(e=e===null?Ie.errors:e.concat(Ie.errors),a=e.length))}else{const t={instancePath:i,schemaPath:"\
 #/type",keyword:"type",params:{type:"object"},message:"must be object",schema:me.type,parentSchema:me,data:s};
 e===null?e=[t]:e.push(t),a++}return Le.errors=e,a===0}Le.evaluated={props:!0,dynamicProps:!1,dynamicItems:!1};
-var w={description:"Which requests are for which API, for gateways that ask about a method, a host and a path.\
+var P={description:"Which requests are for which API, for gateways that ask about a method, a host and a path.\
  Their order does not matter.",type:"array",minItems:1,maxItems:1e3,items:{type:"object",required:["path","api"],
 properties:{host:{description:"Host of the request without its port: api.example.com, or *.example.com. Defaul\
 t: any host.",type:"string",minLength:1,maxLength:255},path:{description:"Path of the request: /billing/ and a\
@@ -1138,44 +1139,44 @@ e===null?e=[t]:e.push(t),a++}return qe.errors=e,a===0}qe.evaluated={props:!0,dyn
 function Oe(s,{instancePath:i="",parentData:g,parentDataProperty:u,rootData:l=s,dynamicAnchors:c={}}={}){let e=null,
 a=0;const m=Oe.evaluated;if(m.dynamicProps&&(m.props=void 0),m.dynamicItems&&(m.items=void 0),Array.isArray(s)){
 if(s.length>1e3){const r={instancePath:i,schemaPath:"#/maxItems",keyword:"maxItems",params:{limit:1e3},message:"\
-must NOT have more than 1000 items",schema:1e3,parentSchema:w,data:s};e===null?e=[r]:e.push(r),a++}if(s.length<
+must NOT have more than 1000 items",schema:1e3,parentSchema:P,data:s};e===null?e=[r]:e.push(r),a++}if(s.length<
 1){const r={instancePath:i,schemaPath:"#/minItems",keyword:"minItems",params:{limit:1},message:"must NOT have \
-fewer than 1 items",schema:1,parentSchema:w,data:s};e===null?e=[r]:e.push(r),a++}const t=s.length;for(let r=0;r<
+fewer than 1 items",schema:1,parentSchema:P,data:s};e===null?e=[r]:e.push(r),a++}const t=s.length;for(let r=0;r<
 t;r++){let p=s[r];if(p&&typeof p=="object"&&!Array.isArray(p)){if(p.path===void 0){const o={instancePath:i+"/"+
 r,schemaPath:"#/items/required",keyword:"required",params:{missingProperty:"path"},message:"must have required\
- property 'path'",schema:w.items.required,parentSchema:w.items,data:p};e===null?e=[o]:e.push(o),a++}if(p.api===
+ property 'path'",schema:P.items.required,parentSchema:P.items,data:p};e===null?e=[o]:e.push(o),a++}if(p.api===
 void 0){const o={instancePath:i+"/"+r,schemaPath:"#/items/required",keyword:"required",params:{missingProperty:"\
-api"},message:"must have required property 'api'",schema:w.items.required,parentSchema:w.items,data:p};e===null?
+api"},message:"must have required property 'api'",schema:P.items.required,parentSchema:P.items,data:p};e===null?
 e=[o]:e.push(o),a++}for(const o in p)if(!(o==="host"||o==="path"||o==="methods"||o==="api"||o==="target")){const n={
 instancePath:i+"/"+r,schemaPath:"#/items/additionalProperties",keyword:"additionalProperties",params:{additionalProperty:o},
-message:"must NOT have additional properties",schema:!1,parentSchema:w.items,data:p};e===null?e=[n]:e.push(n),
+message:"must NOT have additional properties",schema:!1,parentSchema:P.items,data:p};e===null?e=[n]:e.push(n),
 a++}if(p.host!==void 0){let o=p.host;if(typeof o=="string"){if(d(o)>255){const n={instancePath:i+"/"+r+"/host",
 schemaPath:"#/items/properties/host/maxLength",keyword:"maxLength",params:{limit:255},message:"must NOT have m\
-ore than 255 characters",schema:255,parentSchema:w.items.properties.host,data:o};e===null?e=[n]:e.push(n),a++}
+ore than 255 characters",schema:255,parentSchema:P.items.properties.host,data:o};e===null?e=[n]:e.push(n),a++}
 if(d(o)<1){const n={instancePath:i+"/"+r+"/host",schemaPath:"#/items/properties/host/minLength",keyword:"minLe\
-ngth",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:w.items.properties.
+ngth",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:P.items.properties.
 host,data:o};e===null?e=[n]:e.push(n),a++}}else{const n={instancePath:i+"/"+r+"/host",schemaPath:"#/items/prop\
-erties/host/type",keyword:"type",params:{type:"string"},message:"must be string",schema:w.items.properties.host.
-type,parentSchema:w.items.properties.host,data:o};e===null?e=[n]:e.push(n),a++}}if(p.path!==void 0){let o=p.path;
+erties/host/type",keyword:"type",params:{type:"string"},message:"must be string",schema:P.items.properties.host.
+type,parentSchema:P.items.properties.host,data:o};e===null?e=[n]:e.push(n),a++}}if(p.path!==void 0){let o=p.path;
 if(typeof o=="string"){if(d(o)>1024){const n={instancePath:i+"/"+r+"/path",schemaPath:"#/items/properties/path\
 /maxLength",keyword:"maxLength",params:{limit:1024},message:"must NOT have more than 1024 characters",schema:1024,
-parentSchema:w.items.properties.path,data:o};e===null?e=[n]:e.push(n),a++}if(d(o)<1){const n={instancePath:i+"\
+parentSchema:P.items.properties.path,data:o};e===null?e=[n]:e.push(n),a++}if(d(o)<1){const n={instancePath:i+"\
 /"+r+"/path",schemaPath:"#/items/properties/path/minLength",keyword:"minLength",params:{limit:1},message:"must\
- NOT have fewer than 1 characters",schema:1,parentSchema:w.items.properties.path,data:o};e===null?e=[n]:e.push(
+ NOT have fewer than 1 characters",schema:1,parentSchema:P.items.properties.path,data:o};e===null?e=[n]:e.push(
 n),a++}}else{const n={instancePath:i+"/"+r+"/path",schemaPath:"#/items/properties/path/type",keyword:"type",params:{
-type:"string"},message:"must be string",schema:w.items.properties.path.type,parentSchema:w.items.properties.path,
+type:"string"},message:"must be string",schema:P.items.properties.path.type,parentSchema:P.items.properties.path,
 data:o};e===null?e=[n]:e.push(n),a++}}if(p.methods!==void 0&&(Te(p.methods,{instancePath:i+"/"+r+"/methods",parentData:p,
 parentDataProperty:"methods",rootData:l,dynamicAnchors:c})||(e=e===null?Te.errors:e.concat(Te.errors),a=e.length)),
 p.api!==void 0){let o=p.api;if(typeof o=="string"){if(d(o)<1){const n={instancePath:i+"/"+r+"/api",schemaPath:"\
 #/items/properties/api/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 cha\
-racters",schema:1,parentSchema:w.items.properties.api,data:o};e===null?e=[n]:e.push(n),a++}}else{const n={instancePath:i+
+racters",schema:1,parentSchema:P.items.properties.api,data:o};e===null?e=[n]:e.push(n),a++}}else{const n={instancePath:i+
 "/"+r+"/api",schemaPath:"#/items/properties/api/type",keyword:"type",params:{type:"string"},message:"must be s\
-tring",schema:w.items.properties.api.type,parentSchema:w.items.properties.api,data:o};e===null?e=[n]:e.push(n),
+tring",schema:P.items.properties.api.type,parentSchema:P.items.properties.api,data:o};e===null?e=[n]:e.push(n),
 a++}}p.target!==void 0&&(qe(p.target,{instancePath:i+"/"+r+"/target",parentData:p,parentDataProperty:"target",
 rootData:l,dynamicAnchors:c})||(e=e===null?qe.errors:e.concat(qe.errors),a=e.length))}else{const o={instancePath:i+
-"/"+r,schemaPath:"#/items/type",keyword:"type",params:{type:"object"},message:"must be object",schema:w.items.
-type,parentSchema:w.items,data:p};e===null?e=[o]:e.push(o),a++}}}else{const t={instancePath:i,schemaPath:"#/ty\
-pe",keyword:"type",params:{type:"array"},message:"must be array",schema:w.type,parentSchema:w,data:s};e===null?
+"/"+r,schemaPath:"#/items/type",keyword:"type",params:{type:"object"},message:"must be object",schema:P.items.
+type,parentSchema:P.items,data:p};e===null?e=[o]:e.push(o),a++}}}else{const t={instancePath:i,schemaPath:"#/ty\
+pe",keyword:"type",params:{type:"array"},message:"must be array",schema:P.type,parentSchema:P,data:s};e===null?
 e=[t]:e.push(t),a++}return Oe.errors=e,a===0}Oe.evaluated={items:!0,dynamicProps:!1,dynamicItems:!1};var H={type:"\
 object",properties:{issuer:{description:"Issuer that new IAM tokens name (claim iss): a URL or another text of\
  visible ASCII. A token that names another one is refused. Default: tokens name none.",type:"string",pattern:"\
@@ -1183,14 +1184,14 @@ object",properties:{issuer:{description:"Issuer that new IAM tokens name (claim 
 . Default: tokens name none.",type:"string",pattern:"^[!-~]+$",maxLength:255},accepted_issuers:{description:"O\
 ther issuers that IAM tokens may name, while the issuer changes or not all hosts have it.",$ref:"#/$defs/token\
 Names"},accepted_audiences:{description:"Other audiences that IAM tokens may name.",$ref:"#/$defs/tokenNames"}},
-additionalProperties:!1},Pt=new RegExp("^[!-~]+$","u"),oe={type:"array",maxItems:100,uniqueItems:!0,items:{type:"\
+additionalProperties:!1},wt=new RegExp("^[!-~]+$","u"),oe={type:"array",maxItems:100,uniqueItems:!0,items:{type:"\
 string",pattern:"^[!-~]+$",maxLength:255}};function X(s,{instancePath:i="",parentData:g,parentDataProperty:u,rootData:l=s,
 dynamicAnchors:c={}}={}){let e=null,a=0;const m=X.evaluated;if(m.dynamicProps&&(m.props=void 0),m.dynamicItems&&
 (m.items=void 0),Array.isArray(s)){if(s.length>100){const o={instancePath:i,schemaPath:"#/maxItems",keyword:"m\
 axItems",params:{limit:100},message:"must NOT have more than 100 items",schema:100,parentSchema:oe,data:s};e===
 null?e=[o]:e.push(o),a++}const t=s.length;for(let o=0;o<t;o++){let n=s[o];if(typeof n=="string"){if(d(n)>255){
 const h={instancePath:i+"/"+o,schemaPath:"#/items/maxLength",keyword:"maxLength",params:{limit:255},message:"m\
-ust NOT have more than 255 characters",schema:255,parentSchema:oe.items,data:n};e===null?e=[h]:e.push(h),a++}if(!Pt.
+ust NOT have more than 255 characters",schema:255,parentSchema:oe.items,data:n};e===null?e=[h]:e.push(h),a++}if(!wt.
 test(n)){const h={instancePath:i+"/"+o,schemaPath:"#/items/pattern",keyword:"pattern",params:{pattern:"^[!-~]+\
 $"},message:'must match pattern "^[!-~]+$"',schema:"^[!-~]+$",parentSchema:oe.items,data:n};e===null?e=[h]:e.push(
 h),a++}}else{const h={instancePath:i+"/"+o,schemaPath:"#/items/type",keyword:"type",params:{type:"string"},message:"\
@@ -1208,14 +1209,14 @@ keyword:"additionalProperties",params:{additionalProperty:t},message:"must NOT h
 parentSchema:H,data:s};e===null?e=[r]:e.push(r),a++}if(s.issuer!==void 0){let t=s.issuer;if(typeof t=="string"){
 if(d(t)>255){const r={instancePath:i+"/issuer",schemaPath:"#/properties/issuer/maxLength",keyword:"maxLength",
 params:{limit:255},message:"must NOT have more than 255 characters",schema:255,parentSchema:H.properties.issuer,
-data:t};e===null?e=[r]:e.push(r),a++}if(!Pt.test(t)){const r={instancePath:i+"/issuer",schemaPath:"#/propertie\
+data:t};e===null?e=[r]:e.push(r),a++}if(!wt.test(t)){const r={instancePath:i+"/issuer",schemaPath:"#/propertie\
 s/issuer/pattern",keyword:"pattern",params:{pattern:"^[!-~]+$"},message:'must match pattern "^[!-~]+$"',schema:"\
 ^[!-~]+$",parentSchema:H.properties.issuer,data:t};e===null?e=[r]:e.push(r),a++}}else{const r={instancePath:i+
 "/issuer",schemaPath:"#/properties/issuer/type",keyword:"type",params:{type:"string"},message:"must be string",
 schema:H.properties.issuer.type,parentSchema:H.properties.issuer,data:t};e===null?e=[r]:e.push(r),a++}}if(s.audience!==
 void 0){let t=s.audience;if(typeof t=="string"){if(d(t)>255){const r={instancePath:i+"/audience",schemaPath:"#\
 /properties/audience/maxLength",keyword:"maxLength",params:{limit:255},message:"must NOT have more than 255 ch\
-aracters",schema:255,parentSchema:H.properties.audience,data:t};e===null?e=[r]:e.push(r),a++}if(!Pt.test(t)){const r={
+aracters",schema:255,parentSchema:H.properties.audience,data:t};e===null?e=[r]:e.push(r),a++}if(!wt.test(t)){const r={
 instancePath:i+"/audience",schemaPath:"#/properties/audience/pattern",keyword:"pattern",params:{pattern:"^[!-~\
 ]+$"},message:'must match pattern "^[!-~]+$"',schema:"^[!-~]+$",parentSchema:H.properties.audience,data:t};e===
 null?e=[r]:e.push(r),a++}}else{const r={instancePath:i+"/audience",schemaPath:"#/properties/audience/type",keyword:"\
@@ -1231,55 +1232,56 @@ url:{description:"PostgreSQL database that several hosts share: postgres://USER:
 lmode=verify-full, with HOST:PORT,HOST:PORT for a primary and its standbys. It is a secret. Default: a file in\
  the data folder.",type:"string",pattern:"^postgres(ql)?://",maxLength:4096},staleness_ms:{description:"Stalen\
 ess bound: how long a sidecar answers about known tokens without word from PostgreSQL that nothing was changed\
-, in milliseconds; 0: every check queries PostgreSQL. A notification of a change counts earlier.",type:"intege\
-r",minimum:0,maximum:36e5,default:5e3},pool_size:{description:"Maximum number of connections to PostgreSQL for\
- queries, divided among the workers, at least 2 per worker. Each worker has one more connection for notificati\
-ons.",type:"integer",minimum:2,maximum:1e3,default:10},timeout_ms:{description:"How long PostgreSQL may take t\
-o answer, in milliseconds.",type:"integer",minimum:50,maximum:6e4,default:2e3},hub:{$ref:"#/$defs/group31"}},additionalProperties:!1},
-Tt=new RegExp("^postgres(ql)?://","u"),pt={description:"Sidecars that have the directory. This sidecar has non\
-e: it follows one of them, answers checks of tokens that it knows from memory, and asks about the others there\
-. Logins, revocations and administration go there too.",type:"object",required:["addresses"],properties:{addresses:{
-$ref:"#/$defs/group29"},token_file:{description:"File with the caller token of this sidecar, whose caller need\
-s the right `follow` there. Default: the client certificate says which caller it is.",$ref:"#/$defs/path"},tls:{
-$ref:"#/$defs/group30"}},additionalProperties:!1},K={description:"Addresses of the sidecars, as HOST:PORT or u\
-nix:PATH, in the order in which they are tried.",type:"array",minItems:1,maxItems:16,uniqueItems:!0,items:{type:"\
-string",minLength:1,maxLength:512}};function Fe(s,{instancePath:i="",parentData:g,parentDataProperty:u,rootData:l=s,
-dynamicAnchors:c={}}={}){let e=null,a=0;const m=Fe.evaluated;if(m.dynamicProps&&(m.props=void 0),m.dynamicItems&&
-(m.items=void 0),Array.isArray(s)){if(s.length>16){const o={instancePath:i,schemaPath:"#/maxItems",keyword:"ma\
-xItems",params:{limit:16},message:"must NOT have more than 16 items",schema:16,parentSchema:K,data:s};e===null?
-e=[o]:e.push(o),a++}if(s.length<1){const o={instancePath:i,schemaPath:"#/minItems",keyword:"minItems",params:{
-limit:1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:K,data:s};e===null?e=[o]:e.push(o),a++}
-const t=s.length;for(let o=0;o<t;o++){let n=s[o];if(typeof n=="string"){if(d(n)>512){const h={instancePath:i+"\
-/"+o,schemaPath:"#/items/maxLength",keyword:"maxLength",params:{limit:512},message:"must NOT have more than 51\
-2 characters",schema:512,parentSchema:K.items,data:n};e===null?e=[h]:e.push(h),a++}if(d(n)<1){const h={instancePath:i+
-"/"+o,schemaPath:"#/items/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 \
-characters",schema:1,parentSchema:K.items,data:n};e===null?e=[h]:e.push(h),a++}}else{const h={instancePath:i+"\
-/"+o,schemaPath:"#/items/type",keyword:"type",params:{type:"string"},message:"must be string",schema:K.items.type,
-parentSchema:K.items,data:n};e===null?e=[h]:e.push(h),a++}}let r=s.length,p;if(r>1){const o={};for(;r--;){let n=s[r];
-if(typeof n=="string"){if(typeof o[n]=="number"){p=o[n];const h={instancePath:i,schemaPath:"#/uniqueItems",keyword:"\
-uniqueItems",params:{i:r,j:p},message:"must NOT have duplicate items (items ## "+p+" and "+r+" are identical)",
-schema:!0,parentSchema:K,data:s};e===null?e=[h]:e.push(h),a++;break}o[n]=r}}}}else{const t={instancePath:i,schemaPath:"\
-#/type",keyword:"type",params:{type:"array"},message:"must be array",schema:K.type,parentSchema:K,data:s};e===
-null?e=[t]:e.push(t),a++}return Fe.errors=e,a===0}Fe.evaluated={items:!0,dynamicProps:!1,dynamicItems:!1};var V={
-description:"Required for addresses of other machines. The files are PEM files.",type:"object",required:["ca",
-"certificate","key"],properties:{ca:{description:"File with the certificates that sign the certificates of the\
- sidecars.",$ref:"#/$defs/path"},certificate:{description:"File with the client certificate of this sidecar.",
-$ref:"#/$defs/path"},key:{description:"File with its private key.",$ref:"#/$defs/path"}},additionalProperties:!1};
-function ze(s,{instancePath:i="",parentData:g,parentDataProperty:u,rootData:l=s,dynamicAnchors:c={}}={}){let e=null,
-a=0;const m=ze.evaluated;if(m.dynamicProps&&(m.props=void 0),m.dynamicItems&&(m.items=void 0),s&&typeof s=="ob\
-ject"&&!Array.isArray(s)){if(s.ca===void 0){const t={instancePath:i,schemaPath:"#/required",keyword:"required",
-params:{missingProperty:"ca"},message:"must have required property 'ca'",schema:V.required,parentSchema:V,data:s};
-e===null?e=[t]:e.push(t),a++}if(s.certificate===void 0){const t={instancePath:i,schemaPath:"#/required",keyword:"\
-required",params:{missingProperty:"certificate"},message:"must have required property 'certificate'",schema:V.
-required,parentSchema:V,data:s};e===null?e=[t]:e.push(t),a++}if(s.key===void 0){const t={instancePath:i,schemaPath:"\
-#/required",keyword:"required",params:{missingProperty:"key"},message:"must have required property 'key'",schema:V.
-required,parentSchema:V,data:s};e===null?e=[t]:e.push(t),a++}for(const t in s)if(!(t==="ca"||t==="certificate"||
-t==="key")){const r={instancePath:i,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{
-additionalProperty:t},message:"must NOT have additional properties",schema:!1,parentSchema:V,data:s};e===null?
-e=[r]:e.push(r),a++}s.ca!==void 0&&(f(s.ca,{instancePath:i+"/ca",parentData:s,parentDataProperty:"ca",rootData:l,
-dynamicAnchors:c})||(e=e===null?f.errors:e.concat(f.errors),a=e.length)),s.certificate!==void 0&&(f(s.certificate,
-{instancePath:i+"/certificate",parentData:s,parentDataProperty:"certificate",rootData:l,dynamicAnchors:c})||(e=
-e===null?f.errors:e.concat(f.errors),a=e.length)),s.key!==void 0&&(f(s.key,{instancePath:i+"/key",parentData:s,
+, in milliseconds; 0: every check queries PostgreSQL. A notification of a change counts earlier. With `directo\
+ry.hub`, without word from the hub; and how long followers of this sidecar may go on without word from it.",type:"\
+integer",minimum:0,maximum:36e5,default:5e3},pool_size:{description:"Maximum number of connections to PostgreS\
+QL for queries, divided among the workers, at least 2 per worker. Each worker has one more connection for noti\
+fications.",type:"integer",minimum:2,maximum:1e3,default:10},timeout_ms:{description:"How long PostgreSQL may \
+take to answer, in milliseconds.",type:"integer",minimum:50,maximum:6e4,default:2e3},hub:{$ref:"#/$defs/group3\
+1"}},additionalProperties:!1},Tt=new RegExp("^postgres(ql)?://","u"),pt={description:"Sidecars that have the d\
+irectory. This sidecar has none: it follows one of them, answers checks of tokens that it knows from memory, a\
+nd asks about the others there. Logins, revocations and administration go there too.",type:"object",required:[
+"addresses"],properties:{addresses:{$ref:"#/$defs/group29"},token_file:{description:"File with the caller toke\
+n of this sidecar, whose caller needs the right `follow` there. Default: the client certificate says which cal\
+ler it is.",$ref:"#/$defs/path"},tls:{$ref:"#/$defs/group30"}},additionalProperties:!1},K={description:"Addres\
+ses of the sidecars, as HOST:PORT or unix:PATH, in the order in which they are tried.",type:"array",minItems:1,
+maxItems:16,uniqueItems:!0,items:{type:"string",minLength:1,maxLength:512}};function Fe(s,{instancePath:i="",parentData:g,
+parentDataProperty:u,rootData:l=s,dynamicAnchors:c={}}={}){let e=null,a=0;const m=Fe.evaluated;if(m.dynamicProps&&
+(m.props=void 0),m.dynamicItems&&(m.items=void 0),Array.isArray(s)){if(s.length>16){const o={instancePath:i,schemaPath:"\
+#/maxItems",keyword:"maxItems",params:{limit:16},message:"must NOT have more than 16 items",schema:16,parentSchema:K,
+data:s};e===null?e=[o]:e.push(o),a++}if(s.length<1){const o={instancePath:i,schemaPath:"#/minItems",keyword:"m\
+inItems",params:{limit:1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:K,data:s};e===null?
+e=[o]:e.push(o),a++}const t=s.length;for(let o=0;o<t;o++){let n=s[o];if(typeof n=="string"){if(d(n)>512){const h={
+instancePath:i+"/"+o,schemaPath:"#/items/maxLength",keyword:"maxLength",params:{limit:512},message:"must NOT h\
+ave more than 512 characters",schema:512,parentSchema:K.items,data:n};e===null?e=[h]:e.push(h),a++}if(d(n)<1){
+const h={instancePath:i+"/"+o,schemaPath:"#/items/minLength",keyword:"minLength",params:{limit:1},message:"mus\
+t NOT have fewer than 1 characters",schema:1,parentSchema:K.items,data:n};e===null?e=[h]:e.push(h),a++}}else{const h={
+instancePath:i+"/"+o,schemaPath:"#/items/type",keyword:"type",params:{type:"string"},message:"must be string",
+schema:K.items.type,parentSchema:K.items,data:n};e===null?e=[h]:e.push(h),a++}}let r=s.length,p;if(r>1){const o={};
+for(;r--;){let n=s[r];if(typeof n=="string"){if(typeof o[n]=="number"){p=o[n];const h={instancePath:i,schemaPath:"\
+#/uniqueItems",keyword:"uniqueItems",params:{i:r,j:p},message:"must NOT have duplicate items (items ## "+p+" a\
+nd "+r+" are identical)",schema:!0,parentSchema:K,data:s};e===null?e=[h]:e.push(h),a++;break}o[n]=r}}}}else{const t={
+instancePath:i,schemaPath:"#/type",keyword:"type",params:{type:"array"},message:"must be array",schema:K.type,
+parentSchema:K,data:s};e===null?e=[t]:e.push(t),a++}return Fe.errors=e,a===0}Fe.evaluated={items:!0,dynamicProps:!1,
+dynamicItems:!1};var V={description:"Required for addresses of other machines. The files are PEM files.",type:"\
+object",required:["ca","certificate","key"],properties:{ca:{description:"File with the certificates that sign \
+the certificates of the sidecars.",$ref:"#/$defs/path"},certificate:{description:"File with the client certifi\
+cate of this sidecar.",$ref:"#/$defs/path"},key:{description:"File with its private key.",$ref:"#/$defs/path"}},
+additionalProperties:!1};function ze(s,{instancePath:i="",parentData:g,parentDataProperty:u,rootData:l=s,dynamicAnchors:c={}}={}){
+let e=null,a=0;const m=ze.evaluated;if(m.dynamicProps&&(m.props=void 0),m.dynamicItems&&(m.items=void 0),s&&typeof s==
+"object"&&!Array.isArray(s)){if(s.ca===void 0){const t={instancePath:i,schemaPath:"#/required",keyword:"requir\
+ed",params:{missingProperty:"ca"},message:"must have required property 'ca'",schema:V.required,parentSchema:V,
+data:s};e===null?e=[t]:e.push(t),a++}if(s.certificate===void 0){const t={instancePath:i,schemaPath:"#/required",
+keyword:"required",params:{missingProperty:"certificate"},message:"must have required property 'certificate'",
+schema:V.required,parentSchema:V,data:s};e===null?e=[t]:e.push(t),a++}if(s.key===void 0){const t={instancePath:i,
+schemaPath:"#/required",keyword:"required",params:{missingProperty:"key"},message:"must have required property\
+ 'key'",schema:V.required,parentSchema:V,data:s};e===null?e=[t]:e.push(t),a++}for(const t in s)if(!(t==="ca"||
+t==="certificate"||t==="key")){const r={instancePath:i,schemaPath:"#/additionalProperties",keyword:"additional\
+Properties",params:{additionalProperty:t},message:"must NOT have additional properties",schema:!1,parentSchema:V,
+data:s};e===null?e=[r]:e.push(r),a++}s.ca!==void 0&&(f(s.ca,{instancePath:i+"/ca",parentData:s,parentDataProperty:"\
+ca",rootData:l,dynamicAnchors:c})||(e=e===null?f.errors:e.concat(f.errors),a=e.length)),s.certificate!==void 0&&
+(f(s.certificate,{instancePath:i+"/certificate",parentData:s,parentDataProperty:"certificate",rootData:l,dynamicAnchors:c})||
+(e=e===null?f.errors:e.concat(f.errors),a=e.length)),s.key!==void 0&&(f(s.key,{instancePath:i+"/key",parentData:s,
 parentDataProperty:"key",rootData:l,dynamicAnchors:c})||(e=e===null?f.errors:e.concat(f.errors),a=e.length))}else{
 const t={instancePath:i,schemaPath:"#/type",keyword:"type",params:{type:"object"},message:"must be object",schema:V.
 type,parentSchema:V,data:s};e===null?e=[t]:e.push(t),a++}return ze.errors=e,a===0}ze.evaluated={props:!0,dynamicProps:!1,
@@ -1790,7 +1792,7 @@ ditional properties",schema:!1,parentSchema:$.additionalProperties,data:p};e===n
 void 0){let o=p.auth_url;if(typeof o=="string"){if(d(o)>2048){const n={instancePath:i+"/"+r.replace(/~/g,"~0").
 replace(/\//g,"~1")+"/auth_url",schemaPath:"#/additionalProperties/properties/auth_url/maxLength",keyword:"max\
 Length",params:{limit:2048},message:"must NOT have more than 2048 characters",schema:2048,parentSchema:$.additionalProperties.
-properties.auth_url,data:o};e===null?e=[n]:e.push(n),a++}if(!wt.test(o)){const n={instancePath:i+"/"+r.replace(
+properties.auth_url,data:o};e===null?e=[n]:e.push(n),a++}if(!Pt.test(o)){const n={instancePath:i+"/"+r.replace(
 /~/g,"~0").replace(/\//g,"~1")+"/auth_url",schemaPath:"#/additionalProperties/properties/auth_url/pattern",keyword:"\
 pattern",params:{pattern:"^https?://[^\\s/?#@]+(/[^\\s?#]*)?$"},message:'must match pattern "^https?://[^\\s/?#\
 @]+(/[^\\s?#]*)?$"',schema:"^https?://[^\\s/?#@]+(/[^\\s?#]*)?$",parentSchema:$.additionalProperties.properties.
@@ -1816,7 +1818,7 @@ a=e.length))}else{const o={instancePath:i+"/"+r.replace(/~/g,"~0").replace(/\//g
 lProperties/type",keyword:"type",params:{type:"object"},message:"must be object",schema:$.additionalProperties.
 type,parentSchema:$.additionalProperties,data:p};e===null?e=[o]:e.push(o),a++}}}else{const r={instancePath:i,schemaPath:"\
 #/type",keyword:"type",params:{type:"object"},message:"must be object",schema:$.type,parentSchema:$,data:s};e===
-null?e=[r]:e.push(r),a++}return Ye.errors=e,a===0}Ye.evaluated={props:!0,dynamicProps:!1,dynamicItems:!1};var P={
+null?e=[r]:e.push(r),a++}return Ye.errors=e,a===0}Ye.evaluated={props:!0,dynamicProps:!1,dynamicItems:!1};var w={
 description:"Named credentials that Issue uses on behalf of callers.",type:"object",maxProperties:1e3,propertyNames:{
 pattern:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$"},additionalProperties:{type:"object",required:["account","user_name"],
 properties:{upstream:{description:"Name of the upstream that issues the tokens. Default: the directory of the \
@@ -1864,57 +1866,57 @@ ray",schema:re.type,parentSchema:re,data:s};e===null?e=[t]:e.push(t),a++}return 
 rootData:l=s,dynamicAnchors:c={}}={}){let e=null,a=0;const m=rt.evaluated;if(m.dynamicProps&&(m.props=void 0),
 m.dynamicItems&&(m.items=void 0),s&&typeof s=="object"&&!Array.isArray(s)){if(Object.keys(s).length>1e3){const r={
 instancePath:i,schemaPath:"#/maxProperties",keyword:"maxProperties",params:{limit:1e3},message:"must NOT have \
-more than 1000 properties",schema:1e3,parentSchema:P,data:s};e===null?e=[r]:e.push(r),a++}for(const r in s){const p=a;
+more than 1000 properties",schema:1e3,parentSchema:w,data:s};e===null?e=[r]:e.push(r),a++}for(const r in s){const p=a;
 if(typeof r=="string"&&!kt.test(r)){const o={instancePath:i,schemaPath:"#/propertyNames/pattern",keyword:"patt\
 ern",params:{pattern:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$"},message:'must match pattern "^[a-z][a-z0-9]*([-_][a-z\
-0-9]+)*$"',schema:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$",parentSchema:P.propertyNames,data:r,propertyName:r};e===null?
+0-9]+)*$"',schema:"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$",parentSchema:w.propertyNames,data:r,propertyName:r};e===null?
 e=[o]:e.push(o),a++}var t=p===a;if(!t){const o={instancePath:i,schemaPath:"#/propertyNames",keyword:"propertyN\
-ames",params:{propertyName:r},message:"property name must be valid",schema:P.propertyNames,parentSchema:P,data:s};
+ames",params:{propertyName:r},message:"property name must be valid",schema:w.propertyNames,parentSchema:w,data:s};
 e===null?e=[o]:e.push(o),a++}}for(const r in s){let p=s[r];if(p&&typeof p=="object"&&!Array.isArray(p)){if(p.account===
 void 0){const o={instancePath:i+"/"+r.replace(/~/g,"~0").replace(/\//g,"~1"),schemaPath:"#/additionalPropertie\
 s/required",keyword:"required",params:{missingProperty:"account"},message:"must have required property 'accoun\
-t'",schema:P.additionalProperties.required,parentSchema:P.additionalProperties,data:p};e===null?e=[o]:e.push(o),
+t'",schema:w.additionalProperties.required,parentSchema:w.additionalProperties,data:p};e===null?e=[o]:e.push(o),
 a++}if(p.user_name===void 0){const o={instancePath:i+"/"+r.replace(/~/g,"~0").replace(/\//g,"~1"),schemaPath:"\
 #/additionalProperties/required",keyword:"required",params:{missingProperty:"user_name"},message:"must have re\
-quired property 'user_name'",schema:P.additionalProperties.required,parentSchema:P.additionalProperties,data:p};
+quired property 'user_name'",schema:w.additionalProperties.required,parentSchema:w.additionalProperties,data:p};
 e===null?e=[o]:e.push(o),a++}for(const o in p)if(!(o==="upstream"||o==="account"||o==="user_name"||o==="passwo\
 rd_file"||o==="password_env"||o==="password_command"||o==="static_token_file"||o==="projects")){const n={instancePath:i+
 "/"+r.replace(/~/g,"~0").replace(/\//g,"~1"),schemaPath:"#/additionalProperties/additionalProperties",keyword:"\
-additionalProperties",params:{additionalProperty:o},message:"must NOT have additional properties",schema:!1,parentSchema:P.
+additionalProperties",params:{additionalProperty:o},message:"must NOT have additional properties",schema:!1,parentSchema:w.
 additionalProperties,data:p};e===null?e=[n]:e.push(n),a++}if(p.upstream!==void 0){let o=p.upstream;if(typeof o==
 "string"){if(d(o)<1){const n={instancePath:i+"/"+r.replace(/~/g,"~0").replace(/\//g,"~1")+"/upstream",schemaPath:"\
 #/additionalProperties/properties/upstream/minLength",keyword:"minLength",params:{limit:1},message:"must NOT h\
-ave fewer than 1 characters",schema:1,parentSchema:P.additionalProperties.properties.upstream,data:o};e===null?
+ave fewer than 1 characters",schema:1,parentSchema:w.additionalProperties.properties.upstream,data:o};e===null?
 e=[n]:e.push(n),a++}}else{const n={instancePath:i+"/"+r.replace(/~/g,"~0").replace(/\//g,"~1")+"/upstream",schemaPath:"\
 #/additionalProperties/properties/upstream/type",keyword:"type",params:{type:"string"},message:"must be string",
-schema:P.additionalProperties.properties.upstream.type,parentSchema:P.additionalProperties.properties.upstream,
+schema:w.additionalProperties.properties.upstream.type,parentSchema:w.additionalProperties.properties.upstream,
 data:o};e===null?e=[n]:e.push(n),a++}}if(p.account!==void 0){let o=p.account;if(typeof o=="string"){if(d(o)<1){
 const n={instancePath:i+"/"+r.replace(/~/g,"~0").replace(/\//g,"~1")+"/account",schemaPath:"#/additionalProper\
 ties/properties/account/minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 ch\
-aracters",schema:1,parentSchema:P.additionalProperties.properties.account,data:o};e===null?e=[n]:e.push(n),a++}}else{
+aracters",schema:1,parentSchema:w.additionalProperties.properties.account,data:o};e===null?e=[n]:e.push(n),a++}}else{
 const n={instancePath:i+"/"+r.replace(/~/g,"~0").replace(/\//g,"~1")+"/account",schemaPath:"#/additionalProper\
-ties/properties/account/type",keyword:"type",params:{type:"string"},message:"must be string",schema:P.additionalProperties.
-properties.account.type,parentSchema:P.additionalProperties.properties.account,data:o};e===null?e=[n]:e.push(n),
+ties/properties/account/type",keyword:"type",params:{type:"string"},message:"must be string",schema:w.additionalProperties.
+properties.account.type,parentSchema:w.additionalProperties.properties.account,data:o};e===null?e=[n]:e.push(n),
 a++}}if(p.user_name!==void 0){let o=p.user_name;if(typeof o=="string"){if(d(o)<1){const n={instancePath:i+"/"+
 r.replace(/~/g,"~0").replace(/\//g,"~1")+"/user_name",schemaPath:"#/additionalProperties/properties/user_name/\
-minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:P.
+minLength",keyword:"minLength",params:{limit:1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:w.
 additionalProperties.properties.user_name,data:o};e===null?e=[n]:e.push(n),a++}}else{const n={instancePath:i+"\
 /"+r.replace(/~/g,"~0").replace(/\//g,"~1")+"/user_name",schemaPath:"#/additionalProperties/properties/user_na\
-me/type",keyword:"type",params:{type:"string"},message:"must be string",schema:P.additionalProperties.properties.
-user_name.type,parentSchema:P.additionalProperties.properties.user_name,data:o};e===null?e=[n]:e.push(n),a++}}
+me/type",keyword:"type",params:{type:"string"},message:"must be string",schema:w.additionalProperties.properties.
+user_name.type,parentSchema:w.additionalProperties.properties.user_name,data:o};e===null?e=[n]:e.push(n),a++}}
 if(p.password_file!==void 0&&(f(p.password_file,{instancePath:i+"/"+r.replace(/~/g,"~0").replace(/\//g,"~1")+"\
 /password_file",parentData:p,parentDataProperty:"password_file",rootData:l,dynamicAnchors:c})||(e=e===null?f.errors:
 e.concat(f.errors),a=e.length)),p.password_env!==void 0){let o=p.password_env;if(typeof o=="string"){if(d(o)>255){
 const n={instancePath:i+"/"+r.replace(/~/g,"~0").replace(/\//g,"~1")+"/password_env",schemaPath:"#/additionalP\
 roperties/properties/password_env/maxLength",keyword:"maxLength",params:{limit:255},message:"must NOT have mor\
-e than 255 characters",schema:255,parentSchema:P.additionalProperties.properties.password_env,data:o};e===null?
+e than 255 characters",schema:255,parentSchema:w.additionalProperties.properties.password_env,data:o};e===null?
 e=[n]:e.push(n),a++}if(!Ot.test(o)){const n={instancePath:i+"/"+r.replace(/~/g,"~0").replace(/\//g,"~1")+"/pas\
 sword_env",schemaPath:"#/additionalProperties/properties/password_env/pattern",keyword:"pattern",params:{pattern:"\
 ^[A-Za-z_][A-Za-z0-9_]*$"},message:'must match pattern "^[A-Za-z_][A-Za-z0-9_]*$"',schema:"^[A-Za-z_][A-Za-z0-\
-9_]*$",parentSchema:P.additionalProperties.properties.password_env,data:o};e===null?e=[n]:e.push(n),a++}}else{
+9_]*$",parentSchema:w.additionalProperties.properties.password_env,data:o};e===null?e=[n]:e.push(n),a++}}else{
 const n={instancePath:i+"/"+r.replace(/~/g,"~0").replace(/\//g,"~1")+"/password_env",schemaPath:"#/additionalP\
-roperties/properties/password_env/type",keyword:"type",params:{type:"string"},message:"must be string",schema:P.
-additionalProperties.properties.password_env.type,parentSchema:P.additionalProperties.properties.password_env,
+roperties/properties/password_env/type",keyword:"type",params:{type:"string"},message:"must be string",schema:w.
+additionalProperties.properties.password_env.type,parentSchema:w.additionalProperties.properties.password_env,
 data:o};e===null?e=[n]:e.push(n),a++}}p.password_command!==void 0&&(et(p.password_command,{instancePath:i+"/"+
 r.replace(/~/g,"~0").replace(/\//g,"~1")+"/password_command",parentData:p,parentDataProperty:"password_command",
 rootData:l,dynamicAnchors:c})||(e=e===null?et.errors:e.concat(et.errors),a=e.length)),p.static_token_file!==void 0&&
@@ -1923,9 +1925,9 @@ parentDataProperty:"static_token_file",rootData:l,dynamicAnchors:c})||(e=e===nul
 a=e.length)),p.projects!==void 0&&(tt(p.projects,{instancePath:i+"/"+r.replace(/~/g,"~0").replace(/\//g,"~1")+
 "/projects",parentData:p,parentDataProperty:"projects",rootData:l,dynamicAnchors:c})||(e=e===null?tt.errors:e.
 concat(tt.errors),a=e.length))}else{const o={instancePath:i+"/"+r.replace(/~/g,"~0").replace(/\//g,"~1"),schemaPath:"\
-#/additionalProperties/type",keyword:"type",params:{type:"object"},message:"must be object",schema:P.additionalProperties.
-type,parentSchema:P.additionalProperties,data:p};e===null?e=[o]:e.push(o),a++}}}else{const r={instancePath:i,schemaPath:"\
-#/type",keyword:"type",params:{type:"object"},message:"must be object",schema:P.type,parentSchema:P,data:s};e===
+#/additionalProperties/type",keyword:"type",params:{type:"object"},message:"must be object",schema:w.additionalProperties.
+type,parentSchema:w.additionalProperties,data:p};e===null?e=[o]:e.push(o),a++}}}else{const r={instancePath:i,schemaPath:"\
+#/type",keyword:"type",params:{type:"object"},message:"must be object",schema:w.type,parentSchema:w,data:s};e===
 null?e=[r]:e.push(r),a++}return rt.errors=e,a===0}rt.evaluated={props:!0,dynamicProps:!1,dynamicItems:!1};var j={
 description:"Callers that may use profiles of Issue, and operators: callers with rights over the directory. Th\
 ey are read again when the file changes.",type:"array",items:{type:"object",required:["name"],properties:{name:{

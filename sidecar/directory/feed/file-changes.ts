@@ -17,9 +17,6 @@ export const VERSION_AGE_MS_MAX = 1
 /** Time between two looks at the file while somebody follows its changes, in milliseconds. */
 const LOOK_MS = 5
 
-/** How long those who follow may answer without further word, in milliseconds. */
-const KNOWN_FOR_MS = 5_000
-
 /** The connection that reads the file. */
 export interface FileReader {
   all(...statement: Parameters<Queries['all']>): Record<string, unknown>[]
@@ -36,13 +33,16 @@ export interface FileReader {
 export class FileChanges implements Changes {
   readonly #reader: FileReader
   readonly #watch: ExchangeWatch
+  readonly #stalenessMs: number
   readonly followed: FollowedChanges
   readonly #listeners = new Set<() => void>()
   #looking: NodeJS.Timeout | undefined
   #version: number | undefined
   #readAtMs = Number.NEGATIVE_INFINITY
 
-  constructor(reader: FileReader, watch: ExchangeWatch) {
+  /** @param stalenessMs how long those who follow may answer without further word, in milliseconds */
+  constructor(reader: FileReader, watch: ExchangeWatch, stalenessMs: number) {
+    this.#stalenessMs = stalenessMs
     this.#reader = reader
     this.#watch = watch
     const lastChange = reader.lastChange()
@@ -78,7 +78,7 @@ export class FileChanges implements Changes {
   knownForMs(): number | undefined {
     try {
       this.moment()
-      return KNOWN_FOR_MS
+      return this.#stalenessMs
     } catch {
       // The file was exchanged.
       return undefined

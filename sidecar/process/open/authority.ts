@@ -4,7 +4,7 @@ import type { ControlPanel } from '../../authority/control-panel/control-panel.t
 import type { Forward } from '../../authority/elsewhere.ts'
 import { type OpenedAuthority, openEmbeddedAuthority } from '../../authority/open-authority.ts'
 import { FailedLogins, type LoginThrottle } from '../../authority/throttle.ts'
-import { openDataFolder } from '../../base/data-folder.ts'
+import { ADMINISTRATOR_TOKEN_FILE, openDataFolder, SIGNING_KEYS_FILE } from '../../base/data-folder.ts'
 import type { Health } from '../../base/health.ts'
 import type { Tracer } from '../../base/tracing.ts'
 import type { Turns } from '../../base/turns.ts'
@@ -46,8 +46,8 @@ export async function openAuthority(
 > {
   const hub = hubOf(config)
   if (hub !== undefined) {
-    // For the token of the administrator.
-    openDataFolder(config.data)
+    // The token of the administrator is all that is in it.
+    openDataFolder(config.data, [ADMINISTRATOR_TOKEN_FILE, SIGNING_KEYS_FILE])
     const parts = { rememberedTokens: config.remembered_tokens, rules, log, health, now }
     return { ...(await (await import('./hub.ts')).openHub(hub, parts)), controlPanel: undefined }
   }
@@ -60,6 +60,7 @@ export async function openAuthority(
     tokenKinds: () => rules.engine.tokenKinds.values(),
     passwordLimits: passwordLimitsOf(config),
     changesWaiting: config.changes.waiting,
+    stalenessMs: config.directory.staleness_ms,
     rememberedTokens: config.remembered_tokens,
     keysUnreadableMs: config.keys_unreadable_ms,
     sessionLimits,
