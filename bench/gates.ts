@@ -155,6 +155,11 @@ export const gates: readonly Gate[] = [
     ...figure('changes', 'queries-changing', 30),
     because: 'the notification of a change says what it touched; some room for one that is asked for',
   },
+  {
+    ...figure('fleet', 'memory', 20_000),
+    because: 'a stream of HTTP/2 and a place among the changes: some kilobytes, and no queue',
+  },
+  { ...ratio('fleet', 'tier', 2), because: 'a hub between reads a response and writes another one' },
   { ...ratio('signals', 'everything-claims', 1.9), because: EVERYTHING },
   { ...ratio('signals', 'everything-iam-token', 1.5), because: EVERYTHING },
   { ...ratio('signals', 'traces-claims', 1.25), because: RECORDING },

@@ -195,7 +195,7 @@ class Fleet {
     const again = new Followers(left.ready.grpc, CALLER_TOKEN)
     lost.kill()
     const beganAtMs = performance.now()
-    await again.open(count, told?.position)
+    await again.open(count, told)
     const tookMs = performance.now() - beganAtMs
     const bound = told?.validForMs ?? 0
     if (tookMs > bound)

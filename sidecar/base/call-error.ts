@@ -127,6 +127,9 @@ export const CALL_ERRORS = {
     },
     NO_SUCH_PROJECT: { message: 'account `{account}` has no project `{project}`' },
     NOT_ISSUABLE: { message: '{kind} is not issued by an API request{steps}' },
+    DIRECTORY_ELSEWHERE: {
+      message: 'this sidecar has no directory and follows another one; ask a sidecar that has the directory',
+    },
     NO_SIGNING_KEY: { message: 'this host only checks tokens: it has no private key to sign them with' },
     CREDENTIAL_EXPIRED: { message: 'the IAM token of control panel user `{user}` has expired; reissue it' },
     CREDENTIAL_REVOKED: {
@@ -177,9 +180,6 @@ export const CALL_ERRORS = {
     STOPPING: { message: 'the sidecar is stopping' },
     KEYS_UNREADABLE: {
       message: 'the signing keys cannot be read, so no IAM token can be verified or issued',
-    },
-    DIRECTORY_ELSEWHERE: {
-      message: 'this sidecar has no directory and follows another one; ask a sidecar that has the directory',
     },
     DIRECTORY_REPLACED: {
       message: 'the directory file was replaced while it was open; restart the sidecar',

@@ -28,7 +28,7 @@ const BOUNDS = { ofConnection: 100, ofSource: 20_000, ofAll: 20_000 }
  * @param reachable whether other machines can reach the listener
  */
 export function changeHandlers(
-  { callers, rules, changes, keyIds, meters, forCall }: ChangeServices,
+  { callers, rules, changes, trusted, meters, forCall }: ChangeServices,
   encodedRules: () => Buffer,
   reachable: boolean,
 ): {
@@ -37,7 +37,7 @@ export function changeHandlers(
   endFollowing: () => void
 } {
   const watches = new Watches(callers, reachable, BOUNDS)
-  const basis = () => ({ keyIds: keyIds(), kinds: kindsOf(rules.engine) })
+  const basis = () => ({ trusted: trusted(), kinds: kindsOf(rules.engine) })
   const followers = new Followers({ changes, callers, watches, rules: encodedRules, basis })
   meters?.countFollowers(() => followers.size)
   rules.watch(() => followers.rulesChanged())
@@ -55,8 +55,7 @@ export function changeHandlers(
         const tokens = readDescribeTokensRequest(request)
         const found = describeTokens(forCall(), tokens, context.connection)
         // A change that comes while they are looked up has a later position.
-        changes.knownForMs()
-        const position = changes.followed?.position
+        const position = changes.latest()
         return found instanceof Promise
           ? found.then((described) => describeTokensResponse(described, position))
           : describeTokensResponse(found, position)

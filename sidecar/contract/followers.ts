@@ -46,8 +46,8 @@ interface Follower {
 
 /** What the answers about tokens rest on besides the directory. */
 interface Basis {
-  /** Ids of the keys whose tokens are genuine. */
-  readonly keyIds: readonly string[]
+  /** Names what makes a token genuine, such as a key. */
+  readonly trusted: readonly string[]
   /** Which permissions each kind of token asks for, as a text. */
   readonly kinds: string
 }
@@ -144,12 +144,12 @@ export class Followers {
 
   /** With another key or another rule for a kind, what was said about tokens may no longer be so. */
   #readBasis(): void {
-    const { keyIds, kinds } = this.#basis
+    const { trusted, kinds } = this.#basis
     this.#basis = this.#parts.basis()
     const name = nameOf(this.#basis)
     if (name === this.#basisName) return
     this.#basisName = name
-    const isWithdrawn = keyIds.some((id) => !this.#basis.keyIds.includes(id))
+    const isWithdrawn = trusted.some((name) => !this.#basis.trusted.includes(name))
     if (isWithdrawn || kinds !== this.#basis.kinds) for (const follower of this.#all) follower.place = NOWHERE
   }
 
@@ -245,8 +245,8 @@ function expectRight(caller: IdentifiedCaller): IdentifiedCaller {
   throw callError('CALLER_RIGHT_MISSING', { caller: name, action: 'follow what changes', right: 'follow' })
 }
 
-function nameOf({ keyIds, kinds }: Basis): string {
-  return hash('sha256', JSON.stringify([[...keyIds].sort(), kinds]), 'base64url')
+function nameOf({ trusted, kinds }: Basis): string {
+  return hash('sha256', JSON.stringify([[...trusted].sort(), kinds]), 'base64url')
 }
 
 function concerns({ account }: RecentRecord, accounts: ReadonlySet<string>): boolean {

@@ -7,6 +7,7 @@ import Fastify, {
   type FastifyRequest,
   type FastifyServerFactory,
 } from 'fastify'
+import { callError } from '../base/call-error.ts'
 import { type Health, readiness } from '../base/health.ts'
 import type { WatchedCertificates } from '../base/net/certificates.ts'
 import { endAndLinger, lingers } from '../base/net/linger.ts'
@@ -130,7 +131,8 @@ export async function startHttpServer(services: HttpServices, options: HttpOptio
   server.addContentTypeParser('*', { parseAs: 'buffer' }, async (_request: unknown, body: Buffer) => body)
 
   addHealthRoutes(server, services.health)
-  await addIdentityRoutes(server, services, options.identity, () => site)
+  if (options.identity === undefined) addReferral(server)
+  else await addIdentityRoutes(server, services, options.identity, () => site)
   const mayLast = (request: IncomingMessage) => {
     tls?.letLast(request)
     bounds.lasts(request)
@@ -176,6 +178,14 @@ function addHealthRoutes(server: FastifyInstance, health: Health): void {
     const { ready, body } = readiness(health.state, Object.hasOwn(query as object, 'verbose'))
     return sendJson(reply, ready ? 200 : 503, body)
   })
+}
+
+/** Who has the directory can issue tokens, and has the keys that verify them. */
+function addReferral(server: FastifyInstance): void {
+  const refer = async () => {
+    throw callError('DIRECTORY_ELSEWHERE', {})
+  }
+  for (const path of ['/identity', '/identity/*', JWKS]) server.all(path, refer)
 }
 
 /** Each is loaded only where it is needed. */

@@ -27,7 +27,8 @@ export interface HttpOptions {
   readonly region: string
   /** Further services in the catalog. */
   readonly catalog: readonly CatalogService[]
-  readonly identity: IdentityOptions
+  /** `undefined`: another sidecar has the directory, and this one refers clients to it. */
+  readonly identity: IdentityOptions | undefined
   /** The contract of gRPC over HTTP; `undefined`: it is off. */
   readonly contract?: ContractRoutes | undefined
   /** The proxies whose header X-Forwarded-For is trusted; `undefined`: there are none. */

@@ -40,7 +40,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
   const turns = new Turns()
   const common = { rules, turns, tracer: tracing, log, health, now, meters, siblings }
   const opened = opening.adopt(await openAuthority(config, options, common), close)
-  const { authority, administration, controlPanel, changes, forward, state } = opened
+  const { authority, administration, controlPanel, changes, trusted, forward, state } = opened
   const known = { ...common, authority, administration, engine: () => rules.engine }
   const credentials = opening.adopt(await openCredentials(config, known), close)
   const { callers, profiles } = credentials
@@ -56,7 +56,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
   const services = {
     ...{ ...lasting, rules, routes, turns, health, log, trace, meters, decisions, tracing },
     forCall: perCall(rules, lasting),
-    ...{ changes, forward, keyIds: () => state().keys.map(({ keyId }) => keyId) },
+    ...{ changes, trusted, forward },
     cacheForMs: config.cache_for_ms,
     intake: new Intake(callers, controlPanel?.sessions),
     operatorFacts: {

@@ -29,8 +29,8 @@ export interface Clocked {
 /** Knows what changes of that which tokens depend on. */
 export interface Following {
   readonly changes: Changes
-  /** Ids of the keys whose tokens are genuine. */
-  readonly keyIds: () => readonly string[]
+  /** Names what makes a token genuine: each key by its id, or what a hub says in their place. */
+  readonly trusted: () => readonly string[]
 }
 
 /** Knows callers, and who has a session. */

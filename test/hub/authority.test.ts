@@ -45,7 +45,7 @@ function start() {
     issue: () => Promise.reject(new Error('nothing is issued here')),
   })
   const hear = (sequence: number, touched: Parameters<HubChanges['hear']>[0]['touched'] = []) =>
-    changes.hear({ position: at(sequence), touched, validForMs: 5_000, sentAtMs: sequence })
+    changes.hear({ position: at(sequence), touched, validForMs: 5_000, sentAtMs: sequence, basis: '' })
   changes.begin()
   hear(100, [undefined])
   const verify = async (value = IAM, from = {}) => {

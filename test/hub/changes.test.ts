@@ -19,7 +19,11 @@ function following({ stalenessMs = 5_000 } = {}) {
   const changes = new HubChanges({ stalenessMs, now: () => clock.nowMs })
   /** A response that was sent then, on the clock of the hub. */
   const hear = (sequence: number, sentAtMs: number, more: Partial<HubResponse> = {}) =>
-    changes.hear({ position: at(sequence), touched: [], validForMs: 3_000, sentAtMs, ...more })
+    changes.hear({
+      ...{ position: at(sequence), touched: [], validForMs: 3_000, sentAtMs },
+      basis: 'k',
+      ...more,
+    })
   const begin = () => {
     changes.begin()
     hear(100, 50_000, { touched: EVERYTHING })
@@ -118,6 +122,13 @@ describe('a hub is left', () => {
     changes.begin()
     expect(() => hear(100, 1)).toThrow('its first response does not say that everything is void')
     expect(changes.moment()).toBeUndefined()
+  })
+
+  test('that goes on from an earlier stream, but with other keys', () => {
+    const { changes, hear, begin } = following()
+    begin()
+    changes.begin()
+    expect(() => hear(100, 2, { basis: 'other' })).toThrow('it goes on from what rests on other keys')
   })
 
   test('and then nothing of what it said counts', () => {

@@ -48,7 +48,7 @@ function start() {
     callers,
     watches: new Watches(callers, true, { ofConnection: 100_000, ofSource: 100_000, ofAll: 100_000 }),
     rules: () => state.rules,
-    basis: () => ({ keyIds: state.keyIds, kinds: '' }),
+    basis: () => ({ trusted: state.keyIds, kinds: '' }),
     now: () => state.nowMs,
   })
   end = () => followers.end()

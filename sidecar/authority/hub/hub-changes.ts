@@ -16,6 +16,8 @@ export interface HubResponse {
   readonly validForMs: number
   /** When it was sent, on a clock of the hub, in milliseconds. */
   readonly sentAtMs: number
+  /** Names what it knows of tokens besides the directory: keys, and what kinds ask for. */
+  readonly basis: string
 }
 
 /** The hub says what cannot be. */
@@ -51,6 +53,7 @@ export class HubChanges implements Changes {
   /** The positions that were told since everything was void, the newest last. */
   readonly #told = new Map<number, number>()
   #followed: Followed | undefined
+  #basis = ''
   #stream: Stream | undefined
   #askedAtMs = 0
   #knownUntilMs = Number.NEGATIVE_INFINITY
@@ -86,6 +89,15 @@ export class HubChanges implements Changes {
     return knownForMs > 0 && this.#followed !== undefined ? knownForMs : undefined
   }
 
+  latest(): Position | undefined {
+    return this.#followed?.position
+  }
+
+  /** What the hub knows of tokens besides the directory, as it named that last. */
+  get basis(): string {
+    return this.#basis
+  }
+
   watch(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -104,11 +116,12 @@ export class HubChanges implements Changes {
 
   /** @throws WrongHub if the response cannot follow the one before */
   hear(response: HubResponse): void {
-    const { position, touched, validForMs, sentAtMs } = response
+    const { position, touched, validForMs, sentAtMs, basis } = response
     const stream = this.#expectForward(response)
     if (touched.includes(undefined)) this.#startAgain(position)
     else for (const each of touched) this.#touch(each, position)
     this.#advance(position)
+    this.#basis = basis
     stream.sentAtMs = sentAtMs
     // It was sent at this time or later, if both clocks run alike; and not after it has arrived.
     const sentMs = Math.min(this.#now(), stream.askedAtMs + (sentAtMs - stream.firstSentAtMs))
@@ -126,7 +139,7 @@ export class HubChanges implements Changes {
     this.#stream = undefined
   }
 
-  #expectForward({ position, sentAtMs, validForMs, touched }: HubResponse): Stream {
+  #expectForward({ position, sentAtMs, validForMs, touched, basis }: HubResponse): Stream {
     if (!(validForMs >= 0) || !(sentAtMs >= 0)) throw new WrongHub('it says a time that is none')
     const { sequence, atMs } = position
     const stream = this.#stream
@@ -135,6 +148,8 @@ export class HubChanges implements Changes {
     if (stream === undefined) {
       if (known === undefined && !isEverything)
         throw new WrongHub('its first response does not say that everything is void')
+      if (basis !== this.#basis && !isEverything)
+        throw new WrongHub('it goes on from what rests on other keys')
       this.#stream = { askedAtMs: this.#askedAtMs, firstSentAtMs: sentAtMs, sentAtMs }
       return this.#stream
     }

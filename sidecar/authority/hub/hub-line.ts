@@ -3,7 +3,7 @@
  * next one of the configuration takes its place. Questions go to the hub of the stream, so that its answers
  * and its positions are of one directory.
  */
-import { setTimeout as delay } from 'node:timers/promises'
+import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
 import {
   ChannelCredentials,
   Client,
@@ -60,6 +60,8 @@ export class HubLine {
   readonly #stop = new AbortController()
   #client: Client | undefined
   #running: Promise<void> | undefined
+  /** While the hubs are tried in turn: resolves when one is followed, or each has failed once. */
+  #trying: PromiseWithResolvers<void> | undefined
   #index = 0
 
   constructor(options: HubLineOptions) {
@@ -75,17 +77,29 @@ export class HubLine {
 
   async close(): Promise<void> {
     this.#stop.abort()
+    this.#tried()
     this.#client?.close()
     await this.#running
   }
 
   /**
-   * Asks the hub that is followed, as this sidecar.
+   * Asks the hub that is followed, as this sidecar, and the next one if that hub is lost meanwhile: the
+   * question must change nothing.
    *
    * @throws CallError `DIRECTORY_UNAVAILABLE`; RefusedElsewhere
    */
-  ask(path: string, request: Buffer): Promise<Buffer> {
-    return this.#call(path, request, this.#metadata())
+  async ask(path: string, request: Buffer): Promise<Buffer> {
+    const client = this.#client
+    try {
+      return await this.#call(path, request, this.#metadata())
+    } catch (error) {
+      if (error instanceof RefusedElsewhere) throw error
+      // The stream ends with the same connection, and may learn of it a moment later.
+      await turn()
+      await this.#trying?.promise
+      if (this.#client === client) throw error
+      return this.#call(path, request, this.#metadata())
+    }
   }
 
   /**
@@ -122,20 +136,35 @@ export class HubLine {
         await this.#read(address, () => {
           followed = true
           failed = 0
+          this.#tried()
           onReady()
         })
       } catch (error) {
         if (signal.aborted) return
-        if (error instanceof WrongHub) this.#options.changes.distrust()
+        if (error instanceof WrongHub) this.#distrust()
+        if (followed) this.#trying = Promise.withResolvers()
         onLost(address, error as Error)
         this.#index++
         if (!followed && ++failed % addresses.length === 0) {
+          this.#tried()
           onReady()
           const pauseMs = Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** (failed / addresses.length - 1))
           await delay(pauseMs, undefined, { signal, ref: false }).catch(() => {})
         }
       }
     }
+  }
+
+  #tried(): void {
+    this.#trying?.resolve()
+    this.#trying = undefined
+  }
+
+  /** Neither what it said counts, nor what it would answer. */
+  #distrust(): void {
+    this.#options.changes.distrust()
+    this.#client?.close()
+    this.#client = undefined
   }
 
   /** Reads one stream. Resolves when it was read for long enough. */
@@ -152,7 +181,7 @@ export class HubLine {
       WATCH_CHANGES,
       unchanged,
       unchanged,
-      watchChangesRequest(changes.followed?.position),
+      watchChangesRequest(changes.followed?.position, changes.basis),
       this.#metadata(),
     )
     const { promise, resolve, reject } = Promise.withResolvers<void>()

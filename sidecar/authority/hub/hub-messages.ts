@@ -10,11 +10,11 @@ const SERVICE = '/portcullis.v1.AuthorizationService'
 export const WATCH_CHANGES = `${SERVICE}/WatchChanges`
 export const DESCRIBE_TOKENS = `${SERVICE}/DescribeTokens`
 
-/** @param after what this sidecar knows of an earlier stream */
-export function watchChangesRequest(after: Position | undefined): Buffer {
+/** Asks for what came after what this sidecar knows of an earlier stream. */
+export function watchChangesRequest(after: Position | undefined, basis: string): Buffer {
   return encoded(
     wire.WatchChangesRequest.encode({
-      accounts: [],
+      ...{ accounts: [], basis },
       after: after && { change: after.sequence, recordedAt: new Date(after.atMs) },
     }),
   )
@@ -44,7 +44,7 @@ export function readDescribed(bytes: Buffer): Described {
 
 /** @throws Error if these bytes are no such response */
 export function readHubResponse(bytes: Buffer): HubResponse & { readonly rulesDigest: string | undefined } {
-  const { position, rules, voided, validFor, sentAt } = wire.WatchChangesResponse.decode(
+  const { position, rules, voided, validFor, sentAt, basis } = wire.WatchChangesResponse.decode(
     new BinaryReader(bytes),
   )
   if (position === undefined) throw new Error('expected a position')
@@ -53,6 +53,7 @@ export function readHubResponse(bytes: Buffer): HubResponse & { readonly rulesDi
     touched: voided === undefined ? [] : touchedOf(voided),
     validForMs: msOf(validFor),
     sentAtMs: msOf(sentAt),
+    basis,
     rulesDigest: rules?.matrix?.rulesDigest,
   }
 }

@@ -10,8 +10,9 @@ const ROLES = ['member']
 /** Of a configuration with https that does not say it. */
 const HSTS_DAYS = 365
 
-export function httpOptionsOf({ grpc, http }: Config): HttpOptions {
+export function httpOptionsOf({ directory, grpc, http }: Config): HttpOptions {
   const { trusted_proxies: addresses = [], proxy_secret_file: path } = http
+  const isElsewhere = directory.hub !== undefined
   const callersOnly = !isForThisMachine({ grpc, http })
   return {
     address: http.address,
@@ -20,21 +21,9 @@ export function httpOptionsOf({ grpc, http }: Config): HttpOptions {
     publicUrl: http.public_url,
     region: http.region,
     catalog: http.catalog ?? [],
-    identity: {
-      settings: {
-        roles: {
-          account: http.roles?.account ?? ROLES,
-          projects: http.roles?.projects ?? ROLES,
-          byRole: new Map(Object.entries(http.roles?.by_role ?? {})),
-        },
-        unscopedLogin: http.compatibility.unscoped_login,
-        tokenMethod: http.compatibility.token_method,
-      },
-      defaultDomain: http.compatibility.default_domain,
-      listScopes: http.compatibility.list_scopes,
-    },
+    identity: isElsewhere ? undefined : identityOptionsOf(http),
     authorize: http.authorize,
-    jwks: http.jwks,
+    jwks: http.jwks && !isElsewhere,
     console: http.console ? { verify: http.connect, callersOnly } : undefined,
     authzen: http.authzen ? { callersOnly, evaluationsMax: grpc.max_batch_length } : undefined,
     proxies:
@@ -44,5 +33,21 @@ export function httpOptionsOf({ grpc, http }: Config): HttpOptions {
             addresses,
             secrets: path === undefined ? undefined : { path, read: () => readProxySecrets(path) },
           },
+  }
+}
+
+function identityOptionsOf(http: Config['http']): HttpOptions['identity'] {
+  return {
+    settings: {
+      roles: {
+        account: http.roles?.account ?? ROLES,
+        projects: http.roles?.projects ?? ROLES,
+        byRole: new Map(Object.entries(http.roles?.by_role ?? {})),
+      },
+      unscopedLogin: http.compatibility.unscoped_login,
+      tokenMethod: http.compatibility.token_method,
+    },
+    defaultDomain: http.compatibility.default_domain,
+    listScopes: http.compatibility.list_scopes,
   }
 }

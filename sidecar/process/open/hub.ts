@@ -63,6 +63,7 @@ export async function openHub(
   return {
     ...{ authority, changes, administration: ELSEWHERE },
     forward: (path, request, presented) => line.forward(path, request, presented),
+    trusted: () => [changes.basis],
     state: () => ({
       keys: [],
       signs: true,

@@ -203,8 +203,8 @@ export const ErrorReason = {
   /** ERROR_REASON_PASSKEYS_FULL - FAILED_PRECONDITION: "a user has at most {max} passkeys; delete one first". Do not retry. */
   ERROR_REASON_PASSKEYS_FULL: 60,
   /**
-   * ERROR_REASON_DIRECTORY_ELSEWHERE - UNAVAILABLE: "this sidecar has no directory and follows another one; ask a sidecar that has the
-   * directory". Retry later.
+   * ERROR_REASON_DIRECTORY_ELSEWHERE - FAILED_PRECONDITION: "this sidecar has no directory and follows another one; ask a sidecar that has the
+   * directory". Do not retry.
    */
   ERROR_REASON_DIRECTORY_ELSEWHERE: 61,
   UNRECOGNIZED: -1,
