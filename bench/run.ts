@@ -5,8 +5,8 @@
  * - `npm run bench`: every suite
  * - `npm run bench -- engine`: one suite
  * - `npm run bench -- --gate`: exit code 1 if a row is over its bound (gates.ts) twice in a row
- * - `npm run bench -- --docs`: also writes their results to docs/bench.json and docs/bench.svg, where those of
- *   the other suites stay
+ * - `npm run bench -- --docs`: also writes their results to docs/bench.json and docs/bench.svg, where those
+ *   of the other suites stay
  * - `npm run bench -- --smoke`: everything at a tiny size, to see that it runs; judges and writes nothing
  */
 import { parseArgs } from 'node:util'

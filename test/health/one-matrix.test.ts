@@ -58,7 +58,7 @@ function serve(
     turns: new Turns(),
     cacheForMs: 0,
     now: Date.now,
-    changes: { followed: undefined, knownForMs: () => undefined },
+    changes: { latest: () => undefined },
   } as unknown as CheckServices
   const { check, checkBatch } = checkHandlers(services, CHECKS_MAX, false)
   const context = {} as CallContext

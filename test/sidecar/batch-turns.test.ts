@@ -26,7 +26,7 @@ function handlersUnder(verify: (index: number) => Verification | Promise<Verific
     turns,
     cacheForMs: 0,
     now: Date.now,
-    changes: { followed: undefined, knownForMs: () => undefined },
+    changes: { latest: () => undefined },
   } as unknown as CheckServices
   return checkHandlers(services, CHECKS, false)
 }
