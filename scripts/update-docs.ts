@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { benchmarksPart, coresBlock, costSentence, headlineBlock } from '../bench/report/markdown.ts'
+import { benchmarksPart, coresBlock, costSentence, fleetBlock, headlineBlock } from '../bench/report/markdown.ts'
 import { docsChart, readDocs } from '../bench/report/results.ts'
 import { CALL_ERRORS } from '../sidecar/base/call-error.ts'
 import { scalarKeys } from '../sidecar/config/config.ts'
@@ -37,6 +37,7 @@ export const generatedParts: readonly GeneratedPart[] = [
   { page: 'docs/use/clients.md', name: 'errors', make: errorTable },
   { page: 'docs/operate/configuration.md', name: 'configuration', make: configurationTable },
   { page: 'docs/decide/security/attacks.md', name: 'attacks', make: () => attackTable(readResults()) },
+  { page: 'docs/operate/deployment.md', name: 'fleet', make: () => fleetBlock(readDocs()) },
   { page: 'docs/operate/deployment.md', name: 'cores', make: () => coresBlock(readDocs()) },
   { page: 'docs/decide/benchmarks.md', name: 'benchmarks-summary', make: () => headlineBlock(readDocs()) },
   {

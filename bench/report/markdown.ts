@@ -57,6 +57,24 @@ export function coresBlock(docs: BenchDocs): string {
   ].join('\n')
 }
 
+/** How soon a fleet has heard of a revocation, and what else its suite measures. */
+export function fleetBlock(docs: BenchDocs): string {
+  const rows = docs.suites.find(({ suite }) => suite === 'fleet')?.rows ?? []
+  if (rows.length === 0) return ''
+  const lines = rows.map(({ what, a, b }) => [
+    what,
+    `${figureText(a)}${b === undefined ? '' : `, without one ${figureText(b)}`}`,
+    a.latency === undefined ? '' : durationText(a.latency.p99Microseconds),
+  ])
+  return [
+    '| what | median | p99 of all followers |',
+    '|---|---|---|',
+    ...lines.map(tableLine),
+    '',
+    provenance(docs),
+  ].join('\n')
+}
+
 /** Every row that is compared or has a bound, folded away. @returns an empty text if there is none */
 export function allRowsBlock({ suites }: BenchDocs): string {
   const shown = suites.flatMap(({ suite, rows }) =>

@@ -1,6 +1,7 @@
 /** A sidecar without a directory, and the one that it follows: both are real. */
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { readKeys, withdrawKey } from '../../sidecar/authority/keys.ts'
 import { credentialQuestion } from '../support/contract/answers.ts'
 import { BlackBox, type Message, refusalOf } from '../support/contract/black-box.ts'
 import { ACCOUNT, issued, OTHER_ACCOUNT, populate, runSidecar } from '../support/sidecar/sidecar.ts'
@@ -19,7 +20,7 @@ async function startHub() {
 }
 
 async function startFollower(...addresses: readonly string[]) {
-  const config = `directory:
+  const config = `${CALLERS}directory:
   staleness_ms: 2000
   hub: { addresses: [${addresses.map((address) => `'${address}'`)}], token_file: ${newFile(FOLLOWER)} }
 `
@@ -113,6 +114,22 @@ test('without a hub nothing is allowed beyond the bound, and everything again af
     flags: { 'grpc.address': only.address },
   })
   await eventually(async () => (await check(value).catch(() => '')) === 'REASON_ALLOWED')
+})
+
+test('a sidecar follows one that follows, and learns of a revocation and of a withdrawn key', async () => {
+  const hub = await runSidecar({ config: newFile(CALLERS, 'portcullis.yaml'), times: { keyPollMs: 5 } })
+  const people = await populate(hub)
+  const second = await startFollower(hub.address)
+  const { check } = await startFollower(second.running.address)
+  const [{ value }, { value: other }] = [await issued(hub, people), await issued(hub, people)]
+  for (const each of [value, other]) expect(await check(each)).toBe('REASON_ALLOWED')
+  await hub.client.revoke({ value })
+  await eventually(async () => (await check(value)) === 'REASON_CREDENTIAL_REVOKED')
+  expect(await check(other)).toBe('REASON_ALLOWED')
+  const file = join(hub.folder, 'signing-keys.json')
+  const active = readKeys(file).find(({ state }) => state === 'active')
+  withdrawKey(file, active?.keyId ?? '', Date.now() + 3_600_000)
+  await eventually(async () => (await check(other)) === 'REASON_CREDENTIAL_INVALID')
 })
 
 test('two hubs on different directories: what the first one knew counts no longer at the second one', async () => {
