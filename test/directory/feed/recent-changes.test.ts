@@ -1,0 +1,100 @@
+/** What was true at a moment, and whether it still is after what was touched since. */
+import { describe, expect, test } from 'vitest'
+import { RecentChanges } from '../../../sidecar/directory/feed/recent-changes.ts'
+import type { TouchedThing } from '../../../sidecar/directory/feed/touches.ts'
+
+const TOKEN = {
+  tokenId: 't',
+  derivedFrom: ['first', 'second'],
+  subject: { id: 'u' },
+  scope: { account: 'a' },
+  projectId: 'p',
+}
+
+/** What was just read of the token. */
+const read = (changes: RecentChanges) => ({ token: TOKEN, moment: changes.moment })
+
+describe('what was read', () => {
+  test.each<[thing: TouchedThing, id: string, isTrue: boolean]>([
+    ['token', 't', false],
+    ['token', 'first', false],
+    ['token', 'second', false],
+    ['user', 'u', false],
+    ['account', 'a', false],
+    ['project', 'p', false],
+    ['token', 'other', true],
+    // The same id of another thing.
+    ['user', 't', true],
+    ['token', 'u', true],
+    ['project', 'a', true],
+    ['account', 'p', true],
+  ])('after a change of %s `%s`', (thing, id, isTrue) => {
+    const changes = new RecentChanges()
+    const remembered = read(changes)
+    changes.touch(thing, id)
+    expect(changes.isTrue(remembered)).toBe(isTrue)
+    // Asked a second time, and read again afterwards.
+    expect(changes.isTrue(remembered)).toBe(isTrue)
+    expect(changes.isTrue(read(changes))).toBe(true)
+  })
+
+  test('does not depend on a project that the token does not have', () => {
+    const changes = new RecentChanges()
+    const { projectId: _, derivedFrom: __, ...token } = TOKEN
+    const remembered = { token, moment: changes.moment }
+    for (const [thing, id] of [
+      ['project', 'p'],
+      ['token', 'first'],
+    ] as const)
+      changes.touch(thing, id)
+    expect(changes.isTrue(remembered)).toBe(true)
+  })
+
+  test('is true no longer where anything may have changed', () => {
+    const changes = new RecentChanges()
+    const remembered = read(changes)
+    changes.touchAll()
+    expect(changes.isTrue(remembered)).toBe(false)
+    expect(changes.isTrue(read(changes))).toBe(true)
+  })
+
+  test('before a change, and arrives after it, is not true', () => {
+    const changes = new RecentChanges()
+    const { moment } = changes
+    changes.touch('user', 'u')
+    changes.touch('user', 'other')
+    expect(changes.isTrue({ token: TOKEN, moment })).toBe(false)
+  })
+})
+
+describe('of what was touched lately', () => {
+  test('half is forgotten at a time, and what was read before that is asked again', () => {
+    const changes = new RecentChanges(4)
+    const before = read(changes)
+    for (const id of ['1', '2']) changes.touch('user', id)
+    const between = read(changes)
+    for (const id of ['3', '4', '5']) changes.touch('user', id)
+    // 1 to 3 are forgotten.
+    expect(changes.isTrue(before)).toBe(false)
+    expect(changes.isTrue(between)).toBe(false)
+    const after = read(changes)
+    for (const id of ['6', 'u']) changes.touch('user', id)
+    expect(changes.isTrue(after)).toBe(false)
+    expect(changes.isTrue(read(changes))).toBe(true)
+  })
+
+  test('the same thing, touched often, takes the place of one', () => {
+    const changes = new RecentChanges(4)
+    const remembered = read(changes)
+    for (let time = 0; time < 100; time++) changes.touch('user', 'other')
+    expect(changes.isTrue(remembered)).toBe(true)
+  })
+
+  test('each sort of thing has its own room', () => {
+    const changes = new RecentChanges(2)
+    const remembered = read(changes)
+    for (const thing of ['token', 'user', 'account', 'project'] as const)
+      for (const id of ['1', '2']) changes.touch(thing, id)
+    expect(changes.isTrue(remembered)).toBe(true)
+  })
+})
