@@ -54,6 +54,10 @@ function secretFilesOf(config: Config): SecretFile[] {
     // Who can add an authority can be a client, or an upstream.
     { key: 'grpc.tls.client_ca', path: grpc.tls?.client_ca, mayBeRead: true },
     { key: 'http.tls.key', path: http.tls?.key },
+    { key: 'directory.hub.token_file', path: directory.hub?.token_file },
+    { key: 'directory.hub.tls.key', path: directory.hub?.tls?.key },
+    // Who can add an authority can be a hub.
+    { key: 'directory.hub.tls.ca', path: directory.hub?.tls?.ca, mayBeRead: true },
     // The proxy may read the file too.
     { key: PROXY_SECRET_FILE, path: http.proxy_secret_file, groupMayRead: true },
     ...(['decision_log', 'traces'] as const).flatMap((key) => [

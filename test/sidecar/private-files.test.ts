@@ -1,9 +1,11 @@
 /** Files with secrets: refused where others can change them, and a warning where others can read them. */
-import { chmodSync, chownSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { exposureOfFolder } from '../../sidecar/base/data-folder.ts'
 import { exposure } from '../../sidecar/base/exposure.ts'
+import { type Config, readConfig } from '../../sidecar/config/config.ts'
+import { exposedFiles } from '../../sidecar/config/secret-files.ts'
 import { startProcess } from '../support/processes/processes.ts'
 import { runSidecar } from '../support/sidecar/sidecar.ts'
 import { CAN_MOUNT, withReadOnly } from '../support/suite/read-only.ts'
@@ -163,4 +165,49 @@ describe('the data folder', () => {
     const { logLines } = await runSidecar({ folder })
     expect(warnings(logLines)).toEqual([expect.stringContaining('belongs to another user (uid 12345)')])
   })
+})
+
+interface Schema {
+  readonly $ref?: string
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly additionalProperties?: Schema | boolean
+  readonly items?: Schema
+  readonly $defs?: Readonly<Record<string, Schema>>
+}
+
+const SCHEMA = JSON.parse(
+  readFileSync(new URL('../../sidecar/config/config.schema.json', import.meta.url), 'utf8'),
+) as Schema
+
+/** Keys of files with a secret, or with those whose certificates count: `[]` in an array, `*` in a map. */
+function secretKeys(schema: Schema, path: readonly string[] = []): (readonly string[])[] {
+  const name = path.at(-1) ?? ''
+  if (schema.$ref === '#/$defs/path') return /(_file|^key|^ca|^client_ca)$/.test(name) ? [path] : []
+  const found = SCHEMA.$defs?.[schema.$ref?.split('/').at(-1) ?? ''] ?? schema
+  const { properties = {}, additionalProperties: values, items } = found
+  return [
+    ...Object.entries(properties).flatMap(([key, each]) => secretKeys(each, [...path, key])),
+    ...(typeof values === 'object' ? secretKeys(values, [...path, '*']) : []),
+    ...(items === undefined ? [] : secretKeys(items, [...path, '[]'])),
+  ]
+}
+
+/** What has this value there, and nothing else. */
+function holding([key = '', ...rest]: readonly string[], value: string, beside: unknown): unknown {
+  const inner = (there: unknown) => (rest.length === 0 ? value : holding(rest, value, there))
+  if (key === '[]') return [inner(undefined)]
+  return { ...(beside as object), [key]: inner((beside as Record<string, unknown>)?.[key]) }
+}
+
+const KEYS = secretKeys(SCHEMA)
+
+test('the configuration names files with secrets in many places', () => {
+  expect(KEYS.length).toBeGreaterThan(15)
+})
+
+test.each(KEYS.map((path) => [path.join('.'), path] as const))('%s is a file with a secret', (_key, path) => {
+  const file = newFile('secret')
+  chmodSync(file, 0o666)
+  const config = holding(path, file, readConfig({ flags: {} })) as Config
+  expect(exposedFiles(config).map((each) => each.path)).toContain(file)
 })
