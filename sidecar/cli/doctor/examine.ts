@@ -1,7 +1,9 @@
 /** What `portcullis doctor` does. */
 import { existsSync } from 'node:fs'
+import type { Engine } from '../../../engine/index.ts'
 import { columns } from '../../base/text-table.ts'
 import { type Config, ConfigError, readConfig } from '../../config/config.ts'
+import { type HubConfig, hubOf } from '../../config/hub.ts'
 import { problemsOfConfig } from '../commands/config-check.ts'
 import { type SidecarOptions, sourcesOf } from '../commands/serve.ts'
 import { EXIT } from '../terminal/errors.ts'
@@ -11,6 +13,7 @@ import { directoryFindings } from './directory.ts'
 import { environmentFindings } from './environment.ts'
 import { diskFindings, keyFindings, pepperFindings, permissionFindings } from './files.ts'
 import { type Finding, findingsOf } from './finding.ts'
+import { hubFindings } from './hubs.ts'
 import { certificateFindings, reachFindings } from './network.ts'
 import { matrixFindings, sidecarFindings } from './rules.ts'
 
@@ -50,17 +53,34 @@ export async function examine(options: SidecarOptions, now: () => number): Promi
 const FIX_CONFIGURATION = 'correct the key; docs/operate/configuration.md describes it'
 
 async function examineConfig(config: Config, now: () => number): Promise<Finding[]> {
-  const { folder, pepper } = await examineFolder(config, now)
   const { findings: matrix, engine } = matrixFindings(config, now())
-  const hasDirectory = existsSync(config.data) || config.directory.url !== undefined
   return [
-    ...folder,
-    ...(hasDirectory ? await directoryFindings(config, pepper, now) : []),
+    ...(config.directory.hub === undefined
+      ? await examineDirectory(config, now)
+      : await examineHubs(config, engine)),
     ...matrix,
     ...certificateFindings(config, now()),
     ...(await reachFindings(config)),
     ...(await sidecarFindings(config, engine)),
   ]
+}
+
+/** A sidecar without a directory has no keys and no pepper. */
+async function examineHubs(config: Config, engine: Engine | undefined): Promise<Finding[]> {
+  let hub: HubConfig | undefined
+  try {
+    hub = hubOf(config)
+  } catch {
+    // The check of the configuration says it.
+    return permissionFindings(config)
+  }
+  return [...permissionFindings(config), ...(hub === undefined ? [] : await hubFindings(hub, engine))]
+}
+
+async function examineDirectory(config: Config, now: () => number): Promise<Finding[]> {
+  const { folder, pepper } = await examineFolder(config, now)
+  const hasDirectory = existsSync(config.data) || config.directory.url !== undefined
+  return [...folder, ...(hasDirectory ? await directoryFindings(config, pepper, now) : [])]
 }
 
 /** @returns the fingerprint of the pepper as well */

@@ -19,6 +19,7 @@ export type Check =
   | 'keys'
   | 'pepper'
   | 'directory'
+  | 'hubs'
   | 'clock'
   | 'matrix'
   | 'certificates'

@@ -4,6 +4,7 @@ import { type Config, ConfigError } from '../../config/config.ts'
 import { type ConfiguredCaller, readCallers } from '../../config/configured-callers.ts'
 import { checkControlPanel } from '../../config/control-panel.ts'
 import { logsDecisions } from '../../config/decision-log.ts'
+import { hubOf } from '../../config/hub.ts'
 import { readProfiles } from '../../config/profiles.ts'
 import { expectPrivateFiles } from '../../config/secret-files.ts'
 import { socketAccessOf } from '../../config/socket-access.ts'
@@ -31,6 +32,9 @@ export async function checkConfig(config: Config, log: Logger): Promise<Checked>
   checkHealthAddress(config)
   checkMatrixAge(config)
   checkControlPanel(config)
+  const hub = hubOf(config)
+  hub?.token()
+  hub?.tls()
   await checkHttpOptions(httpOptionsOf(config))
   const profiles = new Set(readProfiles(config).profiles.keys())
   expectPrivateFiles(config, (file, problem) => warnOfExposure(log, file, problem))

@@ -31,9 +31,6 @@ export async function openHub(
 ): Promise<OpenedAuthority & { readonly forward: Forward }> {
   const { addresses, stalenessMs, timeoutMs } = hub
   const changes = new HubChanges({ stalenessMs })
-  // Said at the start, and not only when a hub is asked.
-  hub.token()
-  hub.tls()
   const line = new HubLine({
     ...{ addresses, timeoutMs, changes, token: hub.token, tls: hub.tls },
     onFollowing: (address, rulesDigest) => {

@@ -1,0 +1,43 @@
+/** Asks each sidecar that this one is to follow, as it would, and compares what they say. */
+import type { Engine } from '../../../engine/index.ts'
+import { HubChanges } from '../../authority/hub/hub-changes.ts'
+import { HubLine } from '../../authority/hub/hub-line.ts'
+import type { HubConfig } from '../../config/hub.ts'
+import { type Finding, findingsOf } from './finding.ts'
+
+const { ok, warning, error } = findingsOf('hubs')
+
+/** @param engine of the configured matrix, where it can be read */
+export async function hubFindings(
+  { addresses, token, tls, stalenessMs, timeoutMs }: HubConfig,
+  engine: Engine | undefined,
+): Promise<Finding[]> {
+  const findings: Finding[] = []
+  const changes = new HubChanges({ stalenessMs })
+  let first: string | undefined
+  for (const address of addresses) {
+    const before = changes.state.touched.everything ?? 0
+    const answer = Promise.withResolvers<Finding>()
+    const line = new HubLine({
+      ...{ addresses: [address], changes, token, tls, timeoutMs },
+      onLost: (_address, { message }) => answer.resolve(error(address, message, REACH)),
+      onFollowing: (_address, rulesDigest) => {
+        const isElsewhere = first !== undefined && (changes.state.touched.everything ?? 0) > before
+        if (isElsewhere) answer.resolve(warning(address, `it does not go on from where ${first} is`, SAME))
+        else if (engine !== undefined && rulesDigest !== engine.rulesDigest)
+          answer.resolve(warning(address, 'it has other rules than the configured matrix', RULES))
+        else answer.resolve(ok(address, `it can be followed, from change ${changes.state.position}`))
+        first ??= address
+      },
+    })
+    await line.start()
+    findings.push(await answer.promise)
+    await line.close()
+  }
+  return findings
+}
+
+const REACH =
+  'check that it is running, that the address and the certificates are right, and that this caller has the right `follow` there'
+const SAME = 'all hubs must share one directory and have the same signing keys; or it is behind for now'
+const RULES = 'this sidecar decides by its own matrix: use the same file and the same `strict`'
