@@ -6,7 +6,13 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { benchmarksPart, coresBlock, costSentence, fleetBlock, headlineBlock } from '../bench/report/markdown.ts'
+import {
+  benchmarksPart,
+  coresBlock,
+  costSentence,
+  fleetBlock,
+  headlineBlock,
+} from '../bench/report/markdown.ts'
 import { docsChart, readDocs } from '../bench/report/results.ts'
 import { CALL_ERRORS } from '../sidecar/base/call-error.ts'
 import { scalarKeys } from '../sidecar/config/config.ts'
