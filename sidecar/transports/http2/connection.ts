@@ -6,14 +6,23 @@ import type { Application, Peer } from './application.ts'
 import type { Budget } from './budget.ts'
 import type { FrameWriter } from './frame-writer.ts'
 import { Frames } from './frames.ts'
+import { HeaderBlocks } from './header-blocks.ts'
 import type { Host } from './host.ts'
 import type { Limits } from './limits.ts'
+import type { Parts } from './parts.ts'
 import { type Bound, ConnectionError, ERROR, FLAG, FRAME } from './protocol.ts'
+import { Rates } from './rates.ts'
 import { readInto } from './read-buffer.ts'
+import { ReceiveWindow } from './receive-window.ts'
 import { type Sharer, Standing } from './relief.ts'
 import type { Schedule, Worker } from './schedule.ts'
+import { Sender } from './sender.ts'
 import { Session } from './session.ts'
-import type { Turn } from './turn.ts'
+import type { Stream } from './stream.ts'
+import { StreamIds } from './stream-ids.ts'
+import { StreamTable } from './stream-table.ts'
+import { heldBytesMax, StreamWindows } from './stream-windows.ts'
+import { Turn } from './turn.ts'
 
 /** What a connection needs of its server. */
 export interface ConnectionOwner<Head> {
@@ -46,6 +55,7 @@ const AGE_SPREAD = 0.2
 export class Connection<Head> implements Host, HeldConnection, Sharer, Worker {
   readonly #owner: ConnectionOwner<Head>
   readonly #socket: Duplex
+  readonly #parts: Parts<Head>
   readonly #session: Session<Head>
   readonly #frames: Frames<Head>
   readonly peer: Peer
@@ -79,8 +89,9 @@ export class Connection<Head> implements Host, HeldConnection, Sharer, Worker {
     this.source = connectionSource(peer.address)
     this.#heardMs = this.#usedMs = this.#readMs = this.#activeMs = nowMs
     this.#endsAtMs = nowMs + limits.ageMs * (1 + AGE_SPREAD * (Math.random() - 0.5))
-    this.#session = new Session(owner.app, this)
-    this.#frames = new Frames(this.#session, (payload) => this.#pong(payload))
+    this.#parts = this.#newParts()
+    this.#session = new Session(owner.app, this, this.#parts)
+    this.#frames = new Frames(this.#session, this.#parts, (payload) => this.#pong(payload))
     const settings = setTimeout(() => this.#turn(() => this.#session.begin()), SETTINGS_MS).unref()
     const socket = this.#socket
     // A client that closes its half of the connection still reads.
@@ -94,10 +105,28 @@ export class Connection<Head> implements Host, HeldConnection, Sharer, Worker {
       this.#session.abandon()
       this.#frames.discard()
       this.#countBuffered(0)
-      this.#session.window.close()
+      this.#parts.window.close()
       owner.closed(this)
     })
     socket.resume()
+  }
+
+  #newParts(): Parts<Head> {
+    const { app, limits, budget, writer, schedule } = this.#owner
+    const rates = new Rates(limits)
+    return {
+      ...{ rates, streams: new StreamTable<Stream<Head>>(), ids: new StreamIds(limits.streams) },
+      blocks: new HeaderBlocks(limits.headerListBytes, (list) => app.readHead(list, this.peer)),
+      window: new ReceiveWindow(heldBytesMax(limits), budget),
+      windows: new StreamWindows(limits, ({ id }, bytes) =>
+        this.#session.control(FRAME.windowUpdate, id, bytes),
+      ),
+      sender: new Sender(writer, this.#socket, budget, {
+        onSent: (stream) => this.#session.sent(stream),
+        onBytes: (bytes, parts) => rates.sent(bytes, parts),
+      }),
+      turn: new Turn(schedule),
+    }
   }
 
   get limits(): Limits {
@@ -112,16 +141,8 @@ export class Connection<Head> implements Host, HeldConnection, Sharer, Worker {
     return this.#owner.writer
   }
 
-  get schedule(): Schedule {
-    return this.#owner.schedule
-  }
-
   get turn(): Turn {
-    return this.#session.turn
-  }
-
-  get outlet(): Duplex {
-    return this.#socket
+    return this.#parts.turn
   }
 
   get nowMs(): number {
@@ -129,11 +150,11 @@ export class Connection<Head> implements Host, HeldConnection, Sharer, Worker {
   }
 
   get isWorking(): boolean {
-    return this.#session.streams.list().some(({ busy }) => busy)
+    return this.#parts.streams.list().some(({ busy }) => busy)
   }
 
   get sinceMs(): number {
-    const { ids, rates } = this.#session
+    const { ids, rates } = this.#parts
     if (ids.last + rates.sentCount > this.#activity) {
       this.#activity = ids.last + rates.sentCount
       this.#activeMs = this.nowMs
@@ -142,12 +163,12 @@ export class Connection<Head> implements Host, HeldConnection, Sharer, Worker {
   }
 
   get hasAnswered(): boolean {
-    return this.#session.rates.sentCount > 0
+    return this.#parts.rates.sentCount > 0
   }
 
   get heldBytes(): number {
-    const { window, sender, headBytes } = this.#session
-    return window.held + sender.unsentBytes + headBytes + this.#bufferedBytes
+    const { window, sender } = this.#parts
+    return window.held + sender.unsentBytes + this.#session.headBytes + this.#bufferedBytes
   }
 
   get isStarved(): boolean {
@@ -159,7 +180,7 @@ export class Connection<Head> implements Host, HeldConnection, Sharer, Worker {
   }
 
   favour(isFavoured: boolean): void {
-    this.#session.window.favoured = isFavoured
+    this.#parts.window.favoured = isFavoured
     if (!isFavoured) return
     this.favours++
     this.wake()
@@ -202,7 +223,7 @@ export class Connection<Head> implements Host, HeldConnection, Sharer, Worker {
       this.#announcedMs = this.nowMs
       this.#session.announceEnd()
       // Its answer shows that the peer knows, so that no stream is on its way that it expects an answer to.
-      this.#session.sender.control(FRAME.ping, FLAG.none, 0, END_READ)
+      this.#parts.sender.control(FRAME.ping, FLAG.none, 0, END_READ)
     })
   }
 
@@ -217,14 +238,14 @@ export class Connection<Head> implements Host, HeldConnection, Sharer, Worker {
    */
   tick(newSecond: boolean): void {
     const { nowMs, limits } = this
-    if (newSecond) this.#session.rates.newSecond()
+    if (newSecond) this.#parts.rates.newSecond()
     if (this.#endedMs > 0) {
       if (nowMs - this.#endedMs >= LINGER_MS) this.#socket.destroy()
       return
     }
     this.holdsMuchSinceMs = muchSinceMs(this, nowMs)
-    const { streams, ids, window, sender, heldBack } = this.#session
-    const reads = sender.unsentBytes === 0 && !heldBack
+    const { streams, ids, window, sender } = this.#parts
+    const reads = sender.unsentBytes === 0 && !this.#session.heldBack
     const heldBytes = window.held + sender.unsentBytes
     const goneBytes = window.released + sender.sentBytes
     this.#standing.tick(nowMs, { starved: window.starved, heldBytes, reads, goneBytes })
@@ -263,19 +284,19 @@ export class Connection<Head> implements Host, HeldConnection, Sharer, Worker {
   }
 
   #drained(): void {
-    this.#session.sender.full = false
+    this.#parts.sender.full = false
     this.wake()
   }
 
   #wait(): void {
     this.#socket.pause()
     // Without room, it goes on when the peer has read something.
-    if (!this.#session.sender.full) this.wake()
+    if (!this.#parts.sender.full) this.wake()
   }
 
   /** Goes on with what is left of an earlier turn, and reads on if nothing is. */
   resume(): boolean {
-    const { sender } = this.#session
+    const { sender } = this.#parts
     this.#turn(() => {
       if (!sender.full) this.#frames.resume()
     })
@@ -325,9 +346,9 @@ export class Connection<Head> implements Host, HeldConnection, Sharer, Worker {
   }
 
   #ended(): void {
-    const { streams, draining, sender } = this.#session
+    const { streams, sender } = this.#parts
     if (streams.size === 0) this.#turn(() => this.#session.abandon())
-    else if (draining === 'no') this.drain()
+    else if (this.#session.draining === 'no') this.drain()
     // A client that no longer reads, either, is gone: its machine refuses what is sent.
     else this.#turn(() => sender.control(FRAME.ping, FLAG.none, 0, SIGN_OF_LIFE))
   }
@@ -342,10 +363,10 @@ export class Connection<Head> implements Host, HeldConnection, Sharer, Worker {
 
   /** @throws ConnectionError if the peer has left an answer unread for too long */
   #checkReader(): void {
-    const { sender, heldBack } = this.#session
+    const { sender } = this.#parts
     const { writableLength } = this.#socket
     const readBytes = sender.writtenBytes - writableLength
-    const hasRead = sender.unsentBytes === 0 && writableLength === 0 && !heldBack
+    const hasRead = sender.unsentBytes === 0 && writableLength === 0 && !this.#session.heldBack
     if (readBytes !== this.#readBytes || hasRead) {
       this.#readBytes = readBytes
       this.#readMs = this.nowMs
@@ -363,7 +384,7 @@ export class Connection<Head> implements Host, HeldConnection, Sharer, Worker {
     if (silentMs < this.limits.keepaliveMs) return
     if (this.#askedMs === 0) {
       this.#askedMs = this.nowMs
-      this.#session.sender.control(FRAME.ping, FLAG.none, 0, SIGN_OF_LIFE)
+      this.#parts.sender.control(FRAME.ping, FLAG.none, 0, SIGN_OF_LIFE)
     } else if (this.nowMs - this.#askedMs >= this.limits.keepaliveTimeoutMs) this.#socket.destroy()
   }
 }

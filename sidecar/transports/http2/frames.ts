@@ -1,6 +1,7 @@
 /** Reads the frames of a connection: each type with its rules (RFC 9113, §6). */
 import { FrameReader, type FrameTaker } from './frame-reader.ts'
 import { answerTo } from './other-protocols.ts'
+import type { Parts } from './parts.ts'
 import { ConnectionError, ERROR, FLAG, FRAME, FRAME_BYTES_DEFAULT, SETTING_BYTES } from './protocol.ts'
 import type { Session } from './session.ts'
 import { applySettings } from './settings.ts'
@@ -16,6 +17,7 @@ const NOTHING = Buffer.alloc(0)
 
 export class Frames<Head> implements FrameTaker {
   readonly #session: Session<Head>
+  readonly #parts: Parts<Head>
   readonly #reader = new FrameReader(this)
   readonly #onPong: (payload: Buffer) => void
   #gotSettings = false
@@ -25,8 +27,9 @@ export class Frames<Head> implements FrameTaker {
   #incompleteSinceMs: number
 
   /** @param onPong an answer to a ping has arrived */
-  constructor(session: Session<Head>, onPong: (payload: Buffer) => void) {
+  constructor(session: Session<Head>, parts: Parts<Head>, onPong: (payload: Buffer) => void) {
     this.#session = session
+    this.#parts = parts
     this.#onPong = onPong
     this.#incompleteSinceMs = session.nowMs
   }
@@ -42,7 +45,7 @@ export class Frames<Head> implements FrameTaker {
 
   /** Memory that keeps frames and header blocks that are not complete, or wait for their turn, in bytes. */
   get heldBytes(): number {
-    return this.#reader.heldBytes + (this.#session.blocks.open?.bytes ?? 0)
+    return this.#reader.heldBytes + (this.#parts.blocks.open?.bytes ?? 0)
   }
 
   /** Keeps what has arrived for `resume`. */
@@ -62,7 +65,7 @@ export class Frames<Head> implements FrameTaker {
   checkTimes(nowMs: number, requestMs: number): void {
     const since = Math.min(
       this.#incompleteSinceMs || Number.POSITIVE_INFINITY,
-      this.#session.blocks.open?.sinceMs ?? Number.POSITIVE_INFINITY,
+      this.#parts.blocks.open?.sinceMs ?? Number.POSITIVE_INFINITY,
     )
     if (nowMs - since >= requestMs)
       throw new ConnectionError(
@@ -82,7 +85,7 @@ export class Frames<Head> implements FrameTaker {
   }
 
   pauses(): boolean {
-    return this.#turnOver || this.#session.over || this.#session.sender.full
+    return this.#turnOver || this.#session.over || this.#parts.sender.full
   }
 
   isHttp2(): void {
@@ -102,11 +105,11 @@ export class Frames<Head> implements FrameTaker {
   takeFrame(type: number, flags: number, stream: number, bytes: Buffer, start: number, end: number): void {
     this.#tookFrame = true
     this.#take(type, flags, stream, bytes, start, end)
-    if (this.#session.turn.count(end - start)) this.#turnOver = true
+    if (this.#parts.turn.count(end - start)) this.#turnOver = true
   }
 
   #take(type: number, flags: number, stream: number, bytes: Buffer, start: number, end: number): void {
-    if (this.#session.blocks.open !== undefined && type !== FRAME.continuation)
+    if (this.#parts.blocks.open !== undefined && type !== FRAME.continuation)
       throw protocolError('a frame between the parts of header fields')
     if (!this.#gotSettings && type !== FRAME.settings) throw protocolError('the first frame must be SETTINGS')
     switch (type) {
@@ -136,7 +139,7 @@ export class Frames<Head> implements FrameTaker {
         mustHaveNoStream(stream)
         if (end - start < GOAWAY_BYTES_MIN) mustMeasure(end - start, GOAWAY_BYTES_MIN)
         // The peer closes the connection when its streams have ended.
-        this.#session.rates.idleFrame()
+        this.#parts.rates.idleFrame()
         break
       case FRAME.windowUpdate:
         this.#windowUpdate(stream, bytes, start, end)
@@ -146,7 +149,7 @@ export class Frames<Head> implements FrameTaker {
         break
       default:
         // Unknown types are ignored (§4.1).
-        this.#session.rates.idleFrame()
+        this.#parts.rates.idleFrame()
         break
     }
   }
@@ -178,13 +181,13 @@ export class Frames<Head> implements FrameTaker {
   }
 
   #beginBlock(stream: number, endStream: boolean, bytes: Buffer, start: number, end: number): void {
-    const { blocks } = this.#session
+    const { blocks } = this.#parts
     const block = blocks.begin(stream, endStream, this.#session.nowMs)
     blocks.add(block, bytes, start, end)
   }
 
   #continuation(flags: number, stream: number, bytes: Buffer, start: number, end: number): void {
-    const { blocks } = this.#session
+    const { blocks } = this.#parts
     const block = blocks.open
     if (block === undefined || block.stream !== stream)
       throw protocolError('CONTINUATION without header fields to continue')
@@ -197,7 +200,7 @@ export class Frames<Head> implements FrameTaker {
 
   #priority(stream: number, bytes: Buffer, start: number, end: number): void {
     mustHaveStream(stream)
-    this.#session.rates.idleFrame()
+    this.#parts.rates.idleFrame()
     if (end - start !== PRIORITY_BYTES)
       this.#session.streamError(stream, ERROR.FRAME_SIZE_ERROR, `PRIORITY has ${PRIORITY_BYTES} bytes`)
     else if ((bytes.readUInt32BE(start) & 0x7fff_ffff) === stream) this.#dependsOnItself(stream)
@@ -210,16 +213,16 @@ export class Frames<Head> implements FrameTaker {
 
   #settings(flags: number, stream: number, bytes: Buffer, start: number, end: number): void {
     mustHaveNoStream(stream)
-    this.#session.rates.setting()
+    this.#parts.rates.setting()
     this.#gotSettings = true
     if (flags & FLAG.ack) {
       mustMeasure(end - start, 0)
-      this.#session.windows.acknowledge(this.#session.streams.list())
+      this.#parts.windows.acknowledge(this.#parts.streams.list())
       return
     }
     if ((end - start) % SETTING_BYTES !== 0)
       throw new ConnectionError(ERROR.FRAME_SIZE_ERROR, `SETTINGS of ${end - start} bytes`)
-    const { sender, streams } = this.#session
+    const { sender, streams } = this.#parts
     applySettings(bytes, start, end, {
       headerTableSize: (bytes) => sender.setHeaderTableSize(bytes),
       initialWindow: (bytes) => sender.setInitialWindow(bytes, streams.list()),
@@ -230,19 +233,19 @@ export class Frames<Head> implements FrameTaker {
   #ping(flags: number, stream: number, bytes: Buffer, start: number, end: number): void {
     mustHaveNoStream(stream)
     mustMeasure(end - start, PING_BYTES)
-    this.#session.rates.ping()
+    this.#parts.rates.ping()
     const payload = bytes.subarray(start, end)
     if (flags & FLAG.ack) this.#onPong(payload)
-    else this.#session.sender.control(FRAME.ping, FLAG.ack, 0, payload)
+    else this.#parts.sender.control(FRAME.ping, FLAG.ack, 0, payload)
   }
 
   #windowUpdate(stream: number, bytes: Buffer, start: number, end: number): void {
     mustMeasure(end - start, NUMBER_BYTES)
-    this.#session.rates.idleFrame()
+    this.#parts.rates.idleFrame()
     const increment = bytes.readUInt32BE(start) & 0x7fff_ffff
     if (stream !== 0) this.#session.widenStream(stream, increment)
     else if (increment === 0) throw protocolError('WINDOW_UPDATE by nothing')
-    else this.#session.sender.widen(increment)
+    else this.#parts.sender.widen(increment)
   }
 }
 

@@ -4,16 +4,12 @@ import type { Budget } from './budget.ts'
 import type { FrameWriter } from './frame-writer.ts'
 import type { Limits } from './limits.ts'
 import type { Bound } from './protocol.ts'
-import type { Schedule } from './schedule.ts'
-import type { Outlet } from './sender.ts'
 
 export interface Host {
   readonly peer: Peer
   readonly limits: Limits
   readonly budget: Budget
   readonly writer: FrameWriter
-  readonly outlet: Outlet
-  readonly schedule: Schedule
   /** The time in milliseconds, as of the last tick. */
   readonly nowMs: number
   /** Asks for a turn soon, because there is something to send. */

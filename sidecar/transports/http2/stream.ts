@@ -32,7 +32,8 @@ export interface StreamOwner<Head> {
   expect(stream: Stream<Head>, bytes: number): void
   waitForRoom(stream: Stream<Head>): void
   finished(stream: Stream<Head>): void
-  readonly sender: { congestedFor(stream: Stream<Head>): boolean }
+  /** Whether an answer of the stream would have to wait for its peer. */
+  congestedFor(stream: Stream<Head>): boolean
   yields(): boolean
   readonly nowMs: number
 }
@@ -96,7 +97,7 @@ export class Stream<Head> {
 
   /** Whether so much waits to be sent on the connection that nothing should be added. */
   get congested(): boolean {
-    return this.#owner.sender.congestedFor(this)
+    return this.#owner.congestedFor(this)
   }
 
   /**
