@@ -13,8 +13,8 @@ import type { CheckOutcome, ClaimsQuestion, CredentialsQuestion } from '../../us
 import { Backlog, type Block, type Destination } from './backlog.ts'
 import { Drops } from './drops.ts'
 import type { Fingerprints } from './fingerprints.ts'
-import { LineStart, putNumber, putPart, putScope, putText, REST_BYTES_MAX } from './line.ts'
-import { askerPart, isLong, Parts, part } from './parts.ts'
+import { LineStart, line, number, part, putPart, REST_BYTES_MAX, scope, text } from './line.ts'
+import { askerPart, isLong, membersOf, Parts } from './parts.ts'
 
 export interface DecisionLogOptions {
   readonly destination: Destination
@@ -38,27 +38,46 @@ const DELAY_MS = 200
 /** How long the rest may take to be written when the sidecar stops, in milliseconds. */
 const CLOSE_MS = 5_000
 
-// What stands together in nearly every line is copied together: each copy costs as much as ten characters.
-const CLAIMS = Buffer.from(',"asked":"claims"')
-const CLAIMS_SCOPE = Buffer.from(`${CLAIMS},"scope":{"account":"`)
-const CREDENTIALS = Buffer.from(',"asked":"credentials"')
-const OWN_TOKEN = Buffer.from(',"asked":"own_token"')
-const OWN_TOKEN_SCOPE = Buffer.from(`${OWN_TOKEN},"scope":{"account":"`)
-const HEADER = Buffer.from(',"header":"')
-const TARGET = Buffer.from(',"target":{"account":"')
-const CLIENT_ADDRESS = Buffer.from(',"client_address":"')
-const QUOTE = Buffer.from('"')
-const SCOPE_END = Buffer.from('"}')
-const LATENCY = Buffer.from(',"latency_us":')
 /**
  * The answer was there before the question: looking it up takes less than a microsecond, and timing it would
  * take as long.
  */
-const NO_LATENCY = Buffer.from(`${LATENCY}0`)
-const KIND_NO_LATENCY = Buffer.from(`,"asked":"kind"${NO_LATENCY}`)
+const NO_LATENCY = ',"latency_us":0'
+
+// What each question has to say, beside who asked and what was decided.
+const OF_CLAIMS = line<ClaimsQuestion>('claims', [
+  scope('scope', (question) => question.scope),
+  scope('target', (question) => question.target),
+  NO_LATENCY,
+])
+const OF_KIND = line('kind', [NO_LATENCY])
+const OF_CREDENTIALS = line<Verified>('credentials', [
+  part(({ token }) => token),
+  text('header', ({ header }) => header),
+  part(({ form }) => form),
+  text('client_address', ({ question }) => question.clientAddress),
+  scope('target', ({ question }) => question.target),
+  number('latency_us', ({ latencyMs }) => Math.round(latencyMs * 1_000)),
+])
+const OF_OWN_TOKEN = line<OwnToken | undefined>('own_token', [
+  scope('scope', (token) => token?.scope),
+  NO_LATENCY,
+])
+
 const CUT = Buffer.from(',"cut":true')
 const END = Buffer.from('}\n')
-const SCOPE_NO_LATENCY_END = Buffer.from(`${SCOPE_END}${NO_LATENCY}${END}`)
+
+/** A question about credentials, and what is known of them. */
+interface Verified {
+  readonly question: CredentialsQuestion
+  /** The part about the token. */
+  readonly token: Buffer
+  /** The header that it was in. */
+  readonly header: string | undefined
+  /** The part about the form of a token that was not verified, where that matters. */
+  readonly form: Buffer | undefined
+  readonly latencyMs: number
+}
 
 /** A promise of the past, so that something is done at the end of this turn. */
 const NOW = Promise.resolve()
@@ -86,7 +105,7 @@ export class DecisionLog implements Log {
       onRefused: (lines, error) => this.#drops.refused(lines, error),
       onAttempt: (error) => this.#drops.attempted(error),
     })
-    this.#sample = samplePercent < 100 ? part({ sample_percent: samplePercent }) : undefined
+    this.#sample = samplePercent < 100 ? membersOf({ sample_percent: samplePercent }) : undefined
   }
 
   get samplePercent(): number {
@@ -135,51 +154,38 @@ export class DecisionLog implements Log {
   }
 
   /** @throws CallError where the decision must be logged and cannot be; so do the others */
-  ofClaims(asker: LineStart, { api, kind, scope, target }: ClaimsQuestion, decision: Decision): void {
+  ofClaims(asker: LineStart, question: ClaimsQuestion, decision: Decision): void {
+    const { api, kind, scope, target } = question
     if (this.#isLeftOut(decision)) return
     const block = this.#begin(asker, this.#parts.ofDecision(decision, api, kind))
     if (block === undefined) return
-    const isCut = isLong(api) || isLong(kind) || isLongScope(scope) || isLongScope(target)
-    if (scope !== undefined && target === undefined && !isCut && !this.#hasMore(decision)) {
-      putScope(block, CLAIMS_SCOPE, scope, SCOPE_NO_LATENCY_END)
-      this.#made(block)
-      return
-    }
-    if (scope === undefined) putPart(block, CLAIMS)
-    else putScope(block, CLAIMS_SCOPE, scope, SCOPE_END)
-    if (target !== undefined) putScope(block, TARGET, target, SCOPE_END)
-    putPart(block, NO_LATENCY)
-    this.#end(block, decision, isCut)
+    OF_CLAIMS(block, question)
+    this.#end(block, decision, isLong(api) || isLong(kind) || isLongScope(scope) || isLongScope(target))
   }
 
   ofKind(asker: LineStart, api: string, kind: string, decision: Decision): void {
     if (this.#isLeftOut(decision)) return
     const block = this.#begin(asker, this.#parts.ofDecision(decision, api, kind))
     if (block === undefined) return
-    putPart(block, KIND_NO_LATENCY)
+    OF_KIND(block, undefined)
     this.#end(block, decision, isLong(api) || isLong(kind))
   }
 
   ofCredentials(
     asker: LineStart,
-    { api, target, clientAddress }: CredentialsQuestion,
+    question: CredentialsQuestion,
     found: Extraction | undefined,
     { decision, token }: CheckOutcome,
     latencyMs: number,
   ): void {
     if (this.#isLeftOut(decision)) return
+    const { api, target } = question
     const { header, value } = found?.ok === true ? found : NOT_FOUND
     const tokenPart = this.#parts.ofToken(token, value)
     const block = this.#begin(asker, this.#parts.ofDecision(decision, api, token?.kind), tokenPart)
     if (block === undefined) return
-    putPart(block, CREDENTIALS)
-    putPart(block, tokenPart)
-    if (header !== undefined) putMember(block, HEADER, header)
-    if (decision.reason === 'WRONG_HEADER' && token === undefined) putPart(block, formPart(value))
-    if (clientAddress !== undefined) putMember(block, CLIENT_ADDRESS, clientAddress)
-    if (target !== undefined) putScope(block, TARGET, target, SCOPE_END)
-    putPart(block, LATENCY)
-    putNumber(block, Math.round(latencyMs * 1_000))
+    const form = decision.reason === 'WRONG_HEADER' && token === undefined ? formPart(value) : undefined
+    OF_CREDENTIALS(block, { question, token: tokenPart, header, form, latencyMs })
     this.#end(block, decision, isLong(api) || isLongScope(token?.scope) || isLongScope(target))
   }
 
@@ -187,9 +193,7 @@ export class DecisionLog implements Log {
     if (this.#isLeftOut(decision)) return
     const block = this.#begin(asker, this.#parts.ofDecision(decision, api, token?.kind))
     if (block === undefined) return
-    if (token === undefined) putPart(block, OWN_TOKEN)
-    else putScope(block, OWN_TOKEN_SCOPE, token.scope, SCOPE_END)
-    putPart(block, NO_LATENCY)
+    OF_OWN_TOKEN(block, token)
     this.#end(block, decision, isLong(api) || isLongScope(token?.scope))
   }
 
@@ -221,23 +225,14 @@ export class DecisionLog implements Log {
     return block
   }
 
-  /** Whether the line says more than that it was decided. */
-  #hasMore(decision: Decision): boolean {
-    return this.#drops.untold > 0 || this.#sampleOf(decision) !== undefined
-  }
-
   #end(block: Block, decision: Decision, isCut: boolean): void {
     if (isCut) putPart(block, CUT)
     const sample = this.#sampleOf(decision)
     if (sample !== undefined) putPart(block, sample)
     if (this.#drops.untold > 0) putPart(block, this.#drops.tell())
     putPart(block, END)
-    this.#made(block)
-  }
-
-  /** A line is complete. There is nearly never a follower, and then this is all that it costs. */
-  #made(block: Block): void {
     block.lines++
+    // There is nearly never one.
     if (this.follower !== undefined) show(block, this.follower)
   }
 }
@@ -253,13 +248,7 @@ const NOT_FOUND = { header: undefined, value: undefined }
 
 /** Such a token was not verified, so its form is all that is known of it. */
 function formPart(value = ''): Buffer {
-  return part({ form: looksLikeStaticToken(value) ? 'control_panel' : 'issue' })
-}
-
-function putMember(block: Block, start: Buffer, text: string): void {
-  putPart(block, start)
-  putText(block, text)
-  putPart(block, QUOTE)
+  return membersOf({ form: looksLikeStaticToken(value) ? 'control_panel' : 'issue' })
 }
 
 function isLongScope(scope: Scope | undefined): boolean {

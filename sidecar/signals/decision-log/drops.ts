@@ -4,7 +4,7 @@
  */
 import type { Logger } from 'pino'
 import type { Health } from '../../base/health.ts'
-import { part } from './parts.ts'
+import { membersOf } from './parts.ts'
 
 export interface DropsOptions {
   /** Whether a decision without a line is no answer. */
@@ -68,7 +68,7 @@ export class Drops {
   tell(): Buffer {
     const dropped = this.untold
     this.untold = 0
-    return part({ dropped })
+    return membersOf({ dropped })
   }
 
   /** @param lines that were never written */

@@ -56,7 +56,7 @@ export class Parts {
       const { scope, subject } = token
       bytes = Buffer.concat([
         this.#fingerprintPart(value ?? ''),
-        part({
+        membersOf({
           subject: { id: short(subject.id), type: short(subject.type), account: short(scope.account) },
           scope: { account: short(scope.account), ...(scope.project && { project: short(scope.project) }) },
         }),
@@ -67,7 +67,7 @@ export class Parts {
   }
 
   #fingerprintPart(value: string): Buffer {
-    return part({ token: this.#fingerprints.of(value) })
+    return membersOf({ token: this.#fingerprints.of(value) })
   }
 }
 
@@ -75,11 +75,11 @@ export class Parts {
 export function askerPart({ protocol, address, name, traceparent }: AskerFacts): Buffer {
   const traceId = traceIdOf(traceparent)
   const caller = { ...(address !== undefined && { address }), ...(name !== undefined && { name }) }
-  return part({ protocol, caller, ...(traceId !== undefined && { trace_id: traceId }) })
+  return membersOf({ protocol, caller, ...(traceId !== undefined && { trace_id: traceId }) })
 }
 
 /** Members of an object behind others: `,"a":1,"b":2`. */
-export function part(members: object): Buffer {
+export function membersOf(members: object): Buffer {
   return Buffer.from(`,${escapedJson(JSON.stringify(members)).slice(1, -1)}`)
 }
 
@@ -93,7 +93,7 @@ export function short(text: string): string {
 
 function decisionPart(decision: Decision, api: string, kind: string | undefined): Buffer {
   const { allowed, reason, digest, strict, conflicts } = decision
-  return part({
+  return membersOf({
     api: short(api),
     ...(kind !== undefined && { kind: short(kind) }),
     ...{ allowed, reason, matrix: digest, strict },
