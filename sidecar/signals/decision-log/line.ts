@@ -68,7 +68,7 @@ function putEscaped(block: Block, text: string): void {
 }
 
 /** Writes what a question has to say into a block. */
-export type Line<Facts> = (block: Block, facts: Facts) => void
+type Line<Facts> = (block: Block, facts: Facts) => void
 
 /**
  * A member of a line that depends on the question, or is absent. It also writes what stands before it in any
