@@ -49,7 +49,7 @@ export function putPart(block: Block, bytes: Buffer): void {
 }
 
 /** Puts a text into a string of JSON. Nearly every text is visible ASCII. */
-export function putText(block: Block, text: string): void {
+function putText(block: Block, text: string): void {
   const { bytes } = block
   let at = block.length
   for (let index = 0; index < text.length; index++) {
