@@ -5,15 +5,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
 import { WatchChangesResponse } from '../../proto/gen/portcullis/v1/authorization.ts'
-import type { CallContext } from '../../sidecar/contract/call.ts'
-import { Followers } from '../../sidecar/contract/followers.ts'
-import { Watches } from '../../sidecar/contract/watches.ts'
 import { RecentRecords } from '../../sidecar/directory/feed/recent-records.ts'
-import { Callers } from '../../sidecar/usecases/callers.ts'
+import { followersOf } from '../support/contract/followers.ts'
 import { Reader } from '../support/contract/reader.ts'
 import { eventually } from '../support/suite/resources.ts'
-
-const RIGHTS = { everything: false, revoke: false, read: false, follow: true, administer: new Set<string>() }
 
 let end = () => {}
 afterEach(() => end())
@@ -27,35 +22,13 @@ function start() {
     rules: Buffer.alloc(0),
   }
   const followed = { position, records: new RecentRecords(position) }
-  let listener = () => {}
-  const callers = new Callers([
-    {
-      ...{ name: 'host', tokenSha256: undefined, certificateName: 'dns:host.example' },
-      ...{ profiles: new Set<string>(), rights: RIGHTS, expiresAtMs: undefined },
-    },
-  ])
-  const followers = new Followers({
-    changes: {
-      followed,
-      knownForMs: () => state.knownForMs,
-      watch: (given: () => void) => {
-        listener = given
-        return () => {
-          listener = () => {}
-        }
-      },
-    } as never,
-    callers,
-    watches: new Watches(callers, true, { ofConnection: 100_000, ofSource: 100_000, ofAll: 100_000 }),
+  const { followers, open, tell } = followersOf({
+    changes: { followed, knownForMs: () => state.knownForMs },
     rules: () => state.rules,
     basis: () => ({ trusted: state.keyIds, kinds: '' }),
     now: () => state.nowMs,
   })
   end = () => followers.end()
-  const context: CallContext = {
-    connection: { address: '127.0.0.1', certificateNames: ['dns:host.example'] },
-    metadata: () => [],
-  }
   return {
     ...{ state, followers },
     /** So many changes, of which each touches a user of its own. */
@@ -66,16 +39,15 @@ function start() {
         const touched = { thing: 'user', id: id(sequence) } as const
         followed.records.add({ ...followed.position, account: 'a', touched })
       }
-      listener()
+      tell()
     },
     forget: () => {
       followed.records.startAgain(followed.position)
-      listener()
+      tell()
     },
     open: () => {
       const reader = new Reader(WatchChangesResponse.decode)
-      const wish = { accounts: new Set<string>(), after: undefined, basis: '' }
-      followers.open(context, followers.expect(context, true), reader, wish)
+      open(reader, { accounts: new Set(), after: undefined, basis: '' })
       return reader
     },
   }

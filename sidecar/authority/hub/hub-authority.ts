@@ -47,16 +47,20 @@ interface HubAuthorityParts {
   readonly issue: (requester: PasswordRequester, scope: Scope) => Promise<IssuedToken>
   /** Wall clock, in milliseconds since the epoch. */
   readonly now: () => number
+  /** Monotonic clock, in milliseconds. */
+  readonly monotonic?: () => number
 }
 
 export class HubAuthority implements Authority {
   readonly #parts: HubAuthorityParts
+  readonly #monotonic: () => number
   readonly #known: TokenMemory<Known>
   readonly #unknown = new LazyLruCache<{ readonly untilMs: number }>(UNKNOWN_MAX)
   readonly #asked = new SharedQuestions<Known | undefined>()
 
   constructor(parts: HubAuthorityParts) {
     this.#parts = parts
+    this.#monotonic = parts.monotonic ?? (() => performance.now())
     this.#known = new TokenMemory(parts.rememberedMax)
   }
 
@@ -116,7 +120,7 @@ export class HubAuthority implements Authority {
     if (known !== undefined && moment !== undefined && changes.isTrue(known) && isNoted(known, now()))
       return known
     const unknown = this.#unknown.get(digest)
-    if (unknown !== undefined && moment !== undefined && performance.now() < unknown.untilMs) return undefined
+    if (unknown !== undefined && moment !== undefined && this.#monotonic() < unknown.untilMs) return undefined
     return this.#asked.ask(digest, moment, () => this.#ask(value, digest, moment))
   }
 
@@ -124,7 +128,7 @@ export class HubAuthority implements Authority {
     const { changes, tokens, now } = this.#parts
     const { found, position } = await tokens.describe(value)
     if (found === undefined) {
-      this.#unknown.set(digest, { untilMs: performance.now() + UNKNOWN_MS })
+      this.#unknown.set(digest, { untilMs: this.#monotonic() + UNKNOWN_MS })
       return undefined
     }
     const known: Known = { ...found, moment: moment ?? 0, day: dayOf(now()) }
