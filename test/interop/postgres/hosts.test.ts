@@ -234,13 +234,16 @@ describe.skipIf(!programs.ok)('hosts that share a directory', () => {
     const { account, password } = await newScene(authority)
     const follow = (host: Host) => {
       const callerToken = readFileSync(join(host.data, 'administrator-token'), 'utf8').trim()
-      const told: { voided: { token_ids: string[] } | null }[] = []
+      const told: { voided: { token_ids: string[] } | null; valid_for: { seconds: number } }[] = []
       const stream = new BlackBox(host.address).follow('watchChanges', {}, { callerToken })
       stream.on('data', (response) => told.push(response)).on('error', () => {})
       return { told, heard: () => told.flatMap(({ voided }) => voided?.token_ids ?? []) }
     }
     const [ofB, ofC] = [follow(b), follow(c)]
-    await until(async () => ofB.told.length > 0 && ofC.told.length > 0)
+    // Before a host knows the changes, it tells the rules alone.
+    await until(async () =>
+      [ofB, ofC].every(({ told }) => told.some(({ valid_for: { seconds } }) => seconds > 0)),
+    )
     const revoked = async () => {
       const { tokenId } = await a.client.revoke({ value: await issueTo(authority, account, password) })
       return tokenId
