@@ -179,7 +179,7 @@ test.each([
     'directory.hub.addresses[0]: expected an address of this machine, or directory.hub.tls',
   ],
   [
-    'nobody',
+    'neither a token nor a certificate',
     "directory: { hub: { addresses: ['127.0.0.1:1'] } }",
     'directory.hub: expected token_file or tls',
   ],
