@@ -1,5 +1,5 @@
 /** The handlers of `WatchChanges` and `DescribeTokens`, which followers call. */
-import type { Admitting, Following, PerCall, Reporting, Ruled } from '../usecases/capabilities.ts'
+import type { Admitting, Clocked, Following, PerCall, Reporting, Ruled } from '../usecases/capabilities.ts'
 import { type Describing, describeTokens } from '../usecases/describe-tokens.ts'
 import type { CallContext, ServerStreamMethod, UnaryMethod } from './call.ts'
 import {
@@ -15,7 +15,7 @@ interface ChangeHandlers {
   readonly describeTokens: UnaryMethod
 }
 
-type ChangeServices = PerCall<Describing> & Admitting & Following & Reporting & Ruled
+type ChangeServices = PerCall<Describing> & Admitting & Clocked & Following & Reporting & Ruled
 
 /** A caller with the right stands for as many hosts as follow with its token. */
 const BOUNDS = { ofConnection: 100, ofSource: 20_000, ofAll: 20_000 }
@@ -28,7 +28,7 @@ const BOUNDS = { ofConnection: 100, ofSource: 20_000, ofAll: 20_000 }
  * @param reachable whether other machines can reach the listener
  */
 export function changeHandlers(
-  { callers, rules, changes, trusted, meters, forCall }: ChangeServices,
+  { callers, rules, changes, trusted, meters, forCall, now: timeOfDay }: ChangeServices,
   encodedRules: () => Buffer,
   reachable: boolean,
 ): {
@@ -38,7 +38,7 @@ export function changeHandlers(
 } {
   const watches = new Watches(callers, reachable, BOUNDS)
   const basis = () => ({ trusted: trusted(), kinds: kindsOf(rules.engine) })
-  const followers = new Followers({ changes, callers, watches, rules: encodedRules, basis })
+  const followers = new Followers({ changes, callers, watches, rules: encodedRules, basis, timeOfDay })
   meters?.countFollowers(() => followers.size)
   rules.watch(() => followers.rulesChanged())
   return {

@@ -22,7 +22,9 @@ export interface Wish {
 
 /** What a response says of the moment when it was made. */
 export interface Head {
+  /** On the monotonic clock. */
   readonly sentAtMs: number
+  readonly timeOfDayMs: number
   readonly validForMs: number
   readonly position: Position
   /** Names what answers rest on besides the directory. */
@@ -124,7 +126,7 @@ export function* answersInSteps(engine: Engine): Steps<readonly Buffer[]> {
 
 /** @param rules `undefined`: the follower has them; @param voided `undefined`: nothing */
 export function changesResponse(
-  { position, validForMs, sentAtMs, basis }: Head,
+  { position, validForMs, sentAtMs, timeOfDayMs, basis }: Head,
   rules: Buffer | undefined,
   voided: Voided | undefined,
 ): Buffer {
@@ -139,6 +141,7 @@ export function changesResponse(
   writeTime(WRITER, WATCH_CHANGES_RESPONSE.validFor, validForMs)
   writeTime(WRITER, WATCH_CHANGES_RESPONSE.sentAt, sentAtMs)
   WRITER.text(WATCH_CHANGES_RESPONSE.basis, basis)
+  writeTime(WRITER, WATCH_CHANGES_RESPONSE.timeOfDay, timeOfDayMs)
   return WRITER.finish()
 }
 

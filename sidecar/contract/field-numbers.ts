@@ -33,7 +33,7 @@ export const CHECK_STREAM_RESPONSE = { id: 1, result: 2 } as const
 
 export const GET_MATRIX_RESPONSE = { matrix: 1 } as const
 export const WATCH_CHANGES_RESPONSE = {
-  ...{ position: 1, rules: 2, voided: 3, validFor: 4, sentAt: 5, basis: 6 },
+  ...{ position: 1, rules: 2, voided: 3, validFor: 4, sentAt: 5, basis: 6, timeOfDay: 7 },
 } as const
 export const DESCRIBE_TOKENS_RESPONSE = { tokens: 1, position: 2 } as const
 export const DESCRIBED_TOKEN = { token: 1, active: 2, addresses: 3 } as const

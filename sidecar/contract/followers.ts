@@ -61,6 +61,8 @@ interface FollowersParts {
   readonly basis: () => Basis
   /** Monotonic clock, in milliseconds. */
   readonly now?: () => number
+  /** The time of day, in milliseconds since 1970. */
+  readonly timeOfDay: () => number
 }
 
 export class Followers {
@@ -188,16 +190,16 @@ export class Followers {
   }
 
   #head(): Head {
-    const { changes } = this.#parts
+    const { changes, timeOfDay } = this.#parts
     // The clock is read first: what is promised must not begin later than it says.
-    const sentAtMs = this.#now()
+    const times = { sentAtMs: this.#now(), timeOfDayMs: timeOfDay() }
     const basis = this.#basisName
     const validForMs = changes.knownForMs() ?? 0
     const { position, records } = changes.followed ?? {}
     // What is not known to be all must not make anybody go on.
     if (validForMs === 0 || position === undefined || records === undefined)
-      return { sentAtMs, validForMs: 0, position: position ?? BEGINNING, basis, end: NOWHERE }
-    return { sentAtMs, validForMs, position, basis, end: records.end }
+      return { ...times, validForMs: 0, position: position ?? BEGINNING, basis, end: NOWHERE }
+    return { ...times, validForMs, position, basis, end: records.end }
   }
 
   #tellOne(follower: Follower, head: Head, bodies: Map<number, Buffer>): void {

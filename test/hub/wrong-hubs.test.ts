@@ -47,6 +47,7 @@ function response({
       validFor: { seconds: validForSeconds, nanos: 0 },
       sentAt: { seconds: sentAtSeconds, nanos: 0 },
       basis: 'keys',
+      timeOfDay: new Date(),
     }).finish(),
   )
 }

@@ -34,6 +34,7 @@ export function followersOf({ changes, rules = () => NO_RULES, ...parts }: Parts
   const watched = Object.defineProperty({ ...changes, watch }, 'followed', { get: () => changes.followed })
   const followers = new Followers({
     ...{ ...parts, callers, rules, changes: watched as unknown as Changes },
+    timeOfDay: Date.now,
     watches: new Watches(callers, true, { ofConnection: 100_000, ofSource: 100_000, ofAll: 100_000 }),
   })
   const context: CallContext = {

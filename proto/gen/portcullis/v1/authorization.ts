@@ -459,6 +459,11 @@ export interface WatchChangesResponse {
    * of token asks for.
    */
   basis: string;
+  /**
+   * The time of day of the sidecar when it sent this response. Tokens expire by it, whatever the clock of the
+   * follower says.
+   */
+  timeOfDay: Date | undefined;
 }
 
 /** Tokens to describe. */
@@ -2704,6 +2709,7 @@ function createBaseWatchChangesResponse(): WatchChangesResponse {
     validFor: undefined,
     sentAt: undefined,
     basis: "",
+    timeOfDay: undefined,
   };
 }
 
@@ -2726,6 +2732,9 @@ export const WatchChangesResponse: MessageFns<WatchChangesResponse> = {
     }
     if (message.basis !== "") {
       writer.uint32(50).string(message.basis);
+    }
+    if (message.timeOfDay !== undefined) {
+      Timestamp.encode(toTimestamp(message.timeOfDay), writer.uint32(58).fork()).join();
     }
     return writer;
   },
@@ -2789,6 +2798,14 @@ export const WatchChangesResponse: MessageFns<WatchChangesResponse> = {
             }
 
             message.basis = reader.string();
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.timeOfDay = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
         }
