@@ -54,6 +54,7 @@ export const PACKAGES: readonly Package[] = [
       'clients/typescript/node.ts',
       'clients/typescript/fastify.ts',
       'clients/typescript/hono.ts',
+      'clients/typescript/fetch.ts',
     ],
     platform: 'node',
     target: 'es2022',

@@ -12,10 +12,13 @@ import {
   type AuthorizationServiceClient,
   type AuthorizationServiceClientConstructor,
   AuthorizationServiceService,
+  type WatchChangesRequest,
+  type WatchChangesResponse,
 } from '../../proto/gen/portcullis/v1/authorization.ts'
 import { DEFAULT_ADDRESS } from './default-address.ts'
 import { type DirectoryClient, directoryClient } from './directory-client.ts'
 import { PortcullisError } from './error.ts'
+import { LocalMode, type LocalOptions } from './local-mode.ts'
 import { isThisMachine, plaintextRefused } from './plaintext.ts'
 import {
   apiList,
@@ -27,6 +30,7 @@ import {
   type IssueQuestion,
   issuedToken,
   issueRequest,
+  localQuestion,
   type MatrixAnswer,
   matrixAnswer,
   type PlanAnswer,
@@ -58,6 +62,11 @@ export interface ClientOptions {
    * `code` is `PLAINTEXT_REFUSED`.
    */
   readonly allowPlaintext?: boolean
+  /**
+   * Decide in the memory of this program: follow what changes, and ask the sidecar about each token once. It
+   * needs a caller with the right `follow`. Default: false, each check is asked.
+   */
+  readonly local?: boolean | LocalOptions
 }
 
 /**
@@ -72,6 +81,9 @@ export function connect(address: string = DEFAULT_ADDRESS, options: ClientOption
   return new Client(address, options)
 }
 
+/** Finds out within seconds that a machine is gone, so that another connection can follow. */
+const KEEPALIVE = { 'grpc.keepalive_time_ms': 10_000, 'grpc.keepalive_timeout_ms': 3_000 }
+
 /** The methods of the contract on a connection of grpc-js. */
 const Stub = makeClientConstructor(
   AuthorizationServiceService,
@@ -85,11 +97,12 @@ export class Client {
   readonly #deadlineMs: number
   /** Whether secrets may not be sent, because others could read them. */
   readonly #exposed: boolean
+  readonly #local: LocalMode | undefined
   /** Administration. It needs the caller token of an operator, or `iamToken`. */
   readonly directory: DirectoryClient
 
   constructor(address: string, options: ClientOptions) {
-    const { deadlineMs = 5_000, callerToken, iamToken, tls, allowPlaintext = false } = options
+    const { deadlineMs = 5_000, callerToken, iamToken, tls, allowPlaintext = false, local = false } = options
     this.#exposed = tls === undefined && !allowPlaintext && !isThisMachine(address)
     if (this.#exposed && (callerToken !== undefined || iamToken !== undefined))
       throw plaintextRefused(address)
@@ -100,6 +113,7 @@ export class Client {
     // The answer to a long batch with long messages exceeds the 4 MiB that gRPC accepts by default.
     this.#stub = new Stub(address, credentials, {
       'grpc.max_receive_message_length': 64 * 1024 * 1024,
+      ...(local !== false && KEEPALIVE),
     })
     this.#address = address
     this.#deadlineMs = deadlineMs
@@ -113,15 +127,31 @@ export class Client {
         request as never,
       ),
     )
+    this.#local =
+      local === false
+        ? undefined
+        : new LocalMode((request, signal) => this.#watchChanges(request, signal), local === true ? {} : local)
   }
 
   /**
-   * Checks whether a credential opens an API.
+   * Checks whether a credential opens an API. With `local`, from memory where it can.
    *
    * @param call its signal cancels the call, which then rejects with `CANCELLED`
    */
   async check(check: Check, { signal }: { readonly signal?: AbortSignal } = {}): Promise<CheckAnswer> {
-    return checkAnswer(await this.#call(this.#stub.check, this.#checkRequest(check), signal))
+    const local = this.#local
+    if (local === undefined)
+      return checkAnswer(await this.#call(this.#stub.check, this.#checkRequest(check), signal))
+    // Others may wait for the same answer, so it does not end with one of them.
+    return local.answer(localQuestion(check), () => this.#call(this.#stub.check, this.#checkRequest(check)))
+  }
+
+  /**
+   * Checks from memory, at once. `undefined`: `check` asks the sidecar, because `local` is off, the token is
+   * not known, or the sidecar has said nothing for too long.
+   */
+  checkLocally(check: Check): CheckAnswer | undefined {
+    return this.#local?.recall(localQuestion(check))
   }
 
   /** Makes many checks in one round trip. The answers have the order and the number of the checks. */
@@ -211,7 +241,23 @@ export class Client {
   }
 
   close(): void {
+    this.#local?.close()
     this.#stub.close()
+  }
+
+  async *#watchChanges(
+    request: WatchChangesRequest,
+    signal: AbortSignal,
+  ): AsyncGenerator<WatchChangesResponse> {
+    const stream = this.#stub.watchChanges(request, this.#metadata)
+    const cancel = () => stream.cancel()
+    signal.addEventListener('abort', cancel)
+    try {
+      yield* messagesOf(stream, this.#address)
+    } finally {
+      signal.removeEventListener('abort', cancel)
+      stream.cancel()
+    }
   }
 
   /** @throws TypeError if a credential would be sent to another machine in plaintext */

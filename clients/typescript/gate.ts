@@ -8,14 +8,14 @@ import type { Scope } from '../../engine/index.ts'
 import { AnswerCache } from './answer-cache.ts'
 import { type Client, connect } from './client.ts'
 import { PortcullisError } from './error.ts'
-import type { CheckAnswer, RequestHeaders } from './values.ts'
+import type { Check, CheckAnswer, RequestHeaders } from './values.ts'
 
 /** How requests are checked. `Request` is what the framework gives to a handler. */
 export interface TokenOptions<Request> {
   /**
    * The sidecar. Default: one connection for the process, to `PORTCULLIS_GRPC_ADDRESS` or 127.0.0.1:50051.
    */
-  readonly client?: Pick<Client, 'check'>
+  readonly client?: Pick<Client, 'check'> & Partial<Pick<Client, 'checkLocally'>>
   /**
    * The account, and the project if any, that owns the requested resource: from your records or the path,
    * never from the token. A request for which it returns none is denied. Default: only the matrix decides.
@@ -96,17 +96,22 @@ export class Gate<Request> {
     // Without a target the check would be about the API alone, and the resource could be anybody's.
     if (targetOf !== undefined && !isScope(target)) return { type: 'denied', denial: TARGET_NOT_FOUND }
     const sender = clientAddress === undefined ? address : clientAddress(request)
-    const question = {
+    const about = {
       api: this.#api,
-      credentials: relevantHeaders(headers),
       ...(target !== undefined && {
         target: { account: target.account, ...(target.project !== undefined && { project: target.project }) },
       }),
       ...(sender !== undefined && { clientAddress: sender }),
     }
-    const answer = await this.#cache.answer(question, () => client.check(question, { signal }))
+    const known = client.checkLocally?.({ ...about, credentials: headers })
+    const answer =
+      known ?? (await this.#ask(client, { ...about, credentials: relevantHeaders(headers) }, signal))
     if (signal.aborted) return { type: 'left' }
     return answer.allowed ? { type: 'passes', answer } : { type: 'denied', denial: this.#denial(answer) }
+  }
+
+  #ask(client: Pick<Client, 'check'>, question: Check, signal: AbortSignal): Promise<CheckAnswer> {
+    return this.#cache.answer(question, () => client.check(question, { signal }))
   }
 
   #denial(answer: CheckAnswer): Denial {

@@ -8,6 +8,7 @@ export { Client, type ClientOptions, connect } from './client.ts'
 export { DEFAULT_ADDRESS } from './default-address.ts'
 export type { DirectoryClient } from './directory-client.ts'
 export { PortcullisError } from './error.ts'
+export type { LocalOptions } from './local-mode.ts'
 export type {
   Check,
   CheckAnswer,

@@ -1,5 +1,12 @@
 /** The values that the client takes and returns, and their conversion to and from messages. */
-import type { AcceptedKind, NamedConflict, Reason, Scope, TokenKind } from '../../engine/index.ts'
+import type {
+  AcceptedKind,
+  CredentialHeaders,
+  NamedConflict,
+  Reason,
+  Scope,
+  TokenKind,
+} from '../../engine/index.ts'
 import type { Duration } from '../../proto/gen/google/protobuf/duration.ts'
 import type * as wire from '../../proto/gen/portcullis/v1/authorization.ts'
 import {
@@ -171,6 +178,48 @@ export function checkRequest(check: Check, at = ''): wire.CheckRequest {
   }
 }
 
+/** A check as the memory of the client takes it. */
+export interface LocalQuestion {
+  readonly api: string
+  readonly subject: { readonly headers: CredentialHeaders } | TrustedToken
+  readonly target: Scope | undefined
+  /** IP address of the client; empty: it is not known. */
+  readonly address: string
+}
+
+/** @throws TypeError that names the field, if a caller without types passes a wrong value */
+export function localQuestion(check: Check): LocalQuestion {
+  if (!hasShape(check)) checkRequest(check)
+  const { api, target, clientAddress: address = '' } = check
+  if ('token' in check && check.token !== undefined) return { api, subject: check.token, target, address }
+  const { credentials } = check as { readonly credentials: RequestHeaders }
+  const headers = Symbol.iterator in credentials ? credentials : Object.entries(credentials)
+  return { api, subject: { headers }, target, address }
+}
+
+/** Whether it looks like a check; `checkRequest` says what is wrong with one that does not. */
+function hasShape(check: Check): boolean {
+  const { api, target, clientAddress, credentials, token }: Loose = check ?? {}
+  const subject = credentials ?? token
+  return (
+    typeof api === 'string' &&
+    typeof (clientAddress ?? '') === 'string' &&
+    (target === undefined || typeof target?.account === 'string') &&
+    (credentials === undefined) !== (token === undefined) &&
+    typeof subject === 'object' &&
+    subject !== null
+  )
+}
+
+/** Of a caller without types. */
+interface Loose {
+  readonly api?: unknown
+  readonly target?: { readonly account?: unknown } | null
+  readonly clientAddress?: unknown
+  readonly credentials?: unknown
+  readonly token?: unknown
+}
+
 function subjectOf(check: Check, at: string): wire.CheckRequest['subject'] {
   const { credentials, token }: { credentials?: RequestHeaders; token?: TrustedToken } = check
   if ((credentials === undefined) === (token === undefined))
@@ -203,8 +252,8 @@ function headersOf(credentials: RequestHeaders, field: string): { name: string; 
 }
 
 export function checkAnswer(response: wire.CheckResponse): CheckAnswer {
-  const reason = REASON_NAMES.get(response.reason) ?? 'UNSPECIFIED'
-  // The position is for followers of `WatchChanges`, which this client is not.
+  const reason = reasonName(response.reason)
+  // The position is for the memory of a client that follows `WatchChanges`.
   const { token, cacheFor, conflicts, position: _position, ...rest } = response
   return {
     ...rest,
@@ -212,17 +261,21 @@ export function checkAnswer(response: wire.CheckResponse): CheckAnswer {
     allowed: response.allowed && reason === 'ALLOWED',
     reason,
     conflicts: conflicts.map(conflictValue),
-    token: token && {
-      kind: token.kind,
-      scope: scopeValue(token.scope),
-      subject: token.subject ?? { id: '', name: '', type: '' },
-      tokenId: token.tokenId,
-      issuedAt: token.issuedAt,
-      expiresAt: token.expiresAt,
-      roles: token.roles,
-      authority: token.authority === '' ? undefined : token.authority,
-    },
+    token: token && verifiedToken(token),
     cacheForMs: cacheFor === undefined ? 0 : msOf(cacheFor),
+  }
+}
+
+export function verifiedToken(token: wire.VerifiedToken): VerifiedToken {
+  return {
+    kind: token.kind,
+    scope: scopeValue(token.scope),
+    subject: token.subject ?? { id: '', name: '', type: '' },
+    tokenId: token.tokenId,
+    issuedAt: token.issuedAt,
+    expiresAt: token.expiresAt,
+    roles: token.roles,
+    authority: token.authority === '' ? undefined : token.authority,
   }
 }
 
@@ -297,6 +350,11 @@ const REASON_NAMES = new Map(
     .map(([name, number]) => [number as WireReason, name.slice('REASON_'.length) as Reason]),
 )
 
+/** `UNSPECIFIED` where the sidecar is newer, and has reasons that are not known here. */
+export function reasonName(reason: WireReason): Reason | 'UNSPECIFIED' {
+  return REASON_NAMES.get(reason) ?? 'UNSPECIFIED'
+}
+
 function conflictValue(conflict: WireConflict): NamedConflict {
   return {
     ...conflict,
@@ -321,6 +379,6 @@ function scopeValue(scope: WireScope | undefined): Scope {
   return project === '' ? { account } : { account, project }
 }
 
-function msOf({ seconds, nanos }: Duration): number {
+export function msOf({ seconds, nanos }: Duration): number {
   return seconds * 1000 + nanos / 1e6
 }

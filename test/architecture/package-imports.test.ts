@@ -11,8 +11,12 @@ import { importsOf, ROOT, sources } from '../support/checkout/sources.ts'
 
 /** Folder of a package → what the other packages may import of it. */
 const DOORS: Readonly<Record<string, readonly string[]>> = {
-  // The client says the same about a denial as the sidecar does, and takes nothing else of the engine's code.
-  engine: ['engine/index.ts', 'engine/denial.ts'],
+  // The client says the same about a denial as the sidecar does, and finds credentials and situations in the
+  // same way. It takes nothing else of the engine's code: what decides comes from the sidecar.
+  engine: [
+    ...['engine/index.ts', 'engine/denial.ts', 'engine/credentials.ts', 'engine/situations.ts'],
+    ...['engine/reasons.ts', 'engine/messages.ts'],
+  ],
   // The documents of the sidecar are read as strictly as a matrix is. Who explains, plans or compares need
   // not load the shipped matrix.
   matrix: [
@@ -67,7 +71,7 @@ test.each(PACKAGES)(
   },
 )
 
-test('the client takes types from the engine, and no code', async () => {
+test('the client takes no rule of the engine', async () => {
   const { metafile } = await build({
     absWorkingDir: ROOT,
     entryPoints: PACKAGES.filter(({ folder }) => folder === 'clients/typescript').flatMap(
@@ -82,7 +86,12 @@ test('the client takes types from the engine, and no code', async () => {
     metafile: true,
   })
   const folders = Object.keys(metafile.inputs).map((path) => path.split('/').slice(0, 2).join('/'))
-  expect(new Set(folders)).toEqual(new Set(['clients/typescript', 'proto/gen', 'engine/denial.ts']))
+  expect(new Set(folders)).toEqual(
+    new Set([
+      ...['clients/typescript', 'proto/gen', 'engine/denial.ts', 'engine/credentials.ts'],
+      ...['engine/situations.ts', 'engine/reasons.ts', 'engine/messages.ts'],
+    ]),
+  )
 })
 
 /** What the files that can be reached from these import from outside of the checkout, types included. */

@@ -57,7 +57,7 @@ const CONTENT: Readonly<Record<string, readonly RegExp[]>> = {
     /^support-matrix(\.schema)?\.json$/,
   ],
   'clients/typescript': [
-    /^dist\/clients\/typescript\/((index|node|fastify|hono)\.js|[\w-]+\.d\.ts)$/,
+    /^dist\/clients\/typescript\/((index|node|fastify|hono|fetch)\.js|[\w-]+\.d\.ts)$/,
     /^dist\/(engine|proto\/gen)\/[\w/]+\.d\.ts$/,
     /^dist\/chunks\/[\w-]+\.js$/,
     /^dist\/third-party-licenses\.txt$/,

@@ -85,4 +85,6 @@ function learnDemo(terminal: Terminal, welcome: string): void {
   terminal.replace('ACCOUNT=…', `ACCOUNT=${account}`)
   terminal.replace('PORTCULLIS_PASSWORD=…', `PORTCULLIS_PASSWORD=${password}`)
   terminal.replace('STATIC_TOKEN=…', `STATIC_TOKEN=${staticToken}`)
+  const [, data = ''] = /^ {2}data +(\S+)$/m.exec(welcome) ?? []
+  terminal.replace('DATA=…', `DATA=${data}`)
 }

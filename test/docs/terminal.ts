@@ -38,6 +38,7 @@ export const PACKAGES: Readonly<Record<string, string>> = {
   '@portcullis/client/node': 'clients/typescript/node.ts',
   '@portcullis/client/fastify': 'clients/typescript/fastify.ts',
   '@portcullis/client/hono': 'clients/typescript/hono.ts',
+  '@portcullis/client/fetch': 'clients/typescript/fetch.ts',
 }
 
 /** The addresses that the pages show, which are another's on a machine that runs tests. */

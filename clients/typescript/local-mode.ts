@@ -1,0 +1,173 @@
+/** Follows the sidecar, so that the program decides in its own memory (clients/conformance/README.md). */
+import type * as wire from '../../proto/gen/portcullis/v1/authorization.ts'
+import { PortcullisError } from './error.ts'
+import { type Ask, LocalMemory, type LocalMemoryOptions } from './local-memory.ts'
+import { WrongSidecar } from './local-rules.ts'
+import { type CheckAnswer, checkAnswer, type LocalQuestion } from './values.ts'
+
+export interface LocalOptions extends LocalMemoryOptions {
+  /**
+   * Called once for each reason why the sidecar cannot be followed; each check is asked then. Default: a line
+   * on standard error.
+   */
+  readonly onFailure?: (error: Error) => void
+}
+
+/** A response comes at least every second. A stream that is silent for longer is lost. */
+const QUIET_MS_MAX = 2_000
+
+/** The clocks of two machines run apart. A new stream compares them anew. */
+const STREAM_MS_MAX = 600_000
+
+const PAUSE_MS = 100
+const PAUSE_MS_MAX = 2_000
+
+/** Pause after a refusal, which lasts until somebody changes something. */
+const REFUSED_MS = 60_000
+
+/** The sidecar is older, or does not let this program follow. */
+const REFUSALS: ReadonlySet<string> = new Set(['UNIMPLEMENTED', 'UNAUTHENTICATED', 'PERMISSION_DENIED'])
+
+/** A stream of responses; to end it early is to return from its iteration. */
+type Open = (
+  request: wire.WatchChangesRequest,
+  signal: AbortSignal,
+) => AsyncIterable<wire.WatchChangesResponse>
+
+export class LocalMode {
+  readonly #memory: LocalMemory
+  readonly #open: Open
+  readonly #onFailure: (error: Error) => void
+  readonly #reported = new Set<string>()
+  /** Questions about a token and an address that are asked, and whose answers may be remembered. */
+  readonly #asking = new Map<string, Promise<unknown>>()
+  readonly #stop = new AbortController()
+
+  constructor(open: Open, { onFailure = printFailure, ...options }: LocalOptions) {
+    this.#memory = new LocalMemory(options)
+    this.#open = open
+    this.#onFailure = onFailure
+    void this.#follow()
+  }
+
+  /** The answer from memory; `undefined`: the sidecar must be asked. */
+  recall(question: LocalQuestion): CheckAnswer | undefined {
+    const recalled = this.#memory.recall(question, performance.now())
+    return recalled.type === 'answer' ? recalled.answer : undefined
+  }
+
+  /** The answer from memory, or from the sidecar, which is asked once about a token and an address. */
+  async answer(question: LocalQuestion, ask: () => Promise<wire.CheckResponse>): Promise<CheckAnswer> {
+    const first = this.#memory.recall(question, performance.now())
+    if (first.type === 'answer') return first.answer
+    const key = this.#memory.isFollowing(performance.now()) ? keyOf(first) : undefined
+    const asking = key === undefined ? undefined : this.#asking.get(key)
+    if (asking === undefined) return this.#ask(first, key, ask)
+    await asking
+    const second = this.#memory.recall(question, performance.now())
+    return second.type === 'answer' ? second.answer : this.#ask(second, undefined, ask)
+  }
+
+  close(): void {
+    this.#stop.abort()
+  }
+
+  async #ask(
+    recalled: Ask,
+    key: string | undefined,
+    ask: () => Promise<wire.CheckResponse>,
+  ): Promise<CheckAnswer> {
+    const asked = ask()
+    if (key !== undefined) {
+      const settled = () => void this.#asking.delete(key)
+      this.#asking.set(key, asked.then(settled, settled))
+    }
+    const response = await asked
+    this.#memory.learn(recalled, response)
+    const answer = checkAnswer(response)
+    // The memory forgets it when a change touches it, and a cache would not.
+    return response.position === undefined ? answer : { ...answer, cacheForMs: 0 }
+  }
+
+  async #follow(): Promise<void> {
+    const { signal } = this.#stop
+    let failed = 0
+    while (!signal.aborted) {
+      let pauseMs = 0
+      try {
+        await this.#read(() => {
+          failed = 0
+        })
+      } catch (error) {
+        if (signal.aborted) return
+        const code = error instanceof PortcullisError ? error.code : ''
+        this.#report(error as Error, code)
+        pauseMs = REFUSALS.has(code) ? REFUSED_MS : Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** failed++)
+      }
+      await pause(pauseMs, signal)
+    }
+  }
+
+  /** Reads one stream. Resolves when it was read for long enough. */
+  async #read(onFirst: () => void): Promise<void> {
+    const ending = new AbortController()
+    const { signal } = ending
+    const end = () => ending.abort()
+    this.#stop.signal.addEventListener('abort', end)
+    const enough = setTimeout(end, STREAM_MS_MAX).unref()
+    let isSilent = false
+    const silent = () => {
+      isSilent = true
+      end()
+    }
+    let quiet = setTimeout(silent, QUIET_MS_MAX).unref()
+    try {
+      for await (const response of this.#open(this.#memory.begin(performance.now()), signal)) {
+        this.#memory.hear(response, performance.now())
+        clearTimeout(quiet)
+        quiet = setTimeout(silent, QUIET_MS_MAX).unref()
+        onFirst()
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error
+    } finally {
+      clearTimeout(quiet)
+      clearTimeout(enough)
+      this.#stop.signal.removeEventListener('abort', end)
+    }
+    if (isSilent || !signal.aborted) throw new Error('the sidecar says nothing any more')
+  }
+
+  /** Once for each reason: an interruption is no news, a refusal is. */
+  #report(error: Error, code: string): void {
+    const name = error instanceof WrongSidecar ? error.message : code
+    if ((!(error instanceof WrongSidecar) && !REFUSALS.has(code)) || this.#reported.has(name)) return
+    this.#reported.add(name)
+    try {
+      this.#onFailure(error)
+    } catch {
+      // Who listens to failures cannot end the following.
+    }
+  }
+}
+
+function keyOf({ credential }: Ask): string | undefined {
+  return credential && `${credential.header}\0${credential.value}\0${credential.address}`
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(done, ms)
+    function done() {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    timer.unref()
+    signal.addEventListener('abort', done)
+  })
+}
+
+function printFailure(error: Error): void {
+  console.error(`portcullis: each check is asked, because the sidecar cannot be followed: ${error.message}`)
+}

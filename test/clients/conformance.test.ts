@@ -1,0 +1,111 @@
+/**
+ * The conformance suite of the clients: that its files are current, and that the TypeScript client passes. It
+ * finds credentials with the engine, whose tests have those rows.
+ */
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { ServiceError } from '@grpc/grpc-js'
+import { describe, expect, test } from 'vitest'
+import { Gate } from '../../clients/typescript/gate.ts'
+import { type CheckAnswer, PortcullisError } from '../../clients/typescript/index.ts'
+import { LocalRules } from '../../clients/typescript/local-rules.ts'
+import type { AcceptedKind, CredentialReason, Scope } from '../../engine/index.ts'
+import { Rules } from '../../proto/gen/portcullis/v1/authorization.ts'
+import { linesOf, SUITE } from '../support/conformance/files.ts'
+import { Player, type Step } from '../support/conformance/player.ts'
+import { newFolder } from '../support/suite/resources.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+
+test('the files are those that the engine and the sidecar make', () => {
+  const folder = newFolder()
+  execFileSync(process.execPath, ['test/support/conformance/make.ts', folder], { cwd: ROOT })
+  const files = readdirSync(SUITE, { recursive: true, encoding: 'utf8' })
+  for (const file of files.filter((each) => /\.(jsonl|binpb)$/.test(each)))
+    expect(readFileSync(join(folder, file)).equals(readFileSync(join(SUITE, file))), file).toBe(true)
+})
+
+test('decisions', () => {
+  const [{ questions }, ...lines] = linesOf<DecisionLine>('decisions') as [Questions, ...DecisionLine[]]
+  expect(lines.length).toBeGreaterThan(400)
+  for (const line of lines) {
+    const rules = rulesOf(line.rules)
+    if ('accepted' in line) expect(rules.accepted(line.api), line.api).toEqual(line.accepted)
+    else
+      for (const api of line.apis) {
+        const reasons = questions.map((question) =>
+          'fault' in question
+            ? rules.reasonOfFault(api, line.kind, question.fault)
+            : rules.reason(api, line.kind, question.scope, question.target),
+        )
+        expect(reasons, `${line.rules} ${api} ${line.kind}`).toEqual(line.reasons)
+      }
+  }
+})
+
+describe('traces', () => {
+  test.each(linesOf<TraceLine>('traces'))('$name', ({ options, steps }) => {
+    const player = new Player(SUITE, options)
+    for (const [number, step] of steps.entries())
+      expect(player.play(step), `step ${number}`).toEqual(step.expect)
+  })
+})
+
+test('denials', async () => {
+  const lines = linesOf<DenialLine>('denials')
+  expect(lines.length).toBeGreaterThan(30)
+  for (const { answer, failure, status, headers, body } of lines) {
+    const check = async (): Promise<CheckAnswer> => {
+      if (failure !== undefined) throw failed(failure.code, failure.reason)
+      const { rules_digest: rulesDigest = '', ...rest } = answer ?? {}
+      return { ...(rest as CheckAnswer), allowed: false, rulesDigest, cacheForMs: 0 }
+    }
+    const gate = new Gate('any', { client: { check }, onFailure: () => {} })
+    const arrived = { headers: {}, address: undefined, signal: new AbortController().signal }
+    const verdict = await gate.judge({}, arrived)
+    if (verdict.type !== 'denied') throw new Error(`${JSON.stringify(answer)}: ${verdict.type}`)
+    const { denial } = verdict
+    expect({ ...denial, body: JSON.parse(denial.body) }).toEqual({ status, headers, body })
+  }
+})
+
+type Questions = {
+  readonly questions: readonly (
+    | { readonly scope: Scope; readonly target?: Scope }
+    | { readonly fault: CredentialReason }
+  )[]
+}
+
+type DecisionLine = { readonly rules: string } & (
+  | { readonly api: string; readonly accepted: readonly AcceptedKind[] }
+  | { readonly kind: string; readonly apis: readonly string[]; readonly reasons: readonly string[] }
+)
+
+interface TraceLine {
+  readonly name: string
+  readonly options: ConstructorParameters<typeof Player>[1]
+  readonly steps: readonly Step[]
+}
+
+interface DenialLine {
+  readonly answer?: Pick<CheckAnswer, 'reason' | 'message' | 'accepted'> & { readonly rules_digest: string }
+  readonly failure?: { readonly code: string; readonly reason: string }
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: object
+}
+
+const RULES = new Map<string, LocalRules>()
+
+function rulesOf(name: string): LocalRules {
+  const rules =
+    RULES.get(name) ?? new LocalRules(Rules.decode(readFileSync(join(SUITE, 'rules', `${name}.binpb`))))
+  RULES.set(name, rules)
+  return rules
+}
+
+function failed(code: string, reason: string): PortcullisError {
+  const error = new PortcullisError({ code: 2, details: code, message: code } as ServiceError)
+  return Object.assign(error, { code, reason })
+}

@@ -1,0 +1,273 @@
+/**
+ * Local mode of the TypeScript client before a real sidecar: what it answers without asking, and that
+ * nothing is allowed that the sidecar no longer allows.
+ */
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { Server, ServerCredentials } from '@grpc/grpc-js'
+import { describe, expect, test } from 'vitest'
+import { type CheckAnswer, connect } from '../../clients/typescript/index.ts'
+import { LocalMode } from '../../clients/typescript/local-mode.ts'
+import { requireToken } from '../../clients/typescript/node.ts'
+import * as wire from '../../proto/gen/portcullis/v1/authorization.ts'
+import { Reason } from '../../proto/gen/portcullis/v1/decision.ts'
+import { ENGINES, rulesOf } from '../support/conformance/rules.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
+import {
+  ACCOUNT,
+  issued,
+  OTHER_ACCOUNT,
+  PEOPLE,
+  populate,
+  type RunningSidecar,
+  runSidecar,
+  SERVICE_USERS,
+} from '../support/sidecar/sidecar.ts'
+import { eventually, freePort, newFile, newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
+
+const FOLLOWER = 'follower-caller-token-0123456789abcdef'
+const READER = 'reader-caller-token-0123456789abcdef'
+const config = newFile(
+  JSON.stringify({
+    callers: [
+      { name: 'service', token_file: newFile(FOLLOWER), rights: ['follow'] },
+      { name: 'reader', token_file: newFile(READER), rights: ['read'] },
+    ],
+  }),
+  'portcullis.json',
+)
+
+const running = await runSidecar({ config })
+const [first, ...others] = PEOPLE.accounts
+const temporary = ['is revoked', 'loses its holder'].map((name) => ({
+  name,
+  permissions: [{ scope: 'account' as const }],
+}))
+const secrets = await populate(running, {
+  accounts: [
+    { ...(first as (typeof PEOPLE.accounts)[number]), service_users: [...SERVICE_USERS, ...temporary] },
+    ...others,
+  ],
+})
+
+const local = (at: RunningSidecar = running, more: object = {}) =>
+  at.connect({ callerToken: FOLLOWER, local: true, ...more })
+const question = (value: string, api = 'iam') => ({ api, credentials: { 'X-Auth-Token': value } })
+
+/** Asks until the answer is remembered: the stream may not have begun yet. */
+async function known(client: ReturnType<typeof connect>, value: string): Promise<CheckAnswer> {
+  return eventually(async () => {
+    await client.check(question(value))
+    return client.checkLocally(question(value))
+  })
+}
+
+describe('a token that the sidecar has vouched for', () => {
+  test('opens what it opens, without a further question', async () => {
+    const client = local()
+    const { value, tokenId } = await issued(running, secrets)
+    const asked = await client.check(question(value))
+    const answer = await known(client, value)
+    expect(answer).toEqual({ ...asked, advice: [], conflicts: [], cacheForMs: 0 })
+    expect(answer.token?.tokenId).toBe(tokenId)
+    for (const [target, reason] of [
+      [{ account: ACCOUNT }, 'ALLOWED'],
+      [{ account: OTHER_ACCOUNT }, 'ACCOUNT_MISMATCH'],
+    ] as const) {
+      const about = { ...question(value), target }
+      expect(await client.check(about)).toMatchObject({ reason })
+      expect(client.checkLocally(about)).toMatchObject({ reason, allowed: reason === 'ALLOWED' })
+    }
+  })
+
+  test('gets the answer of the sidecar for every API, with its words', async () => {
+    const client = local()
+    const { value } = await issued(running, secrets, { project: 'alpha' })
+    await known(client, value)
+    const { apis } = await client.getMatrix()
+    for (const api of [...apis.map(({ id }) => id), 'no-such-api']) {
+      await client.check(question(value, api))
+      const { conflicts, advice, cacheForMs, ...asked } = await running.client.check(question(value, api))
+      expect(client.checkLocally(question(value, api)), api).toMatchObject(asked)
+    }
+  })
+
+  test.each<[how: string, end: (value: string, user: string) => Promise<unknown>]>([
+    ['is revoked', (value) => running.client.revoke({ value })],
+    [
+      'loses its holder',
+      (_value, user) =>
+        running.sidecar.administration.users.update(TESTER, ACCOUNT, user, 'service_user', {
+          enabled: false,
+        }),
+    ],
+  ])('is denied after it %s', async (how, end) => {
+    const client = local()
+    const { value } = await issued(running, secrets, { user: how })
+    await known(client, value)
+    await end(value, how)
+    await eventually(() => client.checkLocally(question(value))?.allowed !== true)
+    expect(await client.check(question(value))).toMatchObject({ reason: 'CREDENTIAL_REVOKED' })
+    expect(client.checkLocally(question(value))).toMatchObject({
+      allowed: false,
+      reason: 'CREDENTIAL_REVOKED',
+    })
+  })
+
+  test('is asked about once, however many want to know', async () => {
+    let asked = 0
+    const { mode, response } = follower()
+    const ask = async () => {
+      asked++
+      await new Promise((resolve) => setTimeout(resolve, 10))
+      return response
+    }
+    const about = {
+      api: 'reports',
+      subject: { headers: [['X-Token', 'one']] as const },
+      target: undefined,
+      address: '',
+    }
+    await eventually(() =>
+      mode.recall({ ...about, subject: { kind: 'static_token', scope: { account: '1' } } }),
+    )
+    const answers = await Promise.all(Array.from({ length: 50 }, () => mode.answer(about, ask)))
+    expect([asked, answers.every(({ allowed }) => allowed)]).toEqual([1, true])
+  })
+})
+
+test('a middleware lets a known token pass without asking, and denies it after its end', async () => {
+  const client = local()
+  const gate = requireToken('iam', { client })
+  const server = createServer((request, response) => gate(request, response, () => response.end('served')))
+  const port = await freePort()
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  whenTheFileEnds(() => void server.close())
+  const { value } = await issued(running, secrets)
+  const ask = async () =>
+    (await fetch(`http://127.0.0.1:${port}/`, { headers: { 'X-Auth-Token': value } })).status
+  expect(await ask()).toBe(200)
+  const about = { ...question(value), clientAddress: '127.0.0.1' }
+  await eventually(async () => (await ask()) === 200 && client.checkLocally(about))
+  await running.client.revoke({ value })
+  await eventually(async () => (await ask()) === 401)
+})
+
+test('while the sidecar is gone nothing is known after its promise, and it goes on when it is back', async () => {
+  const folder = join(newFolder(), 'data')
+  const port = await freePort()
+  const flags = { 'grpc.address': `127.0.0.1:${port}`, 'directory.staleness_ms': 500 }
+  const earlier = await runSidecar({ config, folder, flags })
+  const people = await populate(earlier)
+  const { value } = await issued(earlier, people)
+  const client = local(earlier, { deadlineMs: 2_000 })
+  await known(client, value)
+  await earlier.sidecar.close()
+  await eventually(() => client.checkLocally(question(value)) === undefined)
+  await expect(client.check(question(value))).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+  await runSidecar({ config, folder, flags })
+  await eventually(async () => {
+    await client.check(question(value)).catch(() => {})
+    return client.checkLocally(question(value))
+  })
+})
+
+describe('a sidecar that cannot be followed is asked each time, which is said once', () => {
+  test('because the caller lacks the right', async () => {
+    const failures: Error[] = []
+    const client = running.connect({
+      callerToken: READER,
+      local: { onFailure: (error) => void failures.push(error) },
+    })
+    const { value } = await issued(running, secrets)
+    await eventually(() => failures.length > 0)
+    expect(await client.check(question(value))).toMatchObject({ allowed: true })
+    expect(client.checkLocally(question(value))).toBeUndefined()
+    expect(failures).toMatchObject([{ code: 'PERMISSION_DENIED', reason: 'CALLER_RIGHT_MISSING' }])
+  })
+
+  test('because it is older', async () => {
+    const server = new Server()
+    const { watchChanges: _, ...older } = wire.AuthorizationServiceService
+    const response = { ...follower().response, position: undefined }
+    server.addService(older, {
+      check: (_call: unknown, answer: (error: null, response: wire.CheckResponse) => void) =>
+        answer(null, response),
+    })
+    const port = await new Promise<number>((resolve, reject) =>
+      server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
+        error ? reject(error) : resolve(bound),
+      ),
+    )
+    whenTheFileEnds(() => server.forceShutdown())
+    const failures: Error[] = []
+    const client = connect(`127.0.0.1:${port}`, {
+      local: { onFailure: (error) => void failures.push(error) },
+    })
+    whenTheFileEnds(() => client.close())
+    await eventually(() => failures.length > 0)
+    for (let count = 2; count > 0; count--)
+      expect(await client.check(question('one'))).toMatchObject({ allowed: true, cacheForMs: 0 })
+    expect(failures).toMatchObject([{ code: 'UNIMPLEMENTED' }])
+  })
+})
+
+test.each<[what: string, check: object, said: string]>([
+  ['no subject', { api: 'iam' }, 'credentials: expected request headers'],
+  ['an API that is no text', { api: 7, credentials: {} }, 'api: expected a string'],
+  [
+    'a target without an account',
+    { api: 'iam', credentials: {}, target: {} },
+    'target.account: expected a string',
+  ],
+  ['headers that are none', { api: 'iam', credentials: null }, 'credentials: expected a Headers'],
+])('a question with %s is refused with a TypeError', async (_what, check, said) => {
+  await expect(local().check(check as never)).rejects.toThrow(said)
+})
+
+/** Local mode with a sidecar that has the shipped rules, and its answer about a token. */
+function follower() {
+  const rules = wire.Rules.decode(rulesOf(ENGINES.shipped as never))
+  const position = { change: 1, recordedAt: new Date(1) }
+  const told: wire.WatchChangesResponse = {
+    ...{ position, rules, basis: 'keys', timeOfDay: new Date() },
+    voided: { everything: true, tokenIds: [], userIds: [], accounts: [], projectIds: [] },
+    ...{ validFor: { seconds: 60, nanos: 0 }, sentAt: { seconds: 1, nanos: 0 } },
+  }
+  async function* open(_request: unknown, signal: AbortSignal) {
+    yield told
+    await new Promise((resolve) => signal.addEventListener('abort', resolve))
+  }
+  const mode = new LocalMode(open, {})
+  whenTheFileEnds(() => mode.close())
+  const response: wire.CheckResponse = {
+    ...{ allowed: true, reason: Reason.REASON_ALLOWED, message: '', header: 'X-Token', accepted: [] },
+    ...{
+      conflicts: [],
+      advice: [],
+      digest: '',
+      strict: false,
+      verified: true,
+      cacheFor: undefined,
+      position,
+    },
+    rulesDigest: rules.matrix?.rulesDigest ?? '',
+    token: {
+      ...{
+        kind: 'static_token',
+        scope: { account: '1', project: '' },
+        tokenId: 't',
+        roles: [],
+        authority: '',
+      },
+      ...{
+        subject: { id: 'u', name: '', type: '' },
+        issuedAt: undefined,
+        expiresAt: undefined,
+        projectId: '',
+      },
+      derivedFrom: [],
+    },
+  }
+  return { mode, response }
+}

@@ -1,0 +1,56 @@
+/** What the sender of a request gets that does not pass. */
+import { denialOf, failureOf } from '../../../engine/denial.ts'
+import { CREDENTIAL_REASONS, type Decision, REASONS } from '../../../engine/index.ts'
+import { ENGINES } from './rules.ts'
+
+export function* denials(): Generator<object> {
+  const seen = new Set<string>()
+  for (const decision of decisionsOfAll()) {
+    const key = JSON.stringify([decision.reason, decision.accepted])
+    if (decision.allowed || seen.has(key)) continue
+    seen.add(key)
+    const { reason, message, accepted, rulesDigest } = decision
+    yield {
+      answer: { reason, message, accepted, rules_digest: rulesDigest },
+      ...answerOf(denialOf(decision)),
+    }
+  }
+  const newer = { reason: 'UNSPECIFIED', message: 'a reason of a newer sidecar', accepted: [] } as const
+  yield { answer: { ...newer, rules_digest: '' }, ...answerOf(denialOf({ ...newer, rulesDigest: '' })) }
+  const isSeen = REASONS.every(
+    (reason) => reason === 'ALLOWED' || [...seen].some((key) => key.includes(reason)),
+  )
+  if (!isSeen) throw new Error('a reason has no row')
+  for (const [code, reason] of FAILURES) {
+    const isTemporary = code !== 'INVALID_ARGUMENT'
+    const failure = failureOf(reason === '' ? code : reason, isTemporary ? '1' : undefined)
+    yield { failure: { code, reason }, ...answerOf(isTemporary ? failure : failureOf('INTERNAL', undefined)) }
+  }
+}
+
+/** Why there is no answer. */
+const FAILURES: readonly (readonly [code: string, reason: string])[] = [
+  ['UNAVAILABLE', ''],
+  ['DEADLINE_EXCEEDED', ''],
+  ['UNAVAILABLE', 'DIRECTORY_UNAVAILABLE'],
+  ['UNAUTHENTICATED', 'CALLER_TOKEN_MISSING'],
+  ['INVALID_ARGUMENT', 'REQUEST_INVALID'],
+]
+
+function* decisionsOfAll(): Generator<Decision> {
+  const { shipped, 'shipped-strict': strict, smallest } = ENGINES
+  for (const engine of [shipped, strict, smallest]) {
+    if (engine === undefined) continue
+    for (const api of [...engine.apis.keys(), 'no-such-api'])
+      for (const kind of [...engine.tokenKinds.keys(), 'no_such_kind']) {
+        for (const fault of CREDENTIAL_REASONS) yield engine.deny(api, fault, kind)
+        for (const scope of [{ account: '1' }, { account: '1', project: 'p' }, { account: '' }])
+          for (const target of [undefined, { account: '2' }, { account: '1', project: 'q' }])
+            yield engine.decide({ api, kind, scope, target })
+      }
+  }
+}
+
+function answerOf({ status, headers, body }: ReturnType<typeof denialOf> | ReturnType<typeof failureOf>) {
+  return { status, headers: Object.fromEntries(headers), body: JSON.parse(body) as object }
+}

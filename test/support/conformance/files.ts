@@ -1,0 +1,49 @@
+/** Reads the files of the conformance suite. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+export const SUITE: string = join(import.meta.dirname, '../../../clients/conformance')
+
+/** The lines of a file after the first one, which says the version. */
+export function linesOf<Line>(name: string): Line[] {
+  const [first, ...lines] = readFileSync(join(SUITE, `${name}.jsonl`), 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  if (first?.version !== 1) throw new Error(`${name}.jsonl: expected version 1`)
+  return lines
+}
+
+interface CredentialRow {
+  readonly name: string
+  readonly names: readonly string[]
+  readonly headers: readonly (readonly [name: string, value: string])[]
+  readonly found?: readonly [header: string, value: string]
+  readonly fault?: string
+}
+
+/** Which credential is found among headers. */
+export function credentialRows(): CredentialRow[] {
+  return linesOf<CredentialLine>('credentials').map(({ headers, found, ...row }) => ({
+    ...row,
+    headers: headers.flatMap(([name, value, times = 1]) =>
+      Array.from({ length: times }, () => [name, textOf(value)] as const),
+    ),
+    ...(found !== undefined && { found: [found[0], textOf(found[1])] as const }),
+  }))
+}
+
+/** Text, parts of it that are each repeated, or bytes. */
+type Value = string | { readonly pieces: readonly [string, number][] } | { readonly base64: string }
+
+interface CredentialLine extends Omit<CredentialRow, 'headers' | 'found'> {
+  readonly headers: readonly (readonly [name: string, value: Value, times?: number])[]
+  readonly found?: readonly [header: string, value: Value]
+}
+
+function textOf(value: Value): string {
+  if (typeof value === 'string') return value
+  // A header of Node is a string whose characters are the bytes.
+  if ('base64' in value) return Buffer.from(value.base64, 'base64').toString('latin1')
+  return value.pieces.map(([text, times]) => text.repeat(times)).join('')
+}

@@ -1,0 +1,161 @@
+/** Plays the steps of a trace with the memory of the TypeScript client. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { LocalMemory, type Recalled } from '../../../clients/typescript/local-memory.ts'
+import { WrongSidecar } from '../../../clients/typescript/local-rules.ts'
+import type { LocalQuestion } from '../../../clients/typescript/values.ts'
+import * as wire from '../../../proto/gen/portcullis/v1/authorization.ts'
+import { Reason } from '../../../proto/gen/portcullis/v1/decision.ts'
+import type { Answer, Expected, Question, Told } from './trace.ts'
+
+export type Step = { readonly at_ms: number; readonly expect?: unknown } & (
+  | { readonly begin: object }
+  | { readonly hear: Told }
+  | { readonly check: Question }
+  | { readonly learn: Answer & { readonly of: number } }
+)
+
+interface Options {
+  readonly tokens_max?: number
+  readonly accounts?: readonly string[]
+}
+
+/** A reason that no client knows. */
+const NEWER = 999 as Reason
+
+export class Player {
+  readonly #memory: LocalMemory
+  readonly #folder: string
+  readonly #asked = new Map<number, Recalled>()
+  #rulesDigest = ''
+  #count = 0
+
+  /** @param folder of the suite */
+  constructor(folder: string, { tokens_max: tokensMax, accounts }: Options) {
+    this.#folder = folder
+    this.#memory = new LocalMemory({
+      ...(tokensMax !== undefined && { tokensMax }),
+      ...(accounts !== undefined && { accounts }),
+    })
+  }
+
+  /** What the client does in the step, in the form of `expect`. */
+  play(step: Step): unknown {
+    const number = this.#count++
+    const nowMs = step.at_ms
+    if ('begin' in step) return beginning(this.#memory.begin(nowMs))
+    if ('hear' in step) return this.#hear(step.hear, nowMs)
+    if ('check' in step) {
+      const recalled = this.#memory.recall(questionOf(step.check), nowMs)
+      this.#asked.set(number, recalled)
+      return expected(recalled)
+    }
+    const asked = this.#asked.get(step.learn.of)
+    if (asked?.type !== 'ask') throw new Error(`step ${step.learn.of} did not ask`)
+    this.#memory.learn(asked, responseOf(step.learn, this.#rulesDigest))
+    return undefined
+  }
+
+  #hear(told: Told, nowMs: number): 'followed' | 'refused' {
+    const rules = told.rules === undefined ? undefined : this.#rules(told.rules)
+    this.#rulesDigest = rules?.matrix?.rulesDigest ?? this.#rulesDigest
+    try {
+      this.#memory.hear(toldMessage(told, rules), nowMs)
+      return 'followed'
+    } catch (error) {
+      if (error instanceof WrongSidecar) return 'refused'
+      throw error
+    }
+  }
+
+  #rules(name: string): wire.Rules {
+    return wire.Rules.decode(readFileSync(join(this.#folder, 'rules', `${name}.binpb`)))
+  }
+}
+
+function beginning({ accounts, after, basis }: wire.WatchChangesRequest): object {
+  return { accounts, after: after === undefined ? null : [after.change, after.recordedAt?.getTime()], basis }
+}
+
+function expected(recalled: Recalled): Expected {
+  if (recalled.type === 'ask') return 'ask'
+  const { allowed, reason, message } = recalled.answer
+  return { allowed, reason, message }
+}
+
+function questionOf({ api, headers = [], kind, scope, target, address = '' }: Question): LocalQuestion {
+  const subject = kind === undefined || scope === undefined ? { headers } : { kind, scope }
+  return { api, subject, target, address }
+}
+
+function toldMessage(told: Told, rules: wire.Rules | undefined): wire.WatchChangesResponse {
+  const { voided, basis = '', time_of_day_ms: timeOfDayMs } = told
+  return {
+    position: positionOf(told.position),
+    rules,
+    voided: voided === undefined ? undefined : voidedOf(voided),
+    validFor: durationOf(told.valid_for_ms),
+    sentAt: durationOf(told.sent_at_ms),
+    basis,
+    timeOfDay: timeOfDayMs === undefined ? undefined : new Date(timeOfDayMs),
+  }
+}
+
+function voidedOf(voided: NonNullable<Told['voided']>): wire.Voided {
+  const named = voided === 'everything' ? {} : voided
+  const listed = (what: string) => [...(named[what] ?? [])]
+  return {
+    everything: voided === 'everything',
+    ...{ tokenIds: listed('token_ids'), userIds: listed('user_ids') },
+    ...{ accounts: listed('accounts'), projectIds: listed('project_ids') },
+  }
+}
+
+function responseOf(answer: Answer, rulesDigest: string): wire.CheckResponse {
+  const { reason, message = '', header = '', verified = false, token, same_rules: same = true } = answer
+  const number = Object.entries(Reason).find(([name]) => name === `REASON_${reason}`)?.[1]
+  const {
+    id = '',
+    kind = '',
+    user = '',
+    account = '',
+    project = '',
+    project_id: projectId = '',
+  } = token ?? {}
+  return {
+    ...{
+      allowed: reason === 'ALLOWED',
+      message,
+      header,
+      accepted: [],
+      conflicts: [],
+      advice: [],
+      digest: '',
+    },
+    ...{ reason: (reason === 'UNSPECIFIED' ? NEWER : number) as Reason, strict: false, verified },
+    ...{
+      rulesDigest: same ? rulesDigest : 'others',
+      cacheFor: undefined,
+      position: positionOf(answer.position),
+    },
+    token: token && {
+      ...{ kind, scope: { account, project }, subject: { id: user, name: '', type: '' }, tokenId: id },
+      ...{
+        issuedAt: undefined,
+        roles: [],
+        authority: '',
+        projectId,
+        derivedFrom: [...(token.derived_from ?? [])],
+      },
+      expiresAt: token.expires_at_ms === undefined ? undefined : new Date(token.expires_at_ms),
+    },
+  }
+}
+
+function positionOf(position: Told['position']): wire.Position | undefined {
+  return position == null ? undefined : { change: position[0], recordedAt: new Date(position[1]) }
+}
+
+function durationOf(ms: number | null | undefined) {
+  return typeof ms === 'number' ? { seconds: Math.floor(ms / 1000), nanos: (ms % 1000) * 1e6 } : undefined
+}

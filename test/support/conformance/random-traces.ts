@@ -1,0 +1,192 @@
+/**
+ * Traces of chance, and what the memory of the TypeScript client answers in them. A model of the directory
+ * runs beside it: what was ended longer ago than the sidecar promises must not be allowed.
+ */
+import { join } from 'node:path'
+import { Player, type Step } from './player.ts'
+import { ENGINES } from './rules.ts'
+import { type Answer, DAY_MS, type Question, type Told } from './trace.ts'
+
+const FOLDER = join(import.meta.dirname, '../../../clients/conformance')
+
+const STEPS = 80
+const VALID_FOR_MS = 1_500
+/** How far ahead the clock of the sidecar is. */
+const AHEAD_MS = 70_000
+const RULES = ['shipped', 'shipped-strict', 'prose-strict']
+const ADDRESSES = ['', '192.0.2.1']
+
+/** A token of the model. */
+interface Modelled {
+  readonly value: string
+  readonly header: string
+  readonly token: NonNullable<Answer['token']>
+  /** On the clock of the client; `Infinity`: it is in force. */
+  endedAtMs: number
+}
+
+type Touched = readonly [what: string, id: string]
+
+/** @yields so many traces, the same for each seed */
+export function* randomTraces(seed: number, count: number): Generator<object> {
+  for (let index = 0; index < count; index++) {
+    const world = new World(generator(seed * 1_000_003 + index))
+    for (let step = 0; step < STEPS; step++) world.step()
+    yield { name: `seed ${seed}, trace ${index}`, options: {}, steps: world.steps }
+  }
+}
+
+class World {
+  readonly steps: object[] = []
+  readonly #random: (below: number) => number
+  readonly #player = new Player(FOLDER, {})
+  readonly #tokens: readonly Modelled[]
+  readonly #changes: Touched[] = []
+  /** Questions that are not answered yet, by their steps, with the answers that were true then. */
+  readonly #open: { readonly of: number; readonly answer: Answer }[] = []
+  #rules = RULES[0] as string
+  #atMs = 1_000
+  /** So many changes were told; below 0: nothing was. */
+  #told = -1
+
+  constructor(random: (below: number) => number) {
+    this.#random = random
+    const kinds = [...(ENGINES.shipped?.tokenKinds.values() ?? [])]
+    this.#tokens = Array.from({ length: 6 }, (_, index) => {
+      const { id: kind = '', header = '', scopeLevel } = kinds[index % kinds.length] ?? {}
+      const ofProject = scopeLevel === 'project' && { project: 'p', project_id: `p${random(2)}` }
+      const account = String(1 + random(2))
+      const derived = index > 3 && { derived_from: ['t0'] }
+      const token = { id: `t${index}`, kind, account, ...ofProject, user: `u${random(3)}`, ...derived }
+      return { value: `value-${index}`, header, token, endedAtMs: Number.POSITIVE_INFINITY }
+    })
+    this.#begin()
+  }
+
+  step(): void {
+    const dice = this.#random(60)
+    if (dice < 36) this.#check()
+    else if (dice < 40) this.#learn()
+    else if (dice < 42) this.#change()
+    else if (dice < 54) this.#hear()
+    else if (dice < 55) this.#begin()
+    else this.#atMs += this.#random(700)
+  }
+
+  #check(): void {
+    const random = this.#random
+    const { shipped } = ENGINES
+    const apis = [...(shipped?.apis.keys() ?? []), 'no-such-api']
+    const modelled = this.#tokens[random(this.#tokens.length)] as Modelled
+    const question: Question = {
+      api: apis[random(3) === 0 ? random(apis.length) : random(3)] as string,
+      headers: [[modelled.header, modelled.value]],
+      ...(random(2) === 0 && {
+        target: { account: String(1 + random(2)), ...(random(2) === 0 && { project: 'p' }) },
+      }),
+      address: ADDRESSES[random(2)] as string,
+    }
+    const expect = this.#play({ check: question })
+    const answer = this.#truth(modelled, question)
+    if (expect === 'ask') {
+      this.#open.push({ of: this.steps.length - 1, answer })
+      if (random(3) > 0) this.#learn()
+    } else this.#expectSafe(modelled, expect as { readonly allowed: boolean })
+  }
+
+  #expectSafe({ endedAtMs }: Modelled, { allowed }: { readonly allowed: boolean }): void {
+    if (allowed && this.#atMs - endedAtMs >= VALID_FOR_MS)
+      throw new Error(`allowed ${this.#atMs - endedAtMs} ms after its end: ${JSON.stringify(this.steps)}`)
+  }
+
+  /** What the sidecar answers now. */
+  #truth({ token, endedAtMs }: Modelled, { api, target, address }: Question): Answer {
+    const engine = ENGINES[this.#rules]
+    if (engine === undefined) throw new Error('no such rules')
+    const position = this.#position()
+    const fault =
+      endedAtMs <= this.#atMs
+        ? 'CREDENTIAL_REVOKED'
+        : address !== '' && token.user === 'u2' && 'ADDRESS_NOT_ALLOWED'
+    if (!engine.apis.has(api))
+      return { reason: 'UNKNOWN_API', message: engine.deny(api, 'CREDENTIAL_MISSING').message }
+    const decision = fault
+      ? engine.deny(api, fault, token.kind)
+      : engine.decide({ api, kind: token.kind, scope: token, target })
+    const { reason, message, header } = decision
+    return { reason, message, header, verified: !fault, token, position }
+  }
+
+  #learn(): void {
+    const [next] = this.#open.splice(this.#random(Math.max(1, this.#open.length)), 1)
+    if (next !== undefined) this.#play({ learn: { of: next.of, ...next.answer } })
+  }
+
+  #change(): void {
+    const random = this.#random
+    const what = ['token_ids', 'user_ids', 'accounts', 'project_ids', 'token_ids'][random(5)] as string
+    const id = { token_ids: `t${random(6)}`, user_ids: `u${random(3)}`, accounts: String(1 + random(2)) }[
+      what
+    ]
+    const touched: Touched = [what, id ?? `p${random(2)}`]
+    this.#changes.push(touched)
+    for (const modelled of this.#tokens)
+      if (isTouched(modelled.token, touched)) modelled.endedAtMs = Math.min(modelled.endedAtMs, this.#atMs)
+  }
+
+  #hear(): void {
+    const random = this.#random
+    const news = Map.groupBy(this.#changes.slice(Math.max(0, this.#told)), ([what]) => what)
+    const isNew = random(20) === 0
+    if (isNew) this.#rules = RULES[random(RULES.length)] as string
+    const isEverything = this.#told < 0 || random(60) === 0
+    const named = Array.from(news, ([what, all]) => [what, all.map(([, id]) => id)] as const)
+    const hear: Told = {
+      position: this.#position(),
+      ...((isNew || this.#told < 0) && { rules: this.#rules }),
+      voided: isEverything ? 'everything' : Object.fromEntries(named),
+      valid_for_ms: VALID_FOR_MS,
+      sent_at_ms: this.#atMs + AHEAD_MS,
+      basis: 'keys',
+      time_of_day_ms: this.#atMs + DAY_MS,
+    }
+    this.#told = this.#changes.length
+    // It is on its way for some time.
+    this.#atMs += random(300)
+    this.#play({ hear })
+  }
+
+  #begin(): void {
+    this.#play({ begin: {} })
+  }
+
+  #position(): readonly [number, number] {
+    return [this.#changes.length, 1_000_000 + this.#changes.length]
+  }
+
+  #play(step: object): unknown {
+    const timed = { at_ms: this.#atMs, ...step } as Step
+    const expect = this.#player.play(timed)
+    this.steps.push(expect === undefined ? timed : { ...timed, expect })
+    return expect
+  }
+}
+
+function isTouched(
+  { id, user, account, project_id: project, derived_from: from = [] }: Modelled['token'],
+  [what, name]: Touched,
+) {
+  const names = { token_ids: [id, ...from], user_ids: [user], accounts: [account] }[what] ?? [project]
+  return names.includes(name)
+}
+
+/** mulberry32: the same numbers for a seed, in every run. */
+function generator(seed: number): (below: number) => number {
+  let state = seed >>> 0
+  return (below) => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below
+  }
+}
