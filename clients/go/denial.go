@@ -1,0 +1,155 @@
+package portcullis
+
+import (
+	"errors"
+	"fmt"
+	"log"
+	"net/http"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+)
+
+// What is answered in place of a handler.
+type denial struct {
+	status  int
+	reason  string
+	message string
+	// Nil: there is no decision.
+	accepted []AcceptedKind
+	// Digest of the rules that decided.
+	rules string
+}
+
+// Another credential may help. With every other reason the status is 403, also with one that is not known here.
+var unauthenticated = map[Reason]bool{
+	"CREDENTIAL_MISSING":   true,
+	"CREDENTIAL_AMBIGUOUS": true,
+	"CREDENTIAL_MALFORMED": true,
+	"WRONG_HEADER":         true,
+	"CREDENTIAL_INVALID":   true,
+	"CREDENTIAL_EXPIRED":   true,
+	"CREDENTIAL_REVOKED":   true,
+}
+
+var targetNotFound = &denial{status: http.StatusForbidden, reason: "TARGET_NOT_FOUND", message: "the request does not say whose resource it asks for"}
+
+var resourceNotFound = &denial{status: http.StatusNotFound, reason: "NOT_FOUND", message: "there is no such resource"}
+
+var apiNotFound = &denial{status: http.StatusForbidden, reason: string(unknownAPI), message: "no API is known for this request"}
+
+func denialOf(answer *Answer, hideOthers bool) *denial {
+	if hideOthers && (answer.Reason == AccountMismatch || answer.Reason == ProjectMismatch) {
+		return resourceNotFound
+	}
+	denied := &denial{
+		status: http.StatusForbidden, reason: string(answer.Reason), message: answer.Message(), accepted: answer.Accepted(), rules: answer.RulesDigest(),
+	}
+	if denied.accepted == nil {
+		denied.accepted = []AcceptedKind{}
+	}
+	if unauthenticated[answer.Reason] {
+		denied.status = http.StatusUnauthorized
+	}
+	return denied
+}
+
+// The client cannot fix what is wrong with a configuration, so it learns the reason alone; the log has the rest.
+func failureOf(err error) *denial {
+	var failed *Error
+	if errors.As(err, &failed) && failed.Code != codes.InvalidArgument {
+		reason := failed.Reason
+		if reason == "" {
+			reason = failed.name()
+		}
+		return &denial{status: http.StatusServiceUnavailable, reason: reason, message: "the request could not be authorized; try again later"}
+	}
+	message := "the request could not be authorized; the operator finds the cause in the log"
+	return &denial{status: http.StatusInternalServerError, reason: "INTERNAL", message: message}
+}
+
+func logFailure(err error) { log.Print("portcullis: no answer, so a request was refused: ", err) }
+
+// Name and value of each header, names in lower case.
+func (d *denial) headers() [][2]string {
+	headers := [][2]string{
+		{"content-type", "application/json"},
+		{"cache-control", "no-store"},
+		{"x-portcullis-reason", d.reason},
+	}
+	if d.rules != "" || d.accepted != nil {
+		headers = append(headers, [2]string{"x-portcullis-rules-digest", d.rules})
+	}
+	switch d.status {
+	case http.StatusUnauthorized:
+		headers = append(headers, [2]string{"www-authenticate", d.challenges()})
+	case http.StatusServiceUnavailable:
+		headers = append(headers, [2]string{"retry-after", "1"})
+	}
+	return headers
+}
+
+// A challenge for each header that a token could be sent in (RFC 9110 §11.6.1 demands one with 401).
+func (d *denial) challenges() string {
+	var challenges []string
+	seen := map[string]bool{}
+	for _, each := range d.accepted {
+		if !seen[each.Header] {
+			seen[each.Header] = true
+			challenges = append(challenges, fmt.Sprintf(`Portcullis header="%s", reason="%s"`, each.Header, d.reason))
+		}
+	}
+	if len(challenges) == 0 {
+		return fmt.Sprintf(`Portcullis reason="%s"`, d.reason)
+	}
+	return strings.Join(challenges, ", ")
+}
+
+// The same bytes as those of a sidecar behind a proxy.
+func (d *denial) body() string {
+	var body strings.Builder
+	body.WriteString(`{"error":{"reason":` + quoted(d.reason) + `,"message":` + quoted(d.message))
+	if d.accepted != nil {
+		body.WriteString(`,"accepted":[`)
+		for index, each := range d.accepted {
+			if index > 0 {
+				body.WriteByte(',')
+			}
+			fmt.Fprintf(&body, `{"kind":%s,"header":%s,"issuable":%t}`, quoted(each.Kind), quoted(each.Header), each.Issuable)
+		}
+		body.WriteByte(']')
+	}
+	body.WriteString("}}")
+	return body.String()
+}
+
+// A text in JSON, as JavaScript writes it. Package encoding/json escapes more.
+func quoted(text string) string {
+	var result strings.Builder
+	result.WriteByte('"')
+	for _, letter := range text {
+		switch letter {
+		case '"', '\\':
+			result.WriteByte('\\')
+			result.WriteRune(letter)
+		case '\b':
+			result.WriteString(`\b`)
+		case '\f':
+			result.WriteString(`\f`)
+		case '\n':
+			result.WriteString(`\n`)
+		case '\r':
+			result.WriteString(`\r`)
+		case '\t':
+			result.WriteString(`\t`)
+		default:
+			if letter < 0x20 {
+				fmt.Fprintf(&result, `\u%04x`, letter)
+			} else {
+				result.WriteRune(letter)
+			}
+		}
+	}
+	result.WriteByte('"')
+	return result.String()
+}

@@ -1,0 +1,182 @@
+package portcullis
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	portcullisv1 "portcullis.example/portcullis/gen/portcullis/v1"
+)
+
+const (
+	// A sidecar says something at least every second. A stream that is silent for longer is left.
+	quietMax = 2 * time.Second
+	// How long one stream is read. Two clocks run apart by some milliseconds in that time, and a new stream compares them anew.
+	streamMax = 10 * time.Minute
+	// Pause after a stream that failed: longer after each further one.
+	pauseMin = 100 * time.Millisecond
+	pauseMax = 2 * time.Second
+	// Pause where the sidecar lets the client follow nothing.
+	pauseRefused = time.Minute
+)
+
+// Keeps the memory of a client up to date, and asks once about what is not in it.
+type follower struct {
+	stub     portcullisv1.AuthorizationServiceClient
+	memory   *memory
+	accounts []string
+	report   func(error)
+	began    time.Time
+	cancel   context.CancelFunc
+	done     chan struct{}
+
+	lock sync.Mutex
+	// Questions that are asked now.
+	asking map[askingKey]chan struct{}
+}
+
+type askingKey struct{ value, address string }
+
+func follow(stub portcullisv1.AuthorizationServiceClient, memory *memory, accounts []string, report func(error)) *follower {
+	ctx, cancel := context.WithCancel(context.Background())
+	made := &follower{
+		stub: stub, memory: memory, accounts: accounts, report: report, began: time.Now(),
+		cancel: cancel, done: make(chan struct{}), asking: map[askingKey]chan struct{}{},
+	}
+	go made.run(ctx)
+	return made
+}
+
+// The monotonic clock of the client.
+func (f *follower) now() int64 { return int64(time.Since(f.began)) }
+
+func (f *follower) answer(question *Question) (Answer, bool) {
+	answer, _, isAnswered := f.memory.answer(question, f.now())
+	return answer, isAnswered
+}
+
+func (f *follower) stop() {
+	f.cancel()
+	<-f.done
+}
+
+// Follows until the client is closed.
+func (f *follower) run(ctx context.Context) {
+	defer close(f.done)
+	pause, wasRefused := pauseMin, false
+	for ctx.Err() == nil {
+		heard, err := f.read(ctx)
+		if heard {
+			pause, wasRefused = pauseMin, false
+		}
+		next := pause
+		switch {
+		case isRefusal(err):
+			if !wasRefused && ctx.Err() == nil {
+				f.report(errorOf(ctx, err, "the sidecar"))
+			}
+			wasRefused, next = true, pauseRefused
+		case err == nil:
+			next = 0
+		default:
+			pause = min(2*pause, pauseMax)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(next):
+		}
+	}
+}
+
+// An older sidecar has no such stream, and not every caller may follow.
+func isRefusal(err error) bool {
+	switch status.Code(err) {
+	case codes.Unimplemented, codes.Unauthenticated, codes.PermissionDenied:
+		return true
+	}
+	return false
+}
+
+// Reads one stream. The error is nil if it was read for long enough.
+func (f *follower) read(ctx context.Context) (heard bool, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	silence := time.AfterFunc(quietMax+time.Second, cancel)
+	defer silence.Stop()
+	request := f.memory.begin(f.now())
+	request.Accounts = f.accounts
+	stream, err := f.stub.WatchChanges(ctx, request, grpc.MaxCallRecvMsgSize(rulesBytesMax))
+	if err != nil {
+		return false, err
+	}
+	for began := time.Now(); time.Since(began) < streamMax; heard = true {
+		response, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return heard, status.Error(codes.Unavailable, "the sidecar ended the stream")
+		}
+		if err != nil {
+			return heard, err
+		}
+		silence.Reset(quietMax)
+		if err := f.memory.hear(response, f.now()); err != nil {
+			return heard, err
+		}
+	}
+	return heard, nil
+}
+
+// Answers a question that the memory could not answer. Others who ask the same wait for the answer, and then look into the memory.
+func (c *Client) checkLocally(ctx context.Context, question *Question) (Answer, error) {
+	f := c.local
+	answer, asked, isAnswered := f.memory.answer(question, f.now())
+	if isAnswered {
+		return answer, nil
+	}
+	if asked.value != "" && asked.isFollowed {
+		key := askingKey{asked.value, question.ClientAddress}
+		asking, isFirst := f.ask(key)
+		if isFirst {
+			defer f.asked(key, asking)
+		} else {
+			select {
+			case <-asking:
+			case <-ctx.Done():
+				return Answer{}, &Error{Code: status.FromContextError(ctx.Err()).Code(), Message: "the call was ended", cause: ctx.Err()}
+			}
+			if answer, asked, isAnswered = f.memory.answer(question, f.now()); isAnswered {
+				return answer, nil
+			}
+		}
+	}
+	response, err := c.ask(ctx, question)
+	if err != nil {
+		return Answer{}, err
+	}
+	f.memory.learn(question, asked, response)
+	return answerOf(response), nil
+}
+
+// Says whether a question is the first of its kind. If not, the channel is closed when the first one has its answer.
+func (f *follower) ask(key askingKey) (asking chan struct{}, isFirst bool) {
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	if known, isAsked := f.asking[key]; isAsked {
+		return known, false
+	}
+	asking = make(chan struct{})
+	f.asking[key] = asking
+	return asking, true
+}
+
+func (f *follower) asked(key askingKey, asking chan struct{}) {
+	f.lock.Lock()
+	delete(f.asking, key)
+	f.lock.Unlock()
+	close(asking)
+}

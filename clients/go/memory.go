@@ -1,0 +1,345 @@
+package portcullis
+
+import (
+	"errors"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unique"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	portcullisv1 "portcullis.example/portcullis/gen/portcullis/v1"
+)
+
+// What a client in local mode knows: the rules, the tokens, and until when it may answer from them. It has no clock and asks nobody;
+// clients/conformance describes step by step what it must do. Times are in nanoseconds on the monotonic clock of the client.
+type memory struct {
+	accounts map[string]bool
+	tokens   *tokenTable
+	view     atomic.Pointer[view]
+
+	// Around what follows, and around changes of what is above.
+	lock sync.Mutex
+	// Counts how often everything became void.
+	generation int
+	position   *position
+	basis      string
+	stream     stream
+
+	wordsLock sync.RWMutex
+	words     map[wordsKey]words
+}
+
+// What one look-up needs, at one moment.
+type view struct {
+	rules *rules
+	until int64
+	// The time of day of the sidecar at time 0, in nanoseconds since 1970.
+	dayBegan   int64
+	isDayKnown bool
+}
+
+type position struct {
+	change     int64
+	recordedAt time.Time
+}
+
+func (p *position) isBefore(other *position) bool {
+	return p.change < other.change || p.change == other.change && !p.recordedAt.Equal(other.recordedAt)
+}
+
+// The stream that is read.
+type stream struct {
+	asked     int64
+	isFirst   bool
+	firstSent int64
+	lastSent  int64
+}
+
+// A denial as the sidecar says it.
+type words struct{ message, header string }
+
+type wordsKey struct {
+	api, kind string
+	reason    Reason
+}
+
+const wordsMax = 10_000
+
+func newMemory(accounts []string, tokensMax int) *memory {
+	made := &memory{tokens: newTokenTable(tokensMax), words: map[wordsKey]words{}, accounts: map[string]bool{}}
+	for _, account := range accounts {
+		made.accounts[account] = true
+	}
+	made.view.Store(&view{until: math.MinInt64})
+	return made
+}
+
+// What the memory knows about a question that it cannot answer.
+type asked struct {
+	generation int
+	header     unique.Handle[string]
+	// Empty: there is no token to learn.
+	value string
+	// Whether the answer will probably be remembered, so that others may wait for it.
+	isFollowed bool
+}
+
+// Answers a question, if it can. If not, asked is what learn needs with the answer of the sidecar.
+func (m *memory) answer(question *Question, now int64) (answer Answer, asked asked, isAnswered bool) {
+	view := m.view.Load()
+	if view.rules == nil || now >= view.until {
+		return Answer{}, m.asked(view.rules, question), false
+	}
+	rules := view.rules
+	row := rules.row(question.API)
+	if claims := question.Claims; claims != nil {
+		situation := situationOf(claims.Scope.Account, claims.Scope.Project, question.Target)
+		answer, isAnswered = m.decide(question.API, claims.Kind, decision{rules: rules, row: row, column: rules.columnOf(claims.Kind)}, situation)
+		return answer, asked, isAnswered
+	}
+	credential := rules.find(question)
+	if credential.count == 1 && !credential.isOneEmpty {
+		if known := m.tokens.find(credential.value); known != nil && known.header == credential.header.handle {
+			if answer, isAnswered = m.ofToken(view, row, known, question, now); isAnswered {
+				return answer, asked, true
+			}
+			return Answer{}, m.asked(rules, question).following(), false
+		}
+	}
+	if fault := credential.fault(); fault != portcullisv1.Reason_REASON_UNSPECIFIED {
+		answer, isAnswered = m.decide(question.API, "", decision{rules: rules, row: row}, situationOfFault(fault))
+	}
+	if !isAnswered {
+		asked = m.asked(rules, question).following()
+	}
+	return answer, asked, isAnswered
+}
+
+func (m *memory) ofToken(view *view, row *row, known *entry, question *Question, now int64) (Answer, bool) {
+	if known.expiresAt != 0 && (!view.isDayKnown || known.expiresAt <= (view.dayBegan+now)/int64(time.Millisecond)) {
+		return Answer{}, false
+	}
+	fault, isKnown := known.at(question.ClientAddress)
+	if !isKnown {
+		return Answer{}, false
+	}
+	if !known.used.Load() {
+		known.used.Store(true)
+	}
+	situation := situationOfFault(fault)
+	isVerified := situation < 0
+	if isVerified {
+		situation = situationOf(known.account.Value(), known.text(textProject), question.Target)
+	}
+	found := decision{rules: view.rules, row: row, column: view.rules.column(known.kind), entry: known, isVerified: isVerified}
+	return m.decide(question.API, known.kind.Value(), found, situation)
+}
+
+// The decision for a situation. A denial has the words of the sidecar, so without them there is none.
+func (m *memory) decide(api, kind string, found decision, situation int) (Answer, bool) {
+	reason := found.rules.reason(found.row, found.column, situation)
+	if reason == Allowed && found.column > 0 {
+		return Answer{Allowed: true, Reason: reason, local: found}, true
+	}
+	m.wordsLock.RLock()
+	words, isKnown := m.words[wordsKey{api, kind, reason}]
+	m.wordsLock.RUnlock()
+	found.words = words
+	return Answer{Reason: reason, local: found}, isKnown
+}
+
+func (m *memory) asked(rules *rules, question *Question) (asked asked) {
+	m.lock.Lock()
+	asked.generation = m.generation
+	m.lock.Unlock()
+	if rules == nil || question.Claims != nil {
+		return asked
+	}
+	if credential := rules.find(question); credential.fault() == portcullisv1.Reason_REASON_UNSPECIFIED {
+		asked.value, asked.header = credential.value, credential.header.handle
+	}
+	return asked
+}
+
+func (a asked) following() asked {
+	a.isFollowed = true
+	return a
+}
+
+// Takes the answer of the sidecar to a question into the memory, as far as it may be remembered.
+func (m *memory) learn(question *Question, asked asked, response *portcullisv1.CheckResponse) {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	rules, token := m.view.Load().rules, response.GetToken()
+	if rules != nil && rules.digest == response.GetRulesDigest() && !response.GetAllowed() {
+		kind := token.GetKind()
+		if question.Claims != nil {
+			kind = question.Claims.Kind
+		}
+		m.learnWords(wordsKey{question.API, kind, nameOf(response.GetReason())}, words{response.GetMessage(), response.GetHeader()})
+	}
+	fault, isFit := faultOf(response)
+	if !isFit || asked.value == "" || token == nil || response.GetPosition() == nil {
+		return
+	}
+	answered := positionOf(response.GetPosition())
+	if m.position == nil || asked.generation != m.generation || answered.isBefore(m.position) {
+		return
+	}
+	if len(m.accounts) > 0 && !m.accounts[token.GetScope().GetAccount()] {
+		return
+	}
+	added := newEntry(asked.header, asked.value, token, addressFault{question.ClientAddress, fault})
+	if known := m.tokens.find(asked.value); known != nil && known.header == added.header && known.text(textID) == added.text(textID) {
+		added.addAddresses(known)
+	}
+	m.tokens.put(added)
+}
+
+func (m *memory) learnWords(key wordsKey, learnt words) {
+	m.wordsLock.Lock()
+	defer m.wordsLock.Unlock()
+	if len(m.words) >= wordsMax {
+		clear(m.words)
+	}
+	m.words[key] = learnt
+}
+
+// What is wrong with the token of an answer, and whether such an answer may be remembered.
+func faultOf(response *portcullisv1.CheckResponse) (fault portcullisv1.Reason, isFit bool) {
+	switch reason := response.GetReason(); reason {
+	case portcullisv1.Reason_REASON_CREDENTIAL_EXPIRED,
+		portcullisv1.Reason_REASON_CREDENTIAL_REVOKED,
+		portcullisv1.Reason_REASON_ADDRESS_NOT_ALLOWED:
+		return reason, true
+	}
+	return portcullisv1.Reason_REASON_UNSPECIFIED, response.GetVerified()
+}
+
+// Begins a stream at a moment. What was known counts for as long as it did.
+func (m *memory) begin(now int64) *portcullisv1.WatchChangesRequest {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	m.stream = stream{asked: now, isFirst: true}
+	request := &portcullisv1.WatchChangesRequest{Basis: m.basis}
+	if m.position != nil {
+		request.After = m.position.message()
+	}
+	return request
+}
+
+var errStream = errors.New("the sidecar says of its changes what cannot be")
+
+// Takes a response of the stream into the memory. After an error the stream must be left: everything is void.
+func (m *memory) hear(response *portcullisv1.WatchChangesResponse, now int64) error {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	rules, err := m.follows(response)
+	if err != nil {
+		m.forget()
+		return err
+	}
+	isNew := rules != nil
+	if !isNew {
+		rules = m.view.Load().rules
+	}
+	if voided := response.GetVoided(); voided.GetEverything() {
+		m.generation++
+		m.tokens.clear()
+	} else if voided != nil {
+		m.tokens.removeAll(voids(voided))
+	}
+	if isNew {
+		m.wordsLock.Lock()
+		clear(m.words)
+		m.wordsLock.Unlock()
+	}
+	m.position = positionOf(response.GetPosition())
+	m.basis = response.GetBasis()
+	// Only now may more be answered.
+	m.view.Store(m.stream.heard(rules, response, now))
+	return nil
+}
+
+// Whether a response can follow what was heard before, and its rules.
+func (m *memory) follows(response *portcullisv1.WatchChangesResponse) (made *rules, err error) {
+	if response.GetPosition() == nil || response.GetValidFor() == nil || response.GetSentAt() == nil {
+		return nil, errStream
+	}
+	sent, isEverything := int64(response.GetSentAt().AsDuration()), response.GetVoided().GetEverything()
+	isBack := m.position != nil && positionOf(response.GetPosition()).isBefore(m.position)
+	isOtherBasis := m.stream.isFirst && m.basis != response.GetBasis()
+	if sent < 0 || response.GetValidFor().AsDuration() < 0 || (isBack || isOtherBasis) && !isEverything {
+		return nil, errStream
+	}
+	if !m.stream.isFirst && sent < m.stream.lastSent {
+		return nil, errStream
+	}
+	if response.GetRules() != nil {
+		return rulesOf(response.GetRules())
+	}
+	return nil, nil
+}
+
+// Notes when a response was sent, and says until when it counts.
+func (s *stream) heard(rules *rules, response *portcullisv1.WatchChangesResponse, now int64) *view {
+	sentAt := int64(response.GetSentAt().AsDuration())
+	if s.isFirst {
+		s.isFirst, s.firstSent = false, sentAt
+	}
+	s.lastSent = sentAt
+	// It was sent then or later, if both clocks run alike; and not after it has arrived.
+	sent := s.asked + min(sentAt-s.firstSent, now-s.asked)
+	made := &view{rules: rules, until: math.MaxInt64}
+	if validFor := int64(response.GetValidFor().AsDuration()); validFor < math.MaxInt64-max(0, sent) {
+		made.until = sent + validFor
+	}
+	return made
+}
+
+// Forgets everything. What comes next begins anew.
+func (m *memory) forget() {
+	m.view.Store(&view{until: math.MinInt64})
+	m.generation++
+	m.tokens.clear()
+	m.position, m.basis = nil, ""
+}
+
+// Whether a token is among what is void.
+func voids(voided *portcullisv1.Voided) func(*entry) bool {
+	tokens, holders := setOf(voided.GetTokenIds()), setOf(voided.GetUserIds())
+	accounts, projects := setOf(voided.GetAccounts()), setOf(voided.GetProjectIds())
+	return func(each *entry) bool {
+		if tokens[each.text(textID)] || holders[each.text(textHolderID)] || accounts[each.account.Value()] {
+			return true
+		}
+		if project := each.text(textProjectID); project != "" && projects[project] {
+			return true
+		}
+		for _, id := range each.derivedFrom() {
+			if tokens[id] {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+func setOf(texts []string) map[string]bool {
+	set := make(map[string]bool, len(texts))
+	for _, text := range texts {
+		set[text] = true
+	}
+	return set
+}
+
+func positionOf(message *portcullisv1.Position) *position {
+	return &position{message.GetChange(), message.GetRecordedAt().AsTime()}
+}
+
+func (p *position) message() *portcullisv1.Position {
+	return &portcullisv1.Position{Change: p.change, RecordedAt: timestamppb.New(p.recordedAt)}
+}

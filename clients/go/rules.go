@@ -1,0 +1,209 @@
+package portcullis
+
+import (
+	"errors"
+	"strings"
+	"unique"
+
+	portcullisv1 "portcullis.example/portcullis/gen/portcullis/v1"
+)
+
+// Questions that a cell tells apart: three scopes with four targets each, then the faults of a credential.
+const (
+	situationsOfAccount = 4
+	situationsOfProject = 8
+	situationsOfFaults  = 12
+	situations          = 20
+)
+
+const (
+	targetSame = 1 + iota
+	targetOtherProject
+	targetOtherAccount
+)
+
+// The reason for each question.
+type cell [situations]Reason
+
+// A kind of token of the matrix.
+type kind struct {
+	handle unique.Handle[string]
+	id     string
+	title  string
+	header string
+	// Where the situations of its own level begin.
+	level    int
+	issuable bool
+}
+
+// The row of an API.
+type row struct {
+	// Empty: any API that is not in the matrix.
+	api string
+	// Indexes of cells: first for any kind that is not in the matrix, then for each kind.
+	cells    []uint32
+	accepted []AcceptedKind
+}
+
+// What the sidecar answers about verified tokens. It never changes.
+type rules struct {
+	digest  string
+	kinds   []kind
+	headers []credentialHeader
+	cells   []cell
+	rows    map[string]*row
+	// Of APIs that are not in the matrix.
+	unknown *row
+}
+
+var errRules = errors.New("expected rules with a cell for each API and each kind of token")
+
+func rulesOf(message *portcullisv1.Rules) (*rules, error) {
+	matrix := message.GetMatrix()
+	made := &rules{digest: matrix.GetRulesDigest(), rows: make(map[string]*row, len(message.GetApis()))}
+	for _, each := range matrix.GetTokenKinds() {
+		made.addKind(each)
+	}
+	made.cells = make([]cell, len(message.GetCells()))
+	for index, each := range message.GetCells() {
+		if len(each.GetReasons()) != situations {
+			return nil, errRules
+		}
+		for situation, reason := range each.GetReasons() {
+			made.cells[index][situation] = nameOf(reason)
+		}
+	}
+	rows := make([]row, len(message.GetApis()))
+	accepted := map[string][]AcceptedKind{}
+	for index, each := range message.GetApis() {
+		if !made.isWhole(each) {
+			return nil, errRules
+		}
+		rows[index] = row{api: each.GetApi(), cells: each.GetCells(), accepted: made.acceptedBy(each.GetCells(), accepted)}
+		made.rows[each.GetApi()] = &rows[index]
+	}
+	if made.unknown = made.rows[""]; made.unknown == nil {
+		return nil, errRules
+	}
+	return made, nil
+}
+
+func (r *rules) addKind(message *portcullisv1.TokenKind) {
+	level := situationsOfAccount
+	if message.GetScopeLevel() == "project" {
+		level = situationsOfProject
+	}
+	r.kinds = append(r.kinds, kind{
+		handle:   unique.Make(message.GetId()),
+		id:       message.GetId(),
+		title:    message.GetTitle(),
+		header:   message.GetHeader(),
+		level:    level,
+		issuable: message.GetIssuable(),
+	})
+	header := credentialHeaderOf(message.GetHeader())
+	for _, known := range r.headers {
+		if known.handle == header.handle {
+			return
+		}
+	}
+	r.headers = append(r.headers, header)
+}
+
+func (r *rules) isWhole(message *portcullisv1.ApiCells) bool {
+	for _, index := range message.GetCells() {
+		if int(index) >= len(r.cells) {
+			return false
+		}
+	}
+	return len(message.GetCells()) == 1+len(r.kinds)
+}
+
+// The kinds that open an API. Many APIs have the same ones, which are kept once.
+func (r *rules) acceptedBy(cells []uint32, known map[string][]AcceptedKind) []AcceptedKind {
+	which := make([]byte, len(r.kinds))
+	for index, each := range r.kinds {
+		if r.cells[cells[1+index]][each.level] == Allowed {
+			which[index] = 1
+		}
+	}
+	if accepted, isKnown := known[string(which)]; isKnown {
+		return accepted
+	}
+	accepted := []AcceptedKind{}
+	for index, each := range r.kinds {
+		if which[index] == 1 {
+			accepted = append(accepted, AcceptedKind{each.id, each.header, each.issuable})
+		}
+	}
+	known[string(which)] = accepted
+	return accepted
+}
+
+func (r *rules) row(api string) *row {
+	if found := r.rows[api]; found != nil {
+		return found
+	}
+	return r.unknown
+}
+
+// The column of a kind; 0: it is not in the matrix.
+func (r *rules) column(kind unique.Handle[string]) int {
+	for index := range r.kinds {
+		if r.kinds[index].handle == kind {
+			return index + 1
+		}
+	}
+	return 0
+}
+
+func (r *rules) columnOf(kind string) int {
+	for index := range r.kinds {
+		if r.kinds[index].id == kind {
+			return index + 1
+		}
+	}
+	return 0
+}
+
+func (r *rules) reason(row *row, column, situation int) Reason {
+	return r.cells[row.cells[column]][situation]
+}
+
+// The situation of a token with that scope.
+func situationOf(account, project string, target *Scope) int {
+	if account == "" {
+		return 0
+	}
+	situation := situationsOfAccount
+	if project != "" {
+		situation = situationsOfProject
+	}
+	switch {
+	case target == nil:
+		return situation
+	case target.Account != account:
+		return situation + targetOtherAccount
+	case target.Project != project:
+		return situation + targetOtherProject
+	}
+	return situation + targetSame
+}
+
+// The situation of a fault of the credential; below 0: the reason is none.
+func situationOfFault(reason portcullisv1.Reason) int {
+	fault := int(reason - portcullisv1.Reason_REASON_CREDENTIAL_MISSING)
+	if fault < 0 || fault >= situations-situationsOfFaults {
+		return -1
+	}
+	return situationsOfFaults + fault
+}
+
+func (r *rules) allowedMessage(row *row, column int) string {
+	kind := r.kinds[column-1]
+	article := "a"
+	if kind.title != "" && strings.ContainsRune("aeiouAEIOU", rune(kind.title[0])) {
+		article = "an"
+	}
+	return "`" + row.api + "` accepts " + article + " " + kind.title + " in `" + kind.header + "`"
+}
