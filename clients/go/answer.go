@@ -23,103 +23,98 @@ type Answer struct {
 	// Reason for the decision.
 	Reason Reason
 
-	response *portcullisv1.CheckResponse
-	local    decision
+	// The rest says what an answer from memory is made of. An answer has so few parts that it fits into the registers of a machine.
+
+	// Whether the token is in force.
+	isVerified bool
+	// Of the kind; 0: it is not in the matrix.
+	column uint32
+	row    *row
+	// Nil: the answer is not about a known token.
+	entry *entry
+	// Nil: the request may pass, and nothing was asked.
+	said *said
 }
 
-// What an answer from memory is made of.
-type decision struct {
-	rules *rules
-	row   *row
-	// Of the kind; 0: it is not in the matrix.
-	column int
-	// Nil: the decision is not about a known token.
-	entry *entry
-	// Whether that token is in force.
-	isVerified bool
-	// Of a denial, as the sidecar says them.
-	words words
+// What the sidecar said: all of an answer, or the words of a denial.
+type said struct {
+	response        *portcullisv1.CheckResponse
+	message, header string
 }
 
 func answerOf(response *portcullisv1.CheckResponse) Answer {
-	reason := nameOf(response.GetReason())
+	reason := reasonOf(response.GetReason())
 	// A reason that this client does not know may stand for anything, so it is a denial.
-	return Answer{Allowed: response.GetAllowed() && reason == Allowed, Reason: reason, response: response}
+	return Answer{Allowed: response.GetAllowed() && reason == Allowed, Reason: reason, said: &said{response, response.GetMessage(), response.GetHeader()}}
 }
 
 // Message explains the decision for people, with what to do.
 func (a *Answer) Message() string {
 	switch {
-	case a.response != nil:
-		return a.response.GetMessage()
+	case a.said != nil:
+		return a.said.message
 	case a.Allowed:
-		return a.local.rules.allowedMessage(a.local.row, a.local.column)
+		return a.row.allowedMessage(a.column)
 	}
-	return a.local.words.message
+	return ""
 }
 
 // Header is the request header for tokens of this kind. Empty: the kind is not known.
 func (a *Answer) Header() string {
 	switch {
-	case a.response != nil:
-		return a.response.GetHeader()
+	case a.said != nil:
+		return a.said.header
 	case a.Allowed:
-		return a.local.rules.kinds[a.local.column-1].header
+		return a.row.rules.kinds[a.column-1].header
 	}
-	return a.local.words.header
+	return ""
 }
 
 // Accepted names, on a denial, every kind of token that the API accepts.
 func (a *Answer) Accepted() []AcceptedKind {
-	if a.response != nil {
-		accepted := make([]AcceptedKind, 0, len(a.response.GetAccepted()))
-		for _, each := range a.response.GetAccepted() {
+	if response := a.Response(); response != nil {
+		accepted := make([]AcceptedKind, 0, len(response.GetAccepted()))
+		for _, each := range response.GetAccepted() {
 			accepted = append(accepted, AcceptedKind{each.GetKind(), each.GetHeader(), each.GetIssuable()})
 		}
 		return accepted
 	}
-	if a.Allowed || a.local.row == nil {
+	if a.Allowed || a.row == nil {
 		return nil
 	}
-	return a.local.row.accepted
+	return a.row.accepted
 }
 
 // Token is the verified token, if there is one. It is there on denials too.
 func (a *Answer) Token() *Token {
-	switch {
-	case a.response != nil:
-		return tokenOf(a.response.GetToken())
-	case a.local.entry != nil && a.Reason != unknownAPI:
-		return a.local.entry.token()
+	if a.entry != nil && a.Reason != UnknownAPI {
+		return a.entry.token()
 	}
-	return nil
+	return tokenOf(a.Response().GetToken())
 }
 
 // Verified says whether the credential was verified. False for claims.
 func (a *Answer) Verified() bool {
-	if a.response != nil {
-		return a.response.GetVerified()
-	}
-	return a.local.isVerified && a.Reason != unknownAPI
+	return a.isVerified && a.Reason != UnknownAPI || a.Response().GetVerified()
 }
 
 // RulesDigest names the exact rules: the matrix and the mode.
 func (a *Answer) RulesDigest() string {
-	if a.response != nil {
-		return a.response.GetRulesDigest()
+	if a.row != nil {
+		return a.row.rules.digest
 	}
-	if a.local.rules == nil {
-		return ""
-	}
-	return a.local.rules.digest
+	return a.Response().GetRulesDigest()
 }
 
 // CacheFor is how long the answer may be reused. 0: it must not be reused, as those from memory.
 func (a *Answer) CacheFor() time.Duration {
-	return max(0, a.response.GetCacheFor().AsDuration())
+	return max(0, a.Response().GetCacheFor().AsDuration())
 }
 
 // Response is the answer of the sidecar itself, with its conflicts and advice. Nil: the answer came from memory.
 func (a *Answer) Response() *portcullisv1.CheckResponse {
-	return a.response
+	if a.said == nil {
+		return nil
+	}
+	return a.said.response
 }

@@ -25,7 +25,7 @@ type cached struct {
 }
 
 // Checks for a guard: with the answer to an equal question, where it may be reused.
-func (c *Client) checkCached(ctx context.Context, question Question) (Answer, error) {
+func (c *Client) checkCached(ctx context.Context, question *Question) (Answer, error) {
 	if c.local != nil {
 		return c.Check(ctx, question)
 	}
@@ -40,7 +40,7 @@ func (c *Client) checkCached(ctx context.Context, question Question) (Answer, er
 	}
 	answer, err := c.Check(ctx, question)
 	if err == nil && answer.CacheFor() > 0 {
-		c.cache.keep(key, cached{answer.response, asked.Add(answer.CacheFor())})
+		c.cache.keep(key, cached{answer.Response(), asked.Add(answer.CacheFor())})
 	}
 	return answer, err
 }

@@ -80,7 +80,7 @@ func (g CallGuard) judge(ctx context.Context, method string, request any) (Answe
 	} else if sender, isKnown := peer.FromContext(ctx); isKnown {
 		question.ClientAddress = hostOf(sender.Addr.String())
 	}
-	return g.Client.judge(ctx, question, g.HideOthers, g.OnFailure)
+	return g.Client.judge(ctx, &question, g.HideOthers, g.OnFailure)
 }
 
 // The error of a call.

@@ -135,15 +135,14 @@ func (c *Client) Close() error {
 }
 
 // Check decides whether a credential opens an API. In local mode the answer about a known token comes from memory.
-func (c *Client) Check(ctx context.Context, question Question) (Answer, error) {
+func (c *Client) Check(ctx context.Context, question *Question) (answer Answer, err error) {
 	if c.local != nil {
-		if answer, isAnswered := c.local.answer(&question); isAnswered {
+		if c.local.memory.answer(question, c.local.now(), &answer) {
 			return answer, nil
 		}
-		copied := question
-		return c.checkLocally(ctx, &copied)
+		return c.checkLocally(ctx, question)
 	}
-	response, err := c.ask(ctx, &question)
+	response, err := c.ask(ctx, question)
 	if err != nil {
 		return Answer{}, err
 	}

@@ -31,7 +31,7 @@ func TestCallsOfTheContract(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for index, expected := range []Reason{Allowed, "CREDENTIAL_INVALID", Allowed} {
+	for index, expected := range []Reason{Allowed, CredentialInvalid, Allowed} {
 		if answers[index].Reason != expected {
 			t.Errorf("%d: expected %s, found %s", index, expected, answers[index].Reason)
 		}
@@ -47,7 +47,7 @@ func TestCallsOfTheContract(t *testing.T) {
 	if err != nil || revoked.GetTokenId() != id {
 		t.Errorf("found %v, %v", revoked, err)
 	}
-	if answer := check(t, client, balance(value)); answer.Allowed || answer.Reason != "CREDENTIAL_REVOKED" {
+	if answer := check(t, client, balance(value)); answer.Allowed || answer.Reason != CredentialRevoked {
 		t.Errorf("found %+v", answer)
 	}
 
@@ -67,7 +67,10 @@ func TestAnErrorSaysWhatIsWrong(t *testing.T) {
 		make     func() error
 		expected Error
 	}{
-		{"a request that is refused", func() error { _, err := client.Check(ctx, Question{Claims: &Claims{Kind: "static_token"}}); return err },
+		{"a request that is refused", func() error {
+			_, err := client.Check(ctx, &Question{Claims: &Claims{Kind: "static_token"}})
+			return err
+		},
 			Error{Code: codes.InvalidArgument, Reason: "INVALID_ARGUMENT"}},
 		{"a login that failed", func() error {
 			_, err := client.Issue(ctx, &portcullisv1.IssueRequest{
@@ -77,13 +80,13 @@ func TestAnErrorSaysWhatIsWrong(t *testing.T) {
 			return err
 		}, Error{Code: codes.Unauthenticated, Reason: "LOGIN_FAILED"}},
 		{"no sidecar", func() error {
-			_, err := connectTo(t, "unix:"+filepath.Join(shared.folder, "absent"), Options{}).Check(ctx, balance("x"))
+			_, err := connectTo(t, "unix:"+filepath.Join(shared.folder, "absent"), Options{}).Check(ctx, new(balance("x")))
 			return err
 		}, Error{Code: codes.Unavailable}},
 		{"a context that has ended", func() error {
 			ended, cancel := context.WithCancel(ctx)
 			cancel()
-			_, err := client.Check(ended, balance("x"))
+			_, err := client.Check(ended, new(balance("x")))
 			return err
 		}, Error{Code: codes.Canceled}},
 	}
@@ -111,7 +114,7 @@ func TestNoSecretGoesToAnotherMachineInPlaintext(t *testing.T) {
 		t.Errorf("found %v", err)
 	}
 	client := connectTo(t, "192.0.2.1:1", Options{})
-	_, checked := client.Check(ctx, balance("x"))
+	_, checked := client.Check(ctx, new(balance("x")))
 	_, batch := client.CheckBatch(ctx, []Question{balance("x")})
 	_, issued := client.Issue(ctx, &portcullisv1.IssueRequest{})
 	_, revoked := client.Revoke(ctx, &portcullisv1.RevokeRequest{Token: &portcullisv1.RevokeRequest_Value{Value: "x"}})

@@ -23,27 +23,27 @@ type denial struct {
 
 // Another credential may help. With every other reason the status is 403, also with one that is not known here.
 var unauthenticated = map[Reason]bool{
-	"CREDENTIAL_MISSING":   true,
-	"CREDENTIAL_AMBIGUOUS": true,
-	"CREDENTIAL_MALFORMED": true,
-	"WRONG_HEADER":         true,
-	"CREDENTIAL_INVALID":   true,
-	"CREDENTIAL_EXPIRED":   true,
-	"CREDENTIAL_REVOKED":   true,
+	CredentialMissing:   true,
+	CredentialAmbiguous: true,
+	CredentialMalformed: true,
+	WrongHeader:         true,
+	CredentialInvalid:   true,
+	CredentialExpired:   true,
+	CredentialRevoked:   true,
 }
 
 var targetNotFound = &denial{status: http.StatusForbidden, reason: "TARGET_NOT_FOUND", message: "the request does not say whose resource it asks for"}
 
 var resourceNotFound = &denial{status: http.StatusNotFound, reason: "NOT_FOUND", message: "there is no such resource"}
 
-var apiNotFound = &denial{status: http.StatusForbidden, reason: string(unknownAPI), message: "no API is known for this request"}
+var apiNotFound = &denial{status: http.StatusForbidden, reason: "UNKNOWN_API", message: "no API is known for this request"}
 
 func denialOf(answer *Answer, hideOthers bool) *denial {
 	if hideOthers && (answer.Reason == AccountMismatch || answer.Reason == ProjectMismatch) {
 		return resourceNotFound
 	}
 	denied := &denial{
-		status: http.StatusForbidden, reason: string(answer.Reason), message: answer.Message(), accepted: answer.Accepted(), rules: answer.RulesDigest(),
+		status: http.StatusForbidden, reason: answer.Reason.String(), message: answer.Message(), accepted: answer.Accepted(), rules: answer.RulesDigest(),
 	}
 	if denied.accepted == nil {
 		denied.accepted = []AcceptedKind{}

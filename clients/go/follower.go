@@ -56,11 +56,6 @@ func follow(stub portcullisv1.AuthorizationServiceClient, memory *memory, accoun
 // The monotonic clock of the client.
 func (f *follower) now() int64 { return int64(time.Since(f.began)) }
 
-func (f *follower) answer(question *Question) (Answer, bool) {
-	answer, _, isAnswered := f.memory.answer(question, f.now())
-	return answer, isAnswered
-}
-
 func (f *follower) stop() {
 	f.cancel()
 	<-f.done
@@ -134,10 +129,7 @@ func (f *follower) read(ctx context.Context) (heard bool, err error) {
 // Answers a question that the memory could not answer. Others who ask the same wait for the answer, and then look into the memory.
 func (c *Client) checkLocally(ctx context.Context, question *Question) (Answer, error) {
 	f := c.local
-	answer, asked, isAnswered := f.memory.answer(question, f.now())
-	if isAnswered {
-		return answer, nil
-	}
+	asked := f.memory.asked(question, f.now())
 	if asked.value != "" && asked.isFollowed {
 		key := askingKey{asked.value, question.ClientAddress}
 		asking, isFirst := f.ask(key)
@@ -149,9 +141,11 @@ func (c *Client) checkLocally(ctx context.Context, question *Question) (Answer, 
 			case <-ctx.Done():
 				return Answer{}, &Error{Code: status.FromContextError(ctx.Err()).Code(), Message: "the call was ended", cause: ctx.Err()}
 			}
-			if answer, asked, isAnswered = f.memory.answer(question, f.now()); isAnswered {
-				return answer, nil
-			}
+			asked = f.memory.asked(question, f.now())
+		}
+		// Another one may have had its answer just now.
+		if answer := (Answer{}); f.memory.answer(question, f.now(), &answer) {
+			return answer, nil
 		}
 	}
 	response, err := c.ask(ctx, question)

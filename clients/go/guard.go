@@ -69,11 +69,11 @@ func (g Guard) judge(request *http.Request) (Answer, *denial) {
 	} else {
 		question.ClientAddress = hostOf(request.RemoteAddr)
 	}
-	return g.Client.judge(request.Context(), question, g.HideOthers, g.OnFailure)
+	return g.Client.judge(request.Context(), &question, g.HideOthers, g.OnFailure)
 }
 
 // The answer to a question; or what is answered in place of the handler.
-func (c *Client) judge(ctx context.Context, question Question, hideOthers bool, onFailure func(error)) (Answer, *denial) {
+func (c *Client) judge(ctx context.Context, question *Question, hideOthers bool, onFailure func(error)) (Answer, *denial) {
 	answer, err := c.checkCached(ctx, question)
 	switch {
 	case err == nil && answer.Allowed:

@@ -29,7 +29,7 @@ type memory struct {
 	stream     stream
 
 	wordsLock sync.RWMutex
-	words     map[wordsKey]words
+	words     map[wordsKey]*said
 }
 
 // What one look-up needs, at one moment.
@@ -58,9 +58,6 @@ type stream struct {
 	lastSent  int64
 }
 
-// A denial as the sidecar says it.
-type words struct{ message, header string }
-
 type wordsKey struct {
 	api, kind string
 	reason    Reason
@@ -69,7 +66,7 @@ type wordsKey struct {
 const wordsMax = 10_000
 
 func newMemory(accounts []string, tokensMax int) *memory {
-	made := &memory{tokens: newTokenTable(tokensMax), words: map[wordsKey]words{}, accounts: map[string]bool{}}
+	made := &memory{tokens: newTokenTable(tokensMax), words: map[wordsKey]*said{}, accounts: map[string]bool{}}
 	for _, account := range accounts {
 		made.accounts[account] = true
 	}
@@ -87,44 +84,44 @@ type asked struct {
 	isFollowed bool
 }
 
-// Answers a question, if it can. If not, asked is what learn needs with the answer of the sidecar.
-func (m *memory) answer(question *Question, now int64) (answer Answer, asked asked, isAnswered bool) {
+// Answers a question, if it can. Nothing here may allocate or wait.
+func (m *memory) answer(question *Question, now int64, answer *Answer) bool {
 	view := m.view.Load()
 	if view.rules == nil || now >= view.until {
-		return Answer{}, m.asked(view.rules, question), false
+		return false
 	}
-	rules := view.rules
-	row := rules.row(question.API)
-	if claims := question.Claims; claims != nil {
-		situation := situationOf(claims.Scope.Account, claims.Scope.Project, question.Target)
-		answer, isAnswered = m.decide(question.API, claims.Kind, decision{rules: rules, row: row, column: rules.columnOf(claims.Kind)}, situation)
-		return answer, asked, isAnswered
+	row := view.rules.row(question.API)
+	if question.Claims != nil {
+		return m.ofClaims(row, question, answer)
 	}
-	credential := rules.find(question)
+	credential := view.rules.find(question)
 	if credential.count == 1 && !credential.isOneEmpty {
-		if known := m.tokens.find(credential.value); known != nil && known.header == credential.header.handle {
-			if answer, isAnswered = m.ofToken(view, row, known, question, now); isAnswered {
-				return answer, asked, true
-			}
-			return Answer{}, m.asked(rules, question).following(), false
+		if known := m.tokens.find(credential.value); known != nil {
+			return known.header == credential.header.handle && m.ofToken(view, row, known, question, now, answer)
 		}
 	}
-	if fault := credential.fault(); fault != portcullisv1.Reason_REASON_UNSPECIFIED {
-		answer, isAnswered = m.decide(question.API, "", decision{rules: rules, row: row}, situationOfFault(fault))
+	fault := credential.fault()
+	if fault == portcullisv1.Reason_REASON_UNSPECIFIED {
+		return false
 	}
-	if !isAnswered {
-		asked = m.asked(rules, question).following()
-	}
-	return answer, asked, isAnswered
+	*answer = Answer{row: row, Reason: row.reason(0, situationOfFault(fault))}
+	return m.say(question.API, "", answer)
 }
 
-func (m *memory) ofToken(view *view, row *row, known *entry, question *Question, now int64) (Answer, bool) {
+func (m *memory) ofClaims(row *row, question *Question, answer *Answer) bool {
+	claims, column := question.Claims, row.rules.columnOf(question.Claims.Kind)
+	reason := row.reason(column, situationOf(claims.Scope.Account, claims.Scope.Project, question.Target))
+	*answer = Answer{Reason: reason, Allowed: reason == Allowed && column > 0, row: row, column: column}
+	return answer.Allowed || m.say(question.API, claims.Kind, answer)
+}
+
+func (m *memory) ofToken(view *view, row *row, known *entry, question *Question, now int64, answer *Answer) bool {
 	if known.expiresAt != 0 && (!view.isDayKnown || known.expiresAt <= (view.dayBegan+now)/int64(time.Millisecond)) {
-		return Answer{}, false
+		return false
 	}
 	fault, isKnown := known.at(question.ClientAddress)
 	if !isKnown {
-		return Answer{}, false
+		return false
 	}
 	if !known.used.Load() {
 		known.used.Store(true)
@@ -134,39 +131,34 @@ func (m *memory) ofToken(view *view, row *row, known *entry, question *Question,
 	if isVerified {
 		situation = situationOf(known.account.Value(), known.text(textProject), question.Target)
 	}
-	found := decision{rules: view.rules, row: row, column: view.rules.column(known.kind), entry: known, isVerified: isVerified}
-	return m.decide(question.API, known.kind.Value(), found, situation)
+	column := view.rules.column(known.kind)
+	reason := row.reason(column, situation)
+	answer.Reason, answer.Allowed = reason, reason == Allowed && column > 0
+	answer.row, answer.column, answer.entry, answer.isVerified = row, column, known, isVerified
+	return answer.Allowed || m.say(question.API, known.kind.Value(), answer)
 }
 
-// The decision for a situation. A denial has the words of the sidecar, so without them there is none.
-func (m *memory) decide(api, kind string, found decision, situation int) (Answer, bool) {
-	reason := found.rules.reason(found.row, found.column, situation)
-	if reason == Allowed && found.column > 0 {
-		return Answer{Allowed: true, Reason: reason, local: found}, true
-	}
+// Adds the words of the sidecar to a denial. Without them there is no answer.
+func (m *memory) say(api, kind string, answer *Answer) bool {
 	m.wordsLock.RLock()
-	words, isKnown := m.words[wordsKey{api, kind, reason}]
+	answer.said = m.words[wordsKey{api, kind, answer.Reason}]
 	m.wordsLock.RUnlock()
-	found.words = words
-	return Answer{Reason: reason, local: found}, isKnown
+	return answer.said != nil
 }
 
-func (m *memory) asked(rules *rules, question *Question) (asked asked) {
+// What is to be known of a question that the sidecar is asked now.
+func (m *memory) asked(question *Question, now int64) (asked asked) {
+	view := m.view.Load()
 	m.lock.Lock()
 	asked.generation = m.generation
 	m.lock.Unlock()
-	if rules == nil || question.Claims != nil {
+	if view.rules == nil || question.Claims != nil {
 		return asked
 	}
-	if credential := rules.find(question); credential.fault() == portcullisv1.Reason_REASON_UNSPECIFIED {
-		asked.value, asked.header = credential.value, credential.header.handle
+	if credential := view.rules.find(question); credential.fault() == portcullisv1.Reason_REASON_UNSPECIFIED {
+		asked.value, asked.header, asked.isFollowed = credential.value, credential.header.handle, now < view.until
 	}
 	return asked
-}
-
-func (a asked) following() asked {
-	a.isFollowed = true
-	return a
 }
 
 // Takes the answer of the sidecar to a question into the memory, as far as it may be remembered.
@@ -179,7 +171,7 @@ func (m *memory) learn(question *Question, asked asked, response *portcullisv1.C
 		if question.Claims != nil {
 			kind = question.Claims.Kind
 		}
-		m.learnWords(wordsKey{question.API, kind, nameOf(response.GetReason())}, words{response.GetMessage(), response.GetHeader()})
+		m.learnWords(wordsKey{question.API, kind, reasonOf(response.GetReason())}, &said{message: response.GetMessage(), header: response.GetHeader()})
 	}
 	fault, isFit := faultOf(response)
 	if !isFit || asked.value == "" || token == nil || response.GetPosition() == nil {
@@ -199,7 +191,7 @@ func (m *memory) learn(question *Question, asked asked, response *portcullisv1.C
 	m.tokens.put(added)
 }
 
-func (m *memory) learnWords(key wordsKey, learnt words) {
+func (m *memory) learnWords(key wordsKey, learnt *said) {
 	m.wordsLock.Lock()
 	defer m.wordsLock.Unlock()
 	if len(m.words) >= wordsMax {

@@ -6,35 +6,42 @@ import (
 	portcullisv1 "portcullis.example/portcullis/gen/portcullis/v1"
 )
 
-// Reason says why a decision is as it is, in the words of the contract: "ALLOWED", "ACCOUNT_MISMATCH".
-type Reason string
+// Reason says why a decision is as it is. The contract (decision.proto) explains each of them.
+type Reason uint8
 
-// Reasons that a program may want to tell from others. The contract (decision.proto) explains all of them.
+// The reasons, in descending precedence.
 const (
-	// Allowed is the only reason that lets a request pass.
-	Allowed Reason = "ALLOWED"
 	// Unspecified stands for a reason that this client does not know. It denies.
-	Unspecified Reason = "UNSPECIFIED"
-	// AccountMismatch says that the target belongs to another account than the token.
-	AccountMismatch Reason = "ACCOUNT_MISMATCH"
-	// ProjectMismatch says that the target is in another project than the token.
-	ProjectMismatch Reason = "PROJECT_MISMATCH"
+	Unspecified Reason = iota
+	UnknownAPI
+	CredentialMissing
+	CredentialAmbiguous
+	CredentialMalformed
+	WrongHeader
+	CredentialInvalid
+	CredentialExpired
+	CredentialRevoked
+	AddressNotAllowed
+	UnknownTokenKind
+	InvalidScope
+	TokenKindNotAccepted
+	Contested
+	AccountMismatch
+	ProjectMismatch
+	// Allowed is the only reason that lets a request pass.
+	Allowed
 
-	unknownAPI Reason = "UNKNOWN_API"
+	reasonsEnd
 )
 
-// Names by the number of the reason.
-var reasonNames = func() []Reason {
-	names := make([]Reason, len(portcullisv1.Reason_name))
-	for number, name := range portcullisv1.Reason_name {
-		names[number] = Reason(strings.TrimPrefix(name, "REASON_"))
-	}
-	return names
-}()
+// String returns the name in the contract: "ACCOUNT_MISMATCH".
+func (r Reason) String() string {
+	return strings.TrimPrefix(portcullisv1.Reason(r).String(), "REASON_")
+}
 
-func nameOf(reason portcullisv1.Reason) Reason {
-	if reason < 0 || int(reason) >= len(reasonNames) {
+func reasonOf(reason portcullisv1.Reason) Reason {
+	if reason < 0 || reason >= portcullisv1.Reason(reasonsEnd) {
 		return Unspecified
 	}
-	return reasonNames[reason]
+	return Reason(reason)
 }

@@ -38,6 +38,7 @@ type kind struct {
 
 // The row of an API.
 type row struct {
+	rules *rules
 	// Empty: any API that is not in the matrix.
 	api string
 	// Indexes of cells: first for any kind that is not in the matrix, then for each kind.
@@ -52,6 +53,8 @@ type rules struct {
 	headers []credentialHeader
 	cells   []cell
 	rows    map[string]*row
+	// Some of the rows, where a look-up finds them sooner.
+	near [nearRows]*row
 	// Of APIs that are not in the matrix.
 	unknown *row
 }
@@ -70,7 +73,7 @@ func rulesOf(message *portcullisv1.Rules) (*rules, error) {
 			return nil, errRules
 		}
 		for situation, reason := range each.GetReasons() {
-			made.cells[index][situation] = nameOf(reason)
+			made.cells[index][situation] = reasonOf(reason)
 		}
 	}
 	rows := make([]row, len(message.GetApis()))
@@ -79,8 +82,9 @@ func rulesOf(message *portcullisv1.Rules) (*rules, error) {
 		if !made.isWhole(each) {
 			return nil, errRules
 		}
-		rows[index] = row{api: each.GetApi(), cells: each.GetCells(), accepted: made.acceptedBy(each.GetCells(), accepted)}
+		rows[index] = row{rules: made, api: each.GetApi(), cells: each.GetCells(), accepted: made.acceptedBy(each.GetCells(), accepted)}
 		made.rows[each.GetApi()] = &rows[index]
+		made.near[nearness(each.GetApi())] = &rows[index]
 	}
 	if made.unknown = made.rows[""]; made.unknown == nil {
 		return nil, errRules
@@ -140,7 +144,20 @@ func (r *rules) acceptedBy(cells []uint32, known map[string][]AcceptedKind) []Ac
 	return accepted
 }
 
+const nearRows = 256
+
+// A number for an API that most others of a small matrix do not have.
+func nearness(api string) uint8 {
+	if api == "" {
+		return 0
+	}
+	return uint8(len(api)) + 7*api[0] + 31*api[len(api)/2] + 101*api[len(api)-1]
+}
+
 func (r *rules) row(api string) *row {
+	if near := r.near[nearness(api)]; near != nil && near.api == api {
+		return near
+	}
 	if found := r.rows[api]; found != nil {
 		return found
 	}
@@ -148,26 +165,26 @@ func (r *rules) row(api string) *row {
 }
 
 // The column of a kind; 0: it is not in the matrix.
-func (r *rules) column(kind unique.Handle[string]) int {
+func (r *rules) column(kind unique.Handle[string]) uint32 {
 	for index := range r.kinds {
 		if r.kinds[index].handle == kind {
-			return index + 1
+			return uint32(index + 1)
 		}
 	}
 	return 0
 }
 
-func (r *rules) columnOf(kind string) int {
+func (r *rules) columnOf(kind string) uint32 {
 	for index := range r.kinds {
 		if r.kinds[index].id == kind {
-			return index + 1
+			return uint32(index + 1)
 		}
 	}
 	return 0
 }
 
-func (r *rules) reason(row *row, column, situation int) Reason {
-	return r.cells[row.cells[column]][situation]
+func (r *row) reason(column uint32, situation int) Reason {
+	return r.rules.cells[r.cells[column]][situation]
 }
 
 // The situation of a token with that scope.
@@ -199,11 +216,11 @@ func situationOfFault(reason portcullisv1.Reason) int {
 	return situationsOfFaults + fault
 }
 
-func (r *rules) allowedMessage(row *row, column int) string {
-	kind := r.kinds[column-1]
+func (r *row) allowedMessage(column uint32) string {
+	kind := r.rules.kinds[column-1]
 	article := "a"
 	if kind.title != "" && strings.ContainsRune("aeiouAEIOU", rune(kind.title[0])) {
 		article = "an"
 	}
-	return "`" + row.api + "` accepts " + article + " " + kind.title + " in `" + kind.header + "`"
+	return "`" + r.api + "` accepts " + article + " " + kind.title + " in `" + kind.header + "`"
 }

@@ -220,7 +220,7 @@ func balance(value string) Question {
 
 func check(t testing.TB, client *Client, question Question) Answer {
 	t.Helper()
-	answer, err := client.Check(context.Background(), question)
+	answer, err := client.Check(context.Background(), &question)
 	if err != nil {
 		t.Fatal(err)
 	}

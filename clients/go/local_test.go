@@ -1,0 +1,228 @@
+package portcullis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	portcullisv1 "portcullis.example/portcullis/gen/portcullis/v1"
+)
+
+func TestAKnownTokenIsAnsweredFromMemory(t *testing.T) {
+	client, asked := connectLocal(t, Options{})
+	direct := connect(t, Options{})
+	questions := []Question{
+		balance(shared.secrets["owner"]),
+		{API: "balance", Metadata: map[string][]string{"x-token": {shared.secrets["owner"]}}, ClientAddress: "192.0.2.1"},
+		{API: "balance", Headers: []Header{{"X-TOKEN", shared.secrets["owner"] + " "}}, ClientAddress: "192.0.2.1"},
+		{API: "reports", HTTP: header("X-Token", shared.secrets["owner"]), Target: &Scope{Account: otherAccount}, ClientAddress: "192.0.2.1"},
+		{API: "secrets", HTTP: header("X-Token", shared.secrets["owner"]), ClientAddress: "192.0.2.1"},
+		{API: "no-such-api", HTTP: header("X-Token", shared.secrets["owner"]), ClientAddress: "192.0.2.1"},
+		{API: "balance", HTTP: header("X-Other", "x")},
+		{API: "balance", HTTP: map[string][]string{"X-Token": {"a", "b"}}},
+		{API: "balance", Claims: &Claims{Kind: "static_token", Scope: Scope{Account: account}}, Target: &Scope{Account: account, Project: "alpha"}},
+		{API: "balance", Claims: &Claims{Kind: "no-such-kind", Scope: Scope{Account: account}}},
+	}
+	for index, question := range questions {
+		expected := check(t, direct, question)
+		check(t, client, question)
+		before := asked.Load()
+		found := check(t, client, question)
+		if asked.Load() != before || found.Response() != nil {
+			t.Errorf("%d: expected an answer from memory", index)
+		}
+		expectSame(t, fmt.Sprint(index), &found, &expected)
+	}
+}
+
+func expectSame(t *testing.T, what string, found, expected *Answer) {
+	t.Helper()
+	type seen struct {
+		Allowed, Verified                    bool
+		Reason                               Reason
+		Message, Header, RulesDigest, Holder string
+	}
+	seenOf := func(answer *Answer) seen {
+		holder := ""
+		if token := answer.Token(); token != nil {
+			holder = fmt.Sprintf("%+v", *token)
+		}
+		return seen{answer.Allowed, answer.Verified(), answer.Reason, answer.Message(), answer.Header(), answer.RulesDigest(), holder}
+	}
+	if seenOf(found) != seenOf(expected) || !slices.Equal(found.Accepted(), expected.Accepted()) {
+		t.Errorf("%s: expected %+v %v, found %+v %v", what, seenOf(expected), expected.Accepted(), seenOf(found), found.Accepted())
+	}
+}
+
+func TestARevokedTokenIsDeniedWhileAProgramDecidesLocally(t *testing.T) {
+	client, asked := connectLocal(t, Options{})
+	value, _ := createToken(t, "to-be-revoked")
+	question := balance(value)
+	eventually(t, "the token is known", func() bool {
+		before := asked.Load()
+		return check(t, client, question).Allowed && asked.Load() == before
+	})
+	revoke(t, value)
+	eventually(t, "the token is denied", func() bool { return !check(t, client, question).Allowed })
+	if answer := check(t, client, question); answer.Reason != CredentialRevoked || answer.Response() != nil {
+		t.Errorf("expected that the denial is known, found %+v", answer)
+	}
+}
+
+func TestATokenIsAskedAboutOnceByAllWhoUseIt(t *testing.T) {
+	client, asked := connectLocal(t, Options{})
+	var all sync.WaitGroup
+	for range 64 {
+		all.Go(func() {
+			if answer := check(t, client, balance(shared.secrets["owner"])); !answer.Allowed {
+				t.Errorf("found %+v", answer)
+			}
+		})
+	}
+	all.Wait()
+	if asked.Load() != 1 {
+		t.Errorf("expected 1 question, found %d", asked.Load())
+	}
+}
+
+func TestACallerWhoLeavesDoesNotTakeTheAnswerAlong(t *testing.T) {
+	client, _ := connectLocal(t, Options{})
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := client.Check(ended, new(balance(shared.secrets["owner"]))); !errors.Is(err, context.Canceled) {
+		t.Errorf("found %v", err)
+	}
+	if answer := check(t, client, balance(shared.secrets["owner"])); !answer.Allowed {
+		t.Errorf("found %+v", answer)
+	}
+}
+
+func TestTenThousandTokens(t *testing.T) {
+	client, asked := connectLocal(t, Options{TokensMax: manyTokens})
+	askAll := func() {
+		var all sync.WaitGroup
+		for part := range slices.Chunk(shared.many, len(shared.many)/8) {
+			all.Go(func() {
+				for _, value := range part {
+					if answer := check(t, client, balance(value)); !answer.Allowed {
+						t.Errorf("found %+v", answer)
+					}
+				}
+			})
+		}
+		all.Wait()
+	}
+	askAll()
+	before := asked.Load()
+	askAll()
+	if before != manyTokens || asked.Load() != before {
+		t.Errorf("expected %d questions, found %d and %d more", manyTokens, before, asked.Load()-before)
+	}
+	check(t, client, balance(shared.secrets["owner"]))
+	if table := client.local.memory.tokens; table.pairs != manyTokens || table.count != manyTokens {
+		t.Errorf("expected %d tokens, found %d", manyTokens, table.count)
+	}
+}
+
+func TestTokensOfOtherAccountsAreAskedAbout(t *testing.T) {
+	client, asked := connectLocal(t, Options{Accounts: []string{otherAccount}})
+	for range 2 {
+		check(t, client, balance(shared.secrets["owner"]))
+		check(t, client, balance(shared.secrets["stranger"]))
+	}
+	if asked.Load() != 3 {
+		t.Errorf("expected 3 questions, found %d", asked.Load())
+	}
+}
+
+func TestWithoutTheRightToFollowEachCheckIsAsked(t *testing.T) {
+	reported := make(chan error, 10)
+	client := connect(t, Options{Local: true, CallerToken: "stranger-caller-token-0123456789abcdef", Report: func(err error) { reported <- err }})
+	var failed *Error
+	if err := <-reported; !errors.As(err, &failed) || failed.Reason != "CALLER_RIGHT_MISSING" {
+		t.Errorf("found %v", err)
+	}
+	for range 2 {
+		if answer := check(t, client, balance(shared.secrets["owner"])); !answer.Allowed || answer.Response() == nil {
+			t.Errorf("found %+v", answer)
+		}
+	}
+	if len(reported) > 0 {
+		t.Error("expected one report")
+	}
+}
+
+// The sidecar is killed, so this is the last test that needs it; it starts it again for what runs afterwards.
+func TestASidecarThatIsKilledAndComesBack(t *testing.T) {
+	client, asked := connectLocal(t, Options{})
+	question := balance(shared.secrets["owner"])
+	check(t, client, question)
+	_ = shared.process.Process.Kill()
+	_ = shared.process.Wait()
+	if answer := check(t, client, question); !answer.Allowed {
+		t.Errorf("expected an answer from memory, found %+v", answer)
+	}
+	var failed *Error
+	eventually(t, "there is no answer", func() bool {
+		_, err := client.Check(context.Background(), &question)
+		return errors.As(err, &failed)
+	})
+	value, err := client.Check(context.Background(), &question)
+	if err == nil || value.Allowed {
+		t.Errorf("found %+v", value)
+	}
+	shared.process, shared.address, err = serve("--config", "portcullis.yaml", "--data", "data", "--grpc", shared.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the token is known again", func() bool {
+		before := asked.Load()
+		answer, err := client.Check(context.Background(), &question)
+		return err == nil && answer.Allowed && asked.Load() == before
+	})
+}
+
+func TestACheckOfAKnownTokenAllocatesNothing(t *testing.T) {
+	client, _ := connectLocal(t, Options{})
+	headers := header("X-Token", shared.secrets["owner"])
+	ctx, target := context.Background(), Scope{Account: account}
+	ask := func() {
+		answer, err := client.Check(ctx, &Question{API: "balance", HTTP: headers, Target: &target, ClientAddress: "192.0.2.1"})
+		if err != nil || !answer.Allowed {
+			t.Errorf("found %+v, %v", answer, err)
+		}
+	}
+	ask()
+	if allocations := testing.AllocsPerRun(1000, ask); allocations != 0 {
+		t.Errorf("expected no allocation, found %v", allocations)
+	}
+}
+
+// How long it takes until a token that was revoked is denied, while it is checked all the time.
+func BenchmarkRevocation(b *testing.B) {
+	client, asked := connectLocal(b, Options{})
+	var delays []time.Duration
+	for b.Loop() {
+		value, _ := createToken(b, fmt.Sprint("revoked-", time.Now().UnixNano()))
+		question := balance(value)
+		eventually(b, "the token is known", func() bool {
+			before := asked.Load()
+			return check(b, client, question).Allowed && asked.Load() == before
+		})
+		revoker := connect(b, Options{CallerToken: operatorToken})
+		if _, err := revoker.Revoke(context.Background(), &portcullisv1.RevokeRequest{Token: &portcullisv1.RevokeRequest_Value{Value: value}}); err != nil {
+			b.Fatal(err)
+		}
+		began := time.Now()
+		for check(b, client, question).Allowed {
+		}
+		delays = append(delays, time.Since(began))
+	}
+	slices.Sort(delays)
+	b.ReportMetric(float64(delays[len(delays)/2].Microseconds()), "p50-µs")
+	b.ReportMetric(float64(delays[len(delays)*99/100].Microseconds()), "p99-µs")
+}
