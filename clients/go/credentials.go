@@ -4,8 +4,6 @@ import (
 	"net/textproto"
 	"strings"
 	"unique"
-
-	portcullisv1 "portcullis.example/portcullis/gen/portcullis/v1"
 )
 
 // Longest credential that is looked at, in bytes.
@@ -50,43 +48,44 @@ func (f *found) add(header *credentialHeader, values []string) {
 }
 
 // The fault of the credential; unspecified: there is none, and value and header are the credential.
-func (f *found) fault() portcullisv1.Reason {
+func (f *found) fault() Reason {
 	if f.count == 0 || f.isOneEmpty {
-		return portcullisv1.Reason_REASON_CREDENTIAL_MISSING
+		return CredentialMissing
 	}
 	if f.count > 1 {
-		return portcullisv1.Reason_REASON_CREDENTIAL_AMBIGUOUS
+		return CredentialAmbiguous
 	}
 	// A token that is known came through here once, so this is not done again for it.
 	isVisible := true
 	for index := range len(f.value) {
 		switch each := f.value[index]; {
 		case each == ',':
-			return portcullisv1.Reason_REASON_CREDENTIAL_AMBIGUOUS
+			return CredentialAmbiguous
 		case each < 0x21 || each > 0x7e:
 			isVisible = false
 		}
 	}
 	if !isVisible || len(f.value) > credentialBytesMax {
-		return portcullisv1.Reason_REASON_CREDENTIAL_MALFORMED
+		return CredentialMalformed
 	}
-	return portcullisv1.Reason_REASON_UNSPECIFIED
+	return Unspecified
 }
 
 // What there is among the headers of a question.
-func (r *rules) find(question *Question) (result found) {
+func (r *rules) find(question *Question, result *found) {
 	for index := range r.headers {
 		header := &r.headers[index]
 		switch {
 		case question.Headers == nil && question.Metadata == nil:
-			result.add(header, question.HTTP[header.canonical])
+			if values := question.HTTP[header.canonical]; values != nil {
+				result.add(header, values)
+			}
 		case question.Headers == nil && question.HTTP == nil:
 			result.add(header, question.Metadata[header.lower])
 		default:
 			result.addFrom(header, question)
 		}
 	}
-	return result
 }
 
 // Adds the values of a header that may be anywhere, in any spelling.

@@ -94,14 +94,15 @@ func (m *memory) answer(question *Question, now int64, answer *Answer) bool {
 	if question.Claims != nil {
 		return m.ofClaims(row, question, answer)
 	}
-	credential := view.rules.find(question)
+	var credential found
+	view.rules.find(question, &credential)
 	if credential.count == 1 && !credential.isOneEmpty {
 		if known := m.tokens.find(credential.value); known != nil {
-			return known.header == credential.header.handle && m.ofToken(view, row, known, question, now, answer)
+			return m.ofToken(view, row, known, credential.header, question, now, answer)
 		}
 	}
 	fault := credential.fault()
-	if fault == portcullisv1.Reason_REASON_UNSPECIFIED {
+	if fault == Unspecified {
 		return false
 	}
 	*answer = Answer{row: row, Reason: row.reason(0, situationOfFault(fault))}
@@ -115,7 +116,11 @@ func (m *memory) ofClaims(row *row, question *Question, answer *Answer) bool {
 	return answer.Allowed || m.say(question.API, claims.Kind, answer)
 }
 
-func (m *memory) ofToken(view *view, row *row, known *entry, question *Question, now int64, answer *Answer) bool {
+func (m *memory) ofToken(view *view, row *row, known *entry, header *credentialHeader, question *Question, now int64, answer *Answer) bool {
+	like := known.like.Value()
+	if like.header != header.handle {
+		return false
+	}
 	if known.expiresAt != 0 && (!view.isDayKnown || known.expiresAt <= (view.dayBegan+now)/int64(time.Millisecond)) {
 		return false
 	}
@@ -129,13 +134,13 @@ func (m *memory) ofToken(view *view, row *row, known *entry, question *Question,
 	situation := situationOfFault(fault)
 	isVerified := situation < 0
 	if isVerified {
-		situation = situationOf(known.account.Value(), known.text(textProject), question.Target)
+		situation = situationOf(like.account, like.project, question.Target)
 	}
-	column := view.rules.column(known.kind)
+	column := view.rules.column(like.kind)
 	reason := row.reason(column, situation)
 	answer.Reason, answer.Allowed = reason, reason == Allowed && column > 0
 	answer.row, answer.column, answer.entry, answer.isVerified = row, column, known, isVerified
-	return answer.Allowed || m.say(question.API, known.kind.Value(), answer)
+	return answer.Allowed || m.say(question.API, like.kindID, answer)
 }
 
 // Adds the words of the sidecar to a denial. Without them there is no answer.
@@ -155,7 +160,8 @@ func (m *memory) asked(question *Question, now int64) (asked asked) {
 	if view.rules == nil || question.Claims != nil {
 		return asked
 	}
-	if credential := view.rules.find(question); credential.fault() == portcullisv1.Reason_REASON_UNSPECIFIED {
+	var credential found
+	if view.rules.find(question, &credential); credential.fault() == Unspecified {
 		asked.value, asked.header, asked.isFollowed = credential.value, credential.header.handle, now < view.until
 	}
 	return asked
@@ -185,7 +191,10 @@ func (m *memory) learn(question *Question, asked asked, response *portcullisv1.C
 		return
 	}
 	added := newEntry(asked.header, asked.value, token, addressFault{question.ClientAddress, fault})
-	if known := m.tokens.find(asked.value); known != nil && known.header == added.header && known.text(textID) == added.text(textID) {
+	if added == nil {
+		return
+	}
+	if known := m.tokens.find(asked.value); known != nil && known.like == added.like && known.text(textID) == added.text(textID) {
 		added.addAddresses(known)
 	}
 	m.tokens.put(added)
@@ -201,14 +210,12 @@ func (m *memory) learnWords(key wordsKey, learnt *said) {
 }
 
 // What is wrong with the token of an answer, and whether such an answer may be remembered.
-func faultOf(response *portcullisv1.CheckResponse) (fault portcullisv1.Reason, isFit bool) {
-	switch reason := response.GetReason(); reason {
-	case portcullisv1.Reason_REASON_CREDENTIAL_EXPIRED,
-		portcullisv1.Reason_REASON_CREDENTIAL_REVOKED,
-		portcullisv1.Reason_REASON_ADDRESS_NOT_ALLOWED:
+func faultOf(response *portcullisv1.CheckResponse) (fault Reason, isFit bool) {
+	switch reason := reasonOf(response.GetReason()); reason {
+	case CredentialExpired, CredentialRevoked, AddressNotAllowed:
 		return reason, true
 	}
-	return portcullisv1.Reason_REASON_UNSPECIFIED, response.GetVerified()
+	return Unspecified, response.GetVerified()
 }
 
 // Begins a stream at a moment. What was known counts for as long as it did.
@@ -305,7 +312,7 @@ func voids(voided *portcullisv1.Voided) func(*entry) bool {
 	tokens, holders := setOf(voided.GetTokenIds()), setOf(voided.GetUserIds())
 	accounts, projects := setOf(voided.GetAccounts()), setOf(voided.GetProjectIds())
 	return func(each *entry) bool {
-		if tokens[each.text(textID)] || holders[each.text(textHolderID)] || accounts[each.account.Value()] {
+		if tokens[each.text(textID)] || holders[each.text(textHolderID)] || accounts[each.like.Value().account] {
 			return true
 		}
 		if project := each.text(textProjectID); project != "" && projects[project] {

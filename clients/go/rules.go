@@ -208,8 +208,8 @@ func situationOf(account, project string, target *Scope) int {
 }
 
 // The situation of a fault of the credential; below 0: the reason is none.
-func situationOfFault(reason portcullisv1.Reason) int {
-	fault := int(reason - portcullisv1.Reason_REASON_CREDENTIAL_MISSING)
+func situationOfFault(reason Reason) int {
+	fault := int(reason) - int(CredentialMissing)
 	if fault < 0 || fault >= situations-situationsOfFaults {
 		return -1
 	}

@@ -15,22 +15,28 @@ import (
 const addressesMax = 100
 
 // A token that the sidecar has vouched for. It never changes, apart from its place in the table. Its texts are one string, and what
-// many tokens share is kept once, because a program may know tens of thousands of tokens.
+// many tokens share is kept once: a program may know tens of thousands of tokens, and what a check reads should be close together.
 type entry struct {
 	next atomic.Pointer[entry]
-	hash uint64
-	// The value of the token, its id, the id and the name of its holder, its project, the id of that, and the first address.
+	// The value of the token, the first address, its id, the id and the name of its holder, and the id of its project.
 	texts string
-	ends  [7]uint32
+	ends  [6]uint16
 	// What is wrong with the token at the first address; unspecified: nothing.
-	fault int16
+	fault Reason
 	// Whether the token was used since eviction last came by.
-	used                              atomic.Bool
-	kind, header, account, holderType unique.Handle[string]
+	used atomic.Bool
+	like unique.Handle[likeness]
 	// In milliseconds since 1970. Expires at 0: never.
-	issuedAt, expiresAt int64
+	expiresAt, issuedAt int64
 	// Nil: there is nothing more to say.
 	more *more
+}
+
+// What many tokens share.
+type likeness struct {
+	kind, header             unique.Handle[string]
+	account, project, kindID string
+	holderType               string
 }
 
 // What few tokens have.
@@ -43,33 +49,39 @@ type more struct {
 
 type addressFault struct {
 	address string
-	fault   portcullisv1.Reason
+	fault   Reason
 }
 
 const (
 	textValue = iota
+	textAddress
 	textID
 	textHolderID
 	textHolderName
-	textProject
 	textProjectID
-	textAddress
 )
 
+// Most bytes of the texts of a token. No token of a directory has so many.
+const textsMax = 1<<16 - 1
+
+// Nil: the token is too long to be kept.
 func newEntry(header unique.Handle[string], value string, token *portcullisv1.VerifiedToken, first addressFault) *entry {
 	subject, scope := token.GetSubject(), token.GetScope()
 	texts := [...]string{
-		textValue: value, textID: token.GetTokenId(), textHolderID: subject.GetId(), textHolderName: subject.GetName(),
-		textProject: scope.GetProject(), textProjectID: token.GetProjectId(), textAddress: first.address,
+		textValue: value, textAddress: first.address, textID: token.GetTokenId(),
+		textHolderID: subject.GetId(), textHolderName: subject.GetName(), textProjectID: token.GetProjectId(),
 	}
 	made := &entry{
-		texts:      strings.Join(texts[:], ""),
-		fault:      int16(first.fault),
-		kind:       unique.Make(token.GetKind()),
-		header:     header,
-		account:    unique.Make(scope.GetAccount()),
-		holderType: unique.Make(subject.GetType()),
-		issuedAt:   token.GetIssuedAt().AsTime().UnixMilli(),
+		texts: strings.Join(texts[:], ""),
+		fault: first.fault,
+		like: unique.Make(likeness{
+			kind: unique.Make(token.GetKind()), kindID: token.GetKind(), header: header,
+			account: scope.GetAccount(), project: scope.GetProject(), holderType: subject.GetType(),
+		}),
+		issuedAt: token.GetIssuedAt().AsTime().UnixMilli(),
+	}
+	if len(made.texts) > textsMax {
+		return nil
 	}
 	if token.GetExpiresAt() != nil {
 		made.expiresAt = token.GetExpiresAt().AsTime().UnixMilli()
@@ -77,7 +89,7 @@ func newEntry(header unique.Handle[string], value string, token *portcullisv1.Ve
 	end := 0
 	for index, text := range texts {
 		end += len(text)
-		made.ends[index] = uint32(end)
+		made.ends[index] = uint16(end)
 	}
 	if len(token.GetRoles())+len(token.GetDerivedFrom()) > 0 || token.GetAuthority() != "" {
 		made.more = &more{roles: token.GetRoles(), authority: token.GetAuthority(), derivedFrom: token.GetDerivedFrom()}
@@ -86,7 +98,7 @@ func newEntry(header unique.Handle[string], value string, token *portcullisv1.Ve
 }
 
 func (e *entry) text(index int) string {
-	start := uint32(0)
+	start := uint16(0)
 	if index > 0 {
 		start = e.ends[index-1]
 	}
@@ -94,9 +106,9 @@ func (e *entry) text(index int) string {
 }
 
 // What is wrong with the token at an address, and whether that is known.
-func (e *entry) at(address string) (fault portcullisv1.Reason, isKnown bool) {
+func (e *entry) at(address string) (fault Reason, isKnown bool) {
 	if e.text(textAddress) == address {
-		return portcullisv1.Reason(e.fault), true
+		return e.fault, true
 	}
 	if e.more != nil {
 		for _, each := range e.more.addresses {
@@ -110,7 +122,7 @@ func (e *entry) at(address string) (fault portcullisv1.Reason, isKnown bool) {
 
 // Adds what an earlier entry of the same token knows of other addresses.
 func (e *entry) addAddresses(earlier *entry) {
-	known := []addressFault{{earlier.text(textAddress), portcullisv1.Reason(earlier.fault)}}
+	known := []addressFault{{earlier.text(textAddress), earlier.fault}}
 	if earlier.more != nil {
 		known = append(known, earlier.more.addresses...)
 	}
@@ -140,10 +152,11 @@ func (e *entry) derivedFrom() []string {
 }
 
 func (e *entry) token() *Token {
+	like := e.like.Value()
 	token := &Token{
-		Kind:     e.kind.Value(),
-		Scope:    Scope{Account: e.account.Value(), Project: e.text(textProject)},
-		Subject:  Subject{ID: e.text(textHolderID), Name: e.text(textHolderName), Type: e.holderType.Value()},
+		Kind:     like.kindID,
+		Scope:    Scope{Account: like.account, Project: like.project},
+		Subject:  Subject{ID: e.text(textHolderID), Name: e.text(textHolderName), Type: like.holderType},
 		ID:       e.text(textID),
 		IssuedAt: time.UnixMilli(e.issuedAt).UTC(),
 
@@ -182,12 +195,14 @@ func newTokenTable(pairsMax int) *tokenTable {
 func (t *tokenTable) find(value string) *entry {
 	hash, buckets := maphash.String(t.seed, value), *t.buckets.Load()
 	for each := buckets[hash&uint64(len(buckets)-1)].Load(); each != nil; each = each.next.Load() {
-		if each.hash == hash && each.texts[:each.ends[textValue]] == value {
+		if each.text(textValue) == value {
 			return each
 		}
 	}
 	return nil
 }
+
+func (t *tokenTable) hash(each *entry) uint64 { return maphash.String(t.seed, each.text(textValue)) }
 
 func (t *tokenTable) clear() {
 	buckets := make([]atomic.Pointer[entry], bucketsMin)
@@ -200,9 +215,8 @@ func (t *tokenTable) put(added *entry) {
 	if t.pairsMax < added.pairs() {
 		return
 	}
-	added.hash = maphash.String(t.seed, added.text(textValue))
 	if known := t.find(added.text(textValue)); known != nil {
-		t.remove(*t.buckets.Load(), known.hash, func(each *entry) bool { return each == known })
+		t.remove(*t.buckets.Load(), t.hash(known), func(each *entry) bool { return each == known })
 	}
 	t.evict(t.pairsMax - added.pairs())
 	if t.count >= len(*t.buckets.Load()) {
@@ -214,7 +228,7 @@ func (t *tokenTable) put(added *entry) {
 }
 
 func (t *tokenTable) link(buckets []atomic.Pointer[entry], added *entry) {
-	bucket := &buckets[added.hash&uint64(len(buckets)-1)]
+	bucket := &buckets[t.hash(added)&uint64(len(buckets)-1)]
 	added.next.Store(bucket.Load())
 	bucket.Store(added)
 }
