@@ -28,10 +28,11 @@ const (
 
 // Keeps the memory of a client up to date, and asks once about what is not in it.
 type follower struct {
-	stub     portcullisv1.AuthorizationServiceClient
-	memory   *memory
-	accounts []string
-	report   func(error)
+	stub   portcullisv1.AuthorizationServiceClient
+	memory *memory
+	report func(error)
+	// Each reason is reported once: an interruption is no news, a refusal is.
+	reported map[string]bool
 	began    time.Time
 	cancel   context.CancelFunc
 	done     chan struct{}
@@ -43,10 +44,10 @@ type follower struct {
 
 type askingKey struct{ value, address string }
 
-func follow(stub portcullisv1.AuthorizationServiceClient, memory *memory, accounts []string, report func(error)) *follower {
+func follow(stub portcullisv1.AuthorizationServiceClient, memory *memory, report func(error)) *follower {
 	ctx, cancel := context.WithCancel(context.Background())
 	made := &follower{
-		stub: stub, memory: memory, accounts: accounts, report: report, began: time.Now(),
+		stub: stub, memory: memory, report: report, reported: map[string]bool{}, began: time.Now(),
 		cancel: cancel, done: make(chan struct{}), asking: map[askingKey]chan struct{}{},
 	}
 	go made.run(ctx)
@@ -64,28 +65,39 @@ func (f *follower) stop() {
 // Follows until the client is closed.
 func (f *follower) run(ctx context.Context) {
 	defer close(f.done)
-	pause, wasRefused := pauseMin, false
+	pause := pauseMin
 	for ctx.Err() == nil {
 		heard, err := f.read(ctx)
+		if ctx.Err() != nil {
+			return
+		}
 		if heard {
-			pause, wasRefused = pauseMin, false
+			pause = pauseMin
 		}
 		next := pause
 		switch {
-		case isRefusal(err):
-			if !wasRefused && ctx.Err() == nil {
-				f.report(errorOf(ctx, err, "the sidecar"))
-			}
-			wasRefused, next = true, pauseRefused
 		case err == nil:
 			next = 0
+		case isRefusal(err):
+			f.reportOnce(status.Code(err).String(), errorOf(ctx, err, ""))
+			next = pauseRefused
 		default:
+			if errors.Is(err, errStream) || errors.Is(err, errRules) {
+				f.reportOnce(err.Error(), err)
+			}
 			pause = min(2*pause, pauseMax)
 		}
 		select {
 		case <-ctx.Done():
 		case <-time.After(next):
 		}
+	}
+}
+
+func (f *follower) reportOnce(what string, err error) {
+	if !f.reported[what] {
+		f.reported[what] = true
+		f.report(err)
 	}
 }
 
@@ -105,7 +117,6 @@ func (f *follower) read(ctx context.Context) (heard bool, err error) {
 	silence := time.AfterFunc(quietMax+time.Second, cancel)
 	defer silence.Stop()
 	request := f.memory.begin(f.now())
-	request.Accounts = f.accounts
 	stream, err := f.stub.WatchChanges(ctx, request, grpc.MaxCallRecvMsgSize(rulesBytesMax))
 	if err != nil {
 		return false, err
@@ -153,6 +164,10 @@ func (c *Client) checkLocally(ctx context.Context, question *Question) (Answer, 
 		return Answer{}, err
 	}
 	f.memory.learn(question, asked, response)
+	if response.GetPosition() != nil {
+		// The memory forgets it when a change touches it, and a cache would not.
+		response.CacheFor = nil
+	}
 	return answerOf(response), nil
 }
 

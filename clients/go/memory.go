@@ -3,6 +3,7 @@ package portcullis
 import (
 	"errors"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,7 +17,8 @@ import (
 // What a client in local mode knows: the rules, the tokens, and until when it may answer from them. It has no clock and asks nobody;
 // clients/conformance describes step by step what it must do. Times are in nanoseconds on the monotonic clock of the client.
 type memory struct {
-	accounts map[string]bool
+	// Of which it hears. Empty: of all.
+	accounts []string
 	tokens   *tokenTable
 	view     atomic.Pointer[view]
 
@@ -66,10 +68,7 @@ type wordsKey struct {
 const wordsMax = 10_000
 
 func newMemory(accounts []string, tokensMax int) *memory {
-	made := &memory{tokens: newTokenTable(tokensMax), words: map[wordsKey]*said{}, accounts: map[string]bool{}}
-	for _, account := range accounts {
-		made.accounts[account] = true
-	}
+	made := &memory{tokens: newTokenTable(tokensMax), words: map[wordsKey]*said{}, accounts: accounts}
 	made.view.Store(&view{until: math.MinInt64})
 	return made
 }
@@ -77,7 +76,9 @@ func newMemory(accounts []string, tokensMax int) *memory {
 // What the memory knows about a question that it cannot answer.
 type asked struct {
 	generation int
-	header     unique.Handle[string]
+	// Of the token, if it is known.
+	kind   string
+	header unique.Handle[string]
 	// Empty: there is no token to learn.
 	value string
 	// Whether the answer will probably be remembered, so that others may wait for it.
@@ -157,8 +158,16 @@ func (m *memory) asked(question *Question, now int64) (asked asked) {
 	m.lock.Lock()
 	asked.generation = m.generation
 	m.lock.Unlock()
-	if view.rules == nil || question.Claims != nil {
+	if question.Claims != nil {
+		asked.kind = question.Claims.Kind
 		return asked
+	}
+	if view.rules == nil {
+		return asked
+	}
+	// The words alone may be missing.
+	if answer := (Answer{}); !m.answer(question, now, &answer) && answer.entry != nil {
+		asked.kind = answer.entry.like.Value().kindID
 	}
 	var credential found
 	if view.rules.find(question, &credential); credential.fault() == Unspecified {
@@ -173,9 +182,9 @@ func (m *memory) learn(question *Question, asked asked, response *portcullisv1.C
 	defer m.lock.Unlock()
 	rules, token := m.view.Load().rules, response.GetToken()
 	if rules != nil && rules.digest == response.GetRulesDigest() && !response.GetAllowed() {
-		kind := token.GetKind()
-		if question.Claims != nil {
-			kind = question.Claims.Kind
+		kind := asked.kind
+		if token != nil {
+			kind = token.GetKind()
 		}
 		m.learnWords(wordsKey{question.API, kind, reasonOf(response.GetReason())}, &said{message: response.GetMessage(), header: response.GetHeader()})
 	}
@@ -187,7 +196,7 @@ func (m *memory) learn(question *Question, asked asked, response *portcullisv1.C
 	if m.position == nil || asked.generation != m.generation || answered.isBefore(m.position) {
 		return
 	}
-	if len(m.accounts) > 0 && !m.accounts[token.GetScope().GetAccount()] {
+	if len(m.accounts) > 0 && !slices.Contains(m.accounts, token.GetScope().GetAccount()) {
 		return
 	}
 	added := newEntry(asked.header, asked.value, token, addressFault{question.ClientAddress, fault})
@@ -211,11 +220,12 @@ func (m *memory) learnWords(key wordsKey, learnt *said) {
 
 // What is wrong with the token of an answer, and whether such an answer may be remembered.
 func faultOf(response *portcullisv1.CheckResponse) (fault Reason, isFit bool) {
-	switch reason := reasonOf(response.GetReason()); reason {
-	case CredentialExpired, CredentialRevoked, AddressNotAllowed:
-		return reason, true
+	reason := reasonOf(response.GetReason())
+	isFit = response.GetVerified() || reason == CredentialExpired || reason == CredentialRevoked || reason == AddressNotAllowed
+	if situationOfFault(reason) < 0 {
+		reason = Unspecified
 	}
-	return Unspecified, response.GetVerified()
+	return reason, isFit
 }
 
 // Begins a stream at a moment. What was known counts for as long as it did.
@@ -223,7 +233,7 @@ func (m *memory) begin(now int64) *portcullisv1.WatchChangesRequest {
 	m.lock.Lock()
 	defer m.lock.Unlock()
 	m.stream = stream{asked: now, isFirst: true}
-	request := &portcullisv1.WatchChangesRequest{Basis: m.basis}
+	request := &portcullisv1.WatchChangesRequest{Accounts: m.accounts, Basis: m.basis}
 	if m.position != nil {
 		request.After = m.position.message()
 	}
@@ -270,7 +280,7 @@ func (m *memory) follows(response *portcullisv1.WatchChangesResponse) (made *rul
 	}
 	sent, isEverything := int64(response.GetSentAt().AsDuration()), response.GetVoided().GetEverything()
 	isBack := m.position != nil && positionOf(response.GetPosition()).isBefore(m.position)
-	isOtherBasis := m.stream.isFirst && m.basis != response.GetBasis()
+	isOtherBasis := m.position != nil && m.stream.isFirst && m.basis != response.GetBasis()
 	if sent < 0 || response.GetValidFor().AsDuration() < 0 || (isBack || isOtherBasis) && !isEverything {
 		return nil, errStream
 	}
@@ -295,6 +305,9 @@ func (s *stream) heard(rules *rules, response *portcullisv1.WatchChangesResponse
 	made := &view{rules: rules, until: math.MaxInt64}
 	if validFor := int64(response.GetValidFor().AsDuration()); validFor < math.MaxInt64-max(0, sent) {
 		made.until = sent + validFor
+	}
+	if day := response.GetTimeOfDay(); day != nil {
+		made.isDayKnown, made.dayBegan = true, day.AsTime().UnixNano()-sent
 	}
 	return made
 }

@@ -41,8 +41,10 @@ type Transport struct {
 
 type issued struct {
 	header, value string
-	// When another one should be issued, and when this one expires. Zero: never.
-	renewAt, expiresAt time.Time
+	// When another one should be issued.
+	renewAt time.Time
+	// Zero: never.
+	expiresAt time.Time
 }
 
 // A token that is being issued.
@@ -52,8 +54,12 @@ type issuing struct {
 	err    error
 }
 
-// A token is renewed so long before it expires, at most.
-const renewBefore = time.Minute
+const (
+	// A token is renewed so long before it expires, or a tenth of what it had left when it came.
+	renewBefore = time.Minute
+	// The profile may have another token after this time, also in place of one that never expires.
+	keptMax = 5 * time.Minute
+)
 
 // RoundTrip implements http.RoundTripper.
 func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -134,7 +140,7 @@ func (t *Transport) token(ctx context.Context, rejected string) (*issued, error)
 		t.issued, t.rejected = nil, rejected
 	}
 	known := t.issued
-	if known != nil && (known.renewAt.IsZero() || now.Before(known.renewAt)) {
+	if known != nil && now.Before(known.renewAt) {
 		t.lock.Unlock()
 		return known, nil
 	}
@@ -151,7 +157,7 @@ func (t *Transport) token(ctx context.Context, rejected string) (*issued, error)
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if running.err != nil && known != nil && now.Before(known.expiresAt) {
+	if running.err != nil && known != nil && (known.expiresAt.IsZero() || now.Before(known.expiresAt)) {
 		return known, nil
 	}
 	return running.issued, running.err
@@ -184,20 +190,11 @@ func (t *Transport) issue(ctx context.Context, running *issuing, rejected string
 }
 
 func issuedOf(response *portcullisv1.IssueResponse, now time.Time) *issued {
-	made := &issued{header: response.GetHeader(), value: response.GetValue()}
-	if response.GetExpiresAt() == nil {
-		return made
-	}
-	made.expiresAt = response.GetExpiresAt().AsTime()
-	// A tenth of a short life is enough.
-	before := renewBefore
-	if response.GetIssuedAt() != nil {
-		before = min(before, made.expiresAt.Sub(response.GetIssuedAt().AsTime())/10)
-	}
-	made.renewAt = made.expiresAt.Add(-before)
-	if !made.renewAt.After(now) {
-		// The clock of this machine may be wrong, or the profile had nothing newer. An answer 401 renews it.
-		made.renewAt = now.Add(time.Second)
+	made := &issued{header: response.GetHeader(), value: response.GetValue(), renewAt: now.Add(keptMax)}
+	if response.GetExpiresAt() != nil {
+		made.expiresAt = response.GetExpiresAt().AsTime()
+		left := made.expiresAt.Sub(now)
+		made.renewAt = now.Add(min(keptMax, left-min(renewBefore, left/10)))
 	}
 	return made
 }

@@ -2176,7 +2176,10 @@ type WatchChangesResponse struct {
 	SentAt *durationpb.Duration `protobuf:"bytes,5,opt,name=sent_at,json=sentAt,proto3" json:"sent_at,omitempty"`
 	// Names what the answers rest on besides the directory: the signing keys, and which permissions each kind
 	// of token asks for.
-	Basis         string `protobuf:"bytes,6,opt,name=basis,proto3" json:"basis,omitempty"`
+	Basis string `protobuf:"bytes,6,opt,name=basis,proto3" json:"basis,omitempty"`
+	// The time of day of the sidecar when it sent this response. Tokens expire by it, whatever the clock of the
+	// follower says.
+	TimeOfDay     *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=time_of_day,json=timeOfDay,proto3" json:"time_of_day,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2251,6 +2254,13 @@ func (x *WatchChangesResponse) GetBasis() string {
 		return x.Basis
 	}
 	return ""
+}
+
+func (x *WatchChangesResponse) GetTimeOfDay() *timestamppb.Timestamp {
+	if x != nil {
+		return x.TimeOfDay
+	}
+	return nil
 }
 
 // Tokens to describe.
@@ -2565,14 +2575,15 @@ const file_portcullis_v1_authorization_proto_rawDesc = "" +
 	"\x05Rules\x12-\n" +
 	"\x06matrix\x18\x01 \x01(\v2\x15.portcullis.v1.MatrixR\x06matrix\x120\n" +
 	"\x05cells\x18\x02 \x03(\v2\x1a.portcullis.v1.CellReasonsR\x05cells\x12+\n" +
-	"\x04apis\x18\x03 \x03(\v2\x17.portcullis.v1.ApiCellsR\x04apis\"\xa8\x02\n" +
+	"\x04apis\x18\x03 \x03(\v2\x17.portcullis.v1.ApiCellsR\x04apis\"\xe4\x02\n" +
 	"\x14WatchChangesResponse\x123\n" +
 	"\bposition\x18\x01 \x01(\v2\x17.portcullis.v1.PositionR\bposition\x12*\n" +
 	"\x05rules\x18\x02 \x01(\v2\x14.portcullis.v1.RulesR\x05rules\x12-\n" +
 	"\x06voided\x18\x03 \x01(\v2\x15.portcullis.v1.VoidedR\x06voided\x126\n" +
 	"\tvalid_for\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\bvalidFor\x122\n" +
 	"\asent_at\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x06sentAt\x12\x14\n" +
-	"\x05basis\x18\x06 \x01(\tR\x05basis\"/\n" +
+	"\x05basis\x18\x06 \x01(\tR\x05basis\x12:\n" +
+	"\vtime_of_day\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\ttimeOfDay\"/\n" +
 	"\x15DescribeTokensRequest\x12\x16\n" +
 	"\x06tokens\x18\x01 \x03(\tR\x06tokens\"z\n" +
 	"\x0eDescribedToken\x122\n" +
@@ -2696,34 +2707,35 @@ var file_portcullis_v1_authorization_proto_depIdxs = []int32{
 	26, // 40: portcullis.v1.WatchChangesResponse.voided:type_name -> portcullis.v1.Voided
 	39, // 41: portcullis.v1.WatchChangesResponse.valid_for:type_name -> google.protobuf.Duration
 	39, // 42: portcullis.v1.WatchChangesResponse.sent_at:type_name -> google.protobuf.Duration
-	6,  // 43: portcullis.v1.DescribedToken.token:type_name -> portcullis.v1.VerifiedToken
-	32, // 44: portcullis.v1.DescribeTokensResponse.tokens:type_name -> portcullis.v1.DescribedToken
-	0,  // 45: portcullis.v1.DescribeTokensResponse.position:type_name -> portcullis.v1.Position
-	4,  // 46: portcullis.v1.AuthorizationService.Check:input_type -> portcullis.v1.CheckRequest
-	8,  // 47: portcullis.v1.AuthorizationService.CheckBatch:input_type -> portcullis.v1.CheckBatchRequest
-	10, // 48: portcullis.v1.AuthorizationService.CheckStream:input_type -> portcullis.v1.CheckStreamRequest
-	14, // 49: portcullis.v1.AuthorizationService.Issue:input_type -> portcullis.v1.IssueRequest
-	16, // 50: portcullis.v1.AuthorizationService.Revoke:input_type -> portcullis.v1.RevokeRequest
-	18, // 51: portcullis.v1.AuthorizationService.Plan:input_type -> portcullis.v1.PlanRequest
-	21, // 52: portcullis.v1.AuthorizationService.GetMatrix:input_type -> portcullis.v1.GetMatrixRequest
-	23, // 53: portcullis.v1.AuthorizationService.WatchMatrix:input_type -> portcullis.v1.WatchMatrixRequest
-	25, // 54: portcullis.v1.AuthorizationService.WatchChanges:input_type -> portcullis.v1.WatchChangesRequest
-	31, // 55: portcullis.v1.AuthorizationService.DescribeTokens:input_type -> portcullis.v1.DescribeTokensRequest
-	7,  // 56: portcullis.v1.AuthorizationService.Check:output_type -> portcullis.v1.CheckResponse
-	9,  // 57: portcullis.v1.AuthorizationService.CheckBatch:output_type -> portcullis.v1.CheckBatchResponse
-	11, // 58: portcullis.v1.AuthorizationService.CheckStream:output_type -> portcullis.v1.CheckStreamResponse
-	15, // 59: portcullis.v1.AuthorizationService.Issue:output_type -> portcullis.v1.IssueResponse
-	17, // 60: portcullis.v1.AuthorizationService.Revoke:output_type -> portcullis.v1.RevokeResponse
-	20, // 61: portcullis.v1.AuthorizationService.Plan:output_type -> portcullis.v1.PlanResponse
-	22, // 62: portcullis.v1.AuthorizationService.GetMatrix:output_type -> portcullis.v1.GetMatrixResponse
-	24, // 63: portcullis.v1.AuthorizationService.WatchMatrix:output_type -> portcullis.v1.WatchMatrixResponse
-	30, // 64: portcullis.v1.AuthorizationService.WatchChanges:output_type -> portcullis.v1.WatchChangesResponse
-	33, // 65: portcullis.v1.AuthorizationService.DescribeTokens:output_type -> portcullis.v1.DescribeTokensResponse
-	56, // [56:66] is the sub-list for method output_type
-	46, // [46:56] is the sub-list for method input_type
-	46, // [46:46] is the sub-list for extension type_name
-	46, // [46:46] is the sub-list for extension extendee
-	0,  // [0:46] is the sub-list for field type_name
+	34, // 43: portcullis.v1.WatchChangesResponse.time_of_day:type_name -> google.protobuf.Timestamp
+	6,  // 44: portcullis.v1.DescribedToken.token:type_name -> portcullis.v1.VerifiedToken
+	32, // 45: portcullis.v1.DescribeTokensResponse.tokens:type_name -> portcullis.v1.DescribedToken
+	0,  // 46: portcullis.v1.DescribeTokensResponse.position:type_name -> portcullis.v1.Position
+	4,  // 47: portcullis.v1.AuthorizationService.Check:input_type -> portcullis.v1.CheckRequest
+	8,  // 48: portcullis.v1.AuthorizationService.CheckBatch:input_type -> portcullis.v1.CheckBatchRequest
+	10, // 49: portcullis.v1.AuthorizationService.CheckStream:input_type -> portcullis.v1.CheckStreamRequest
+	14, // 50: portcullis.v1.AuthorizationService.Issue:input_type -> portcullis.v1.IssueRequest
+	16, // 51: portcullis.v1.AuthorizationService.Revoke:input_type -> portcullis.v1.RevokeRequest
+	18, // 52: portcullis.v1.AuthorizationService.Plan:input_type -> portcullis.v1.PlanRequest
+	21, // 53: portcullis.v1.AuthorizationService.GetMatrix:input_type -> portcullis.v1.GetMatrixRequest
+	23, // 54: portcullis.v1.AuthorizationService.WatchMatrix:input_type -> portcullis.v1.WatchMatrixRequest
+	25, // 55: portcullis.v1.AuthorizationService.WatchChanges:input_type -> portcullis.v1.WatchChangesRequest
+	31, // 56: portcullis.v1.AuthorizationService.DescribeTokens:input_type -> portcullis.v1.DescribeTokensRequest
+	7,  // 57: portcullis.v1.AuthorizationService.Check:output_type -> portcullis.v1.CheckResponse
+	9,  // 58: portcullis.v1.AuthorizationService.CheckBatch:output_type -> portcullis.v1.CheckBatchResponse
+	11, // 59: portcullis.v1.AuthorizationService.CheckStream:output_type -> portcullis.v1.CheckStreamResponse
+	15, // 60: portcullis.v1.AuthorizationService.Issue:output_type -> portcullis.v1.IssueResponse
+	17, // 61: portcullis.v1.AuthorizationService.Revoke:output_type -> portcullis.v1.RevokeResponse
+	20, // 62: portcullis.v1.AuthorizationService.Plan:output_type -> portcullis.v1.PlanResponse
+	22, // 63: portcullis.v1.AuthorizationService.GetMatrix:output_type -> portcullis.v1.GetMatrixResponse
+	24, // 64: portcullis.v1.AuthorizationService.WatchMatrix:output_type -> portcullis.v1.WatchMatrixResponse
+	30, // 65: portcullis.v1.AuthorizationService.WatchChanges:output_type -> portcullis.v1.WatchChangesResponse
+	33, // 66: portcullis.v1.AuthorizationService.DescribeTokens:output_type -> portcullis.v1.DescribeTokensResponse
+	57, // [57:67] is the sub-list for method output_type
+	47, // [47:57] is the sub-list for method input_type
+	47, // [47:47] is the sub-list for extension type_name
+	47, // [47:47] is the sub-list for extension extendee
+	0,  // [0:47] is the sub-list for field type_name
 }
 
 func init() { file_portcullis_v1_authorization_proto_init() }

@@ -1,0 +1,468 @@
+package portcullis
+
+import (
+	"bufio"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/code"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	portcullisv1 "portcullis.example/portcullis/gen/portcullis/v1"
+)
+
+// The suite that all clients run (clients/conformance/README.md). CONFORMANCE names another folder, with other traces.
+func suite() string {
+	if folder := os.Getenv("CONFORMANCE"); folder != "" {
+		return folder
+	}
+	return "../conformance"
+}
+
+// The lines of a file of the suite, without the first one.
+func linesOf[Line any](t testing.TB, name string) (lines []Line) {
+	t.Helper()
+	file, err := os.Open(filepath.Join(suite(), name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	scanner := bufio.NewScanner(file)
+	scanner.Buffer(nil, 64<<20)
+	for isFirst := true; scanner.Scan(); isFirst = false {
+		if isFirst {
+			if scanner.Text() != `{"version":1}` {
+				t.Fatalf("%s: expected version 1, found %s", name, scanner.Text())
+			}
+			continue
+		}
+		var line Line
+		if err := json.Unmarshal(scanner.Bytes(), &line); err != nil {
+			t.Fatal(name, err)
+		}
+		lines = append(lines, line)
+	}
+	if err := scanner.Err(); err != nil || len(lines) == 0 {
+		t.Fatalf("%s: expected lines, found %v", name, err)
+	}
+	return lines
+}
+
+func rulesMessage(t testing.TB, name string) *portcullisv1.Rules {
+	t.Helper()
+	encoded, err := os.ReadFile(filepath.Join(suite(), "rules", name+".binpb"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	message := &portcullisv1.Rules{}
+	if err := proto.Unmarshal(encoded, message); err != nil {
+		t.Fatal(err)
+	}
+	return message
+}
+
+type scopeJSON struct{ Account, Project string }
+
+func (s *scopeJSON) scope() *Scope {
+	if s == nil {
+		return nil
+	}
+	return &Scope{s.Account, s.Project}
+}
+
+func reasonNamed(t testing.TB, name string) Reason {
+	t.Helper()
+	for reason := range reasonsEnd {
+		if reason.String() == name {
+			return reason
+		}
+	}
+	t.Fatalf("expected a reason, found %s", name)
+	return Unspecified
+}
+
+func TestConformanceOfDecisions(t *testing.T) {
+	type line struct {
+		Questions []struct {
+			Scope, Target *scopeJSON
+			Fault         string
+		}
+		Rules, Kind, API string
+		APIs, Reasons    []string
+		Accepted         []AcceptedKind
+	}
+	lines := linesOf[line](t, "decisions.jsonl")
+	questions, known := lines[0].Questions, map[string]*rules{}
+	for _, each := range lines[1:] {
+		if known[each.Rules] == nil {
+			made, err := rulesOf(rulesMessage(t, each.Rules))
+			if err != nil {
+				t.Fatal(err)
+			}
+			known[each.Rules] = made
+		}
+		rules := known[each.Rules]
+		if each.APIs == nil {
+			if accepted := rules.row(each.API).accepted; !slices.Equal(accepted, each.Accepted) {
+				t.Errorf("%s %s: expected %v, found %v", each.Rules, each.API, each.Accepted, accepted)
+			}
+		}
+		for _, api := range each.APIs {
+			for index, question := range questions {
+				situation := 0
+				if question.Fault != "" {
+					situation = situationOfFault(reasonNamed(t, question.Fault))
+				} else {
+					situation = situationOf(question.Scope.Account, question.Scope.Project, question.Target.scope())
+				}
+				found := rules.row(api).reason(rules.columnOf(each.Kind), situation)
+				if found.String() != each.Reasons[index] {
+					t.Errorf("%s %s %s %+v: expected %s, found %s", each.Rules, api, each.Kind, question, each.Reasons[index], found)
+				}
+			}
+		}
+	}
+}
+
+// A text, or bytes, or pieces that are repeated.
+type valueJSON string
+
+func (v *valueJSON) UnmarshalJSON(encoded []byte) error {
+	if encoded[0] == '"' {
+		return json.Unmarshal(encoded, (*string)(v))
+	}
+	var other struct {
+		Base64 string
+		Pieces [][2]any
+	}
+	if err := json.Unmarshal(encoded, &other); err != nil {
+		return err
+	}
+	decoded, err := base64.StdEncoding.DecodeString(other.Base64)
+	text := string(decoded)
+	for _, piece := range other.Pieces {
+		text += strings.Repeat(piece[0].(string), int(piece[1].(float64)))
+	}
+	*v = valueJSON(text)
+	return err
+}
+
+// A header, and how often it is repeated.
+type headerJSON struct {
+	name  string
+	value valueJSON
+	count int
+}
+
+func (h *headerJSON) UnmarshalJSON(encoded []byte) error {
+	var parts []json.RawMessage
+	if err := json.Unmarshal(encoded, &parts); err != nil {
+		return err
+	}
+	h.count = 1
+	into := []any{&h.name, &h.value, &h.count}
+	var all error
+	for index, part := range parts {
+		all = errors.Join(all, json.Unmarshal(part, into[index]))
+	}
+	return all
+}
+
+func TestConformanceOfCredentials(t *testing.T) {
+	type line struct {
+		Name    string
+		Names   []string
+		Headers []headerJSON
+		Found   []valueJSON
+		Fault   string
+	}
+	for _, each := range linesOf[line](t, "credentials.jsonl") {
+		t.Run(each.Name, func(t *testing.T) {
+			made := &rules{}
+			for _, name := range each.Names {
+				made.addKind(&portcullisv1.TokenKind{Header: name})
+			}
+			// As each of the forms in which a program has them.
+			pairs := Question{Headers: []Header{}}
+			http, calls := map[string][]string{}, map[string][]string{}
+			for _, header := range each.Headers {
+				lower := credentialHeaderOf(header.name)
+				for range header.count {
+					pairs.Headers = append(pairs.Headers, Header{header.name, string(header.value)})
+					http[lower.canonical] = append(http[lower.canonical], string(header.value))
+					calls[lower.lower] = append(calls[lower.lower], string(header.value))
+				}
+			}
+			for form, question := range map[string]Question{"pairs": pairs, "HTTP": {HTTP: http}, "calls": {Metadata: calls}} {
+				var found found
+				made.find(&question, &found)
+				fault := found.fault()
+				switch {
+				case each.Fault != "" && fault.String() != each.Fault:
+					t.Errorf("%s: expected %s, found %s", form, each.Fault, fault)
+				case each.Fault == "" && (fault != Unspecified || found.header.lower != string(each.Found[0]) || found.value != string(each.Found[1])):
+					t.Errorf("%s: expected %s, found %+v %s", form, each.Found, found, fault)
+				}
+			}
+		})
+	}
+}
+
+type positionJSON [2]int64
+
+func (p *positionJSON) message() *portcullisv1.Position {
+	if p == nil {
+		return nil
+	}
+	return &portcullisv1.Position{Change: p[0], RecordedAt: timestamppb.New(time.UnixMilli(p[1]))}
+}
+
+type stepJSON struct {
+	AtMS  float64 `json:"at_ms"`
+	Begin *struct{}
+	Hear  *struct {
+		Position   *positionJSON
+		ValidForMS *float64 `json:"valid_for_ms"`
+		SentAtMS   *float64 `json:"sent_at_ms"`
+		Basis      string
+		DayMS      *int64 `json:"time_of_day_ms"`
+		Rules      string
+		Voided     json.RawMessage
+	}
+	Check *struct {
+		API, Kind, Address string
+		Scope, Target      *scopeJSON
+		Headers            []headerJSON
+	}
+	Learn *struct {
+		Of                      int
+		Reason, Message, Header string
+		Verified                bool
+		Position                *positionJSON
+		SameRules               *bool `json:"same_rules"`
+		Token                   *struct {
+			ID, Kind, Account, Project, User string
+			ExpiresAtMS                      *int64   `json:"expires_at_ms"`
+			DerivedFrom                      []string `json:"derived_from"`
+			ProjectID                        string   `json:"project_id"`
+		}
+	}
+	Expect json.RawMessage
+}
+
+type traceJSON struct {
+	Name    string
+	Options struct {
+		TokensMax *int `json:"tokens_max"`
+		Accounts  []string
+	}
+	Steps []stepJSON
+}
+
+// Plays the steps of a trace.
+type player struct {
+	t      testing.TB
+	memory *memory
+	// By step.
+	questions map[int]*Question
+	asked     map[int]asked
+	digest    string
+}
+
+func TestConformanceOfTraces(t *testing.T) {
+	for _, trace := range linesOf[traceJSON](t, "traces.jsonl") {
+		t.Run(trace.Name, func(t *testing.T) {
+			tokensMax := tokensMaxDefault
+			if trace.Options.TokensMax != nil {
+				tokensMax = *trace.Options.TokensMax
+			}
+			player := player{t: t, memory: newMemory(trace.Options.Accounts, tokensMax), questions: map[int]*Question{}, asked: map[int]asked{}}
+			for number, step := range trace.Steps {
+				found := player.play(number, step)
+				if step.Expect == nil {
+					continue
+				}
+				var expected any
+				if err := json.Unmarshal(step.Expect, &expected); err != nil {
+					t.Fatal(err)
+				}
+				if found = inJSON(t, found); !reflect.DeepEqual(found, expected) {
+					t.Fatalf("step %d: expected %v, found %v", number, expected, found)
+				}
+			}
+		})
+	}
+}
+
+func inJSON(t testing.TB, value any) (result any) {
+	t.Helper()
+	encoded, err := json.Marshal(value)
+	if err != nil || json.Unmarshal(encoded, &result) != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// What the client does in the step, in the form of `expect`.
+func (p *player) play(number int, step stepJSON) any {
+	now := int64(step.AtMS * float64(time.Millisecond))
+	switch {
+	case step.Begin != nil:
+		request := p.memory.begin(now)
+		began := map[string]any{"accounts": append([]string{}, request.GetAccounts()...), "after": nil, "basis": request.GetBasis()}
+		if after := request.GetAfter(); after != nil {
+			began["after"] = positionJSON{after.GetChange(), after.GetRecordedAt().AsTime().UnixMilli()}
+		}
+		return began
+	case step.Hear != nil:
+		return p.hear(step, now)
+	case step.Check != nil:
+		return p.check(number, step, now)
+	}
+	p.learn(step)
+	return nil
+}
+
+func (p *player) hear(step stepJSON, now int64) string {
+	hear := step.Hear
+	response := &portcullisv1.WatchChangesResponse{
+		Position: hear.Position.message(), ValidFor: durationOf(hear.ValidForMS), SentAt: durationOf(hear.SentAtMS), Basis: hear.Basis,
+	}
+	if hear.DayMS != nil {
+		response.TimeOfDay = timestamppb.New(time.UnixMilli(*hear.DayMS))
+	}
+	if hear.Rules != "" {
+		response.Rules = rulesMessage(p.t, hear.Rules)
+		p.digest = response.GetRules().GetMatrix().GetRulesDigest()
+	}
+	if hear.Voided != nil {
+		var named struct {
+			TokenIDs   []string `json:"token_ids"`
+			UserIDs    []string `json:"user_ids"`
+			Accounts   []string
+			ProjectIDs []string `json:"project_ids"`
+		}
+		response.Voided = &portcullisv1.Voided{Everything: string(hear.Voided) == `"everything"`}
+		if !response.Voided.Everything {
+			if err := json.Unmarshal(hear.Voided, &named); err != nil {
+				p.t.Fatal(err)
+			}
+			response.Voided.TokenIds, response.Voided.UserIds = named.TokenIDs, named.UserIDs
+			response.Voided.Accounts, response.Voided.ProjectIds = named.Accounts, named.ProjectIDs
+		}
+	}
+	if p.memory.hear(response, now) != nil {
+		return "refused"
+	}
+	return "followed"
+}
+
+func durationOf(milliseconds *float64) *durationpb.Duration {
+	if milliseconds == nil {
+		return nil
+	}
+	return durationpb.New(time.Duration(*milliseconds * float64(time.Millisecond)))
+}
+
+func (p *player) check(number int, step stepJSON, now int64) any {
+	check := step.Check
+	question := &Question{API: check.API, Target: check.Target.scope(), ClientAddress: check.Address}
+	if check.Scope != nil {
+		question.Claims = &Claims{Kind: check.Kind, Scope: *check.Scope.scope()}
+	} else {
+		question.Headers = []Header{}
+		for _, header := range check.Headers {
+			question.Headers = append(question.Headers, Header{header.name, string(header.value)})
+		}
+	}
+	var answer Answer
+	if p.memory.answer(question, now, &answer) {
+		return map[string]any{"allowed": answer.Allowed, "reason": answer.Reason.String(), "message": answer.Message()}
+	}
+	p.questions[number], p.asked[number] = question, p.memory.asked(question, now)
+	return "ask"
+}
+
+func (p *player) learn(step stepJSON) {
+	learn := step.Learn
+	if p.questions[learn.Of] == nil {
+		p.t.Fatalf("step %d did not ask", learn.Of)
+	}
+	reason := portcullisv1.Reason(reasonNamed(p.t, learn.Reason))
+	if learn.Reason == "UNSPECIFIED" {
+		reason = 999
+	}
+	response := &portcullisv1.CheckResponse{
+		Allowed: learn.Reason == "ALLOWED", Reason: reason, Message: learn.Message, Header: learn.Header, Verified: learn.Verified,
+		Position: learn.Position.message(), RulesDigest: p.digest,
+	}
+	if learn.SameRules != nil && !*learn.SameRules {
+		response.RulesDigest = "others"
+	}
+	if token := learn.Token; token != nil {
+		response.Token = &portcullisv1.VerifiedToken{
+			TokenId: token.ID, Kind: token.Kind, Scope: &portcullisv1.Scope{Account: token.Account, Project: token.Project},
+			Subject: &portcullisv1.Subject{Id: token.User}, ProjectId: token.ProjectID, DerivedFrom: token.DerivedFrom,
+		}
+		if token.ExpiresAtMS != nil {
+			response.Token.ExpiresAt = timestamppb.New(time.UnixMilli(*token.ExpiresAtMS))
+		}
+	}
+	p.memory.learn(p.questions[learn.Of], p.asked[learn.Of], response)
+}
+
+func TestConformanceOfDenials(t *testing.T) {
+	type line struct {
+		Answer *struct {
+			Reason, Message string
+			Accepted        []AcceptedKind
+			RulesDigest     string `json:"rules_digest"`
+		}
+		Failure *struct{ Code, Reason string }
+		Status  int
+		Headers map[string]string
+		Body    any
+	}
+	for _, each := range linesOf[line](t, "denials.jsonl") {
+		var denied *denial
+		if each.Answer != nil {
+			response := &portcullisv1.CheckResponse{
+				Reason: portcullisv1.Reason(reasonNamed(t, each.Answer.Reason)), Message: each.Answer.Message, RulesDigest: each.Answer.RulesDigest,
+			}
+			for _, kind := range each.Answer.Accepted {
+				response.Accepted = append(response.Accepted, &portcullisv1.AcceptedKind{Kind: kind.Kind, Header: kind.Header, Issuable: kind.Issuable})
+			}
+			answer := answerOf(response)
+			denied = denialOf(&answer, false)
+		} else {
+			denied = failureOf(&Error{Code: codes.Code(code.Code_value[each.Failure.Code]), Reason: each.Failure.Reason})
+		}
+		sent := httptest.NewRecorder()
+		denied.write(sent)
+		headers := map[string]string{}
+		for name := range sent.Header() {
+			headers[strings.ToLower(name)] = sent.Header().Get(name)
+		}
+		delete(headers, "content-length")
+		var body any
+		if err := json.Unmarshal(sent.Body.Bytes(), &body); err != nil {
+			t.Fatal(err)
+		}
+		if sent.Code != each.Status || !maps.Equal(headers, each.Headers) || !reflect.DeepEqual(body, each.Body) {
+			t.Errorf("expected %d %v %v, found %d %v %v", each.Status, each.Headers, each.Body, sent.Code, headers, body)
+		}
+	}
+}
