@@ -1,0 +1,317 @@
+package portcullis
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/health"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+// Each request, and what becomes of it. The tests run them through every guard, with and without local mode, and twice: the second time
+// the answer may come from memory.
+func rowsOfGuards(t *testing.T) []guardRow {
+	fixed, iam, project := shared.secrets["owner"], issueToken(t, "account", ""), issueToken(t, "alpha", "alpha")
+	return []guardRow{
+		{"no token", nil, account, CredentialMissing},
+		{"a longer name", [][2]string{{"X-Auth-Token-2", iam}}, account, CredentialMissing},
+		{"two tokens", [][2]string{{"X-Token", fixed}, {"X-Auth-Token", iam}}, account, CredentialAmbiguous},
+		{"the header twice", [][2]string{{"X-Auth-Token", iam}, {"X-Auth-Token", iam}}, account, CredentialAmbiguous},
+		{"two tokens joined by a comma", [][2]string{{"X-Token", fixed + ", " + fixed}}, account, CredentialAmbiguous},
+		{"a blank inside", [][2]string{{"X-Auth-Token", iam + " x"}}, account, CredentialMalformed},
+		{"a static token in X-Auth-Token", [][2]string{{"X-Auth-Token", fixed}}, account, WrongHeader},
+		{"an IAM token in X-Token", [][2]string{{"X-Token", iam}}, account, WrongHeader},
+		{"an unknown token", [][2]string{{"X-Token", "unknown"}}, account, CredentialInvalid},
+		{"a forged signature", [][2]string{{"X-Auth-Token", iam[:len(iam)-8] + "AAAAAAAA"}}, account, CredentialInvalid},
+		{"a project token", [][2]string{{"X-Auth-Token", project}}, account, TokenKindNotAccepted},
+		{"the account of others", [][2]string{{"X-Token", fixed}}, otherAccount, AccountMismatch},
+		{"the account of others, by IAM", [][2]string{{"X-Auth-Token", iam}}, otherAccount, AccountMismatch},
+		{"a static token", [][2]string{{"X-Token", fixed}}, account, Allowed},
+		{"an IAM token", [][2]string{{"x-AUTH-tOKEN", iam}}, account, Allowed},
+		{"blanks around a token", [][2]string{{"X-Token", " " + fixed + " "}}, account, Allowed},
+		{"other headers", [][2]string{{"Authorization", "Bearer x"}, {"X-Token", fixed}, {"X-Portcullis-Kind", "x"}}, account, Allowed},
+	}
+}
+
+type guardRow struct {
+	name    string
+	headers [][2]string
+	account string
+	reason  Reason
+}
+
+func (r guardRow) isKnownToken() bool {
+	return r.reason == Allowed || r.reason == AccountMismatch || r.reason == TokenKindNotAccepted
+}
+
+func modes(t *testing.T) map[string]*Client {
+	local, _ := connectLocal(t, Options{})
+	return map[string]*Client{"asked": connect(t, Options{}), "local": local}
+}
+
+func TestRequestsOfHTTP(t *testing.T) {
+	rows := rowsOfGuards(t)
+	for mode, client := range modes(t) {
+		mux := http.NewServeMux()
+		guard := Guard{Client: client, API: "balance", Target: func(request *http.Request) Scope { return Scope{Account: request.PathValue("account")} }}
+		mux.Handle("GET /accounts/{account}/balance", guard.Handler(http.HandlerFunc(func(response http.ResponseWriter, request *http.Request) {
+			fmt.Fprintf(response, "%s of %s", TokenOf(request.Context()).Kind, TokenOf(request.Context()).Scope.Account)
+		})))
+		server := httptest.NewServer(mux)
+		for _, row := range rows {
+			for range 2 {
+				t.Run(mode+" "+row.name, func(t *testing.T) {
+					request, _ := http.NewRequest(http.MethodGet, server.URL+"/accounts/"+row.account+"/balance", nil)
+					for _, header := range row.headers {
+						request.Header[header[0]] = append(request.Header[header[0]], header[1])
+					}
+					response, err := http.DefaultClient.Do(request)
+					if err != nil {
+						t.Fatal(err)
+					}
+					expectResponse(t, row, response)
+				})
+			}
+		}
+		server.Close()
+	}
+}
+
+func expectResponse(t *testing.T, row guardRow, response *http.Response) {
+	t.Helper()
+	body, _ := io.ReadAll(response.Body)
+	_ = response.Body.Close()
+	if row.reason == Allowed {
+		if response.StatusCode != http.StatusOK || !strings.HasSuffix(string(body), " of "+account) {
+			t.Errorf("found %d %s", response.StatusCode, body)
+		}
+		return
+	}
+	status, challenge := http.StatusForbidden, ""
+	if !row.isKnownToken() {
+		status = http.StatusUnauthorized
+		challenge = fmt.Sprintf(`Portcullis header="X-Auth-Token", reason="%[1]s", Portcullis header="X-Token", reason="%[1]s"`, row.reason)
+	}
+	var found struct {
+		Error struct {
+			Reason, Message string
+			Accepted        []AcceptedKind
+		}
+	}
+	if err := json.Unmarshal(body, &found); err != nil {
+		t.Fatal(err)
+	}
+	header := response.Header.Get
+	if response.StatusCode != status || found.Error.Reason != row.reason.String() || found.Error.Message == "" || len(found.Error.Accepted) != 2 ||
+		header("WWW-Authenticate") != challenge || header("X-Portcullis-Reason") != row.reason.String() || header("Cache-Control") != "no-store" ||
+		!strings.HasPrefix(header("X-Portcullis-Rules-Digest"), "sha256:") || header("Content-Type") != "application/json" {
+		t.Errorf("found %d %v %s", response.StatusCode, response.Header, body)
+	}
+}
+
+func TestTheAnswersOfAGuardWithoutADecision(t *testing.T) {
+	absent := connectTo(t, "unix:"+filepath.Join(shared.folder, "absent"), Options{})
+	client := connect(t, Options{})
+	target := func(account string) func(*http.Request) Scope {
+		return func(*http.Request) Scope { return Scope{Account: account} }
+	}
+	var reported error
+	rows := []struct {
+		name   string
+		guard  Guard
+		status int
+		body   string
+	}{
+		{"no sidecar", Guard{Client: absent, API: "balance", OnFailure: func(err error) { reported = err }}, 503,
+			`{"error":{"reason":"UNAVAILABLE","message":"the request could not be authorized; try again later"}}`},
+		{"no target", Guard{Client: client, API: "balance", Target: target("")}, 403,
+			`{"error":{"reason":"TARGET_NOT_FOUND","message":"the request does not say whose resource it asks for"}}`},
+		{"a resource of others that is hidden", Guard{Client: client, API: "balance", Target: target(otherAccount), HideOthers: true}, 404,
+			`{"error":{"reason":"NOT_FOUND","message":"there is no such resource"}}`},
+		{"no API", Guard{Client: client, APIOf: func(*http.Request) string { return "" }}, 403,
+			`{"error":{"reason":"UNKNOWN_API","message":"no API is known for this request"}}`},
+		{"more headers than a sidecar reads", Guard{Client: client, APIOf: func(request *http.Request) string {
+			request.Header["X-Other"] = make([]string, 10_001)
+			return "balance"
+		}}, 500, `{"error":{"reason":"INTERNAL","message":"the request could not be authorized; the operator finds the cause in the log"}}`},
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			request := httptest.NewRequest(http.MethodGet, "/", nil)
+			request.Header.Set("X-Token", shared.secrets["owner"])
+			response := httptest.NewRecorder()
+			row.guard.Handler(http.NotFoundHandler()).ServeHTTP(response, request)
+			if response.Code != row.status || response.Body.String() != row.body {
+				t.Errorf("found %d %s", response.Code, response.Body)
+			}
+		})
+	}
+	var failed *Error
+	if !errors.As(reported, &failed) {
+		t.Errorf("expected the cause, found %v", reported)
+	}
+}
+
+func TestAGuardThatIsMadeWrongPanics(t *testing.T) {
+	for name, guard := range map[string]Guard{"no client": {API: "balance"}, "no API": {Client: connect(t, Options{})}} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: expected a panic", name)
+				}
+			}()
+			guard.Handler(http.NotFoundHandler())
+		}()
+	}
+}
+
+func TestHeadersThatAreNoText(t *testing.T) {
+	for mode, client := range modes(t) {
+		server := httptest.NewServer(Guard{Client: client, API: "balance"}.Handler(http.NotFoundHandler()))
+		for range 2 {
+			connection, err := net.Dial("tcp", server.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(connection, "GET / HTTP/1.1\r\nHost: a\r\nX-Other: \xff\xfe\r\nX-Token: a\xff\r\n\r\n")
+			response, err := http.ReadResponse(bufio.NewReader(connection), nil)
+			if err != nil || response.Header.Get("X-Portcullis-Reason") != "CREDENTIAL_MALFORMED" {
+				t.Errorf("%s: found %+v, %v", mode, response, err)
+			}
+			_ = connection.Close()
+		}
+		server.Close()
+	}
+}
+
+func TestAnAnswerIsReusedForAsLongAsItSays(t *testing.T) {
+	client := connect(t, Options{})
+	counted := &countedStub{AuthorizationServiceClient: client.stub}
+	client.stub = counted
+	question := balance(shared.secrets["owner"])
+	var reusable bool
+	for range 3 {
+		answer, err := client.checkCached(context.Background(), &question)
+		if err != nil || !answer.Allowed {
+			t.Fatal(answer, err)
+		}
+		reusable = answer.CacheFor() > 0
+	}
+	if expected := map[bool]int64{true: 1, false: 3}[reusable]; counted.checks.Load() != expected {
+		t.Errorf("expected %d questions, found %d", expected, counted.checks.Load())
+	}
+}
+
+func TestCallsOfGRPC(t *testing.T) {
+	rows := rowsOfGuards(t)
+	for mode, client := range modes(t) {
+		served := startCalls(t, CallGuard{
+			Client: client,
+			APIs:   map[string]string{"/grpc.health.v1.Health/Check": "balance", "/grpc.health.v1.Health/Watch": "balance"},
+			Target: func(ctx context.Context, _ string, _ any) Scope {
+				incoming, _ := metadata.FromIncomingContext(ctx)
+				return Scope{Account: strings.Join(incoming.Get("account"), "")}
+			},
+		})
+		for _, row := range rows {
+			for range 2 {
+				t.Run(mode+" "+row.name, func(t *testing.T) {
+					sent := metadata.Pairs("account", row.account)
+					for _, header := range row.headers {
+						sent.Append(header[0], strings.TrimSpace(header[1]))
+					}
+					ctx := metadata.NewOutgoingContext(context.Background(), sent)
+					_, err := served.Check(ctx, &grpc_health_v1.HealthCheckRequest{})
+					expectCall(t, row, err)
+					stream, err := served.Watch(ctx, &grpc_health_v1.HealthCheckRequest{})
+					if err == nil {
+						_, err = stream.Recv()
+					}
+					expectCall(t, row, err)
+				})
+			}
+		}
+		if _, err := served.List(context.Background(), &grpc_health_v1.HealthListRequest{}); status.Code(err) != codes.PermissionDenied {
+			t.Errorf("expected that a method without an API is denied, found %v", err)
+		}
+	}
+}
+
+// A server behind a guard, and a client of it.
+func startCalls(t *testing.T, guard CallGuard) grpc_health_v1.HealthClient {
+	server := grpc.NewServer(
+		grpc.ChainUnaryInterceptor(guard.Unary, func(ctx context.Context, request any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+			return handle(expectToken(t, ctx), request)
+		}),
+		grpc.ChainStreamInterceptor(guard.Stream, func(server any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
+			expectToken(t, stream.Context())
+			return handle(server, stream)
+		}),
+	)
+	grpc_health_v1.RegisterHealthServer(server, health.NewServer())
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(server.Stop)
+	connection, err := grpc.NewClient(listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = connection.Close() })
+	return grpc_health_v1.NewHealthClient(connection)
+}
+
+func expectToken(t *testing.T, ctx context.Context) context.Context {
+	if token := TokenOf(ctx); token == nil || token.Scope.Account != account {
+		t.Errorf("expected the token, found %+v", token)
+	}
+	return ctx
+}
+
+func expectCall(t *testing.T, row guardRow, err error) {
+	t.Helper()
+	code := codes.PermissionDenied
+	switch {
+	case row.reason == Allowed:
+		code = codes.OK
+	case !row.isKnownToken():
+		code = codes.Unauthenticated
+	}
+	found := status.Convert(err)
+	if found.Code() != code {
+		t.Fatalf("expected %s, found %v", code, err)
+	}
+	if code == codes.OK {
+		return
+	}
+	info, isInfo := found.Details()[0].(*errdetails.ErrorInfo)
+	if !isInfo || info.GetReason() != row.reason.String() || !strings.HasPrefix(found.Message(), row.reason.String()+": ") {
+		t.Errorf("found %v", err)
+	}
+}
+
+func TestACallWithoutASidecar(t *testing.T) {
+	absent := connectTo(t, "unix:"+filepath.Join(shared.folder, "absent"), Options{})
+	served := startCalls(t, CallGuard{Client: absent, APIs: map[string]string{"/grpc.health.v1.Health/Check": "balance"}, OnFailure: func(error) {}})
+	if _, err := served.Check(context.Background(), &grpc_health_v1.HealthCheckRequest{}); status.Code(err) != codes.Unavailable {
+		t.Errorf("found %v", err)
+	}
+}

@@ -1,0 +1,223 @@
+package portcullis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	portcullisv1 "portcullis.example/portcullis/gen/portcullis/v1"
+)
+
+// Issues tokens "token-1", "token-2" and so on.
+type issuer struct {
+	portcullisv1.AuthorizationServiceClient
+	lock     sync.Mutex
+	requests []*portcullisv1.IssueRequest
+	lifetime time.Duration
+	failing  atomic.Bool
+}
+
+func (i *issuer) Issue(_ context.Context, request *portcullisv1.IssueRequest, _ ...grpc.CallOption) (*portcullisv1.IssueResponse, error) {
+	i.lock.Lock()
+	defer i.lock.Unlock()
+	i.requests = append(i.requests, request)
+	if i.failing.Load() {
+		return nil, errors.New("no sidecar")
+	}
+	response := &portcullisv1.IssueResponse{Header: "X-Auth-Token", Value: fmt.Sprint("token-", len(i.requests))}
+	if i.lifetime != 0 {
+		response.ExpiresAt = timestamppb.New(time.Now().Add(i.lifetime))
+	}
+	return response, nil
+}
+
+func (i *issuer) count() int {
+	i.lock.Lock()
+	defer i.lock.Unlock()
+	return len(i.requests)
+}
+
+// A client whose sidecar is an issuer, and what sends with its tokens.
+func sendWith(t *testing.T, issuer *issuer) (*Transport, *http.Client) {
+	client := connectTo(t, "unix:/absent", Options{})
+	client.stub = issuer
+	transport := &Transport{Client: client, Profile: "job", APIs: []string{"balance"}}
+	return transport, &http.Client{Transport: transport}
+}
+
+// An API that refuses these tokens, and notes what it got.
+func startAPI(t *testing.T, refused ...string) (server *httptest.Server, got func() []string) {
+	var lock sync.Mutex
+	var seen []string
+	server = httptest.NewServer(http.HandlerFunc(func(response http.ResponseWriter, request *http.Request) {
+		body, _ := io.ReadAll(request.Body)
+		token := request.Header.Get("X-Auth-Token")
+		lock.Lock()
+		seen = append(seen, strings.TrimSpace(token+" "+string(body)))
+		lock.Unlock()
+		for _, each := range refused {
+			if token == each {
+				response.WriteHeader(http.StatusUnauthorized)
+			}
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server, func() []string {
+		lock.Lock()
+		defer lock.Unlock()
+		return append([]string{}, seen...)
+	}
+}
+
+func expectSeen(t *testing.T, got func() []string, expected ...string) {
+	t.Helper()
+	if found := got(); fmt.Sprint(found) != fmt.Sprint(expected) {
+		t.Errorf("expected %q, found %q", expected, found)
+	}
+}
+
+func post(t *testing.T, client *http.Client, url string, body io.Reader) int {
+	t.Helper()
+	response, err := client.Post(url, "text/plain", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+	return response.StatusCode
+}
+
+func TestATokenIsKeptAndRenewedOnceAfter401(t *testing.T) {
+	issuer := &issuer{}
+	_, client := sendWith(t, issuer)
+	server, got := startAPI(t, "token-1")
+	for range 2 {
+		if status := post(t, client, server.URL, strings.NewReader("body")); status != http.StatusOK {
+			t.Errorf("found %d", status)
+		}
+	}
+	expectSeen(t, got, "token-1 body", "token-2 body", "token-2 body")
+	if len(issuer.requests) != 2 || issuer.requests[0].GetRejectedValue() != "" || issuer.requests[1].GetRejectedValue() != "token-1" ||
+		issuer.requests[1].GetProfile() != "job" || issuer.requests[1].GetApis().GetApis()[0] != "balance" {
+		t.Errorf("found %v", issuer.requests)
+	}
+}
+
+func TestAnAPIThatRefusesEveryTokenIsAskedTwice(t *testing.T) {
+	issuer := &issuer{}
+	_, client := sendWith(t, issuer)
+	server, got := startAPI(t, "token-1", "token-2")
+	if status := post(t, client, server.URL, nil); status != http.StatusUnauthorized {
+		t.Errorf("found %d", status)
+	}
+	expectSeen(t, got, "token-1", "token-2")
+}
+
+func TestABodyThatCannotBeSentAgainIsSentOnce(t *testing.T) {
+	issuer := &issuer{}
+	_, client := sendWith(t, issuer)
+	server, got := startAPI(t, "token-1")
+	stream := func() io.Reader { return io.MultiReader(strings.NewReader("stream")) }
+	if status := post(t, client, server.URL, stream()); status != http.StatusUnauthorized {
+		t.Errorf("found %d", status)
+	}
+	if status := post(t, client, server.URL, stream()); status != http.StatusOK {
+		t.Errorf("found %d", status)
+	}
+	expectSeen(t, got, "token-1 stream", "token-2 stream")
+}
+
+func TestAllWhoNeedATokenWaitForTheSame(t *testing.T) {
+	issuer := &issuer{}
+	_, client := sendWith(t, issuer)
+	server, _ := startAPI(t)
+	var all sync.WaitGroup
+	for range 32 {
+		all.Go(func() { post(t, client, server.URL, nil) })
+	}
+	all.Wait()
+	if issuer.count() != 1 {
+		t.Errorf("expected 1 token, found %d", issuer.count())
+	}
+}
+
+func TestATokenIsRenewedShortlyBeforeItExpires(t *testing.T) {
+	issuer := &issuer{lifetime: time.Hour}
+	transport, client := sendWith(t, issuer)
+	server, got := startAPI(t)
+	post(t, client, server.URL, nil)
+	if left := time.Until(transport.issued.renewAt); left > keptMax || left < keptMax-time.Minute {
+		t.Errorf("found %s", left)
+	}
+	// The moment has come, but there is no sidecar: the token still lasts.
+	transport.issued.renewAt = time.Now()
+	issuer.failing.Store(true)
+	post(t, client, server.URL, nil)
+	issuer.failing.Store(false)
+	post(t, client, server.URL, nil)
+	expectSeen(t, got, "token-1", "token-1", "token-3")
+	// Now it does not.
+	transport.issued.renewAt, transport.issued.expiresAt = time.Now(), time.Now()
+	issuer.failing.Store(true)
+	if response, err := client.Get(server.URL); err == nil {
+		t.Errorf("expected no answer, found %d", response.StatusCode)
+	}
+	short := issuedOf(&portcullisv1.IssueResponse{ExpiresAt: timestamppb.New(time.Now().Add(100 * time.Second))}, time.Now())
+	if left := time.Until(short.renewAt); left < 85*time.Second || left > 91*time.Second {
+		t.Errorf("found %s", left)
+	}
+}
+
+func TestARedirectToAnotherHostGetsNoToken(t *testing.T) {
+	_, client := sendWith(t, &issuer{})
+	other, gotByOther := startAPI(t)
+	server := httptest.NewServer(http.HandlerFunc(func(response http.ResponseWriter, request *http.Request) {
+		if request.URL.Path == "/here" {
+			http.Redirect(response, request, "/there", http.StatusTemporaryRedirect)
+			return
+		}
+		if request.Header.Get("X-Auth-Token") != "token-1" {
+			t.Errorf("expected the token, found %q", request.Header.Get("X-Auth-Token"))
+		}
+		http.Redirect(response, request, other.URL, http.StatusTemporaryRedirect)
+	}))
+	defer server.Close()
+	post(t, client, server.URL+"/here", strings.NewReader("body"))
+	expectSeen(t, gotByOther, "body")
+}
+
+func TestAProfileOfASidecar(t *testing.T) {
+	guarded := httptest.NewServer(Guard{Client: connect(t, Options{}), API: "balance"}.Handler(
+		http.HandlerFunc(func(_ http.ResponseWriter, request *http.Request) {
+			if name := TokenOf(request.Context()).Subject.Name; name != "account" {
+				t.Errorf("found %s", name)
+			}
+		})))
+	defer guarded.Close()
+	transport := &Transport{Client: connect(t, Options{CallerToken: callerToken}), Profile: "job", APIs: []string{"balance"}}
+	client := &http.Client{Transport: transport}
+	if status := post(t, client, guarded.URL, nil); status != http.StatusOK {
+		t.Errorf("found %d", status)
+	}
+	// The API knows a token as revoked, and the profile has to get another one.
+	first := transport.issued.value
+	revoke(t, first)
+	eventually(t, "the revoked token is replaced", func() bool {
+		return post(t, client, guarded.URL, nil) == http.StatusOK && transport.issued.value != first
+	})
+	stranger := &http.Client{Transport: &Transport{Client: connect(t, Options{}), Profile: "job", APIs: []string{"balance"}}}
+	var failed *Error
+	if _, err := stranger.Get(guarded.URL); !errors.As(err, &failed) || failed.Reason != "CALLER_TOKEN_MISSING" {
+		t.Errorf("found %v", err)
+	}
+}
