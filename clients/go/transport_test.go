@@ -197,7 +197,8 @@ func TestARedirectToAnotherHostGetsNoToken(t *testing.T) {
 }
 
 func TestAProfileOfASidecar(t *testing.T) {
-	guarded := httptest.NewServer(Guard{Client: connect(t, Options{}), API: "balance"}.Handler(
+	local, _ := connectLocal(t, Options{})
+	guarded := httptest.NewServer(Guard{Client: local, API: "balance"}.Handler(
 		http.HandlerFunc(func(_ http.ResponseWriter, request *http.Request) {
 			if name := TokenOf(request.Context()).Subject.Name; name != "account" {
 				t.Errorf("found %s", name)

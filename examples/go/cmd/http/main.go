@@ -1,43 +1,36 @@
-// A service behind the gate: `/accounts/787613/balance` belongs to account 787613.
+// A service whose requests pass if their token opens the API: `/accounts/787613/balance` belongs to account 787613.
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"log"
 	"net"
 	"net/http"
 	"os"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
-
-	"portcullis.example/guard/gate"
-	portcullisv1 "portcullis.example/guard/gen/portcullis/v1"
+	"portcullis.example/portcullis"
 )
 
 func main() {
-	connection, err := grpc.NewClient(or("PORTCULLIS_GRPC_ADDRESS", "127.0.0.1:50051"), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	client, err := portcullis.Connect("", portcullis.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	guard := &gate.Gate{Client: portcullisv1.NewAuthorizationServiceClient(connection)}
-	balance := http.HandlerFunc(func(response http.ResponseWriter, _ *http.Request) {
+	accountOf := func(request *http.Request) portcullis.Scope {
+		return portcullis.Scope{Account: request.PathValue("account")}
+	}
+	balance := http.HandlerFunc(func(response http.ResponseWriter, request *http.Request) {
+		log.Print("asked by ", portcullis.TokenOf(request.Context()).Subject.Name)
 		fmt.Fprintln(response, `{"balance": 42}`)
 	})
-	accountOf := func(request *http.Request) string { return request.PathValue("account") }
-	http.Handle("GET /accounts/{account}/balance", guard.RequireToken("balance", accountOf, balance))
+	guard := portcullis.Guard{Client: client, API: "balance", Target: accountOf}
+	http.Handle("GET /accounts/{account}/balance", guard.Handler(balance))
 
-	listener, err := net.Listen("tcp", "127.0.0.1:"+or("PORT", "3000"))
+	listener, err := net.Listen("tcp", "127.0.0.1:"+cmp.Or(os.Getenv("PORT"), "3000"))
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println("listening on 127.0.0.1, port:", listener.Addr().(*net.TCPAddr).Port)
 	log.Fatal(http.Serve(listener, nil))
-}
-
-func or(variable, otherwise string) string {
-	if value := os.Getenv(variable); value != "" {
-		return value
-	}
-	return otherwise
 }
