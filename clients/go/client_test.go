@@ -171,7 +171,7 @@ func TestANewCallerTokenIsRead(t *testing.T) {
 func TestOverTLSAndAUnixSocket(t *testing.T) {
 	trusted := writeCertificate(t)
 	write("tls.yaml", `callers:
-  - { name: follower, token_file: caller, rights: [follow] }
+  - { name: follower, token_file: caller.token, rights: [follow] }
   - { name: job, certificate: { dns: follower.example }, rights: [follow] }
 grpc: { tls: { certificate: certificate.pem, key: key.pem, client_ca: certificate.pem } }
 log: { level: error }

@@ -29,7 +29,7 @@ func suite() string {
 	if folder := os.Getenv("CONFORMANCE"); folder != "" {
 		return folder
 	}
-	return "../conformance"
+	return filepath.Join(here, "../conformance")
 }
 
 // The lines of a file of the suite, without the first one.

@@ -61,12 +61,13 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-const checkout = "../.."
+// The folder of this package. The tests run in that of the sidecar, where the examples find the files that they name.
+var here, _ = os.Getwd()
 
 func portcullis(arguments ...string) *exec.Cmd {
-	launcher, _ := filepath.Abs(filepath.Join(checkout, "sidecar/portcullis.js"))
-	node, _ := filepath.Abs(filepath.Join(checkout, "node_modules/.bin/node"))
-	command := exec.Command(node, append([]string{launcher}, arguments...)...)
+	checkout := filepath.Join(here, "../..")
+	launcher := filepath.Join(checkout, "sidecar/portcullis.js")
+	command := exec.Command(filepath.Join(checkout, "node_modules/.bin/node"), append([]string{launcher}, arguments...)...)
 	command.Dir = shared.folder
 	return command
 }
@@ -111,10 +112,10 @@ func startShared() error {
 		}
 		shared.secrets[each.User] = each.Value
 	}
-	write("caller", callerToken)
+	write("caller.token", callerToken)
 	write("password", shared.secrets["account"])
 	write("portcullis.yaml", fmt.Sprintf(`callers:
-  - { name: follower, token_file: caller, rights: [follow], profiles: [job] }
+  - { name: follower, token_file: caller.token, rights: [follow], profiles: [job] }
   - { name: operator, token_file: operator, rights: [everything] }
   - { name: stranger, token_file: stranger, rights: [read] }
 profiles:
@@ -125,7 +126,7 @@ log: { level: error }
 	write("operator", operatorToken)
 	write("stranger", "stranger-caller-token-0123456789abcdef")
 	shared.process, shared.address, err = serve("--config", "portcullis.yaml", "--data", "data", "--grpc", "127.0.0.1:0")
-	return err
+	return errors.Join(err, os.Chdir(folder), os.Setenv(addressVariable, shared.address), os.Setenv("PORTCULLIS_TEST_PACKAGE", here))
 }
 
 func write(name, content string) {
