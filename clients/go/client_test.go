@@ -203,3 +203,15 @@ log: { level: error }
 		})
 	}
 }
+
+func TestAReasonThatIsNotKnownDenies(t *testing.T) {
+	for _, reason := range []portcullisv1.Reason{-1, 0, portcullisv1.Reason(reasonsEnd), 999} {
+		answer := answerOf(&portcullisv1.CheckResponse{Allowed: true, Reason: reason})
+		if answer.Allowed || answer.Reason != Unspecified || answer.Reason.String() != "UNSPECIFIED" {
+			t.Errorf("%d: found %+v", reason, answer)
+		}
+	}
+	if int(reasonsEnd) != len(portcullisv1.Reason_name) {
+		t.Errorf("expected all %d reasons, found %d", len(portcullisv1.Reason_name), reasonsEnd)
+	}
+}

@@ -247,7 +247,9 @@ func TestCallsOfGRPC(t *testing.T) {
 				})
 			}
 		}
-		if _, err := served.List(context.Background(), &grpc_health_v1.HealthListRequest{}); status.Code(err) != codes.PermissionDenied {
+		sent := metadata.NewOutgoingContext(context.Background(), metadata.Pairs("account", account, "x-token", shared.secrets["owner"]))
+		_, err := served.List(sent, &grpc_health_v1.HealthListRequest{})
+		if status.Code(err) != codes.PermissionDenied || !strings.Contains(err.Error(), "UNKNOWN_API") {
 			t.Errorf("expected that a method without an API is denied, found %v", err)
 		}
 	}

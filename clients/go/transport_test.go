@@ -25,17 +25,23 @@ type issuer struct {
 	lock     sync.Mutex
 	requests []*portcullisv1.IssueRequest
 	lifetime time.Duration
-	failing  atomic.Bool
+	// Nil: it answers at once.
+	release chan struct{}
+	failing atomic.Bool
 }
 
 func (i *issuer) Issue(_ context.Context, request *portcullisv1.IssueRequest, _ ...grpc.CallOption) (*portcullisv1.IssueResponse, error) {
 	i.lock.Lock()
-	defer i.lock.Unlock()
 	i.requests = append(i.requests, request)
+	count := len(i.requests)
+	i.lock.Unlock()
+	if i.release != nil {
+		<-i.release
+	}
 	if i.failing.Load() {
 		return nil, errors.New("no sidecar")
 	}
-	response := &portcullisv1.IssueResponse{Header: "X-Auth-Token", Value: fmt.Sprint("token-", len(i.requests))}
+	response := &portcullisv1.IssueResponse{Header: "X-Auth-Token", Value: fmt.Sprint("token-", count)}
 	if i.lifetime != 0 {
 		response.ExpiresAt = timestamppb.New(time.Now().Add(i.lifetime))
 	}
@@ -139,12 +145,22 @@ func TestABodyThatCannotBeSentAgainIsSentOnce(t *testing.T) {
 
 func TestAllWhoNeedATokenWaitForTheSame(t *testing.T) {
 	issuer := &issuer{}
-	_, client := sendWith(t, issuer)
+	transport, client := sendWith(t, issuer)
 	server, _ := startAPI(t)
+	issuer.release = make(chan struct{})
 	var all sync.WaitGroup
+	all.Go(func() { post(t, client, server.URL, nil) })
+	eventually(t, "a token is being issued", func() bool { return issuer.count() == 1 })
+	// Who waits may leave, and takes nothing along.
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
 	for range 32 {
+		if _, err := transport.token(ended, ""); !errors.Is(err, context.Canceled) {
+			t.Errorf("found %v", err)
+		}
 		all.Go(func() { post(t, client, server.URL, nil) })
 	}
+	close(issuer.release)
 	all.Wait()
 	if issuer.count() != 1 {
 		t.Errorf("expected 1 token, found %d", issuer.count())
