@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -226,3 +228,77 @@ func BenchmarkRevocation(b *testing.B) {
 	b.ReportMetric(float64(delays[len(delays)/2].Microseconds()), "p50-µs")
 	b.ReportMetric(float64(delays[len(delays)*99/100].Microseconds()), "p99-µs")
 }
+
+// Asks random questions of a client in local mode, and of the sidecar. QUESTIONS says how many: 1,000,000 in the nightly size.
+func TestLocalAnswersAreThoseOfTheSidecar(t *testing.T) {
+	count := 10_000
+	if text := os.Getenv("QUESTIONS"); text != "" {
+		if _, err := fmt.Sscan(text, &count); err != nil {
+			t.Fatal(err)
+		}
+	}
+	seed := uint64(time.Now().UnixNano())
+	t.Log("seed", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	client, asked := connectLocal(t, Options{})
+	direct := connect(t, Options{})
+	questions := randomQuestions(t, random, client.local.memory.view.Load().rules)
+	for done := 0; done < count; {
+		batch := make([]Question, min(500, count-done))
+		for index := range batch {
+			batch[index] = questions()
+		}
+		done += len(batch)
+		expected, err := direct.CheckBatch(context.Background(), batch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for index := range batch {
+			found := check(t, client, batch[index])
+			if found.Response() == nil {
+				expectSame(t, fmt.Sprintf("%+v", batch[index]), &found, &expected[index])
+			} else if found.Allowed != expected[index].Allowed {
+				t.Errorf("%+v: expected %t", batch[index], expected[index].Allowed)
+			}
+		}
+	}
+	if count > 5_000 && asked.Load() > int64(count)/2 {
+		t.Errorf("expected that most answers come from memory, found %d questions of %d", asked.Load(), count)
+	}
+}
+
+func randomQuestions(t *testing.T, random *rand.Rand, rules *rules) func() Question {
+	tokens := []string{
+		shared.secrets["owner"], shared.secrets["stranger"], issueToken(t, "account", ""), issueToken(t, "alpha", "alpha"), shared.many[0], "unknown", "", "a b", "a,b",
+	}
+	apis := []string{"no-such-api"}
+	for api := range rules.rows {
+		if api != "" {
+			apis = append(apis, api)
+		}
+	}
+	slices.Sort(apis)
+	names := []string{"X-Token", "x-auth-token", "X-AUTH-TOKEN", "x-token", "X-Other"}
+	kinds := []string{"static_token", "iam_token_account_scoped", "iam_token_project_scoped", "no-such-kind", ""}
+	projects := []string{"", "", "alpha", "beta"}
+	accounts := []string{account, account, account, otherAccount}
+	scope := func() Scope { return Scope{one(random, accounts), one(random, projects)} }
+	return func() Question {
+		question := Question{API: one(random, apis), ClientAddress: one(random, []string{"", "192.0.2.1", "2001:db8::1"})}
+		if random.IntN(4) > 0 {
+			target := scope()
+			question.Target = &target
+		}
+		if random.IntN(5) == 0 {
+			question.Claims = &Claims{Kind: one(random, kinds), Scope: scope()}
+			return question
+		}
+		question.Headers = []Header{}
+		for range 1 + random.IntN(5)/4 {
+			question.Headers = append(question.Headers, Header{one(random, names), one(random, tokens)})
+		}
+		return question
+	}
+}
+
+func one(random *rand.Rand, from []string) string { return from[random.IntN(len(from))] }
