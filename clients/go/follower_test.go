@@ -1,0 +1,168 @@
+package portcullis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	portcullisv1 "portcullis.example/portcullis/gen/portcullis/v1"
+)
+
+// A sidecar that says what a test wants.
+type fakeSidecar struct {
+	portcullisv1.UnimplementedAuthorizationServiceServer
+	// Nil: it is older, and has no such stream.
+	watch   func(grpc.ServerStreamingServer[portcullisv1.WatchChangesResponse]) error
+	watches atomic.Int64
+	checks  atomic.Int64
+}
+
+func (f *fakeSidecar) WatchChanges(request *portcullisv1.WatchChangesRequest, stream grpc.ServerStreamingServer[portcullisv1.WatchChangesResponse]) error {
+	f.watches.Add(1)
+	if f.watch == nil {
+		return f.UnimplementedAuthorizationServiceServer.WatchChanges(request, stream)
+	}
+	return f.watch(stream)
+}
+
+func (f *fakeSidecar) Check(context.Context, *portcullisv1.CheckRequest) (*portcullisv1.CheckResponse, error) {
+	f.checks.Add(1)
+	return &portcullisv1.CheckResponse{
+		Allowed: true, Reason: portcullisv1.Reason_REASON_ALLOWED, Verified: true, Position: &portcullisv1.Position{},
+		Token:    &portcullisv1.VerifiedToken{TokenId: "id", Kind: "static_token", Scope: &portcullisv1.Scope{Account: account}},
+		CacheFor: durationpb.New(time.Minute),
+	}, nil
+}
+
+func startFake(t *testing.T, fake *fakeSidecar, report func(error)) *Client {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := grpc.NewServer()
+	portcullisv1.RegisterAuthorizationServiceServer(server, fake)
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(server.Stop)
+	return connectTo(t, listener.Addr().String(), Options{Local: true, Report: report})
+}
+
+func firstResponse(t *testing.T) *portcullisv1.WatchChangesResponse {
+	return &portcullisv1.WatchChangesResponse{
+		Position: &portcullisv1.Position{}, Rules: rulesMessage(t, "shipped"), Voided: &portcullisv1.Voided{Everything: true},
+		ValidFor: durationpb.New(time.Minute), SentAt: durationpb.New(time.Second),
+	}
+}
+
+func TestAnOlderSidecarIsAskedEachTime(t *testing.T) {
+	reported := make(chan error, 10)
+	fake := &fakeSidecar{}
+	client := startFake(t, fake, func(err error) { reported <- err })
+	var failed *Error
+	if err := <-reported; !errors.As(err, &failed) || failed.Code != codes.Unimplemented {
+		t.Errorf("found %v", err)
+	}
+	for range 3 {
+		check(t, client, balance("x"))
+	}
+	if fake.checks.Load() != 3 || fake.watches.Load() != 1 {
+		t.Errorf("found %d checks and %d streams", fake.checks.Load(), fake.watches.Load())
+	}
+}
+
+func TestAStreamThatIsSilentIsLeft(t *testing.T) {
+	fake := &fakeSidecar{watch: func(stream grpc.ServerStreamingServer[portcullisv1.WatchChangesResponse]) error {
+		_ = stream.Send(firstResponse(t))
+		<-stream.Context().Done()
+		return nil
+	}}
+	startFake(t, fake, func(err error) { t.Error(err) })
+	eventually(t, "the client asks for another stream", func() bool { return fake.watches.Load() > 1 })
+}
+
+func TestASidecarThatSaysWhatCannotBeIsLeft(t *testing.T) {
+	reported := make(chan error, 10)
+	isWrong := atomic.Bool{}
+	fake := &fakeSidecar{watch: func(stream grpc.ServerStreamingServer[portcullisv1.WatchChangesResponse]) error {
+		first := firstResponse(t)
+		_ = stream.Send(first)
+		for !isWrong.Load() {
+			time.Sleep(time.Millisecond)
+		}
+		_ = stream.Send(&portcullisv1.WatchChangesResponse{Position: first.Position, ValidFor: first.ValidFor, SentAt: durationpb.New(0)})
+		<-stream.Context().Done()
+		return nil
+	}}
+	client := startFake(t, fake, func(err error) { reported <- err })
+	known := func() bool {
+		before := fake.checks.Load()
+		answer := check(t, client, balance("x"))
+		return answer.Allowed && answer.CacheFor() == 0 && fake.checks.Load() == before
+	}
+	eventually(t, "the token is known", known)
+	isWrong.Store(true)
+	if err := <-reported; !errors.Is(err, errStream) {
+		t.Errorf("found %v", err)
+	}
+	eventually(t, "the client asks for another stream", func() bool { return fake.watches.Load() > 1 })
+}
+
+func TestRulesWithACellMissingAreRefused(t *testing.T) {
+	for name, damage := range map[string]func(*portcullisv1.Rules){
+		"no rows":                    func(rules *portcullisv1.Rules) { rules.Apis = nil },
+		"no row for unknown APIs":    func(rules *portcullisv1.Rules) { rules.Apis = rules.Apis[1:] },
+		"a kind that a row lacks":    func(rules *portcullisv1.Rules) { rules.Apis[3].Cells = rules.Apis[3].Cells[1:] },
+		"a cell that does not exist": func(rules *portcullisv1.Rules) { rules.Apis[3].Cells[0] = uint32(len(rules.Cells)) },
+		"a reason that is missing":   func(rules *portcullisv1.Rules) { rules.Cells[0].Reasons = rules.Cells[0].Reasons[1:] },
+	} {
+		message := rulesMessage(t, "shipped")
+		damage(message)
+		if _, err := rulesOf(message); !errors.Is(err, errRules) {
+			t.Errorf("%s: found %v", name, err)
+		}
+	}
+}
+
+func TestAMatrixOf100000APIs(t *testing.T) {
+	message := rulesMessage(t, "shipped")
+	for index := range 100_000 {
+		row := proto.Clone(message.Apis[1+index%30]).(*portcullisv1.ApiCells)
+		row.Api = fmt.Sprint("api-", index)
+		message.Apis = append(message.Apis, row)
+	}
+	rules, err := rulesOf(message)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, each := range message.Apis {
+		if found := rules.row(each.Api); found.api != each.Api || found.rules != rules {
+			t.Fatalf("expected the row of %s", each.Api)
+		}
+	}
+	if rules.row("api-100000") != rules.unknown {
+		t.Error("expected the row of APIs that are not in the matrix")
+	}
+}
+
+// How long it takes from nothing to the first answer from memory.
+func BenchmarkStart(b *testing.B) {
+	for b.Loop() {
+		client := connectTo(b, shared.address, Options{Local: true, CallerToken: callerToken})
+		question := balance(shared.secrets["owner"])
+		for {
+			if answer := check(b, client, question); answer.Response() == nil {
+				break
+			}
+		}
+		_ = client.Close()
+	}
+}
