@@ -1,6 +1,7 @@
 package portcullis
 
 import (
+	"slices"
 	"time"
 
 	portcullisv1 "portcullis.example/portcullis/gen/portcullis/v1"
@@ -82,7 +83,7 @@ func (a *Answer) Accepted() []AcceptedKind {
 	if a.Allowed || a.row == nil {
 		return nil
 	}
-	return a.row.accepted
+	return slices.Clone(a.row.accepted)
 }
 
 // Token is the verified token, if there is one. It is there on denials too.

@@ -121,7 +121,7 @@ func Connect(address string, options Options) (*Client, error) {
 		if report == nil {
 			report = func(err error) { log.Print("portcullis: each check is asked: ", err) }
 		}
-		client.local = follow(client.stub, newMemory(options.Accounts, cmp.Or(options.TokensMax, tokensMaxDefault)), report)
+		client.local = follow(client.connection, newMemory(options.Accounts, cmp.Or(options.TokensMax, tokensMaxDefault)), report)
 	}
 	return client, nil
 }

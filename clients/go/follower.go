@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/status"
 
 	portcullisv1 "portcullis.example/portcullis/gen/portcullis/v1"
@@ -28,9 +29,10 @@ const (
 
 // Keeps the memory of a client up to date, and asks once about what is not in it.
 type follower struct {
-	stub   portcullisv1.AuthorizationServiceClient
-	memory *memory
-	report func(error)
+	connection *grpc.ClientConn
+	stub       portcullisv1.AuthorizationServiceClient
+	memory     *memory
+	report     func(error)
 	// Each reason is reported once: an interruption is no news, a refusal is.
 	reported map[string]bool
 	began    time.Time
@@ -44,10 +46,10 @@ type follower struct {
 
 type askingKey struct{ value, address string }
 
-func follow(stub portcullisv1.AuthorizationServiceClient, memory *memory, report func(error)) *follower {
+func follow(connection *grpc.ClientConn, memory *memory, report func(error)) *follower {
 	ctx, cancel := context.WithCancel(context.Background())
 	made := &follower{
-		stub: stub, memory: memory, report: report, reported: map[string]bool{}, began: time.Now(),
+		connection: connection, stub: portcullisv1.NewAuthorizationServiceClient(connection), memory: memory, report: report, reported: map[string]bool{}, began: time.Now(),
 		cancel: cancel, done: make(chan struct{}), asking: map[askingKey]chan struct{}{},
 	}
 	go made.run(ctx)
@@ -114,7 +116,10 @@ func isRefusal(err error) bool {
 func (f *follower) read(ctx context.Context) (heard bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	silence := time.AfterFunc(quietMax+time.Second, cancel)
+	if err := f.connect(ctx); err != nil {
+		return false, err
+	}
+	silence := time.AfterFunc(quietMax, cancel)
 	defer silence.Stop()
 	request := f.memory.begin(f.now())
 	stream, err := f.stub.WatchChanges(ctx, request, grpc.MaxCallRecvMsgSize(rulesBytesMax))
@@ -135,6 +140,20 @@ func (f *follower) read(ctx context.Context) (heard bool, err error) {
 		}
 	}
 	return heard, nil
+}
+
+// Waits for the connection. What a sidecar says counts from when it was asked, so the time to connect would count for nothing.
+func (f *follower) connect(ctx context.Context) error {
+	for {
+		state := f.connection.GetState()
+		if state == connectivity.Ready {
+			return nil
+		}
+		f.connection.Connect()
+		if !f.connection.WaitForStateChange(ctx, state) {
+			return ctx.Err()
+		}
+	}
 }
 
 // Answers a question that the memory could not answer. Others who ask the same wait for the answer, and then look into the memory.

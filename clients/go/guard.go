@@ -38,13 +38,11 @@ func (g Guard) Handler(next http.Handler) http.Handler {
 	}
 	return http.HandlerFunc(func(response http.ResponseWriter, request *http.Request) {
 		answer, denied := g.judge(request)
-		switch {
-		case denied == nil:
-			next.ServeHTTP(response, request.WithContext(withAnswer(request.Context(), answer)))
-		case request.Context().Err() == nil:
+		if denied != nil {
 			denied.write(response)
+			return
 		}
-		// Otherwise the client has left, and waits for no answer.
+		next.ServeHTTP(response, request.WithContext(withAnswer(request.Context(), answer)))
 	})
 }
 
@@ -81,7 +79,7 @@ func (c *Client) judge(ctx context.Context, question *Question, hideOthers bool,
 	case err == nil:
 		return answer, denialOf(&answer, hideOthers)
 	case ctx.Err() != nil:
-		// The client has left.
+		// The client has left, which is no failure.
 		return Answer{}, failureOf(err)
 	}
 	if onFailure == nil {

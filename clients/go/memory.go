@@ -204,7 +204,7 @@ func (m *memory) learn(question *Question, asked asked, response *portcullisv1.C
 		return
 	}
 	if known := m.tokens.find(asked.value); known != nil && known.like == added.like && known.text(textID) == added.text(textID) {
-		added.addAddresses(known)
+		added.addAddresses(known, min(addressesMax, m.tokens.pairsMax)-1)
 	}
 	m.tokens.put(added)
 }

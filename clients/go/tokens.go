@@ -120,20 +120,21 @@ func (e *entry) at(address string) (fault Reason, isKnown bool) {
 	return 0, false
 }
 
-// Adds what an earlier entry of the same token knows of other addresses.
-func (e *entry) addAddresses(earlier *entry) {
+// Adds what an earlier entry of the same token knows of other addresses, as far as there is room for so many.
+func (e *entry) addAddresses(earlier *entry, room int) {
 	known := []addressFault{{earlier.text(textAddress), earlier.fault}}
 	if earlier.more != nil {
 		known = append(known, earlier.more.addresses...)
 	}
 	known = slices.DeleteFunc(known, func(each addressFault) bool { return each.address == e.text(textAddress) })
+	known = known[:min(len(known), max(0, room))]
 	if len(known) == 0 {
 		return
 	}
 	if e.more == nil {
 		e.more = &more{}
 	}
-	e.more.addresses = known[:min(len(known), addressesMax-1)]
+	e.more.addresses = known
 }
 
 // How many pairs of token and address it stands for.
