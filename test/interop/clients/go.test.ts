@@ -17,7 +17,9 @@ const go = (...args: readonly string[]) =>
 
 describe.runIf(inject('go').ok)('the Go client', () => {
   test('passes its tests', async () => {
-    expect(await go('test', '-count=1', ...(compiler.ok ? ['-race'] : []), './...')).toMatch(/^ok\s/m)
+    expect(
+      await go('test', '-count=1', '-bench=.', '-benchtime=1x', ...(compiler.ok ? ['-race'] : []), './...'),
+    ).toMatch(/^ok\s/m)
   })
 
   test('is formatted and vetted', async () => {
