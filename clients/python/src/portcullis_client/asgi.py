@@ -1,0 +1,104 @@
+"""Guards an ASGI application: Starlette, FastAPI, Django, Quart and others."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from ._aio import AsyncClient
+from ._guard import NO_TARGET, Denial, Guard, answering, is_target, print_failure
+from ._values import CheckAnswer, Scope
+
+_AsgiScope = MutableMapping[str, Any]
+_Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+_Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+_App = Callable[[_AsgiScope, _Receive, _Send], Awaitable[None]]
+
+
+class RequireToken:
+    """Lets requests pass whose token opens an API.
+
+    The application finds the answer in ``scope["portcullis"]``, and by ``current_answer()``.
+    """
+
+    def __init__(
+        self,
+        app: _App,
+        client: AsyncClient,
+        api: str,
+        *,
+        target: Callable[[_AsgiScope], Scope | Awaitable[Scope | None] | None] | None = None,
+        client_address: Callable[[_AsgiScope], str] | None = None,
+        hide_others: bool = False,
+        on_failure: Callable[[Exception], None] = print_failure,
+    ) -> None:
+        """Guards the application.
+
+        :param api: id of the API.
+        :param target: the account, and the project if any, that owns the requested resource: from the path or your
+            records, never from the token. A request for which it returns ``None`` is denied. Default: only the matrix
+            decides.
+        :param client_address: IP address of the client, for accounts that restrict addresses. Default: what the
+            server says it is.
+        :param hide_others: answer 404 where the resource belongs to others.
+        :param on_failure: called where there was no answer. Default: a line on standard error.
+        """
+        self._app, self._client, self._target = app, client, target
+        self._address = client_address or _address_of
+        self._guard = Guard(api, hide_others, on_failure)
+
+    async def __call__(self, scope: _AsgiScope, receive: _Receive, send: _Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        judged = await judge(self._guard, self._client, scope, self._target, self._address)
+        if isinstance(judged, Denial):
+            await _refuse(judged, scope, receive, send)
+            return
+        scope["portcullis"] = judged
+        with answering(judged):
+            await self._app(scope, receive, send)
+
+
+async def judge(
+    guard: Guard,
+    client: AsyncClient,
+    scope: _AsgiScope,
+    target_of: Callable[[_AsgiScope], Scope | Awaitable[Scope | None] | None] | None,
+    address_of: Callable[[_AsgiScope], str],
+) -> CheckAnswer | Denial:
+    """What becomes of a request. It passes only if the sidecar has said so."""
+    try:
+        target = target_of(scope) if target_of is not None else None
+        if inspect.isawaitable(target):
+            target = await target
+        if target_of is not None and not is_target(target):
+            return NO_TARGET
+        headers, address = scope["headers"], address_of(scope)
+        # An answer from memory needs no other task.
+        answer = client.check_locally(guard.api, headers, target=target, client_address=address)
+        if answer is None:
+            answer = await client.check(guard.api, headers, target=target, client_address=address)
+        return guard.denied(answer) or answer
+    except Exception as error:
+        return guard.failed(error)
+
+
+def _address_of(scope: _AsgiScope) -> str:
+    client = scope.get("client")
+    return str(client[0]) if client else ""
+
+
+async def _refuse(denial: Denial, scope: _AsgiScope, receive: _Receive, send: _Send) -> None:
+    kind = "http.response"
+    if scope["type"] == "websocket":
+        await receive()
+        kind = "websocket.http.response"
+        if kind not in scope.get("extensions", {}):
+            await send({"type": "websocket.close", "code": 1008})
+            return
+    headers = [(name.encode(), value.encode()) for name, value in denial.headers]
+    headers.append((b"content-length", str(len(denial.body)).encode()))
+    await send({"type": f"{kind}.start", "status": denial.status, "headers": headers})
+    await send({"type": f"{kind}.body", "body": denial.body})

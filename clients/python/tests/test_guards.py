@@ -1,0 +1,269 @@
+"""The guards of every framework before a real sidecar: the same rows through each."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import threading
+from collections.abc import Callable, Iterator
+from concurrent import futures
+from typing import Any
+from wsgiref.simple_server import WSGIRequestHandler, make_server
+
+import grpc
+import httpx
+import pytest
+import uvicorn
+from fastapi import Depends, FastAPI
+
+from portcullis_client import AsyncClient, CheckAnswer, Client, PortcullisError, Scope, asgi, current_answer, wsgi
+from portcullis_client import fastapi as for_fastapi
+from portcullis_client import grpc as for_grpc
+
+from .conftest import Sidecar
+
+Serving = Callable[[str, str], contextlib.AbstractContextManager[str]]
+
+
+def account_of(path: str) -> Scope | None:
+    parts = path.split("/")
+    return Scope(parts[2]) if len(parts) == 4 else None
+
+
+def quiet(_error: Exception) -> None:
+    pass
+
+
+@contextlib.contextmanager
+def served_by_uvicorn(app: Any) -> Iterator[str]:
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", lifespan="off"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        pass
+    port = server.servers[0].sockets[0].getsockname()[1]
+    yield f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    thread.join()
+
+
+@contextlib.contextmanager
+def by_asgi(address: str, token: str) -> Iterator[str]:
+    async def app(scope: Any, _receive: Any, send: Any) -> None:
+        answer = scope["portcullis"]
+        assert current_answer() is answer
+        body = json.dumps({"served": answer.token.subject.name}).encode()
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": body})
+
+    client = AsyncClient(address, caller_token=token, local=True, timeout=5)
+    guarded = asgi.RequireToken(
+        app, client, "balance", target=lambda scope: account_of(scope["path"]), on_failure=quiet
+    )
+    with served_by_uvicorn(guarded) as origin:
+        yield origin
+
+
+@contextlib.contextmanager
+def by_fastapi(address: str, token: str) -> Iterator[str]:
+    app = FastAPI(exception_handlers=for_fastapi.exception_handlers)
+    client = AsyncClient(address, caller_token=token, local=True, timeout=5)
+    guard = for_fastapi.require_token(
+        client, "balance", target=lambda request: account_of(request.url.path), on_failure=quiet
+    )
+
+    # Annotations of a function inside of another one cannot be resolved by name.
+    async def balance(answer: Any = Depends(guard)) -> dict[str, str]:  # noqa: B008
+        return {"served": answer.token.subject.name}
+
+    app.get("/{path:path}")(balance)
+    with served_by_uvicorn(app) as origin:
+        yield origin
+
+
+@contextlib.contextmanager
+def by_wsgi(address: str, token: str) -> Iterator[str]:
+    def app(environ: Any, start_response: Any) -> list[bytes]:
+        start_response("200 OK", [("content-type", "application/json")])
+        return [json.dumps({"served": environ["portcullis.answer"].token.subject.name}).encode()]
+
+    class Silent(WSGIRequestHandler):
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    client = Client(address, caller_token=token, local=True, timeout=5)
+    guarded = wsgi.RequireToken(
+        app, client, "balance", target=lambda environ: account_of(environ["PATH_INFO"]), on_failure=quiet
+    )
+    with make_server("127.0.0.1", 0, guarded, handler_class=Silent) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+    client.close()
+
+
+FRAMEWORKS: dict[str, Serving] = {"asgi": by_asgi, "fastapi": by_fastapi, "wsgi": by_wsgi}
+
+
+@pytest.fixture(params=list(FRAMEWORKS))
+def origin(request: pytest.FixtureRequest, sidecar: Sidecar) -> Iterator[str]:
+    with FRAMEWORKS[request.param](sidecar.address, sidecar.administrator_token) as running:
+        yield running
+
+
+ROWS: list[tuple[str, list[tuple[str, str]], int, str]] = [
+    ("no token", [], 401, "CREDENTIAL_MISSING"),
+    ("an unknown token", [("X-Token", "nobody")], 401, "CREDENTIAL_INVALID"),
+    ("a static token in another header", [("X-Auth-Token", "TOKEN")], 401, "WRONG_HEADER"),
+    ("two tokens", [("X-Token", "TOKEN"), ("X-Auth-Token", "a")], 401, "CREDENTIAL_AMBIGUOUS"),
+    ("the header twice", [("X-Token", "TOKEN"), ("x-token", "TOKEN")], 401, "CREDENTIAL_AMBIGUOUS"),
+]
+
+
+def test_refuses(origin: str, sidecar: Sidecar) -> None:
+    url = f"{origin}/accounts/{sidecar.account}/balance"
+    for claim, headers, status, reason in ROWS:
+        sent = [(name, value.replace("TOKEN", sidecar.static_token)) for name, value in headers]
+        # From memory the second time, where it can be.
+        for _ in range(2):
+            response = httpx.get(url, headers=sent)
+            assert (response.status_code, response.headers["x-portcullis-reason"]) == (status, reason), claim
+            error = response.json()["error"]
+            assert error["reason"] == reason
+            assert [each["header"] for each in error["accepted"]] == ["X-Auth-Token", "X-Token"]
+            assert f'reason="{reason}"' in response.headers["www-authenticate"]
+
+
+def test_lets_pass_and_hides_nothing(origin: str, sidecar: Sidecar) -> None:
+    headers = {"X-Token": sidecar.static_token}
+    for _ in range(3):
+        response = httpx.get(f"{origin}/accounts/{sidecar.account}/balance", headers=headers)
+        assert (response.status_code, response.json()) == (200, {"served": "demo-owner"})
+        other = httpx.get(f"{origin}/accounts/999999/balance", headers=headers)
+        assert (other.status_code, other.headers["x-portcullis-reason"]) == (403, "ACCOUNT_MISMATCH")
+    nobody = httpx.get(f"{origin}/elsewhere", headers=headers)
+    assert nobody.json()["error"]["reason"] == "TARGET_NOT_FOUND"
+
+
+@pytest.mark.parametrize("framework", list(FRAMEWORKS))
+def test_without_a_sidecar(framework: str) -> None:
+    with FRAMEWORKS[framework]("unix:/nobody/listens/here", "token") as running:
+        response = httpx.get(f"{running}/accounts/1/balance", headers={"X-Token": "a"})
+        assert (response.status_code, response.headers["retry-after"]) == (503, "1")
+        assert response.json()["error"]["reason"] == "UNAVAILABLE"
+
+
+def test_hide_others_and_failures_of_the_program(sidecar: Sidecar) -> None:
+    seen: list[Exception] = []
+
+    def app(_environ: Any, start_response: Any) -> list[bytes]:
+        start_response("200 OK", [])
+        return [b"served"]
+
+    def broken(_environ: Any) -> Scope:
+        raise RuntimeError("the records do not answer")
+
+    def ask(target: Any) -> tuple[str, bytes]:
+        status: list[str] = []
+        with Client(sidecar.address) as client:
+            guarded = wsgi.RequireToken(app, client, "balance", target=target, hide_others=True, on_failure=seen.append)
+            environ = {"HTTP_X_TOKEN": sidecar.static_token}
+            body = b"".join(guarded(environ, lambda line, _headers: status.append(line)))
+        return status[0], body
+
+    assert ask(lambda _environ: Scope(sidecar.account))[0] == "200 OK"
+    assert ask(lambda _environ: Scope("999999"))[0] == "404 Not Found"
+    assert ask(broken)[0] == "500 Internal Server Error"
+    assert [str(error) for error in seen] == ["the records do not answer"]
+
+
+def _identity(value: bytes) -> bytes:
+    return value
+
+
+def handlers(unary: Any, streaming: Any) -> grpc.GenericRpcHandler:
+    made = {
+        "Unary": grpc.unary_unary_rpc_method_handler(unary, _identity, _identity),
+        "Stream": grpc.unary_stream_rpc_method_handler(streaming, _identity, _identity),
+        "Open": grpc.unary_unary_rpc_method_handler(lambda _request, _context: b"open", _identity, _identity),
+    }
+    return grpc.method_handlers_generic_handler("test.Service", made)
+
+
+def api_of(method: str) -> str | None:
+    return None if method.endswith("/Open") else "balance"
+
+
+def name_of(answer: CheckAnswer | None) -> bytes:
+    assert answer is not None
+    assert answer.token is not None
+    return answer.token.subject.name.encode()
+
+
+def ask_grpc(address: str, sidecar: Sidecar) -> None:
+    with grpc.insecure_channel(address) as channel:
+        metadata = (("x-token", sidecar.static_token),)
+        assert channel.unary_unary("/test.Service/Unary")(b"", metadata=metadata, timeout=30) == b"demo-owner"
+        answers = list(channel.unary_stream("/test.Service/Stream")(b"", metadata=metadata, timeout=30))
+        assert answers == [b"demo-owner"] * 2
+        assert channel.unary_unary("/test.Service/Open")(b"", timeout=30) == b"open"
+        for call in (channel.unary_unary("/test.Service/Unary"), channel.unary_stream("/test.Service/Stream")):
+            with pytest.raises(grpc.RpcError) as caught:
+                list(call(b"", timeout=30))
+            error: Any = caught.value
+            assert error.code() is grpc.StatusCode.UNAUTHENTICATED
+            assert error.details().startswith("no credential arrived; `balance` accepts")
+            assert dict(error.trailing_metadata())["x-portcullis-reason"] == "CREDENTIAL_MISSING"
+
+
+def test_grpc_with_threads(sidecar: Sidecar) -> None:
+    def streaming(_request: bytes, _context: Any) -> Iterator[bytes]:
+        for _ in range(2):
+            yield name_of(current_answer())
+
+    with Client(sidecar.address, caller_token=sidecar.administrator_token, local=True) as client:
+        server = grpc.server(futures.ThreadPoolExecutor(2), interceptors=[for_grpc.RequireToken(client, api_of)])
+        handler = handlers(lambda _request, _context: name_of(current_answer()), streaming)
+        server.add_generic_rpc_handlers((handler,))
+        port = server.add_insecure_port("127.0.0.1:0")
+        server.start()
+        for _ in range(3):
+            ask_grpc(f"127.0.0.1:{port}", sidecar)
+        server.stop(None).wait()
+
+
+async def test_grpc_with_asyncio(sidecar: Sidecar) -> None:
+    async def unary(_request: bytes, _context: Any) -> bytes:
+        return name_of(current_answer())
+
+    async def streaming(_request: bytes, _context: Any) -> Any:
+        for _ in range(2):
+            yield name_of(current_answer())
+
+    async with AsyncClient(sidecar.address, caller_token=sidecar.administrator_token, local=True) as client:
+        server = grpc.aio.server(interceptors=[for_grpc.AsyncRequireToken(client, api_of)])
+        server.add_generic_rpc_handlers((handlers(unary, streaming),))
+        port = server.add_insecure_port("127.0.0.1:0")
+        await server.start()
+        for _ in range(3):
+            await asyncio.to_thread(ask_grpc, f"127.0.0.1:{port}", sidecar)
+        await server.stop(None)
+
+
+def test_without_a_sidecar_grpc_is_unavailable() -> None:
+    failures: list[Exception] = []
+    with Client("unix:/nobody/listens/here") as client:
+        guard = for_grpc.RequireToken(client, "balance", on_failure=failures.append)
+        server = grpc.server(futures.ThreadPoolExecutor(2), interceptors=[guard])
+        server.add_generic_rpc_handlers((handlers(lambda *_: b"served", lambda *_: iter([b"served"])),))
+        port = server.add_insecure_port("127.0.0.1:0")
+        server.start()
+        with grpc.insecure_channel(f"127.0.0.1:{port}") as channel, pytest.raises(grpc.RpcError) as caught:
+            channel.unary_unary("/test.Service/Unary")(b"", timeout=30)
+        error: Any = caught.value
+        assert error.code() is grpc.StatusCode.UNAVAILABLE
+        assert isinstance(failures[0], PortcullisError)
+        server.stop(None).wait()
