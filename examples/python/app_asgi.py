@@ -4,23 +4,22 @@ import os
 import socket
 
 import uvicorn
-from portcullis_asgi import RequireToken
+from portcullis_client import AsyncClient, Scope
+from portcullis_client.asgi import RequireToken
 
 
 async def balance(scope, receive, send):
-    if scope["type"] != "http":
-        return
     headers = [(b"content-type", b"application/json")]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": b'{"balance": 42}\n'})
 
 
-def account_of(scope):
+def owner_of(scope):
     parts = scope["path"].split("/")
-    return parts[2] if len(parts) == 4 and parts[1] == "accounts" else None
+    return Scope(parts[2]) if len(parts) == 4 and parts[1] == "accounts" else None
 
 
-app = RequireToken(balance, "balance", account_of, os.environ.get("PORTCULLIS_GRPC_ADDRESS", "127.0.0.1:50051"))
+app = RequireToken(balance, AsyncClient(timeout=1), "balance", target=owner_of)
 
 if __name__ == "__main__":
     listener = socket.create_server(("127.0.0.1", int(os.environ.get("PORT", "3000"))))

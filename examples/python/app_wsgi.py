@@ -1,9 +1,10 @@
-"""`/accounts/787613/balance` belongs to account 787613. Every server of WSGI runs `app`; this is the one that Python brings."""
+"""`/accounts/787613/balance` belongs to account 787613. Every server of WSGI runs `app`; here it is Python's own."""
 
 import os
 from wsgiref.simple_server import make_server
 
-from portcullis_wsgi import RequireToken
+from portcullis_client import Client, Scope
+from portcullis_client.wsgi import RequireToken
 
 
 def balance(environ, start_response):
@@ -11,12 +12,12 @@ def balance(environ, start_response):
     return [b'{"balance": 42}\n']
 
 
-def account_of(environ):
+def owner_of(environ):
     parts = environ["PATH_INFO"].split("/")
-    return parts[2] if len(parts) == 4 and parts[1] == "accounts" else None
+    return Scope(parts[2]) if len(parts) == 4 and parts[1] == "accounts" else None
 
 
-app = RequireToken(balance, "balance", account_of, os.environ.get("PORTCULLIS_GRPC_ADDRESS", "127.0.0.1:50051"))
+app = RequireToken(balance, Client(timeout=1), "balance", target=owner_of)
 
 if __name__ == "__main__":
     with make_server("127.0.0.1", int(os.environ.get("PORT", "3000")), app) as server:

@@ -2,8 +2,8 @@
  * The examples in other languages: their pages read from top to bottom, then each server asked what the
  * middleware of Node is asked.
  */
-import { cpSync, existsSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { cpSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
 import { connect } from '../../clients/typescript/index.ts'
 import { blocksOf, needOf, pages } from '../docs/page.ts'
@@ -113,11 +113,9 @@ const LET_PASS: readonly [claim: string, headers: (tokens: Tokens) => Headers][]
   ],
 ]
 
-/** A copy of the example and of the client that it uses, where the page finds them. */
+/** A copy of the example, where the page finds it. */
 const prepareWith = (example: string) => (terminal: Terminal) => {
-  for (const folder of [example, `clients/${basename(example)}`])
-    if (existsSync(join(ROOT, folder)))
-      cpSync(join(ROOT, folder), join(terminal.folder, folder), { recursive: true })
+  cpSync(join(ROOT, example), join(terminal.folder, example), { recursive: true })
   // The one that Python's package brings, so no other must be installed.
   if (python.ok) terminal.addTool('protoc', `exec '${python.command[0]}' -m grpc_tools.protoc "$@"`)
 }
