@@ -25,7 +25,7 @@ describe.runIf(programs.ok)('the Python client', () => {
       env: { PYTHONPATH: 'src', PYTHONDONTWRITEBYTECODE: '1', PATH: `${bin}:${process.env.PATH}` },
     })
 
-  test('passes its tests', async () => {
+  test('passes its tests', { timeout: 600_000 }, async () => {
     const printed = await python(['-m', 'pytest', '-q', '-p', 'no:cacheprovider', '--timeout', '120'])
     expect(printed).toMatch(/^\d+ passed/m)
   })
