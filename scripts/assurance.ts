@@ -1,0 +1,53 @@
+/**
+ * The figures of what was searched, in `docs/assurance.json`: each search keeps those of its last run with
+ * `--docs`, and `npm run docs` makes the table of `docs/decide/assurance.md` from them.
+ */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const FILE = join(import.meta.dirname, '../docs/assurance.json')
+
+/** What a search has run, in numbers, by the name of the search. */
+type Figures = Readonly<Record<string, Readonly<Record<string, number>>>>
+
+export function readFigures(): Figures {
+  return existsSync(FILE) ? (JSON.parse(readFileSync(FILE, 'utf8')) as Figures) : {}
+}
+
+/** Keeps the figures of a search in place of those of its last run. */
+export function keepFigures(search: string, figures: Readonly<Record<string, number>>): void {
+  writeFileSync(FILE, `${JSON.stringify({ ...readFigures(), [search]: figures }, undefined, 2)}\n`)
+}
+
+/** What each row says of its figures. A search that was not run says so. */
+const ROWS: readonly [
+  search: string,
+  what: string,
+  text: (figures: Readonly<Record<string, number>>) => string,
+][] = [
+  [
+    'simulation',
+    'Whole fleets under a seed: what goes wrong breaks no promise',
+    ({ seeds = 0, allowed = 0, denied = 0, acknowledged = 0, faults = 0 }) =>
+      `${count(seeds)} seeds: ${count(allowed)} permissions and ${count(denied)} denials judged, ${count(acknowledged)} changes acknowledged, ${count(faults)} faults`,
+  ],
+  [
+    'defects',
+    'Known defects that the simulation finds',
+    ({ found = 0, of = 0, seeds = 0 }) => `${found} of ${of}, each within ${seeds} seeds`,
+  ],
+]
+
+/** The rows of the table for what is searched. */
+export function assuranceTable(): string {
+  const figures = readFigures()
+  const rows = ROWS.map(([search, what, text]) => {
+    const run = figures[search]
+    return `| ${what} | ${run === undefined ? 'not run' : text(run)} |`
+  })
+  return ['| what is searched | in the last run |', '|---|---|', ...rows].join('\n')
+}
+
+function count(value: number): string {
+  return value.toLocaleString('en-US')
+}

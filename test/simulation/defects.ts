@@ -1,0 +1,157 @@
+/**
+ * Defects that somebody might make: each is a change of one place of the code. A search that does not find
+ * them would not find others either.
+ */
+
+export interface Defect {
+  readonly name: string
+  /** Path in the checkout. */
+  readonly file: string
+  /** The code that is there once, and what stands in its place. */
+  readonly code: string
+  readonly instead: string
+}
+
+const FEED = 'sidecar/directory/feed'
+const HUB = 'sidecar/authority/hub'
+
+export const DEFECTS: readonly Defect[] = [
+  {
+    name: 'a bound is ignored',
+    file: `${FEED}/notified-changes.ts`,
+    code: 'return this.#now() < this.#knownUntilMs ? this.#followed?.recent.moment : undefined',
+    instead: 'return this.#followed?.recent.moment',
+  },
+  {
+    name: 'a hub promises more than it knows',
+    file: 'sidecar/contract/followers.ts',
+    code: 'const validForMs = changes.knownForMs() ?? 0',
+    instead: 'const validForMs = 1_000',
+  },
+  {
+    name: 'a record that is read touches nothing',
+    file: `${FEED}/followed-changes.ts`,
+    code: '      this.#note(row.touches)\n',
+    instead: '',
+  },
+  {
+    name: 'a gap in the notifications is not asked about',
+    file: `${FEED}/followed-changes.ts`,
+    code: 'if (previous.sequence !== sequence || previous.atMs !== atMs) return false',
+    instead: '',
+  },
+  {
+    name: 'a key is remembered whatever was changed',
+    file: 'sidecar/authority/static-token-verifier.ts',
+    code: 'if (known !== undefined && moment !== undefined && changes.isTrue(known)) return known',
+    instead: 'if (known !== undefined && moment !== undefined) return known',
+  },
+  {
+    name: 'what was true before everything was touched still counts',
+    file: `${FEED}/recent-changes.ts`,
+    code: 'if (remembered.moment < this.#since || this.#wasTouched(remembered)) return false',
+    instead: 'if (this.#wasTouched(remembered)) return false',
+  },
+  {
+    name: 'a call joins a question that was asked before a change',
+    file: `${FEED}/shared-questions.ts`,
+    code: 'if (asked !== undefined && asked.moment === moment) return asked.answer',
+    instead: 'if (asked !== undefined) return asked.answer',
+  },
+  {
+    name: 'the moment is taken after the answer',
+    file: 'sidecar/authority/embedded.ts',
+    code: 'if (moment !== undefined) Object.assign(seen, { kind, status, moment })',
+    instead: 'Object.assign(seen, { kind, status, moment: changes.moment() ?? moment })',
+  },
+  {
+    name: 'a change of one’s own is not noted',
+    file: 'sidecar/directory/postgres.ts',
+    code: '        this.hear(recorded())\n',
+    instead: '',
+  },
+  {
+    name: 'other workers are told, and not waited for',
+    file: 'sidecar/directory/store.ts',
+    code: 'if (recorded().length > 0) await this.#onChanged(recorded())',
+    instead: 'if (recorded().length > 0) void this.#onChanged(recorded())',
+  },
+  {
+    name: 'another worker does not hear what it is told',
+    file: 'sidecar/process/workers/changes.ts',
+    code: "if ('records' in change) this.#hear(change.records)",
+    instead: "if ('records' in change) void change",
+  },
+  {
+    name: 'changes are made without the lock',
+    file: 'sidecar/directory/postgres.ts',
+    code: '      await run(LOCK)\n',
+    instead: '',
+  },
+  {
+    name: 'the disabling of a project touches nothing',
+    file: `${FEED}/touches.ts`,
+    code: "'project.disable': 'project',",
+    instead: "'project.disable': 'nothing',",
+  },
+  {
+    name: 'a right is not checked again in the transaction',
+    file: 'sidecar/authority/administration/change.ts',
+    code: '      await actor.confirm(viewOf(change))\n',
+    instead: '',
+  },
+  {
+    name: 'a file of keys is read once',
+    file: 'sidecar/authority/keys.ts',
+    code: '    if (this.#file.reload()) this.#readableAtMs = this.#lookedAtMs',
+    instead: '    this.#readableAtMs = this.#lookedAtMs',
+  },
+  {
+    name: 'a follower goes on when a key was withdrawn',
+    file: 'sidecar/contract/followers.ts',
+    code: 'if (isWithdrawn || kinds !== this.#basis.kinds) for',
+    instead: 'if (kinds !== this.#basis.kinds) for',
+  },
+  {
+    name: 'what a hub says counts from its arrival',
+    file: `${HUB}/hub-changes.ts`,
+    code: 'this.#knownUntilMs = sentMs + Math.min(validForMs, this.#stalenessMs)',
+    instead: 'this.#knownUntilMs = this.#now() + this.#stalenessMs + 0 * sentMs * validForMs',
+  },
+  {
+    name: 'an answer that is ahead of the stream is remembered',
+    file: `${HUB}/hub-authority.ts`,
+    code: 'if (isCurrent) this.#known.set(digest, known)',
+    instead: 'if (moment !== undefined) this.#known.set(digest, known)',
+  },
+  {
+    name: 'what a hub voids stays',
+    file: `${HUB}/hub-changes.ts`,
+    code: 'else for (const each of touched) this.#touch(each, position)',
+    instead: '',
+  },
+  {
+    name: 'a program remembers an answer from before what it was told',
+    file: 'clients/typescript/local-memory.ts',
+    code: 'if (age !== this.#age || from === undefined || isBefore(position, from)) return',
+    instead: 'if (from === undefined) return',
+  },
+  {
+    name: 'a program decides without word from its sidecar',
+    file: 'clients/typescript/local-memory.ts',
+    code: 'const isValid = nowMs < this.#knownUntilMs\n    if (credentials === undefined)',
+    instead: 'const isValid = true\n    if (credentials === undefined)',
+  },
+  {
+    name: 'a promotion is not followed',
+    file: 'sidecar/process/open/promotion.ts',
+    code: 'this.#stopWatching = parts.promoted.watch(() => void this.#followOn())',
+    instead: 'this.#stopWatching = parts.promoted.watch(() => {})',
+  },
+]
+
+/** The code of a file with the defect in it. @throws Error where the code is not there once */
+export function withDefect({ name, code, instead }: Defect, source: string): string {
+  if (source.split(code).length !== 2) throw new Error(`the place of the defect "${name}" is not there once`)
+  return source.replace(code, () => instead)
+}

@@ -1,0 +1,38 @@
+/**
+ * Puts the edges of the simulation in the place of those of the product, for every import from now on; and
+ * the defect that `DEFECT` names.
+ */
+import { registerHooks } from 'node:module'
+import { DEFECTS, withDefect } from '../defects.ts'
+
+/** What imports these modules gets the others, unless it is one of the others. */
+const EDGES: readonly [imported: RegExp, edge: string][] = [
+  [/\/node_modules\/@grpc\/grpc-js\//, 'grpc-js.ts'],
+  [/\/node_modules\/pg\//, 'pg.ts'],
+  [/\/sidecar\/transports\/sockets\/sockets-transport\.ts$/, 'transport.ts'],
+  [/\/sidecar\/authority\/password-cost\.ts$/, '../../support/suite/cheap-password-cost.ts'],
+]
+
+const HERE = new URL('.', import.meta.url).href
+const CHECKOUT = new URL('../../../', import.meta.url).href
+
+const { DEFECT } = process.env
+const defect = DEFECTS.find(({ name }) => name === DEFECT)
+if (DEFECT !== undefined && defect === undefined) throw new Error(`there is no defect "${DEFECT}"`)
+
+registerHooks({
+  resolve(specifier, context, next) {
+    const found = next(specifier, context)
+    const importer = context.parentURL ?? ''
+    if (importer.startsWith(HERE) || importer.includes('/node_modules/')) return found
+    const [, edge] = EDGES.find(([imported]) => imported.test(found.url)) ?? []
+    return edge === undefined
+      ? found
+      : { ...found, url: new URL(edge, HERE).href, format: 'module-typescript' }
+  },
+  load(url, context, next) {
+    const found = next(url, context)
+    if (defect === undefined || url !== CHECKOUT + defect.file) return found
+    return { ...found, source: withDefect(defect, String(found.source)) }
+  },
+})

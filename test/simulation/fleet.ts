@@ -1,0 +1,247 @@
+/**
+ * A fleet on the simulated network: two hosts that share a directory on PostgreSQL, one of them with two
+ * workers; a sidecar without a directory, which follows both as hubs; and programs that ask them, two of
+ * which decide in their own memory. All of it is the product's own code, started as the product starts it.
+ */
+import { createHash } from 'node:crypto'
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { type Client, connect } from '../../clients/typescript/index.ts'
+import { compile } from '../../engine/index.ts'
+import { createKeys } from '../../sidecar/authority/keys.ts'
+import { readConfig } from '../../sidecar/config/config.ts'
+import { startSidecar } from '../../sidecar/index.ts'
+import { OtherWorkers } from '../../sidecar/process/workers/changes.ts'
+import type { FromWorker } from '../../sidecar/process/workers/worker-messages.ts'
+import { matrix as configured, matrixWith } from './truth.ts'
+import { network } from './world/network.ts'
+import { Machine, time } from './world/time.ts'
+
+type Sidecar = Awaited<ReturnType<typeof startSidecar>>
+
+/** The staleness bound of every host, in milliseconds. */
+export const BOUND_MS = 1_000
+/** How much faster or slower a clock runs at most. */
+export const DRIFT_MAX = 0.0005
+/** Time between two looks at a host's signing keys, in milliseconds. */
+export const KEY_POLL_MS = 500
+
+/** How old the staged key is at the beginning, in milliseconds. */
+const STAGED_MS = 3_600_000
+
+const FOLLOWER_TOKEN = 'fo'.repeat(20)
+
+/** A process of a host. */
+export interface Worker {
+  machine: Machine
+  readonly address: string
+  readonly config: string
+  readonly folder: string
+  /** Those of its host, this one among them. */
+  readonly host: Host
+  sidecar: Sidecar | undefined
+  siblings: OtherWorkers | undefined
+  log: string[]
+}
+
+export interface Host {
+  readonly name: string
+  /** The kind of token that opens one more API in its shadow, and the digest of that. */
+  readonly kind: string | undefined
+  readonly shadowDigest: string | undefined
+  readonly folder: string
+  readonly workers: Worker[]
+}
+
+/** A program that asks a sidecar. */
+export interface Program {
+  readonly name: string
+  readonly machine: Machine
+  readonly worker: Worker
+  readonly local: boolean
+  readonly client: Client
+}
+
+/** The name of the operator of a worker, as the audit trail has it. */
+export function operatorOf(worker: string): string {
+  return `operator-${worker}`
+}
+
+function operatorToken(worker: string): string {
+  return worker.padEnd(40, 'o')
+}
+
+function callerOf(name: string, token: string, right: string) {
+  return { name, token_sha256: createHash('sha256').update(token).digest('hex'), rights: [right] }
+}
+
+export class Fleet {
+  readonly hosts: readonly Host[]
+  readonly follower: Worker
+  readonly programs: Program[] = []
+  readonly operators = new Map<Worker, Client>()
+  readonly #random: () => number
+  readonly #folder: string
+  #ports = 7000
+
+  constructor(folder: string, random: () => number) {
+    this.#folder = folder
+    this.#random = random
+    writeFileSync(join(folder, 'matrix.json'), JSON.stringify(configured))
+    const directory = { url: 'postgres://127.0.0.1/fleet' }
+    const a = this.#host('a', 2, directory, 'iam_token_account_scoped')
+    const b = this.#host('b', 1, directory, 'static_token')
+    const token = join(folder, 'follower.token')
+    writeFileSync(token, FOLLOWER_TOKEN, { mode: 0o600 })
+    const addresses = [...a.workers.slice(0, 1), ...b.workers].map(({ address }) => address)
+    const follower = this.#host('f', 1, { hub: { addresses, token_file: token } }, undefined)
+    this.hosts = [a, b]
+    this.follower = follower.workers[0] as Worker
+  }
+
+  get workers(): readonly Worker[] {
+    return [...this.hosts.flatMap(({ workers }) => workers), this.follower]
+  }
+
+  /** @param kind opens the API that its shadow has more; `undefined`: it has none */
+  #host(name: string, workers: number, directory: object, kind: string | undefined): Host {
+    const folder = join(this.#folder, name)
+    mkdirSync(folder, { mode: 0o700 })
+    const matrix = kind === undefined ? undefined : matrixWith(kind)
+    const shadow = join(this.#folder, `${name}-shadow.json`)
+    if (matrix !== undefined) writeFileSync(shadow, JSON.stringify(matrix))
+    const host: Host = { name, folder, workers: [], kind, shadowDigest: matrix && compile(matrix).digest }
+    for (let index = 0; index < workers; index++) {
+      const address = `127.0.0.1:${++this.#ports}`
+      const config = join(this.#folder, `${name}${index}.json`)
+      writeFileSync(
+        config,
+        JSON.stringify({
+          ...{ data: folder, grpc: { address }, http: { address: 'off' } },
+          directory: { staleness_ms: BOUND_MS, ...directory },
+          ...{ matrix: join(this.#folder, 'matrix.json'), ...(matrix && { matrix_shadow: shadow }) },
+          callers: [
+            callerOf('follower', FOLLOWER_TOKEN, 'follow'),
+            callerOf(operatorOf(`${name}${index}`), operatorToken(`${name}${index}`), 'everything'),
+          ],
+        }),
+        { mode: 0o600 },
+      )
+      host.workers.push({
+        ...{ machine: this.#machine(`${name}${index}`), address, config, folder, host },
+        ...{ sidecar: undefined, siblings: undefined, log: [] },
+      })
+    }
+    return host
+  }
+
+  #machine(name: string): Machine {
+    const between = (size: number) => (2 * this.#random() - 1) * size
+    return new Machine(name, { rate: 1 + between(DRIFT_MAX), wallAheadMs: Math.round(between(200)) })
+  }
+
+  /** Starts everything. The keys of the hosts are those of the first one. */
+  async start(): Promise<void> {
+    const [a, b] = this.hosts as [Host, Host]
+    // Keys are changed only after every process has had time to read the staged one.
+    createKeys(join(a.folder, 'signing-keys.json'), Date.now() - STAGED_MS)
+    for (const worker of a.workers) await time.until(this.startWorker(worker), 60_000)
+    for (const file of ['signing-keys.json', 'static-token-pepper'])
+      copyFileSync(join(a.folder, file), join(b.folder, file))
+    for (const worker of [...b.workers, this.follower]) await time.until(this.startWorker(worker), 60_000)
+    for (const worker of this.workers) this.#program(worker, false)
+    for (const worker of [b.workers[0], this.follower]) this.#program(worker as Worker, true)
+    for (const { workers } of this.hosts)
+      for (const worker of workers) {
+        const machine = this.#machine(`operator-${worker.machine.name}`)
+        const callerToken = operatorToken(worker.machine.name)
+        this.operators.set(
+          worker,
+          machine.run(() => connect(worker.address, { callerToken })),
+        )
+      }
+  }
+
+  #program(worker: Worker, local: boolean): void {
+    const name = `program-${worker.machine.name}${local ? '-local' : ''}`
+    const machine = this.#machine(name)
+    const options = { callerToken: FOLLOWER_TOKEN, local: local && { onFailure: () => {} } }
+    const client = machine.run(() => connect(worker.address, options))
+    this.programs.push({ name, machine, worker, local, client })
+  }
+
+  async startWorker(worker: Worker): Promise<void> {
+    const { name, rate, wallAheadMs, disturbedUntilMs } = worker.machine
+    worker.machine = new Machine(name, { rate, wallAheadMs })
+    worker.machine.disturbedUntilMs = disturbedUntilMs
+    worker.log = []
+    const { machine, host } = worker
+    const siblings =
+      host.workers.length > 1 ? new OtherWorkers((message) => this.#toPrimary(worker, message)) : undefined
+    worker.siblings = siblings
+    await machine.run(async () => {
+      const log = pino({ level: 'debug' }, { write: (line: string) => void worker.log.push(line) })
+      const sidecar = await startSidecar(readConfig({ file: worker.config }), {
+        ...{ log, now: Date.now, times: { keyPollMs: KEY_POLL_MS } },
+        ...(siblings && { siblings }),
+      })
+      if (machine.alive) worker.sidecar = sidecar
+    })
+  }
+
+  /** The primary hands on to the other workers what one has changed, and says when all know of it. */
+  #toPrimary(worker: Worker, message: FromWorker): void {
+    if (message.type === 'changed') {
+      const others = worker.host.workers.filter(
+        (each) => each !== worker && each.machine.alive && each.siblings,
+      )
+      const waiting = new Set(others)
+      const acknowledge = () => {
+        if (waiting.size === 0) this.#channel(worker, () => worker.siblings?.acknowledge(message.id))
+      }
+      for (const other of others) {
+        const { machine } = other
+        const heard = () => {
+          if (waiting.delete(other)) acknowledge()
+        }
+        this.#hears.set(`${machine.name} ${++this.#messages}`, heard)
+        const id = this.#messages
+        this.#channel(other, () => other.siblings?.hear(id, message.change))
+        // Nothing waits for a worker that has ended.
+        this.#whenEnded.push({ machine, run: heard })
+      }
+      acknowledge()
+    } else if (message.type === 'change_heard') {
+      const key = `${worker.machine.name} ${message.id}`
+      this.#hears.get(key)?.()
+      this.#hears.delete(key)
+    }
+  }
+
+  #messages = 0
+  readonly #hears = new Map<string, () => void>()
+  #whenEnded: { readonly machine: Machine; readonly run: () => void }[] = []
+
+  #channel(worker: Worker, arrive: () => void): void {
+    const { machine } = worker
+    // Mostly at once; a worker that is busy reads it later.
+    time.afterOn(machine, 0.2 + this.#random() * (this.#random() < 0.9 ? 2 : 40), arrive)
+  }
+
+  /** Ends a process at once, as SIGKILL does. */
+  kill(worker: Worker): void {
+    const { machine } = worker
+    machine.alive = false
+    worker.sidecar = undefined
+    worker.siblings = undefined
+    network.ended(machine)
+    for (const { machine: ended, run } of this.#whenEnded) if (ended === machine) run()
+    this.#whenEnded = this.#whenEnded.filter((each) => each.machine !== machine)
+  }
+
+  /** Ends everything. Nothing of it goes on. */
+  close(): void {
+    for (const { machine } of [...this.workers, ...this.programs]) machine.alive = false
+  }
+}

@@ -1,0 +1,223 @@
+/**
+ * What is promised, and whether an answer keeps it: no program allows for longer than the staleness bound
+ * what the directory has ended; a host allows nothing that it has acknowledged the end of; a withdrawn key
+ * ends within a look at its file; nobody uses a right that was taken; nothing that was acknowledged is lost,
+ * and the audit trail has no gap.
+ */
+import { join } from 'node:path'
+import type { CheckAnswer } from '../../clients/typescript/index.ts'
+import { readKeys } from '../../sidecar/authority/keys.ts'
+import {
+  BOUND_MS,
+  DRIFT_MAX,
+  type Fleet,
+  type Host,
+  KEY_POLL_MS,
+  type Program,
+  type Worker,
+} from './fleet.ts'
+import { ACCOUNTS, BOSS } from './operations.ts'
+import { EXTRA_API, type Held, type Recorded, type Truth, wasActive, wasInForce } from './truth.ts'
+import { time } from './world/time.ts'
+import { world } from './world/world.ts'
+
+/** What is promised counts on any clock of the fleet. */
+const ALLOWANCE_MS = BOUND_MS * (1 + 2 * DRIFT_MAX) + 1
+/** Within so long a process reads which matrix is in force, when it can again: it tries each second. */
+const RECOVERY_MS = 2 * BOUND_MS
+const KEY_ALLOWANCE_MS = KEY_POLL_MS * (1 + 2 * DRIFT_MAX) + 1
+
+/** A change that an operator has asked for and has no answer to. */
+export interface Pending {
+  readonly worker: Worker
+  /** What was recorded of it. */
+  readonly records: Recorded[]
+  /** The tokens that it has ended. */
+  readonly ended: Held[]
+  /** When it counted, as far as it did. */
+  committedMs: number | undefined
+}
+
+/** From when on an answer must be right, because the host that is asked has acknowledged something. */
+interface Limits {
+  readonly endedMs: number
+  readonly replacedMs: number
+}
+
+export interface Question {
+  readonly program: Program
+  readonly held: Held
+  readonly api: string
+  readonly beganMs: number
+  readonly limits: Limits
+}
+
+const NEVER = Number.NEGATIVE_INFINITY
+
+export class Judge {
+  /** Which promise was broken, as far as one was. */
+  wrong: string | undefined
+  /** At most one for each operator, by the name, so that the audit trail says which it was. */
+  readonly pending = new Map<string, Pending>()
+  readonly #fleet: Fleet
+  readonly #truth: Truth
+  /** Of each host: when the last other matrix counted that one of its processes has acknowledged. */
+  readonly #replacedMs = new Map<string, number>()
+  /** What was acknowledged, by number. */
+  readonly #kept = new Map<number, Recorded>()
+  /** Of each host: since when a key is in its file no longer. */
+  readonly #withdrawnMs = new Map<string, Map<string, number>>()
+  /** Accounts whose administrator has the role. */
+  readonly #bosses = new Set(ACCOUNTS)
+
+  constructor(fleet: Fleet, truth: Truth) {
+    this.#fleet = fleet
+    this.#truth = truth
+  }
+
+  question(program: Program, held: Held, api: string): Question {
+    const { name } = program.worker.host
+    // What a host has acknowledged counts at once for those who ask it.
+    const limits = program.local
+      ? { endedMs: NEVER, replacedMs: NEVER }
+      : { endedMs: held.endedMs.get(name) ?? NEVER, replacedMs: this.#replacedMs.get(name) ?? NEVER }
+    return { program, held, api, beganMs: time.nowMs, limits }
+  }
+
+  /** A program was answered. */
+  answered({ program, held, api, beganMs, limits }: Question, { allowed }: CheckAnswer): void {
+    if (!allowed) return
+    const sinceMs = beganMs - ALLOWANCE_MS
+    const what = held.claims?.type ?? 'a static token'
+    // What the directory says of a token that was forgotten is not known.
+    const isKnown = this.#truth.tokens.includes(held)
+    if (isKnown && !wasActive(held, Math.max(sinceMs, limits.endedMs), time.nowMs))
+      this.wrong ??= `${program.name} allowed ${what}, asked at ${beganMs}, with ${JSON.stringify(limits)}; the directory said ${JSON.stringify(held.said.slice(-4))}`
+    this.#judgeKey(program, held, beganMs)
+    if (api === EXTRA_API && !this.#wasDisturbed(program, beganMs))
+      this.#judgeMatrix(program, held, Math.max(sinceMs, limits.replacedMs))
+  }
+
+  #judgeKey({ name, worker, local }: Program, { keyId }: Held, beganMs: number): void {
+    if (keyId === undefined) return
+    const isDirect = !local && worker !== this.#fleet.follower
+    const hosts = isDirect ? [worker.host] : this.#fleet.hosts
+    const ends = hosts.map((host) => this.#withdrawnMs.get(host.name)?.get(keyId) ?? Number.POSITIVE_INFINITY)
+    const endMs = Math.max(...ends) + KEY_ALLOWANCE_MS + (isDirect ? 0 : ALLOWANCE_MS)
+    if (beganMs > endMs)
+      this.wrong ??= `${name} allowed a token at ${beganMs} whose key was withdrawn by ${endMs}`
+  }
+
+  /** After a disturbance a process decides by the matrix of before until it has read the one in force. */
+  #wasDisturbed({ machine, worker }: Program, beganMs: number): boolean {
+    const hubs = worker === this.#fleet.follower ? this.#fleet.workers : []
+    const machines = [machine, worker.machine, ...hubs.map((each) => each.machine)]
+    return machines.some(({ disturbedUntilMs }) => beganMs < disturbedUntilMs + RECOVERY_MS)
+  }
+
+  #judgeMatrix({ name }: Program, { claims }: Held, sinceMs: number): void {
+    const kind = claims?.kind ?? 'static_token'
+    const { matrices } = this.#truth
+    const opening = this.#fleet.hosts.filter((host) => host.kind === kind)
+    if (opening.some(({ shadowDigest = '' }) => wasInForce(matrices, shadowDigest, sinceMs, time.nowMs)))
+      return
+    this.wrong ??= `${name} opened ${EXTRA_API} by ${kind}; since ${sinceMs} were in force ${JSON.stringify(matrices.slice(-4))}`
+  }
+
+  /** Something was committed. */
+  recorded(records: readonly Recorded[], ended: readonly Held[]): void {
+    for (const record of records) {
+      const { actor, action, account, subject } = record
+      const pending = [...this.pending].find(([name]) => actor.includes(name))?.[1]
+      if (pending !== undefined) {
+        pending.records.push(record)
+        pending.ended.push(...ended)
+        pending.committedMs = time.nowMs
+      }
+      if (actor.includes(BOSS) && !this.#bosses.has(account))
+        this.wrong ??= `${actor} made ${action} after the role was taken`
+      if (action === 'service_user.set_roles' && subject === BOSS) this.#readBosses()
+    }
+  }
+
+  /** An operator was told that the change is made. */
+  acknowledged({ worker, records, ended, committedMs }: Pending): void {
+    // What is as it was wished already changes nothing.
+    if (committedMs === undefined) return
+    const { name } = worker.host
+    for (const held of ended) held.endedMs.set(name, committedMs)
+    for (const record of records) {
+      this.#kept.set(record.sequence, record)
+      if (record.action.startsWith('matrix.')) this.#replacedMs.set(name, committedMs)
+    }
+  }
+
+  /** A server without the last changes has taken the place of the other one. They are lost. */
+  changesLost(): void {
+    const last = this.#truth.lastSequence
+    for (const sequence of this.#kept.keys()) if (sequence > last) this.#kept.delete(sequence)
+    for (const pending of this.pending.values()) {
+      pending.committedMs = undefined
+      pending.records.length = 0
+      pending.ended.length = 0
+    }
+    this.#replacedMs.clear()
+    for (const held of this.#truth.tokens) held.endedMs.clear()
+    this.#readBosses()
+  }
+
+  /** The file of keys of a host has changed. */
+  keysChanged({ name, folder }: Host): void {
+    const present = new Set(readKeys(join(folder, 'signing-keys.json')).map(({ keyId }) => keyId))
+    const ofHost = this.#withdrawnMs.get(name) ?? new Map<string, number>()
+    this.#withdrawnMs.set(name, ofHost)
+    for (const { keyId } of this.#truth.tokens)
+      if (keyId !== undefined && !present.has(keyId) && !ofHost.has(keyId)) ofHost.set(keyId, time.nowMs)
+  }
+
+  #readBosses(): void {
+    this.#bosses.clear()
+    const rows = world.postgres.all(
+      `SELECT account FROM user_roles JOIN users ON users.id = user_id JOIN accounts ON accounts.id = account_id
+       WHERE role = 'iam.admin' AND users.deleted_at_ms IS NULL AND accounts.deleted_at_ms IS NULL`,
+    )
+    for (const { account } of rows) this.#bosses.add(String(account))
+  }
+
+  /** When nothing is changed any more and nothing goes wrong. @throws Error where a promise is broken */
+  async expectRest(ask: (program: Program, held: Held) => Promise<CheckAnswer>): Promise<void> {
+    for (const { sidecar, machine, log } of this.#fleet.workers)
+      if (sidecar === undefined) throw new Error(`${machine.name} does not run: ${log.slice(-3).join('')}`)
+    this.#expectKept()
+    for (const program of this.#fleet.programs)
+      for (const held of this.#truth.tokens) {
+        const { allowed, reason } = await ask(program, held)
+        const expected = this.#truth.isActive(held) && this.#isGenuine(held)
+        if (allowed !== expected)
+          throw new Error(`${program.name} says ${reason}, and the directory ${expected}`)
+      }
+    const digests = new Set(this.#fleet.workers.map(({ sidecar }) => sidecar?.matrixDigest))
+    if (digests.size !== 1) throw new Error(`there are several matrices in force: ${[...digests]}`)
+  }
+
+  #isGenuine({ keyId }: Held): boolean {
+    return keyId === undefined || [...this.#withdrawnMs.values()].every((keys) => !keys.has(keyId))
+  }
+
+  #expectKept(): void {
+    const rows = world.postgres.all('SELECT sequence, actor, action FROM audit ORDER BY sequence')
+    const there = new Map(rows.map((row) => [Number(row.sequence), row]))
+    for (const { sequence, action, actor } of this.#kept.values()) {
+      const row = there.get(sequence)
+      if (row?.action !== action || row?.actor !== actor)
+        throw new Error(`the change ${sequence} ${action} is lost`)
+    }
+    let last = 0
+    for (const [sequence, { action }] of there) {
+      // A restoration has the largest number that was ever given.
+      if (sequence !== last + 1 && action !== 'directory.restore')
+        throw new Error(`the audit trail has a gap before ${sequence}`)
+      last = sequence
+    }
+  }
+}

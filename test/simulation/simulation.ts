@@ -1,0 +1,336 @@
+/**
+ * One simulated fleet under a seed: operators change the directory, programs ask, and everything that can go
+ * wrong does. Each answer is judged by what the directory itself has said.
+ */
+import { createHash } from 'node:crypto'
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { type CheckAnswer, type Client, connect, PortcullisError } from '../../clients/typescript/index.ts'
+import { pepperOf } from '../../sidecar/authority/static-token.ts'
+import { randomFrom } from '../support/inputs/random.ts'
+import { Faults } from './faults.ts'
+import { BOUND_MS, Fleet, type Host, operatorOf, type Program, type Worker } from './fleet.ts'
+import { Judge, type Pending } from './judge.ts'
+import { ACCOUNTS, BOSS, Operations, PROJECTS, SERVICE_USERS } from './operations.ts'
+import { EXTRA_API, type Held, type Recorded, Truth } from './truth.ts'
+import { network } from './world/network.ts'
+import { PostgresServer } from './world/postgres-server.ts'
+import { Machine, time } from './world/time.ts'
+import { world } from './world/world.ts'
+
+const TOKENS = 9
+/** Longest time between two steps, in milliseconds. */
+const STEP_MS_MAX = 12
+/** After so long without a fault all that was lost has come back, in milliseconds. */
+const REST_MS = 9_000
+/** How long anything may take while nothing goes wrong, in milliseconds. */
+const CALM_MS_MAX = 60_000
+/** Most calls of operators and programs that are under way. */
+const UNDER_WAY_MAX = 40
+
+export interface Findings {
+  readonly allowed: number
+  readonly denied: number
+  readonly unanswered: number
+  readonly acknowledged: number
+  readonly refused: number
+  readonly faults: number
+  /** SHA-256 of all that happened: the same for the same seed. */
+  readonly history: string
+}
+
+/** A promise was broken. */
+export class Broken extends Error {
+  override readonly name = 'Broken'
+  /** After how many steps. */
+  readonly steps: number
+
+  constructor(message: string, steps: number) {
+    super(message)
+    this.steps = steps
+  }
+}
+
+export class Simulation {
+  readonly found = { allowed: 0, denied: 0, unanswered: 0, acknowledged: 0, refused: 0, faults: 0 }
+  readonly #random: () => number
+  readonly #folder: string
+  readonly #fleet: Fleet
+  readonly #operations: Operations
+  readonly #faults: Faults
+  readonly #history = createHash('sha256')
+  readonly #narrate: (line: string) => void
+  readonly #operatorMachines = new Map<string, Machine>()
+  #truth = undefined as unknown as Truth
+  #judge = undefined as unknown as Judge
+  #underWay = 0
+  #calm = true
+
+  constructor(seed: number, folder: string, narrate: (line: string) => void = () => {}) {
+    this.#random = randomFrom(seed)
+    Math.random = this.#random
+    this.#folder = join(folder, `seed-${seed}`)
+    this.#narrate = narrate
+    mkdirSync(this.#folder)
+    time.begin()
+    network.begin()
+    network.delayMs = () => this.#delayMs()
+    time.syncMs = () => this.#random() * 5
+    world.postgres = new PostgresServer(folder)
+    this.#fleet = new Fleet(this.#folder, this.#random)
+    this.#operations = new Operations(this.#random)
+    this.#faults = new Faults({
+      ...{ fleet: this.#fleet, random: this.#random, tell: (line) => this.#tell(line) },
+      onKeys: (host) => this.#judge.keysChanged(host),
+      onChangesLost: () => this.#judge.changesLost(),
+    })
+  }
+
+  /**
+   * @param skipped steps in which nothing is done
+   * @throws Broken
+   */
+  async run(steps: number, skipped: ReadonlySet<number> = new Set()): Promise<Findings> {
+    try {
+      await this.#begin()
+      this.#calm = false
+      for (let step = 0; step < steps; step++) {
+        await time.pass(this.#random() * STEP_MS_MAX)
+        if (!skipped.has(step)) this.#step()
+        if (this.#judge.wrong !== undefined)
+          throw new Broken(`at ${time.nowMs.toFixed(1)} ms: ${this.#judge.wrong}`, step + 1)
+      }
+      await this.#comeToRest(steps)
+      return { ...this.found, history: this.#history.digest('hex') }
+    } finally {
+      this.#fleet.close()
+      world.postgres.close()
+      rmSync(this.#folder, { recursive: true })
+    }
+  }
+
+  async #begin(): Promise<void> {
+    await this.#fleet.start()
+    const file = join((this.#fleet.hosts[0] as Host).folder, 'static-token-pepper')
+    this.#truth = new Truth(pepperOf(readFileSync(file, 'utf8'), file))
+    this.#judge = new Judge(this.#fleet, this.#truth)
+    const [[worker, operator]] = [...this.#fleet.operators] as [[Worker, Client]]
+    const populated = worker.machine.run(() => this.#operations.populate(operator))
+    await time.until(populated, CALM_MS_MAX)
+    this.#truth.look()
+    this.#truth.onRecorded = (records, ended) => this.#recorded(records, ended)
+    for (let count = 0; count < TOKENS; count++) await time.until(this.#addToken(), CALM_MS_MAX)
+  }
+
+  #step(): void {
+    const dice = this.#random()
+    if (this.#underWay < UNDER_WAY_MAX) {
+      if (dice < 0.52) this.#check(this.#pick(this.#fleet.programs), this.#anyToken())
+      else if (dice < 0.72) this.#operate(this.#operations.anyChange(this.#anyToken().claims))
+      else if (dice < 0.74) this.#asBoss()
+      else if (dice < 0.82) void this.#addToken().catch(() => {})
+      else if (dice < 0.835) this.#rollOut()
+    }
+    if (dice < 0.988) return
+    this.found.faults++
+    this.#faults.any()
+  }
+
+  /** Nothing is changed any more and nothing goes wrong: all say what the directory says. */
+  async #comeToRest(steps: number): Promise<void> {
+    this.#calm = true
+    this.#tell('rest')
+    network.heal()
+    for (const { machine } of [...this.#fleet.workers, ...this.#fleet.programs]) machine.stoppedUntilMs = 0
+    await time.pass(REST_MS)
+    try {
+      await this.#judge.expectRest((program, held) => time.until(this.#ask(program, held), CALM_MS_MAX))
+      if (this.#judge.wrong !== undefined) throw new Error(this.#judge.wrong)
+    } catch (error) {
+      throw new Broken(`at rest: ${(error as Error).message}`, steps)
+    }
+  }
+
+  // What is asked.
+
+  /** Mostly one that is in force, or was lately: with another one, little can go wrong. */
+  #anyToken(): Held {
+    const lately = this.#truth.tokens.filter(({ said }) => !isOver(said, 2 * BOUND_MS))
+    return this.#pick(lately.length > 0 && this.#random() < 0.85 ? lately : this.#truth.tokens)
+  }
+
+  #check(program: Program, held: Held): void {
+    // A program that is stopped asks nothing.
+    if (time.nowMs < program.machine.stoppedUntilMs) return
+    const api = this.#random() < 0.15 ? EXTRA_API : apiOf(held)
+    const question = this.#judge.question(program, held, api)
+    this.#start(
+      this.#ask(program, held, api),
+      (answer) => {
+        this.found[answer.allowed ? 'allowed' : 'denied']++
+        this.#tell(`${program.name}: ${api} ${answer.reason}`)
+        this.#judge.answered(question, answer)
+      },
+      () => this.found.unanswered++,
+    )
+  }
+
+  #ask({ machine, client }: Program, held: Held, api = apiOf(held)): Promise<CheckAnswer> {
+    const header = held.claims === undefined ? 'X-Token' : 'X-Auth-Token'
+    return machine.run(() => client.check({ api, credentials: [[header, held.value]] }))
+  }
+
+  /** Soon all programs ask about what has ended. */
+  #askAboutEnded(ended: readonly Held[]): void {
+    for (const held of ended)
+      for (const program of this.#fleet.programs)
+        for (const ms of [this.#random() * 20, this.#random() * 3 * BOUND_MS])
+          time.after(ms, () => {
+            if (!this.#calm) this.#check(program, held)
+          })
+  }
+
+  /** What a host has acknowledged counts at once for everybody who asks it. */
+  #askAtOnce({ worker, ended }: Pending): void {
+    for (const program of this.#fleet.programs)
+      if (program.worker.host === worker.host && !program.local)
+        for (const held of ended) this.#check(program, held)
+  }
+
+  // What is changed.
+
+  /** An operator of any process of a directory makes a change. */
+  #operate(operation: (client: Client, worker: Worker) => Promise<unknown>): void {
+    const { pending } = this.#judge
+    const idle = [...this.#fleet.operators].filter(([{ machine }]) => !pending.has(operatorOf(machine.name)))
+    if (idle.length === 0) return
+    const [worker, client] = this.#pick(idle)
+    const name = operatorOf(worker.machine.name)
+    const change: Pending = { worker, records: [], ended: [], committedMs: undefined }
+    pending.set(name, change)
+    this.#start(
+      this.#operatorMachine(name).run(() => operation(client, worker)),
+      () => {
+        pending.delete(name)
+        this.found.acknowledged++
+        this.#tell(`${name} is done: ${change.records.map(({ action }) => action).join(' ')}`)
+        this.#judge.acknowledged(change)
+        this.#askAtOnce(change)
+      },
+      () => {
+        pending.delete(name)
+        this.found.refused++
+      },
+    )
+  }
+
+  /** The administrator of an account makes a change by a right that may be taken meanwhile. */
+  #asBoss(): void {
+    const account = this.#pick(ACCOUNTS)
+    const name = this.#pick(PROJECTS)
+    const enabled = this.#random() < 0.8
+    const worker = this.#pick([...this.#fleet.operators.keys()])
+    const work = async () => {
+      const iamToken = await this.#issue(worker, account, BOSS)
+      await connect(worker.address, { iamToken }).directory.updateProject({ account, name, enabled })
+    }
+    this.#start(
+      this.#operatorMachine(operatorOf(worker.machine.name)).run(work),
+      () => {},
+      () => {},
+    )
+  }
+
+  /** Another matrix is put in force in every process, or that of the configuration again. */
+  #rollOut(): void {
+    const isBack = this.#random() < 0.4
+    const reason = 'a simulation'
+    this.#operate(async ({ directory }, { host: { shadowDigest = '' } }) => {
+      const { digest } = await directory.getMatrixRollout({})
+      if (isBack)
+        await directory.rollBackMatrix({ digest, reason, to: { $case: 'toConfigured', value: true } })
+      else await directory.promoteMatrix({ shadowDigest, digest, reason })
+    })
+  }
+
+  #recorded(records: readonly Recorded[], ended: readonly Held[]): void {
+    for (const { sequence, actor, action } of records) this.#tell(`change ${sequence}: ${action} by ${actor}`)
+    this.#judge.recorded(records, ended)
+    this.#askAboutEnded(ended)
+  }
+
+  /** A token more; one that can be used no longer is forgotten. */
+  async #addToken(): Promise<void> {
+    const account = this.#pick(ACCOUNTS)
+    const worker = this.#pick([...this.#fleet.operators.keys()])
+    const userName = this.#pick(SERVICE_USERS)
+    const project = this.#random() < 0.5 ? this.#pick(PROJECTS) : undefined
+    const key = this.#operations.secrets.get(`${account} key`)
+    const isKey = this.#random() < 0.25 && !this.#truth.tokens.some(({ value }) => value === key)
+    const machine = this.#operatorMachine(operatorOf(worker.machine.name))
+    const value = isKey ? key : await machine.run(() => this.#issue(worker, account, userName, project))
+    if (value === undefined) return
+    const { tokens } = this.#truth
+    if (tokens.length >= TOKENS)
+      this.#truth.forget(tokens.find(({ said }) => isOver(said, 3 * BOUND_MS)) ?? this.#pick(tokens))
+    this.#truth.add(value)
+  }
+
+  async #issue(
+    { address }: Worker,
+    account: string,
+    userName: string,
+    project: string | undefined = undefined,
+  ): Promise<string> {
+    const password = this.#operations.secrets.get(`${account} ${userName}`) ?? ''
+    const scope = { account, ...(project !== undefined && { project }) }
+    const { value } = await connect(address).issue({ password: { userName, account, password }, scope })
+    return value
+  }
+
+  #operatorMachine(name: string): Machine {
+    const machine = this.#operatorMachines.get(name) ?? new Machine(name)
+    this.#operatorMachines.set(name, machine)
+    return machine
+  }
+
+  #start<T>(work: Promise<T>, done: (result: T) => void, failed: () => void): void {
+    this.#underWay++
+    work
+      .finally(() => this.#underWay--)
+      .then(done, (error: unknown) => {
+        // Anything else is no answer that a client expects.
+        if (!(error instanceof PortcullisError)) this.#judge.wrong ??= String((error as Error).stack)
+        failed()
+      })
+  }
+
+  #tell(line: string): void {
+    const text = `${time.nowMs.toFixed(3)} ${line}`
+    this.#history.update(`${text}\n`)
+    this.#narrate(text)
+  }
+
+  /** Mostly short, and sometimes longer than the bound. */
+  #delayMs(): number {
+    const dice = this.#calm ? 0 : this.#random()
+    if (dice < 0.95) return 0.1 + this.#random() * 4
+    return this.#random() * (dice < 0.998 ? 150 : 1.5 * BOUND_MS)
+  }
+
+  #pick<T>(values: readonly T[]): T {
+    return values[Math.floor(this.#random() * values.length)] as T
+  }
+}
+
+/** An API that the token opens. */
+function apiOf({ claims }: Held): string {
+  if (claims === undefined) return 'reports'
+  return claims.project === undefined ? 'balance' : 'cloud-projects'
+}
+
+/** Whether the token has been of no use for so long. */
+function isOver(said: Held['said'], ms: number): boolean {
+  const last = said.at(-1)
+  return last !== undefined && !last.active && last.atMs < time.nowMs - ms
+}

@@ -1,0 +1,274 @@
+/**
+ * The network between the machines of a fleet. Connections are as those of TCP: what is sent on one arrives
+ * in its order, or the connection is lost. Calls overtake each other. While two machines are cut off from
+ * each other, nothing arrives, and nobody is told.
+ */
+import {
+  type CallContext,
+  type CallStatus,
+  type Methods,
+  type Responses,
+  STATUS,
+} from '../../../sidecar/contract/call.ts'
+import type { TransportOptions } from '../../../sidecar/transports/transport.ts'
+import { type Machine, thisMachine, time } from './time.ts'
+
+/** What is sent with a call. */
+type Fields = ReadonlyMap<string, readonly string[]>
+
+interface Server {
+  readonly machine: Machine
+  readonly methods: Methods
+  readonly statusOf: TransportOptions['statusOf']
+}
+
+/** How long it takes until a connection that is refused is known to be. */
+const REFUSED_MS = 1
+
+class Network {
+  #servers = new Map<string, Server>()
+  #cutOff = new Map<string, number>()
+  #streams = new Set<Stream>()
+  /** How long a message takes, in milliseconds. */
+  delayMs: () => number = () => 1
+
+  begin(): void {
+    this.#servers = new Map()
+    this.#cutOff = new Map()
+    this.#streams = new Set()
+  }
+
+  listen(address: string, server: Server): void {
+    this.#servers.set(address, server)
+  }
+
+  close(address: string): void {
+    this.#servers.delete(address)
+  }
+
+  /** For so long nothing arrives between these two. */
+  cutOff(one: string, other: string, ms: number): void {
+    this.#cutOff.set(pair(one, other), time.nowMs + ms)
+  }
+
+  /** Everything arrives again. */
+  heal(): void {
+    this.#cutOff.clear()
+  }
+
+  isCutOff(one: string, other: string): boolean {
+    return (this.#cutOff.get(pair(one, other)) ?? 0) > time.nowMs
+  }
+
+  /** Ends every stream from or to this one; both sides are told. */
+  breakStreams(name: string): void {
+    for (const stream of this.#streams)
+      if (stream.from.name === name || stream.to.name === name) stream.break()
+  }
+
+  /** Every connection with a machine that has ended is reset. */
+  ended(machine: Machine): void {
+    for (const [address, server] of this.#servers)
+      if (server.machine === machine) this.#servers.delete(address)
+    for (const stream of this.#streams) if (stream.from === machine || stream.to === machine) stream.break()
+  }
+
+  /** Something travels. What arrives on a machine that has ended, or at one that is cut off, is lost. */
+  travel(from: Machine, to: Machine, arrive: () => void): void {
+    if (this.isCutOff(from.name, to.name)) return
+    time.afterOn(to, this.delayMs(), () => {
+      if (!this.isCutOff(from.name, to.name)) arrive()
+    })
+  }
+
+  /**
+   * Makes a call.
+   *
+   * @param over called once with how it ended, unless the answer is lost
+   */
+  call(
+    address: string,
+    path: string,
+    request: Buffer,
+    fields: Fields,
+    over: (status: CallStatus, response?: Buffer) => void,
+  ): void {
+    const from = here()
+    const server = this.#servers.get(address)
+    if (server === undefined) {
+      this.#refuse(from, over)
+      return
+    }
+    const answer = (status: CallStatus, response?: Buffer) =>
+      this.travel(server.machine, from, () => over(status, response))
+    this.travel(from, server.machine, () => {
+      const context = contextOf(from, fields)
+      const fail = (error: unknown) => answer(server.statusOf(error, context))
+      const method = server.methods.get(path)
+      if (method?.type !== 'unary') return answer({ code: STATUS.UNIMPLEMENTED, message: path })
+      try {
+        method.admit?.(context)
+        const response = method.handle(Buffer.from(request), context)
+        if (!(response instanceof Promise)) answer(OK, response)
+        else response.then((bytes) => answer(OK, bytes), fail)
+      } catch (error) {
+        fail(error)
+      }
+    })
+  }
+
+  /** Opens a stream of responses. */
+  open(
+    address: string,
+    path: string,
+    request: Buffer,
+    fields: Fields,
+    reader: StreamReader,
+  ): { cancel(): void } {
+    const from = here()
+    const server = this.#servers.get(address)
+    if (server === undefined) {
+      this.#refuse(from, (status) => reader.over(status))
+      return { cancel: () => {} }
+    }
+    const stream = new Stream(from, server.machine, reader, () => this.#streams.delete(stream))
+    this.#streams.add(stream)
+    this.travel(from, server.machine, () => {
+      const context = contextOf(from, fields)
+      const method = server.methods.get(path)
+      if (method?.type !== 'server_stream') return stream.close({ code: STATUS.UNIMPLEMENTED, message: path })
+      const responses = stream.responses((error) => server.statusOf(error, context))
+      try {
+        method.admit?.(context)
+        method.handle(Buffer.from(request), responses, context)
+      } catch (error) {
+        responses.fail(error)
+      }
+    })
+    return { cancel: () => stream.cancel() }
+  }
+
+  #refuse(from: Machine, over: (status: CallStatus) => void): void {
+    time.afterOn(from, REFUSED_MS, () => over({ code: STATUS.UNAVAILABLE, message: 'nobody listens' }))
+  }
+}
+
+interface StreamReader {
+  data(response: Buffer): void
+  over(status: CallStatus): void
+}
+
+/** A stream of responses, which arrive in their order. */
+class Stream {
+  readonly from: Machine
+  readonly to: Machine
+  readonly #reader: StreamReader
+  readonly #forget: () => void
+  readonly #endings: (() => void)[] = []
+  #lastAtMs = 0
+  #isOver = false
+
+  constructor(from: Machine, to: Machine, reader: StreamReader, forget: () => void) {
+    this.from = from
+    this.to = to
+    this.#reader = reader
+    this.#forget = forget
+  }
+
+  responses(statusOf: (error: unknown) => CallStatus): Responses {
+    return {
+      unread: false,
+      write: (response) => this.#send(() => this.#reader.data(response)),
+      end: () => this.close(OK),
+      fail: (error) => this.close(statusOf(error)),
+      onEnd: (listener) => {
+        this.#endings.push(listener)
+      },
+    }
+  }
+
+  /** The server ends it. */
+  close(status: CallStatus): void {
+    if (this.#isOver) return
+    this.#send(() => this.#over(status))
+    this.#endAtServer()
+  }
+
+  /** The client ends it. */
+  cancel(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#forget()
+    network.travel(this.from, this.to, () => this.#endAtServer())
+  }
+
+  /** The connection is reset. Both sides are told. */
+  break(): void {
+    if (this.#isOver) return
+    time.afterOn(this.from, 0, () =>
+      this.#over({ code: STATUS.UNAVAILABLE, message: 'the connection is lost' }),
+    )
+    time.afterOn(this.to, 0, () => this.#endAtServer())
+  }
+
+  #send(arrive: () => void): void {
+    // A connection on which something was lost delivers nothing after it.
+    if (this.#isOver || network.isCutOff(this.from.name, this.to.name)) return void this.#stall()
+    if (this.#stalled) return
+    const atMs = Math.max(this.#lastAtMs, time.nowMs + network.delayMs())
+    this.#lastAtMs = atMs
+    time.afterOn(this.from, atMs - time.nowMs, () => {
+      if (!this.#isOver) arrive()
+    })
+  }
+
+  #stalled = false
+
+  #stall(): void {
+    this.#stalled = true
+  }
+
+  #over(status: CallStatus): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#forget()
+    this.#reader.over(status)
+  }
+
+  #endAtServer(): void {
+    for (const listener of this.#endings.splice(0)) listener()
+  }
+}
+
+export const network = new Network()
+
+const OK: CallStatus = { code: STATUS.OK, message: '' }
+
+function here(): Machine {
+  const machine = thisMachine()
+  if (machine === undefined) throw new Error('a call is made on a machine')
+  return machine
+}
+
+function pair(one: string, other: string): string {
+  return [one, other].sort().join(' ')
+}
+
+function contextOf(from: Machine, fields: Fields): CallContext {
+  return {
+    connection: connectionOf(from),
+    metadata: (name) => fields.get(name) ?? [],
+  }
+}
+
+/** All calls of a machine come on one connection. */
+function connectionOf(machine: Machine): CallContext['connection'] {
+  let connection = connections.get(machine)
+  if (connection === undefined) {
+    connection = { address: '127.0.0.1', certificateNames: [] }
+    connections.set(machine, connection)
+  }
+  return connection
+}
+
+const connections = new WeakMap<Machine, CallContext['connection']>()

@@ -1,0 +1,330 @@
+/**
+ * A model of PostgreSQL for a simulated fleet: sessions, transactions one at a time behind the advisory lock,
+ * notifications at the commit, a standby that is promoted with or without the last changes. The statements
+ * are those of the product, which run on SQLite.
+ */
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { migrationsFrom, SCHEMA_VERSION } from '../../../sidecar/directory/schema.ts'
+import { Machine, time } from './time.ts'
+
+export type Rows = Record<string, unknown>[]
+
+/** Who has opened a session, and is told of notifications. */
+export interface SessionListener {
+  readonly machine: Machine | undefined
+  notified(payload: string): void
+}
+
+/** An error that the server reports, with its SQLSTATE. */
+export class ServerError extends Error {
+  readonly code: string
+
+  constructor(code: string, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+const UNIQUE_VIOLATION = '23505'
+const SQLITE_CONSTRAINT = 19
+/** How long a session may do nothing in a transaction, in milliseconds: as the product asks for it. */
+const IDLE_IN_TRANSACTION_MS = 10_000
+
+const BOOLEANS = new Set(['standby', 'changes_lost'])
+
+export class PostgresServer {
+  readonly machine = new Machine('postgres')
+  /** Called after each commit that recorded changes, when it counts. */
+  onCommit: () => void = () => {}
+  readonly #folder: string
+  #files = 0
+  #reader: DatabaseSync
+  #writer: DatabaseSync
+  #reads = new Map<string, StatementSync>()
+  #writes = new Map<string, StatementSync>()
+  #standby: string | undefined
+  readonly #sessions = new Set<Session>()
+  #sessionIds = 0
+  /** Who has the advisory lock, and who waits for it. */
+  #holder: Session | undefined
+  #waiting: { readonly session: Session; readonly granted: () => void }[] = []
+  #notifications: string[] = []
+
+  constructor(folder: string) {
+    this.#folder = mkdtempSync(join(folder, 'postgres-'))
+    const file = this.#newFile()
+    copyFileSync(templateIn(folder), file)
+    ;[this.#reader, this.#writer] = this.#open(file)
+  }
+
+  close(): void {
+    this.#reader.close()
+    this.#writer.close()
+    rmSync(this.#folder, { recursive: true })
+  }
+
+  #newFile(): string {
+    return join(this.#folder, `${this.#files++}.sqlite`)
+  }
+
+  #open(file: string): [reader: DatabaseSync, writer: DatabaseSync] {
+    this.#reads = new Map()
+    this.#writes = new Map()
+    const writer = new DatabaseSync(file)
+    writer.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF')
+    const reader = new DatabaseSync(file)
+    for (const database of [reader, writer]) {
+      const define = (name: string, work: (...given: never[]) => SQLInputValue) =>
+        database.function(name, { varargs: true }, work as never)
+      define('pg_is_in_recovery', () => 0)
+      define('set_config', () => '')
+      define('current_setting', () => 'UTF8')
+      define('to_regclass', (name: string) => name)
+      define('pg_backend_pid', () => this.#asking?.id ?? 0)
+      define('pg_notify', (_channel: string, payload: string) => {
+        this.#notifications.push(payload)
+        return ''
+      })
+    }
+    return [reader, writer]
+  }
+
+  #asking: Session | undefined
+
+  /** Opens a session. @param lost called when the server ends it */
+  connect(listener: SessionListener, lost: () => void): Session {
+    const session = new Session(this, ++this.#sessionIds, listener, lost)
+    this.#sessions.add(session)
+    return session
+  }
+
+  /** Asks without a session, as the truth. */
+  all(text: string, values: readonly SQLInputValue[] = []): Rows {
+    return rowsOf(this.#statement(this.#reads, this.#reader, text), values)
+  }
+
+  /** @internal */
+  run(session: Session, text: string, values: readonly SQLInputValue[]): Rows {
+    this.#asking = session
+    try {
+      const inside = session === this.#holder
+      const database = inside ? this.#writer : this.#reader
+      return rowsOf(this.#statement(inside ? this.#writes : this.#reads, database, text), values)
+    } catch (error) {
+      const { errcode = 0, message } = error as { errcode?: number; message: string }
+      throw new ServerError((errcode & 0xff) === SQLITE_CONSTRAINT ? UNIQUE_VIOLATION : 'XX000', message)
+    } finally {
+      this.#asking = undefined
+    }
+  }
+
+  #statement(statements: Map<string, StatementSync>, database: DatabaseSync, text: string): StatementSync {
+    let statement = statements.get(text)
+    if (statement === undefined) {
+      statement = database.prepare(inSqlite(text))
+      statements.set(text, statement)
+    }
+    return statement
+  }
+
+  /** @internal Takes the lock of all changes, and calls `granted` then. */
+  lock(session: Session, granted: () => void): void {
+    if (this.#holder === undefined) this.#grant(session, granted)
+    else this.#waiting.push({ session, granted })
+  }
+
+  #grant(session: Session, granted: () => void): void {
+    this.#holder = session
+    this.#notifications = []
+    this.#writer.exec('BEGIN IMMEDIATE')
+    granted()
+  }
+
+  /** @internal */
+  end(session: Session, commits: boolean): void {
+    this.#waiting = this.#waiting.filter((each) => each.session !== session)
+    if (this.#holder !== session) return
+    this.#holder = undefined
+    const notifications = this.#notifications.splice(0)
+    this.#writer.exec(commits ? 'COMMIT' : 'ROLLBACK')
+    if (commits) {
+      for (const payload of notifications) for (const each of this.#sessions) each.notify(payload)
+      this.onCommit()
+    }
+    const next = this.#waiting.shift()
+    if (next !== undefined) this.#grant(next.session, next.granted)
+  }
+
+  /** @internal */
+  left(session: Session): void {
+    this.#sessions.delete(session)
+    this.end(session, false)
+  }
+
+  /** Ends a session, as `pg_terminate_backend` does. */
+  terminate(pick: (sessions: readonly Session[]) => Session | undefined): void {
+    pick([...this.#sessions])?.terminate()
+  }
+
+  /**
+   * For about so long nothing that the server says arrives on the sessions of a machine, as when packets are
+   * lost and sent again. Each session is silent for another time.
+   */
+  silence(machine: Machine, msOf: () => number): void {
+    for (const session of this.#sessions)
+      if (session.machine === machine) session.silentUntilMs = time.nowMs + msOf()
+  }
+
+  /** A standby has everything that was changed until now. */
+  replicate(): void {
+    if (this.#holder !== undefined) return
+    this.#standby = this.#newFile()
+    this.#reader.exec(`VACUUM INTO '${this.#standby}'`)
+  }
+
+  /**
+   * Another server takes its place, and all sessions end.
+   *
+   * @param synchronous whether it has all changes; otherwise those since `replicate` are lost
+   * @returns whether it did
+   */
+  failOver(synchronous: boolean): boolean {
+    if (!synchronous && this.#standby === undefined) return false
+    for (const session of [...this.#sessions]) session.terminate()
+    if (synchronous) return true
+    const file = this.#standby as string
+    this.#standby = undefined
+    this.#reader.close()
+    this.#writer.close()
+    ;[this.#reader, this.#writer] = this.#open(file)
+    this.onCommit()
+    return true
+  }
+
+  /** What `portcullis restore --replace --end-tokens` does: no token counts that was issued before. */
+  endTokens(nowMs: number): void {
+    if (this.#holder !== undefined) return void time.after(1, () => this.endTokens(nowMs))
+    const [last] = this.all('SELECT COALESCE(MAX(sequence), 0) AS last FROM audit')
+    const change = Math.max(nowMs, Number(last?.last) + 1)
+    this.#writer.exec(
+      `BEGIN IMMEDIATE;
+       INSERT INTO audit (sequence, at_ms, actor, action, account, subject, details)
+         VALUES (${change}, ${nowMs}, 'an operator', 'directory.restore', '', '', '{}');
+       INSERT INTO restorations (after_change, change) VALUES (0, ${change});
+       COMMIT`,
+    )
+    for (const each of this.#sessions) each.notify(`${change} ${nowMs}`)
+    this.onCommit()
+  }
+}
+
+/** A session at the server. What it asks is answered one after the other. */
+export class Session {
+  readonly id: number
+  /** Until then what the server says is on its way. */
+  silentUntilMs = 0
+  readonly #server: PostgresServer
+  readonly #listener: SessionListener
+  readonly #lost: () => void
+  #listens = false
+  #isOver = false
+  #inTransaction = false
+  #idle: { cancel(): void } | undefined
+
+  constructor(server: PostgresServer, id: number, listener: SessionListener, lost: () => void) {
+    this.#server = server
+    this.id = id
+    this.#listener = listener
+    this.#lost = lost
+  }
+
+  get machine(): Machine | undefined {
+    return this.#listener.machine
+  }
+
+  /** Runs a statement. @param answer called with the rows or an error; never after the session's end */
+  ask(text: string, values: readonly SQLInputValue[], answer: (result: Rows | ServerError) => void): void {
+    if (this.#isOver) return
+    this.#idle?.cancel()
+    const done = (result: Rows | ServerError) => {
+      if (this.#isOver) return
+      if (this.#inTransaction) this.#idle = time.after(IDLE_IN_TRANSACTION_MS, () => this.terminate())
+      answer(result)
+    }
+    const [word] = text.trimStart().split(/[\s;]/, 1)
+    if (word === 'LISTEN') {
+      this.#listens = true
+      done([])
+    } else if (word === 'BEGIN') {
+      this.#inTransaction = true
+      done([])
+    } else if (word === 'COMMIT' || word === 'ROLLBACK') {
+      this.#inTransaction = false
+      this.#server.end(this, word === 'COMMIT')
+      done([])
+    } else if (word === 'SET' || text.startsWith('ALTER TABLE audit')) done([])
+    else if (text.includes('pg_advisory_xact_lock')) this.#server.lock(this, () => done([]))
+    else done(this.#run(text, values))
+  }
+
+  #run(text: string, values: readonly SQLInputValue[]): Rows | ServerError {
+    try {
+      return this.#server.run(this, text, values)
+    } catch (error) {
+      return error as ServerError
+    }
+  }
+
+  notify(payload: string): void {
+    if (this.#listens && !this.#isOver) this.#listener.notified(payload)
+  }
+
+  /** The server ends it. */
+  terminate(): void {
+    if (this.#isOver) return
+    this.leave()
+    this.#lost()
+  }
+
+  /** The client has ended it. */
+  leave(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#idle?.cancel()
+    this.#server.left(this)
+  }
+}
+
+let template: string | undefined
+
+/** A directory without a record. Made once, because the migrations take longer than a simulated minute. */
+function templateIn(folder: string): string {
+  if (template !== undefined) return template
+  template = join(folder, 'template.sqlite')
+  const database = new DatabaseSync(template)
+  database.exec('PRAGMA synchronous = OFF')
+  for (const step of migrationsFrom(0, 'sqlite', 'a model')) database.exec(step)
+  database.exec(
+    `DROP TRIGGER audit_not_deleted; CREATE TABLE schema_version (version INTEGER NOT NULL);
+     INSERT INTO schema_version (version) VALUES (${SCHEMA_VERSION})`,
+  )
+  database.close()
+  return template
+}
+
+function inSqlite(text: string): string {
+  return text
+    .replaceAll(/\$(\d+)/g, '?$1')
+    .replaceAll("(details::json ->> 'through')::bigint", "CAST(details ->> 'through' AS INTEGER)")
+}
+
+function rowsOf(statement: StatementSync, values: readonly SQLInputValue[]): Rows {
+  const rows = statement.all(...values) as Rows
+  for (const row of rows)
+    for (const [name, value] of Object.entries(row))
+      if (value instanceof Uint8Array) row[name] = Buffer.from(value)
+      else if (BOOLEANS.has(name)) row[name] = value === 1
+  return rows
+}
