@@ -88,6 +88,20 @@ test.each<[what: string, position: Described['position']]>([
   expect(calls).toHaveLength(3)
 })
 
+test('an answer of a process that is behind the stream counts once, and for its asker alone', async () => {
+  const { calls, hub, hear, verify } = start()
+  hear(101, [{ thing: 'user', id: 'u' }])
+  // Behind the address of the hub is another process, which has not heard of that change.
+  const asked = [verify(), verify(), verify()]
+  expect(await Promise.all(asked)).toEqual(['OK', 'OK', 'OK'])
+  // The others ask after it, together.
+  expect(calls).toEqual([[IAM], [IAM]])
+  Object.assign(hub, { active: false, position: at(101) })
+  expect(await verify()).toBe('CREDENTIAL_REVOKED')
+  expect(await verify()).toBe('CREDENTIAL_REVOKED')
+  expect(calls).toHaveLength(3)
+})
+
 test('an answer that was asked for before a change of its holder is not remembered', async () => {
   const { calls, hear, verify } = start()
   const asked = verify()

@@ -22,36 +22,18 @@ import type { Position, Touched, TouchedThing } from '../../sidecar/directory/fe
 import { followersOf } from '../support/contract/followers.ts'
 import { Reader } from '../support/contract/reader.ts'
 import { randomFrom } from '../support/inputs/random.ts'
+import { described, isInForce, type State, settled, type Token, WALL_MS } from './fleet-tokens.ts'
+import type { FleetTrace } from './fleet-trace.ts'
 
 /** The staleness bound of the hubs, in milliseconds. That of the follower is longer, and must not matter. */
 const BOUND_MS = 1_000
 /** How much faster or slower the clock of the follower runs, and what that makes of the bound. */
 const DRIFT_MAX = 0.001
-const WALL_MS = 1_800_000_000_000
 const TOKENS = 16
 /** Most things that have ended at the same time. */
 const ENDED_MAX = 3
 
 const KINDS: ReadonlyMap<string, TokenKind> = compile(supportMatrix).tokenKinds
-
-interface Token {
-  readonly value: string
-  readonly id: string
-  readonly user: string
-  readonly account: string
-  readonly project: string
-  readonly key: string
-  readonly first: string | undefined
-  /** When it was in force in the directory last, and when its key counted last. */
-  inForceMs: number
-  genuineMs: number
-}
-
-/** What the directory has ended. */
-interface State {
-  readonly ended: ReadonlySet<string>
-  readonly keys: ReadonlySet<string>
-}
 
 interface Record extends Position {
   readonly touched: Touched
@@ -82,6 +64,7 @@ interface Stream {
 
 export class FleetWorld {
   readonly found = { allowed: 0, denied: 0, unanswered: 0, asked: 0, changes: 0, streams: 0, wrongHubs: 0 }
+  readonly #trace: FleetTrace | undefined
   readonly #random: () => number
   readonly #tokens: Token[]
   readonly #hubs: readonly Hub[]
@@ -106,9 +89,11 @@ export class FleetWorld {
   /** Nothing goes wrong any more, so that all must agree in the end. */
   #isCalm = false
 
-  constructor(seed: number) {
+  /** @param trace is told of what happens to one token; the clocks run alike then */
+  constructor(seed: number, trace?: FleetTrace) {
+    this.#trace = trace
     this.#random = randomFrom(seed)
-    this.#drift = 1 + (2 * this.#random() - 1) * DRIFT_MAX
+    this.#drift = 1 + (2 * this.#random() - 1) * (trace === undefined ? DRIFT_MAX : 0)
     this.#tokens = Array.from({ length: TOKENS }, (_, index) => ({
       value: `eyJ${'a'.repeat(40)}.${'b'.repeat(40)}.${String(index).padStart(86, '0')}`,
       ...{ id: `t${index}`, user: `u${index % 5}`, account: `a${index % 3}`, project: `p${index % 4}` },
@@ -116,6 +101,7 @@ export class FleetWorld {
       ...{ inForceMs: this.#nowMs, genuineMs: this.#nowMs },
     }))
     this.#hubs = [this.#newHub(), this.#newHub()]
+    trace?.begin(this.#tokens[0] as Token, this.#position, () => this.#nowMs)
     this.#changes = new HubChanges({ stalenessMs: 10 * BOUND_MS, now: () => this.#nowMs * this.#drift })
     this.#authority = new HubAuthority({
       changes: this.#changes,
@@ -184,6 +170,7 @@ export class FleetWorld {
   #record(touched: Touched): void {
     this.#position = { sequence: this.#position.sequence + 1, atMs: ++this.#atMs }
     this.#records.push({ ...this.#position, touched })
+    this.#trace?.change(this.#position, touched, this.#state)
   }
 
   #setKeys(): void {
@@ -191,6 +178,7 @@ export class FleetWorld {
     if (keys.size < 2) for (const key of ['k1', 'k2']) keys.add(key)
     else keys.delete(this.#any(['k1', 'k2']))
     this.#now({ ...this.#state, keys })
+    this.#trace?.setKeys(keys)
   }
 
   /** The changes since the backup are gone, and others take their numbers. */
@@ -200,6 +188,7 @@ export class FleetWorld {
     this.#history++
     this.#records = []
     this.#position = { sequence: Math.max(0, this.#position.sequence - back), atMs: ++this.#atMs }
+    this.#trace?.replace(this.#position, this.#state)
   }
 
   // The hubs.
@@ -233,6 +222,7 @@ export class FleetWorld {
     followed.position = this.#position
     const hadKeys = hub.read.state.keys
     Object.assign(hub.read, { state: this.#state, readAtMs: this.#nowMs })
+    this.#trace?.read(this.#hubs.indexOf(hub))
     if (hadKeys === this.#state.keys) hub.tell()
     else hub.followers.rulesChanged()
   }
@@ -242,19 +232,30 @@ export class FleetWorld {
     const hub = this.#asked
     const token = this.#tokens.find((each) => each.value === value) as Token
     this.found.asked++
+    const question = this.#trace?.ask(token)
     return new Promise((resolve, reject) => {
-      if (hub === undefined) return reject(new Error('no hub'))
+      if (hub === undefined) {
+        question?.refused()
+        return reject(new Error('no hub'))
+      }
       this.#in(20, () => {
         // It looks for keys as often as for changes, and answers from memory or asks the directory.
         if (hub.changes.knownForMs() === undefined) this.#read(hub)
         const { position } = hub.changes.followed
         const remembers = hub.changes.knownForMs() !== undefined && this.#random() < 0.7
         if (!remembers && this.#nowMs < hub.cutOffUntilMs)
-          return this.#in(20, () => reject(new Error('cut off')))
+          return this.#in(20, () => {
+            question?.refused()
+            reject(new Error('cut off'))
+          })
         const isGenuine = hub.read.state.keys.has(token.key)
         const active = isInForce(token, remembers ? hub.read.state : this.#state)
         const found = isGenuine ? described(token, active) : undefined
-        this.#in(60, () => resolve({ position, tokens: [], found }))
+        question?.reached(this.#hubs.indexOf(hub), remembers, position, found)
+        this.#in(60, () => {
+          question?.answered()
+          resolve({ position, tokens: [], found })
+        })
       })
     })
   }
@@ -263,11 +264,12 @@ export class FleetWorld {
 
   #connect(): void {
     const hub = this.#hubs[this.#next % this.#hubs.length] as Hub
-    const reader = new Reader((bytes) => bytes)
+    const reader = new Reader((bytes) => this.#trace?.written(bytes) ?? bytes)
     const stream: Stream = { hub, reader, isHeard: false, isOver: false }
     this.#stream = stream
     this.found.streams++
     this.#changes.begin()
+    this.#trace?.connect(this.#hubs.indexOf(hub))
     const request = watchChangesRequest(this.#changes.followed?.position, this.#changes.basis)
     this.#in(30, () => {
       if (!stream.isOver) hub.open(reader, readWatchChangesRequest(request))
@@ -301,9 +303,11 @@ export class FleetWorld {
     try {
       this.#changes.hear(readHubResponse(bytes))
       this.#asked = stream.hub
+      this.#trace?.heard(bytes, true)
     } catch (error) {
       if (!(error instanceof WrongHub)) throw error
       this.found.wrongHubs++
+      this.#trace?.heard(bytes, false)
       this.#changes.distrust()
       this.#asked = undefined
       this.#lose()
@@ -335,7 +339,9 @@ export class FleetWorld {
       if (endedMs < beganMs - BOUND_MS * (1 + 2 * DRIFT_MAX))
         this.#wrong ??= new Error(`${token.id} was allowed ${beganMs - endedMs} ms after its end`)
     }
+    this.#trace?.check(token)
     const verification = this.#authority.verify(token.value, KINDS, {})
+    this.#trace?.checked(token, verification)
     if (!(verification instanceof Promise)) judge(verification)
     else
       verification.then(judge).catch((error: Error) => {
@@ -373,28 +379,4 @@ export class FleetWorld {
   #any<T>(values: readonly T[]): T {
     return values[Math.floor(this.#random() * values.length)] as T
   }
-}
-
-function isInForce({ id, user, account, project, first }: Token, { ended }: State): boolean {
-  const things = [`token ${id}`, `token ${first}`, `user ${user}`, `account ${account}`, `project ${project}`]
-  return things.every((each) => !ended.has(each))
-}
-
-function described(
-  { id, user, account, project, first }: Token,
-  active: boolean,
-): Described['tokens'][number] {
-  return {
-    status: { active, addresses: [] },
-    token: {
-      ...{ kind: 'iam_token_account_scoped', scope: { account }, projectId: project, tokenId: id },
-      ...{ subject: { id: user, name: user, type: 'service_user' }, issuedAtMs: WALL_MS },
-      ...{ expiresAtMs: 2 * WALL_MS, ...(first !== undefined && { derivedFrom: [first] }) },
-    },
-  }
-}
-
-/** Everything that waits for nothing but answers that are there has gone on. */
-async function settled(): Promise<void> {
-  for (let time = 0; time < 12; time++) await undefined
 }
