@@ -3,6 +3,7 @@ import { copyFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { connect } from '../../../clients/typescript/index.ts'
 import type { OpenedAuthority } from '../../../sidecar/authority/open-authority.ts'
 import { Secret } from '../../../sidecar/base/secret.ts'
 import { BlackBox } from '../../support/contract/black-box.ts'
@@ -181,6 +182,30 @@ describe.skipIf(!programs.ok)('hosts that share a directory', () => {
       c.log().slice(logLength).includes('receiving notifications of changes on other hosts'),
     )
     expect(await ask(c, 'account', second)).toBe('CREDENTIAL_REVOKED')
+  })
+
+  test('a change that another host has made counts at the next check of the host that is asked for it again', async () => {
+    const { account, password, tokens } = await newScene(authority)
+    const [revoked, ofDisabled] = [await issueTo(authority, account, password), tokens.project]
+    await caughtUp(c)
+    proxy.refuseListeners(true)
+    try {
+      await remembers(c)
+      expect(await ask(c, 'account', revoked)).toBe('ALLOWED')
+      expect(await ask(c, 'project', ofDisabled)).toBe('ALLOWED')
+      const disable = { account, name: 'builder', enabled: false }
+      for (const host of [a, c]) {
+        await host.client.revoke({ value: revoked })
+        const callerToken = readFileSync(join(host.data, 'administrator-token'), 'utf8').trim()
+        const operator = connect(host.address, { callerToken })
+        await operator.directory.updateServiceUser(disable)
+        operator.close()
+      }
+      expect(await ask(c, 'account', revoked)).toBe('CREDENTIAL_REVOKED')
+      expect(await ask(c, 'project', ofDisabled)).toBe('CREDENTIAL_REVOKED')
+    } finally {
+      proxy.refuseListeners(false)
+    }
   })
 
   /** Outages of PostgreSQL for the host behind the proxy: how they begin and end. */
