@@ -13,6 +13,8 @@ type AcceptedKind struct {
 	Kind string `json:"kind"`
 	// Header to send it in.
 	Header string `json:"header"`
+	// Scheme before the token in that header, for example "Bearer". Empty: the header has the token alone.
+	Scheme string `json:"scheme,omitempty"`
 	// Issuable says whether Issue can issue it.
 	Issuable bool `json:"issuable"`
 }
@@ -35,18 +37,37 @@ type Answer struct {
 	entry *entry
 	// Nil: the request may pass, and nothing was asked.
 	said *said
+	// Nil: the sidecar said it, if the question had a request.
+	route *Route
+}
+
+// Route is what the routes of the sidecar say of a request.
+type Route struct {
+	// API that the request asks for. Empty: the request is refused.
+	API string
+	// Target is the account, and the project if any, that owns the requested resource. Nil: only the matrix decides.
+	Target *Scope
+	// Refused says why the routes refuse the request, for example "NO_ROUTE". Empty: they do not.
+	Refused string
 }
 
 // What the sidecar said: all of an answer, or the words of a denial.
 type said struct {
-	response        *portcullisv1.CheckResponse
-	message, header string
+	response                *portcullisv1.CheckResponse
+	message, header, scheme string
 }
 
-func answerOf(response *portcullisv1.CheckResponse) Answer {
-	reason := reasonOf(response.GetReason())
-	// A reason that this client does not know may stand for anything, so it is a denial.
-	return Answer{Allowed: response.GetAllowed() && reason == Allowed, Reason: reason, said: &said{response, response.GetMessage(), response.GetHeader()}}
+func saidIn(response *portcullisv1.CheckResponse) said {
+	return said{message: response.GetMessage(), header: response.GetHeader(), scheme: response.GetScheme()}
+}
+
+func answerOf(response *portcullisv1.CheckResponse, question *Question) Answer {
+	reason, route := reasonOf(response.GetReason()), response.GetRoute()
+	// A reason that this client does not know may stand for anything, so it is a denial. So is an answer to a request without its API.
+	isAllowed := response.GetAllowed() && reason == Allowed && (question.Request == nil || route.GetApi() != "" && route.GetRefused() == "")
+	said := saidIn(response)
+	said.response = response
+	return Answer{Allowed: isAllowed, Reason: reason, said: &said}
 }
 
 // Message explains the decision for people, with what to do.
@@ -71,12 +92,23 @@ func (a *Answer) Header() string {
 	return ""
 }
 
+// Scheme is what comes before the token in that header, for example "Bearer". Empty: the header has the token alone.
+func (a *Answer) Scheme() string {
+	switch {
+	case a.said != nil:
+		return a.said.scheme
+	case a.Allowed:
+		return a.row.rules.kinds[a.column-1].scheme
+	}
+	return ""
+}
+
 // Accepted names, on a denial, every kind of token that the API accepts.
 func (a *Answer) Accepted() []AcceptedKind {
 	if response := a.Response(); response != nil {
 		accepted := make([]AcceptedKind, 0, len(response.GetAccepted()))
 		for _, each := range response.GetAccepted() {
-			accepted = append(accepted, AcceptedKind{each.GetKind(), each.GetHeader(), each.GetIssuable()})
+			accepted = append(accepted, AcceptedKind{each.GetKind(), each.GetHeader(), each.GetScheme(), each.GetIssuable()})
 		}
 		return accepted
 	}
@@ -105,6 +137,23 @@ func (a *Answer) RulesDigest() string {
 		return a.row.rules.digest
 	}
 	return a.Response().GetRulesDigest()
+}
+
+// Route is what the routes of the sidecar say of the request. Nil: the question had none.
+func (a *Answer) Route() *Route {
+	if a.route != nil {
+		return &Route{API: a.route.API, Target: a.route.Target}
+	}
+	found := a.Response().GetRoute()
+	if found == nil {
+		return nil
+	}
+	made := &Route{API: found.GetApi(), Refused: found.GetRefused()}
+	if found.GetTarget() != nil {
+		target := scopeOf(found.GetTarget())
+		made.Target = &target
+	}
+	return made
 }
 
 // CacheFor is how long the answer may be reused. 0: it must not be reused, as those from memory.

@@ -36,7 +36,7 @@ func (c *Client) checkCached(ctx context.Context, question *Question) (Answer, e
 	// The tokens themselves are not kept. The time counts from the question on: how old an answer is when it arrives is not known.
 	key, asked := sha256.Sum256(encoded), time.Now()
 	if response := c.cache.find(key, asked); response != nil {
-		return answerOf(response), nil
+		return answerOf(response, question), nil
 	}
 	answer, err := c.Check(ctx, question)
 	if err == nil && answer.CacheFor() > 0 {

@@ -2,7 +2,9 @@ package portcullis
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"strings"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
@@ -21,6 +23,9 @@ type CallGuard struct {
 	Client *Client
 	// APIs by full method: "/grpc.health.v1.Health/Check". A method that is not among them is denied.
 	APIs map[string]string
+	// Routes takes the place of APIs and Target: the routes of the sidecar say them. A call is a request with the method POST, the host in
+	// :authority and the full method as its path.
+	Routes bool
 	// Target returns the account, and the project if any, that owns the requested resource. The request is nil for a stream. A call for
 	// which it returns no account is denied. Nil: only the matrix decides.
 	Target func(ctx context.Context, method string, request any) Scope
@@ -31,6 +36,8 @@ type CallGuard struct {
 	// OnFailure is called where there was no answer. Nil: a line of package log.
 	OnFailure func(error)
 }
+
+var errRoutes = errors.New("portcullis: CallGuard: expected neither APIs nor Target, because the routes say them")
 
 // Unary is a grpc.UnaryServerInterceptor.
 func (g CallGuard) Unary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
@@ -60,7 +67,10 @@ func (s answeredStream) Context() context.Context { return s.ctx }
 
 func (g CallGuard) judge(ctx context.Context, method string, request any) (Answer, *denial) {
 	api := g.APIs[method]
-	if api == "" {
+	if g.Routes && (g.APIs != nil || g.Target != nil) {
+		return Answer{}, failed(errRoutes, g.OnFailure)
+	}
+	if api == "" && !g.Routes {
 		return Answer{}, apiNotFound
 	}
 	incoming, _ := metadata.FromIncomingContext(ctx)
@@ -68,6 +78,9 @@ func (g CallGuard) judge(ctx context.Context, method string, request any) (Answe
 		incoming = metadata.MD{}
 	}
 	question := Question{API: api, Metadata: incoming}
+	if g.Routes {
+		question.Request = &Request{Method: http.MethodPost, Host: strings.Join(incoming.Get(":authority"), ","), Path: method}
+	}
 	var target Scope
 	if g.Target != nil {
 		if target = g.Target(ctx, method, request); target.Account == "" {

@@ -140,13 +140,20 @@ func (c *Client) Check(ctx context.Context, question *Question) (answer Answer, 
 		if c.local.memory.answer(question, c.local.now(), &answer) {
 			return answer, nil
 		}
-		return c.checkLocally(ctx, question)
+		return c.checkOnce(ctx, question)
 	}
 	response, err := c.ask(ctx, question)
 	if err != nil {
 		return Answer{}, err
 	}
-	return answerOf(response), nil
+	return answerOf(response, question), nil
+}
+
+// CheckLocally decides from memory, at once, or says that Check would ask the sidecar: without local mode, about a token that is not
+// known, and where the sidecar has said nothing for too long.
+func (c *Client) CheckLocally(question *Question) (answer Answer, isKnown bool) {
+	isKnown = c.local != nil && c.local.memory.answer(question, c.local.now(), &answer)
+	return answer, isKnown
 }
 
 // Asks the sidecar.
@@ -176,7 +183,7 @@ func (c *Client) CheckBatch(ctx context.Context, questions []Question) ([]Answer
 	}
 	answers := make([]Answer, len(questions))
 	for index, each := range response.GetResults() {
-		answers[index] = answerOf(each)
+		answers[index] = answerOf(each, &questions[index])
 	}
 	return answers, nil
 }

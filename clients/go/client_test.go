@@ -206,7 +206,7 @@ log: { level: error }
 
 func TestAReasonThatIsNotKnownDenies(t *testing.T) {
 	for _, reason := range []portcullisv1.Reason{-1, 0, portcullisv1.Reason(reasonsEnd), 999} {
-		answer := answerOf(&portcullisv1.CheckResponse{Allowed: true, Reason: reason})
+		answer := answerOf(&portcullisv1.CheckResponse{Allowed: true, Reason: reason}, &Question{})
 		if answer.Allowed || answer.Reason != Unspecified || answer.Reason.String() != "UNSPECIFIED" {
 			t.Errorf("%d: found %+v", reason, answer)
 		}

@@ -44,8 +44,8 @@ func linesOf[Line any](t testing.TB, name string) (lines []Line) {
 	scanner.Buffer(nil, 64<<20)
 	for isFirst := true; scanner.Scan(); isFirst = false {
 		if isFirst {
-			if scanner.Text() != `{"version":1}` {
-				t.Fatalf("%s: expected version 1, found %s", name, scanner.Text())
+			if scanner.Text() != `{"version":3}` {
+				t.Fatalf("%s: expected version 3, found %s", name, scanner.Text())
 			}
 			continue
 		}
@@ -74,7 +74,10 @@ func rulesMessage(t testing.TB, name string) *portcullisv1.Rules {
 	return message
 }
 
-type scopeJSON struct{ Account, Project string }
+type scopeJSON struct {
+	Account string `json:"account"`
+	Project string `json:"project,omitempty"`
+}
 
 func (s *scopeJSON) scope() *Scope {
 	if s == nil {
@@ -193,13 +196,14 @@ func TestConformanceOfCredentials(t *testing.T) {
 		t.Run(each.Name, func(t *testing.T) {
 			made := &rules{}
 			for _, name := range each.Names {
-				made.addKind(&portcullisv1.TokenKind{Header: name})
+				header, scheme, _ := strings.Cut(name, ": ")
+				made.addKind(&portcullisv1.TokenKind{Header: header, Scheme: scheme})
 			}
 			// As each of the forms in which a program has them.
 			pairs := Question{Headers: []Header{}}
 			http, calls := map[string][]string{}, map[string][]string{}
 			for _, header := range each.Headers {
-				lower := credentialHeaderOf(header.name)
+				lower := headerNameOf(header.name)
 				for range header.count {
 					pairs.Headers = append(pairs.Headers, Header{header.name, string(header.value)})
 					http[lower.canonical] = append(http[lower.canonical], string(header.value))
@@ -210,11 +214,89 @@ func TestConformanceOfCredentials(t *testing.T) {
 				var found found
 				made.find(&question, &found)
 				fault := found.fault()
-				switch {
-				case each.Fault != "" && fault.String() != each.Fault:
-					t.Errorf("%s: expected %s, found %s", form, each.Fault, fault)
-				case each.Fault == "" && (fault != Unspecified || found.header.lower != string(each.Found[0]) || found.value != string(each.Found[1])):
+				if each.Fault != "" {
+					if fault.String() != each.Fault {
+						t.Errorf("%s: expected %s, found %s", form, each.Fault, fault)
+					}
+					continue
+				}
+				place := string(each.Found[0])
+				if len(each.Found) > 2 {
+					place += " " + string(each.Found[2])
+				}
+				value, foundPlace, isThere := found.token()
+				if fault != Unspecified || !isThere || foundPlace.Value() != place || value != string(each.Found[1]) {
 					t.Errorf("%s: expected %s, found %+v %s", form, each.Found, found, fault)
+				}
+			}
+		})
+	}
+}
+
+type requestJSON struct {
+	Method, Host, Path string
+	Headers            []headerJSON
+}
+
+// The question about a request, in each of the forms in which a program has headers.
+func (r *requestJSON) questions() map[string]*Question {
+	request := &Request{r.Method, r.Host, r.Path}
+	pairs := &Question{Request: request, Headers: []Header{}}
+	http, calls := map[string][]string{}, map[string][]string{}
+	for _, header := range r.Headers {
+		name := headerNameOf(header.name)
+		for range header.count {
+			pairs.Headers = append(pairs.Headers, Header{header.name, string(header.value)})
+			http[name.canonical] = append(http[name.canonical], string(header.value))
+			calls[name.lower] = append(calls[name.lower], string(header.value))
+		}
+	}
+	return map[string]*Question{"pairs": pairs, "HTTP": {Request: request, HTTP: http}, "calls": {Request: request, Metadata: calls}}
+}
+
+type routeJSON struct {
+	API     string     `json:"api,omitempty"`
+	Target  *scopeJSON `json:"target,omitempty"`
+	Refused string     `json:"refused,omitempty"`
+}
+
+// A route in the form of `expect`.
+func (r *Route) inJSON() any {
+	if r == nil {
+		return "ask"
+	}
+	found := map[string]any{"api": r.API}
+	if r.Target != nil {
+		target := map[string]string{"account": r.Target.Account}
+		if r.Target.Project != "" {
+			target["project"] = r.Target.Project
+		}
+		found["target"] = target
+	}
+	return found
+}
+
+func TestConformanceOfRoutes(t *testing.T) {
+	type line struct {
+		Name     string
+		Routes   []byte
+		Requests []struct {
+			requestJSON
+			Expect any
+		}
+	}
+	for _, each := range linesOf[line](t, "routes.jsonl") {
+		t.Run(each.Name, func(t *testing.T) {
+			message := &portcullisv1.Routes{}
+			if err := proto.Unmarshal(each.Routes, message); err != nil {
+				t.Fatal(err)
+			}
+			routes := routesOf(message)
+			for _, request := range each.Requests {
+				for form, question := range request.questions() {
+					if found := inJSON(t, routes.find(question).inJSON()); !reflect.DeepEqual(found, request.Expect) {
+						t.Errorf("%s %+v: expected %v, found %v", form, *question.Request, request.Expect, found)
+					}
 				}
 			}
 		})
@@ -244,6 +326,7 @@ type stepJSON struct {
 	}
 	Check *struct {
 		API, Kind, Address string
+		Request            *requestJSON
 		Scope, Target      *scopeJSON
 		Headers            []headerJSON
 	}
@@ -253,6 +336,7 @@ type stepJSON struct {
 		Verified                bool
 		Position                *positionJSON
 		SameRules               *bool `json:"same_rules"`
+		Route                   *routeJSON
 		Token                   *struct {
 			ID, Kind, Account, Project, User string
 			ExpiresAtMS                      *int64   `json:"expires_at_ms"`
@@ -388,9 +472,16 @@ func (p *player) check(number int, step stepJSON, now int64) any {
 			question.Headers = append(question.Headers, Header{header.name, string(header.value)})
 		}
 	}
+	if request := check.Request; request != nil {
+		question.Request = &Request{request.Method, request.Host, request.Path}
+	}
 	var answer Answer
 	if p.memory.answer(question, now, &answer) {
-		return map[string]any{"allowed": answer.Allowed, "reason": answer.Reason.String(), "message": answer.Message()}
+		found := map[string]any{"allowed": answer.Allowed, "reason": answer.Reason.String(), "message": answer.Message()}
+		if question.Request != nil {
+			found["route"] = answer.Route().inJSON()
+		}
+		return found
 	}
 	p.questions[number], p.asked[number] = question, p.memory.asked(question, now)
 	return "ask"
@@ -408,6 +499,12 @@ func (p *player) learn(step stepJSON) {
 	response := &portcullisv1.CheckResponse{
 		Allowed: learn.Reason == "ALLOWED", Reason: reason, Message: learn.Message, Header: learn.Header, Verified: learn.Verified,
 		Position: learn.Position.message(), RulesDigest: p.digest,
+	}
+	if route := learn.Route; route != nil {
+		response.Route = &portcullisv1.FoundRoute{Api: route.API, Refused: route.Refused}
+		if route.Target != nil {
+			response.Route.Target = route.Target.scope().message()
+		}
 	}
 	if learn.SameRules != nil && !*learn.SameRules {
 		response.RulesDigest = "others"
@@ -430,6 +527,7 @@ func TestConformanceOfDenials(t *testing.T) {
 			Reason, Message string
 			Accepted        []AcceptedKind
 			RulesDigest     string `json:"rules_digest"`
+			Refused         string
 		}
 		Failure *struct{ Code, Reason string }
 		Status  int
@@ -443,9 +541,13 @@ func TestConformanceOfDenials(t *testing.T) {
 				Reason: portcullisv1.Reason(reasonNamed(t, each.Answer.Reason)), Message: each.Answer.Message, RulesDigest: each.Answer.RulesDigest,
 			}
 			for _, kind := range each.Answer.Accepted {
-				response.Accepted = append(response.Accepted, &portcullisv1.AcceptedKind{Kind: kind.Kind, Header: kind.Header, Issuable: kind.Issuable})
+				response.Accepted = append(response.Accepted, &portcullisv1.AcceptedKind{Kind: kind.Kind, Header: kind.Header, Scheme: kind.Scheme, Issuable: kind.Issuable})
 			}
-			answer := answerOf(response)
+			question := &Question{}
+			if each.Answer.Refused != "" {
+				question.Request, response.Route = &Request{}, &portcullisv1.FoundRoute{Refused: each.Answer.Refused}
+			}
+			answer := answerOf(response, question)
 			denied = denialOf(&answer, false)
 		} else {
 			denied = failureOf(&Error{Code: codes.Code(code.Code_value[each.Failure.Code]), Reason: each.Failure.Reason})
@@ -463,6 +565,47 @@ func TestConformanceOfDenials(t *testing.T) {
 		}
 		if sent.Code != each.Status || !maps.Equal(headers, each.Headers) || !reflect.DeepEqual(body, each.Body) {
 			t.Errorf("expected %d %v %v, found %d %v %v", each.Status, each.Headers, each.Body, sent.Code, headers, body)
+		}
+	}
+}
+
+func TestConformanceOfSending(t *testing.T) {
+	type line struct {
+		Name  string
+		Steps []struct {
+			AtMs    int64 `json:"at_ms"`
+			Refused string
+			Sidecar *struct {
+				Value       string
+				ExpiresInMs *int64 `json:"expires_in_ms"`
+			}
+			Expect struct{ Asked, Value *string }
+		}
+	}
+	for _, each := range linesOf[line](t, "sending.jsonl") {
+		var token profileToken
+		for number, step := range each.Steps {
+			now := time.UnixMilli(1_790_000_000_000 + step.AtMs)
+			token.refuse(step.Refused)
+			sent, asked := token.current(now), (*string)(nil)
+			if sent == nil {
+				rejected := token.rejected
+				asked, sent = &rejected, token.lasting(now)
+				if step.Sidecar != nil {
+					response := &portcullisv1.IssueResponse{Header: "X-Auth-Token", Value: step.Sidecar.Value}
+					if left := step.Sidecar.ExpiresInMs; left != nil {
+						response.ExpiresAt = timestamppb.New(now.Add(time.Duration(*left) * time.Millisecond))
+					}
+					sent = token.came(response, now)
+				}
+			}
+			var value *string
+			if sent != nil {
+				value = &sent.value
+			}
+			if !reflect.DeepEqual(asked, step.Expect.Asked) || !reflect.DeepEqual(value, step.Expect.Value) {
+				t.Errorf("%s, step %d: found %v and %v", each.Name, number, asked, value)
+			}
 		}
 	}
 }

@@ -6,18 +6,67 @@ import (
 	"unique"
 )
 
-// Longest credential that is looked at, in bytes.
+// Longest value of a header with a credential that is looked at, in bytes.
 const credentialBytesMax = 8192
 
-// A header of the matrix, in the spellings that it is looked up by.
-type credentialHeader struct {
+// The name of a header, in the spellings that it is looked up by.
+type headerName struct {
 	lower, canonical string
-	handle           unique.Handle[string]
 }
 
-func credentialHeaderOf(name string) credentialHeader {
+func headerNameOf(name string) headerName {
 	lower := lowerCase(name)
-	return credentialHeader{lower, textproto.CanonicalMIMEHeaderKey(lower), unique.Make(lower)}
+	return headerName{lower, textproto.CanonicalMIMEHeaderKey(lower)}
+}
+
+// A header of the matrix, and what may be in it.
+type credentialHeader struct {
+	headerName
+	// Whether a token may be in it alone, and the name of that place.
+	isBare bool
+	bare   unique.Handle[string]
+	// What may be before a token.
+	schemes []credentialScheme
+}
+
+type credentialScheme struct {
+	lower string
+	place unique.Handle[string]
+}
+
+// Adds a scheme that may be before a token. Empty: a token may be alone.
+func (h *credentialHeader) addScheme(scheme string) {
+	lower := lowerCase(scheme)
+	if lower == "" {
+		h.isBare, h.bare = true, unique.Make(h.lower)
+		return
+	}
+	for _, known := range h.schemes {
+		if known.lower == lower {
+			return
+		}
+	}
+	h.schemes = append(h.schemes, credentialScheme{lower, unique.Make(h.lower + " " + lower)})
+}
+
+// What follows the scheme of a value. Nil: what comes before the first space is none of the header's schemes.
+func (h *credentialHeader) cutScheme(value string) (scheme *credentialScheme, token string) {
+	if len(h.schemes) == 0 {
+		return nil, ""
+	}
+	end := strings.IndexByte(value, ' ')
+	if end < 0 {
+		end = len(value)
+	}
+	for index := range h.schemes {
+		if isSameName(value[:end], h.schemes[index].lower) {
+			for end < len(value) && value[end] == ' ' {
+				end++
+			}
+			return &h.schemes[index], value[end:]
+		}
+	}
+	return nil, ""
 }
 
 // What was found so far among the headers of a request.
@@ -47,7 +96,18 @@ func (f *found) add(header *credentialHeader, values []string) {
 	f.count += len(values)
 }
 
-// The fault of the credential; unspecified: there is none, and value and header are the credential.
+// The token and its place, if there is no fault.
+func (f *found) token() (value string, place unique.Handle[string], isThere bool) {
+	if f.count != 1 || f.isOneEmpty || len(f.value) > credentialBytesMax {
+		return "", place, false
+	}
+	if scheme, token := f.header.cutScheme(f.value); scheme != nil {
+		return token, scheme.place, token != ""
+	}
+	return f.value, f.header.bare, f.header.isBare
+}
+
+// The fault of the credential; unspecified: there is none.
 func (f *found) fault() Reason {
 	if f.count == 0 || f.isOneEmpty {
 		return CredentialMissing
@@ -56,17 +116,25 @@ func (f *found) fault() Reason {
 		return CredentialAmbiguous
 	}
 	// A token that is known came through here once, so this is not done again for it.
-	isVisible := true
-	for index := range len(f.value) {
-		switch each := f.value[index]; {
-		case each == ',':
-			return CredentialAmbiguous
-		case each < 0x21 || each > 0x7e:
-			isVisible = false
-		}
+	if strings.IndexByte(f.value, ',') >= 0 {
+		return CredentialAmbiguous
 	}
-	if !isVisible || len(f.value) > credentialBytesMax {
+	if len(f.value) > credentialBytesMax {
 		return CredentialMalformed
+	}
+	scheme, token := f.header.cutScheme(f.value)
+	switch {
+	case scheme == nil && f.header.isBare:
+		token = f.value
+	case scheme == nil:
+		return CredentialMalformed
+	case token == "":
+		return CredentialMissing
+	}
+	for index := range len(token) {
+		if each := token[index]; each < 0x21 || each > 0x7e {
+			return CredentialMalformed
+		}
 	}
 	return Unspecified
 }
@@ -88,29 +156,50 @@ func (r *rules) find(question *Question, result *found) {
 	}
 }
 
+// The first value of a header, as it arrived, and how many there are.
+func (q *Question) valuesOf(header *headerName) (first string, count int) {
+	var values []string
+	switch {
+	case q.Headers == nil && q.Metadata == nil:
+		values = q.HTTP[header.canonical]
+	case q.Headers == nil && q.HTTP == nil:
+		values = q.Metadata[header.lower]
+	default:
+		found, count := q.valuesAnywhere(header)
+		return found[0], count
+	}
+	if len(values) > 0 {
+		first = values[0]
+	}
+	return first, len(values)
+}
+
 // Adds the values of a header that may be anywhere, in any spelling.
 func (f *found) addFrom(header *credentialHeader, question *Question) {
-	var values [2]string
-	count := 0
+	values, count := question.valuesAnywhere(&header.headerName)
+	// More than two make no difference to two.
+	f.add(header, values[:min(count, len(values))])
+}
+
+func (q *Question) valuesAnywhere(header *headerName) (values [2]string, count int) {
 	add := func(value string) {
 		if count < len(values) {
 			values[count] = value
 		}
 		count++
 	}
-	for _, each := range question.Headers {
+	for _, each := range q.Headers {
 		if isSameName(each.Name, header.lower) {
 			add(each.Value)
 		}
 	}
-	for _, value := range question.HTTP[header.canonical] {
+	for _, value := range q.HTTP[header.canonical] {
 		add(value)
 	}
-	for _, value := range question.Metadata[header.lower] {
+	for _, value := range q.Metadata[header.lower] {
 		add(value)
 	}
-	// More than two make no difference to two.
-	f.add(header, values[:min(count, len(values))])
+	return values, count
 }
 
 // Names of headers are ASCII. No other letter may become one of them in lower case.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log"
 	"net/http"
+	"slices"
 	"strings"
 
 	"google.golang.org/grpc/codes"
@@ -19,6 +20,8 @@ type denial struct {
 	accepted []AcceptedKind
 	// Digest of the rules that decided.
 	rules string
+	// Whether the routes refuse the request, and no rules decided.
+	isRefusal bool
 }
 
 // Another credential may help. With every other reason the status is 403, also with one that is not known here.
@@ -41,6 +44,9 @@ var apiNotFound = &denial{status: http.StatusForbidden, reason: "UNKNOWN_API", m
 func denialOf(answer *Answer, hideOthers bool) *denial {
 	if hideOthers && (answer.Reason == AccountMismatch || answer.Reason == ProjectMismatch) {
 		return resourceNotFound
+	}
+	if route := answer.Route(); route != nil && route.Refused != "" {
+		return &denial{status: http.StatusForbidden, reason: route.Refused, message: answer.Message(), accepted: []AcceptedKind{}, isRefusal: true}
 	}
 	denied := &denial{
 		status: http.StatusForbidden, reason: answer.Reason.String(), message: answer.Message(), accepted: answer.Accepted(), rules: answer.RulesDigest(),
@@ -77,7 +83,7 @@ func (d *denial) headers() [][2]string {
 		{"cache-control", "no-store"},
 		{"x-portcullis-reason", d.reason},
 	}
-	if d.rules != "" || d.accepted != nil {
+	if (d.rules != "" || d.accepted != nil) && !d.isRefusal {
 		headers = append(headers, [2]string{"x-portcullis-rules-digest", d.rules})
 	}
 	switch d.status {
@@ -89,14 +95,17 @@ func (d *denial) headers() [][2]string {
 	return headers
 }
 
-// A challenge for each header that a token could be sent in (RFC 9110 §11.6.1 demands one with 401).
+// A challenge for each place that a token could be sent in (RFC 9110 §11.6.1 demands one with 401).
 func (d *denial) challenges() string {
 	var challenges []string
-	seen := map[string]bool{}
 	for _, each := range d.accepted {
-		if !seen[each.Header] {
-			seen[each.Header] = true
-			challenges = append(challenges, fmt.Sprintf(`Portcullis header="%s", reason="%s"`, each.Header, d.reason))
+		place := fmt.Sprintf(`header="%s",`, each.Header)
+		if each.Scheme != "" {
+			place += fmt.Sprintf(` scheme="%s",`, each.Scheme)
+		}
+		challenge := fmt.Sprintf(`Portcullis %s reason="%s"`, place, d.reason)
+		if !slices.Contains(challenges, challenge) {
+			challenges = append(challenges, challenge)
 		}
 	}
 	if len(challenges) == 0 {
@@ -115,7 +124,11 @@ func (d *denial) body() string {
 			if index > 0 {
 				body.WriteByte(',')
 			}
-			fmt.Fprintf(&body, `{"kind":%s,"header":%s,"issuable":%t}`, quoted(each.Kind), quoted(each.Header), each.Issuable)
+			fmt.Fprintf(&body, `{"kind":%s,"header":%s`, quoted(each.Kind), quoted(each.Header))
+			if each.Scheme != "" {
+				body.WriteString(`,"scheme":` + quoted(each.Scheme))
+			}
+			fmt.Fprintf(&body, `,"issuable":%t}`, each.Issuable)
 		}
 		body.WriteByte(']')
 	}

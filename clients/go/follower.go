@@ -157,7 +157,7 @@ func (f *follower) connect(ctx context.Context) error {
 }
 
 // Answers a question that the memory could not answer. Others who ask the same wait for the answer, and then look into the memory.
-func (c *Client) checkLocally(ctx context.Context, question *Question) (Answer, error) {
+func (c *Client) checkOnce(ctx context.Context, question *Question) (Answer, error) {
 	f := c.local
 	asked := f.memory.asked(question, f.now())
 	if asked.value != "" && asked.isFollowed {
@@ -187,7 +187,7 @@ func (c *Client) checkLocally(ctx context.Context, question *Question) (Answer, 
 		// The memory forgets it when a change touches it, and a cache would not.
 		response.CacheFor = nil
 	}
-	return answerOf(response), nil
+	return answerOf(response, question), nil
 }
 
 // Says whether a question is the first of its kind. If not, the channel is closed when the first one has its answer.

@@ -1,10 +1,13 @@
 package portcullis
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -24,6 +27,8 @@ type fakeSidecar struct {
 	watch   func(grpc.ServerStreamingServer[portcullisv1.WatchChangesResponse]) error
 	watches atomic.Int64
 	checks  atomic.Int64
+	// Of each token. Empty: a static token.
+	kind string
 }
 
 func (f *fakeSidecar) WatchChanges(request *portcullisv1.WatchChangesRequest, stream grpc.ServerStreamingServer[portcullisv1.WatchChangesResponse]) error {
@@ -36,9 +41,10 @@ func (f *fakeSidecar) WatchChanges(request *portcullisv1.WatchChangesRequest, st
 
 func (f *fakeSidecar) Check(context.Context, *portcullisv1.CheckRequest) (*portcullisv1.CheckResponse, error) {
 	f.checks.Add(1)
+	kind := cmp.Or(f.kind, "static_token")
 	return &portcullisv1.CheckResponse{
 		Allowed: true, Reason: portcullisv1.Reason_REASON_ALLOWED, Verified: true, Position: &portcullisv1.Position{},
-		Token:    &portcullisv1.VerifiedToken{TokenId: "id", Kind: "static_token", Scope: &portcullisv1.Scope{Account: account}},
+		Token:    &portcullisv1.VerifiedToken{TokenId: "id", Kind: kind, Scope: &portcullisv1.Scope{Account: account}},
 		CacheFor: durationpb.New(time.Minute),
 	}, nil
 }
@@ -76,6 +82,50 @@ func TestAnOlderSidecarIsAskedEachTime(t *testing.T) {
 	}
 	if fake.checks.Load() != 3 || fake.watches.Load() != 1 {
 		t.Errorf("found %d checks and %d streams", fake.checks.Load(), fake.watches.Load())
+	}
+}
+
+func TestATokenBehindASchemeIsKnown(t *testing.T) {
+	fake := &fakeSidecar{kind: "kiosk_key"}
+	fake.watch = func(stream grpc.ServerStreamingServer[portcullisv1.WatchChangesResponse]) error {
+		first := firstResponse(t)
+		first.Rules = rulesMessage(t, "library")
+		if fake.watches.Load() > 1 {
+			first.Voided = nil
+		}
+		_ = stream.Send(first)
+		<-stream.Context().Done()
+		return nil
+	}
+	client := startFake(t, fake, func(error) {})
+	question := func(value string) Question { return Question{API: "printers", HTTP: header("Authorization", value)} }
+	eventually(t, "the token is known", func() bool {
+		before := fake.checks.Load()
+		return check(t, client, question("Kiosk key")).Allowed && fake.checks.Load() == before
+	})
+	headers, ctx := header("Authorization", "kiosk  key"), context.Background()
+	if allocations := testing.AllocsPerRun(1000, func() {
+		answer, err := client.Check(ctx, &Question{API: "printers", HTTP: headers})
+		if err != nil || answer.Response() != nil || answer.Header() != "Authorization" || answer.Scheme() != "Kiosk" {
+			t.Errorf("found %+v, %v", answer, err)
+		}
+	}); allocations != 0 {
+		t.Errorf("expected no allocation, found %v", allocations)
+	}
+	for _, value := range []string{"Bearer key", "key", "Kiosk"} {
+		if answer, isKnown := client.CheckLocally(new(question(value))); isKnown {
+			t.Errorf("%s: found %+v", value, answer)
+		}
+	}
+	guarded := Guard{Client: client, API: "printers"}.Handler(http.HandlerFunc(func(_ http.ResponseWriter, request *http.Request) {
+		if answer := AnswerOf(request.Context()); answer.Response() != nil || answer.Scheme() != "Kiosk" {
+			t.Errorf("found %+v", answer)
+		}
+	}))
+	request, sent := httptest.NewRequest(http.MethodGet, "/", nil), httptest.NewRecorder()
+	request.RemoteAddr, request.Header = "", headers
+	if guarded.ServeHTTP(sent, request); sent.Code != http.StatusOK {
+		t.Errorf("found %d %s", sent.Code, sent.Body)
 	}
 }
 
@@ -150,19 +200,5 @@ func TestAMatrixOf100000APIs(t *testing.T) {
 	}
 	if rules.row("api-100000") != rules.unknown {
 		t.Error("expected the row of APIs that are not in the matrix")
-	}
-}
-
-// How long it takes from nothing to the first answer from memory.
-func BenchmarkStart(b *testing.B) {
-	for b.Loop() {
-		client := connectTo(b, shared.address, Options{Local: true, CallerToken: callerToken})
-		question := balance(shared.secrets["owner"])
-		for {
-			if answer := check(b, client, question); answer.Response() == nil {
-				break
-			}
-		}
-		_ = client.Close()
 	}
 }

@@ -19,6 +19,9 @@ type Guard struct {
 	API string
 	// APIOf names the API of a request, where requests ask for several ones. A request for which it returns none is denied.
 	APIOf func(*http.Request) string
+	// Routes leaves it to the routes of the sidecar which API a request asks for, and who owns the requested resource. A request that they
+	// refuse is denied: no route has it, it does not say whose resource it asks for, or servers could read it in different ways.
+	Routes bool
 	// Target returns the account, and the project if any, that owns the requested resource: from the records of the program or the path,
 	// never from the token. A request for which it returns no account is denied. Nil: only the matrix decides.
 	Target func(*http.Request) Scope
@@ -33,8 +36,17 @@ type Guard struct {
 
 // Handler returns a handler that calls next for the requests that pass. AnswerOf and TokenOf say who sent them.
 func (g Guard) Handler(next http.Handler) http.Handler {
-	if g.Client == nil || (g.API == "") == (g.APIOf == nil) {
-		panic("portcullis: Guard: expected a Client, and either API or APIOf")
+	ways := 0
+	for _, isGiven := range []bool{g.API != "", g.APIOf != nil, g.Routes} {
+		if isGiven {
+			ways++
+		}
+	}
+	if g.Client == nil || ways != 1 {
+		panic("portcullis: Guard: expected a Client, and one of API, APIOf and Routes")
+	}
+	if g.Routes && g.Target != nil {
+		panic("portcullis: Guard: expected no Target, because the routes say it")
 	}
 	return http.HandlerFunc(func(response http.ResponseWriter, request *http.Request) {
 		answer, denied := g.judge(request)
@@ -49,6 +61,9 @@ func (g Guard) Handler(next http.Handler) http.Handler {
 // What is answered in place of the handler; nil: the request passes.
 func (g Guard) judge(request *http.Request) (Answer, *denial) {
 	question := Question{API: g.API, HTTP: request.Header}
+	if g.Routes {
+		question.Request = &Request{Method: request.Method, Host: request.Host, Path: request.RequestURI}
+	}
 	if g.APIOf != nil {
 		if question.API = g.APIOf(request); question.API == "" {
 			return Answer{}, apiNotFound
@@ -82,11 +97,16 @@ func (c *Client) judge(ctx context.Context, question *Question, hideOthers bool,
 		// The client has left, which is no failure.
 		return Answer{}, failureOf(err)
 	}
+	return Answer{}, failed(err, onFailure)
+}
+
+// Reports why there is no answer.
+func failed(err error, onFailure func(error)) *denial {
 	if onFailure == nil {
 		onFailure = logFailure
 	}
 	onFailure(err)
-	return Answer{}, failureOf(err)
+	return failureOf(err)
 }
 
 func (d *denial) write(response http.ResponseWriter) {

@@ -93,6 +93,156 @@ func TestRequestsOfHTTP(t *testing.T) {
 	}
 }
 
+// The same rows, where the routes of the sidecar say the API and the target.
+func TestRequestsByTheRoutes(t *testing.T) {
+	rows := rowsOfGuards(t)
+	for mode, client := range modes(t) {
+		server := httptest.NewServer(Guard{Client: client, Routes: true}.Handler(http.HandlerFunc(func(response http.ResponseWriter, request *http.Request) {
+			route := AnswerOf(request.Context()).Route()
+			if route.API != "balance" || *route.Target != (Scope{Account: account}) {
+				t.Errorf("found %+v", route)
+			}
+			fmt.Fprintf(response, "%s of %s", TokenOf(request.Context()).Kind, TokenOf(request.Context()).Scope.Account)
+		})))
+		for _, row := range rows {
+			for range 2 {
+				t.Run(mode+" "+row.name, func(t *testing.T) {
+					request, _ := http.NewRequest(http.MethodGet, server.URL+"/accounts/"+row.account+"/balance?x=y", nil)
+					for _, header := range row.headers {
+						request.Header[header[0]] = append(request.Header[header[0]], header[1])
+					}
+					response, err := http.DefaultClient.Do(request)
+					if err != nil {
+						t.Fatal(err)
+					}
+					expectResponse(t, row, response)
+				})
+			}
+		}
+		server.Close()
+	}
+}
+
+func TestRequestsThatTheRoutesRefuse(t *testing.T) {
+	for mode, client := range modes(t) {
+		server := httptest.NewServer(http.StripPrefix("/accounts", Guard{Client: client, Routes: true}.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))))
+		defer server.Close()
+		for _, row := range []struct{ start, headers, reason string }{
+			{"GET /accounts/123456/balance", "", "200"},
+			{"HEAD /accounts/123456/balance", "", "200"},
+			{"GET /accounts/123456/balance/", "", "200"},
+			{"GET /accounts/../accounts/123456/balance", "", "NOT_CANONICAL"},
+			{"GET /accounts//123456/balance", "", "NOT_CANONICAL"},
+			{"GET /accounts/123456/%62alance", "", "NOT_CANONICAL"},
+			{"GET /accounts/123456/BALANCE", "", "NOT_CANONICAL"},
+			{"GET /accounts/123456/balance.json", "", "NOT_CANONICAL"},
+			{"GET http://else.where/accounts/123456/balance", "", "NOT_CANONICAL"},
+			{"GET /accounts/123456/balance", "X-Original-URL: /\r\n", "NOT_CANONICAL"},
+			{"GET /accounts/123456/balance", "X-HTTP-Method-Override: DELETE\r\n", "NOT_CANONICAL"},
+			{"DELETE /accounts/123456/balance", "", "TOKEN_KIND_NOT_ACCEPTED"},
+			{"GET /accounts/1%202/balance", "", "ACCOUNT_MISMATCH"},
+		} {
+			for range 2 {
+				connection, err := net.Dial("tcp", server.Listener.Addr().String())
+				if err != nil {
+					t.Fatal(err)
+				}
+				fmt.Fprintf(connection, "%s HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX-Token: %s\r\n%s\r\n", row.start, shared.secrets["owner"], row.headers)
+				response, err := http.ReadResponse(bufio.NewReader(connection), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if reason := response.Header.Get("X-Portcullis-Reason"); reason != row.reason && fmt.Sprint(response.StatusCode) != row.reason {
+					t.Errorf("%s %s: expected %s, found %d %s", mode, row.start, row.reason, response.StatusCode, reason)
+				}
+				_ = connection.Close()
+			}
+		}
+	}
+}
+
+func TestPlainRequestsAreNotAskedAbout(t *testing.T) {
+	client, asked := connectLocal(t, Options{})
+	guard := Guard{Client: client, Routes: true}.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	ask := func(path string, headers http.Header) int {
+		request := httptest.NewRequest(http.MethodGet, path, nil)
+		request.Header = headers
+		response := httptest.NewRecorder()
+		guard.ServeHTTP(response, request)
+		return response.Code
+	}
+	headers := header("X-Token", shared.secrets["owner"])
+	headers.Set("X-Account", account)
+	for _, path := range []string{"/accounts/123456/balance", "/balance", "/accounts/123456/balance", "/balance?a=b"} {
+		if code := ask(path, headers); code != http.StatusOK {
+			t.Errorf("%s: found %d", path, code)
+		}
+	}
+	if count := asked.Load(); count != 1 {
+		t.Errorf("expected one question, found %d", count)
+	}
+	for _, path := range []string{"/Balance", "/balance"} {
+		before := asked.Load()
+		if path == "/balance" {
+			headers.Add("X-Account", account)
+		}
+		if code := ask(path, headers); code != http.StatusForbidden || asked.Load() != before+1 {
+			t.Errorf("%s: found %d, and %d questions", path, code, asked.Load()-before)
+		}
+	}
+}
+
+func TestASidecarWithoutRoutes(t *testing.T) {
+	process, address, err := serve("--data", filepath.Join(shared.folder, "unrouted"), "--grpc", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = stop(process) }()
+	var reported error
+	client := connectTo(t, address, Options{})
+	guard := Guard{Client: client, Routes: true, OnFailure: func(err error) { reported = err }}.Handler(http.NotFoundHandler())
+	response := httptest.NewRecorder()
+	guard.ServeHTTP(response, httptest.NewRequest(http.MethodGet, "/", nil))
+	var failed *Error
+	if response.Code != http.StatusInternalServerError || !errors.As(reported, &failed) || failed.Violations[0].Field != "request" {
+		t.Errorf("found %d, %v", response.Code, reported)
+	}
+}
+
+func TestCallsByTheRoutes(t *testing.T) {
+	rows := rowsOfGuards(t)
+	for mode, client := range modes(t) {
+		served := startCalls(t, CallGuard{Client: client, Routes: true})
+		for _, row := range rows {
+			for range 2 {
+				t.Run(mode+" "+row.name, func(t *testing.T) {
+					sent := metadata.Pairs("account", row.account)
+					for _, header := range row.headers {
+						sent.Append(header[0], strings.TrimSpace(header[1]))
+					}
+					ctx := metadata.NewOutgoingContext(context.Background(), sent)
+					_, err := served.Check(ctx, &grpc_health_v1.HealthCheckRequest{})
+					expectCall(t, row, err)
+					stream, err := served.Watch(ctx, &grpc_health_v1.HealthCheckRequest{})
+					if err == nil {
+						_, err = stream.Recv()
+					}
+					expectCall(t, row, err)
+				})
+			}
+		}
+		sent := metadata.NewOutgoingContext(context.Background(), metadata.Pairs("account", account, "x-token", shared.secrets["owner"]))
+		_, err := served.List(sent, &grpc_health_v1.HealthListRequest{})
+		if status.Code(err) != codes.PermissionDenied || !strings.Contains(err.Error(), "NO_ROUTE") {
+			t.Errorf("expected that a method without a route is denied, found %v", err)
+		}
+	}
+	wrong := CallGuard{Client: connect(t, Options{}), Routes: true, APIs: map[string]string{}, OnFailure: func(error) {}}
+	if _, err := startCalls(t, wrong).Check(context.Background(), &grpc_health_v1.HealthCheckRequest{}); status.Code(err) != codes.Internal {
+		t.Errorf("found %v", err)
+	}
+}
+
 func expectResponse(t *testing.T, row guardRow, response *http.Response) {
 	t.Helper()
 	body, _ := io.ReadAll(response.Body)
@@ -169,7 +319,10 @@ func TestTheAnswersOfAGuardWithoutADecision(t *testing.T) {
 }
 
 func TestAGuardThatIsMadeWrongPanics(t *testing.T) {
-	for name, guard := range map[string]Guard{"no client": {API: "balance"}, "no API": {Client: connect(t, Options{})}} {
+	for name, guard := range map[string]Guard{
+		"no client": {API: "balance"}, "no API": {Client: connect(t, Options{})}, "two APIs": {Client: connect(t, Options{}), API: "balance", Routes: true},
+		"a target beside the routes": {Client: connect(t, Options{}), Routes: true, Target: func(*http.Request) Scope { return Scope{} }},
+	} {
 		func() {
 			defer func() {
 				if recover() == nil {

@@ -27,8 +27,10 @@ type memory struct {
 	// Counts how often everything became void.
 	generation int
 	position   *position
-	basis      string
-	stream     stream
+	// The largest one that was told, or that a denial of a token rests on. Answers before it are not remembered.
+	rememberedFrom *position
+	basis          string
+	stream         stream
 
 	wordsLock sync.RWMutex
 	words     map[wordsKey]*said
@@ -77,10 +79,11 @@ func newMemory(accounts []string, tokensMax int) *memory {
 type asked struct {
 	generation int
 	// Of the token, if it is known.
-	kind   string
-	header unique.Handle[string]
+	kind string
 	// Empty: there is no token to learn.
 	value string
+	// Where it is: the header, and the scheme before it.
+	place unique.Handle[string]
 	// Whether the answer will probably be remembered, so that others may wait for it.
 	isFollowed bool
 }
@@ -91,15 +94,18 @@ func (m *memory) answer(question *Question, now int64, answer *Answer) bool {
 	if view.rules == nil || now >= view.until {
 		return false
 	}
+	if question.Request != nil {
+		return m.ofRequest(view, question, now, answer)
+	}
 	row := view.rules.row(question.API)
 	if question.Claims != nil {
 		return m.ofClaims(row, question, answer)
 	}
 	var credential found
 	view.rules.find(question, &credential)
-	if credential.count == 1 && !credential.isOneEmpty {
-		if known := m.tokens.find(credential.value); known != nil {
-			return m.ofToken(view, row, known, credential.header, question, now, answer)
+	if value, place, isThere := credential.token(); isThere {
+		if known := m.tokens.find(value); known != nil {
+			return m.ofToken(view, row, known, place, question, now, answer)
 		}
 	}
 	fault := credential.fault()
@@ -110,6 +116,19 @@ func (m *memory) answer(question *Question, now int64, answer *Answer) bool {
 	return m.say(question.API, "", answer)
 }
 
+// Answers about the API and the target that the routes say.
+func (m *memory) ofRequest(view *view, question *Question, now int64, answer *Answer) bool {
+	route := view.rules.routes.find(question)
+	if route == nil || question.Claims != nil || question.API != "" || question.Target != nil {
+		return false
+	}
+	routed := *question
+	routed.Request, routed.API, routed.Target = nil, route.API, route.Target
+	isAnswered := m.answer(&routed, now, answer)
+	answer.route = route
+	return isAnswered
+}
+
 func (m *memory) ofClaims(row *row, question *Question, answer *Answer) bool {
 	claims, column := question.Claims, row.rules.columnOf(question.Claims.Kind)
 	reason := row.reason(column, situationOf(claims.Scope.Account, claims.Scope.Project, question.Target))
@@ -117,9 +136,9 @@ func (m *memory) ofClaims(row *row, question *Question, answer *Answer) bool {
 	return answer.Allowed || m.say(question.API, claims.Kind, answer)
 }
 
-func (m *memory) ofToken(view *view, row *row, known *entry, header *credentialHeader, question *Question, now int64, answer *Answer) bool {
+func (m *memory) ofToken(view *view, row *row, known *entry, place unique.Handle[string], question *Question, now int64, answer *Answer) bool {
 	like := known.like.Value()
-	if like.header != header.handle {
+	if like.place != place {
 		return false
 	}
 	if known.expiresAt != 0 && (!view.isDayKnown || known.expiresAt <= (view.dayBegan+now)/int64(time.Millisecond)) {
@@ -171,7 +190,12 @@ func (m *memory) asked(question *Question, now int64) (asked asked) {
 	}
 	var credential found
 	if view.rules.find(question, &credential); credential.fault() == Unspecified {
-		asked.value, asked.header, asked.isFollowed = credential.value, credential.header.handle, now < view.until
+		asked.value, asked.place, _ = credential.token()
+		asked.isFollowed = now < view.until
+		// About a request that is not plain the sidecar is asked each time.
+		if question.Request != nil && view.rules.routes.find(question) == nil {
+			asked.isFollowed = false
+		}
 	}
 	return asked
 }
@@ -181,25 +205,36 @@ func (m *memory) learn(question *Question, asked asked, response *portcullisv1.C
 	m.lock.Lock()
 	defer m.lock.Unlock()
 	rules, token := m.view.Load().rules, response.GetToken()
-	if rules != nil && rules.digest == response.GetRulesDigest() && !response.GetAllowed() {
-		kind := asked.kind
+	if rules != nil && rules.digest == response.GetRulesDigest() && !response.GetAllowed() && (question.Request == nil || response.GetRoute().GetApi() != "") {
+		kind, api := asked.kind, question.API
 		if token != nil {
 			kind = token.GetKind()
 		}
-		m.learnWords(wordsKey{question.API, kind, reasonOf(response.GetReason())}, &said{message: response.GetMessage(), header: response.GetHeader()})
+		if question.Request != nil {
+			api = response.GetRoute().GetApi()
+		}
+		m.learnWords(wordsKey{api, kind, reasonOf(response.GetReason())}, new(saidIn(response)))
 	}
 	fault, isFit := faultOf(response)
+	isEverywhere := fault == CredentialExpired || fault == CredentialRevoked
+	if isEverywhere && asked.value != "" {
+		// Somebody sees the denial now, and nobody may get an allow from what was known before it.
+		m.tokens.drop(asked.value)
+	}
 	if !isFit || asked.value == "" || token == nil || response.GetPosition() == nil {
 		return
 	}
 	answered := positionOf(response.GetPosition())
-	if m.position == nil || asked.generation != m.generation || answered.isBefore(m.position) {
+	if m.rememberedFrom == nil || asked.generation != m.generation || answered.isBefore(m.rememberedFrom) {
 		return
 	}
 	if len(m.accounts) > 0 && !slices.Contains(m.accounts, token.GetScope().GetAccount()) {
 		return
 	}
-	added := newEntry(asked.header, asked.value, token, addressFault{question.ClientAddress, fault})
+	if isEverywhere {
+		m.rememberedFrom = answered
+	}
+	added := newEntry(asked.place, asked.value, token, addressFault{question.ClientAddress, fault})
 	if added == nil {
 		return
 	}
@@ -256,8 +291,7 @@ func (m *memory) hear(response *portcullisv1.WatchChangesResponse, now int64) er
 		rules = m.view.Load().rules
 	}
 	if voided := response.GetVoided(); voided.GetEverything() {
-		m.generation++
-		m.tokens.clear()
+		m.void()
 	} else if voided != nil {
 		m.tokens.removeAll(voids(voided))
 	}
@@ -267,6 +301,9 @@ func (m *memory) hear(response *portcullisv1.WatchChangesResponse, now int64) er
 		m.wordsLock.Unlock()
 	}
 	m.position = positionOf(response.GetPosition())
+	if m.rememberedFrom == nil || m.position.change >= m.rememberedFrom.change {
+		m.rememberedFrom = m.position
+	}
 	m.basis = response.GetBasis()
 	// Only now may more be answered.
 	m.view.Store(m.stream.heard(rules, response, now))
@@ -315,9 +352,14 @@ func (s *stream) heard(rules *rules, response *portcullisv1.WatchChangesResponse
 // Forgets everything. What comes next begins anew.
 func (m *memory) forget() {
 	m.view.Store(&view{until: math.MinInt64})
+	m.void()
+	m.position, m.basis = nil, ""
+}
+
+func (m *memory) void() {
 	m.generation++
 	m.tokens.clear()
-	m.position, m.basis = nil, ""
+	m.rememberedFrom = nil
 }
 
 // Whether a token is among what is void.

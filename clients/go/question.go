@@ -24,6 +24,16 @@ type Header struct {
 	Name, Value string
 }
 
+// Request is a request of HTTP as it arrived: nothing of it decoded or corrected. A call of gRPC is one, too.
+type Request struct {
+	// Method, for example "GET". Of gRPC it is "POST".
+	Method string
+	// Host is the header Host or :authority. Empty: there is none. Several ones are joined with a comma.
+	Host string
+	// Path is the request target with its query: http.Request.RequestURI, or the full method of gRPC.
+	Path string
+}
+
 // Claims are about a token that the program has verified itself. Only the matrix decides about them.
 type Claims struct {
 	// Kind is the id of a kind of token.
@@ -37,6 +47,8 @@ type Claims struct {
 type Question struct {
 	// API is the id of an API, for example "balance".
 	API string
+	// Request takes the place of API and Target: the routes of the sidecar say them. All headers of the request are needed then.
+	Request *Request
 	// HTTP holds the headers of a request of net/http. Names that are not canonical are ignored, as by http.Header.Get.
 	HTTP map[string][]string
 	// Metadata of a call of gRPC. Names that are not in lower case are ignored, as by metadata.MD.Get.
@@ -57,6 +69,9 @@ func (q *Question) request() *portcullisv1.CheckRequest {
 	if q.Target != nil {
 		request.Target = q.Target.message()
 	}
+	if q.Request != nil {
+		request.Request = &portcullisv1.HttpRequest{Method: text(q.Request.Method), Host: text(q.Request.Host), Path: text(q.Request.Path)}
+	}
 	if q.Claims != nil {
 		request.Subject = &portcullisv1.CheckRequest_Token{
 			Token: &portcullisv1.TokenClaims{Kind: text(q.Claims.Kind), Scope: q.Claims.Scope.message()},
@@ -65,7 +80,8 @@ func (q *Question) request() *portcullisv1.CheckRequest {
 	}
 	var headers []*portcullisv1.Header
 	add := func(name, value string) {
-		if !isIrrelevant(name) {
+		// The routes may look for a target in any header.
+		if q.Request != nil && !strings.HasPrefix(name, ":") || !isIrrelevant(name) {
 			headers = append(headers, &portcullisv1.Header{Name: text(name), Value: text(value)})
 		}
 	}

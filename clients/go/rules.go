@@ -31,6 +31,10 @@ type kind struct {
 	id     string
 	title  string
 	header string
+	// Before a token in that header. Empty: it has the token alone.
+	scheme string
+	// What tokens begin with. Empty: they are not told by it.
+	prefix string
 	// Where the situations of its own level begin.
 	level    int
 	issuable bool
@@ -57,22 +61,24 @@ type rules struct {
 	near [nearRows]*row
 	// Of APIs that are not in the matrix.
 	unknown *row
+	// Nil: the sidecar must be asked about each request.
+	routes *routes
 }
 
 var errRules = errors.New("expected rules with a cell for each API and each kind of token")
 
 func rulesOf(message *portcullisv1.Rules) (*rules, error) {
 	matrix := message.GetMatrix()
-	made := &rules{digest: matrix.GetRulesDigest(), rows: make(map[string]*row, len(message.GetApis()))}
+	made := &rules{digest: matrix.GetRulesDigest(), rows: make(map[string]*row, len(message.GetApis())), routes: routesOf(message.GetRoutes())}
 	for _, each := range matrix.GetTokenKinds() {
 		made.addKind(each)
 	}
 	made.cells = make([]cell, len(message.GetCells()))
 	for index, each := range message.GetCells() {
-		if len(each.GetReasons()) != situations {
+		if len(each.GetReasons()) < situations {
 			return nil, errRules
 		}
-		for situation, reason := range each.GetReasons() {
+		for situation, reason := range each.GetReasons()[:situations] {
 			made.cells[index][situation] = reasonOf(reason)
 		}
 	}
@@ -102,16 +108,23 @@ func (r *rules) addKind(message *portcullisv1.TokenKind) {
 		id:       message.GetId(),
 		title:    message.GetTitle(),
 		header:   message.GetHeader(),
+		scheme:   message.GetScheme(),
+		prefix:   message.GetPrefix(),
 		level:    level,
 		issuable: message.GetIssuable(),
 	})
-	header := credentialHeaderOf(message.GetHeader())
-	for _, known := range r.headers {
-		if known.handle == header.handle {
-			return
+	r.headerOf(message.GetHeader()).addScheme(message.GetScheme())
+}
+
+func (r *rules) headerOf(name string) *credentialHeader {
+	made := credentialHeader{headerName: headerNameOf(name)}
+	for index := range r.headers {
+		if r.headers[index].lower == made.lower {
+			return &r.headers[index]
 		}
 	}
-	r.headers = append(r.headers, header)
+	r.headers = append(r.headers, made)
+	return &r.headers[len(r.headers)-1]
 }
 
 func (r *rules) isWhole(message *portcullisv1.ApiCells) bool {
@@ -137,7 +150,7 @@ func (r *rules) acceptedBy(cells []uint32, known map[string][]AcceptedKind) []Ac
 	accepted := []AcceptedKind{}
 	for index, each := range r.kinds {
 		if which[index] == 1 {
-			accepted = append(accepted, AcceptedKind{each.id, each.header, each.issuable})
+			accepted = append(accepted, AcceptedKind{each.id, each.header, each.scheme, each.issuable})
 		}
 	}
 	known[string(which)] = accepted
@@ -217,10 +230,22 @@ func situationOfFault(reason Reason) int {
 }
 
 func (r *row) allowedMessage(column uint32) string {
-	kind := r.rules.kinds[column-1]
+	kind := &r.rules.kinds[column-1]
 	article := "a"
 	if kind.title != "" && strings.ContainsRune("aeiouAEIOU", rune(kind.title[0])) {
 		article = "an"
 	}
-	return "`" + r.api + "` accepts " + article + " " + kind.title + " in `" + kind.header + "`"
+	return "`" + r.api + "` accepts " + article + " " + kind.title + " in `" + kind.place() + "`"
+}
+
+// Where a token of the kind belongs, for a sentence.
+func (k *kind) place() string {
+	start := k.scheme
+	if k.prefix != "" {
+		start = strings.TrimLeft(k.scheme+" "+k.prefix+"…", " ")
+	}
+	if start == "" {
+		return k.header
+	}
+	return k.header + ": " + start
 }

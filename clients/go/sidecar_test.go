@@ -121,6 +121,12 @@ func startShared() error {
 profiles:
   job: { account: "%s", user_name: account, password_file: password }
 directory: { staleness_ms: 2000 }
+routes:
+  - { path: /accounts/, api: iam }
+  - { path: "/accounts/{account}/balance", methods: [GET], api: balance, target: { account: { segment: account } } }
+  - { path: /balance, api: balance, target: { account: { header: X-Account } } }
+  - { path: /grpc.health.v1.Health/Check, methods: [POST], api: balance, target: { account: { header: account } } }
+  - { path: /grpc.health.v1.Health/Watch, methods: [POST], api: balance, target: { account: { header: account } } }
 log: { level: error }
 `, account))
 	write("operator", operatorToken)

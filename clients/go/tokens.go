@@ -34,7 +34,7 @@ type entry struct {
 
 // What many tokens share.
 type likeness struct {
-	kind, header             unique.Handle[string]
+	kind, place              unique.Handle[string]
 	account, project, kindID string
 	holderType               string
 }
@@ -65,7 +65,7 @@ const (
 const textsMax = 1<<16 - 1
 
 // Nil: the token is too long to be kept.
-func newEntry(header unique.Handle[string], value string, token *portcullisv1.VerifiedToken, first addressFault) *entry {
+func newEntry(place unique.Handle[string], value string, token *portcullisv1.VerifiedToken, first addressFault) *entry {
 	subject, scope := token.GetSubject(), token.GetScope()
 	texts := [...]string{
 		textValue: value, textAddress: first.address, textID: token.GetTokenId(),
@@ -75,7 +75,7 @@ func newEntry(header unique.Handle[string], value string, token *portcullisv1.Ve
 		texts: strings.Join(texts[:], ""),
 		fault: first.fault,
 		like: unique.Make(likeness{
-			kind: unique.Make(token.GetKind()), kindID: token.GetKind(), header: header,
+			kind: unique.Make(token.GetKind()), kindID: token.GetKind(), place: place,
 			account: scope.GetAccount(), project: scope.GetProject(), holderType: subject.GetType(),
 		}),
 		issuedAt: token.GetIssuedAt().AsTime().UnixMilli(),
@@ -216,9 +216,7 @@ func (t *tokenTable) put(added *entry) {
 	if t.pairsMax < added.pairs() {
 		return
 	}
-	if known := t.find(added.text(textValue)); known != nil {
-		t.remove(*t.buckets.Load(), t.hash(known), func(each *entry) bool { return each == known })
-	}
+	t.drop(added.text(textValue))
 	t.evict(t.pairsMax - added.pairs())
 	if t.count >= len(*t.buckets.Load()) {
 		t.grow()
@@ -226,6 +224,13 @@ func (t *tokenTable) put(added *entry) {
 	t.link(*t.buckets.Load(), added)
 	t.count++
 	t.pairs += added.pairs()
+}
+
+// Removes the entry with a value, if there is one.
+func (t *tokenTable) drop(value string) {
+	if known := t.find(value); known != nil {
+		t.remove(*t.buckets.Load(), t.hash(known), func(each *entry) bool { return each == known })
+	}
 }
 
 func (t *tokenTable) link(buckets []atomic.Pointer[entry], added *entry) {

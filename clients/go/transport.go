@@ -12,8 +12,8 @@ import (
 	portcullisv1 "portcullis.example/portcullis/gen/portcullis/v1"
 )
 
-// Transport is an http.RoundTripper that puts the token of a profile on each request. It keeps the token until shortly before it
-// expires, and renews it once where an API answers 401.
+// Transport is an http.RoundTripper that puts the token of a profile on each request, in its header and behind its scheme. It keeps the
+// token until shortly before it expires, and renews it once where an API answers 401.
 //
 //	client := &http.Client{Transport: &portcullis.Transport{Client: sidecar, Profile: "nightly-report", APIs: []string{"reports"}}}
 type Transport struct {
@@ -31,16 +31,23 @@ type Transport struct {
 	Base http.RoundTripper
 
 	lock sync.Mutex
-	// Nil: there is no token yet, or the last one may not be used any longer.
-	issued *issued
-	// A token that an API has refused, if there is no later one yet. A secret.
-	rejected string
+	kept profileToken
 	// Nil: no token is being issued.
 	issuing *issuing
 }
 
+// The token of a profile, as a program keeps it. It has no clock and asks nobody; clients/conformance describes what it must do.
+type profileToken struct {
+	// Nil: there is none, or an API has refused it.
+	issued *issued
+	// A token that an API has refused, if none came since. A secret.
+	rejected string
+}
+
 type issued struct {
 	header, value string
+	// What the header has: the value, behind its scheme.
+	headerValue string
 	// When another one should be issued.
 	renewAt time.Time
 	// Zero: never.
@@ -105,7 +112,7 @@ func isForSameHost(request *http.Request) bool {
 // A RoundTripper must not change the request.
 func withToken(request *http.Request, token *issued) *http.Request {
 	copied := request.Clone(request.Context())
-	copied.Header.Set(token.header, token.value)
+	copied.Header.Set(token.header, token.headerValue)
 	return copied
 }
 
@@ -136,20 +143,18 @@ func closeBody(request *http.Request) {
 func (t *Transport) token(ctx context.Context, rejected string) (*issued, error) {
 	now := time.Now()
 	t.lock.Lock()
-	if rejected != "" && t.issued != nil && t.issued.value == rejected {
-		t.issued, t.rejected = nil, rejected
-	}
-	known := t.issued
-	if known != nil && now.Before(known.renewAt) {
+	t.kept.refuse(rejected)
+	if current := t.kept.current(now); current != nil {
 		t.lock.Unlock()
-		return known, nil
+		return current, nil
 	}
+	lasting := t.kept.lasting(now)
 	running := t.issuing
 	if running == nil {
 		running = &issuing{done: make(chan struct{})}
 		t.issuing = running
 		// Others wait for it too, so it does not end with this request.
-		go t.issue(context.WithoutCancel(ctx), running, t.rejected)
+		go t.issue(context.WithoutCancel(ctx), running, t.kept.rejected)
 	}
 	t.lock.Unlock()
 	select {
@@ -157,8 +162,8 @@ func (t *Transport) token(ctx context.Context, rejected string) (*issued, error)
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if running.err != nil && known != nil && (known.expiresAt.IsZero() || now.Before(known.expiresAt)) {
-		return known, nil
+	if running.err != nil && lasting != nil {
+		return lasting, nil
 	}
 	return running.issued, running.err
 }
@@ -175,27 +180,52 @@ func (t *Transport) issue(ctx context.Context, running *issuing, rejected string
 	}
 	began := time.Now()
 	response, err := t.Client.Issue(ctx, request)
+	t.lock.Lock()
+	t.issuing = nil
 	if err != nil {
 		running.err = fmt.Errorf("portcullis: no token of profile %q: %w", t.Profile, err)
 	} else {
-		running.issued = issuedOf(response, began)
-	}
-	t.lock.Lock()
-	t.issuing = nil
-	if err == nil {
-		t.issued, t.rejected = running.issued, ""
+		running.issued = t.kept.came(response, began)
 	}
 	t.lock.Unlock()
 	close(running.done)
 }
 
-func issuedOf(response *portcullisv1.IssueResponse, now time.Time) *issued {
-	made := &issued{header: response.GetHeader(), value: response.GetValue(), renewAt: now.Add(keptMax)}
+// What is sent without asking the sidecar.
+func (p *profileToken) current(now time.Time) *issued {
+	if p.issued != nil && now.Before(p.issued.renewAt) {
+		return p.issued
+	}
+	return nil
+}
+
+// What is sent where the sidecar has no answer.
+func (p *profileToken) lasting(now time.Time) *issued {
+	if p.issued != nil && (p.issued.expiresAt.IsZero() || now.Before(p.issued.expiresAt)) {
+		return p.issued
+	}
+	return nil
+}
+
+// An API has refused a token. Another one may have come since it was sent.
+func (p *profileToken) refuse(value string) {
+	if value != "" && p.issued != nil && p.issued.value == value {
+		p.issued, p.rejected = nil, value
+	}
+}
+
+// A token came that was asked for at a time.
+func (p *profileToken) came(response *portcullisv1.IssueResponse, now time.Time) *issued {
+	made := &issued{header: response.GetHeader(), value: response.GetValue(), headerValue: response.GetValue(), renewAt: now.Add(keptMax)}
+	if response.GetScheme() != "" {
+		made.headerValue = response.GetScheme() + " " + made.value
+	}
 	if response.GetExpiresAt() != nil {
 		made.expiresAt = response.GetExpiresAt().AsTime()
 		left := made.expiresAt.Sub(now)
 		made.renewAt = now.Add(min(keptMax, left-min(renewBefore, left/10)))
 	}
+	p.issued, p.rejected = made, ""
 	return made
 }
 

@@ -4,7 +4,7 @@ import {
   ChannelCredentials,
   type ClientReadableStream,
   type ClientUnaryCall,
-  Metadata,
+  type Metadata,
   makeClientConstructor,
   type ServiceError,
 } from '@grpc/grpc-js'
@@ -19,10 +19,12 @@ import { DEFAULT_ADDRESS } from './default-address.ts'
 import { type DirectoryClient, directoryClient } from './directory-client.ts'
 import { PortcullisError } from './error.ts'
 import { LocalMode, type LocalOptions } from './local-mode.ts'
+import { localQuestion } from './local-question.ts'
 import { isThisMachine, plaintextRefused } from './plaintext.ts'
+import { Presented } from './presented.ts'
 import {
+  type AnyCheck,
   apiList,
-  type Check,
   type CheckAnswer,
   checkAnswer,
   checkRequest,
@@ -30,7 +32,6 @@ import {
   type IssueQuestion,
   issuedToken,
   issueRequest,
-  localQuestion,
   type MatrixAnswer,
   matrixAnswer,
   type PlanAnswer,
@@ -47,15 +48,27 @@ export interface ClientOptions {
    */
   readonly callerToken?: string
   /**
+   * A file with that secret, in place of `callerToken`. It is read again while the client is used, so a new
+   * secret needs no restart.
+   */
+  readonly callerTokenFile?: string
+  /**
    * For administration, and to revoke a token: the account-scoped IAM token of an account owner or a user
    * with `iam.admin`. To revoke a token of their own, a user's own IAM token. A secret.
    */
   readonly iamToken?: string
   /**
    * Contents of PEM files, for a sidecar on another machine. Default: plaintext, for a sidecar on this
-   * machine.
+   * machine. Without `ca` the authorities count that Node trusts. A sidecar that listens with TLS expects a
+   * client certificate.
    */
-  readonly tls?: { readonly ca: Buffer; readonly certificate: Buffer; readonly key: Buffer }
+  readonly tls?: {
+    readonly ca?: Buffer
+    readonly certificate?: Buffer
+    readonly key?: Buffer
+    /** The name that the sidecar's certificate must have. Default: the host of the address. */
+    readonly serverName?: string
+  }
   /**
    * Send tokens and passwords in plaintext to another machine. Only for a connection that something else
    * encrypts, for example a tunnel. Default: false. A call with a secret then rejects with a TypeError whose
@@ -70,15 +83,16 @@ export interface ClientOptions {
 }
 
 /**
- * Connects to a sidecar at `HOST:PORT` or `unix:PATH`. The connection opens at the first call, and reopens
- * after a failure. Every method rejects with a {@link PortcullisError} if there is no answer. A denial is an
- * answer. If an argument is invalid (a field is missing or has the wrong type), the method rejects with a
- * TypeError that names the field.
+ * Connects to a sidecar at `HOST:PORT` or `unix:PATH`; without an address, where `PORTCULLIS_GRPC_ADDRESS`
+ * says, or at 127.0.0.1:50051. The connection opens at the first call, and reopens after a failure. Every
+ * method rejects with a {@link PortcullisError} if there is no answer. A denial is an answer. If an argument
+ * is invalid (a field is missing or has the wrong type), the method rejects with a TypeError that names the
+ * field.
  *
- * @throws TypeError if `callerToken` or `iamToken` would be sent to another machine in plaintext
+ * @throws TypeError if a secret would be sent to another machine in plaintext, or a token is unusable
  */
-export function connect(address: string = DEFAULT_ADDRESS, options: ClientOptions = {}): Client {
-  return new Client(address, options)
+export function connect(address?: string, options: ClientOptions = {}): Client {
+  return new Client(address || process.env.PORTCULLIS_GRPC_ADDRESS || DEFAULT_ADDRESS, options)
 }
 
 /** Finds out within seconds that a machine is gone, so that another connection can follow. */
@@ -92,7 +106,7 @@ const Stub = makeClientConstructor(
 
 export class Client {
   readonly #stub: AuthorizationServiceClient
-  readonly #metadata = new Metadata()
+  readonly #presented: Presented
   readonly #address: string
   readonly #deadlineMs: number
   /** Whether secrets may not be sent, because others could read them. */
@@ -102,24 +116,25 @@ export class Client {
   readonly directory: DirectoryClient
 
   constructor(address: string, options: ClientOptions) {
-    const { deadlineMs = 5_000, callerToken, iamToken, tls, allowPlaintext = false, local = false } = options
+    const { deadlineMs = 5_000, tls, allowPlaintext = false, local = false } = options
     this.#exposed = tls === undefined && !allowPlaintext && !isThisMachine(address)
-    if (this.#exposed && (callerToken !== undefined || iamToken !== undefined))
-      throw plaintextRefused(address)
+    this.#presented = new Presented(options)
+    if (this.#exposed && !this.#presented.isEmpty) throw plaintextRefused(address)
     const credentials =
       tls === undefined
         ? ChannelCredentials.createInsecure()
-        : ChannelCredentials.createSsl(tls.ca, tls.key, tls.certificate)
+        : // Said here, so that no variable of the environment switches the verification off.
+          ChannelCredentials.createSsl(tls.ca ?? null, tls.key ?? null, tls.certificate ?? null, {
+            rejectUnauthorized: true,
+          })
     // The answer to a long batch with long messages exceeds the 4 MiB that gRPC accepts by default.
     this.#stub = new Stub(address, credentials, {
       'grpc.max_receive_message_length': 64 * 1024 * 1024,
       ...(local !== false && KEEPALIVE),
+      ...(tls?.serverName !== undefined && { 'grpc.ssl_target_name_override': tls.serverName }),
     })
     this.#address = address
     this.#deadlineMs = deadlineMs
-    if (callerToken !== undefined)
-      this.#metadata.set('authorization', `Bearer ${checkedToken('callerToken', callerToken)}`)
-    if (iamToken !== undefined) this.#metadata.set('x-auth-token', checkedToken('iamToken', iamToken))
     this.directory = directoryClient((path, serialize, deserialize, request) =>
       this.#call(
         (message, metadata, callOptions, callback) =>
@@ -138,10 +153,13 @@ export class Client {
    *
    * @param call its signal cancels the call, which then rejects with `CANCELLED`
    */
-  async check(check: Check, { signal }: { readonly signal?: AbortSignal } = {}): Promise<CheckAnswer> {
+  async check(check: AnyCheck, { signal }: { readonly signal?: AbortSignal } = {}): Promise<CheckAnswer> {
     const local = this.#local
     if (local === undefined)
-      return checkAnswer(await this.#call(this.#stub.check, this.#checkRequest(check), signal))
+      return checkAnswer(
+        await this.#call(this.#stub.check, this.#checkRequest(check), signal),
+        isRouted(check),
+      )
     // Others may wait for the same answer, so it does not end with one of them.
     return local.answer(localQuestion(check), () => this.#call(this.#stub.check, this.#checkRequest(check)))
   }
@@ -150,27 +168,30 @@ export class Client {
    * Checks from memory, at once. `undefined`: `check` asks the sidecar, because `local` is off, the token is
    * not known, or the sidecar has said nothing for too long.
    */
-  checkLocally(check: Check): CheckAnswer | undefined {
+  checkLocally(check: AnyCheck): CheckAnswer | undefined {
     return this.#local?.recall(localQuestion(check))
   }
 
   /** Makes many checks in one round trip. The answers have the order and the number of the checks. */
-  async checkBatch(checks: readonly Check[]): Promise<CheckAnswer[]> {
+  async checkBatch(checks: readonly AnyCheck[]): Promise<CheckAnswer[]> {
     const request = { checks: checks.map((check, index) => this.#checkRequest(check, `checks[${index}].`)) }
     const { results } = await this.#call(this.#stub.checkBatch, request)
     // With a different number, a check could be paired with the answer of another one.
     if (results.length !== checks.length) throw wrongNumberOfAnswers(checks.length, results.length)
-    return results.map(checkAnswer)
+    return results.map((result, index) => checkAnswer(result, isRouted(checks[index])))
   }
 
   /** Makes checks as they come, and returns their answers in the same order. Ends when the checks end. */
-  async *checkStream(checks: AsyncIterable<Check> | Iterable<Check>): AsyncGenerator<CheckAnswer> {
-    const stream = this.#stub.checkStream(this.#metadata)
+  async *checkStream(checks: AsyncIterable<AnyCheck> | Iterable<AnyCheck>): AsyncGenerator<CheckAnswer> {
+    const stream = this.#stub.checkStream(this.#presented.metadata)
     let sent = 0
+    const routed = new Set<string>()
     const sending = (async () => {
       for await (const check of checks) {
         if (stream.destroyed) return
-        const more = stream.write({ id: String(sent++), check: this.#checkRequest(check) })
+        const request = this.#checkRequest(check)
+        if (isRouted(check)) routed.add(String(sent))
+        const more = stream.write({ id: String(sent++), check: request })
         if (!more) await drained(stream)
       }
       stream.end()
@@ -186,7 +207,7 @@ export class Client {
         // An answer that is out of order would be paired with the wrong check.
         if (id !== String(answered++) || result === undefined)
           throw new Error('the sidecar sent an answer out of order')
-        yield checkAnswer(result)
+        yield checkAnswer(result, routed.delete(id))
       }
       await sending
       if (answered !== sent) throw wrongNumberOfAnswers(sent, answered)
@@ -232,7 +253,7 @@ export class Client {
 
   /** Returns the current matrix, and each new one that replaces it. Stop with `break`. */
   async *watchMatrix(): AsyncGenerator<MatrixAnswer> {
-    const stream = this.#stub.watchMatrix({}, this.#metadata)
+    const stream = this.#stub.watchMatrix({}, this.#presented.metadata)
     try {
       for await (const { matrix } of messagesOf(stream, this.#address)) yield matrixAnswer(matrix)
     } finally {
@@ -249,7 +270,7 @@ export class Client {
     request: WatchChangesRequest,
     signal: AbortSignal,
   ): AsyncGenerator<WatchChangesResponse> {
-    const stream = this.#stub.watchChanges(request, this.#metadata)
+    const stream = this.#stub.watchChanges(request, this.#presented.metadata)
     const cancel = () => stream.cancel()
     signal.addEventListener('abort', cancel)
     try {
@@ -261,7 +282,7 @@ export class Client {
   }
 
   /** @throws TypeError if a credential would be sent to another machine in plaintext */
-  #checkRequest(check: Check, at?: string): ReturnType<typeof checkRequest> {
+  #checkRequest(check: AnyCheck, at?: string): ReturnType<typeof checkRequest> {
     const request = checkRequest(check, at)
     if (request.subject?.$case === 'credentials') this.#refuseIfExposed()
     return request
@@ -278,7 +299,7 @@ export class Client {
   ): Promise<Response> {
     return new Promise((resolve, reject) => {
       const options = { deadline: Date.now() + this.#deadlineMs }
-      const call = method.call(this.#stub, request, this.#metadata, options, (error, response) => {
+      const call = method.call(this.#stub, request, this.#presented.metadata, options, (error, response) => {
         signal?.removeEventListener('abort', cancel)
         if (error === null) resolve(response as Response)
         else reject(new PortcullisError(error, { address: this.#address, deadlineMs: this.#deadlineMs }))
@@ -288,6 +309,10 @@ export class Client {
       if (signal?.aborted) cancel()
     })
   }
+}
+
+function isRouted(check: AnyCheck | undefined): boolean {
+  return check !== undefined && 'request' in check && check.request !== undefined
 }
 
 function wrongNumberOfAnswers(expected: number, found: number): Error {
@@ -310,12 +335,6 @@ function drained(stream: NodeJS.EventEmitter): Promise<void> {
  *
  * @throws TypeError that does not show the token
  */
-function checkedToken(option: string, token: string): string {
-  if (!/^[\x21-\x7e]+$/.test(token))
-    throw new TypeError(`${option}: expected visible ASCII characters without spaces`)
-  return token
-}
-
 type UnaryMethod<Request, Response> = (
   request: Request,
   metadata: Metadata,

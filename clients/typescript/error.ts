@@ -79,6 +79,22 @@ const CONNECTION_FAILURES: readonly (readonly [RegExp, string])[] = [
   [/\bENOENT\b/, 'no such socket'],
   [/\bEACCES\b/, 'permission denied'],
   [/\bProtocol error\b/, 'the server does not speak gRPC'],
+  [
+    /wrong version number|alert protocol version/,
+    'the server does not speak TLS, or no common version of it',
+  ],
+  [/ALTNAME_INVALID/, 'its certificate has another name than the host; expected the server name of `tls`'],
+  [/certificate has expired|not yet valid/, 'its certificate is not valid now'],
+  [
+    /self-signed|unable to (get|verify)/,
+    'its certificate is signed by no authority that is trusted here; expected one of `ca`',
+  ],
+  [/alert certificate required|alert handshake failure/, 'it expects a client certificate'],
+  [/alert (bad certificate|unknown ca|.*certificate)/, 'it does not accept the client certificate'],
+  [
+    /Failed to connect|\bECONNRESET\b|\bEPIPE\b/,
+    'it ended the connection: it may expect TLS, or another client certificate',
+  ],
 ]
 
 function detailsOf(

@@ -4,13 +4,13 @@
  * @module
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { Gate, keepAnswer, type TokenOptions } from './gate.ts'
+import { Gate, keepAnswer, type RoutedOptions, requestOf, type TokenOptions } from './gate.ts'
 
-export { answerOf, type TokenOptions } from './gate.ts'
+export { answerOf, type RoutedOptions, type TokenOptions } from './gate.ts'
 
 /** What is needed of Fastify's request. */
 export interface Request {
-  readonly raw: Pick<IncomingMessage, 'headersDistinct'>
+  readonly raw: Pick<IncomingMessage, 'headersDistinct' | 'method' | 'url'>
   readonly ip: string
 }
 
@@ -27,13 +27,15 @@ export interface Reply {
  * A hook (`onRequest` or `preHandler`) that lets a request go on only if the sidecar allows it, and answers
  * it otherwise: 401 or 403 with what would be accepted, 503 where there is no answer.
  *
- * @param api id of the API
+ * @param guarding id of the API and options; or `{ routes: true }` with options, where the routes of the
+ *   sidecar say the API and the target
  */
 export function requireToken<FastifyRequest extends Request = Request>(
-  api: string,
-  options: TokenOptions<FastifyRequest> = {},
+  ...guarding:
+    | [api: string, options?: TokenOptions<FastifyRequest>]
+    | [options: RoutedOptions<FastifyRequest>]
 ): (request: FastifyRequest, reply: Reply) => Promise<unknown> {
-  const gate = new Gate(api, options)
+  const gate = new Gate(guarding)
   return async (request, reply) => {
     const leaving = new AbortController()
     const leave = () => leaving.abort()
@@ -41,6 +43,7 @@ export function requireToken<FastifyRequest extends Request = Request>(
     const { raw, ip } = request
     const verdict = await gate.judge(request, {
       headers: raw.headersDistinct,
+      request: requestOf(raw),
       address: ip,
       signal: leaving.signal,
     })

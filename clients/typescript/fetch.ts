@@ -4,7 +4,7 @@
  * @module
  */
 import type { Client } from './client.ts'
-import type { IssuedToken } from './values.ts'
+import { type Kept, ProfileToken } from './profile-token.ts'
 
 export interface SendOptions {
   /** Name of a profile of the sidecar's configuration, which issues the token. */
@@ -19,19 +19,7 @@ export interface SendOptions {
 
 type Issuing = Pick<Client, 'issue'>
 
-/** A token is renewed so long before its expiry, or a tenth of what it had left when it came. */
-const EARLY_MS_MAX = 60_000
-
-/** A token that never expires is asked for again after this time: the profile may have another one. */
-const KEPT_MS_MAX = 300_000
-
 const REDIRECTS_MAX = 20
-
-/** A token, and until when it is used, on the monotonic clock. */
-interface Kept extends Pick<IssuedToken, 'header' | 'value'> {
-  readonly renewAtMs: number
-  readonly expiresAtMs: number
-}
 
 /**
  * A `fetch` that sends the credential of a profile for an API, in the header that the API wants. The token is
@@ -58,12 +46,12 @@ export function credentialFetch(client: Issuing, options: SendOptions): typeof f
 }
 
 /** Follows redirects within the origin. `fetch` follows those that leave it, without the credential. */
-async function sendTo(send: typeof fetch, first: Request, { header, value }: Kept): Promise<Response> {
+async function sendTo(send: typeof fetch, first: Request, token: Kept): Promise<Response> {
   const isFollowing = first.redirect === 'follow'
   let request = first
   for (let count = 0; ; count++) {
     const headers = new Headers(request.headers)
-    headers.set(header, value)
+    headers.set(token.header, token.headerValue)
     const spare = isFollowing && request.body === null ? request : undefined
     const redirect = isFollowing ? 'manual' : first.redirect
     const response = await send(new Request(request, { headers, redirect }))
@@ -104,7 +92,7 @@ function isStream(body: unknown): boolean {
 class Tokens {
   readonly #client: Issuing
   readonly #options: SendOptions
-  #kept: Kept | undefined
+  readonly #token = new ProfileToken()
   #renewing: Promise<Kept> | undefined
 
   constructor(client: Issuing, options: SendOptions) {
@@ -117,38 +105,39 @@ class Tokens {
 
   /** @throws PortcullisError if the sidecar gives no token, and there is none that still lasts */
   async current(): Promise<Kept> {
-    const kept = this.#kept
     const nowMs = performance.now()
-    if (kept !== undefined && nowMs < kept.renewAtMs) return kept
-    if (kept === undefined || nowMs >= kept.expiresAtMs) return this.#renew()
-    return this.#renew().catch(() => kept)
+    const kept = this.#token.current(nowMs)
+    if (kept !== undefined) return kept
+    const lasting = this.#token.lasting(nowMs)
+    return lasting === undefined ? this.#renew() : this.#renew().catch(() => lasting)
   }
 
   /** Another token than the one that an API has refused. */
-  async after(refused: Kept): Promise<Kept> {
-    const kept = this.#kept
-    return kept !== undefined && kept.value !== refused.value ? kept : this.#renew(refused.value)
+  after({ value }: Kept): Promise<Kept> {
+    this.#token.refuse(value)
+    return this.current()
   }
 
   /** All who need a token now wait for the same one. */
-  #renew(rejected?: string): Promise<Kept> {
-    this.#renewing ??= this.#issue(rejected).finally(() => {
+  #renew(): Promise<Kept> {
+    this.#renewing ??= this.#issue().finally(() => {
       this.#renewing = undefined
     })
     return this.#renewing
   }
 
-  async #issue(rejected: string | undefined): Promise<Kept> {
+  async #issue(): Promise<Kept> {
     const { profile, api, project } = this.#options
-    const { header, value, expiresAt } = await this.#client.issue({
+    const { rejected } = this.#token
+    const askedAtMs = performance.now()
+    const today = Date.now()
+    const issued = await this.#client.issue({
       ...{ profile, apis: [api] },
       ...(project !== undefined && { project }),
       ...(rejected !== undefined && { rejected }),
     })
-    const nowMs = performance.now()
-    const leftMs = expiresAt === undefined ? Number.POSITIVE_INFINITY : expiresAt.getTime() - Date.now()
-    const keptMs = Math.min(KEPT_MS_MAX, leftMs - Math.min(EARLY_MS_MAX, leftMs / 10))
-    this.#kept = { header, value, renewAtMs: nowMs + keptMs, expiresAtMs: nowMs + leftMs }
-    return this.#kept
+    const leftMs =
+      issued.expiresAt === undefined ? Number.POSITIVE_INFINITY : issued.expiresAt.getTime() - today
+    return this.#token.came(issued, leftMs, askedAtMs)
   }
 }

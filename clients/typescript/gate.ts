@@ -3,19 +3,24 @@
  * a request must not pass.
  */
 
-import { denialOf, failureOf, type Headers, headersOfDenial } from '../../engine/denial.ts'
+import type { IncomingMessage } from 'node:http'
+import { denialOf, failureOf, type Headers, headersOfDenial, refusalOf } from '../../engine/denial.ts'
 import type { Scope } from '../../engine/index.ts'
 import { AnswerCache } from './answer-cache.ts'
 import { type Client, connect } from './client.ts'
 import { PortcullisError } from './error.ts'
-import type { Check, CheckAnswer, RequestHeaders } from './values.ts'
+import type { HttpRequest } from './local-routes.ts'
+import { lookForApi, tellOfUnknownApi, UnknownApiError } from './unknown-apis.ts'
+import type { AnyCheck, CheckAnswer, RequestHeaders } from './values.ts'
+
+type Asked = Pick<Client, 'check'> & Partial<Pick<Client, 'checkLocally' | 'getMatrix'>>
 
 /** How requests are checked. `Request` is what the framework gives to a handler. */
 export interface TokenOptions<Request> {
   /**
    * The sidecar. Default: one connection for the process, to `PORTCULLIS_GRPC_ADDRESS` or 127.0.0.1:50051.
    */
-  readonly client?: Pick<Client, 'check'> & Partial<Pick<Client, 'checkLocally'>>
+  readonly client?: Asked
   /**
    * The account, and the project if any, that owns the requested resource: from your records or the path,
    * never from the token. A request for which it returns none is denied. Default: only the matrix decides.
@@ -31,11 +36,30 @@ export interface TokenOptions<Request> {
    * false, so 403.
    */
   readonly hideOthers?: boolean
-  /** Called where there was no answer. Default: a line on standard error. */
+  /**
+   * Called where there was no answer, and once with an error of the name `UnknownApiError` if the matrix does
+   * not have the API: at the start, where a sidecar answers then, or at the first denial. Default: a line on
+   * standard error.
+   */
   readonly onFailure?: (error: unknown) => void
   /** Most answers that are kept for as long as the sidecar allows (`cache_for`); 0: none. Default: 1,000. */
   readonly cacheEntries?: number
 }
+
+/**
+ * How requests are checked whose API and target the routes of the sidecar say. A request that they refuse is
+ * answered with 403: no route has it, it does not say whose resource it asks for, or servers could read it in
+ * different ways.
+ */
+export interface RoutedOptions<Request> extends Omit<TokenOptions<Request>, 'target'> {
+  readonly routes: true
+  readonly target?: undefined
+}
+
+/** The id of an API with options; or options that leave it to the routes of the sidecar. */
+type Guarding<Request> =
+  | readonly [api: string, options?: TokenOptions<Request>]
+  | readonly [options: RoutedOptions<Request>]
 
 /** What to answer in place of the handler. */
 export interface Denial {
@@ -54,6 +78,8 @@ export type Verdict =
 /** What a framework knows of a request. */
 export interface Arrived {
   readonly headers: RequestHeaders
+  /** As it arrived, whatever a framework has made of it since. */
+  readonly request: HttpRequest
   /** IP address of the sender, as the framework sees it. */
   readonly address: string | undefined
   /** Aborted as soon as the sender has left. */
@@ -63,20 +89,33 @@ export interface Arrived {
 const ENTRIES_MAX = 1_000
 
 export class Gate<Request> {
-  readonly #api: string
+  /** `undefined`: the routes of the sidecar say it. */
+  readonly #api: string | undefined
   readonly #options: TokenOptions<Request>
   readonly #cache: AnswerCache
 
-  /** @param monotonicMs a monotonic clock, in milliseconds @throws TypeError if the API is no text */
-  constructor(
-    api: string,
-    options: TokenOptions<Request>,
-    monotonicMs: () => number = () => performance.now(),
-  ) {
-    if (typeof api !== 'string' || api === '') throw new TypeError('api: expected the id of an API')
-    this.#api = api
+  /**
+   * @param monotonicMs a monotonic clock, in milliseconds
+   * @throws TypeError if there is neither an API nor `routes`, or if a target comes with `routes`
+   */
+  constructor([first, more = {}]: Guarding<Request>, monotonicMs: () => number = () => performance.now()) {
+    const isRouted = typeof first === 'object' && first?.routes === true
+    if (!isRouted && (typeof first !== 'string' || first === ''))
+      throw new TypeError('api: expected the id of an API, or `{ routes: true }`')
+    const options = isRouted ? (first as unknown as TokenOptions<Request>) : more
+    if (isRouted && options.target !== undefined)
+      throw new TypeError('target: expected none, because the routes say it')
+    this.#api = isRouted ? undefined : (first as string)
     this.#options = options
     this.#cache = new AnswerCache(options.cacheEntries ?? ENTRIES_MAX, monotonicMs)
+    // After the program has begun to serve. One that only builds guards and ends asks nothing.
+    setImmediate(() => {
+      if (this.#api !== undefined) void lookForApi(this.#client, this.#api, (error) => this.#report(error))
+    }).unref()
+  }
+
+  get #client(): Asked {
+    return this.#options.client ?? defaultClient()
   }
 
   /** What becomes of the request. It passes only if the sidecar has said so. Never rejects. */
@@ -90,32 +129,36 @@ export class Gate<Request> {
     }
   }
 
-  async #judge(request: Request, { headers, address, signal }: Arrived): Promise<Verdict> {
-    const { target: targetOf, clientAddress, client = defaultClient() } = this.#options
+  async #judge(request: Request, { headers, request: asked, address, signal }: Arrived): Promise<Verdict> {
+    const { target: targetOf, clientAddress } = this.#options
+    const client = this.#client
     const target = targetOf && (await targetOf(request))
     // Without a target the check would be about the API alone, and the resource could be anybody's.
     if (targetOf !== undefined && !isScope(target)) return { type: 'denied', denial: TARGET_NOT_FOUND }
     const sender = clientAddress === undefined ? address : clientAddress(request)
-    const about = {
-      api: this.#api,
-      ...(target !== undefined && {
-        target: { account: target.account, ...(target.project !== undefined && { project: target.project }) },
-      }),
-      ...(sender !== undefined && { clientAddress: sender }),
-    }
-    const known = client.checkLocally?.({ ...about, credentials: headers })
-    const answer =
-      known ?? (await this.#ask(client, { ...about, credentials: relevantHeaders(headers) }, signal))
+    const from = sender !== undefined && { clientAddress: sender }
+    const api = this.#api
+    const about = (credentials: RequestHeaders): AnyCheck =>
+      api === undefined
+        ? { request: asked, ...from, credentials }
+        : { api, ...(target !== undefined && { target: scopeOf(target) }), ...from, credentials }
+    // The routes may look for a target in any header.
+    const sent = () => (api === undefined ? pairsOf(headers) : relevantHeaders(headers))
+    const known = client.checkLocally?.(about(headers))
+    const answer = known ?? (await this.#ask(client, about(sent()), signal))
+    if (api !== undefined && answer.reason === 'UNKNOWN_API')
+      void tellOfUnknownApi(client, api, (error) => this.#report(error))
     if (signal.aborted) return { type: 'left' }
     return answer.allowed ? { type: 'passes', answer } : { type: 'denied', denial: this.#denial(answer) }
   }
 
-  #ask(client: Pick<Client, 'check'>, question: Check, signal: AbortSignal): Promise<CheckAnswer> {
+  #ask(client: Asked, question: AnyCheck, signal: AbortSignal): Promise<CheckAnswer> {
     return this.#cache.answer(question, () => client.check(question, { signal }))
   }
 
   #denial(answer: CheckAnswer): Denial {
-    const { reason } = answer
+    const { reason, route } = answer
+    if (route?.refused !== undefined) return withHeaderObject(refusalOf(route.refused, answer.message))
     if (this.#options.hideOthers && (reason === 'ACCOUNT_MISMATCH' || reason === 'PROJECT_MISMATCH'))
       return denial(404, { reason: 'NOT_FOUND', message: 'there is no such resource' })
     return withHeaderObject(denialOf(answer))
@@ -155,7 +198,15 @@ function failureDenial(error: unknown): Denial {
 
 function printFailure(error: unknown): void {
   const text = error instanceof PortcullisError ? `${error.code} ${error.message}` : String(error)
-  console.error(`portcullis: no answer, so a request was refused: ${text}`)
+  console.error(
+    error instanceof UnknownApiError
+      ? `portcullis: ${error.message}`
+      : `portcullis: no answer, so a request was refused: ${text}`,
+  )
+}
+
+function scopeOf({ account, project }: Scope): Scope {
+  return { account, ...(project !== undefined && { project }) }
 }
 
 function isScope(target: Scope | undefined): target is Scope {
@@ -212,18 +263,33 @@ function isIrrelevant(name: string): boolean {
 
 /** The headers that may carry a credential, each value by itself. */
 function relevantHeaders(headers: RequestHeaders): [name: string, value: string][] {
+  return pairsOf(headers).filter(([name]) => !isIrrelevant(name))
+}
+
+/** All headers, each value by itself. */
+function pairsOf(headers: RequestHeaders): [name: string, value: string][] {
   const pairs = Symbol.iterator in headers ? Array.from(headers) : Object.entries(headers)
   return pairs.flatMap(([name, values]) =>
-    values === undefined || isIrrelevant(name)
-      ? []
-      : [values].flat().map((value): [string, string] => [name, value]),
+    values === undefined ? [] : [values].flat().map((value): [string, string] => [name, value]),
   )
+}
+
+/** The request of Node, which frameworks may have given another `url` since. */
+export function requestOf({
+  method = '',
+  url = '',
+  originalUrl = url,
+  headersDistinct,
+}: Pick<IncomingMessage, 'headersDistinct' | 'method' | 'url'> & {
+  readonly originalUrl?: string
+}): HttpRequest {
+  return { method, host: (headersDistinct.host ?? []).join(), path: originalUrl }
 }
 
 let shared: Client | undefined
 
 function defaultClient(): Client {
-  shared ??= connect(process.env.PORTCULLIS_GRPC_ADDRESS)
+  shared ??= connect()
   return shared
 }
 

@@ -3,13 +3,16 @@
  *
  * @module
  */
-import { Gate, keepAnswer, type TokenOptions } from './gate.ts'
+import { Gate, keepAnswer, type RoutedOptions, type TokenOptions } from './gate.ts'
+import type { HttpRequest } from './local-routes.ts'
 
-export { answerOf, type TokenOptions } from './gate.ts'
+export { answerOf, type RoutedOptions, type TokenOptions } from './gate.ts'
 
 /** What is needed of Hono's context. */
 export interface Context {
-  readonly req: { readonly raw: Pick<Request, 'headers' | 'signal'> }
+  readonly req: { readonly raw: Pick<Request, 'headers' | 'signal' | 'method' | 'url'> }
+  /** Hono's server for Node has the request itself in it. */
+  readonly env?: unknown
 }
 
 /**
@@ -17,17 +20,18 @@ export interface Context {
  * what would be accepted, 503 where there is no answer. Hono knows no address of the sender, so accounts that
  * restrict addresses need `clientAddress`.
  *
- * @param api id of the API
+ * @param guarding id of the API and options; or `{ routes: true }` with options, where the routes of the
+ *   sidecar say the API and the target
  */
 export function requireToken<HonoContext extends Context = Context>(
-  api: string,
-  options: TokenOptions<HonoContext> = {},
+  ...guarding: [api: string, options?: TokenOptions<HonoContext>] | [options: RoutedOptions<HonoContext>]
   // biome-ignore lint/suspicious/noConfusingVoidType: a middleware of Hono returns nothing where the next one answers.
 ): (context: HonoContext, next: () => Promise<void>) => Promise<Response | void> {
-  const gate = new Gate(api, options)
+  const gate = new Gate(guarding)
   return async (context, next) => {
     const { headers, signal } = context.req.raw
-    const verdict = await gate.judge(context, { headers, address: undefined, signal })
+    const request = requestIn(context)
+    const verdict = await gate.judge(context, { headers, request, address: undefined, signal })
     switch (verdict.type) {
       case 'passes':
         keepAnswer(context, verdict.answer)
@@ -42,4 +46,11 @@ export function requireToken<HonoContext extends Context = Context>(
         return new Response(null, { status: 499 })
     }
   }
+}
+
+/** A `Request` has no path as it arrived, but one without dots. */
+function requestIn({ env, req: { raw } }: Context): HttpRequest {
+  const { incoming } = (env ?? {}) as { readonly incoming?: { readonly url?: string } }
+  const [, , ofUrl = ''] = /^([a-z]+:\/\/[^/?#]*)(.*)$/is.exec(raw.url) ?? []
+  return { method: raw.method, host: raw.headers.get('host') ?? '', path: incoming?.url ?? ofUrl }
 }

@@ -9,6 +9,7 @@ export { DEFAULT_ADDRESS } from './default-address.ts'
 export type { DirectoryClient } from './directory-client.ts'
 export { PortcullisError } from './error.ts'
 export type { LocalOptions } from './local-mode.ts'
+export type { HttpRequest } from './local-routes.ts'
 export type {
   Check,
   CheckAnswer,
@@ -16,6 +17,7 @@ export type {
   IssueQuestion,
   MatrixAnswer,
   PlanAnswer,
+  RequestCheck,
   RequestHeaders,
   RevokedToken,
   VerifiedToken,

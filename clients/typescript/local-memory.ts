@@ -2,53 +2,40 @@
  * What a program knows of the sidecar's rules and of tokens, and what it answers from that. It reads no clock
  * and no network: it is told everything, so each of its runs can be repeated (clients/conformance).
  */
-import { type CredentialHeaders, type CredentialNames, extractCredential } from '../../engine/credentials.ts'
-import type { CredentialReason } from '../../engine/reasons.ts'
+import { type CredentialFinder, fieldPlace } from '../../engine/credentials.ts'
+import { situationOf, situationOfFault } from '../../engine/situations.ts'
 import type * as wire from '../../proto/gen/portcullis/v1/authorization.ts'
-import { isFault, type LocalReason, LocalRules, WrongSidecar } from './local-rules.ts'
-import {
-  type CheckAnswer,
-  type LocalQuestion,
-  msOf,
-  reasonName,
-  type VerifiedToken,
-  verifiedToken,
-} from './values.ts'
+import { headerPairs, type LocalQuestion } from './local-question.ts'
+import { isFault, type LocalReason, LocalRules, type Verdict, WrongSidecar } from './local-rules.ts'
+import { answerOf, type Fault, Holders, KnownToken } from './local-token.ts'
+import { type CheckAnswer, msOf, type RequestHeaders, reasonName, type TrustedToken } from './values.ts'
 
 /** The sidecar must be asked. */
-export interface Ask {
-  readonly type: 'ask'
+export class Ask {
+  /** Empty: the sidecar says it, by its routes. */
   readonly api: string
   /** Empty: it is not known. */
   readonly kind: string
   /** What its answer may be remembered for; `undefined`: nothing. */
   readonly credential:
-    | { readonly header: string; readonly value: string; readonly address: string }
+    | { readonly place: string; readonly value: string; readonly address: string }
     | undefined
   /** How often everything had become void. */
   readonly age: number
-}
 
-export type Recalled = Ask | { readonly type: 'answer'; readonly answer: CheckAnswer }
+  constructor(api: string, kind: string, credential: Ask['credential'], age: number) {
+    this.api = api
+    this.kind = kind
+    this.credential = credential
+    this.age = age
+  }
+}
 
 export interface LocalMemoryOptions {
   /** Most pairs of a token and an address. Default: 10,000. */
   readonly tokensMax?: number
   /** Account numbers. Tokens of other accounts are not remembered. Default: all accounts. */
   readonly accounts?: readonly string[]
-}
-
-/** A token that the sidecar has vouched for, by its value. */
-interface Known {
-  readonly header: string
-  readonly token: VerifiedToken
-  readonly projectId: string
-  readonly derivedFrom: readonly string[]
-  readonly expiresAtMs: number
-  /** Address → what is wrong with the token there. */
-  readonly faults: Map<string, CredentialReason | 'NONE'>
-  /** Since somebody last looked for what can go. */
-  isUsed: boolean
 }
 
 /** The stream that is read. */
@@ -61,11 +48,8 @@ interface Stream {
 
 const TOKENS_MAX = 10_000
 
-/** Most addresses of one token: no token takes the place of all others. */
-const ADDRESSES_MAX = 100
-
-/** Most denials whose words are kept. */
-const WORDS_MAX = 1_000
+/** Most denials that are kept. */
+const DENIALS_MAX = 1_000
 
 /** What is asked for a place, before a token that was used since goes anyway. */
 const CHANCES_MAX = 16
@@ -77,16 +61,26 @@ const LASTING: ReadonlySet<LocalReason> = new Set([
   'ADDRESS_NOT_ALLOWED',
 ])
 
+/** What is wrong with a token at every address. */
+const EVERYWHERE: ReadonlySet<LocalReason> = new Set(['CREDENTIAL_EXPIRED', 'CREDENTIAL_REVOKED'])
+
 export class LocalMemory {
   readonly #tokensMax: number
   readonly #accounts: ReadonlySet<string>
-  readonly #tokens = new Map<string, Known>()
+  /** By their values. */
+  readonly #tokens = new Map<string, KnownToken>()
+  readonly #holders = new Holders()
   /** Pairs of a token and an address. */
   #size = 0
-  /** API, kind and reason of a denial → how the sidecar says it. */
-  readonly #words = new Map<string, Pick<CheckAnswer, 'message' | 'header'>>()
+  /** API, kind and reason of a denial → the verdict, in the words of the sidecar. */
+  readonly #denials = new Map<string, Verdict>()
   #rules: LocalRules | undefined
   #position: wire.Position | undefined
+  /**
+   * The largest one that was told, or that a denial of a token rests on. Answers before it are not
+   * remembered.
+   */
+  #rememberedFrom: wire.Position | undefined
   #basis = ''
   #age = 0
   #stream: Stream | undefined
@@ -139,10 +133,12 @@ export class LocalMemory {
     this.#expectForward(position, sentAtMs, basis, voided?.everything === true)
     if (rules !== undefined) {
       this.#rules = new LocalRules(rules)
-      this.#words.clear()
+      this.#denials.clear()
     }
     if (voided !== undefined) this.#forget(voided)
     this.#position = position
+    if (this.#rememberedFrom === undefined || position.change >= this.#rememberedFrom.change)
+      this.#rememberedFrom = position
     this.#basis = basis
     const stream = this.#stream ?? { askedAtMs: this.#askedAtMs, firstSentAtMs: sentAtMs, sentAtMs }
     this.#stream = stream
@@ -160,86 +156,163 @@ export class LocalMemory {
     if (isEverything || known === undefined) return
     if (basis !== this.#basis && this.#stream === undefined)
       throw new WrongSidecar('it goes on from what rests on other keys')
-    if (position.change < known.change || (position.change === known.change && !isSame(position, known)))
-      throw new WrongSidecar('its positions go backwards')
+    if (isBefore(position, known)) throw new WrongSidecar('its positions go backwards')
   }
 
   /** The answer from memory, or that the sidecar must be asked. */
-  recall(question: LocalQuestion, nowMs: number): Recalled {
-    const { api, subject, target, address } = question
+  recall(question: LocalQuestion, nowMs: number): CheckAnswer | Ask {
+    const { request, credentials = [], clientAddress = '' } = question
+    if (request === undefined) return this.#recall(question, nowMs)
+    const route = this.#rules?.routes?.find(request, headerPairs(credentials))
+    // What it learns of the token counts, too, where it must ask for the API.
+    const recalled = route && this.#recall({ ...question, ...route }, nowMs)
+    if (route === undefined || recalled === undefined)
+      return this.#ask('', '', this.#credentialIn(credentials, clientAddress))
+    if (!(recalled instanceof Ask)) return { ...recalled, route: { ...route, refused: undefined } }
+    const { kind, credential = this.#credentialIn(credentials, clientAddress) } = recalled
+    return this.#ask('', kind, credential)
+  }
+
+  #credentialIn(headers: RequestHeaders, address: string): Ask['credential'] {
+    const rules = this.#rules
+    if (rules === undefined) return undefined
+    const found = rules.credentials.find(headerPairs(headers))
+    return found.ok ? { place: fieldPlace(found), value: found.value, address } : undefined
+  }
+
+  /** Each request passes here. It makes nothing but the answer where the token is known and opens the API. */
+  #recall(question: LocalQuestion, nowMs: number): CheckAnswer | Ask {
+    const { api = '', credentials, clientAddress: address = '' } = question
     const rules = this.#rules
     if (rules === undefined) return this.#ask(api, '')
     const isValid = nowMs < this.#knownUntilMs
-    if ('kind' in subject) {
-      const { kind, scope } = subject
-      if (!isValid) return this.#ask(api, kind)
-      return this.#answer(rules, api, kind, rules.reason(api, kind, scope, target))
+    if (credentials === undefined) return this.#recallClaims(rules, question, isValid)
+    const known = isValid ? this.#knownAmong(credentials, rules.credentials) : undefined
+    if (known !== undefined) return this.#recallKnown(rules, question, known, nowMs)
+    const found = rules.credentials.find(headerPairs(credentials))
+    if (found.ok) {
+      const { value } = found
+      const place = fieldPlace(found)
+      const same = isValid ? this.#tokens.get(value) : undefined
+      if (same?.holder.place === place) return this.#recallKnown(rules, question, same, nowMs)
+      return this.#ask(api, '', { place, value, address })
     }
-    // A token that is known is well formed.
-    const found = onlyHeader(subject.headers, rules.names) ?? extractCredential(subject.headers, rules.names)
-    const known = found.ok ? this.#tokens.get(found.value) : undefined
-    if (known === undefined || !found.ok) return this.#unknown(rules, question, isValid)
-    const { header, value } = found
-    const fault = known.faults.get(address)
-    if (!isValid || known.header !== header || fault === undefined || !this.#isCurrent(known, nowMs))
-      return this.#ask(api, '', { header, value, address })
-    known.isUsed = true
-    const { token } = known
-    const { kind } = token
-    const reason =
-      fault === 'NONE' ? rules.reason(api, kind, token.scope, target) : rules.reasonOfFault(api, kind, fault)
-    return this.#answer(rules, api, kind, reason, token, found, address)
+    const verdict = isValid ? this.#verdict(rules, api, '', 0, situationOfFault(found.reason)) : undefined
+    return verdict === undefined ? this.#ask(api, '') : answerOf(verdict, undefined)
   }
 
-  /** There is no token, or none that is known. */
-  #unknown(rules: LocalRules, { api, subject, address }: LocalQuestion, isValid: boolean): Recalled {
-    const headers = 'headers' in subject ? subject.headers : []
-    const found = extractCredential(headers, rules.names)
-    if (found.ok) return this.#ask(api, '', { header: found.header, value: found.value, address })
-    if (!isValid) return this.#ask(api, '')
-    return this.#answer(rules, api, '', rules.reasonOfFault(api, '', found.reason))
+  #recallKnown(
+    rules: LocalRules,
+    { api = '', credentials = [], target, clientAddress: address = '' }: LocalQuestion,
+    known: KnownToken,
+    nowMs: number,
+  ): CheckAnswer | Ask {
+    const fault = known.faultAt(address)
+    if (fault === undefined || !this.#isCurrent(known, nowMs))
+      return this.#ask(api, '', this.#credentialIn(credentials, address))
+    known.isUsed = true
+    const { holder } = known
+    const situation = fault === 'NONE' ? situationOf(holder.scope, target) : situationOfFault(fault)
+    const verdict = this.#verdict(rules, api, holder.kind, holder.columnIn(rules), situation)
+    if (verdict === undefined) return this.#ask(api, holder.kind, this.#credentialIn(credentials, address))
+    return answerOf(verdict, known)
+  }
+
+  #recallClaims(rules: LocalRules, question: LocalQuestion, isValid: boolean): CheckAnswer | Ask {
+    const { api = '', token, target } = question
+    const { kind, scope } = token as TrustedToken
+    if (!isValid) return this.#ask(api, kind)
+    const verdict = this.#verdict(rules, api, kind, rules.column(kind), situationOf(scope, target))
+    return verdict === undefined ? this.#ask(api, kind) : answerOf(verdict, undefined)
+  }
+
+  /**
+   * The token that is known, if one header carries it as in most requests. A token that is known is well
+   * formed, and has nothing around it.
+   */
+  #knownAmong(headers: RequestHeaders, credentials: CredentialFinder): KnownToken | undefined {
+    const { names } = credentials
+    let header: string | undefined
+    let value: unknown
+    if (Symbol.iterator in headers) {
+      // Others may have what they give only once.
+      if (!Array.isArray(headers) && !(headers instanceof Headers)) return undefined
+      for (const pair of headers as Iterable<unknown>) {
+        if (!Array.isArray(pair) || typeof pair[0] !== 'string') return undefined
+        const found = names.find(pair[0])
+        if (found === undefined) continue
+        if (header !== undefined) return undefined
+        header = found
+        value = pair[1]
+      }
+    } else
+      for (const name in headers) {
+        const found = names.find(name)
+        if (found === undefined) continue
+        if (header !== undefined || !Object.hasOwn(headers, name)) return undefined
+        header = found
+        value = headers[name]
+      }
+    if (Array.isArray(value) && value.length === 1) value = value[0]
+    if (header === undefined || typeof value !== 'string') return undefined
+    const alone = this.#tokens.get(value)
+    if (alone !== undefined) return alone.holder.place === header ? alone : undefined
+    const found = credentials.hasSchemes(header) ? credentials.tokenIn(header, value) : undefined
+    if (found?.ok !== true) return undefined
+    const known = this.#tokens.get(found.value)
+    return known?.holder.place === fieldPlace(found) ? known : undefined
+  }
+
+  /** What the rules say in a situation; `undefined`: the words for it are not known. */
+  #verdict(
+    rules: LocalRules,
+    api: string,
+    kind: string,
+    column: number,
+    situation: number,
+  ): Verdict | undefined {
+    const verdict = rules.verdict(api, column, situation)
+    return typeof verdict === 'string' ? this.#denials.get(denialKey(api, kind, verdict)) : verdict
   }
 
   /** What the sidecar has answered to what it was asked. */
-  learn({ api, kind, credential, age }: Ask, response: wire.CheckResponse): void {
+  learn({ api: asked, kind, credential, age }: Ask, response: wire.CheckResponse): void {
     const rules = this.#rules
     const reason = reasonName(response.reason)
-    const { token, position } = response
-    if (reason !== 'ALLOWED' && response.rulesDigest === rules?.matrix.rulesDigest)
-      this.#keepWords(wordsKey(api, token?.kind ?? kind, reason), response)
+    const { token, position, route } = response
+    const api = asked === '' ? (route?.api ?? '') : asked
+    if (reason !== 'ALLOWED' && api !== '' && response.rulesDigest === rules?.matrix.rulesDigest) {
+      if (this.#denials.size >= DENIALS_MAX) this.#denials.clear()
+      const { message, header, scheme } = response
+      const verdict = rules.denied(api, reason, { message, header, scheme })
+      this.#denials.set(denialKey(api, token?.kind ?? kind, reason), verdict)
+    }
+    // Somebody sees the denial now, and nobody may get an allow from what was known before it.
+    if (credential !== undefined && EVERYWHERE.has(reason)) this.#drop(credential.value)
     const isLasting = response.verified || LASTING.has(reason)
     if (credential === undefined || token === undefined || position === undefined || !isLasting) return
     // What became void since, or is older than what was told since, may be what it rests on.
-    const told = this.#position
-    if (age !== this.#age || told === undefined || position.change < told.change) return
-    if (position.change === told.change && !isSame(position, told)) return
+    const from = this.#rememberedFrom
+    if (age !== this.#age || from === undefined || isBefore(position, from)) return
     if (this.#accounts.size > 0 && !this.#accounts.has(token.scope?.account ?? '')) return
+    if (EVERYWHERE.has(reason)) this.#rememberedFrom = position
     this.#keep(credential, token, isFault(reason) ? reason : 'NONE')
   }
 
   #keep(
-    { header, value, address }: NonNullable<Ask['credential']>,
+    { place, value, address }: NonNullable<Ask['credential']>,
     token: wire.VerifiedToken,
-    fault: CredentialReason | 'NONE',
+    fault: Fault,
   ): void {
     let known = this.#tokens.get(value)
-    if (known?.header !== header || known.token.tokenId !== token.tokenId) {
+    if (known?.holder.place !== place || known.tokenId !== token.tokenId) {
       this.#drop(value)
-      const { projectId, derivedFrom, expiresAt } = token
-      const expiresAtMs = expiresAt?.getTime() ?? Number.POSITIVE_INFINITY
-      known = {
-        ...{ header, token: verifiedToken(token), projectId, derivedFrom, expiresAtMs },
-        ...{ faults: new Map(), isUsed: false },
-      }
+      known = new KnownToken(this.#holders.of(place, token), token)
       this.#tokens.set(value, known)
     }
-    const { faults } = known
-    if (faults.size >= ADDRESSES_MAX && !faults.has(address)) {
-      this.#size -= faults.size
-      faults.clear()
-    }
-    if (!faults.has(address)) this.#size++
-    faults.set(address, fault)
+    this.#size -= known.addresses
+    known.setFault(address, fault)
+    this.#size += known.addresses
     this.#makeRoom()
   }
 
@@ -252,12 +325,12 @@ export class LocalMemory {
       this.#tokens.delete(value)
       known.isUsed = false
       if (isSpared) this.#tokens.set(value, known)
-      else this.#size -= known.faults.size
+      else this.#size -= known.addresses
     }
   }
 
   #drop(value: string): void {
-    this.#size -= this.#tokens.get(value)?.faults.size ?? 0
+    this.#size -= this.#tokens.get(value)?.addresses ?? 0
     this.#tokens.delete(value)
   }
 
@@ -267,12 +340,12 @@ export class LocalMemory {
     const users = new Set(userIds)
     const projects = new Set(projectIds)
     const ofAccounts = new Set(accounts)
-    for (const [value, { token, projectId, derivedFrom }] of this.#tokens)
+    for (const [value, { holder, tokenId, derivedFrom }] of this.#tokens)
       if (
-        tokens.has(token.tokenId) ||
-        users.has(token.subject.id) ||
-        ofAccounts.has(token.scope.account) ||
-        (projectId !== '' && projects.has(projectId)) ||
+        tokens.has(tokenId) ||
+        users.has(holder.subject.id) ||
+        ofAccounts.has(holder.scope.account) ||
+        (holder.projectId !== '' && projects.has(holder.projectId)) ||
         derivedFrom.some((id) => tokens.has(id))
       )
         this.#drop(value)
@@ -280,87 +353,30 @@ export class LocalMemory {
 
   #forgetAll(): void {
     this.#tokens.clear()
+    this.#holders.clear()
     this.#size = 0
+    this.#rememberedFrom = undefined
     this.#age++
   }
 
-  #keepWords(key: string, { message, header }: Pick<CheckAnswer, 'message' | 'header'>): void {
-    if (this.#words.size >= WORDS_MAX) this.#words.clear()
-    this.#words.set(key, { message, header })
-  }
-
   /** Whether the token has not expired, by the clock of the sidecar. */
-  #isCurrent({ expiresAtMs }: Known, nowMs: number): boolean {
-    return expiresAtMs === Number.POSITIVE_INFINITY || nowMs + this.#timeOfDayMs < expiresAtMs
-  }
-
-  #answer(
-    rules: LocalRules,
-    api: string,
-    kind: string,
-    reason: LocalReason,
-    token?: VerifiedToken,
-    found?: { readonly header: string; readonly value: string },
-    address = '',
-  ): Recalled {
-    const allowed = reason === 'ALLOWED'
-    const words = allowed ? rules.wordsOfAllowed(api, kind) : this.#words.get(wordsKey(api, kind, reason))
-    if (words === undefined)
-      return this.#ask(api, kind, found && { header: found.header, value: found.value, address })
-    // An API that is not in the matrix comes before all that is known of the token.
-    const said = reason === 'UNKNOWN_API' ? undefined : token
-    const { digest, strict, rulesDigest } = rules.matrix
-    return {
-      type: 'answer',
-      answer: {
-        allowed,
-        reason,
-        message: words.message,
-        header: words.header,
-        accepted: allowed ? NONE : rules.accepted(api),
-        conflicts: NONE,
-        advice: NONE,
-        digest,
-        strict,
-        rulesDigest,
-        verified: said !== undefined && (allowed || !isFault(reason)),
-        token: said,
-        cacheForMs: 0,
-      },
-    }
+  #isCurrent({ expiresAtMs }: KnownToken, nowMs: number): boolean {
+    return expiresAtMs === undefined || nowMs + this.#timeOfDayMs < expiresAtMs
   }
 
   #ask(api: string, kind: string, credential?: Ask['credential']): Ask {
-    return { type: 'ask', api, kind, credential, age: this.#age }
+    return new Ask(api, kind, credential, this.#age)
   }
 }
 
-const NONE: readonly never[] = Object.freeze([])
+const _NONE: readonly never[] = Object.freeze([])
 
-/** The one header that carries a credential; `undefined` where it takes more to say which it is. */
-function onlyHeader(
-  headers: CredentialHeaders,
-  names: CredentialNames,
-): { readonly ok: true; readonly header: string; readonly value: string } | undefined {
-  if (!Array.isArray(headers)) return undefined
-  let found: { readonly ok: true; readonly header: string; readonly value: string } | undefined
-  for (let index = 0; index < headers.length; index++) {
-    const pair: readonly unknown[] | undefined = headers[index]
-    const name = pair?.[0]
-    const header = typeof name === 'string' ? names.find(name) : undefined
-    if (header === undefined) continue
-    const values = pair?.[1]
-    const value = Array.isArray(values) && values.length === 1 ? values[0] : values
-    if (found !== undefined || typeof value !== 'string' || value !== value.trim()) return undefined
-    found = { ok: true, header, value }
-  }
-  return found
-}
-
-function wordsKey(api: string, kind: string, reason: LocalReason): string {
+function denialKey(api: string, kind: string, reason: LocalReason): string {
   return `${api}\0${kind}\0${reason}`
 }
 
-function isSame(some: wire.Position, other: wire.Position): boolean {
-  return some.change === other.change && some.recordedAt?.getTime() === other.recordedAt?.getTime()
+/** Whether a position is smaller, or has the same number and another time. */
+function isBefore(some: wire.Position, other: wire.Position): boolean {
+  if (some.change !== other.change) return some.change < other.change
+  return some.recordedAt?.getTime() !== other.recordedAt?.getTime()
 }

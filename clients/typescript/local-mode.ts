@@ -1,9 +1,11 @@
 /** Follows the sidecar, so that the program decides in its own memory (clients/conformance/README.md). */
+import { performance } from 'node:perf_hooks'
 import type * as wire from '../../proto/gen/portcullis/v1/authorization.ts'
 import { PortcullisError } from './error.ts'
-import { type Ask, LocalMemory, type LocalMemoryOptions } from './local-memory.ts'
+import { Ask, LocalMemory, type LocalMemoryOptions } from './local-memory.ts'
+import type { LocalQuestion } from './local-question.ts'
 import { WrongSidecar } from './local-rules.ts'
-import { type CheckAnswer, checkAnswer, type LocalQuestion } from './values.ts'
+import { type CheckAnswer, checkAnswer } from './values.ts'
 
 export interface LocalOptions extends LocalMemoryOptions {
   /**
@@ -53,19 +55,20 @@ export class LocalMode {
   /** The answer from memory; `undefined`: the sidecar must be asked. */
   recall(question: LocalQuestion): CheckAnswer | undefined {
     const recalled = this.#memory.recall(question, performance.now())
-    return recalled.type === 'answer' ? recalled.answer : undefined
+    return recalled instanceof Ask ? undefined : recalled
   }
 
   /** The answer from memory, or from the sidecar, which is asked once about a token and an address. */
   async answer(question: LocalQuestion, ask: () => Promise<wire.CheckResponse>): Promise<CheckAnswer> {
     const first = this.#memory.recall(question, performance.now())
-    if (first.type === 'answer') return first.answer
+    if (!(first instanceof Ask)) return first
     const key = this.#memory.isFollowing(performance.now()) ? keyOf(first) : undefined
     const asking = key === undefined ? undefined : this.#asking.get(key)
-    if (asking === undefined) return this.#ask(first, key, ask)
+    const isRouted = question.request !== undefined
+    if (asking === undefined) return this.#ask(first, key, ask, isRouted)
     await asking
     const second = this.#memory.recall(question, performance.now())
-    return second.type === 'answer' ? second.answer : this.#ask(second, undefined, ask)
+    return second instanceof Ask ? this.#ask(second, undefined, ask, isRouted) : second
   }
 
   close(): void {
@@ -76,6 +79,7 @@ export class LocalMode {
     recalled: Ask,
     key: string | undefined,
     ask: () => Promise<wire.CheckResponse>,
+    isRouted: boolean,
   ): Promise<CheckAnswer> {
     const asked = ask()
     if (key !== undefined) {
@@ -84,7 +88,7 @@ export class LocalMode {
     }
     const response = await asked
     this.#memory.learn(recalled, response)
-    const answer = checkAnswer(response)
+    const answer = checkAnswer(response, isRouted)
     // The memory forgets it when a change touches it, and a cache would not.
     return response.position === undefined ? answer : { ...answer, cacheForMs: 0 }
   }
@@ -152,7 +156,7 @@ export class LocalMode {
 }
 
 function keyOf({ credential }: Ask): string | undefined {
-  return credential && `${credential.header}\0${credential.value}\0${credential.address}`
+  return credential && `${credential.place}\0${credential.value}\0${credential.address}`
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

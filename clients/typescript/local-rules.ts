@@ -1,12 +1,13 @@
 /** The rules of the sidecar as `WatchChanges` tells them: what each cell answers to each question. */
-import { CredentialNames } from '../../engine/credentials.ts'
+import { CredentialFinder, carriageOf } from '../../engine/credentials.ts'
 import type { AcceptedKind, Reason, Scope } from '../../engine/index.ts'
 import { withArticle } from '../../engine/messages.ts'
 import { CREDENTIAL_REASONS, type CredentialReason } from '../../engine/reasons.ts'
 import { SITUATIONS, situationOf, situationOfFault } from '../../engine/situations.ts'
 import type { Rules as WireRules } from '../../proto/gen/portcullis/v1/authorization.ts'
 import type { Matrix, TokenKind } from '../../proto/gen/portcullis/v1/matrix.ts'
-import { reasonName } from './values.ts'
+import { LocalRoutes } from './local-routes.ts'
+import { acceptedKind, reasonName } from './values.ts'
 
 /** A reason that a newer sidecar knows is `UNSPECIFIED`, and denies. */
 export type LocalReason = Reason | 'UNSPECIFIED'
@@ -15,10 +16,22 @@ export type LocalReason = Reason | 'UNSPECIFIED'
 type Cell = readonly LocalReason[]
 
 /** How an answer says what it is. */
-export interface Words {
+interface Words {
   readonly message: string
   /** Request header for tokens of the kind. */
   readonly header: string
+  /** Before the token in that header; empty: the token alone. */
+  readonly scheme: string
+}
+
+/** What an answer says whatever the token. Answers share it. */
+export interface Verdict extends Words {
+  readonly allowed: boolean
+  readonly reason: LocalReason
+  readonly accepted: readonly AcceptedKind[]
+  readonly digest: string
+  readonly strict: boolean
+  readonly rulesDigest: string
 }
 
 /** The row of an API. */
@@ -26,7 +39,7 @@ interface Row {
   /** First for kinds that are not in the matrix. */
   readonly cells: readonly Cell[]
   /** What is said where a kind is accepted; empty where nobody has asked yet. */
-  readonly allowed: (Words | undefined)[]
+  readonly allowed: (Verdict | undefined)[]
 }
 
 /** Without a target, which is how a row says what it accepts. */
@@ -42,18 +55,21 @@ export class WrongSidecar extends Error {
 
 export class LocalRules {
   readonly matrix: Matrix
-  /** The headers that carry credentials. */
-  readonly names: CredentialNames
-  readonly #kinds: ReadonlyMap<string, { readonly column: number; readonly kind: TokenKind }>
+  readonly credentials: CredentialFinder
+  /** `undefined`: the sidecar must be asked about each request. */
+  readonly routes: LocalRoutes | undefined
+  /** Kind → its column. */
+  readonly #columns: ReadonlyMap<string, number>
   readonly #rows: ReadonlyMap<string, Row>
   readonly #unknownApi: Row
 
   /** @throws WrongSidecar if parts are missing */
-  constructor({ matrix, cells, apis }: WireRules) {
+  constructor({ matrix, cells, apis, routes }: WireRules) {
     if (matrix === undefined) throw new WrongSidecar('its rules have no matrix')
     this.matrix = matrix
-    this.names = new CredentialNames(matrix.tokenKinds.map(({ header }) => header))
-    this.#kinds = new Map(matrix.tokenKinds.map((kind, index) => [kind.id, { column: index + 1, kind }]))
+    this.routes = routes && new LocalRoutes(routes)
+    this.credentials = new CredentialFinder(matrix.tokenKinds)
+    this.#columns = new Map(matrix.tokenKinds.map(({ id }, index) => [id, index + 1]))
     const known = cells.map(({ reasons }) => reasons.map(reasonName))
     this.#rows = new Map(
       apis.map(({ api, cells: row }) => [
@@ -63,54 +79,84 @@ export class LocalRules {
     )
     const unknownApi = this.#rows.get('')
     const isWhole = ({ cells }: Row) =>
-      cells.length === this.#kinds.size + 1 && cells.every((cell) => cell.length >= SITUATIONS.length)
+      cells.length === this.#columns.size + 1 && cells.every((cell) => cell.length >= SITUATIONS.length)
     if (unknownApi === undefined || !Array.from(this.#rows.values()).every(isWhole))
       throw new WrongSidecar('its rules do not have a cell for each API and kind')
     this.#unknownApi = unknownApi
   }
 
-  /** What the sidecar says of a kind of token where the API accepts it. */
-  wordsOfAllowed(api: string, kind: string): Words {
-    const { allowed } = this.#row(api)
-    const column = this.#column(kind)
-    allowed[column] ??= wordsOf(api, this.#kinds.get(kind)?.kind)
+  /**
+   * What the rules say of a kind of token, by its column: the whole verdict where it opens the API, and the
+   * reason where not, because the words for it come from the sidecar.
+   *
+   * @param situation its place in `SITUATIONS`
+   */
+  verdict(api: string, column: number, situation: number): Verdict | LocalReason {
+    const { cells, allowed } = this.#row(api)
+    const reason = cells[column]?.[situation] as LocalReason
+    if (reason !== 'ALLOWED') return reason
+    allowed[column] ??= this.#said(reason, wordsOf(api, this.matrix.tokenKinds[column - 1]), [])
     return allowed[column]
+  }
+
+  denied(api: string, reason: LocalReason, words: Words): Verdict {
+    return this.#said(reason, words, this.accepted(api).map(Object.freeze) as AcceptedKind[])
+  }
+
+  #said(reason: LocalReason, { message, header, scheme }: Words, accepted: readonly AcceptedKind[]): Verdict {
+    const { digest, strict, rulesDigest } = this.matrix
+    const allowed = reason === 'ALLOWED'
+    return {
+      allowed,
+      reason,
+      message,
+      header,
+      scheme,
+      accepted: Object.freeze(accepted),
+      digest,
+      strict,
+      rulesDigest,
+    }
   }
 
   /** What the rules say of a token with that kind and scope. */
   reason(api: string, kind: string, scope: Scope | undefined, target: Scope | undefined): LocalReason {
-    return this.#cell(api, this.#column(kind))[situationOf(scope, target)] as LocalReason
+    return this.#reason(api, this.column(kind), situationOf(scope, target))
   }
 
   /** What the rules say of a credential with a fault. @param kind empty: it is not known */
   reasonOfFault(api: string, kind: string, fault: CredentialReason): LocalReason {
-    return this.#cell(api, this.#column(kind))[situationOfFault(fault)] as LocalReason
+    return this.#reason(api, this.column(kind), situationOfFault(fault))
   }
 
   /** The kinds that open the API, in the order of the matrix. */
   accepted(api: string): AcceptedKind[] {
-    return this.matrix.tokenKinds.flatMap(({ id, header, scopeLevel, issuable }, index) => {
+    return this.matrix.tokenKinds.flatMap(({ id, header, scheme, scopeLevel, issuable }, index) => {
       const situation = scopeLevel === 'project' ? NO_TARGET.project : NO_TARGET.account
-      return this.#cell(api, index + 1)[situation] === 'ALLOWED' ? [{ kind: id, header, issuable }] : []
+      return this.#reason(api, index + 1, situation) === 'ALLOWED'
+        ? [acceptedKind({ kind: id, header, scheme, issuable })]
+        : []
     })
   }
 
-  #column(kind: string): number {
-    return this.#kinds.get(kind)?.column ?? 0
+  /** Where the kind stands in each row; 0: it is not in the matrix. */
+  column(kind: string): number {
+    return this.#columns.get(kind) ?? 0
+  }
+
+  #reason(api: string, column: number, situation: number): LocalReason {
+    return this.#row(api).cells[column]?.[situation] as LocalReason
   }
 
   #row(api: string): Row {
     return this.#rows.get(api) ?? this.#unknownApi
   }
-
-  #cell(api: string, column: number): Cell {
-    return this.#row(api).cells[column] as Cell
-  }
 }
 
 function wordsOf(api: string, kind: TokenKind | undefined): Words {
-  const { title = '', header = '' } = kind ?? {}
-  return { message: `\`${api}\` accepts ${withArticle(title)} in \`${header}\``, header }
+  const { title = '', header = '', scheme = '' } = kind ?? {}
+  const place = kind === undefined ? '' : carriageOf(kind)
+  return { message: `\`${api}\` accepts ${withArticle(title)} in \`${place}\``, header, scheme }
 }
 
 /** Whether the credential itself is at fault where that is the reason. */

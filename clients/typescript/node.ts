@@ -5,21 +5,21 @@
  * @module
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { Gate, keepAnswer, type TokenOptions } from './gate.ts'
+import { Gate, keepAnswer, type RoutedOptions, requestOf, type TokenOptions } from './gate.ts'
 
-export { answerOf, type TokenOptions } from './gate.ts'
+export { answerOf, type RoutedOptions, type TokenOptions } from './gate.ts'
 
 /**
  * A middleware that calls `next` only if the sidecar allows the request, and answers it otherwise: 401 or 403
  * with what would be accepted, 503 where there is no answer.
  *
- * @param api id of the API
+ * @param guarding id of the API and options; or `{ routes: true }` with options, where the routes of the
+ *   sidecar say the API and the target
  */
 export function requireToken<Request extends IncomingMessage = IncomingMessage>(
-  api: string,
-  options: TokenOptions<Request> = {},
+  ...guarding: [api: string, options?: TokenOptions<Request>] | [options: RoutedOptions<Request>]
 ): (request: Request, response: ServerResponse, next: () => void) => void {
-  const gate = new Gate(api, options)
+  const gate = new Gate(guarding)
   return (request, response, next) => {
     const leaving = new AbortController()
     const leave = () => leaving.abort()
@@ -28,7 +28,12 @@ export function requireToken<Request extends IncomingMessage = IncomingMessage>(
     // Express knows which of its proxies to believe.
     const { ip = socket.remoteAddress } = request as { readonly ip?: string | undefined }
     void gate
-      .judge(request, { headers: headersDistinct, address: ip, signal: leaving.signal })
+      .judge(request, {
+        headers: headersDistinct,
+        request: requestOf(request),
+        address: ip,
+        signal: leaving.signal,
+      })
       .then((verdict) => {
         response.removeListener('close', leave)
         if (verdict.type === 'denied') {

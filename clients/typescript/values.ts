@@ -1,20 +1,17 @@
 /** The values that the client takes and returns, and their conversion to and from messages. */
-import type {
-  AcceptedKind,
-  CredentialHeaders,
-  NamedConflict,
-  Reason,
-  Scope,
-  TokenKind,
-} from '../../engine/index.ts'
+import { fieldValue } from '../../engine/credentials.ts'
+import type { AcceptedKind, NamedConflict, Scope, TokenKind } from '../../engine/index.ts'
+import { REASONS, type Reason } from '../../engine/reasons.ts'
 import type { Duration } from '../../proto/gen/google/protobuf/duration.ts'
 import type * as wire from '../../proto/gen/portcullis/v1/authorization.ts'
 import {
+  type AcceptedKind as WireAcceptedKind,
   type Conflict as WireConflict,
   Reason as WireReason,
   type Scope as WireScope,
 } from '../../proto/gen/portcullis/v1/decision.ts'
 import type { Matrix as WireMatrix } from '../../proto/gen/portcullis/v1/matrix.ts'
+import type { HttpRequest } from './local-routes.ts'
 
 /** A check of a credential as it arrived, or of claims that are already trusted. */
 export type Check = {
@@ -34,8 +31,19 @@ export type Check = {
   | { readonly token: TrustedToken }
 )
 
+/** A check of a request: the routes of the sidecar say its API, and who owns the requested resource. */
+export interface RequestCheck {
+  readonly request: HttpRequest
+  /** All headers of the request as they arrived: the routes look at some of them, too. */
+  readonly credentials: RequestHeaders
+  /** IP address of the client. */
+  readonly clientAddress?: string
+}
+
+export type AnyCheck = Check | RequestCheck
+
 /** Claims that the client has already verified. */
-interface TrustedToken {
+export interface TrustedToken {
   readonly kind: string
   readonly scope: Scope
 }
@@ -70,6 +78,8 @@ export interface CheckAnswer {
   readonly reason: Reason | 'UNSPECIFIED'
   readonly message: string
   readonly header: string
+  /** Before the token in that header, for example `Bearer`; empty: the token alone. */
+  readonly scheme: string
   readonly accepted: readonly AcceptedKind[]
   readonly conflicts: readonly NamedConflict[]
   readonly advice: readonly string[]
@@ -81,6 +91,17 @@ export interface CheckAnswer {
   /** Whether the credential was verified; false for claims. */
   readonly verified: boolean
   readonly token: VerifiedToken | undefined
+  /** What the routes say of the request; `undefined`: the check had none. */
+  readonly route?:
+    | {
+        /** API id; empty: the request is refused. */
+        readonly api: string
+        /** `undefined`: only the matrix decided. */
+        readonly target: Scope | undefined
+        /** Why the routes refuse the request, for example `NO_ROUTE`; `undefined`: they do not. */
+        readonly refused: string | undefined
+      }
+    | undefined
   /** How long the answer may be reused, in milliseconds; 0: it must not be reused. */
   readonly cacheForMs: number
 }
@@ -99,8 +120,12 @@ export type IssueQuestion = (
 /** A token, and the header to send it in. */
 export interface IssuedToken {
   readonly header: string
+  /** Before the token in that header, for example `Bearer`; empty: the token alone. */
+  readonly scheme: string
   /** A secret. */
   readonly value: string
+  /** What the header has: the value, behind its scheme. A secret. */
+  readonly headerValue: string
   readonly kind: string
   readonly scope: Scope
   readonly tokenId: string
@@ -117,6 +142,7 @@ export interface RevokedToken {
 /** The smallest set of tokens for the APIs. `unopened` lists the APIs that no kind of token opens. */
 export interface PlanAnswer {
   readonly tokens: readonly (Pick<TokenKind, 'scopeLevel' | 'header'> & {
+    readonly scheme: string
     readonly kind: string
     readonly issuable: boolean
     readonly permissionScopes: readonly string[]
@@ -144,6 +170,8 @@ export interface MatrixAnswer {
     readonly family: string
     readonly scopeLevel: string
     readonly header: string
+    readonly scheme: string
+    readonly prefix: string
     readonly issuedTo: string
     readonly issuable: boolean
     readonly permissionScopes: readonly string[]
@@ -166,61 +194,30 @@ export interface MatrixAnswer {
  * @param at path of the check in the caller's argument, with a dot at the end
  * @throws TypeError that names the field, if a caller without types passes a wrong value
  */
-export function checkRequest(check: Check, at = ''): wire.CheckRequest {
+export function checkRequest(check: AnyCheck, at = ''): wire.CheckRequest {
   if (typeof check !== 'object' || check === null)
     throw new TypeError(`${at.slice(0, -1) || 'check'}: expected an object`)
+  const { api, request, target }: Partial<Check & RequestCheck> = check
   return {
-    api: text(`${at}api`, check.api),
+    api: text(`${at}api`, request === undefined ? api : (api ?? '')),
     subject: subjectOf(check, at),
     // An invalid target must not count as a missing one.
-    target: check.target === undefined ? undefined : scopeMessage(check.target, `${at}target`),
+    target: target === undefined ? undefined : scopeMessage(target, `${at}target`),
     clientAddress: text(`${at}clientAddress`, check.clientAddress ?? ''),
+    request: request === undefined ? undefined : requestMessage(request, `${at}request`),
   }
 }
 
-/** A check as the memory of the client takes it. */
-export interface LocalQuestion {
-  readonly api: string
-  readonly subject: { readonly headers: CredentialHeaders } | TrustedToken
-  readonly target: Scope | undefined
-  /** IP address of the client; empty: it is not known. */
-  readonly address: string
+function requestMessage(request: HttpRequest, field: string): wire.HttpRequest {
+  const { method, host, path }: Partial<HttpRequest> = request ?? {}
+  return {
+    method: text(`${field}.method`, method),
+    host: text(`${field}.host`, host),
+    path: text(`${field}.path`, path),
+  }
 }
 
-/** @throws TypeError that names the field, if a caller without types passes a wrong value */
-export function localQuestion(check: Check): LocalQuestion {
-  if (!hasShape(check)) checkRequest(check)
-  const { api, target, clientAddress: address = '' } = check
-  if ('token' in check && check.token !== undefined) return { api, subject: check.token, target, address }
-  const { credentials } = check as { readonly credentials: RequestHeaders }
-  const headers = Symbol.iterator in credentials ? credentials : Object.entries(credentials)
-  return { api, subject: { headers }, target, address }
-}
-
-/** Whether it looks like a check; `checkRequest` says what is wrong with one that does not. */
-function hasShape(check: Check): boolean {
-  const { api, target, clientAddress, credentials, token }: Loose = check ?? {}
-  const subject = credentials ?? token
-  return (
-    typeof api === 'string' &&
-    typeof (clientAddress ?? '') === 'string' &&
-    (target === undefined || typeof target?.account === 'string') &&
-    (credentials === undefined) !== (token === undefined) &&
-    typeof subject === 'object' &&
-    subject !== null
-  )
-}
-
-/** Of a caller without types. */
-interface Loose {
-  readonly api?: unknown
-  readonly target?: { readonly account?: unknown } | null
-  readonly clientAddress?: unknown
-  readonly credentials?: unknown
-  readonly token?: unknown
-}
-
-function subjectOf(check: Check, at: string): wire.CheckRequest['subject'] {
+function subjectOf(check: AnyCheck, at: string): wire.CheckRequest['subject'] {
   const { credentials, token }: { credentials?: RequestHeaders; token?: TrustedToken } = check
   if ((credentials === undefined) === (token === undefined))
     throw new TypeError(`${at}credentials: expected request headers, or \`token\` instead`)
@@ -251,19 +248,35 @@ function headersOf(credentials: RequestHeaders, field: string): { name: string; 
   })
 }
 
-export function checkAnswer(response: wire.CheckResponse): CheckAnswer {
+/** @param isRouted whether the check had a request: an answer that names no API allows nothing then */
+export function checkAnswer(response: wire.CheckResponse, isRouted = false): CheckAnswer {
   const reason = reasonName(response.reason)
   // The position is for the memory of a client that follows `WatchChanges`.
-  const { token, cacheFor, conflicts, position: _position, ...rest } = response
+  const { token, cacheFor, accepted, conflicts, route, position: _position, ...rest } = response
   return {
     ...rest,
     // An unknown reason may stand for a condition that this client does not know, so it counts as a denial.
-    allowed: response.allowed && reason === 'ALLOWED',
+    allowed: response.allowed && reason === 'ALLOWED' && (!isRouted || isFound(route)),
     reason,
+    accepted: accepted.map(acceptedKind),
     conflicts: conflicts.map(conflictValue),
     token: token && verifiedToken(token),
+    route: route && {
+      api: route.api,
+      target: route.target && scopeValue(route.target),
+      refused: route.refused === '' ? undefined : route.refused,
+    },
     cacheForMs: cacheFor === undefined ? 0 : msOf(cacheFor),
   }
+}
+
+/** An empty text of the contract is an absent value of the engine. */
+export function acceptedKind({ kind, header, scheme, issuable }: WireAcceptedKind): AcceptedKind {
+  return { kind, header, ...(scheme !== '' && { scheme }), issuable }
+}
+
+function isFound(route: wire.FoundRoute | undefined): boolean {
+  return route !== undefined && route.api !== '' && route.refused === ''
 }
 
 export function verifiedToken(token: wire.VerifiedToken): VerifiedToken {
@@ -308,7 +321,12 @@ export function issuedToken({
   position: _position,
   ...rest
 }: wire.IssueResponse): IssuedToken {
-  return { ...rest, scope: scopeValue(scope), conflicts: conflicts.map(conflictValue) }
+  return {
+    ...rest,
+    headerValue: fieldValue(rest.scheme, rest.value),
+    scope: scopeValue(scope),
+    conflicts: conflicts.map(conflictValue),
+  }
 }
 
 export function planAnswer({ tokens, ...rest }: wire.PlanResponse): PlanAnswer {
@@ -344,10 +362,8 @@ export function matrixAnswer(matrix: WireMatrix | undefined): MatrixAnswer {
   }
 }
 
-const REASON_NAMES = new Map(
-  Object.entries(WireReason)
-    .filter(([name]) => name !== 'REASON_UNSPECIFIED')
-    .map(([name, number]) => [number as WireReason, name.slice('REASON_'.length) as Reason]),
+const REASON_NAMES: ReadonlyMap<WireReason, Reason> = new Map(
+  REASONS.map((reason) => [WireReason[`REASON_${reason}`], reason]),
 )
 
 /** `UNSPECIFIED` where the sidecar is newer, and has reasons that are not known here. */

@@ -9,11 +9,16 @@ import type { ServiceError } from '@grpc/grpc-js'
 import { describe, expect, test } from 'vitest'
 import { Gate } from '../../clients/typescript/gate.ts'
 import { type CheckAnswer, PortcullisError } from '../../clients/typescript/index.ts'
+import { LocalRoutes } from '../../clients/typescript/local-routes.ts'
 import { LocalRules } from '../../clients/typescript/local-rules.ts'
+import { ProfileToken } from '../../clients/typescript/profile-token.ts'
 import type { AcceptedKind, CredentialReason, Scope } from '../../engine/index.ts'
-import { Rules } from '../../proto/gen/portcullis/v1/authorization.ts'
-import { linesOf, SUITE } from '../support/conformance/files.ts'
+import { Routes, Rules } from '../../proto/gen/portcullis/v1/authorization.ts'
+import { headersOf, linesOf, OURS, SUITE } from '../support/conformance/files.ts'
 import { Player, type Step } from '../support/conformance/player.ts'
+import type { RequestLine } from '../support/conformance/route-tables.ts'
+import type { RouteExpected } from '../support/conformance/routes.ts'
+import { play, type SendingStep } from '../support/conformance/sending.ts'
 import { newFolder } from '../support/suite/resources.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -21,9 +26,9 @@ const ROOT = join(import.meta.dirname, '../..')
 test('the files are those that the engine and the sidecar make', () => {
   const folder = newFolder()
   execFileSync(process.execPath, ['test/support/conformance/make.ts', folder], { cwd: ROOT })
-  const files = readdirSync(SUITE, { recursive: true, encoding: 'utf8' })
+  const files = readdirSync(OURS, { recursive: true, encoding: 'utf8' })
   for (const file of files.filter((each) => /\.(jsonl|binpb)$/.test(each)))
-    expect(readFileSync(join(folder, file)).equals(readFileSync(join(SUITE, file))), file).toBe(true)
+    expect(readFileSync(join(folder, file)).equals(readFileSync(join(OURS, file))), file).toBe(true)
 })
 
 test('decisions', () => {
@@ -44,6 +49,14 @@ test('decisions', () => {
   }
 })
 
+describe('routes', () => {
+  test.each(linesOf<RoutesLine>('routes'))('$name', ({ routes: encoded, requests }) => {
+    const routes = new LocalRoutes(Routes.decode(Buffer.from(encoded, 'base64')))
+    for (const { method, host, path, headers = [], expect: expected } of requests)
+      expect(routes.find({ method, host, path }, headersOf(headers)) ?? 'ask', path).toEqual(expected)
+  })
+})
+
 describe('traces', () => {
   test.each(linesOf<TraceLine>('traces'))('$name', ({ options, steps }) => {
     const player = new Player(SUITE, options)
@@ -52,17 +65,29 @@ describe('traces', () => {
   })
 })
 
+test.each(linesOf<{ readonly name: string; readonly steps: readonly SendingStep[] }>('sending'))(
+  'sending: $name',
+  ({ steps }) => {
+    const token = new ProfileToken()
+    for (const [number, step] of steps.entries())
+      expect(play(token, step), `step ${number}`).toEqual(step.expect)
+  },
+)
+
 test('denials', async () => {
   const lines = linesOf<DenialLine>('denials')
   expect(lines.length).toBeGreaterThan(30)
   for (const { answer, failure, status, headers, body } of lines) {
     const check = async (): Promise<CheckAnswer> => {
       if (failure !== undefined) throw failed(failure.code, failure.reason)
-      const { rules_digest: rulesDigest = '', ...rest } = answer ?? {}
-      return { ...(rest as CheckAnswer), allowed: false, rulesDigest, cacheForMs: 0 }
+      const { rules_digest: rulesDigest = '', ...rest } = answer ?? ({} as NonNullable<typeof answer>)
+      const { refused, ...said } = rest
+      const route = refused === undefined ? undefined : { api: '', target: undefined, refused }
+      return { ...(said as CheckAnswer), allowed: false, rulesDigest, route, cacheForMs: 0 }
     }
-    const gate = new Gate('any', { client: { check }, onFailure: () => {} })
-    const arrived = { headers: {}, address: undefined, signal: new AbortController().signal }
+    const gate = new Gate(['any', { client: { check }, onFailure: () => {} }])
+    const request = { method: 'GET', host: 'a', path: '/' }
+    const arrived = { headers: {}, request, address: undefined, signal: new AbortController().signal }
     const verdict = await gate.judge({}, arrived)
     if (verdict.type !== 'denied') throw new Error(`${JSON.stringify(answer)}: ${verdict.type}`)
     const { denial } = verdict
@@ -82,6 +107,12 @@ type DecisionLine = { readonly rules: string } & (
   | { readonly kind: string; readonly apis: readonly string[]; readonly reasons: readonly string[] }
 )
 
+interface RoutesLine {
+  readonly name: string
+  readonly routes: string
+  readonly requests: readonly (RequestLine & { readonly expect: RouteExpected })[]
+}
+
 interface TraceLine {
   readonly name: string
   readonly options: ConstructorParameters<typeof Player>[1]
@@ -89,7 +120,10 @@ interface TraceLine {
 }
 
 interface DenialLine {
-  readonly answer?: Pick<CheckAnswer, 'reason' | 'message' | 'accepted'> & { readonly rules_digest: string }
+  readonly answer?: Pick<CheckAnswer, 'reason' | 'message' | 'accepted'> & {
+    readonly rules_digest: string
+    readonly refused?: string
+  }
   readonly failure?: { readonly code: string; readonly reason: string }
   readonly status: number
   readonly headers: Readonly<Record<string, string>>

@@ -6,7 +6,7 @@ import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { Server, ServerCredentials } from '@grpc/grpc-js'
 import { describe, expect, test } from 'vitest'
-import { type CheckAnswer, connect } from '../../clients/typescript/index.ts'
+import { type CheckAnswer, connect, type RequestHeaders } from '../../clients/typescript/index.ts'
 import { LocalMode } from '../../clients/typescript/local-mode.ts'
 import { requireToken } from '../../clients/typescript/node.ts'
 import * as wire from '../../proto/gen/portcullis/v1/authorization.ts'
@@ -114,6 +114,55 @@ describe('a token that the sidecar has vouched for', () => {
     })
   })
 
+  test.each<[shape: string, headers: (value: string) => RequestHeaders, opens: boolean]>([
+    ['an object', (value) => ({ host: 'a', 'x-auth-token': value }), true],
+    ['an object with lists', (value) => ({ host: ['a'], 'x-auth-token': [value] }), true],
+    ['pairs', (value) => [['X-AUTH-TOKEN', value]], true],
+    ['the headers of fetch', (value) => new Headers({ accept: '*/*', 'X-Auth-Token': value }), true],
+    ['a Map', (value) => new Map([['X-Auth-Token', value]]), true],
+    ['an object with space around the value', (value) => ({ 'x-auth-token': ` ${value}\t` }), true],
+    ['an object that inherits it', (value) => Object.create({ 'x-auth-token': value }), false],
+    ['an object with it twice', (value) => ({ 'x-auth-token': value, 'X-Auth-Token': value }), false],
+    ['a list of it twice', (value) => ({ 'x-auth-token': [value, value] }), false],
+    [
+      'pairs with another credential',
+      (value) => Object.entries({ 'X-Auth-Token': value, 'X-Token': value }),
+      false,
+    ],
+    ['the header of another kind', (value) => ({ 'x-token': value }), false],
+  ])('is found in %s as the sidecar finds it', async (_shape, headers, opens) => {
+    const client = local()
+    const { value } = await issued(running, secrets)
+    await known(client, value)
+    const about = { api: 'iam', credentials: headers(value) }
+    const { allowed, reason } = await running.client.check(about)
+    expect([allowed, client.checkLocally(about)?.allowed ?? false]).toEqual([opens, opens])
+    expect(await client.check(about)).toMatchObject({ allowed, reason })
+    // Also where it was told the words for a denial.
+    expect(client.checkLocally(about)?.reason ?? reason).toBe(reason)
+  })
+
+  test('gets an answer that no program changes for others', async () => {
+    const client = local()
+    const { value } = await issued(running, secrets)
+    await known(client, value)
+    const denied = { ...question(value), target: { account: OTHER_ACCOUNT } }
+    await client.check(denied)
+    for (const about of [question(value), denied]) {
+      const ask = () =>
+        client.checkLocally(about) as { -readonly [Key in keyof CheckAnswer]: CheckAnswer[Key] }
+      const [changed, same, before] = [ask(), ask(), structuredClone(ask())]
+      const { token, accepted, conflicts, advice } = changed
+      token?.expiresAt?.setTime(0)
+      token?.issuedAt?.setTime(0)
+      const shared = [token?.scope, token?.subject, token?.roles, accepted, accepted[0], conflicts, advice]
+      for (const part of shared) expect(Object.isFrozen(part)).toBe(true)
+      Object.assign(token as object, { tokenId: '', kind: '' })
+      Object.assign(changed, { allowed: !changed.allowed, reason: '', message: '', token: undefined })
+      expect([same, ask()]).toEqual([before, before])
+    }
+  })
+
   test('is asked about once, however many want to know', async () => {
     let asked = 0
     const { mode, response } = follower()
@@ -122,15 +171,9 @@ describe('a token that the sidecar has vouched for', () => {
       await new Promise((resolve) => setTimeout(resolve, 10))
       return response
     }
-    const about = {
-      api: 'reports',
-      subject: { headers: [['X-Token', 'one']] as const },
-      target: undefined,
-      address: '',
-    }
-    await eventually(() =>
-      mode.recall({ ...about, subject: { kind: 'static_token', scope: { account: '1' } } }),
-    )
+    const api = 'reports'
+    const about = { api, credentials: { 'X-Token': 'one' } }
+    await eventually(() => mode.recall({ api, token: { kind: 'static_token', scope: { account: '1' } } }))
     const answers = await Promise.all(Array.from({ length: 50 }, () => mode.answer(about, ask)))
     expect([asked, answers.every(({ allowed }) => allowed)]).toEqual([1, true])
   })
@@ -241,8 +284,9 @@ function follower() {
   const mode = new LocalMode(open, {})
   whenTheFileEnds(() => mode.close())
   const response: wire.CheckResponse = {
-    ...{ allowed: true, reason: Reason.REASON_ALLOWED, message: '', header: 'X-Token', accepted: [] },
+    ...{ allowed: true, reason: Reason.REASON_ALLOWED, message: '', header: 'X-Token', scheme: '' },
     ...{
+      accepted: [],
       conflicts: [],
       advice: [],
       digest: '',
@@ -250,6 +294,7 @@ function follower() {
       verified: true,
       cacheFor: undefined,
       position,
+      route: undefined,
     },
     rulesDigest: rules.matrix?.rulesDigest ?? '',
     token: {

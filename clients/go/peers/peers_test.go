@@ -1,14 +1,16 @@
 // Package peers compares a local check with libraries of Go that decide in the calling process, on the same 90 questions: every API and
 // every kind of token of the shipped matrix. It is a module of its own, so that the client does not depend on them.
 //
-//	cd clients/go/peers && go test -bench .
+//	cd clients/go/peers && go test -v -run Figures .
 package peers
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -241,11 +243,11 @@ func contenders(t testing.TB, questions []question) map[string]decide {
 	casbinPlain := withCasbin(t, questions, plain, err)
 	cached, err := casbin.NewCachedEnforcer(casbinModelOf(t))
 	return map[string]decide{
-		"Portcullis":     local(t, shippedRules(t), questions),
-		"Casbin":         casbinPlain,
-		"Casbin, cached": withCasbin(t, questions, cached, err),
-		"OPA":            withOPA(t, questions),
-		"Cedar":          withCedar(t, questions),
+		"client":        local(t, shippedRules(t), questions),
+		"casbin":        casbinPlain,
+		"casbin_cached": withCasbin(t, questions, cached, err),
+		"opa":           withOPA(t, questions),
+		"cedar":         withCedar(t, questions),
 	}
 }
 
@@ -263,18 +265,35 @@ func TestAllAnswerAlike(t *testing.T) {
 	}
 }
 
-func BenchmarkADecision(b *testing.B) {
-	questions := questionsOf(shippedRules(b))
-	for name, decide := range contenders(b, questions) {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			index := 0
-			for b.Loop() {
-				decide(b, questions[index])
-				if index++; index == len(questions) {
-					index = 0
-				}
-			}
-		})
+// Prints one line of JSON: the nanoseconds of each. SECONDS says how long each is measured.
+func TestFigures(t *testing.T) {
+	questions, seconds := questionsOf(shippedRules(t)), 1.0
+	if text := os.Getenv("SECONDS"); text != "" {
+		if _, err := fmt.Sscan(text, &seconds); err != nil {
+			t.Fatal(err)
+		}
 	}
+	all := contenders(t, questions)
+	times := map[string][]float64{}
+	end := time.Now().Add(time.Duration(seconds * float64(len(all)) * float64(time.Second)))
+	// They take turns: whatever the machine does besides, it slows all of them.
+	for len(times) == 0 || time.Now().Before(end) {
+		for name, decide := range all {
+			began := time.Now()
+			for _, each := range questions {
+				decide(t, each)
+			}
+			times[name] = append(times[name], float64(time.Since(began))/float64(len(questions)))
+		}
+	}
+	figures := map[string]float64{}
+	for name, taken := range times {
+		slices.Sort(taken)
+		figures[name+"_ns"] = taken[len(taken)/2]
+	}
+	encoded, err := json.Marshal(figures)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Println(string(encoded))
 }

@@ -1,100 +1,146 @@
-"""A real sidecar of this checkout for the tests, with people in its directory."""
+"""A real sidecar of this checkout for the tests, with a directory of two accounts."""
 
 from __future__ import annotations
 
+import contextlib
 import json
-import os
 import pathlib
-import re
-import signal
 import subprocess
-import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import grpc
 import pytest
+
+from portcullis_client import CheckAnswer, Client, Scope
+from portcullis_client.gen.portcullis.v1 import directory_pb2 as directory
+from portcullis_client.gen.portcullis.v1 import directory_pb2_grpc as directory_rpc
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 SUITE = ROOT / "clients" / "conformance"
 
+ACCOUNT = "123456"
+OTHER_ACCOUNT = "654321"
+#: How many static tokens one user has, beside those that have a name.
+MANY = 10_000
+#: Tokens of callers: one may do everything, one may follow and has the profile, one may only read.
+OPERATOR = "operator-caller-token-0123456789abcdef"
+FOLLOWER = "follower-caller-token-0123456789abcdef"
+READER = "reader-caller-token-0123456789abcdef"
+
+_NODE = ROOT / "node_modules" / ".bin" / "node"
+_PORTCULLIS = [str(_NODE) if _NODE.exists() else "node", str(ROOT / "sidecar" / "portcullis.js")]
+
 
 class Sidecar:
-    """A development sidecar: a process, and the secrets that it has shown."""
+    """A process with a directory of its own, and the secrets of its people."""
 
-    def __init__(self, folder: pathlib.Path, address: str = "127.0.0.1:0", **environment: str) -> None:
+    def __init__(self, folder: pathlib.Path, address: str = "127.0.0.1:0", *, many: int = 0) -> None:
         self.folder = folder
-        self._environment = {**os.environ, **environment}
-        node = ROOT / "node_modules" / ".bin" / "node"
-        self._command = [str(node) if node.exists() else "node", str(ROOT / "sidecar" / "portcullis.js")]
-        self._process = subprocess.Popen(
-            [
-                *self._command,
-                "serve",
-                "--dev",
-                "--grpc",
-                address,
-                "--http",
-                "off",
-                "--config",
-                self._config(),
+        self.address = address
+        applied = self._apply(many)
+        #: Static tokens and passwords, by the names of their users.
+        self.secrets: dict[str, str] = {}
+        self.many: list[str] = []
+        for each in applied:
+            if each.get("name", "").startswith("many-"):
+                self.many.append(each["value"])
+            else:
+                self.secrets[each["user"]] = each["value"]
+        self.static_token = self.secrets["owner"]
+        self._write("password", self.secrets["demo"])
+        callers = []
+        for token, right, profiles in (
+            (OPERATOR, "everything", []),
+            (FOLLOWER, "follow", ["job"]),
+            (READER, "read", []),
+        ):
+            name = token.partition("-")[0]
+            self._write(name, token)
+            callers.append({"name": name, "token_file": name, "rights": [right], "profiles": profiles})
+        job = {"account": ACCOUNT, "user_name": "demo", "password_file": "password"}
+        self.config = {
+            "callers": callers,
+            "profiles": {"job": job},
+            "directory": {"staleness_ms": 1000},
+            "routes": [
+                {
+                    "path": "/accounts/{account}/balance",
+                    "api": "balance",
+                    "target": {"account": {"segment": "account"}},
+                },
+                {"path": "/test.Service/Unary", "methods": ["POST"], "api": "balance"},
+                {"path": "/test.Service/Stream", "methods": ["POST"], "api": "balance"},
             ],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            env=self._environment,
-            cwd=folder,
-        )
-        self.welcome = ""
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            self.welcome += line
-            if line.startswith("api  "):
-                break
-        threading.Thread(target=self._drain, daemon=True).start()
-        self.address = self._shown(r"(?m)^  gRPC +(\S+)")
-        self.data = pathlib.Path(self._shown(r"(?m)^  data +(\S+)"))
-        self.account = self._shown(r"Demo account (\d+)")
-        self.static_token = self._shown(r"static token +(\S+)")
-        self.password = self._shown(r"service user +demo +password +(\S+)")
-        self.administrator_token = (self.data / "administrator-token").read_text().strip()
+            "log": {"level": "error"},
+        }
+        self.start()
 
-    def _config(self) -> str:
-        file = self.folder / "portcullis.yaml"
-        if not file.exists():
-            callers = []
-            for name, right in (("reader", "read"), ("service", "follow")):
-                (self.folder / name).write_text(f"{name}-caller-token-0123456789abcdef")
-                (self.folder / name).chmod(0o600)
-                callers.append({"name": name, "token_file": name, "rights": [right]})
-            file.write_text(json.dumps({"callers": callers, "directory": {"staleness_ms": 1000}}))
-            file.chmod(0o600)
-        return str(file)
+    @contextlib.contextmanager
+    def beside(self, address: str = "127.0.0.1:0", **config: Any) -> Iterator[str]:
+        """Another process with the same directory, at another address and with another configuration."""
+        self._write("beside.yaml", json.dumps({**self.config, **config}))
+        process, address = self._serve("beside.yaml", "data", address)
+        try:
+            yield address
+        finally:
+            process.terminate()
+            process.wait()
 
-    def _drain(self) -> None:
-        assert self._process.stdout is not None
-        for _ in self._process.stdout:
-            pass
+    def start(self, data: str = "data") -> None:
+        """Starts the process; again where it was before."""
+        self._write("portcullis.yaml", json.dumps(self.config))
+        self._process, self.address = self._serve("portcullis.yaml", data, self.address)
 
-    def _shown(self, pattern: str) -> str:
-        found = re.search(pattern, self.welcome)
-        assert found is not None, self.welcome
-        return found[1]
+    def _serve(self, config: str, data: str, address: str) -> tuple[subprocess.Popen[str], str]:
+        flags = ["--http", "off", "--json", "--data", data, "--grpc", address, "--config", config]
+        process = self._run("serve", *flags)
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert line, "the sidecar did not start"
+        return process, json.loads(line)["grpc"]
 
-    def run(self, *arguments: str) -> str:
-        """Runs a command of Portcullis for this sidecar."""
-        return subprocess.run(
-            [*self._command, *arguments],
-            check=True,
-            capture_output=True,
-            text=True,
-            env={**self._environment, "PORTCULLIS_GRPC_ADDRESS": self.address},
-            cwd=self.folder,
-        ).stdout
+    def _apply(self, many: int) -> list[dict[str, str]]:
+        names = ["key", *(f"many-{number}" for number in range(many))]
+        permissions = [{"scope": "account"}, {"scope": "projects", "projects": ["alpha", "beta"]}]
+        first = {
+            "account": ACCOUNT,
+            "projects": ["alpha", "beta"],
+            "service_users": [{"name": "demo", "permissions": permissions}],
+            "control_panel_users": [{"name": "owner", "static_tokens": names}],
+        }
+        second = {
+            "account": OTHER_ACCOUNT,
+            "control_panel_users": [{"name": "stranger", "static_tokens": ["other"]}],
+        }
+        self._write("directory.yaml", json.dumps({"accounts": [first, second]}))
+        applying = self._run("directory", "apply", "directory.yaml", "--data", "data", "--json")
+        printed, _ = applying.communicate()
+        assert applying.returncode == 0
+        secrets: list[dict[str, str]] = json.loads(printed)["secrets"]
+        return secrets
 
-    def reload(self) -> None:
-        """Has it read its configuration again."""
-        self._process.send_signal(signal.SIGHUP)
+    def _run(self, *arguments: str) -> subprocess.Popen[str]:
+        return subprocess.Popen([*_PORTCULLIS, *arguments], stdout=subprocess.PIPE, text=True, cwd=self.folder)
+
+    def _write(self, name: str, text: str) -> None:
+        file = self.folder / name
+        file.touch(0o600)
+        file.write_text(text)
+
+    def create_token(self, name: str) -> str:
+        """A new static token of the owner."""
+        with grpc.insecure_channel(self.address) as channel:
+            stub: Any = directory_rpc.DirectoryServiceStub(channel)  # type: ignore[no-untyped-call]
+            request = directory.CreateStaticTokenRequest(account=ACCOUNT, user_name="owner", name=name)
+            value: str = stub.CreateStaticToken(request, metadata=[("authorization", f"Bearer {OPERATOR}")]).value
+            return value
+
+    def kill(self) -> None:
+        """Ends the process as a machine that fails."""
+        self._process.kill()
+        self._process.wait()
 
     def stop(self) -> None:
         """Ends the process."""
@@ -104,7 +150,7 @@ class Sidecar:
 
 @pytest.fixture(scope="session")
 def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sidecar]:
-    running = Sidecar(tmp_path_factory.mktemp("sidecar"))
+    running = Sidecar(tmp_path_factory.mktemp("sidecar"), many=MANY)
     yield running
     running.stop()
 
@@ -116,3 +162,33 @@ def eventually(look: Callable[[], Any]) -> Any:
         assert time.monotonic() < deadline, "what was waited for did not come about"
         time.sleep(0.01)
     return found
+
+
+def local_client(sidecar: Sidecar, **options: Any) -> Client:
+    """A client in local mode."""
+    return Client(sidecar.address, caller_token=FOLLOWER, **{"local": True, **options})
+
+
+def issued(sidecar: Sidecar, project: str | None = None) -> str:
+    """A new IAM token."""
+    with Client(sidecar.address) as client:
+        scope = Scope(ACCOUNT, project)
+        return client.issue_with_password("demo", ACCOUNT, sidecar.secrets["demo"], scope).value
+
+
+def revoked(sidecar: Sidecar, value: str) -> None:
+    """Revokes a token."""
+    with Client(sidecar.address, caller_token=OPERATOR) as operator:
+        operator.revoke(value=value)
+
+
+def known(client: Client, value: str, api: str = "iam", header: str = "X-Auth-Token") -> CheckAnswer:
+    """Waits until the client answers about a token from memory."""
+
+    def look() -> CheckAnswer | None:
+        client.check(api, [(header, value)])
+        return client.check_locally(api, [(header, value)])
+
+    answer = eventually(look)
+    assert isinstance(answer, CheckAnswer)
+    return answer

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from concurrent import futures
@@ -17,13 +19,33 @@ import pytest
 import uvicorn
 from fastapi import Depends, FastAPI
 
-from portcullis_client import AsyncClient, CheckAnswer, Client, PortcullisError, Scope, asgi, current_answer, wsgi
+from portcullis_client import (
+    AsyncClient,
+    CheckAnswer,
+    Client,
+    FoundRoute,
+    PortcullisError,
+    Request,
+    Scope,
+    asgi,
+    current_answer,
+    wsgi,
+)
 from portcullis_client import fastapi as for_fastapi
 from portcullis_client import grpc as for_grpc
 
-from .conftest import Sidecar
+from .conftest import ACCOUNT, FOLLOWER, Sidecar, eventually
 
-Serving = Callable[[str, str], contextlib.AbstractContextManager[str]]
+Serving = Callable[..., contextlib.AbstractContextManager[str]]
+
+
+def named(target: Callable[[Any], Scope | None]) -> dict[str, Any]:
+    """How a guard knows the API and the target, where the routes of the sidecar do not say them."""
+    return {"api": "balance", "target": target}
+
+
+#: Or they do.
+ROUTED: dict[str, Any] = {"routes": True}
 
 
 def account_of(path: str) -> Scope | None:
@@ -49,29 +71,28 @@ def served_by_uvicorn(app: Any) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def by_asgi(address: str, token: str) -> Iterator[str]:
+def by_asgi(address: str, token: str, routed: bool = False) -> Iterator[str]:
     async def app(scope: Any, _receive: Any, send: Any) -> None:
         answer = scope["portcullis"]
+        assert (answer.route is not None and answer.route.api == "balance") == routed
         assert current_answer() is answer
         body = json.dumps({"served": answer.token.subject.name}).encode()
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": body})
 
     client = AsyncClient(address, caller_token=token, local=True, timeout=5)
-    guarded = asgi.RequireToken(
-        app, client, "balance", target=lambda scope: account_of(scope["path"]), on_failure=quiet
-    )
+    how = ROUTED if routed else named(lambda scope: account_of(scope["path"]))
+    guarded = asgi.RequireToken(app, client, **how, on_failure=quiet)
     with served_by_uvicorn(guarded) as origin:
         yield origin
 
 
 @contextlib.contextmanager
-def by_fastapi(address: str, token: str) -> Iterator[str]:
+def by_fastapi(address: str, token: str, routed: bool = False) -> Iterator[str]:
     app = FastAPI(exception_handlers=for_fastapi.exception_handlers)
     client = AsyncClient(address, caller_token=token, local=True, timeout=5)
-    guard = for_fastapi.require_token(
-        client, "balance", target=lambda request: account_of(request.url.path), on_failure=quiet
-    )
+    how = ROUTED if routed else named(lambda request: account_of(request.url.path))
+    guard = for_fastapi.require_token(client, **how, on_failure=quiet)
 
     # Annotations of a function inside of another one cannot be resolved by name.
     async def balance(answer: Any = Depends(guard)) -> dict[str, str]:  # noqa: B008
@@ -83,19 +104,22 @@ def by_fastapi(address: str, token: str) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def by_wsgi(address: str, token: str) -> Iterator[str]:
+def by_wsgi(address: str, token: str, routed: bool = False) -> Iterator[str]:
     def app(environ: Any, start_response: Any) -> list[bytes]:
         start_response("200 OK", [("content-type", "application/json")])
         return [json.dumps({"served": environ["portcullis.answer"].token.subject.name}).encode()]
 
     class Silent(WSGIRequestHandler):
+        def get_environ(self) -> Any:
+            # As gunicorn has it.
+            return {**super().get_environ(), "RAW_URI": self.requestline.split()[1]}
+
         def log_message(self, *_: Any) -> None:
             pass
 
     client = Client(address, caller_token=token, local=True, timeout=5)
-    guarded = wsgi.RequireToken(
-        app, client, "balance", target=lambda environ: account_of(environ["PATH_INFO"]), on_failure=quiet
-    )
+    how = ROUTED if routed else named(lambda environ: account_of(environ["PATH_INFO"]))
+    guarded = wsgi.RequireToken(app, client, **how, on_failure=quiet)
     with make_server("127.0.0.1", 0, guarded, handler_class=Silent) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
@@ -108,10 +132,84 @@ def by_wsgi(address: str, token: str) -> Iterator[str]:
 FRAMEWORKS: dict[str, Serving] = {"asgi": by_asgi, "fastapi": by_fastapi, "wsgi": by_wsgi}
 
 
-@pytest.fixture(params=list(FRAMEWORKS))
+@pytest.fixture(params=[f"{name}{how}" for name in FRAMEWORKS for how in ("", " by routes")])
 def origin(request: pytest.FixtureRequest, sidecar: Sidecar) -> Iterator[str]:
-    with FRAMEWORKS[request.param](sidecar.address, sidecar.administrator_token) as running:
+    name, _, how = str(request.param).partition(" ")
+    with FRAMEWORKS[name](sidecar.address, FOLLOWER, how != "") as running:
         yield running
+
+
+@pytest.fixture(params=list(FRAMEWORKS))
+def routed(request: pytest.FixtureRequest, sidecar: Sidecar) -> Iterator[str]:
+    with FRAMEWORKS[request.param](sidecar.address, FOLLOWER, True) as running:
+        yield running
+
+
+def test_the_routes_refuse(routed: str, sidecar: Sidecar) -> None:
+    def ask(path: str, more: str = "") -> str:
+        host, _, port = routed.removeprefix("http://").partition(":")
+        with socket.create_connection((host, int(port))) as connection:
+            headers = f"Host: a\r\nX-Token: {sidecar.static_token}\r\nConnection: close\r\n{more}"
+            connection.sendall(f"GET {path} HTTP/1.1\r\n{headers}\r\n".encode("latin-1"))
+            answered = connection.makefile("rb").read().decode()
+        reason = re.search(r"(?im)^x-portcullis-reason: (\S+)", answered)
+        return reason[1] if reason is not None else answered[9:12]
+
+    balance = f"/accounts/{ACCOUNT}/balance"
+    rows = [
+        (balance, "", "200"),
+        (f"{balance}?x=y", "", "200"),
+        (f"{balance}/", "", "200"),
+        (f"/accounts/x/../{ACCOUNT}/balance", "", "NOT_CANONICAL"),
+        (f"/accounts/{ACCOUNT}/%62alance", "", "NOT_CANONICAL"),
+        (f"/accounts/{ACCOUNT}/Balance", "", "NOT_CANONICAL"),
+        (f"//accounts/{ACCOUNT}/balance", "", "NOT_CANONICAL"),
+        (balance, "X-Original-URL: /other\r\n", "NOT_CANONICAL"),
+        (f"/accounts/{ACCOUNT}/other", "", "NO_ROUTE"),
+        ("/accounts/1%202/balance", "", "ACCOUNT_MISMATCH"),
+    ]
+    for _ in range(2):
+        for path, more, expected in rows:
+            assert ask(path, more) == expected, (path, more)
+
+
+def test_a_plain_request_is_not_asked_about(sidecar: Sidecar) -> None:
+    with Client(sidecar.address, caller_token=FOLLOWER, local=True) as client:
+        headers = {"X-Token": sidecar.static_token}
+        plain = Request("GET", "api.example.com", f"/accounts/{ACCOUNT}/balance")
+
+        def local() -> CheckAnswer | None:
+            client.check(credentials=headers, request=plain)
+            return client.check_locally(credentials=headers, request=plain)
+
+        answer = eventually(local)
+        assert (answer.allowed, answer.route) == (True, FoundRoute("balance", Scope(ACCOUNT)))
+        other = Request("GET", "api.example.com", f"/accounts/{ACCOUNT}/Balance")
+        assert client.check_locally(credentials=headers, request=other) is None
+        with pytest.raises(TypeError, match="request"):
+            client.check_locally("balance", headers, request=plain, target=Scope(ACCOUNT))
+        refused = client.check(credentials=headers, request=other)
+        assert (refused.allowed, refused.route) == (False, FoundRoute("", None, "NOT_CANONICAL"))
+
+
+def test_routes_that_are_said_wrong(sidecar: Sidecar) -> None:
+    target = named(lambda _given: Scope("1"))["target"]
+    with Client(sidecar.address) as client:
+        for how in ({}, {"api": "balance", "routes": True}, {"routes": True, "target": target}):
+            with pytest.raises(TypeError):
+                wsgi.RequireToken(lambda *_: [], client, **how)
+            with pytest.raises(TypeError):
+                for_grpc.RequireToken(client, **how)
+        with pytest.raises(TypeError):
+            for_grpc.RequireToken(client, api_of, routes=True)
+        with pytest.raises(TypeError, match="request"):
+            client.check("balance", {}, request=Request("GET", "a", "/"))
+        # Without a path as it arrived, nothing passes.
+        status: list[str] = []
+        environ = {"REQUEST_METHOD": "GET", "PATH_INFO": "/accounts/1/balance", "HTTP_HOST": "a"}
+        guarded = wsgi.RequireToken(lambda *_: [], client, routes=True)
+        body = b"".join(guarded(environ, lambda line, _headers: status.append(line)))
+        assert (status, json.loads(body)["error"]["reason"]) == (["403 Forbidden"], "NOT_CANONICAL")
 
 
 ROWS: list[tuple[str, list[tuple[str, str]], int, str]] = [
@@ -124,7 +222,7 @@ ROWS: list[tuple[str, list[tuple[str, str]], int, str]] = [
 
 
 def test_refuses(origin: str, sidecar: Sidecar) -> None:
-    url = f"{origin}/accounts/{sidecar.account}/balance"
+    url = f"{origin}/accounts/{ACCOUNT}/balance"
     for claim, headers, status, reason in ROWS:
         sent = [(name, value.replace("TOKEN", sidecar.static_token)) for name, value in headers]
         # From memory the second time, where it can be.
@@ -140,12 +238,12 @@ def test_refuses(origin: str, sidecar: Sidecar) -> None:
 def test_lets_pass_and_hides_nothing(origin: str, sidecar: Sidecar) -> None:
     headers = {"X-Token": sidecar.static_token}
     for _ in range(3):
-        response = httpx.get(f"{origin}/accounts/{sidecar.account}/balance", headers=headers)
-        assert (response.status_code, response.json()) == (200, {"served": "demo-owner"})
+        response = httpx.get(f"{origin}/accounts/{ACCOUNT}/balance", headers=headers)
+        assert (response.status_code, response.json()) == (200, {"served": "owner"})
         other = httpx.get(f"{origin}/accounts/999999/balance", headers=headers)
         assert (other.status_code, other.headers["x-portcullis-reason"]) == (403, "ACCOUNT_MISMATCH")
     nobody = httpx.get(f"{origin}/elsewhere", headers=headers)
-    assert nobody.json()["error"]["reason"] == "TARGET_NOT_FOUND"
+    assert nobody.json()["error"]["reason"] in ("TARGET_NOT_FOUND", "NO_ROUTE")
 
 
 @pytest.mark.parametrize("framework", list(FRAMEWORKS))
@@ -170,11 +268,11 @@ def test_hide_others_and_failures_of_the_program(sidecar: Sidecar) -> None:
         status: list[str] = []
         with Client(sidecar.address) as client:
             guarded = wsgi.RequireToken(app, client, "balance", target=target, hide_others=True, on_failure=seen.append)
-            environ = {"HTTP_X_TOKEN": sidecar.static_token}
+            environ = {"HTTP_X_TOKEN": sidecar.static_token, "wsgi.version": (1, 0)}
             body = b"".join(guarded(environ, lambda line, _headers: status.append(line)))
         return status[0], body
 
-    assert ask(lambda _environ: Scope(sidecar.account))[0] == "200 OK"
+    assert ask(lambda _environ: Scope(ACCOUNT))[0] == "200 OK"
     assert ask(lambda _environ: Scope("999999"))[0] == "404 Not Found"
     assert ask(broken)[0] == "500 Internal Server Error"
     assert [str(error) for error in seen] == ["the records do not answer"]
@@ -203,13 +301,18 @@ def name_of(answer: CheckAnswer | None) -> bytes:
     return answer.token.subject.name.encode()
 
 
-def ask_grpc(address: str, sidecar: Sidecar) -> None:
+def ask_grpc(address: str, sidecar: Sidecar, routed: bool) -> None:
     with grpc.insecure_channel(address) as channel:
         metadata = (("x-token", sidecar.static_token),)
-        assert channel.unary_unary("/test.Service/Unary")(b"", metadata=metadata, timeout=30) == b"demo-owner"
+        assert channel.unary_unary("/test.Service/Unary")(b"", metadata=metadata, timeout=30) == b"owner"
         answers = list(channel.unary_stream("/test.Service/Stream")(b"", metadata=metadata, timeout=30))
-        assert answers == [b"demo-owner"] * 2
-        assert channel.unary_unary("/test.Service/Open")(b"", timeout=30) == b"open"
+        assert answers == [b"owner"] * 2
+        if not routed:
+            assert channel.unary_unary("/test.Service/Open")(b"", timeout=30) == b"open"
+        else:
+            with pytest.raises(grpc.RpcError, match="no route has this method") as no_route:
+                channel.unary_unary("/test.Service/Open")(b"", timeout=30)
+            assert no_route.value.code() is grpc.StatusCode.PERMISSION_DENIED
         for call in (channel.unary_unary("/test.Service/Unary"), channel.unary_stream("/test.Service/Stream")):
             with pytest.raises(grpc.RpcError) as caught:
                 list(call(b"", timeout=30))
@@ -219,23 +322,31 @@ def ask_grpc(address: str, sidecar: Sidecar) -> None:
             assert dict(error.trailing_metadata())["x-portcullis-reason"] == "CREDENTIAL_MISSING"
 
 
-def test_grpc_with_threads(sidecar: Sidecar) -> None:
+@pytest.mark.parametrize("how", [{"api": api_of}, ROUTED], ids=["by name", "by routes"])
+def test_grpc_with_threads(sidecar: Sidecar, how: dict[str, Any]) -> None:
     def streaming(_request: bytes, _context: Any) -> Iterator[bytes]:
         for _ in range(2):
             yield name_of(current_answer())
 
-    with Client(sidecar.address, caller_token=sidecar.administrator_token, local=True) as client:
-        server = grpc.server(futures.ThreadPoolExecutor(2), interceptors=[for_grpc.RequireToken(client, api_of)])
-        handler = handlers(lambda _request, _context: name_of(current_answer()), streaming)
+    with Client(sidecar.address, caller_token=FOLLOWER, local=True) as client:
+        server = grpc.server(futures.ThreadPoolExecutor(2), interceptors=[for_grpc.RequireToken(client, **how)])
+
+        def unary(_request: bytes, context: Any) -> bytes:
+            # In local mode a request without its host is asked about each time.
+            assert for_grpc._host_of(context).startswith("127.0.0.1:")
+            return name_of(current_answer())
+
+        handler = handlers(unary, streaming)
         server.add_generic_rpc_handlers((handler,))
         port = server.add_insecure_port("127.0.0.1:0")
         server.start()
         for _ in range(3):
-            ask_grpc(f"127.0.0.1:{port}", sidecar)
+            ask_grpc(f"127.0.0.1:{port}", sidecar, how is ROUTED)
         server.stop(None).wait()
 
 
-async def test_grpc_with_asyncio(sidecar: Sidecar) -> None:
+@pytest.mark.parametrize("how", [{"api": api_of}, ROUTED], ids=["by name", "by routes"])
+async def test_grpc_with_asyncio(sidecar: Sidecar, how: dict[str, Any]) -> None:
     async def unary(_request: bytes, _context: Any) -> bytes:
         return name_of(current_answer())
 
@@ -243,13 +354,13 @@ async def test_grpc_with_asyncio(sidecar: Sidecar) -> None:
         for _ in range(2):
             yield name_of(current_answer())
 
-    async with AsyncClient(sidecar.address, caller_token=sidecar.administrator_token, local=True) as client:
-        server = grpc.aio.server(interceptors=[for_grpc.AsyncRequireToken(client, api_of)])
+    async with AsyncClient(sidecar.address, caller_token=FOLLOWER, local=True) as client:
+        server = grpc.aio.server(interceptors=[for_grpc.AsyncRequireToken(client, **how)])
         server.add_generic_rpc_handlers((handlers(unary, streaming),))
         port = server.add_insecure_port("127.0.0.1:0")
         await server.start()
         for _ in range(3):
-            await asyncio.to_thread(ask_grpc, f"127.0.0.1:{port}", sidecar)
+            await asyncio.to_thread(ask_grpc, f"127.0.0.1:{port}", sidecar, how is ROUTED)
         await server.stop(None)
 
 

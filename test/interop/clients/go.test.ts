@@ -16,9 +16,17 @@ const go = (...args: readonly string[]) =>
   run('go', args, { cwd: client, env: { GOWORK: 'off', CGO_ENABLED: compiler.ok ? '1' : '0' } })
 
 describe.runIf(inject('go').ok)('the Go client', () => {
-  test('passes its tests', { timeout: 600_000 }, async () => {
+  test('passes its tests', { timeout: 3_600_000 }, async () => {
     expect(
-      await go('test', '-count=1', '-bench=.', '-benchtime=1x', ...(compiler.ok ? ['-race'] : []), './...'),
+      await go(
+        'test',
+        '-count=1',
+        '-timeout=1h',
+        '-bench=.',
+        '-benchtime=1x',
+        ...(compiler.ok ? ['-race'] : []),
+        './...',
+      ),
     ).toMatch(/^ok\s/m)
   })
 

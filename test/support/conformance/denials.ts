@@ -1,5 +1,5 @@
 /** What the sender of a request gets that does not pass. */
-import { denialOf, failureOf } from '../../../engine/denial.ts'
+import { denialOf, failureOf, refusalOf } from '../../../engine/denial.ts'
 import { CREDENTIAL_REASONS, type Decision, REASONS } from '../../../engine/index.ts'
 import { ENGINES } from './rules.ts'
 
@@ -17,6 +17,11 @@ export function* denials(): Generator<object> {
   }
   const newer = { reason: 'UNSPECIFIED', message: 'a reason of a newer sidecar', accepted: [] } as const
   yield { answer: { ...newer, rules_digest: '' }, ...answerOf(denialOf({ ...newer, rulesDigest: '' })) }
+  for (const [refused, message] of REFUSALS)
+    yield {
+      answer: { reason: 'UNKNOWN_API', message, accepted: [], rules_digest: '', refused },
+      ...answerOf(refusalOf(refused, message)),
+    }
   const isSeen = REASONS.every(
     (reason) => reason === 'ALLOWED' || [...seen].some((key) => key.includes(reason)),
   )
@@ -28,6 +33,14 @@ export function* denials(): Generator<object> {
   }
 }
 
+/** What the routes refuse. The last one is of a newer sidecar. */
+const REFUSALS: readonly (readonly [refused: string, detail: string])[] = [
+  ['NO_ROUTE', 'no route has this method, host and path'],
+  ['NOT_CANONICAL', 'expected a path of letters and "…", without `;` and \\'],
+  ['TARGET_NOT_FOUND', 'expected the account in one header x-account: 1 to 255 visible characters'],
+  ['NOT_TODAY', 'expected a request of another day'],
+]
+
 /** Why there is no answer. */
 const FAILURES: readonly (readonly [code: string, reason: string])[] = [
   ['UNAVAILABLE', ''],
@@ -38,8 +51,8 @@ const FAILURES: readonly (readonly [code: string, reason: string])[] = [
 ]
 
 function* decisionsOfAll(): Generator<Decision> {
-  const { shipped, 'shipped-strict': strict, smallest } = ENGINES
-  for (const engine of [shipped, strict, smallest]) {
+  const { shipped, 'shipped-strict': strict, smallest, library } = ENGINES
+  for (const engine of [shipped, strict, smallest, library]) {
     if (engine === undefined) continue
     for (const api of [...engine.apis.keys(), 'no-such-api'])
       for (const kind of [...engine.tokenKinds.keys(), 'no_such_kind']) {

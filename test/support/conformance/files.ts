@@ -1,8 +1,14 @@
 /** Reads the files of the conformance suite. */
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 
-export const SUITE: string = join(import.meta.dirname, '../../../clients/conformance')
+export const OURS: string = join(import.meta.dirname, '../../../clients/conformance')
+
+/** `CONFORMANCE` names another folder, as for the clients in other languages. */
+export const SUITE: string = resolve(process.env.CONFORMANCE ?? OURS)
+
+/** Of the format of the files. */
+export const VERSION = 3
 
 /** The lines of a file after the first one, which says the version. */
 export function linesOf<Line>(name: string): Line[] {
@@ -10,15 +16,25 @@ export function linesOf<Line>(name: string): Line[] {
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line))
-  if (first?.version !== 1) throw new Error(`${name}.jsonl: expected version 1`)
+  if (first?.version !== VERSION) throw new Error(`${name}.jsonl: expected version ${VERSION}`)
   return lines
+}
+
+/** A header, with how often it is repeated. */
+export type HeaderLine = readonly [name: string, value: Value, times?: number]
+
+/** Each header by itself. */
+export function headersOf(headers: readonly HeaderLine[]): (readonly [name: string, value: string])[] {
+  return headers.flatMap(([name, value, times = 1]) =>
+    Array.from({ length: times }, () => [name, textOf(value)] as const),
+  )
 }
 
 interface CredentialRow {
   readonly name: string
   readonly names: readonly string[]
   readonly headers: readonly (readonly [name: string, value: string])[]
-  readonly found?: readonly [header: string, value: string]
+  readonly found?: readonly [header: string, value: string, scheme?: string]
   readonly fault?: string
 }
 
@@ -26,10 +42,8 @@ interface CredentialRow {
 export function credentialRows(): CredentialRow[] {
   return linesOf<CredentialLine>('credentials').map(({ headers, found, ...row }) => ({
     ...row,
-    headers: headers.flatMap(([name, value, times = 1]) =>
-      Array.from({ length: times }, () => [name, textOf(value)] as const),
-    ),
-    ...(found !== undefined && { found: [found[0], textOf(found[1])] as const }),
+    headers: headersOf(headers),
+    ...(found !== undefined && { found: [found[0], textOf(found[1]), ...found.slice(2)] as never }),
   }))
 }
 
@@ -37,8 +51,8 @@ export function credentialRows(): CredentialRow[] {
 type Value = string | { readonly pieces: readonly [string, number][] } | { readonly base64: string }
 
 interface CredentialLine extends Omit<CredentialRow, 'headers' | 'found'> {
-  readonly headers: readonly (readonly [name: string, value: Value, times?: number])[]
-  readonly found?: readonly [header: string, value: Value]
+  readonly headers: readonly HeaderLine[]
+  readonly found?: readonly [header: string, value: Value, scheme?: string]
 }
 
 function textOf(value: Value): string {

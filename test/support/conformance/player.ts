@@ -1,12 +1,13 @@
 /** Plays the steps of a trace with the memory of the TypeScript client. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { LocalMemory, type Recalled } from '../../../clients/typescript/local-memory.ts'
+import { Ask, LocalMemory } from '../../../clients/typescript/local-memory.ts'
+import type { LocalQuestion } from '../../../clients/typescript/local-question.ts'
 import { WrongSidecar } from '../../../clients/typescript/local-rules.ts'
-import type { LocalQuestion } from '../../../clients/typescript/values.ts'
+import type { CheckAnswer } from '../../../clients/typescript/values.ts'
 import * as wire from '../../../proto/gen/portcullis/v1/authorization.ts'
 import { Reason } from '../../../proto/gen/portcullis/v1/decision.ts'
-import type { Answer, Expected, Question, Told } from './trace.ts'
+import type { Answer, Expected, Question, Route, Told } from './trace.ts'
 
 export type Step = { readonly at_ms: number; readonly expect?: unknown } & (
   | { readonly begin: object }
@@ -26,7 +27,7 @@ const NEWER = 999 as Reason
 export class Player {
   readonly #memory: LocalMemory
   readonly #folder: string
-  readonly #asked = new Map<number, Recalled>()
+  readonly #asked = new Map<number, CheckAnswer | Ask>()
   #rulesDigest = ''
   #count = 0
 
@@ -51,7 +52,7 @@ export class Player {
       return expected(recalled)
     }
     const asked = this.#asked.get(step.learn.of)
-    if (asked?.type !== 'ask') throw new Error(`step ${step.learn.of} did not ask`)
+    if (!(asked instanceof Ask)) throw new Error(`step ${step.learn.of} did not ask`)
     this.#memory.learn(asked, responseOf(step.learn, this.#rulesDigest))
     return undefined
   }
@@ -77,15 +78,26 @@ function beginning({ accounts, after, basis }: wire.WatchChangesRequest): object
   return { accounts, after: after === undefined ? null : [after.change, after.recordedAt?.getTime()], basis }
 }
 
-function expected(recalled: Recalled): Expected {
-  if (recalled.type === 'ask') return 'ask'
-  const { allowed, reason, message } = recalled.answer
-  return { allowed, reason, message }
+function expected(recalled: CheckAnswer | Ask): Expected {
+  if (recalled instanceof Ask) return 'ask'
+  const { allowed, reason, message, route } = recalled
+  if (route === undefined) return { allowed, reason, message }
+  const { api, target } = route
+  return { allowed, reason, message, route: { api, ...(target && { target: { ...target } }) } as Route }
 }
 
-function questionOf({ api, headers = [], kind, scope, target, address = '' }: Question): LocalQuestion {
-  const subject = kind === undefined || scope === undefined ? { headers } : { kind, scope }
-  return { api, subject, target, address }
+function questionOf({
+  api = '',
+  request,
+  headers = [],
+  kind,
+  scope,
+  target,
+  address = '',
+}: Question): LocalQuestion {
+  const subject =
+    kind === undefined || scope === undefined ? { credentials: headers } : { token: { kind, scope } }
+  return { api, ...(request && { request }), ...subject, target, clientAddress: address }
 }
 
 function toldMessage(told: Told, rules: wire.Rules | undefined): wire.WatchChangesResponse {
@@ -112,7 +124,15 @@ function voidedOf(voided: NonNullable<Told['voided']>): wire.Voided {
 }
 
 function responseOf(answer: Answer, rulesDigest: string): wire.CheckResponse {
-  const { reason, message = '', header = '', verified = false, token, same_rules: same = true } = answer
+  const {
+    reason,
+    message = '',
+    header = '',
+    verified = false,
+    token,
+    route,
+    same_rules: same = true,
+  } = answer
   const number = Object.entries(Reason).find(([name]) => name === `REASON_${reason}`)?.[1]
   const {
     id = '',
@@ -127,6 +147,7 @@ function responseOf(answer: Answer, rulesDigest: string): wire.CheckResponse {
       allowed: reason === 'ALLOWED',
       message,
       header,
+      scheme: '',
       accepted: [],
       conflicts: [],
       advice: [],
@@ -137,6 +158,7 @@ function responseOf(answer: Answer, rulesDigest: string): wire.CheckResponse {
       rulesDigest: same ? rulesDigest : 'others',
       cacheFor: undefined,
       position: positionOf(answer.position),
+      route: route && { api: route.api ?? '', target: scopeOf(route.target), refused: route.refused ?? '' },
     },
     token: token && {
       ...{ kind, scope: { account, project }, subject: { id: user, name: '', type: '' }, tokenId: id },
@@ -150,6 +172,10 @@ function responseOf(answer: Answer, rulesDigest: string): wire.CheckResponse {
       expiresAt: token.expires_at_ms === undefined ? undefined : new Date(token.expires_at_ms),
     },
   }
+}
+
+function scopeOf(scope: Question['target']) {
+  return scope && { account: scope.account, project: scope.project ?? '' }
 }
 
 function positionOf(position: Told['position']): wire.Position | undefined {

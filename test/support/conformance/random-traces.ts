@@ -3,8 +3,12 @@
  * runs beside it: what was ended longer ago than the sidecar promises must not be allowed.
  */
 import { join } from 'node:path'
+import { fieldValue } from '../../../engine/index.ts'
+import { ROUTES } from '../inputs/paths.ts'
+import { headersOf } from './files.ts'
 import { Player, type Step } from './player.ts'
-import { ENGINES } from './rules.ts'
+import { generator, matchOf, randomRequest } from './routes.ts'
+import { ENGINES, ROUTED } from './rules.ts'
 import { type Answer, DAY_MS, type Question, type Told } from './trace.ts'
 
 const FOLDER = join(import.meta.dirname, '../../../clients/conformance')
@@ -13,13 +17,18 @@ const STEPS = 80
 const VALID_FOR_MS = 1_500
 /** How far ahead the clock of the sidecar is. */
 const AHEAD_MS = 70_000
-const RULES = ['shipped', 'shipped-strict', 'prose-strict']
+/** Rules that come after one another in a trace: those of one matrix. */
+const RULES = [
+  ['shipped', 'shipped-strict', 'prose-strict', 'routed'],
+  ['library', 'library-strict'],
+]
 const ADDRESSES = ['', '192.0.2.1']
 
 /** A token of the model. */
 interface Modelled {
   readonly value: string
   readonly header: string
+  readonly scheme: string | undefined
   readonly token: NonNullable<Answer['token']>
   /** On the clock of the client; `Infinity`: it is in force. */
   endedAtMs: number
@@ -44,21 +53,24 @@ class World {
   readonly #changes: Touched[] = []
   /** Questions that are not answered yet, by their steps, with the answers that were true then. */
   readonly #open: { readonly of: number; readonly answer: Answer }[] = []
-  #rules = RULES[0] as string
+  readonly #allRules: readonly string[]
+  #rules: string
   #atMs = 1_000
   /** So many changes were told; below 0: nothing was. */
   #told = -1
 
   constructor(random: (below: number) => number) {
     this.#random = random
-    const kinds = [...(ENGINES.shipped?.tokenKinds.values() ?? [])]
+    this.#allRules = RULES[random(4) === 0 ? 1 : 0] as readonly string[]
+    this.#rules = this.#allRules[0] as string
+    const kinds = [...(ENGINES[this.#rules]?.tokenKinds.values() ?? [])]
     this.#tokens = Array.from({ length: 6 }, (_, index) => {
-      const { id: kind = '', header = '', scopeLevel } = kinds[index % kinds.length] ?? {}
+      const { id: kind = '', header = '', scheme, scopeLevel } = kinds[index % kinds.length] ?? {}
       const ofProject = scopeLevel === 'project' && { project: 'p', project_id: `p${random(2)}` }
       const account = String(1 + random(2))
       const derived = index > 3 && { derived_from: ['t0'] }
       const token = { id: `t${index}`, kind, account, ...ofProject, user: `u${random(3)}`, ...derived }
-      return { value: `value-${index}`, header, token, endedAtMs: Number.POSITIVE_INFINITY }
+      return { value: `value-${index}`, header, scheme, token, endedAtMs: Number.POSITIVE_INFINITY }
     })
     this.#begin()
   }
@@ -75,15 +87,19 @@ class World {
 
   #check(): void {
     const random = this.#random
-    const { shipped } = ENGINES
-    const apis = [...(shipped?.apis.keys() ?? []), 'no-such-api']
+    const engine = ENGINES[this.#allRules[0] as string]
+    const apis = [...(engine?.apis.keys() ?? []), 'no-such-api']
     const modelled = this.#tokens[random(this.#tokens.length)] as Modelled
+    const request = random(4) === 0 ? randomRequest(ROUTES, random) : undefined
     const question: Question = {
-      api: apis[random(3) === 0 ? random(apis.length) : random(3)] as string,
-      headers: [[modelled.header, modelled.value]],
-      ...(random(2) === 0 && {
-        target: { account: String(1 + random(2)), ...(random(2) === 0 && { project: 'p' }) },
+      ...(request === undefined && {
+        api: apis[random(3) === 0 ? random(apis.length) : random(3)] as string,
+        ...(random(2) === 0 && {
+          target: { account: String(1 + random(2)), ...(random(2) === 0 && { project: 'p' }) },
+        }),
       }),
+      ...(request && { request: { method: request.method, host: request.host, path: request.path } }),
+      headers: [...headersOf(request?.headers ?? []), [modelled.header, this.#sent(modelled)]],
       address: ADDRESSES[random(2)] as string,
     }
     const expect = this.#play({ check: question })
@@ -94,14 +110,33 @@ class World {
     } else this.#expectSafe(modelled, expect as { readonly allowed: boolean })
   }
 
+  /** As one client or another spells the scheme. */
+  #sent({ scheme, value }: Modelled): string {
+    const spelled = this.#random(2) === 0 ? scheme?.toLowerCase() : scheme
+    return fieldValue(spelled, value)
+  }
+
   #expectSafe({ endedAtMs }: Modelled, { allowed }: { readonly allowed: boolean }): void {
     if (allowed && this.#atMs - endedAtMs >= VALID_FOR_MS)
       throw new Error(`allowed ${this.#atMs - endedAtMs} ms after its end: ${JSON.stringify(this.steps)}`)
   }
 
   /** What the sidecar answers now. */
-  #truth({ token, endedAtMs }: Modelled, { api, target, address }: Question): Answer {
-    const engine = ENGINES[this.#rules]
+  #truth(modelled: Modelled, question: Question): Answer {
+    const { request, headers = [] } = question
+    if (request === undefined) return this.#decided(modelled, question)
+    const match = matchOf(ROUTED, request, headers)
+    if (match.refused !== undefined) {
+      const { refused, detail: message } = match
+      return { reason: 'UNKNOWN_API', message, same_rules: false, route: { refused } }
+    }
+    const { api, target } = match
+    const routed = { ...question, api, ...(target && { target }) }
+    return { ...this.#decided(modelled, routed), route: { api, ...(target && { target }) } }
+  }
+
+  #decided({ token, endedAtMs }: Modelled, { api = '', target, address }: Question): Answer {
+    const engine = ENGINES[this.#rules === 'routed' ? 'shipped' : this.#rules]
     if (engine === undefined) throw new Error('no such rules')
     const position = this.#position()
     const fault =
@@ -138,7 +173,7 @@ class World {
     const random = this.#random
     const news = Map.groupBy(this.#changes.slice(Math.max(0, this.#told)), ([what]) => what)
     const isNew = random(20) === 0
-    if (isNew) this.#rules = RULES[random(RULES.length)] as string
+    if (isNew) this.#rules = this.#allRules[random(this.#allRules.length)] as string
     const isEverything = this.#told < 0 || random(60) === 0
     const named = Array.from(news, ([what, all]) => [what, all.map(([, id]) => id)] as const)
     const hear: Told = {
@@ -178,15 +213,4 @@ function isTouched(
 ) {
   const names = { token_ids: [id, ...from], user_ids: [user], accounts: [account] }[what] ?? [project]
   return names.includes(name)
-}
-
-/** mulberry32: the same numbers for a seed, in every run. */
-function generator(seed: number): (below: number) => number {
-  let state = seed >>> 0
-  return (below) => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below
-  }
 }

@@ -1,8 +1,17 @@
-/** The rules that the suite decides by: of the shipped matrix in both modes, and of three others. */
+/** The rules that the suite decides by: of the shipped matrix in both modes, and of four others. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { type CompileOptions, compile, type Engine, finish, type Matrix } from '../../../engine/index.ts'
-import { supportMatrix } from '../../../matrix/index.ts'
+import { loadMatrix, supportMatrix } from '../../../matrix/index.ts'
+import * as wire from '../../../proto/gen/portcullis/v1/authorization.ts'
+import { Reason } from '../../../proto/gen/portcullis/v1/decision.ts'
 import { answersInSteps } from '../../../sidecar/contract/change-messages.ts'
-import { matrixResponse } from '../../../sidecar/contract/responses.ts'
+import { matrixResponse } from '../../../sidecar/contract/matrix-messages.ts'
+import { encode } from '../../../sidecar/contract/responses.ts'
+import { encodedRoutes } from '../../../sidecar/contract/route-messages.ts'
+import { compileRoutes } from '../../../sidecar/rules/routes/compile.ts'
+import type { Routes } from '../../../sidecar/rules/routes/routes.ts'
+import { ROUTES } from '../inputs/paths.ts'
 
 const proseRules: Matrix = {
   ...supportMatrix,
@@ -24,14 +33,19 @@ const smallest: Matrix = {
   conflicts: [],
 }
 
+/** Kinds that share a header and differ in scheme and prefix. */
+const library = loadMatrix(
+  readFileSync(join(import.meta.dirname, '../../../examples/matrices/city-library.json')),
+)
+
 /** The kinds of the source, and APIs of which a third accepts one, a third two, and a third all. */
-const many: Matrix = {
+const manyApis = (count: number): Matrix => ({
   ...{ title: 'Many APIs', tokenKinds: supportMatrix.tokenKinds, statements: [], conflicts: [] },
-  apis: Array.from({ length: 300 }, (_, index) => ({
+  apis: Array.from({ length: count }, (_, index) => ({
     ...{ id: `api-${index}`, title: `the API number ${index}`, section: '§5.4' },
     accepts: supportMatrix.tokenKinds.slice(0, 1 + (index % 3)).map(({ id }) => id),
   })),
-}
+})
 
 const made = (matrix: Matrix, options?: CompileOptions) => compile(matrix, options)
 
@@ -42,10 +56,44 @@ export const ENGINES: Readonly<Record<string, Engine>> = {
   prose: made(proseRules),
   'prose-strict': made(proseRules, { strict: true }),
   smallest: made(smallest),
-  many: made(many),
+  many: made(manyApis(300)),
+  library: made(library),
+  'library-strict': made(library, { strict: true }),
 }
 
 /** The encoded message `Rules` of an engine. */
-export function rulesOf(engine: Engine): Buffer {
-  return Buffer.concat([matrixResponse(engine), ...finish(answersInSteps(engine))])
+export function rulesOf(engine: Engine, routes?: Routes): Buffer {
+  return Buffer.concat([matrixResponse(engine), ...finish(answersInSteps(engine)), encodedRoutes(routes)])
+}
+
+const { routes: compiled } = compileRoutes(ROUTES, undefined)
+if (compiled === undefined) throw new Error('the routes are ambiguous')
+export const ROUTED: Routes = compiled
+
+/**
+ * The rules of a sidecar that is newer: what allows has a number that nobody knows, and each cell has one
+ * more reason.
+ */
+function newer(engine: Engine): Buffer {
+  const { cells, ...rules } = wire.Rules.decode(rulesOf(engine))
+  const newReason = (reason: Reason) => (reason === Reason.REASON_ALLOWED ? (999 as Reason) : reason)
+  const changed = cells.map(({ reasons }) => ({
+    reasons: [...reasons.map(newReason), Reason.REASON_ALLOWED],
+  }))
+  return encode(wire.Rules, { ...rules, cells: changed })
+}
+
+/** The files of the suite, by their names. */
+export function rulesFiles(): Record<string, Buffer> {
+  const { shipped } = ENGINES as { readonly shipped: Engine }
+  return {
+    ...Object.fromEntries(Object.entries(ENGINES).map(([name, engine]) => [name, rulesOf(engine)])),
+    routed: rulesOf(shipped, ROUTED),
+    newer: newer(shipped),
+  }
+}
+
+/** Rules with so many APIs: a file of megabytes, which is not kept. */
+export function largeRules(count: number): Buffer {
+  return rulesOf(made(manyApis(count)))
 }

@@ -35,20 +35,40 @@ export interface Answer {
   readonly position?: Position
   /** Whether it was decided by the rules that the client has. Default: true. */
   readonly same_rules?: boolean
+  /** What the routes found for a `request`. */
+  readonly route?: Route
+}
+
+export interface Route {
+  readonly api?: string
+  readonly target?: Scope
+  readonly refused?: string
+}
+
+interface Scope {
+  readonly account: string
+  readonly project?: string
 }
 
 export interface Question {
-  readonly api: string
+  /** Default: the routes say it for `request`. */
+  readonly api?: string
+  readonly request?: { readonly method: string; readonly host: string; readonly path: string }
   readonly headers?: readonly (readonly [string, string])[]
   readonly kind?: string
-  readonly scope?: { readonly account: string; readonly project?: string }
-  readonly target?: { readonly account: string; readonly project?: string }
+  readonly scope?: Scope
+  readonly target?: Scope
   readonly address?: string
 }
 
 export type Expected =
   | 'ask'
-  | { readonly allowed: boolean; readonly reason: string; readonly message: string }
+  | {
+      readonly allowed: boolean
+      readonly reason: string
+      readonly message: string
+      readonly route?: Route
+    }
 
 /** Writes the steps of a trace down. Times are in milliseconds on the clock of the client. */
 export class Trace {
@@ -102,11 +122,36 @@ export class Trace {
   }
 
   allowed(question: Question = ASKED): void {
-    this.check(question, { allowed: true, reason: 'ALLOWED', message: messageOf(question.api) })
+    this.check(question, { allowed: true, reason: 'ALLOWED', message: messageOf(question.api ?? '') })
   }
 
   asked(question: Question = ASKED): number {
     return this.check(question, 'ask')
+  }
+
+  /** A plain request with the token. @param more further headers */
+  requested(path: string, ...more: readonly (readonly [string, string])[]): Question {
+    const request = { method: 'GET', host: 'api.example.com', path }
+    return { request, headers: [...TOKEN_HEADERS, ...more] }
+  }
+
+  /** It answers by that route; a denial, when it has learnt how the sidecar says it. */
+  found(
+    path: string,
+    route: Route,
+    denial?: Partial<Answer>,
+    ...more: readonly (readonly [string, string])[]
+  ): void {
+    const question = this.requested(path, ...more)
+    const { api = '', target } = route
+    const decided = ENGINES.shipped?.decide({ api, kind: STATIC, scope: { account: '1' }, target })
+    const { allowed = false, reason = '', message = '' } = decided ?? {}
+    if (allowed !== (denial === undefined))
+      throw new Error(`${path}: expected another route, found ${reason}`)
+    const said = denial === undefined ? { reason, message } : { reason, message: denial.message ?? '' }
+    if (denial !== undefined && denial !== DENIAL)
+      this.learn(this.asked(question), { ...GENUINE, ...said, route })
+    this.check(question, { allowed, ...said, route })
   }
 
   #add(step: object): number {
@@ -125,7 +170,8 @@ export const GENUINE: Answer = { reason: 'ALLOWED', verified: true, token: TOKEN
 /** An API that a static token opens, and another one. */
 export const [OPEN = '', OPEN_TOO = ''] = apisThat(true)
 export const [CLOSED = ''] = apisThat(false)
-export const ASKED: Question = { api: OPEN, headers: [['X-Token', 'one']] }
+export const TOKEN_HEADERS = [['X-Token', 'one']] as const
+export const ASKED: Question = { api: OPEN, headers: TOKEN_HEADERS }
 export const UNKNOWN: Question = { api: OPEN, headers: [['X-Token', 'two']] }
 export const DENIAL = { reason: 'TOKEN_KIND_NOT_ACCEPTED', message: 'no such kind here', header: 'X-Token' }
 

@@ -1,4 +1,8 @@
 /** Traces that each show one thing of the memory of a client, as clients/conformance/README.md says it. */
+import { DENIAL_TRACES } from './denial-traces.ts'
+import { ROUTE_TRACES } from './route-traces.ts'
+import { ENGINES } from './rules.ts'
+import { SCHEME_TRACES } from './scheme-traces.ts'
 import {
   ASKED,
   CLOSED,
@@ -18,6 +22,9 @@ import {
 } from './trace.ts'
 
 const TRACES: Readonly<Record<string, (trace: Trace) => void>> = {
+  ...ROUTE_TRACES,
+  ...DENIAL_TRACES,
+  ...SCHEME_TRACES,
   'before the first response it asks, and remembers nothing': (trace) => {
     trace.know()
     trace.begin()
@@ -88,29 +95,6 @@ const TRACES: Readonly<Record<string, (trace: Trace) => void>> = {
     const wrong: Question = { ...ASKED, headers: [['X-Auth-Token', 'one']] }
     trace.learn(trace.asked(wrong), { ...GENUINE, reason: 'WRONG_HEADER', verified: false })
     trace.asked(wrong)
-  },
-  'a token at another address is another question': (trace) => {
-    trace.follow()
-    const here = { ...ASKED, address: '192.0.2.1' }
-    const there = { ...ASKED, address: '192.0.2.2' }
-    trace.know(here)
-    trace.allowed(here)
-    trace.asked()
-    const denied = { reason: 'ADDRESS_NOT_ALLOWED', message: 'not from there', verified: false }
-    trace.learn(trace.asked(there), { ...GENUINE, ...denied })
-    trace.check(there, { allowed: false, reason: denied.reason, message: denied.message })
-    trace.allowed(here)
-  },
-  'a revoked token is denied without the sidecar': (trace) => {
-    trace.follow()
-    trace.know()
-    trace.hear(changed(11, { token_ids: ['t1'] }))
-    const revoked = { reason: 'CREDENTIAL_REVOKED', message: 'revoked', verified: false }
-    trace.know(ASKED, { ...revoked, position: [11, 1_000_011] })
-    trace.check(ASKED, { allowed: false, reason: revoked.reason, message: revoked.message })
-    trace.asked({ ...ASKED, api: OPEN_TOO })
-    trace.hear(changed(12, { user_ids: ['u1'] }))
-    trace.asked()
   },
   'a credential that is not genuine is asked about each time': (trace) => {
     trace.follow()
@@ -303,6 +287,26 @@ const TRACES: Readonly<Record<string, (trace: Trace) => void>> = {
     trace.begin()
     trace.hear({ sent_at_ms: null, voided: 'everything' }, 'refused')
   },
+  'reasons of newer rules deny': (trace) => {
+    trace.follow({ rules: 'newer' })
+    trace.know()
+    trace.learn(trace.asked(), { ...GENUINE, reason: 'UNSPECIFIED', message: 'of a newer sidecar' })
+    trace.check(ASKED, { allowed: false, reason: 'UNSPECIFIED', message: 'of a newer sidecar' })
+    const claims = { api: OPEN, kind: STATIC, scope: { account: '1' } }
+    trace.check(claims, { allowed: false, reason: 'UNSPECIFIED', message: 'of a newer sidecar' })
+    trace.asked({ ...ASKED, api: OPEN_TOO })
+  },
+  'where the clock of the sidecar is set back, tokens expire by that': (trace) => {
+    trace.follow()
+    const expiresAtMs = trace.atMs + DAY_MS + 3_000
+    trace.know(ASKED, { token: { ...TOKEN, expires_at_ms: expiresAtMs } })
+    trace.wait(3_000)
+    trace.asked()
+    trace.hear({ time_of_day_ms: expiresAtMs - 1_000 })
+    trace.allowed()
+    trace.wait(1_000)
+    trace.asked()
+  },
   'another token with the same value takes its place': (trace) => {
     trace.follow()
     trace.know({ ...ASKED, address: 'a' })
@@ -344,7 +348,25 @@ export function* traces(): Generator<object> {
   for (const [name, options, tell] of WITH_OPTIONS) yield told(name, options, tell)
 }
 
-export function told(name: string, options: object, tell: (trace: Trace) => void): object {
+/** The same with that many APIs. */
+export function* largeTrace(rules: string, apis: number): Generator<object> {
+  yield told(`a matrix of ${apis} APIs`, {}, (trace) => {
+    trace.follow({ rules })
+    trace.know({ ...ASKED, api: 'api-2' })
+    // Every third one accepts a static token.
+    for (const number of [5, apis - 5, apis - 2]) {
+      const api = `api-${number}`
+      const { message = '' } =
+        ENGINES.many?.decide({ api: 'api-2', kind: STATIC, scope: { account: '1' } }) ?? {}
+      trace.check(
+        { ...ASKED, api },
+        { allowed: true, reason: 'ALLOWED', message: message.replace('api-2', api) },
+      )
+    }
+  })
+}
+
+function told(name: string, options: object, tell: (trace: Trace) => void): object {
   const trace = new Trace()
   tell(trace)
   return { name, options, steps: trace.steps }

@@ -6,17 +6,19 @@ from ._connection import Tls
 from ._errors import PortcullisError
 from ._guard import current_answer
 from ._local import Local
-from ._values import AcceptedKind, CheckAnswer, Headers, IssuedToken, Scope, Subject, VerifiedToken
+from ._values import AcceptedKind, CheckAnswer, FoundRoute, Headers, IssuedToken, Request, Scope, Subject, VerifiedToken
 
 __all__ = [
     "AcceptedKind",
     "AsyncClient",
     "CheckAnswer",
     "Client",
+    "FoundRoute",
     "Headers",
     "IssuedToken",
     "Local",
     "PortcullisError",
+    "Request",
     "Scope",
     "Subject",
     "Tls",

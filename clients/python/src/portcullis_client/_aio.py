@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
+import os
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from time import monotonic
 from typing import Any, TypeVar
 
 import grpc
 
-from ._client import _recalling
-from ._connection import Connection, Tls
+from ._calls import batch_answers, has_credentials, issue_request, password_request, plan_request, revoke_request
+from ._connection import CLIENTS, Connection, Tls
 from ._errors import error_of
-from ._local import QUIET_MAX, STREAM_MAX, Failures, Local, local_options
-from ._memory import Ask
-from ._values import CheckAnswer, Headers, IssuedToken, Scope, check_answer, check_request, issued_token
+from ._local import QUIET_MAX, STREAM_MAX, Failures, Local, Question, local_options, recall_known, recalled
+from ._memory import Ask, Memory
+from ._values import CheckAnswer, Headers, IssuedToken, Request, Scope, issued_token
 from .gen.portcullis.v1 import authorization_pb2 as wire
 from .gen.portcullis.v1 import authorization_pb2_grpc as rpc
 
@@ -34,6 +34,7 @@ class AsyncClient:
         address: str | None = None,
         *,
         caller_token: str | None = None,
+        caller_token_file: str | os.PathLike[str] | None = None,
         iam_token: str | None = None,
         tls: Tls | None = None,
         allow_plaintext: bool = False,
@@ -42,48 +43,66 @@ class AsyncClient:
     ) -> None:
         """Describes the connection. The parameters are those of ``Client``."""
         self._local = local_options(local)
-        self._connection = Connection(address, caller_token, iam_token, tls, allow_plaintext, self._local is not None)
+        self._connection = Connection(
+            address, caller_token, caller_token_file, iam_token, tls, allow_plaintext, self._local is not None
+        )
         self._timeout = timeout
         self._link: _Link | None = None
+        #: Of the link, if it is in local mode.
+        self._memory: Memory | None = None
+        CLIENTS.add(self)
 
     async def check(
         self,
-        api: str,
+        api: str = "",
         credentials: Headers | None = None,
         *,
+        request: Request | None = None,
         token: tuple[str, Scope] | None = None,
         target: Scope | None = None,
         client_address: str = "",
     ) -> CheckAnswer:
         """Checks whether a credential opens an API; in local mode from memory where it can. See ``Client.check``."""
+        known = recall_known(
+            self, api, credentials, request=request, token=token, target=target, client_address=client_address
+        )
+        if known is not None:
+            return known
         link = self._linked()
+        question = Question(api, credentials, request, token, target, client_address)
 
         async def ask() -> wire.CheckResponse:
-            request = check_request(api, credentials, token, target, client_address)
             if credentials is not None:
                 self._connection.refuse_if_exposed()
-            return await self._call(link.stub.Check, request)
+            return await self._call(link.stub.Check, question.message())
 
-        if link.local is None:
-            return check_answer(await ask())
-        recall = _recalling(link.local.memory, api, credentials, token, target, client_address)
-        return await link.local.answer(recall, ask)
+        return question.answer(await ask()) if link.local is None else await link.local.answer(question, ask)
 
+    @recalled
     def check_locally(
         self,
-        api: str,
+        api: str = "",
         credentials: Headers | None = None,
         *,
+        request: Request | None = None,
         token: tuple[str, Scope] | None = None,
         target: Scope | None = None,
         client_address: str = "",
     ) -> CheckAnswer | None:
         """Checks from memory, at once. ``None``: the sidecar must be asked, by ``check``."""
-        link = self._linked()
-        if link.local is None:
+        local = self._linked().local
+        if local is None:
             return None
-        recalled = _recalling(link.local.memory, api, credentials, token, target, client_address)(time.monotonic())
-        return recalled if isinstance(recalled, CheckAnswer) else None
+        found = Question(api, credentials, request, token, target, client_address).recall(local.memory, monotonic())
+        return found if isinstance(found, CheckAnswer) else None
+
+    async def check_batch(self, checks: Iterable[wire.CheckRequest]) -> list[CheckAnswer]:
+        """Makes many checks in one call. The answers have the order of the checks."""
+        requests = list(checks)
+        if has_credentials(requests):
+            self._connection.refuse_if_exposed()
+        message = wire.CheckBatchRequest(checks=requests)
+        return batch_answers(requests, await self._call(self._linked().stub.CheckBatch, message))
 
     async def issue(
         self,
@@ -94,15 +113,33 @@ class AsyncClient:
         rejected: str | None = None,
     ) -> IssuedToken:
         """Issues a token of a profile of the sidecar's configuration. See ``Client.issue``."""
-        request = wire.IssueRequest(profile=profile, rejected_value=rejected or "")
-        request.apis.apis.extend(apis)
-        request.apis.project = project or ""
+        return await self._issue(issue_request(profile, apis, project, rejected))
+
+    async def issue_with_password(self, user_name: str, account: str, password: str, scope: Scope) -> IssuedToken:
+        """Issues a token of a service user, for a scope."""
+        return await self._issue(password_request(user_name, account, password, scope))
+
+    async def _issue(self, request: wire.IssueRequest) -> IssuedToken:
+        # The answer is a secret too.
         self._connection.refuse_if_exposed()
         return issued_token(await self._call(self._linked().stub.Issue, request))
 
+    async def revoke(self, *, value: str | None = None, token_id: str | None = None) -> str:
+        """Revokes a token by its value, or by its id with a caller token. Returns the id of the token."""
+        request = revoke_request(value, token_id)
+        if value is not None:
+            self._connection.refuse_if_exposed()
+        response: wire.RevokeResponse = await self._call(self._linked().stub.Revoke, request)
+        return response.token_id
+
+    async def plan(self, apis: Sequence[str]) -> wire.PlanResponse:
+        """Finds the smallest set of tokens that opens all of the APIs."""
+        response: wire.PlanResponse = await self._call(self._linked().stub.Plan, plan_request(apis))
+        return response
+
     async def close(self) -> None:
         """Ends the connection. A later call opens it again."""
-        link, self._link = self._link, None
+        link, self._link, self._memory = self._link, None, None
         if link is not None:
             await link.close()
 
@@ -117,11 +154,16 @@ class AsyncClient:
         # A channel belongs to a loop, and so to a process.
         if self._link is None or self._link.loop is not loop:
             self._link = _Link(loop, self._connection, self._local)
+            self._memory = self._link.local.memory if self._link.local is not None else None
         return self._link
+
+    def _forked(self) -> None:
+        # The child has a loop of its own, and so another link.
+        self._memory = None
 
     async def _call(self, method: Callable[..., Awaitable[_Answer]], request: object) -> _Answer:
         try:
-            return await method(request, timeout=self._timeout, metadata=self._connection.metadata)
+            return await method(request, timeout=self._timeout, metadata=self._connection.metadata())
         except grpc.RpcError as error:
             raise error_of(error, self._connection.address) from None
 
@@ -160,35 +202,35 @@ class _LocalMode:
 
     async def answer(
         self,
-        recall: Callable[[float], CheckAnswer | Ask],
+        question: Question,
         ask: Callable[[], Awaitable[wire.CheckResponse]],
     ) -> CheckAnswer:
-        now = time.monotonic()
-        first = recall(now)
+        now = monotonic()
+        first = question.recall(self.memory, now)
         if isinstance(first, CheckAnswer):
             return first
         found = first.credential
         if found is None or not self.memory.is_following(now):
-            return await self._ask(first, ask)
-        key = (found.header, found.value, first.address)
+            return await self._ask(question, first, ask)
+        key = (found.carrier, found.value, first.address)
         asking = self._asking.get(key)
         if asking is None:
             mine = self._asking[key] = self._loop.create_future()
             try:
-                return await self._ask(first, ask)
+                return await self._ask(question, first, ask)
             finally:
                 del self._asking[key]
                 mine.set_result(None)
         await asyncio.shield(asking)
-        second = recall(time.monotonic())
-        return second if isinstance(second, CheckAnswer) else await self._ask(second, ask)
+        second = question.recall(self.memory, monotonic())
+        return second if isinstance(second, CheckAnswer) else await self._ask(question, second, ask)
 
-    async def _ask(self, asked: Ask, ask: Callable[[], Awaitable[wire.CheckResponse]]) -> CheckAnswer:
+    async def _ask(
+        self, question: Question, asked: Ask, ask: Callable[[], Awaitable[wire.CheckResponse]]
+    ) -> CheckAnswer:
         response = await ask()
         self.memory.learn(asked, response)
-        answer = check_answer(response)
-        # The memory forgets it when a change touches it, and a cache would not.
-        return replace(answer, cache_for=0.0) if response.HasField("position") else answer
+        return question.answer(response, is_remembered=response.HasField("position"))
 
     def close(self) -> None:
         self._task.cancel()
@@ -206,15 +248,15 @@ class _LocalMode:
 
     async def _read(self) -> None:
         """Reads one stream. Returns when it was read for long enough."""
-        started = time.monotonic()
+        started = monotonic()
         request = self.memory.begin(started)
-        call = self._stub.WatchChanges(request, metadata=self._connection.metadata)
+        call = self._stub.WatchChanges(request, metadata=self._connection.metadata())
         try:
             while True:
                 response = await asyncio.wait_for(call.read(), QUIET_MAX)
                 if not isinstance(response, wire.WatchChangesResponse):
                     raise RuntimeError("the sidecar has ended the stream")
-                now = time.monotonic()
+                now = monotonic()
                 self.memory.hear(response, now)
                 self._failures.heard()
                 if now - started > STREAM_MAX:

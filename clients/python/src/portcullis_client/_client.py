@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import os
 import threading
-import time
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import replace
+from time import monotonic
 from typing import Any, TypeVar, cast
 
 import grpc
 
-from ._connection import Connection, Tls
+from ._calls import batch_answers, has_credentials, issue_request, password_request, plan_request, revoke_request
+from ._connection import CLIENTS, Connection, Tls
 from ._errors import error_of
-from ._local import QUIET_MAX, STREAM_MAX, Failures, Local, local_options
+from ._local import QUIET_MAX, STREAM_MAX, Failures, Local, Question, local_options, recalled
 from ._memory import Ask, Memory
 from ._values import (
     CheckAnswer,
     Headers,
     IssuedToken,
+    Request,
     Scope,
-    check_answer,
-    check_request,
-    header_pairs,
     issued_token,
-    scope_message,
 )
 from .gen.portcullis.v1 import authorization_pb2 as wire
 from .gen.portcullis.v1 import authorization_pb2_grpc as rpc
@@ -50,6 +46,7 @@ class Client:
         address: str | None = None,
         *,
         caller_token: str | None = None,
+        caller_token_file: str | os.PathLike[str] | None = None,
         iam_token: str | None = None,
         tls: Tls | None = None,
         allow_plaintext: bool = False,
@@ -60,6 +57,9 @@ class Client:
 
         :param address: ``HOST:PORT`` or ``unix:PATH``; by default ``PORTCULLIS_GRPC_ADDRESS``, or 127.0.0.1:50051.
         :param caller_token: identifies the caller: to issue by profile, to follow, to administer. A secret.
+        :param caller_token_file: or a file with that secret. It is read when the client is made, and again when it is
+            used after 10 seconds, so that a new secret needs no restart. As long as there is no usable token in it,
+            the earlier one counts.
         :param iam_token: the IAM token of an administrator of an account. A secret.
         :param tls: for a sidecar on another machine.
         :param allow_plaintext: send secrets in plaintext to another machine; only where something else encrypts.
@@ -67,17 +67,23 @@ class Client:
         :param local: decide in the memory of this program. It needs a caller with the right ``follow``.
         """
         self._local = local_options(local)
-        self._connection = Connection(address, caller_token, iam_token, tls, allow_plaintext, self._local is not None)
+        self._connection = Connection(
+            address, caller_token, caller_token_file, iam_token, tls, allow_plaintext, self._local is not None
+        )
         self._timeout = timeout
         self._lock = threading.Lock()
         self._link: _Link | None = None
-        _CLIENTS.add(self)
+        #: Of the link, if it is in local mode.
+        self._memory: Memory | None = None
+        CLIENTS.add(self)
 
+    @recalled
     def check(
         self,
-        api: str,
+        api: str = "",
         credentials: Headers | None = None,
         *,
+        request: Request | None = None,
         token: tuple[str, Scope] | None = None,
         target: Scope | None = None,
         client_address: str = "",
@@ -86,51 +92,46 @@ class Client:
 
         :param api: id of the API.
         :param credentials: the headers of a request, which are verified.
+        :param request: in place of ``api`` and ``target``: the routes of the sidecar say them, and need all headers.
         :param token: or kind and scope of a token, which are taken as given.
         :param target: the account, and the project if any, that owns the requested resource.
         :param client_address: IP address of the client, for accounts that restrict addresses.
         """
         link = self._linked()
+        question = Question(api, credentials, request, token, target, client_address)
 
         def ask() -> wire.CheckResponse:
-            request = check_request(api, credentials, token, target, client_address)
             if credentials is not None:
                 self._connection.refuse_if_exposed()
-            return self._call(link.stub.Check, request, wire.CheckResponse)
+            return self._call(link.stub.Check, question.message(), wire.CheckResponse)
 
-        if link.local is None:
-            return check_answer(ask())
-        recall = _recalling(link.local.memory, api, credentials, token, target, client_address)
-        return link.local.answer(recall, ask)
+        return question.answer(ask()) if link.local is None else link.local.answer(question, ask)
 
+    @recalled
     def check_locally(
         self,
-        api: str,
+        api: str = "",
         credentials: Headers | None = None,
         *,
+        request: Request | None = None,
         token: tuple[str, Scope] | None = None,
         target: Scope | None = None,
         client_address: str = "",
     ) -> CheckAnswer | None:
         """Checks from memory, at once. ``None``: the sidecar must be asked, by ``check``."""
-        link = self._linked()
-        if link.local is None:
+        local = self._linked().local
+        if local is None:
             return None
-        recalled = _recalling(link.local.memory, api, credentials, token, target, client_address)(time.monotonic())
-        return recalled if isinstance(recalled, CheckAnswer) else None
+        found = Question(api, credentials, request, token, target, client_address).recall(local.memory, monotonic())
+        return found if isinstance(found, CheckAnswer) else None
 
     def check_batch(self, checks: Iterable[wire.CheckRequest]) -> list[CheckAnswer]:
         """Makes many checks in one call. The answers have the order of the checks."""
         requests = list(checks)
-        if any(request.WhichOneof("subject") == "credentials" for request in requests):
+        if has_credentials(requests):
             self._connection.refuse_if_exposed()
-        response = self._call(
-            self._linked().stub.CheckBatch, wire.CheckBatchRequest(checks=requests), wire.CheckBatchResponse
-        )
-        # With a different number, a check could be paired with the answer of another one.
-        if len(response.results) != len(requests):
-            raise RuntimeError(f"expected {len(requests)} answers from the sidecar, found {len(response.results)}")
-        return [check_answer(result) for result in response.results]
+        message = wire.CheckBatchRequest(checks=requests)
+        return batch_answers(requests, self._call(self._linked().stub.CheckBatch, message, wire.CheckBatchResponse))
 
     def issue(
         self,
@@ -146,17 +147,11 @@ class Client:
         :param project: name of the project, if the APIs accept tokens of a project alone.
         :param rejected: a token that an API has just refused with 401: the profile gives another one. A secret.
         """
-        request = wire.IssueRequest(profile=profile, rejected_value=rejected or "")
-        request.apis.apis.extend(apis)
-        request.apis.project = project or ""
-        return self._issue(request)
+        return self._issue(issue_request(profile, apis, project, rejected))
 
     def issue_with_password(self, user_name: str, account: str, password: str, scope: Scope) -> IssuedToken:
         """Issues a token of a service user, for a scope."""
-        request = wire.IssueRequest(scope=scope_message("scope", scope))
-        request.password.user_name, request.password.account = user_name, account
-        request.password.password = password
-        return self._issue(request)
+        return self._issue(password_request(user_name, account, password, scope))
 
     def _issue(self, request: wire.IssueRequest) -> IssuedToken:
         # The answer is a secret too.
@@ -165,27 +160,19 @@ class Client:
 
     def revoke(self, *, value: str | None = None, token_id: str | None = None) -> str:
         """Revokes a token by its value, or by its id with a caller token. Returns the id of the token."""
-        if (value is None) == (token_id is None):
-            raise TypeError("value: expected the token, or `token_id` instead")
+        request = revoke_request(value, token_id)
         if value is not None:
             self._connection.refuse_if_exposed()
-        request = wire.RevokeRequest()
-        if value is not None:
-            request.value = value
-        else:
-            request.token_id = token_id or ""
         return self._call(self._linked().stub.Revoke, request, wire.RevokeResponse).token_id
 
     def plan(self, apis: Sequence[str]) -> wire.PlanResponse:
         """Finds the smallest set of tokens that opens all of the APIs."""
-        if isinstance(apis, str):
-            raise TypeError("apis: expected a list of ids")
-        return self._call(self._linked().stub.Plan, wire.PlanRequest(apis=apis), wire.PlanResponse)
+        return self._call(self._linked().stub.Plan, plan_request(apis), wire.PlanResponse)
 
     def close(self) -> None:
         """Ends the connection. A later call opens it again."""
         with self._lock:
-            link, self._link = self._link, None
+            link, self._link, self._memory = self._link, None, None
         if link is not None:
             link.close()
 
@@ -202,53 +189,19 @@ class Client:
         with self._lock:
             if self._link is None:
                 self._link = _Link(self._connection, self._local)
+                self._memory = self._link.local.memory if self._link.local is not None else None
             return self._link
 
     def _call(self, method: Callable[..., Any], request: object, answer: type[_Answer]) -> _Answer:
         try:
-            return cast(_Answer, method(request, timeout=self._timeout, metadata=self._connection.metadata))
+            return cast(_Answer, method(request, timeout=self._timeout, metadata=self._connection.metadata()))
         except grpc.RpcError as error:
             raise error_of(error, self._connection.address) from None
 
     def _forked(self) -> None:
         # The threads and the connection are the parent's, and so may be the lock.
         self._lock = threading.Lock()
-        self._link = None
-
-
-_CLIENTS: weakref.WeakSet[Client] = weakref.WeakSet()
-
-
-def _after_fork() -> None:
-    for client in list(_CLIENTS):
-        client._forked()
-
-
-os.register_at_fork(after_in_child=_after_fork)
-
-
-def _recalling(
-    memory: Memory,
-    api: str,
-    credentials: Headers | None,
-    token: tuple[str, Scope] | None,
-    target: Scope | None,
-    client_address: str,
-) -> Callable[[float], CheckAnswer | Ask]:
-    """What asks the memory. Raises ``TypeError`` where a question has the wrong shape."""
-    well_formed = (
-        isinstance(api, str)
-        and isinstance(client_address, str)
-        and (credentials is None) != (token is None)
-        and (target is None or isinstance(target, Scope))
-    )
-    if not well_formed or credentials is None or token is not None:
-        # It raises where something is wrong with the question.
-        check_request(api, credentials, token, target, client_address)
-        kind, scope = cast("tuple[str, Scope]", token)
-        return lambda now: memory.recall_claims(api, kind, scope, target, now)
-    pairs = header_pairs(credentials)
-    return lambda now: memory.recall(api, pairs, target, client_address, now)
+        self._link = self._memory = None
 
 
 class _Link:
@@ -284,17 +237,15 @@ class _LocalMode:
         self._asking: dict[tuple[str, str, str], Future[None]] = {}
         threading.Thread(target=self._follow, name="portcullis-follow", daemon=True).start()
 
-    def answer(
-        self, recall: Callable[[float], CheckAnswer | Ask], ask: Callable[[], wire.CheckResponse]
-    ) -> CheckAnswer:
-        now = time.monotonic()
-        first = recall(now)
+    def answer(self, question: Question, ask: Callable[[], wire.CheckResponse]) -> CheckAnswer:
+        now = monotonic()
+        first = question.recall(self.memory, now)
         if isinstance(first, CheckAnswer):
             return first
         found = first.credential
         if found is None or not self.memory.is_following(now):
-            return self._ask(first, ask)
-        key = (found.header, found.value, first.address)
+            return self._ask(question, first, ask)
+        key = (found.carrier, found.value, first.address)
         with self._lock:
             asking = self._asking.get(key)
             if asking is None:
@@ -302,21 +253,19 @@ class _LocalMode:
                 self._asking[key] = mine
         if asking is None:
             try:
-                return self._ask(first, ask)
+                return self._ask(question, first, ask)
             finally:
                 with self._lock:
                     del self._asking[key]
                 mine.set_result(None)
         asking.result()
-        second = recall(time.monotonic())
-        return second if isinstance(second, CheckAnswer) else self._ask(second, ask)
+        second = question.recall(self.memory, monotonic())
+        return second if isinstance(second, CheckAnswer) else self._ask(question, second, ask)
 
-    def _ask(self, asked: Ask, ask: Callable[[], wire.CheckResponse]) -> CheckAnswer:
+    def _ask(self, question: Question, asked: Ask, ask: Callable[[], wire.CheckResponse]) -> CheckAnswer:
         response = ask()
         self.memory.learn(asked, response)
-        answer = check_answer(response)
-        # The memory forgets it when a change touches it, and a cache would not.
-        return replace(answer, cache_for=0.0) if response.HasField("position") else answer
+        return question.answer(response, is_remembered=response.HasField("position"))
 
     def close(self) -> None:
         self._closed.set()
@@ -338,17 +287,17 @@ class _LocalMode:
 
     def _read(self) -> None:
         """Reads one stream. Returns when it was read for long enough."""
-        started = time.monotonic()
+        started = monotonic()
         heard = threading.Event()
         request = self.memory.begin(started)
-        call = self._stub.WatchChanges(request, metadata=self._connection.metadata)
+        call = self._stub.WatchChanges(request, metadata=self._connection.metadata())
         self._call = call
         # The iteration waits without an end; this thread ends it where the sidecar says nothing.
         watching = threading.Thread(target=_cancel_if_silent, args=(call, heard), daemon=True)
         watching.start()
         try:
             for response in cast("Iterator[wire.WatchChangesResponse]", call):
-                now = time.monotonic()
+                now = monotonic()
                 self.memory.hear(response, now)
                 self._failures.heard()
                 heard.set()

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import re
+import weakref
 from dataclasses import dataclass, field
-from typing import Any
+from time import monotonic
+from typing import Any, Protocol
 
 import grpc
 
@@ -24,6 +28,54 @@ class Tls:
     key: bytes = field(repr=False)
 
 
+#: A file is read again after this time, so that a new secret needs no restart. In seconds.
+_FRESH = 10.0
+
+
+class Presented:
+    """What the program presents with each call, so that the sidecar knows who asks."""
+
+    def __init__(
+        self, caller_token: str | None, caller_token_file: str | os.PathLike[str] | None, iam_token: str | None
+    ) -> None:
+        """Raises ``ValueError`` where there is no usable token, and ``TypeError`` where there is one too many."""
+        if caller_token is not None and caller_token_file is not None:
+            raise TypeError("caller_token_file: expected either `caller_token` or `caller_token_file`")
+        self._others = [] if iam_token is None else [("x-auth-token", _checked("iam_token", iam_token))]
+        self._metadata = self._others
+        self._read_at = 0.0
+        # It stays the same file where the program goes to another folder.
+        self._file = None if caller_token_file is None else os.path.abspath(os.fspath(caller_token_file))
+        if caller_token is not None:
+            self._set(_checked("caller_token", caller_token))
+        if self._file is not None:
+            self._read(self._file)
+
+    def metadata(self) -> list[tuple[str, str]]:
+        """For the next call. It must not be changed."""
+        # Without a lock, because a fork could keep it. Two threads may read the file at once.
+        if self._file is not None and monotonic() - self._read_at > _FRESH:
+            # The earlier token may still count.
+            with contextlib.suppress(ValueError):
+                self._read(self._file)
+        return self._metadata
+
+    def _read(self, path: str) -> None:
+        self._read_at = monotonic()
+        try:
+            # Every byte is a character, so that no error tells the text.
+            with open(path, encoding="latin-1") as file:
+                text = file.read().strip()
+        except OSError as error:
+            code = errno.errorcode.get(error.errno or 0, type(error).__name__)
+            raise ValueError(f"caller_token_file: expected a file that can be read ({code})") from None
+        self._set(_checked("caller_token_file", text))
+
+    def _set(self, token: str) -> None:
+        # Calls that are under way keep what they were made with.
+        self._metadata = [("authorization", f"Bearer {token}"), *self._others]
+
+
 class Connection:
     """Where the sidecar is, and with which credentials it is asked."""
 
@@ -31,6 +83,7 @@ class Connection:
         self,
         address: str | None,
         caller_token: str | None,
+        caller_token_file: str | os.PathLike[str] | None,
         iam_token: str | None,
         tls: Tls | None,
         allow_plaintext: bool,
@@ -39,13 +92,9 @@ class Connection:
         self.address = address or os.environ.get("PORTCULLIS_GRPC_ADDRESS") or DEFAULT_ADDRESS
         #: Whether secrets may not be sent, because others could read them.
         self._exposed = tls is None and not allow_plaintext and not _is_this_machine(self.address)
-        if caller_token is not None or iam_token is not None:
+        if any(secret is not None for secret in (caller_token, caller_token_file, iam_token)):
             self.refuse_if_exposed()
-        self.metadata: list[tuple[str, str]] = []
-        if caller_token is not None:
-            self.metadata.append(("authorization", f"Bearer {_checked('caller_token', caller_token)}"))
-        if iam_token is not None:
-            self.metadata.append(("x-auth-token", _checked("iam_token", iam_token)))
+        self.metadata = Presented(caller_token, caller_token_file, iam_token).metadata
         self.credentials = None if tls is None else grpc.ssl_channel_credentials(tls.ca, tls.key, tls.certificate)
         self.options: list[tuple[str, Any]] = [("grpc.max_receive_message_length", _RECEIVE_BYTES_MAX)]
         if follows:
@@ -75,3 +124,19 @@ def _checked(name: str, token: str) -> str:
     if re.fullmatch(r"[\x21-\x7e]+", token) is None:
         raise ValueError(f"{name}: expected visible ASCII characters without spaces")
     return token
+
+
+class _Forking(Protocol):
+    def _forked(self) -> None: ...
+
+
+#: All clients. In the child of a fork the connection, the threads and the loop are the parent's.
+CLIENTS: weakref.WeakSet[_Forking] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for client in list(CLIENTS):
+        client._forked()
+
+
+os.register_at_fork(after_in_child=_after_fork)

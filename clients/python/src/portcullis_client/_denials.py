@@ -28,10 +28,20 @@ class Denial:
 
 def denial_of(answer: CheckAnswer, hide_others: bool = False) -> Denial:
     """The answer to a request that is denied. It never lets the request pass, whatever the reason."""
-    reason = answer.reason
+    reason, route = answer.reason, answer.route
+    if route is not None and route.refused is not None:
+        return _denial(403, route.refused, {"message": answer.message, "accepted": []})
     if hide_others and reason in ("ACCOUNT_MISMATCH", "PROJECT_MISMATCH"):
         return _denial(404, "NOT_FOUND", {"message": "there is no such resource"})
-    accepted = [{"kind": each.kind, "header": each.header, "issuable": each.issuable} for each in answer.accepted]
+    accepted = [
+        {
+            "kind": each.kind,
+            "header": each.header,
+            **({"scheme": each.scheme} if each.scheme else {}),
+            "issuable": each.issuable,
+        }
+        for each in answer.accepted
+    ]
     headers = [("x-portcullis-rules-digest", answer.rules_digest)]
     status = 401 if reason in _UNAUTHENTICATED else 403
     if status == 401:
@@ -49,9 +59,11 @@ def failure_of(error: BaseException) -> Denial:
 
 
 def _challenges(answer: CheckAnswer) -> str:
-    """A challenge for each header that a token could be sent in (RFC 9110 §11.6.1 demands one with 401)."""
-    headers = dict.fromkeys(each.header for each in answer.accepted)
-    challenges = [f'Portcullis header="{header}", reason="{answer.reason}"' for header in headers]
+    """A challenge for each place that a token could be sent in (RFC 9110 §11.6.1 demands one with 401)."""
+    places = dict.fromkeys(
+        f'header="{each.header}",' + (f' scheme="{each.scheme}",' if each.scheme else "") for each in answer.accepted
+    )
+    challenges = [f'Portcullis {place} reason="{answer.reason}"' for place in places]
     return ", ".join(challenges) or f'Portcullis reason="{answer.reason}"'
 
 

@@ -40,13 +40,19 @@ def print_failure(error: Exception) -> None:
 class Guard:
     """How requests are checked."""
 
+    #: Empty: the routes of the sidecar say it.
     api: str
     hide_others: bool
     on_failure: Callable[[Exception], None]
+    routes: bool = False
+    #: Whether a function says the target.
+    has_target: bool = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.api, str) or self.api == "":
-            raise TypeError("api: expected the id of an API")
+        if not isinstance(self.api, str) or (self.api == "") != self.routes:
+            raise TypeError("api: expected the id of an API, or `routes=True` in its place")
+        if self.routes and self.has_target:
+            raise TypeError("target: expected none, because the routes say it")
 
     def denied(self, answer: CheckAnswer) -> Denial | None:
         """What to answer in place of the handler; ``None``: the request passes."""

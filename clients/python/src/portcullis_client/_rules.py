@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
-from ._values import AcceptedKind, Scope, reason_name
+from ._routes import Routes
+from ._values import AcceptedKind, Verdict, reason_name
 from .gen.portcullis.v1 import authorization_pb2 as wire
 
 #: The faults of a credential, in the order in which a cell has their reasons.
@@ -21,9 +23,11 @@ FAULTS = (
     "ADDRESS_NOT_ALLOWED",
 )
 _FAULT_PLACES = {fault: 12 + index for index, fault in enumerate(FAULTS)}
-_PLACES = 12 + len(FAULTS)
+PLACES = 12 + len(FAULTS)
 
-#: Longest credential that is looked at, in characters.
+#: Most APIs whose verdicts are kept, and most spellings of the names of headers.
+READY_MAX = 1_000
+#: Longest value of a header with a credential that is looked at, in characters.
 CREDENTIAL_LENGTH_MAX = 8192
 
 _TOKEN = re.compile(r"[\x21-\x7e]+\Z").match
@@ -38,6 +42,61 @@ class _Kind:
     column: int
     title: str
     header: str
+    #: Before a token in that header; empty: it has the token alone.
+    scheme: str
+    #: What tokens begin with; empty: they are not told by it.
+    prefix: str
+
+    def belongs(self) -> str:
+        """Where a token of the kind belongs, for a sentence."""
+        start = f"{self.scheme} {self.prefix}…".strip() if self.prefix else self.scheme
+        return f"{self.header}: {start}" if start else self.header
+
+
+class Carriers:
+    """What may carry a token: a header, or a header and the scheme before the token in it. In lower case."""
+
+    def __init__(self, kinds: Iterable[tuple[str, str]]) -> None:
+        """From the header and the scheme of each kind. An empty scheme: the header has the token alone."""
+        #: Spelling of a header → its name in lower case.
+        self.names: dict[str, str] = {}
+        #: Header → scheme → what carries the token then.
+        self.of: dict[str, dict[str, str]] = {}
+        #: Header → the two usual spellings of each scheme in it → the same. Without headers that have none.
+        self.spelled: dict[str, dict[str | bytes, str]] = {}
+        for header, scheme in kinds:
+            lower, lower_scheme = ascii_lower(header), ascii_lower(scheme)
+            self.names[header] = self.names[lower] = lower
+            carrier = f"{lower} {lower_scheme}" if scheme else lower
+            self.of.setdefault(lower, {})[lower_scheme] = carrier
+            if scheme:
+                spelled = self.spelled.setdefault(lower, {})
+                for spelling in (scheme, lower_scheme):
+                    spelled[spelling] = spelled[spelling.encode()] = carrier
+
+    def find(self, header: str, value: str) -> Found | str:
+        """The token in the value of a header, behind its scheme; or says what is wrong."""
+        schemes = self.of[header]
+        if "" in schemes and _TOKEN(value) and (len(schemes) == 1 or ascii_lower(value) not in schemes):
+            return Found(schemes[""], value)
+        scheme, _, token = value.partition(" ")
+        carrier = schemes.get(ascii_lower(scheme)) if scheme else None
+        if carrier is None:
+            return "CREDENTIAL_MALFORMED"
+        token = token.lstrip(" ")
+        if not token:
+            return "CREDENTIAL_MISSING"
+        return Found(carrier, token) if _TOKEN(token) else "CREDENTIAL_MALFORMED"
+
+
+class Words(NamedTuple):
+    """How an answer says what it is."""
+
+    message: str
+    #: Request header for tokens of the kind; empty where the kind is not known.
+    header: str
+    #: Before the token in that header; empty: the token alone.
+    scheme: str
 
 
 class Rules:
@@ -49,44 +108,68 @@ class Rules:
         self.digest: str = matrix.digest
         self.strict: bool = matrix.strict
         self.rules_digest: str = matrix.rules_digest
+        self.carriers = Carriers((kind.header, kind.scheme) for kind in matrix.token_kinds)
         #: Spelling of a header that carries credentials → its name in lower case.
-        self.names: dict[str, str] = {}
+        self.names = self.carriers.names
+        #: Header → the usual spellings of each scheme in it → what carries the token. Without headers that have none.
+        self.schemes = self.carriers.spelled
         self._kinds: dict[str, _Kind] = {}
         self._levels: list[tuple[AcceptedKind, int]] = []
         for index, kind in enumerate(matrix.token_kinds):
-            lower = ascii_lower(kind.header)
-            self.names[kind.header] = self.names[lower] = lower
-            self._kinds[kind.id] = _Kind(index + 1, kind.title, kind.header)
+            self._kinds[kind.id] = _Kind(index + 1, kind.title, kind.header, kind.scheme, kind.prefix)
             place = 8 if kind.scope_level == "project" else 4
-            self._levels.append((AcceptedKind(kind.id, kind.header, kind.issuable), place))
-        self._lengths = frozenset(map(len, self.names))
+            self._levels.append((AcceptedKind(kind.id, kind.header, kind.issuable, kind.scheme), place))
+        #: Lengths of the names of these headers.
+        self.lengths = frozenset(map(len, self.names))
+        #: Each spelling that was seen of a name with such a length → its header; empty: another one.
+        self.spellings: dict[str | bytes, str] = {}
+        #: These headers in the ``environ`` of WSGI.
+        self.variables = tuple(
+            (f"HTTP_{lower.upper().replace('-', '_')}", lower) for lower in dict.fromkeys(self.names.values())
+        )
+        #: API → kind → what is answered in each place of the cell, once it was said.
+        self.ready: dict[str, dict[str, list[Verdict | None]]] = {}
         cells = [tuple(map(reason_name, cell.reasons)) for cell in rules.cells]
         self._rows: dict[str, tuple[tuple[str, ...], ...]] = {}
         for row in rules.apis:
             if len(row.cells) != len(self._kinds) + 1 or any(index >= len(cells) for index in row.cells):
                 raise WrongSidecar("its rules do not have a cell for each API and kind")
             self._rows[row.api] = tuple(cells[index] for index in row.cells)
-        if "" not in self._rows or any(len(cell) < _PLACES for cell in cells):
+        if "" not in self._rows or any(len(cell) < PLACES for cell in cells):
             raise WrongSidecar("its rules do not have a cell for each API and kind")
         self._unknown_api = self._rows[""]
-        self._allowed: dict[tuple[str, str], tuple[str, str]] = {}
+        #: ``None``: the sidecar must be asked about each request.
+        self.routes = Routes(rules.routes) if rules.HasField("routes") else None
+        self._allowed: dict[tuple[str, str], Words] = {}
 
-    def reason(self, api: str, kind: str, scope: Scope, target: Scope | None) -> str:
-        """What the rules say of a token with that kind and scope."""
-        return self._cell(api, kind)[place_of(scope, target)]
+    def reason(self, api: str, kind: str, place: int) -> str:
+        """What the rules say in a place of a cell."""
+        known = self._kinds.get(kind)
+        return self._rows.get(api, self._unknown_api)[known.column if known else 0][place]
 
-    def reason_of_fault(self, api: str, kind: str, fault: str) -> str:
-        """What the rules say of a credential with a fault; without a kind where it is not known."""
-        return self._cell(api, kind)[_FAULT_PLACES[fault]]
+    def verdict(self, api: str, kind: str, place: int) -> Verdict | None:
+        """What was said before in a place of a cell."""
+        cells = self.ready.get(api)
+        verdicts = cells.get(kind) if cells is not None else None
+        return verdicts[place] if verdicts is not None else None
 
-    def words_of_allowed(self, api: str, kind: str) -> tuple[str, str]:
-        """The sentence where the API accepts the kind, and the header of the kind."""
+    def keep(self, api: str, kind: str, place: int, verdict: Verdict) -> None:
+        """Keeps what is said in a place of a cell. Both must be in the matrix, so that this is bounded."""
+        if verdict.reason == "UNKNOWN_API" or api not in self._rows or (kind and kind not in self._kinds):
+            return
+        if len(self.ready) >= READY_MAX and api not in self.ready:
+            self.ready.clear()
+        self.ready.setdefault(api, {}).setdefault(kind, [None] * PLACES)[place] = verdict
+
+    def words_of_allowed(self, api: str, kind: str) -> Words:
+        """What is said where the API accepts the kind."""
         words = self._allowed.get((api, kind))
         if words is None:
             known = self._kinds.get(kind)
-            title, header = (known.title, known.header) if known else ("", "")
+            title, belongs = (known.title, known.belongs()) if known else ("", "")
             article = "an" if title[:1].lower() in "aeiou" and title else "a"
-            words = (f"`{api}` accepts {article} {title} in `{header}`", header)
+            message = f"`{api}` accepts {article} {title} in `{belongs}`"
+            words = Words(message, known.header, known.scheme) if known else Words(message, "", "")
             # Only an API of the matrix can be allowed, so this is bounded.
             self._allowed[api, kind] = words
         return words
@@ -96,24 +179,30 @@ class Rules:
         row = self._rows.get(api, self._unknown_api)
         return tuple(kind for index, (kind, place) in enumerate(self._levels) if row[index + 1][place] == "ALLOWED")
 
-    def only_header(self, headers: Sequence[tuple[str, str]]) -> tuple[str, str] | None:
-        """The one header that carries a credential, with its value; ``None`` where it takes more to say which."""
-        found = None
-        for name, value in headers:
-            if len(name) in self._lengths:
-                header = self.names.get(name) or self.names.get(ascii_lower(name))
-                if header is not None:
-                    if found is not None:
-                        return None
-                    found = (header, value)
-        return found
-
-    def _cell(self, api: str, kind: str) -> tuple[str, ...]:
-        known = self._kinds.get(kind)
-        return self._rows.get(api, self._unknown_api)[known.column if known else 0]
+    def spelling(self, name: str | bytes) -> str:
+        """The header with that name, in lower case; empty: it carries no credential."""
+        text = name.decode("latin-1") if isinstance(name, bytes) else name
+        header = self.names.get(ascii_lower(text), "")
+        if len(self.spellings) < READY_MAX:
+            self.spellings[name] = header
+        return header
 
 
-def place_of(scope: Scope, target: Scope | None) -> int:
+def place_of_fault(fault: str) -> int:
+    """The place of a fault of the credential in a cell."""
+    return _FAULT_PLACES[fault]
+
+
+class Scoped(Protocol):
+    """What is bound to an account, and a project of it if any."""
+
+    @property
+    def account(self) -> str: ...
+    @property
+    def project(self) -> str | None: ...
+
+
+def place_of(scope: Scoped, target: Scoped | None) -> int:
     """The place of a question in a cell."""
     if not scope.account:
         return 0
@@ -129,13 +218,14 @@ def place_of(scope: Scope, target: Scope | None) -> int:
 class Found:
     """The one credential among the headers."""
 
-    #: Name of its header, in lower case.
-    header: str
+    #: Its header, and the scheme before it, in lower case.
+    carrier: str
     value: str
 
 
-def find_credential(headers: Sequence[tuple[str, str]], names: dict[str, str]) -> Found | str:
+def find_credential(headers: Sequence[tuple[str, str]], carriers: Carriers) -> Found | str:
     """Finds the one credential; or says what is wrong."""
+    names = carriers.names
     found: list[tuple[str, str]] = []
     for name, value in headers:
         header = names.get(name) or names.get(ascii_lower(name))
@@ -152,9 +242,7 @@ def find_credential(headers: Sequence[tuple[str, str]], names: dict[str, str]) -
     header, value = found[0]
     if len(found) > 1 or "," in value:
         return "CREDENTIAL_AMBIGUOUS"
-    if len(value) > CREDENTIAL_LENGTH_MAX or _TOKEN(value) is None:
-        return "CREDENTIAL_MALFORMED"
-    return Found(header, value)
+    return "CREDENTIAL_MALFORMED" if len(value) > CREDENTIAL_LENGTH_MAX else carriers.find(header, value)
 
 
 def ascii_lower(name: str) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from time import monotonic, time
 
 from ._aio import AsyncClient
 from ._client import Client
 from ._errors import PortcullisError
-from ._tokens import Kept, Wish, kept
+from ._tokens import Kept, ProfileToken, Wish
 
 
 class Tokens:
@@ -17,35 +18,35 @@ class Tokens:
     def __init__(self, client: Client, wish: Wish) -> None:
         self._client, self._wish = client, wish
         self._lock = threading.Lock()
-        self._kept: Kept | None = None
+        self._token = ProfileToken()
 
     def current(self) -> Kept:
         """Raises ``PortcullisError`` if the sidecar gives no token, and there is none that still lasts."""
-        token = self._kept
-        if token is not None and not token.is_due:
-            return token
+        kept = self._token.current(monotonic())
+        if kept is not None:
+            return kept
         with self._lock:
-            token = self._kept
-            if token is not None and not token.is_due:
-                return token
-            try:
-                return self._issue(None)
-            except PortcullisError:
-                if token is None or token.is_over:
-                    raise
-                return token
+            return self._renewed()
 
     def after(self, refused: Kept) -> Kept:
         """Another token than the one that an API has refused."""
         with self._lock:
-            token = self._kept
-            return token if token is not None and token.value != refused.value else self._issue(refused.value)
+            self._token.refuse(refused.value)
+            return self._renewed()
 
-    def _issue(self, rejected: str | None) -> Kept:
-        wish = self._wish
-        token = kept(self._client.issue(wish.profile, apis=[wish.api], project=wish.project, rejected=rejected))
-        self._kept = token
-        return token
+    def _renewed(self) -> Kept:
+        now, today, token, wish = monotonic(), time(), self._token, self._wish
+        kept = token.current(now)
+        if kept is not None:
+            return kept
+        try:
+            issued = self._client.issue(wish.profile, apis=[wish.api], project=wish.project, rejected=token.rejected)
+        except PortcullisError:
+            lasting = token.lasting(now)
+            if lasting is None:
+                raise
+            return lasting
+        return token.came(issued, now, today)
 
 
 class AsyncTokens:
@@ -54,32 +55,34 @@ class AsyncTokens:
     def __init__(self, client: AsyncClient, wish: Wish) -> None:
         self._client, self._wish = client, wish
         self._lock = asyncio.Lock()
-        self._kept: Kept | None = None
+        self._token = ProfileToken()
 
     async def current(self) -> Kept:
         """Raises ``PortcullisError`` if the sidecar gives no token, and there is none that still lasts."""
-        token = self._kept
-        if token is not None and not token.is_due:
-            return token
+        kept = self._token.current(monotonic())
+        if kept is not None:
+            return kept
         async with self._lock:
-            token = self._kept
-            if token is not None and not token.is_due:
-                return token
-            try:
-                return await self._issue(None)
-            except PortcullisError:
-                if token is None or token.is_over:
-                    raise
-                return token
+            return await self._renewed()
 
     async def after(self, refused: Kept) -> Kept:
         """Another token than the one that an API has refused."""
         async with self._lock:
-            token = self._kept
-            return token if token is not None and token.value != refused.value else await self._issue(refused.value)
+            self._token.refuse(refused.value)
+            return await self._renewed()
 
-    async def _issue(self, rejected: str | None) -> Kept:
-        wish = self._wish
-        issued = await self._client.issue(wish.profile, apis=[wish.api], project=wish.project, rejected=rejected)
-        self._kept = kept(issued)
-        return self._kept
+    async def _renewed(self) -> Kept:
+        now, today, token, wish = monotonic(), time(), self._token, self._wish
+        kept = token.current(now)
+        if kept is not None:
+            return kept
+        try:
+            issued = await self._client.issue(
+                wish.profile, apis=[wish.api], project=wish.project, rejected=token.rejected
+            )
+        except PortcullisError:
+            lasting = token.lasting(now)
+            if lasting is None:
+                raise
+            return lasting
+        return token.came(issued, now, today)

@@ -1,9 +1,7 @@
-"""The token of a profile for an API: kept until shortly before it expires."""
+"""The token of a profile for an API: kept until shortly before it expires (clients/conformance/README.md)."""
 
 from __future__ import annotations
 
-import datetime
-import time
 from dataclasses import dataclass, field
 
 from ._values import IssuedToken
@@ -20,28 +18,45 @@ class Kept:
 
     header: str
     value: str = field(repr=False)
+    #: What the header has: the value, behind its scheme.
+    header_value: str = field(repr=False)
     renew_at: float
     expires_at: float
 
-    @property
-    def is_due(self) -> bool:
-        """Whether it should be renewed."""
-        return time.monotonic() >= self.renew_at
 
-    @property
-    def is_over(self) -> bool:
-        """Whether it must not be used."""
-        return time.monotonic() >= self.expires_at
+class ProfileToken:
+    """What a program keeps. It reads no clock and asks nobody, so each of its runs can be repeated.
 
+    All times are in seconds: ``now`` on the monotonic clock, ``today`` since 1970.
+    """
 
-def kept(issued: IssuedToken) -> Kept:
-    """The token, as it came now."""
-    now = time.monotonic()
-    if issued.expires_at is None:
-        return Kept(issued.header, issued.value, now + _KEPT_MAX, float("inf"))
-    left = (issued.expires_at - datetime.datetime.now(datetime.timezone.utc)).total_seconds()
-    renew = min(_KEPT_MAX, left - min(_EARLY_MAX, left / 10))
-    return Kept(issued.header, issued.value, now + renew, now + left)
+    def __init__(self) -> None:
+        self._kept: Kept | None = None
+        #: A token that an API has refused, if none came since. A secret.
+        self.rejected: str | None = None
+
+    def current(self, now: float) -> Kept | None:
+        """What is sent without asking the sidecar."""
+        kept = self._kept
+        return kept if kept is not None and now < kept.renew_at else None
+
+    def lasting(self, now: float) -> Kept | None:
+        """What is sent where the sidecar has no answer."""
+        kept = self._kept
+        return kept if kept is not None and now < kept.expires_at else None
+
+    def refuse(self, value: str) -> None:
+        """An API has refused a token. Another one may have come since it was sent."""
+        if self._kept is not None and self._kept.value == value:
+            self._kept, self.rejected = None, value
+
+    def came(self, issued: IssuedToken, now: float, today: float) -> Kept:
+        """A token came that was asked for at a time."""
+        left = float("inf") if issued.expires_at is None else issued.expires_at.timestamp() - today
+        renew = min(_KEPT_MAX, left - min(_EARLY_MAX, left / 10))
+        self._kept = Kept(issued.header, issued.value, issued.header_value, now + renew, now + left)
+        self.rejected = None
+        return self._kept
 
 
 @dataclass(frozen=True)

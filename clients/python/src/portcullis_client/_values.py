@@ -5,19 +5,23 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Union
+from typing import Any, Protocol, Union
 
 from google.protobuf import duration_pb2
 
 from .gen.portcullis.v1 import authorization_pb2 as wire
 from .gen.portcullis.v1 import decision_pb2 as decision
 
-#: Headers of a request: pairs, or names with their values. A name with several values is a repeated header.
-#: Bytes are those that arrived.
+#: Headers of a request: pairs, names with their values, or the ``environ`` of WSGI. A name with several values is a
+#: repeated header. Bytes are those that arrived.
 Headers = Union[
     Mapping[str, str | bytes | Sequence[str | bytes]],
+    Mapping[str, Any],
     Iterable[tuple[str | bytes, str | bytes]],
 ]
+
+#: ``wsgi.version`` in the ``environ`` of WSGI. No header has such a value.
+WSGI_VERSION = (1, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,30 @@ class Scope:
     account: str
     #: Name of the project; ``None``: the whole account.
     project: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request as it arrived, whose API and target the routes of the sidecar say. Nothing of it is corrected."""
+
+    #: For example ``GET``. A call of gRPC is a ``POST``.
+    method: str
+    #: The header Host or ``:authority``; empty: there is none. Several ones are joined with a comma.
+    host: str
+    #: The request target with its query; of gRPC ``/package.Service/Method``.
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRoute:
+    """What the routes of the sidecar say of a request."""
+
+    #: Id of the API; empty: the request is refused.
+    api: str
+    #: ``None``: only the matrix decides.
+    target: Scope | None = None
+    #: Why the routes refuse the request, for example ``NO_ROUTE``; ``None``: they do not.
+    refused: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,34 +95,170 @@ class AcceptedKind:
     header: str
     #: Whether ``issue`` can issue it.
     issuable: bool
+    #: Before the token in that header, for example ``Bearer``; empty: the token alone.
+    scheme: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class CheckAnswer:
-    """The decision and the facts behind it. Only ``allowed`` opens the API."""
+class Verdict:
+    """What a decision says, without the token. Many answers share one."""
 
     allowed: bool
-    #: For example ``ALLOWED`` or ``CREDENTIAL_REVOKED``; ``UNSPECIFIED``: a reason of a newer sidecar, which denies.
     reason: str
-    #: An explanation for people, with what to do.
     message: str = ""
-    #: Request header for tokens of this kind; empty where the kind is not known.
     header: str = ""
-    #: On a denial: the kinds of token that the API accepts.
+    scheme: str = ""
     accepted: tuple[AcceptedKind, ...] = ()
-    #: Ids of the conflicts of the matrix about this API and kind. An answer from memory has none.
     conflicts: tuple[str, ...] = ()
-    #: Recommendations. An answer from memory has none.
     advice: tuple[str, ...] = ()
     digest: str = ""
     strict: bool = False
-    #: Digest of the exact rules: of the matrix and the mode.
     rules_digest: str = ""
-    #: Whether the credential was verified; ``False`` for claims.
+    #: Whether nothing is wrong with the credential, if there is one.
     verified: bool = False
-    token: VerifiedToken | None = None
-    #: How long the answer may be reused, in seconds; 0: not at all.
     cache_for: float = 0.0
+
+
+class TokenSource(Protocol):
+    """What is known of a token. Most programs never ask for all of it."""
+
+    def token(self) -> VerifiedToken:
+        """The token as a value."""
+
+
+class CheckAnswer:
+    """The decision and the facts behind it. Only ``allowed`` opens the API."""
+
+    # Each known token keeps an answer, so that it has few parts. The rest is made when it is asked for.
+    __slots__ = ("_source", "_verdict", "allowed")
+
+    _source: VerifiedToken | TokenSource | None
+    _verdict: Verdict
+
+    #: Whether the credential opens the API.
+    allowed: bool
+
+    def __init__(self, verdict: Verdict, source: VerifiedToken | TokenSource | None = None) -> None:
+        put = object.__setattr__
+        put(self, "allowed", verdict.allowed)
+        put(self, "_verdict", verdict)
+        put(self, "_source", source)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        # Requests share it.
+        raise AttributeError(f"`{name}` of an answer cannot be changed")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"`{name}` of an answer cannot be changed")
+
+    @property
+    def reason(self) -> str:
+        """For example ``ALLOWED`` or ``CREDENTIAL_REVOKED``.
+
+        ``UNSPECIFIED`` is a reason of a newer sidecar, which denies.
+        """
+        return self._verdict.reason
+
+    @property
+    def message(self) -> str:
+        """An explanation for people, with what to do."""
+        return self._verdict.message
+
+    @property
+    def header(self) -> str:
+        """Request header for tokens of this kind; empty where the kind is not known."""
+        return self._verdict.header
+
+    @property
+    def scheme(self) -> str:
+        """What comes before the token in that header, for example ``Bearer``; empty: the token alone."""
+        return self._verdict.scheme
+
+    @property
+    def accepted(self) -> tuple[AcceptedKind, ...]:
+        """On a denial: the kinds of token that the API accepts."""
+        return self._verdict.accepted
+
+    @property
+    def conflicts(self) -> tuple[str, ...]:
+        """Ids of the conflicts of the matrix about this API and kind. An answer from memory has none."""
+        return self._verdict.conflicts
+
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """Recommendations. An answer from memory has none."""
+        return self._verdict.advice
+
+    @property
+    def digest(self) -> str:
+        """Digest of the matrix."""
+        return self._verdict.digest
+
+    @property
+    def strict(self) -> bool:
+        """Whether contested cells are denied."""
+        return self._verdict.strict
+
+    @property
+    def rules_digest(self) -> str:
+        """Digest of the exact rules: of the matrix and the mode."""
+        return self._verdict.rules_digest
+
+    @property
+    def verified(self) -> bool:
+        """Whether the credential was verified; ``False`` for claims."""
+        return self._verdict.verified and self._source is not None
+
+    @property
+    def cache_for(self) -> float:
+        """How long the answer may be reused, in seconds; 0: not at all."""
+        return self._verdict.cache_for
+
+    @property
+    def token(self) -> VerifiedToken | None:
+        """The verified token, if there is one. It is there on denials too."""
+        source = self._source
+        if source is None or isinstance(source, VerifiedToken):
+            return source
+        return source.token()
+
+    @property
+    def route(self) -> FoundRoute | None:
+        """What the routes say of the request; ``None``: the check had none."""
+        return None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, CheckAnswer):
+            return NotImplemented
+        return (self._verdict, self.token, self.route) == (other._verdict, other.token, other.route)
+
+    def __hash__(self) -> int:
+        return hash((self._verdict, self.token))
+
+    def __repr__(self) -> str:
+        return f"CheckAnswer({self._verdict}, token={self.token}, route={self.route})"
+
+
+class RoutedAnswer(CheckAnswer):
+    """The answer to a check with a request. Known tokens keep none, so that only these have a route."""
+
+    __slots__ = ("_route",)
+
+    _route: FoundRoute
+
+    def __init__(self, verdict: Verdict, source: VerifiedToken | TokenSource | None, route: FoundRoute) -> None:
+        super().__init__(verdict, source)
+        object.__setattr__(self, "_route", route)
+
+    @property
+    def route(self) -> FoundRoute:
+        """What the routes say of the request."""
+        return self._route
+
+    @classmethod
+    def of(cls, answer: CheckAnswer, route: FoundRoute) -> RoutedAnswer:
+        """An answer about what the routes have found."""
+        return cls(answer._verdict, answer._source, route)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +274,13 @@ class IssuedToken:
     issued_at: datetime.datetime | None
     #: ``None``: the token never expires.
     expires_at: datetime.datetime | None
+    #: Before the token in that header, for example ``Bearer``; empty: the token alone.
+    scheme: str = ""
+
+    @property
+    def header_value(self) -> str:
+        """What the header has: the token, behind its scheme. A secret."""
+        return f"{self.scheme} {self.value}" if self.scheme else self.value
 
 
 def reason_name(number: int) -> str:
@@ -122,24 +293,37 @@ _REASON_NAMES: dict[int, str] = {
 }
 
 
-def check_answer(response: wire.CheckResponse) -> CheckAnswer:
-    """The answer of the sidecar as a value."""
-    reason = reason_name(response.reason)
-    return CheckAnswer(
+def check_answer(response: wire.CheckResponse, routed: bool, *, is_remembered: bool = False) -> CheckAnswer:
+    """The answer of the sidecar as a value. To a check with a request it allows nothing without its API."""
+    reason, route = reason_name(response.reason), _route_value(response)
+    found = not routed or (route is not None and route.api != "" and route.refused is None)
+    verdict = Verdict(
         # A reason that is not known here may stand for a condition, so it counts as a denial.
-        allowed=response.allowed and reason == "ALLOWED",
+        allowed=response.allowed and reason == "ALLOWED" and found,
         reason=reason,
         message=response.message,
         header=response.header,
-        accepted=tuple(AcceptedKind(each.kind, each.header, each.issuable) for each in response.accepted),
+        scheme=response.scheme,
+        accepted=tuple(AcceptedKind(each.kind, each.header, each.issuable, each.scheme) for each in response.accepted),
         conflicts=tuple(each.id for each in response.conflicts),
         advice=tuple(response.advice),
         digest=response.digest,
         strict=response.strict,
         rules_digest=response.rules_digest,
         verified=response.verified,
-        token=verified_token(response.token) if response.HasField("token") else None,
-        cache_for=seconds(response.cache_for) if response.HasField("cache_for") else 0.0,
+        # The memory forgets it when a change touches it, and a cache would not.
+        cache_for=0.0 if is_remembered else seconds(response.cache_for),
+    )
+    token = verified_token(response.token) if response.HasField("token") else None
+    return CheckAnswer(verdict, token) if route is None else RoutedAnswer(verdict, token, route)
+
+
+def _route_value(response: wire.CheckResponse) -> FoundRoute | None:
+    if not response.HasField("route"):
+        return None
+    route = response.route
+    return FoundRoute(
+        route.api, _scope_value(route.target) if route.HasField("target") else None, route.refused or None
     )
 
 
@@ -167,6 +351,7 @@ def issued_token(response: wire.IssueResponse) -> IssuedToken:
         token_id=response.token_id,
         issued_at=_time(response, "issued_at"),
         expires_at=_time(response, "expires_at"),
+        scheme=response.scheme,
     )
 
 
@@ -178,14 +363,27 @@ def seconds(duration: duration_pb2.Duration) -> float:
 def header_pairs(headers: Headers) -> list[tuple[str, str]]:
     """Headers as pairs of texts. Raises ``TypeError`` without a value of a header, which may be a secret."""
     pairs: list[tuple[str, str]] = []
-    items = headers.items() if isinstance(headers, Mapping) else headers
     try:
+        items = _items(headers)
         for name, values in items:
             for value in values if isinstance(values, (list, tuple)) else (values,):
                 pairs.append((_text(name), _text(value)))
     except (TypeError, ValueError):
         raise TypeError("credentials: expected pairs of name and value, or a mapping") from None
     return pairs
+
+
+def _items(headers: Headers) -> Iterable[tuple[Any, Any]]:
+    if not isinstance(headers, Mapping):
+        return headers
+    if headers.get("wsgi.version") != WSGI_VERSION:
+        return headers.items()
+    # A server joins the values of a repeated header with a comma.
+    return [
+        (name[5:].replace("_", "-"), value)
+        for name, value in headers.items()
+        if name.startswith("HTTP_") and name.isupper()
+    ]
 
 
 def _text(value: object) -> str:
@@ -203,31 +401,39 @@ def check_request(
     token: tuple[str, Scope] | None,
     target: Scope | None,
     client_address: str,
+    request: Request | None = None,
 ) -> wire.CheckRequest:
     """The request of a check. Raises ``TypeError`` that names the field where a value has the wrong type."""
     _expect_text("api", api)
     _expect_text("client_address", client_address)
     if (credentials is None) == (token is None):
         raise TypeError("credentials: expected request headers, or `token` instead")
-    request = wire.CheckRequest(api=api, client_address=client_address)
+    if request is not None and (api != "" or target is not None or token is not None):
+        raise TypeError("request: expected no api, target and token beside it")
+    message = wire.CheckRequest(api=api, client_address=client_address)
+    if request is not None:
+        for name in ("method", "host", "path"):
+            value = getattr(request, name, None)
+            _expect_text(f"request.{name}", value)
+            setattr(message.request, name, _sendable(str(value)))
     if token is not None:
         kind, scope = token
         _expect_text("token kind", kind)
-        request.token.kind = kind
-        request.token.scope.CopyFrom(scope_message("token scope", scope))
+        message.token.kind = kind
+        message.token.scope.CopyFrom(scope_message("token scope", scope))
     if target is not None:
-        request.target.CopyFrom(scope_message("target", target))
+        message.target.CopyFrom(scope_message("target", target))
     if credentials is not None:
         # An empty list of headers is a credential that is missing, and not a missing subject.
-        request.credentials.SetInParent()
+        message.credentials.SetInParent()
         for name, value in header_pairs(credentials):
-            request.credentials.headers.add(name=_sendable(name), value=_sendable(value))
-    return request
+            message.credentials.headers.add(name=_sendable(name), value=_sendable(value))
+    return message
 
 
 def _sendable(text: str) -> str:
-    # A lone surrogate cannot be sent. What stands in its place is in no token either.
-    return text.encode("utf-8", "replace").decode("utf-8")
+    # A lone surrogate cannot be sent. What stands in its place is in no token either, and no ASCII.
+    return text if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def scope_message(field_name: str, scope: Scope) -> decision.Scope:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ._aio import AsyncClient
 from ._guard import NO_TARGET, Denial, Guard, answering, is_target, print_failure
-from ._values import CheckAnswer, Scope
+from ._values import CheckAnswer, Request, Scope
 
 _AsgiScope = MutableMapping[str, Any]
 _Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -26,8 +26,9 @@ class RequireToken:
         self,
         app: _App,
         client: AsyncClient,
-        api: str,
+        api: str = "",
         *,
+        routes: bool = False,
         target: Callable[[_AsgiScope], Scope | Awaitable[Scope | None] | None] | None = None,
         client_address: Callable[[_AsgiScope], str] | None = None,
         hide_others: bool = False,
@@ -36,6 +37,9 @@ class RequireToken:
         """Guards the application.
 
         :param api: id of the API.
+        :param routes: in place of ``api`` and ``target``: the routes of the sidecar say them. A request that they
+            refuse gets 403: no route has it, it does not say whose resource it asks for, or servers could read it in
+            different ways. The server must tell the ``raw_path``, as uvicorn and hypercorn do.
         :param target: the account, and the project if any, that owns the requested resource: from the path or your
             records, never from the token. A request for which it returns ``None`` is denied. Default: only the matrix
             decides.
@@ -46,7 +50,7 @@ class RequireToken:
         """
         self._app, self._client, self._target = app, client, target
         self._address = client_address or _address_of
-        self._guard = Guard(api, hide_others, on_failure)
+        self._guard = Guard(api, hide_others, on_failure, routes, target is not None)
 
     async def __call__(self, scope: _AsgiScope, receive: _Receive, send: _Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -77,12 +81,21 @@ async def judge(
             return NO_TARGET
         headers, address = scope["headers"], address_of(scope)
         # An answer from memory needs no other task.
-        answer = client.check_locally(guard.api, headers, target=target, client_address=address)
+        request = _request_of(scope) if guard.routes else None
+        answer = client.check_locally(guard.api, headers, request=request, target=target, client_address=address)
         if answer is None:
-            answer = await client.check(guard.api, headers, target=target, client_address=address)
+            answer = await client.check(guard.api, headers, request=request, target=target, client_address=address)
         return guard.denied(answer) or answer
     except Exception as error:
         return guard.failed(error)
+
+
+def _request_of(scope: _AsgiScope) -> Request:
+    """The request as it arrived. A path that is decoded already is none: the sidecar refuses it."""
+    hosts = [value for name, value in scope["headers"] if name.lower() == b"host"]
+    path, query = scope.get("raw_path") or b"", scope.get("query_string") or b""
+    target = path + b"?" + query if query else path
+    return Request(scope.get("method", "GET"), b",".join(hosts).decode("latin-1"), target.decode("latin-1"))
 
 
 def _address_of(scope: _AsgiScope) -> str:

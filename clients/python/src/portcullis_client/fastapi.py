@@ -35,8 +35,9 @@ exception_handlers: dict[Any, Any] = {Denied: _respond}
 
 def require_token(
     client: AsyncClient,
-    api: str,
+    api: str = "",
     *,
+    routes: bool = False,
     target: Callable[[HTTPConnection], Scope | Awaitable[Scope | None] | None] | None = None,
     client_address: Callable[[HTTPConnection], str] | None = None,
     hide_others: bool = False,
@@ -46,7 +47,7 @@ def require_token(
 
     The parameters are those of ``portcullis_client.asgi.RequireToken``, but the functions get the request.
     """
-    guard = Guard(api, hide_others, on_failure)
+    guard = Guard(api, hide_others, on_failure, routes, target is not None)
 
     async def dependency(connection: HTTPConnection) -> CheckAnswer:
         target_of: Callable[[MutableMapping[str, Any]], Any] | None = None

@@ -12,7 +12,7 @@ import grpc
 from ._aio import AsyncClient
 from ._client import Client
 from ._guard import NO_TARGET, Denial, Guard, answering, is_target, print_failure
-from ._values import CheckAnswer, Scope
+from ._values import CheckAnswer, Request, Scope
 
 #: The status for each status of HTTP.
 _CODES = {
@@ -31,9 +31,12 @@ class _Options:
         target: Callable[[Any], Scope | None] | None,
         hide_others: bool,
         on_failure: Callable[[Exception], None],
+        routes: bool,
     ) -> None:
         self._api_of: Callable[[str], str | None] = api if callable(api) else lambda _method: api
-        self._target, self._hide_others, self._on_failure = target, hide_others, on_failure
+        self._target, self._hide_others, self._on_failure, self._routes = target, hide_others, on_failure, routes
+        if callable(api) and routes:
+            raise TypeError("api: expected none, because the routes say it")
         if not callable(api):
             self.guard(api)
 
@@ -41,14 +44,20 @@ class _Options:
         return self._api_of(method)
 
     def guard(self, api: str) -> Guard:
-        return Guard(api, self._hide_others, self._on_failure)
+        return Guard(api, self._hide_others, self._on_failure, self._routes, self._target is not None)
 
-    def question(self, context: Any) -> dict[str, Any] | Denial:
+    def question(self, method: str, context: Any) -> dict[str, Any] | Denial:
         target = self._target(context) if self._target is not None else None
         if self._target is not None and not is_target(target):
             return NO_TARGET
         pairs = [(name, value) for name, value in context.invocation_metadata() or ()]
-        return {"credentials": pairs, "target": target, "client_address": _address_of(context.peer())}
+        request = Request("POST", _host_of(context), method) if self._routes else None
+        return {
+            "credentials": pairs,
+            "request": request,
+            "target": target,
+            "client_address": _address_of(context.peer()),
+        }
 
 
 class RequireToken(grpc.ServerInterceptor):
@@ -60,8 +69,9 @@ class RequireToken(grpc.ServerInterceptor):
     def __init__(
         self,
         client: Client,
-        api: str | Callable[[str], str | None],
+        api: str | Callable[[str], str | None] = "",
         *,
+        routes: bool = False,
         target: Callable[[grpc.ServicerContext], Scope | None] | None = None,
         hide_others: bool = False,
         on_failure: Callable[[Exception], None] = print_failure,
@@ -70,12 +80,15 @@ class RequireToken(grpc.ServerInterceptor):
 
         :param api: id of the API, or a function that names it for a method such as ``/package.Service/Method``;
             ``None``: the method is open to all.
+        :param routes: in place of ``api`` and ``target``: the routes of the sidecar say them. A call is a request with
+            the method ``POST`` and the path ``/package.Service/Method``. gRPC for Python tells no host to programs with
+            asyncio: the sidecar is asked about each call, and refuses it if some of its routes name hosts.
         :param target: as in ``portcullis_client.asgi.RequireToken``, from the context of the call.
         :param hide_others: answer NOT_FOUND where the resource belongs to others.
         :param on_failure: called where there was no answer. Default: a line on standard error.
         """
         self._client = client
-        self._options = _Options(api, target, hide_others, on_failure)
+        self._options = _Options(api, target, hide_others, on_failure, routes)
 
     def intercept_service(self, continuation: Any, handler_call_details: Any) -> Any:
         handler = continuation(handler_call_details)
@@ -86,7 +99,7 @@ class RequireToken(grpc.ServerInterceptor):
 
         def judge(context: Any) -> CheckAnswer:
             try:
-                question = self._options.question(context)
+                question = self._options.question(handler_call_details.method, context)
                 if not isinstance(question, Denial):
                     answer = self._client.check(api, **question)
                     denial = guard.denied(answer)
@@ -126,15 +139,16 @@ class AsyncRequireToken(grpc.aio.ServerInterceptor):
     def __init__(
         self,
         client: AsyncClient,
-        api: str | Callable[[str], str | None],
+        api: str | Callable[[str], str | None] = "",
         *,
+        routes: bool = False,
         target: Callable[[Any], Scope | None] | None = None,
         hide_others: bool = False,
         on_failure: Callable[[Exception], None] = print_failure,
     ) -> None:
         """Guards the methods of a server. The parameters are those of ``RequireToken``."""
         self._client = client
-        self._options = _Options(api, target, hide_others, on_failure)
+        self._options = _Options(api, target, hide_others, on_failure, routes)
 
     async def intercept_service(self, continuation: Any, handler_call_details: Any) -> Any:
         handler = await continuation(handler_call_details)
@@ -145,7 +159,7 @@ class AsyncRequireToken(grpc.aio.ServerInterceptor):
 
         async def judge(context: Any) -> CheckAnswer:
             try:
-                question = self._options.question(context)
+                question = self._options.question(handler_call_details.method, context)
                 if not isinstance(question, Denial):
                     answer = await self._client.check(api, **question)
                     denial = guard.denied(answer)
@@ -219,6 +233,12 @@ def _abort(denial: Denial, context: Any) -> NoReturn:
     context.set_trailing_metadata(metadata)
     context.abort(code, message)
     raise AssertionError("abort returns never")
+
+
+def _host_of(context: Any) -> str:
+    """The `:authority` of a call, which only the server with threads knows."""
+    host = getattr(getattr(getattr(context, "_rpc_event", None), "call_details", None), "host", b"")
+    return host.decode("latin-1") if isinstance(host, bytes) else str(host)
 
 
 def _address_of(peer: str) -> str:

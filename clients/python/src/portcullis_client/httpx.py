@@ -1,7 +1,8 @@
 """Sends the credential of a profile with httpx.
 
-The transport adds the credential to requests of one origin. A redirect to another origin goes without it; an
-``httpx.Auth`` could not see to that, because httpx copies ``X-Auth-Token`` into the request that follows.
+The transport adds the credential to requests of one origin. A redirect to another origin goes without it. An
+``httpx.Auth`` could not see to that: httpx follows redirects inside of its flow, so it sees the first request and the
+last response, and httpx copies ``X-Auth-Token`` into every request between.
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ def _origin_of(url: httpx.URL) -> tuple[str, str, int | None]:
 def _with(request: httpx.Request, token: Kept) -> httpx.Request:
     # A new request: what httpx keeps of this one, for a redirect, has no credential.
     headers = request.headers.copy()
-    headers[token.header] = token.value
+    headers[token.header] = token.header_value
     return httpx.Request(
         request.method, request.url, headers=headers, stream=request.stream, extensions=request.extensions
     )

@@ -28,7 +28,7 @@ class CredentialAuth(AuthBase):
 
     def __call__(self, request: PreparedRequest) -> PreparedRequest:
         token = self._tokens.current()
-        request.headers[token.header] = token.value
+        request.headers[token.header] = token.header_value
 
         def arrived(response: Response, **options: Any) -> Response:
             sent = response.request
@@ -38,7 +38,7 @@ class CredentialAuth(AuthBase):
                 if _origin_of(location) != _origin_of(response.url):
                     sent.headers.pop(token.header, None)
                 return response
-            if response.status_code != 401 or sent.headers.get(token.header) != token.value:
+            if response.status_code != 401 or sent.headers.get(token.header) != token.header_value:
                 return response
             if not isinstance(sent.body, (str, bytes, type(None))):
                 return response
@@ -53,7 +53,7 @@ class CredentialAuth(AuthBase):
             _ = response.content
             response.close()
             again = sent.copy()
-            again.headers[renewed.header] = renewed.value
+            again.headers[renewed.header] = renewed.header_value
             answer: Response = response.connection.send(again, **options)
             answer.history.append(response)
             answer.request = again

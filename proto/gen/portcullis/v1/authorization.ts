@@ -69,9 +69,19 @@ export interface TokenClaims {
   scope: Scope | undefined;
 }
 
+/** The request that a credential came with, as it arrived: nothing of it decoded, merged or corrected. */
+export interface HttpRequest {
+  /** Method, for example `GET`. */
+  method: string;
+  /** The Host header or `:authority`. Empty: there is none. Several ones are joined with a comma. */
+  host: string;
+  /** The request target: path and query. */
+  path: string;
+}
+
 /** Asks whether a credential opens an API. */
 export interface CheckRequest {
-  /** API id, for example `balance`. Required. */
+  /** API id, for example `balance`. Required, unless `request` is set. */
   api: string;
   /** Exactly one is required. A request with both is refused. */
   subject:
@@ -88,6 +98,11 @@ export interface CheckRequest {
     | undefined;
   /** IP address of the client. Needed for accounts that restrict addresses. */
   clientAddress: string;
+  /**
+   * The routes of the sidecar say which API this request is for, and who owns the requested resource. Then
+   * `api` and `target` must not be set, and `credentials` must have all headers of the request.
+   */
+  request: HttpRequest | undefined;
 }
 
 /** The holder of a verified token. */
@@ -138,6 +153,22 @@ export interface VerifiedToken {
   derivedFrom: string[];
 }
 
+/** What the routes of the sidecar say of a request. */
+export interface FoundRoute {
+  /** API id. Empty: the request is refused. */
+  api: string;
+  /** The account, and the project if any, that owns the requested resource. Unset: only the matrix decides. */
+  target:
+    | Scope
+    | undefined;
+  /**
+   * Why the request is refused: `NO_ROUTE`, `TARGET_NOT_FOUND` (it does not say whose resource it is about)
+   * or `NOT_CANONICAL` (servers could read it in different ways). A client must treat every other text as a
+   * refusal, too. Empty: it is not.
+   */
+  refused: string;
+}
+
 /** The decision and the facts behind it. */
 export interface CheckResponse {
   /** Whether the credential opens the API. */
@@ -174,7 +205,18 @@ export interface CheckResponse {
    * The position of the directory that the answer is true of. Unset: it is not about a token of the
    * directory.
    */
-  position: Position | undefined;
+  position:
+    | Position
+    | undefined;
+  /**
+   * What the routes say, if the check has a `request`. Where they refuse it, the reason is
+   * `REASON_UNKNOWN_API`, `message` says what was expected of the request, and the matrix was not asked.
+   */
+  route:
+    | FoundRoute
+    | undefined;
+  /** Authentication scheme before the token in `header`, for example `Bearer`. Empty: the token alone. */
+  scheme: string;
 }
 
 /** Several checks. */
@@ -278,7 +320,11 @@ export interface IssueResponse {
   /** Identifies the token without revealing it. */
   tokenId: string;
   /** The position of the directory that the answer is true of. Unset: a profile has the token. */
-  position: Position | undefined;
+  position:
+    | Position
+    | undefined;
+  /** Authentication scheme before the token in that header, for example `Bearer`. Empty: the token alone. */
+  scheme: string;
 }
 
 /** Identifies the token to revoke. */
@@ -326,6 +372,8 @@ export interface PlannedToken {
   apis: string[];
   /** Conflicts of the matrix about these APIs and this token kind. */
   conflicts: Conflict[];
+  /** Authentication scheme before the token in that header, for example `Bearer`. Empty: the token alone. */
+  scheme: string;
 }
 
 /** The smallest set of tokens for the requested APIs. */
@@ -413,6 +461,63 @@ export interface ApiCells {
   cells: number[];
 }
 
+/** A segment of the path of a route. */
+export interface RouteSegment {
+  /** The segment is this text; of a capture, it begins with this text, which may be empty. */
+  text: string;
+  /** Whether one character or more follow the text. */
+  capture: boolean;
+  /** The text as servers compare it that do not care about case and such. */
+  folded: string;
+}
+
+/** Where a request names an account or a project. */
+export interface RouteSource {
+  /** Exactly one is set. */
+  source:
+    | //
+    /** Index of a capture of the path, from 0: what follows its text. */
+    { $case: "segment"; value: number }
+    | //
+    /** Name of a request header, in lower case. */
+    { $case: "header"; value: string }
+    | //
+    /** The text itself. */
+    { $case: "fixed"; value: string }
+    | undefined;
+}
+
+/** Says which requests are for an API. */
+export interface Route {
+  /** In lower case. Empty: any host. With a dot at the beginning: every host that ends so. */
+  host: string;
+  /** The path. */
+  segments: RouteSegment[];
+  /** Whether everything below the path belongs to it as well. */
+  below: boolean;
+  /** Empty: any method. */
+  methods: string[];
+  /** API id. */
+  api: string;
+  /** Unset: only the matrix decides. */
+  account:
+    | RouteSource
+    | undefined;
+  /** Unset: the resource belongs to no project. */
+  project: RouteSource | undefined;
+}
+
+/**
+ * The routes of the sidecar. A client may find the route of a plain request itself, and must ask about every
+ * other request.
+ */
+export interface Routes {
+  /** The first one that matches is the route. */
+  routes: Route[];
+  /** Names of headers, in lower case. A request with one of them is not plain. */
+  overrides: string[];
+}
+
 /** All that a program needs to give the answers of the sidecar. */
 export interface Rules {
   /** The matrix, with the digests of the rules. */
@@ -423,6 +528,8 @@ export interface Rules {
   cells: CellReasons[];
   /** The rows, first that of APIs that are not in the matrix. */
   apis: ApiCells[];
+  /** Unset: the sidecar has none, or too many to tell them. A client must ask about each request. */
+  routes: Routes | undefined;
 }
 
 /** A response comes at least every second, also where nothing has changed. */
@@ -490,6 +597,18 @@ export interface DescribeTokensResponse {
   tokens: DescribedToken[];
   /** The position of the directory that they are true of. */
   position: Position | undefined;
+}
+
+/** Asks for the promoted matrix. */
+export interface GetPromotedMatrixRequest {
+}
+
+/** The promoted matrix. */
+export interface GetPromotedMatrixResponse {
+  /** Digest of the matrix. Empty: none was promoted, and each process has that of its own configuration. */
+  digest: string;
+  /** The matrix as JSON, compressed by gzip. */
+  content: Buffer;
 }
 
 function createBasePosition(): Position {
@@ -709,8 +828,76 @@ export const TokenClaims: MessageFns<TokenClaims> = {
   },
 };
 
+function createBaseHttpRequest(): HttpRequest {
+  return { method: "", host: "", path: "" };
+}
+
+export const HttpRequest: MessageFns<HttpRequest> = {
+  encode(message: HttpRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.method !== "") {
+      writer.uint32(10).string(message.method);
+    }
+    if (message.host !== "") {
+      writer.uint32(18).string(message.host);
+    }
+    if (message.path !== "") {
+      writer.uint32(26).string(message.path);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): HttpRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseHttpRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.method = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.host = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.path = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
 function createBaseCheckRequest(): CheckRequest {
-  return { api: "", subject: undefined, target: undefined, clientAddress: "" };
+  return { api: "", subject: undefined, target: undefined, clientAddress: "", request: undefined };
 }
 
 export const CheckRequest: MessageFns<CheckRequest> = {
@@ -731,6 +918,9 @@ export const CheckRequest: MessageFns<CheckRequest> = {
     }
     if (message.clientAddress !== "") {
       writer.uint32(42).string(message.clientAddress);
+    }
+    if (message.request !== undefined) {
+      HttpRequest.encode(message.request, writer.uint32(50).fork()).join();
     }
     return writer;
   },
@@ -786,6 +976,14 @@ export const CheckRequest: MessageFns<CheckRequest> = {
             }
 
             message.clientAddress = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.request = HttpRequest.decode(reader, reader.uint32());
             continue;
           }
         }
@@ -1025,6 +1223,74 @@ export const VerifiedToken: MessageFns<VerifiedToken> = {
   },
 };
 
+function createBaseFoundRoute(): FoundRoute {
+  return { api: "", target: undefined, refused: "" };
+}
+
+export const FoundRoute: MessageFns<FoundRoute> = {
+  encode(message: FoundRoute, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.api !== "") {
+      writer.uint32(10).string(message.api);
+    }
+    if (message.target !== undefined) {
+      Scope.encode(message.target, writer.uint32(18).fork()).join();
+    }
+    if (message.refused !== "") {
+      writer.uint32(26).string(message.refused);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): FoundRoute {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseFoundRoute();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.api = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.target = Scope.decode(reader, reader.uint32());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.refused = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
 function createBaseCheckResponse(): CheckResponse {
   return {
     allowed: false,
@@ -1041,6 +1307,8 @@ function createBaseCheckResponse(): CheckResponse {
     strict: false,
     rulesDigest: "",
     position: undefined,
+    route: undefined,
+    scheme: "",
   };
 }
 
@@ -1087,6 +1355,12 @@ export const CheckResponse: MessageFns<CheckResponse> = {
     }
     if (message.position !== undefined) {
       Position.encode(message.position, writer.uint32(114).fork()).join();
+    }
+    if (message.route !== undefined) {
+      FoundRoute.encode(message.route, writer.uint32(122).fork()).join();
+    }
+    if (message.scheme !== "") {
+      writer.uint32(130).string(message.scheme);
     }
     return writer;
   },
@@ -1214,6 +1488,22 @@ export const CheckResponse: MessageFns<CheckResponse> = {
             }
 
             message.position = Position.decode(reader, reader.uint32());
+            continue;
+          }
+          case 15: {
+            if (tag !== 122) {
+              break;
+            }
+
+            message.route = FoundRoute.decode(reader, reader.uint32());
+            continue;
+          }
+          case 16: {
+            if (tag !== 130) {
+              break;
+            }
+
+            message.scheme = reader.string();
             continue;
           }
         }
@@ -1665,6 +1955,7 @@ function createBaseIssueResponse(): IssueResponse {
     conflicts: [],
     tokenId: "",
     position: undefined,
+    scheme: "",
   };
 }
 
@@ -1696,6 +1987,9 @@ export const IssueResponse: MessageFns<IssueResponse> = {
     }
     if (message.position !== undefined) {
       Position.encode(message.position, writer.uint32(74).fork()).join();
+    }
+    if (message.scheme !== "") {
+      writer.uint32(82).string(message.scheme);
     }
     return writer;
   },
@@ -1783,6 +2077,14 @@ export const IssueResponse: MessageFns<IssueResponse> = {
             }
 
             message.position = Position.decode(reader, reader.uint32());
+            continue;
+          }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.scheme = reader.string();
             continue;
           }
         }
@@ -1970,6 +2272,7 @@ function createBasePlannedToken(): PlannedToken {
     steps: [],
     apis: [],
     conflicts: [],
+    scheme: "",
   };
 }
 
@@ -1998,6 +2301,9 @@ export const PlannedToken: MessageFns<PlannedToken> = {
     }
     for (const v of message.conflicts) {
       Conflict.encode(v!, writer.uint32(66).fork()).join();
+    }
+    if (message.scheme !== "") {
+      writer.uint32(74).string(message.scheme);
     }
     return writer;
   },
@@ -2077,6 +2383,14 @@ export const PlannedToken: MessageFns<PlannedToken> = {
             }
 
             message.conflicts.push(Conflict.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.scheme = reader.string();
             continue;
           }
         }
@@ -2633,8 +2947,315 @@ export const ApiCells: MessageFns<ApiCells> = {
   },
 };
 
+function createBaseRouteSegment(): RouteSegment {
+  return { text: "", capture: false, folded: "" };
+}
+
+export const RouteSegment: MessageFns<RouteSegment> = {
+  encode(message: RouteSegment, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.text !== "") {
+      writer.uint32(10).string(message.text);
+    }
+    if (message.capture !== false) {
+      writer.uint32(16).bool(message.capture);
+    }
+    if (message.folded !== "") {
+      writer.uint32(26).string(message.folded);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RouteSegment {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRouteSegment();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.text = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.capture = reader.bool();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.folded = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseRouteSource(): RouteSource {
+  return { source: undefined };
+}
+
+export const RouteSource: MessageFns<RouteSource> = {
+  encode(message: RouteSource, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    switch (message.source?.$case) {
+      case "segment":
+        writer.uint32(8).uint32(message.source.value);
+        break;
+      case "header":
+        writer.uint32(18).string(message.source.value);
+        break;
+      case "fixed":
+        writer.uint32(26).string(message.source.value);
+        break;
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RouteSource {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRouteSource();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.source = { $case: "segment", value: reader.uint32() };
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.source = { $case: "header", value: reader.string() };
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.source = { $case: "fixed", value: reader.string() };
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseRoute(): Route {
+  return { host: "", segments: [], below: false, methods: [], api: "", account: undefined, project: undefined };
+}
+
+export const Route: MessageFns<Route> = {
+  encode(message: Route, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.host !== "") {
+      writer.uint32(10).string(message.host);
+    }
+    for (const v of message.segments) {
+      RouteSegment.encode(v!, writer.uint32(18).fork()).join();
+    }
+    if (message.below !== false) {
+      writer.uint32(24).bool(message.below);
+    }
+    for (const v of message.methods) {
+      writer.uint32(34).string(v!);
+    }
+    if (message.api !== "") {
+      writer.uint32(42).string(message.api);
+    }
+    if (message.account !== undefined) {
+      RouteSource.encode(message.account, writer.uint32(50).fork()).join();
+    }
+    if (message.project !== undefined) {
+      RouteSource.encode(message.project, writer.uint32(58).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Route {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRoute();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.host = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.segments.push(RouteSegment.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.below = reader.bool();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.methods.push(reader.string());
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.api = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.account = RouteSource.decode(reader, reader.uint32());
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.project = RouteSource.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseRoutes(): Routes {
+  return { routes: [], overrides: [] };
+}
+
+export const Routes: MessageFns<Routes> = {
+  encode(message: Routes, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.routes) {
+      Route.encode(v!, writer.uint32(10).fork()).join();
+    }
+    for (const v of message.overrides) {
+      writer.uint32(18).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Routes {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRoutes();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.routes.push(Route.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.overrides.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
 function createBaseRules(): Rules {
-  return { matrix: undefined, cells: [], apis: [] };
+  return { matrix: undefined, cells: [], apis: [], routes: undefined };
 }
 
 export const Rules: MessageFns<Rules> = {
@@ -2647,6 +3268,9 @@ export const Rules: MessageFns<Rules> = {
     }
     for (const v of message.apis) {
       ApiCells.encode(v!, writer.uint32(26).fork()).join();
+    }
+    if (message.routes !== undefined) {
+      Routes.encode(message.routes, writer.uint32(34).fork()).join();
     }
     return writer;
   },
@@ -2686,6 +3310,14 @@ export const Rules: MessageFns<Rules> = {
             }
 
             message.apis.push(ApiCells.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.routes = Routes.decode(reader, reader.uint32());
             continue;
           }
         }
@@ -2992,6 +3624,98 @@ export const DescribeTokensResponse: MessageFns<DescribeTokensResponse> = {
   },
 };
 
+function createBaseGetPromotedMatrixRequest(): GetPromotedMatrixRequest {
+  return {};
+}
+
+export const GetPromotedMatrixRequest: MessageFns<GetPromotedMatrixRequest> = {
+  encode(_: GetPromotedMatrixRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetPromotedMatrixRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetPromotedMatrixRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseGetPromotedMatrixResponse(): GetPromotedMatrixResponse {
+  return { digest: "", content: Buffer.alloc(0) };
+}
+
+export const GetPromotedMatrixResponse: MessageFns<GetPromotedMatrixResponse> = {
+  encode(message: GetPromotedMatrixResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.digest !== "") {
+      writer.uint32(10).string(message.digest);
+    }
+    if (message.content.length !== 0) {
+      writer.uint32(18).bytes(message.content);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetPromotedMatrixResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetPromotedMatrixResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.digest = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.content = Buffer.from(reader.bytes());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
 /**
  * Decides whether credentials open APIs, and issues tokens. A denial is an answer: its status is OK and
  * `allowed` is false. An error status means that there is no answer, and a client must treat it as a denial.
@@ -3115,6 +3839,21 @@ export const AuthorizationServiceService = {
       Buffer.from(DescribeTokensResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): DescribeTokensResponse => DescribeTokensResponse.decode(value),
   },
+  /**
+   * Returns the matrix that was promoted in the directory, for sidecars that follow this one. It needs the
+   * right of `WatchChanges`, whose rules say when to ask again.
+   */
+  getPromotedMatrix: {
+    path: "/portcullis.v1.AuthorizationService/GetPromotedMatrix" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: GetPromotedMatrixRequest): Buffer =>
+      Buffer.from(GetPromotedMatrixRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): GetPromotedMatrixRequest => GetPromotedMatrixRequest.decode(value),
+    responseSerialize: (value: GetPromotedMatrixResponse): Buffer =>
+      Buffer.from(GetPromotedMatrixResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): GetPromotedMatrixResponse => GetPromotedMatrixResponse.decode(value),
+  },
 } as const;
 
 export interface AuthorizationServiceServer extends UntypedServiceImplementation {
@@ -3152,6 +3891,11 @@ export interface AuthorizationServiceServer extends UntypedServiceImplementation
    * does not know.
    */
   describeTokens: handleUnaryCall<DescribeTokensRequest, DescribeTokensResponse>;
+  /**
+   * Returns the matrix that was promoted in the directory, for sidecars that follow this one. It needs the
+   * right of `WatchChanges`, whose rules say when to ask again.
+   */
+  getPromotedMatrix: handleUnaryCall<GetPromotedMatrixRequest, GetPromotedMatrixResponse>;
 }
 
 export interface AuthorizationServiceClient extends Client {
@@ -3301,6 +4045,25 @@ export interface AuthorizationServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: DescribeTokensResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Returns the matrix that was promoted in the directory, for sidecars that follow this one. It needs the
+   * right of `WatchChanges`, whose rules say when to ask again.
+   */
+  getPromotedMatrix(
+    request: GetPromotedMatrixRequest,
+    callback: (error: ServiceError | null, response: GetPromotedMatrixResponse) => void,
+  ): ClientUnaryCall;
+  getPromotedMatrix(
+    request: GetPromotedMatrixRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: GetPromotedMatrixResponse) => void,
+  ): ClientUnaryCall;
+  getPromotedMatrix(
+    request: GetPromotedMatrixRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: GetPromotedMatrixResponse) => void,
   ): ClientUnaryCall;
 }
 

@@ -24,9 +24,15 @@ export const Reason = {
   REASON_CREDENTIAL_MISSING: 2,
   /** REASON_CREDENTIAL_AMBIGUOUS - More than one credential: a repeated or comma-joined header, or two credential headers. */
   REASON_CREDENTIAL_AMBIGUOUS: 3,
-  /** REASON_CREDENTIAL_MALFORMED - The credential contains other characters than visible ASCII, or is longer than the limit. */
+  /**
+   * REASON_CREDENTIAL_MALFORMED - The credential contains other characters than visible ASCII, is longer than the limit, or has another
+   * authentication scheme before it than its header takes.
+   */
   REASON_CREDENTIAL_MALFORMED: 4,
-  /** REASON_WRONG_HEADER - A token of one family is in the header of another family. */
+  /**
+   * REASON_WRONG_HEADER - The token is in the header, or behind the scheme, of another kind, or begins otherwise than tokens of its
+   * kind do.
+   */
   REASON_WRONG_HEADER: 5,
   /** REASON_CREDENTIAL_INVALID - The credential is unknown or not genuine. */
   REASON_CREDENTIAL_INVALID: 6,
@@ -95,6 +101,8 @@ export interface AcceptedKind {
   header: string;
   /** Whether `Issue` can issue it. A static token can only be created in the control panel. */
   issuable: boolean;
+  /** Authentication scheme before the token in that header, for example `Bearer`. Empty: the token alone. */
+  scheme: string;
 }
 
 /** One cell of the matrix: an API and a token kind. */
@@ -183,7 +191,7 @@ export const Scope: MessageFns<Scope> = {
 };
 
 function createBaseAcceptedKind(): AcceptedKind {
-  return { kind: "", header: "", issuable: false };
+  return { kind: "", header: "", issuable: false, scheme: "" };
 }
 
 export const AcceptedKind: MessageFns<AcceptedKind> = {
@@ -196,6 +204,9 @@ export const AcceptedKind: MessageFns<AcceptedKind> = {
     }
     if (message.issuable !== false) {
       writer.uint32(24).bool(message.issuable);
+    }
+    if (message.scheme !== "") {
+      writer.uint32(34).string(message.scheme);
     }
     return writer;
   },
@@ -235,6 +246,14 @@ export const AcceptedKind: MessageFns<AcceptedKind> = {
             }
 
             message.issuable = reader.bool();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.scheme = reader.string();
             continue;
           }
         }

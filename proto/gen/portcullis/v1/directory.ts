@@ -141,6 +141,13 @@ export interface StaticToken {
   userName: string;
   /** Key name. */
   name: string;
+  /**
+   * The last four characters of the token, by which a person finds the one that leaked. They are a part of
+   * its checksum. Empty: an earlier version made the token.
+   */
+  lastFour: string;
+  /** What its holder wrote about it. Empty: nothing. */
+  note: string;
   /** When it was created. */
   createdAt:
     | Date
@@ -180,6 +187,8 @@ export interface ControlPanelUserToken {
   tokenId: string;
   /** Recommendations: the token is for testing only. */
   advice: string[];
+  /** Authentication scheme before the token in that header, for example `Bearer`. Empty: the token alone. */
+  scheme: string;
 }
 
 /** A session of a control panel user in the control panel, without its secret. */
@@ -226,8 +235,16 @@ export interface AuditRecord {
   action: string;
   /** Account number. Empty if the change is about no account. */
   account: string;
-  /** Name or id of the changed record. */
+  /**
+   * Name of the changed record: of a static token its key name. What has no name, as an IAM token, is named
+   * by its id. Earlier versions named static tokens by their id, too.
+   */
   subject: string;
+  /**
+   * Id of the changed record: of an account, a project, a user or a token. Empty: it has none, or an earlier
+   * version recorded the change.
+   */
+  subjectId: string;
   /** The new values, if the action alone does not tell them. */
   details: { [key: string]: any } | undefined;
 }
@@ -611,6 +628,26 @@ export interface DeleteControlPanelUserResponse {
 }
 
 /** Identifies the token. */
+export interface GetControlPanelUserTokenRequest {
+  /** Account number. */
+  account: string;
+  /** Name of the control panel user. */
+  name: string;
+  /** Project name. Empty: the account-scoped token. */
+  project: string;
+}
+
+/** Whether there is one. */
+export interface GetControlPanelUserTokenResponse {
+  /** Whether a token was issued that has not expired and is not revoked. */
+  active: boolean;
+  /** Identifies the token without revealing it. Empty: none is active. */
+  tokenId: string;
+  /** When it expires. Unset: none is active. */
+  expiresAt: Date | undefined;
+}
+
+/** Identifies the token. */
 export interface CopyControlPanelUserTokenRequest {
   /** Account number. */
   account: string;
@@ -703,6 +740,8 @@ export interface CreateStaticTokenRequest {
   userName: string;
   /** Key name. */
   name: string;
+  /** What the token is for, at most 255 characters. Empty: nothing is written. */
+  note: string;
 }
 
 /** The created token and its value. */
@@ -715,6 +754,8 @@ export interface CreateStaticTokenResponse {
   header: string;
   /** The token itself. No other call returns it. */
   value: string;
+  /** Authentication scheme before the token in that header, for example `Bearer`. Empty: the token alone. */
+  scheme: string;
 }
 
 /** Selects a page of the list. */
@@ -745,6 +786,66 @@ export interface RevokeStaticTokenRequest {
   userName: string;
   /** Key name of a token that is not revoked. */
   name: string;
+}
+
+/** Selects the application credentials. */
+export interface ListApplicationCredentialsRequest {
+  /** Account number. */
+  account: string;
+  /** Name of the service user. */
+  userName: string;
+  /** Maximum number of entries: 1 to 1,000. 0 means 100. */
+  pageSize: number;
+  /** `next_page_token` of the previous answer. Empty: the first page. */
+  pageToken: string;
+}
+
+/** A page of the application credentials, ordered by name. */
+export interface ListApplicationCredentialsResponse {
+  /** At most `page_size` credentials. */
+  credentials: ApplicationCredential[];
+  /** `page_token` of the next page. Empty: this is the last page. */
+  nextPageToken: string;
+}
+
+/** An application credential of a service user, as Keystone has them. It logs in for one project. */
+export interface ApplicationCredential {
+  /** Id, with which programs log in. It is no secret. */
+  id: string;
+  /** Account number. */
+  account: string;
+  /** Name of the service user. */
+  userName: string;
+  /** Name of the credential, which is unique among those of the user. */
+  name: string;
+  /** Description. Often empty. */
+  description: string;
+  /** Name of the project. */
+  project: string;
+  /** Names of the roles that its tokens show at the identity endpoint. */
+  roles: string[];
+  /** Whether its tokens can be exchanged, and can make and delete application credentials. */
+  unrestricted: boolean;
+  /** When it was made. */
+  createdAt:
+    | Date
+    | undefined;
+  /** When it ends. Unset: never. */
+  expiresAt: Date | undefined;
+}
+
+/** Identifies the application credential. */
+export interface DeleteApplicationCredentialRequest {
+  /** Account number. */
+  account: string;
+  /** Name of the service user. */
+  userName: string;
+  /** Id of the credential. */
+  id: string;
+}
+
+/** The application credential is deleted. */
+export interface DeleteApplicationCredentialResponse {
 }
 
 /** The revoked token. */
@@ -861,7 +962,7 @@ export interface ListAuditRecordsRequest {
   actor: string;
   /** Text that `action` of the record contains, for example `token.revoke`. Empty: any. */
   action: string;
-  /** Text that `subject` of the record contains. Empty: any. */
+  /** Text that `subject` of the record contains, or all of its `subject_id`. Empty: any. */
   subject: string;
   /** Only changes at this time or later. Unset: from the first one on. */
   since:
@@ -885,6 +986,144 @@ export interface ListAuditRecordsResponse {
   records: AuditRecord[];
   /** `page_token` of the next page. Empty: this is the last page. */
   nextPageToken: string;
+}
+
+/** What to say of the matrix in force and its shadow. */
+export interface GetMatrixRolloutRequest {
+  /** Whether the answer has the matrices themselves. */
+  matrices: boolean;
+}
+
+/** The matrix in force, its shadow, and the matrices before it. */
+export interface GetMatrixRolloutResponse {
+  /** Digest of the matrix in force in this process. */
+  digest: string;
+  /** Digest of the matrix of the configuration of this process. It is in force if none was promoted. */
+  configuredDigest: string;
+  /** Whether a promoted matrix is in force. */
+  promoted: boolean;
+  /** The matrix in force as JSON, where it was asked for. */
+  matrix: string;
+  /** Unset: the configuration names no shadow. */
+  shadow:
+    | MatrixShadow
+    | undefined;
+  /** The matrices that were put in force, newest first; at most ten. */
+  versions: MatrixVersion[];
+}
+
+/**
+ * A matrix that is computed beside the one in force, and decides nothing. What it counts is of this process
+ * alone.
+ */
+export interface MatrixShadow {
+  /** Digest of the shadow. */
+  digest: string;
+  /** The shadow as JSON, where it was asked for. */
+  matrix: string;
+  /**
+   * Since when it is computed beside the matrix in force. It begins anew when either of them changes, and
+   * when the process starts.
+   */
+  since:
+    | Date
+    | undefined;
+  /** How many decisions were compared since then. */
+  compared: number;
+  /** The decisions that would have been others, most frequent first; at most 1,000 rows. */
+  differences: MatrixDifference[];
+  /** How many decisions with a difference are in no row. */
+  beyond: number;
+}
+
+/** Decisions about one cell that the shadow would have made otherwise. */
+export interface MatrixDifference {
+  /** API id. */
+  api: string;
+  /** Token kind id. Empty: it is not known. */
+  kind: string;
+  /**
+   * `opened`: denied, and the shadow allows it. `closed`: the other way. `unknown`: it cannot be said,
+   * because the shadow looks for another credential, or would have an authority judge this one otherwise.
+   */
+  direction: string;
+  /** How many. */
+  count: number;
+  /** When the first one was. */
+  first:
+    | Date
+    | undefined;
+  /** When the last one was. */
+  last:
+    | Date
+    | undefined;
+  /** The accounts of their tokens, most frequent first; at most 20. */
+  accounts: MatrixDifferenceAccount[];
+  /** How many were of other accounts, or of none. */
+  otherAccounts: number;
+}
+
+/** How often an account had a difference. */
+export interface MatrixDifferenceAccount {
+  /** Account number. */
+  account: string;
+  /** How many. */
+  count: number;
+}
+
+/** A matrix that was put in force. */
+export interface MatrixVersion {
+  /** Digest of the matrix. Empty: each process had the matrix of its own configuration again. */
+  digest: string;
+  /** `promoted`; `rolled_back`; `replaced`: it was in force by a configuration when the next one was promoted. */
+  action: string;
+  /** Who put it in force, as in the audit trail. */
+  actor: string;
+  /** Why. */
+  reason: string;
+  /** When. */
+  putInForceAt: Date | undefined;
+}
+
+/**
+ * Which matrix to put in force. A sidecar that has another one in force, or another shadow, refuses with
+ * `MATRIX_REPLACED`.
+ */
+export interface PromoteMatrixRequest {
+  /** Digest of the shadow that was looked at. */
+  shadowDigest: string;
+  /** Digest of the matrix in force that it was compared with. */
+  digest: string;
+  /** Why: 1 to 1,000 characters. */
+  reason: string;
+}
+
+/** It is in force in this process, and in every other one within its staleness bound. */
+export interface PromoteMatrixResponse {
+}
+
+/** Which matrix to put in force again. A sidecar that has another one in force refuses with `MATRIX_REPLACED`. */
+export interface RollBackMatrixRequest {
+  /** Digest of the matrix in force that was looked at. */
+  digest: string;
+  /** Why: 1 to 1,000 characters. */
+  reason: string;
+  /** Which one. */
+  to:
+    | //
+    /** Digest of one of the last ten. */
+    { $case: "toDigest"; value: string }
+    | //
+    /** The last one before that in force. */
+    { $case: "toPrevious"; value: boolean }
+    | //
+    /** Each process has the matrix of its own configuration. */
+    { $case: "toConfigured"; value: boolean }
+    | undefined;
+}
+
+/** It is in force in this process, and in every other one within its staleness bound. */
+export interface RollBackMatrixResponse {
 }
 
 function createBaseAccount(): Account {
@@ -1455,6 +1694,8 @@ function createBaseStaticToken(): StaticToken {
     account: "",
     userName: "",
     name: "",
+    lastFour: "",
+    note: "",
     createdAt: undefined,
     revokedAt: undefined,
     lastUsedDay: undefined,
@@ -1474,6 +1715,12 @@ export const StaticToken: MessageFns<StaticToken> = {
     }
     if (message.name !== "") {
       writer.uint32(34).string(message.name);
+    }
+    if (message.lastFour !== "") {
+      writer.uint32(66).string(message.lastFour);
+    }
+    if (message.note !== "") {
+      writer.uint32(74).string(message.note);
     }
     if (message.createdAt !== undefined) {
       Timestamp.encode(toTimestamp(message.createdAt), writer.uint32(42).fork()).join();
@@ -1532,6 +1779,22 @@ export const StaticToken: MessageFns<StaticToken> = {
             message.name = reader.string();
             continue;
           }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.lastFour = reader.string();
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.note = reader.string();
+            continue;
+          }
           case 5: {
             if (tag !== 42) {
               break;
@@ -1579,6 +1842,7 @@ function createBaseControlPanelUserToken(): ControlPanelUserToken {
     expiresAt: undefined,
     tokenId: "",
     advice: [],
+    scheme: "",
   };
 }
 
@@ -1607,6 +1871,9 @@ export const ControlPanelUserToken: MessageFns<ControlPanelUserToken> = {
     }
     for (const v of message.advice) {
       writer.uint32(66).string(v!);
+    }
+    if (message.scheme !== "") {
+      writer.uint32(74).string(message.scheme);
     }
     return writer;
   },
@@ -1686,6 +1953,14 @@ export const ControlPanelUserToken: MessageFns<ControlPanelUserToken> = {
             }
 
             message.advice.push(reader.string());
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.scheme = reader.string();
             continue;
           }
         }
@@ -1860,7 +2135,16 @@ export const Revocation: MessageFns<Revocation> = {
 };
 
 function createBaseAuditRecord(): AuditRecord {
-  return { sequence: 0, at: undefined, actor: "", action: "", account: "", subject: "", details: undefined };
+  return {
+    sequence: 0,
+    at: undefined,
+    actor: "",
+    action: "",
+    account: "",
+    subject: "",
+    subjectId: "",
+    details: undefined,
+  };
 }
 
 export const AuditRecord: MessageFns<AuditRecord> = {
@@ -1882,6 +2166,9 @@ export const AuditRecord: MessageFns<AuditRecord> = {
     }
     if (message.subject !== "") {
       writer.uint32(50).string(message.subject);
+    }
+    if (message.subjectId !== "") {
+      writer.uint32(66).string(message.subjectId);
     }
     if (message.details !== undefined) {
       Struct.encode(Struct.wrap(message.details), writer.uint32(58).fork()).join();
@@ -1948,6 +2235,14 @@ export const AuditRecord: MessageFns<AuditRecord> = {
             }
 
             message.subject = reader.string();
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.subjectId = reader.string();
             continue;
           }
           case 7: {
@@ -4435,6 +4730,142 @@ export const DeleteControlPanelUserResponse: MessageFns<DeleteControlPanelUserRe
   },
 };
 
+function createBaseGetControlPanelUserTokenRequest(): GetControlPanelUserTokenRequest {
+  return { account: "", name: "", project: "" };
+}
+
+export const GetControlPanelUserTokenRequest: MessageFns<GetControlPanelUserTokenRequest> = {
+  encode(message: GetControlPanelUserTokenRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.account !== "") {
+      writer.uint32(10).string(message.account);
+    }
+    if (message.name !== "") {
+      writer.uint32(18).string(message.name);
+    }
+    if (message.project !== "") {
+      writer.uint32(26).string(message.project);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetControlPanelUserTokenRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetControlPanelUserTokenRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.account = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.project = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseGetControlPanelUserTokenResponse(): GetControlPanelUserTokenResponse {
+  return { active: false, tokenId: "", expiresAt: undefined };
+}
+
+export const GetControlPanelUserTokenResponse: MessageFns<GetControlPanelUserTokenResponse> = {
+  encode(message: GetControlPanelUserTokenResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.active !== false) {
+      writer.uint32(8).bool(message.active);
+    }
+    if (message.tokenId !== "") {
+      writer.uint32(18).string(message.tokenId);
+    }
+    if (message.expiresAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.expiresAt), writer.uint32(26).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetControlPanelUserTokenResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetControlPanelUserTokenResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.active = reader.bool();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.tokenId = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.expiresAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
 function createBaseCopyControlPanelUserTokenRequest(): CopyControlPanelUserTokenRequest {
   return { account: "", name: "", project: "" };
 }
@@ -5017,7 +5448,7 @@ export const EndSessionResponse: MessageFns<EndSessionResponse> = {
 };
 
 function createBaseCreateStaticTokenRequest(): CreateStaticTokenRequest {
-  return { account: "", userName: "", name: "" };
+  return { account: "", userName: "", name: "", note: "" };
 }
 
 export const CreateStaticTokenRequest: MessageFns<CreateStaticTokenRequest> = {
@@ -5030,6 +5461,9 @@ export const CreateStaticTokenRequest: MessageFns<CreateStaticTokenRequest> = {
     }
     if (message.name !== "") {
       writer.uint32(26).string(message.name);
+    }
+    if (message.note !== "") {
+      writer.uint32(34).string(message.note);
     }
     return writer;
   },
@@ -5071,6 +5505,14 @@ export const CreateStaticTokenRequest: MessageFns<CreateStaticTokenRequest> = {
             message.name = reader.string();
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.note = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -5085,7 +5527,7 @@ export const CreateStaticTokenRequest: MessageFns<CreateStaticTokenRequest> = {
 };
 
 function createBaseCreateStaticTokenResponse(): CreateStaticTokenResponse {
-  return { token: undefined, header: "", value: "" };
+  return { token: undefined, header: "", value: "", scheme: "" };
 }
 
 export const CreateStaticTokenResponse: MessageFns<CreateStaticTokenResponse> = {
@@ -5098,6 +5540,9 @@ export const CreateStaticTokenResponse: MessageFns<CreateStaticTokenResponse> = 
     }
     if (message.value !== "") {
       writer.uint32(26).string(message.value);
+    }
+    if (message.scheme !== "") {
+      writer.uint32(34).string(message.scheme);
     }
     return writer;
   },
@@ -5137,6 +5582,14 @@ export const CreateStaticTokenResponse: MessageFns<CreateStaticTokenResponse> = 
             }
 
             message.value = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.scheme = reader.string();
             continue;
           }
         }
@@ -5343,6 +5796,401 @@ export const RevokeStaticTokenRequest: MessageFns<RevokeStaticTokenRequest> = {
             message.name = reader.string();
             continue;
           }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseListApplicationCredentialsRequest(): ListApplicationCredentialsRequest {
+  return { account: "", userName: "", pageSize: 0, pageToken: "" };
+}
+
+export const ListApplicationCredentialsRequest: MessageFns<ListApplicationCredentialsRequest> = {
+  encode(message: ListApplicationCredentialsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.account !== "") {
+      writer.uint32(10).string(message.account);
+    }
+    if (message.userName !== "") {
+      writer.uint32(18).string(message.userName);
+    }
+    if (message.pageSize !== 0) {
+      writer.uint32(24).int32(message.pageSize);
+    }
+    if (message.pageToken !== "") {
+      writer.uint32(34).string(message.pageToken);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListApplicationCredentialsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListApplicationCredentialsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.account = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.userName = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.pageSize = reader.int32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.pageToken = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseListApplicationCredentialsResponse(): ListApplicationCredentialsResponse {
+  return { credentials: [], nextPageToken: "" };
+}
+
+export const ListApplicationCredentialsResponse: MessageFns<ListApplicationCredentialsResponse> = {
+  encode(message: ListApplicationCredentialsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.credentials) {
+      ApplicationCredential.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.nextPageToken !== "") {
+      writer.uint32(18).string(message.nextPageToken);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListApplicationCredentialsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListApplicationCredentialsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.credentials.push(ApplicationCredential.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.nextPageToken = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseApplicationCredential(): ApplicationCredential {
+  return {
+    id: "",
+    account: "",
+    userName: "",
+    name: "",
+    description: "",
+    project: "",
+    roles: [],
+    unrestricted: false,
+    createdAt: undefined,
+    expiresAt: undefined,
+  };
+}
+
+export const ApplicationCredential: MessageFns<ApplicationCredential> = {
+  encode(message: ApplicationCredential, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    if (message.account !== "") {
+      writer.uint32(18).string(message.account);
+    }
+    if (message.userName !== "") {
+      writer.uint32(26).string(message.userName);
+    }
+    if (message.name !== "") {
+      writer.uint32(34).string(message.name);
+    }
+    if (message.description !== "") {
+      writer.uint32(42).string(message.description);
+    }
+    if (message.project !== "") {
+      writer.uint32(50).string(message.project);
+    }
+    for (const v of message.roles) {
+      writer.uint32(58).string(v!);
+    }
+    if (message.unrestricted !== false) {
+      writer.uint32(64).bool(message.unrestricted);
+    }
+    if (message.createdAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.createdAt), writer.uint32(74).fork()).join();
+    }
+    if (message.expiresAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.expiresAt), writer.uint32(82).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ApplicationCredential {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseApplicationCredential();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.id = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.account = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.userName = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.description = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.project = reader.string();
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.roles.push(reader.string());
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.unrestricted = reader.bool();
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.createdAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.expiresAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseDeleteApplicationCredentialRequest(): DeleteApplicationCredentialRequest {
+  return { account: "", userName: "", id: "" };
+}
+
+export const DeleteApplicationCredentialRequest: MessageFns<DeleteApplicationCredentialRequest> = {
+  encode(message: DeleteApplicationCredentialRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.account !== "") {
+      writer.uint32(10).string(message.account);
+    }
+    if (message.userName !== "") {
+      writer.uint32(18).string(message.userName);
+    }
+    if (message.id !== "") {
+      writer.uint32(26).string(message.id);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeleteApplicationCredentialRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDeleteApplicationCredentialRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.account = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.userName = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.id = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseDeleteApplicationCredentialResponse(): DeleteApplicationCredentialResponse {
+  return {};
+}
+
+export const DeleteApplicationCredentialResponse: MessageFns<DeleteApplicationCredentialResponse> = {
+  encode(_: DeleteApplicationCredentialResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeleteApplicationCredentialResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDeleteApplicationCredentialResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -6184,6 +7032,763 @@ export const ListAuditRecordsResponse: MessageFns<ListAuditRecordsResponse> = {
   },
 };
 
+function createBaseGetMatrixRolloutRequest(): GetMatrixRolloutRequest {
+  return { matrices: false };
+}
+
+export const GetMatrixRolloutRequest: MessageFns<GetMatrixRolloutRequest> = {
+  encode(message: GetMatrixRolloutRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.matrices !== false) {
+      writer.uint32(8).bool(message.matrices);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetMatrixRolloutRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetMatrixRolloutRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.matrices = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseGetMatrixRolloutResponse(): GetMatrixRolloutResponse {
+  return { digest: "", configuredDigest: "", promoted: false, matrix: "", shadow: undefined, versions: [] };
+}
+
+export const GetMatrixRolloutResponse: MessageFns<GetMatrixRolloutResponse> = {
+  encode(message: GetMatrixRolloutResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.digest !== "") {
+      writer.uint32(10).string(message.digest);
+    }
+    if (message.configuredDigest !== "") {
+      writer.uint32(18).string(message.configuredDigest);
+    }
+    if (message.promoted !== false) {
+      writer.uint32(24).bool(message.promoted);
+    }
+    if (message.matrix !== "") {
+      writer.uint32(34).string(message.matrix);
+    }
+    if (message.shadow !== undefined) {
+      MatrixShadow.encode(message.shadow, writer.uint32(42).fork()).join();
+    }
+    for (const v of message.versions) {
+      MatrixVersion.encode(v!, writer.uint32(50).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetMatrixRolloutResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetMatrixRolloutResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.digest = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.configuredDigest = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.promoted = reader.bool();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.matrix = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.shadow = MatrixShadow.decode(reader, reader.uint32());
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.versions.push(MatrixVersion.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseMatrixShadow(): MatrixShadow {
+  return { digest: "", matrix: "", since: undefined, compared: 0, differences: [], beyond: 0 };
+}
+
+export const MatrixShadow: MessageFns<MatrixShadow> = {
+  encode(message: MatrixShadow, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.digest !== "") {
+      writer.uint32(10).string(message.digest);
+    }
+    if (message.matrix !== "") {
+      writer.uint32(18).string(message.matrix);
+    }
+    if (message.since !== undefined) {
+      Timestamp.encode(toTimestamp(message.since), writer.uint32(26).fork()).join();
+    }
+    if (message.compared !== 0) {
+      writer.uint32(32).int64(message.compared);
+    }
+    for (const v of message.differences) {
+      MatrixDifference.encode(v!, writer.uint32(42).fork()).join();
+    }
+    if (message.beyond !== 0) {
+      writer.uint32(48).int64(message.beyond);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): MatrixShadow {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseMatrixShadow();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.digest = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.matrix = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.since = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.compared = longToNumber(reader.int64());
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.differences.push(MatrixDifference.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.beyond = longToNumber(reader.int64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseMatrixDifference(): MatrixDifference {
+  return {
+    api: "",
+    kind: "",
+    direction: "",
+    count: 0,
+    first: undefined,
+    last: undefined,
+    accounts: [],
+    otherAccounts: 0,
+  };
+}
+
+export const MatrixDifference: MessageFns<MatrixDifference> = {
+  encode(message: MatrixDifference, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.api !== "") {
+      writer.uint32(10).string(message.api);
+    }
+    if (message.kind !== "") {
+      writer.uint32(18).string(message.kind);
+    }
+    if (message.direction !== "") {
+      writer.uint32(26).string(message.direction);
+    }
+    if (message.count !== 0) {
+      writer.uint32(32).int64(message.count);
+    }
+    if (message.first !== undefined) {
+      Timestamp.encode(toTimestamp(message.first), writer.uint32(42).fork()).join();
+    }
+    if (message.last !== undefined) {
+      Timestamp.encode(toTimestamp(message.last), writer.uint32(50).fork()).join();
+    }
+    for (const v of message.accounts) {
+      MatrixDifferenceAccount.encode(v!, writer.uint32(58).fork()).join();
+    }
+    if (message.otherAccounts !== 0) {
+      writer.uint32(64).int64(message.otherAccounts);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): MatrixDifference {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseMatrixDifference();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.api = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.kind = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.direction = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.count = longToNumber(reader.int64());
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.first = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.last = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.accounts.push(MatrixDifferenceAccount.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.otherAccounts = longToNumber(reader.int64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseMatrixDifferenceAccount(): MatrixDifferenceAccount {
+  return { account: "", count: 0 };
+}
+
+export const MatrixDifferenceAccount: MessageFns<MatrixDifferenceAccount> = {
+  encode(message: MatrixDifferenceAccount, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.account !== "") {
+      writer.uint32(10).string(message.account);
+    }
+    if (message.count !== 0) {
+      writer.uint32(16).int64(message.count);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): MatrixDifferenceAccount {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseMatrixDifferenceAccount();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.account = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.count = longToNumber(reader.int64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseMatrixVersion(): MatrixVersion {
+  return { digest: "", action: "", actor: "", reason: "", putInForceAt: undefined };
+}
+
+export const MatrixVersion: MessageFns<MatrixVersion> = {
+  encode(message: MatrixVersion, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.digest !== "") {
+      writer.uint32(10).string(message.digest);
+    }
+    if (message.action !== "") {
+      writer.uint32(18).string(message.action);
+    }
+    if (message.actor !== "") {
+      writer.uint32(26).string(message.actor);
+    }
+    if (message.reason !== "") {
+      writer.uint32(34).string(message.reason);
+    }
+    if (message.putInForceAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.putInForceAt), writer.uint32(42).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): MatrixVersion {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseMatrixVersion();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.digest = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.action = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.actor = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.reason = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.putInForceAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBasePromoteMatrixRequest(): PromoteMatrixRequest {
+  return { shadowDigest: "", digest: "", reason: "" };
+}
+
+export const PromoteMatrixRequest: MessageFns<PromoteMatrixRequest> = {
+  encode(message: PromoteMatrixRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.shadowDigest !== "") {
+      writer.uint32(10).string(message.shadowDigest);
+    }
+    if (message.digest !== "") {
+      writer.uint32(18).string(message.digest);
+    }
+    if (message.reason !== "") {
+      writer.uint32(26).string(message.reason);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PromoteMatrixRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePromoteMatrixRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.shadowDigest = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.digest = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.reason = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBasePromoteMatrixResponse(): PromoteMatrixResponse {
+  return {};
+}
+
+export const PromoteMatrixResponse: MessageFns<PromoteMatrixResponse> = {
+  encode(_: PromoteMatrixResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PromoteMatrixResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePromoteMatrixResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseRollBackMatrixRequest(): RollBackMatrixRequest {
+  return { digest: "", reason: "", to: undefined };
+}
+
+export const RollBackMatrixRequest: MessageFns<RollBackMatrixRequest> = {
+  encode(message: RollBackMatrixRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.digest !== "") {
+      writer.uint32(10).string(message.digest);
+    }
+    if (message.reason !== "") {
+      writer.uint32(18).string(message.reason);
+    }
+    switch (message.to?.$case) {
+      case "toDigest":
+        writer.uint32(26).string(message.to.value);
+        break;
+      case "toPrevious":
+        writer.uint32(32).bool(message.to.value);
+        break;
+      case "toConfigured":
+        writer.uint32(40).bool(message.to.value);
+        break;
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RollBackMatrixRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRollBackMatrixRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.digest = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.reason = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.to = { $case: "toDigest", value: reader.string() };
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.to = { $case: "toPrevious", value: reader.bool() };
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.to = { $case: "toConfigured", value: reader.bool() };
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseRollBackMatrixResponse(): RollBackMatrixResponse {
+  return {};
+}
+
+export const RollBackMatrixResponse: MessageFns<RollBackMatrixResponse> = {
+  encode(_: RollBackMatrixResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RollBackMatrixResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRollBackMatrixResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
 /**
  * Administers the directory. Every call needs a requester:
  *
@@ -6483,6 +8088,23 @@ export const DirectoryServiceService = {
       DeleteControlPanelUserResponse.decode(value),
   },
   /**
+   * Says whether a control panel user has an IAM token that `CopyControlPanelUserToken` returns, and until
+   * when. Only that user may do this.
+   */
+  getControlPanelUserToken: {
+    path: "/portcullis.v1.DirectoryService/GetControlPanelUserToken" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: GetControlPanelUserTokenRequest): Buffer =>
+      Buffer.from(GetControlPanelUserTokenRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): GetControlPanelUserTokenRequest =>
+      GetControlPanelUserTokenRequest.decode(value),
+    responseSerialize: (value: GetControlPanelUserTokenResponse): Buffer =>
+      Buffer.from(GetControlPanelUserTokenResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): GetControlPanelUserTokenResponse =>
+      GetControlPanelUserTokenResponse.decode(value),
+  },
+  /**
    * Returns the current IAM token of a control panel user again. It is for testing only. Only that user may
    * do this.
    */
@@ -6609,6 +8231,37 @@ export const DirectoryServiceService = {
     responseDeserialize: (value: Buffer): RevokeStaticTokenResponse => RevokeStaticTokenResponse.decode(value),
   },
   /**
+   * Lists the application credentials of a service user, without their secrets. They are made at the identity
+   * endpoint, by the user.
+   */
+  listApplicationCredentials: {
+    path: "/portcullis.v1.DirectoryService/ListApplicationCredentials" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListApplicationCredentialsRequest): Buffer =>
+      Buffer.from(ListApplicationCredentialsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListApplicationCredentialsRequest =>
+      ListApplicationCredentialsRequest.decode(value),
+    responseSerialize: (value: ListApplicationCredentialsResponse): Buffer =>
+      Buffer.from(ListApplicationCredentialsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListApplicationCredentialsResponse =>
+      ListApplicationCredentialsResponse.decode(value),
+  },
+  /** Deletes an application credential of a service user. Its tokens are revoked. */
+  deleteApplicationCredential: {
+    path: "/portcullis.v1.DirectoryService/DeleteApplicationCredential" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: DeleteApplicationCredentialRequest): Buffer =>
+      Buffer.from(DeleteApplicationCredentialRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): DeleteApplicationCredentialRequest =>
+      DeleteApplicationCredentialRequest.decode(value),
+    responseSerialize: (value: DeleteApplicationCredentialResponse): Buffer =>
+      Buffer.from(DeleteApplicationCredentialResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): DeleteApplicationCredentialResponse =>
+      DeleteApplicationCredentialResponse.decode(value),
+  },
+  /**
    * Returns the address ranges that an account restricts its tokens to. Account administrators may do this.
    * An owner may do it from any address, so that no restriction locks an owner out.
    */
@@ -6684,6 +8337,44 @@ export const DirectoryServiceService = {
       Buffer.from(ListAuditRecordsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListAuditRecordsResponse => ListAuditRecordsResponse.decode(value),
   },
+  /**
+   * Says which matrix is in force, what its shadow would have answered otherwise, and which matrices were in
+   * force before. Only operators may do this.
+   */
+  getMatrixRollout: {
+    path: "/portcullis.v1.DirectoryService/GetMatrixRollout" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: GetMatrixRolloutRequest): Buffer =>
+      Buffer.from(GetMatrixRolloutRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): GetMatrixRolloutRequest => GetMatrixRolloutRequest.decode(value),
+    responseSerialize: (value: GetMatrixRolloutResponse): Buffer =>
+      Buffer.from(GetMatrixRolloutResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): GetMatrixRolloutResponse => GetMatrixRolloutResponse.decode(value),
+  },
+  /** Puts the shadow of this sidecar in force in every process of the directory. Only operators may do this. */
+  promoteMatrix: {
+    path: "/portcullis.v1.DirectoryService/PromoteMatrix" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: PromoteMatrixRequest): Buffer => Buffer.from(PromoteMatrixRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): PromoteMatrixRequest => PromoteMatrixRequest.decode(value),
+    responseSerialize: (value: PromoteMatrixResponse): Buffer =>
+      Buffer.from(PromoteMatrixResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): PromoteMatrixResponse => PromoteMatrixResponse.decode(value),
+  },
+  /** Puts an earlier matrix in force again, in every process of the directory. Only operators may do this. */
+  rollBackMatrix: {
+    path: "/portcullis.v1.DirectoryService/RollBackMatrix" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: RollBackMatrixRequest): Buffer =>
+      Buffer.from(RollBackMatrixRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): RollBackMatrixRequest => RollBackMatrixRequest.decode(value),
+    responseSerialize: (value: RollBackMatrixResponse): Buffer =>
+      Buffer.from(RollBackMatrixResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): RollBackMatrixResponse => RollBackMatrixResponse.decode(value),
+  },
 } as const;
 
 export interface DirectoryServiceServer extends UntypedServiceImplementation {
@@ -6753,6 +8444,11 @@ export interface DirectoryServiceServer extends UntypedServiceImplementation {
    */
   deleteControlPanelUser: handleUnaryCall<DeleteControlPanelUserRequest, DeleteControlPanelUserResponse>;
   /**
+   * Says whether a control panel user has an IAM token that `CopyControlPanelUserToken` returns, and until
+   * when. Only that user may do this.
+   */
+  getControlPanelUserToken: handleUnaryCall<GetControlPanelUserTokenRequest, GetControlPanelUserTokenResponse>;
+  /**
    * Returns the current IAM token of a control panel user again. It is for testing only. Only that user may
    * do this.
    */
@@ -6801,6 +8497,13 @@ export interface DirectoryServiceServer extends UntypedServiceImplementation {
    */
   revokeStaticToken: handleUnaryCall<RevokeStaticTokenRequest, RevokeStaticTokenResponse>;
   /**
+   * Lists the application credentials of a service user, without their secrets. They are made at the identity
+   * endpoint, by the user.
+   */
+  listApplicationCredentials: handleUnaryCall<ListApplicationCredentialsRequest, ListApplicationCredentialsResponse>;
+  /** Deletes an application credential of a service user. Its tokens are revoked. */
+  deleteApplicationCredential: handleUnaryCall<DeleteApplicationCredentialRequest, DeleteApplicationCredentialResponse>;
+  /**
    * Returns the address ranges that an account restricts its tokens to. Account administrators may do this.
    * An owner may do it from any address, so that no restriction locks an owner out.
    */
@@ -6824,6 +8527,15 @@ export interface DirectoryServiceServer extends UntypedServiceImplementation {
    * operators may do it for all accounts.
    */
   listAuditRecords: handleUnaryCall<ListAuditRecordsRequest, ListAuditRecordsResponse>;
+  /**
+   * Says which matrix is in force, what its shadow would have answered otherwise, and which matrices were in
+   * force before. Only operators may do this.
+   */
+  getMatrixRollout: handleUnaryCall<GetMatrixRolloutRequest, GetMatrixRolloutResponse>;
+  /** Puts the shadow of this sidecar in force in every process of the directory. Only operators may do this. */
+  promoteMatrix: handleUnaryCall<PromoteMatrixRequest, PromoteMatrixResponse>;
+  /** Puts an earlier matrix in force again, in every process of the directory. Only operators may do this. */
+  rollBackMatrix: handleUnaryCall<RollBackMatrixRequest, RollBackMatrixResponse>;
 }
 
 export interface DirectoryServiceClient extends Client {
@@ -7201,6 +8913,25 @@ export interface DirectoryServiceClient extends Client {
     callback: (error: ServiceError | null, response: DeleteControlPanelUserResponse) => void,
   ): ClientUnaryCall;
   /**
+   * Says whether a control panel user has an IAM token that `CopyControlPanelUserToken` returns, and until
+   * when. Only that user may do this.
+   */
+  getControlPanelUserToken(
+    request: GetControlPanelUserTokenRequest,
+    callback: (error: ServiceError | null, response: GetControlPanelUserTokenResponse) => void,
+  ): ClientUnaryCall;
+  getControlPanelUserToken(
+    request: GetControlPanelUserTokenRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: GetControlPanelUserTokenResponse) => void,
+  ): ClientUnaryCall;
+  getControlPanelUserToken(
+    request: GetControlPanelUserTokenRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: GetControlPanelUserTokenResponse) => void,
+  ): ClientUnaryCall;
+  /**
    * Returns the current IAM token of a control panel user again. It is for testing only. Only that user may
    * do this.
    */
@@ -7358,6 +9089,41 @@ export interface DirectoryServiceClient extends Client {
     callback: (error: ServiceError | null, response: RevokeStaticTokenResponse) => void,
   ): ClientUnaryCall;
   /**
+   * Lists the application credentials of a service user, without their secrets. They are made at the identity
+   * endpoint, by the user.
+   */
+  listApplicationCredentials(
+    request: ListApplicationCredentialsRequest,
+    callback: (error: ServiceError | null, response: ListApplicationCredentialsResponse) => void,
+  ): ClientUnaryCall;
+  listApplicationCredentials(
+    request: ListApplicationCredentialsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListApplicationCredentialsResponse) => void,
+  ): ClientUnaryCall;
+  listApplicationCredentials(
+    request: ListApplicationCredentialsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListApplicationCredentialsResponse) => void,
+  ): ClientUnaryCall;
+  /** Deletes an application credential of a service user. Its tokens are revoked. */
+  deleteApplicationCredential(
+    request: DeleteApplicationCredentialRequest,
+    callback: (error: ServiceError | null, response: DeleteApplicationCredentialResponse) => void,
+  ): ClientUnaryCall;
+  deleteApplicationCredential(
+    request: DeleteApplicationCredentialRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: DeleteApplicationCredentialResponse) => void,
+  ): ClientUnaryCall;
+  deleteApplicationCredential(
+    request: DeleteApplicationCredentialRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: DeleteApplicationCredentialResponse) => void,
+  ): ClientUnaryCall;
+  /**
    * Returns the address ranges that an account restricts its tokens to. Account administrators may do this.
    * An owner may do it from any address, so that no restriction locks an owner out.
    */
@@ -7450,6 +9216,57 @@ export interface DirectoryServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListAuditRecordsResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Says which matrix is in force, what its shadow would have answered otherwise, and which matrices were in
+   * force before. Only operators may do this.
+   */
+  getMatrixRollout(
+    request: GetMatrixRolloutRequest,
+    callback: (error: ServiceError | null, response: GetMatrixRolloutResponse) => void,
+  ): ClientUnaryCall;
+  getMatrixRollout(
+    request: GetMatrixRolloutRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: GetMatrixRolloutResponse) => void,
+  ): ClientUnaryCall;
+  getMatrixRollout(
+    request: GetMatrixRolloutRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: GetMatrixRolloutResponse) => void,
+  ): ClientUnaryCall;
+  /** Puts the shadow of this sidecar in force in every process of the directory. Only operators may do this. */
+  promoteMatrix(
+    request: PromoteMatrixRequest,
+    callback: (error: ServiceError | null, response: PromoteMatrixResponse) => void,
+  ): ClientUnaryCall;
+  promoteMatrix(
+    request: PromoteMatrixRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: PromoteMatrixResponse) => void,
+  ): ClientUnaryCall;
+  promoteMatrix(
+    request: PromoteMatrixRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: PromoteMatrixResponse) => void,
+  ): ClientUnaryCall;
+  /** Puts an earlier matrix in force again, in every process of the directory. Only operators may do this. */
+  rollBackMatrix(
+    request: RollBackMatrixRequest,
+    callback: (error: ServiceError | null, response: RollBackMatrixResponse) => void,
+  ): ClientUnaryCall;
+  rollBackMatrix(
+    request: RollBackMatrixRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: RollBackMatrixResponse) => void,
+  ): ClientUnaryCall;
+  rollBackMatrix(
+    request: RollBackMatrixRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: RollBackMatrixResponse) => void,
   ): ClientUnaryCall;
 }
 

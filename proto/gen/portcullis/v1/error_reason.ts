@@ -207,6 +207,13 @@ export const ErrorReason = {
    * directory". Do not retry.
    */
   ERROR_REASON_DIRECTORY_ELSEWHERE: 61,
+  /** ERROR_REASON_APPLICATION_CREDENTIALS_FULL - FAILED_PRECONDITION: "a user has at most {max} application credentials; delete one first". Do not retry. */
+  ERROR_REASON_APPLICATION_CREDENTIALS_FULL: 62,
+  /**
+   * ERROR_REASON_MATRIX_REPLACED - FAILED_PRECONDITION: "{what} is {found} and no longer {seen}; look at what it changes, and ask again". Do
+   * not retry.
+   */
+  ERROR_REASON_MATRIX_REPLACED: 63,
   UNRECOGNIZED: -1,
 } as const;
 
@@ -275,5 +282,7 @@ export namespace ErrorReason {
   export type ERROR_REASON_PASSKEYS_NOT_POSSIBLE = typeof ErrorReason.ERROR_REASON_PASSKEYS_NOT_POSSIBLE;
   export type ERROR_REASON_PASSKEYS_FULL = typeof ErrorReason.ERROR_REASON_PASSKEYS_FULL;
   export type ERROR_REASON_DIRECTORY_ELSEWHERE = typeof ErrorReason.ERROR_REASON_DIRECTORY_ELSEWHERE;
+  export type ERROR_REASON_APPLICATION_CREDENTIALS_FULL = typeof ErrorReason.ERROR_REASON_APPLICATION_CREDENTIALS_FULL;
+  export type ERROR_REASON_MATRIX_REPLACED = typeof ErrorReason.ERROR_REASON_MATRIX_REPLACED;
   export type UNRECOGNIZED = typeof ErrorReason.UNRECOGNIZED;
 }

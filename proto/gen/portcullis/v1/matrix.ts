@@ -19,7 +19,7 @@ export interface TokenKind {
   id: string;
   /** Name for people. */
   title: string;
-  /** `iam_token` or `static_token`. Tokens of one family use the same header. */
+  /** `iam_token` or `static_token`, for example. Tokens of one family use the same header. */
   family: string;
   /** The scope of tokens of this kind: `account` or `project`. */
   scopeLevel: string;
@@ -39,6 +39,10 @@ export interface TokenKind {
   steps: string[];
   /** Section of the source document about this kind. */
   section: string;
+  /** Authentication scheme before the token in that header, for example `Bearer`. Empty: the token alone. */
+  scheme: string;
+  /** What every token of this kind begins with. Empty: tokens are not told by it. */
+  prefix: string;
 }
 
 /** A product API and the token kinds that it accepts. */
@@ -87,6 +91,8 @@ function createBaseTokenKind(): TokenKind {
     lifetime: undefined,
     steps: [],
     section: "",
+    scheme: "",
+    prefix: "",
   };
 }
 
@@ -124,6 +130,12 @@ export const TokenKind: MessageFns<TokenKind> = {
     }
     if (message.section !== "") {
       writer.uint32(90).string(message.section);
+    }
+    if (message.scheme !== "") {
+      writer.uint32(98).string(message.scheme);
+    }
+    if (message.prefix !== "") {
+      writer.uint32(106).string(message.prefix);
     }
     return writer;
   },
@@ -227,6 +239,22 @@ export const TokenKind: MessageFns<TokenKind> = {
             }
 
             message.section = reader.string();
+            continue;
+          }
+          case 12: {
+            if (tag !== 98) {
+              break;
+            }
+
+            message.scheme = reader.string();
+            continue;
+          }
+          case 13: {
+            if (tag !== 106) {
+              break;
+            }
+
+            message.prefix = reader.string();
             continue;
           }
         }

@@ -239,10 +239,74 @@ func (x *TokenClaims) GetScope() *Scope {
 	return nil
 }
 
+// The request that a credential came with, as it arrived: nothing of it decoded, merged or corrected.
+type HttpRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Method, for example `GET`.
+	Method string `protobuf:"bytes,1,opt,name=method,proto3" json:"method,omitempty"`
+	// The Host header or `:authority`. Empty: there is none. Several ones are joined with a comma.
+	Host string `protobuf:"bytes,2,opt,name=host,proto3" json:"host,omitempty"`
+	// The request target: path and query.
+	Path          string `protobuf:"bytes,3,opt,name=path,proto3" json:"path,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HttpRequest) Reset() {
+	*x = HttpRequest{}
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HttpRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HttpRequest) ProtoMessage() {}
+
+func (x *HttpRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HttpRequest.ProtoReflect.Descriptor instead.
+func (*HttpRequest) Descriptor() ([]byte, []int) {
+	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *HttpRequest) GetMethod() string {
+	if x != nil {
+		return x.Method
+	}
+	return ""
+}
+
+func (x *HttpRequest) GetHost() string {
+	if x != nil {
+		return x.Host
+	}
+	return ""
+}
+
+func (x *HttpRequest) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
 // Asks whether a credential opens an API.
 type CheckRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// API id, for example `balance`. Required.
+	// API id, for example `balance`. Required, unless `request` is set.
 	Api string `protobuf:"bytes,1,opt,name=api,proto3" json:"api,omitempty"`
 	// Exactly one is required. A request with both is refused.
 	//
@@ -255,13 +319,16 @@ type CheckRequest struct {
 	Target *Scope `protobuf:"bytes,4,opt,name=target,proto3" json:"target,omitempty"`
 	// IP address of the client. Needed for accounts that restrict addresses.
 	ClientAddress string `protobuf:"bytes,5,opt,name=client_address,json=clientAddress,proto3" json:"client_address,omitempty"`
+	// The routes of the sidecar say which API this request is for, and who owns the requested resource. Then
+	// `api` and `target` must not be set, and `credentials` must have all headers of the request.
+	Request       *HttpRequest `protobuf:"bytes,6,opt,name=request,proto3" json:"request,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CheckRequest) Reset() {
 	*x = CheckRequest{}
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[4]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -273,7 +340,7 @@ func (x *CheckRequest) String() string {
 func (*CheckRequest) ProtoMessage() {}
 
 func (x *CheckRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[4]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -286,7 +353,7 @@ func (x *CheckRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckRequest.ProtoReflect.Descriptor instead.
 func (*CheckRequest) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{4}
+	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *CheckRequest) GetApi() string {
@@ -335,6 +402,13 @@ func (x *CheckRequest) GetClientAddress() string {
 	return ""
 }
 
+func (x *CheckRequest) GetRequest() *HttpRequest {
+	if x != nil {
+		return x.Request
+	}
+	return nil
+}
+
 type isCheckRequest_Subject interface {
 	isCheckRequest_Subject()
 }
@@ -369,7 +443,7 @@ type Subject struct {
 
 func (x *Subject) Reset() {
 	*x = Subject{}
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[5]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -381,7 +455,7 @@ func (x *Subject) String() string {
 func (*Subject) ProtoMessage() {}
 
 func (x *Subject) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[5]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -394,7 +468,7 @@ func (x *Subject) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Subject.ProtoReflect.Descriptor instead.
 func (*Subject) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{5}
+	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Subject) GetId() string {
@@ -448,7 +522,7 @@ type VerifiedToken struct {
 
 func (x *VerifiedToken) Reset() {
 	*x = VerifiedToken{}
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[6]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -460,7 +534,7 @@ func (x *VerifiedToken) String() string {
 func (*VerifiedToken) ProtoMessage() {}
 
 func (x *VerifiedToken) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[6]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -473,7 +547,7 @@ func (x *VerifiedToken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifiedToken.ProtoReflect.Descriptor instead.
 func (*VerifiedToken) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{6}
+	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *VerifiedToken) GetKind() string {
@@ -546,6 +620,72 @@ func (x *VerifiedToken) GetDerivedFrom() []string {
 	return nil
 }
 
+// What the routes of the sidecar say of a request.
+type FoundRoute struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// API id. Empty: the request is refused.
+	Api string `protobuf:"bytes,1,opt,name=api,proto3" json:"api,omitempty"`
+	// The account, and the project if any, that owns the requested resource. Unset: only the matrix decides.
+	Target *Scope `protobuf:"bytes,2,opt,name=target,proto3" json:"target,omitempty"`
+	// Why the request is refused: `NO_ROUTE`, `TARGET_NOT_FOUND` (it does not say whose resource it is about)
+	// or `NOT_CANONICAL` (servers could read it in different ways). A client must treat every other text as a
+	// refusal, too. Empty: it is not.
+	Refused       string `protobuf:"bytes,3,opt,name=refused,proto3" json:"refused,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FoundRoute) Reset() {
+	*x = FoundRoute{}
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FoundRoute) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FoundRoute) ProtoMessage() {}
+
+func (x *FoundRoute) ProtoReflect() protoreflect.Message {
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FoundRoute.ProtoReflect.Descriptor instead.
+func (*FoundRoute) Descriptor() ([]byte, []int) {
+	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *FoundRoute) GetApi() string {
+	if x != nil {
+		return x.Api
+	}
+	return ""
+}
+
+func (x *FoundRoute) GetTarget() *Scope {
+	if x != nil {
+		return x.Target
+	}
+	return nil
+}
+
+func (x *FoundRoute) GetRefused() string {
+	if x != nil {
+		return x.Refused
+	}
+	return ""
+}
+
 // The decision and the facts behind it.
 type CheckResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -577,14 +717,19 @@ type CheckResponse struct {
 	RulesDigest string `protobuf:"bytes,13,opt,name=rules_digest,json=rulesDigest,proto3" json:"rules_digest,omitempty"`
 	// The position of the directory that the answer is true of. Unset: it is not about a token of the
 	// directory.
-	Position      *Position `protobuf:"bytes,14,opt,name=position,proto3" json:"position,omitempty"`
+	Position *Position `protobuf:"bytes,14,opt,name=position,proto3" json:"position,omitempty"`
+	// What the routes say, if the check has a `request`. Where they refuse it, the reason is
+	// `REASON_UNKNOWN_API`, `message` says what was expected of the request, and the matrix was not asked.
+	Route *FoundRoute `protobuf:"bytes,15,opt,name=route,proto3" json:"route,omitempty"`
+	// Authentication scheme before the token in `header`, for example `Bearer`. Empty: the token alone.
+	Scheme        string `protobuf:"bytes,16,opt,name=scheme,proto3" json:"scheme,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CheckResponse) Reset() {
 	*x = CheckResponse{}
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[7]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -596,7 +741,7 @@ func (x *CheckResponse) String() string {
 func (*CheckResponse) ProtoMessage() {}
 
 func (x *CheckResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[7]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -609,7 +754,7 @@ func (x *CheckResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckResponse.ProtoReflect.Descriptor instead.
 func (*CheckResponse) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{7}
+	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *CheckResponse) GetAllowed() bool {
@@ -710,6 +855,20 @@ func (x *CheckResponse) GetPosition() *Position {
 	return nil
 }
 
+func (x *CheckResponse) GetRoute() *FoundRoute {
+	if x != nil {
+		return x.Route
+	}
+	return nil
+}
+
+func (x *CheckResponse) GetScheme() string {
+	if x != nil {
+		return x.Scheme
+	}
+	return ""
+}
+
 // Several checks.
 type CheckBatchRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -722,7 +881,7 @@ type CheckBatchRequest struct {
 
 func (x *CheckBatchRequest) Reset() {
 	*x = CheckBatchRequest{}
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[8]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -734,7 +893,7 @@ func (x *CheckBatchRequest) String() string {
 func (*CheckBatchRequest) ProtoMessage() {}
 
 func (x *CheckBatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[8]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -747,7 +906,7 @@ func (x *CheckBatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckBatchRequest.ProtoReflect.Descriptor instead.
 func (*CheckBatchRequest) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{8}
+	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *CheckBatchRequest) GetChecks() []*CheckRequest {
@@ -768,7 +927,7 @@ type CheckBatchResponse struct {
 
 func (x *CheckBatchResponse) Reset() {
 	*x = CheckBatchResponse{}
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[9]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -780,7 +939,7 @@ func (x *CheckBatchResponse) String() string {
 func (*CheckBatchResponse) ProtoMessage() {}
 
 func (x *CheckBatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[9]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -793,7 +952,7 @@ func (x *CheckBatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckBatchResponse.ProtoReflect.Descriptor instead.
 func (*CheckBatchResponse) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{9}
+	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *CheckBatchResponse) GetResults() []*CheckResponse {
@@ -816,7 +975,7 @@ type CheckStreamRequest struct {
 
 func (x *CheckStreamRequest) Reset() {
 	*x = CheckStreamRequest{}
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[10]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -828,7 +987,7 @@ func (x *CheckStreamRequest) String() string {
 func (*CheckStreamRequest) ProtoMessage() {}
 
 func (x *CheckStreamRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[10]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -841,7 +1000,7 @@ func (x *CheckStreamRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckStreamRequest.ProtoReflect.Descriptor instead.
 func (*CheckStreamRequest) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{10}
+	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *CheckStreamRequest) GetId() string {
@@ -871,7 +1030,7 @@ type CheckStreamResponse struct {
 
 func (x *CheckStreamResponse) Reset() {
 	*x = CheckStreamResponse{}
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[11]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -883,7 +1042,7 @@ func (x *CheckStreamResponse) String() string {
 func (*CheckStreamResponse) ProtoMessage() {}
 
 func (x *CheckStreamResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[11]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -896,7 +1055,7 @@ func (x *CheckStreamResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckStreamResponse.ProtoReflect.Descriptor instead.
 func (*CheckStreamResponse) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{11}
+	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *CheckStreamResponse) GetId() string {
@@ -928,7 +1087,7 @@ type PasswordRequester struct {
 
 func (x *PasswordRequester) Reset() {
 	*x = PasswordRequester{}
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[12]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -940,7 +1099,7 @@ func (x *PasswordRequester) String() string {
 func (*PasswordRequester) ProtoMessage() {}
 
 func (x *PasswordRequester) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[12]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -953,7 +1112,7 @@ func (x *PasswordRequester) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PasswordRequester.ProtoReflect.Descriptor instead.
 func (*PasswordRequester) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{12}
+	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *PasswordRequester) GetUserName() string {
@@ -990,7 +1149,7 @@ type ApiSelection struct {
 
 func (x *ApiSelection) Reset() {
 	*x = ApiSelection{}
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[13]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1002,7 +1161,7 @@ func (x *ApiSelection) String() string {
 func (*ApiSelection) ProtoMessage() {}
 
 func (x *ApiSelection) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[13]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1015,7 +1174,7 @@ func (x *ApiSelection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApiSelection.ProtoReflect.Descriptor instead.
 func (*ApiSelection) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{13}
+	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ApiSelection) GetApis() []string {
@@ -1058,7 +1217,7 @@ type IssueRequest struct {
 
 func (x *IssueRequest) Reset() {
 	*x = IssueRequest{}
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[14]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1070,7 +1229,7 @@ func (x *IssueRequest) String() string {
 func (*IssueRequest) ProtoMessage() {}
 
 func (x *IssueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[14]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1083,7 +1242,7 @@ func (x *IssueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IssueRequest.ProtoReflect.Descriptor instead.
 func (*IssueRequest) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{14}
+	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *IssueRequest) GetRequester() isIssueRequest_Requester {
@@ -1199,14 +1358,16 @@ type IssueResponse struct {
 	// Identifies the token without revealing it.
 	TokenId string `protobuf:"bytes,8,opt,name=token_id,json=tokenId,proto3" json:"token_id,omitempty"`
 	// The position of the directory that the answer is true of. Unset: a profile has the token.
-	Position      *Position `protobuf:"bytes,9,opt,name=position,proto3" json:"position,omitempty"`
+	Position *Position `protobuf:"bytes,9,opt,name=position,proto3" json:"position,omitempty"`
+	// Authentication scheme before the token in that header, for example `Bearer`. Empty: the token alone.
+	Scheme        string `protobuf:"bytes,10,opt,name=scheme,proto3" json:"scheme,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *IssueResponse) Reset() {
 	*x = IssueResponse{}
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[15]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1218,7 +1379,7 @@ func (x *IssueResponse) String() string {
 func (*IssueResponse) ProtoMessage() {}
 
 func (x *IssueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[15]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1231,7 +1392,7 @@ func (x *IssueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IssueResponse.ProtoReflect.Descriptor instead.
 func (*IssueResponse) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{15}
+	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *IssueResponse) GetHeader() string {
@@ -1297,6 +1458,13 @@ func (x *IssueResponse) GetPosition() *Position {
 	return nil
 }
 
+func (x *IssueResponse) GetScheme() string {
+	if x != nil {
+		return x.Scheme
+	}
+	return ""
+}
+
 // Identifies the token to revoke.
 type RevokeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1313,7 +1481,7 @@ type RevokeRequest struct {
 
 func (x *RevokeRequest) Reset() {
 	*x = RevokeRequest{}
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[16]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1325,7 +1493,7 @@ func (x *RevokeRequest) String() string {
 func (*RevokeRequest) ProtoMessage() {}
 
 func (x *RevokeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[16]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1338,7 +1506,7 @@ func (x *RevokeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeRequest.ProtoReflect.Descriptor instead.
 func (*RevokeRequest) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{16}
+	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *RevokeRequest) GetToken() isRevokeRequest_Token {
@@ -1397,7 +1565,7 @@ type RevokeResponse struct {
 
 func (x *RevokeResponse) Reset() {
 	*x = RevokeResponse{}
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[17]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1409,7 +1577,7 @@ func (x *RevokeResponse) String() string {
 func (*RevokeResponse) ProtoMessage() {}
 
 func (x *RevokeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[17]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1422,7 +1590,7 @@ func (x *RevokeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeResponse.ProtoReflect.Descriptor instead.
 func (*RevokeResponse) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{17}
+	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *RevokeResponse) GetTokenId() string {
@@ -1450,7 +1618,7 @@ type PlanRequest struct {
 
 func (x *PlanRequest) Reset() {
 	*x = PlanRequest{}
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[18]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1462,7 +1630,7 @@ func (x *PlanRequest) String() string {
 func (*PlanRequest) ProtoMessage() {}
 
 func (x *PlanRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[18]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1475,7 +1643,7 @@ func (x *PlanRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanRequest.ProtoReflect.Descriptor instead.
 func (*PlanRequest) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{18}
+	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *PlanRequest) GetApis() []string {
@@ -1503,14 +1671,16 @@ type PlannedToken struct {
 	// The requested APIs to use this token for.
 	Apis []string `protobuf:"bytes,7,rep,name=apis,proto3" json:"apis,omitempty"`
 	// Conflicts of the matrix about these APIs and this token kind.
-	Conflicts     []*Conflict `protobuf:"bytes,8,rep,name=conflicts,proto3" json:"conflicts,omitempty"`
+	Conflicts []*Conflict `protobuf:"bytes,8,rep,name=conflicts,proto3" json:"conflicts,omitempty"`
+	// Authentication scheme before the token in that header, for example `Bearer`. Empty: the token alone.
+	Scheme        string `protobuf:"bytes,9,opt,name=scheme,proto3" json:"scheme,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PlannedToken) Reset() {
 	*x = PlannedToken{}
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[19]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1522,7 +1692,7 @@ func (x *PlannedToken) String() string {
 func (*PlannedToken) ProtoMessage() {}
 
 func (x *PlannedToken) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[19]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1535,7 +1705,7 @@ func (x *PlannedToken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlannedToken.ProtoReflect.Descriptor instead.
 func (*PlannedToken) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{19}
+	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *PlannedToken) GetKind() string {
@@ -1594,6 +1764,13 @@ func (x *PlannedToken) GetConflicts() []*Conflict {
 	return nil
 }
 
+func (x *PlannedToken) GetScheme() string {
+	if x != nil {
+		return x.Scheme
+	}
+	return ""
+}
+
 // The smallest set of tokens for the requested APIs.
 type PlanResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1613,7 +1790,7 @@ type PlanResponse struct {
 
 func (x *PlanResponse) Reset() {
 	*x = PlanResponse{}
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[20]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1625,7 +1802,7 @@ func (x *PlanResponse) String() string {
 func (*PlanResponse) ProtoMessage() {}
 
 func (x *PlanResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[20]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1638,7 +1815,7 @@ func (x *PlanResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanResponse.ProtoReflect.Descriptor instead.
 func (*PlanResponse) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{20}
+	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *PlanResponse) GetTokens() []*PlannedToken {
@@ -1685,7 +1862,7 @@ type GetMatrixRequest struct {
 
 func (x *GetMatrixRequest) Reset() {
 	*x = GetMatrixRequest{}
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[21]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1697,7 +1874,7 @@ func (x *GetMatrixRequest) String() string {
 func (*GetMatrixRequest) ProtoMessage() {}
 
 func (x *GetMatrixRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[21]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1710,7 +1887,7 @@ func (x *GetMatrixRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMatrixRequest.ProtoReflect.Descriptor instead.
 func (*GetMatrixRequest) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{21}
+	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{23}
 }
 
 // The current matrix.
@@ -1724,7 +1901,7 @@ type GetMatrixResponse struct {
 
 func (x *GetMatrixResponse) Reset() {
 	*x = GetMatrixResponse{}
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[22]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1736,7 +1913,7 @@ func (x *GetMatrixResponse) String() string {
 func (*GetMatrixResponse) ProtoMessage() {}
 
 func (x *GetMatrixResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[22]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1749,7 +1926,7 @@ func (x *GetMatrixResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMatrixResponse.ProtoReflect.Descriptor instead.
 func (*GetMatrixResponse) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{22}
+	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *GetMatrixResponse) GetMatrix() *Matrix {
@@ -1768,7 +1945,7 @@ type WatchMatrixRequest struct {
 
 func (x *WatchMatrixRequest) Reset() {
 	*x = WatchMatrixRequest{}
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[23]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1780,7 +1957,7 @@ func (x *WatchMatrixRequest) String() string {
 func (*WatchMatrixRequest) ProtoMessage() {}
 
 func (x *WatchMatrixRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[23]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1793,7 +1970,7 @@ func (x *WatchMatrixRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchMatrixRequest.ProtoReflect.Descriptor instead.
 func (*WatchMatrixRequest) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{23}
+	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{25}
 }
 
 // The matrix that decides from now on.
@@ -1807,7 +1984,7 @@ type WatchMatrixResponse struct {
 
 func (x *WatchMatrixResponse) Reset() {
 	*x = WatchMatrixResponse{}
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[24]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1819,7 +1996,7 @@ func (x *WatchMatrixResponse) String() string {
 func (*WatchMatrixResponse) ProtoMessage() {}
 
 func (x *WatchMatrixResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[24]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1832,7 +2009,7 @@ func (x *WatchMatrixResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchMatrixResponse.ProtoReflect.Descriptor instead.
 func (*WatchMatrixResponse) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{24}
+	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *WatchMatrixResponse) GetMatrix() *Matrix {
@@ -1858,7 +2035,7 @@ type WatchChangesRequest struct {
 
 func (x *WatchChangesRequest) Reset() {
 	*x = WatchChangesRequest{}
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[25]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1870,7 +2047,7 @@ func (x *WatchChangesRequest) String() string {
 func (*WatchChangesRequest) ProtoMessage() {}
 
 func (x *WatchChangesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[25]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1883,7 +2060,7 @@ func (x *WatchChangesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchChangesRequest.ProtoReflect.Descriptor instead.
 func (*WatchChangesRequest) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{25}
+	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *WatchChangesRequest) GetAccounts() []string {
@@ -1926,7 +2103,7 @@ type Voided struct {
 
 func (x *Voided) Reset() {
 	*x = Voided{}
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[26]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1938,7 +2115,7 @@ func (x *Voided) String() string {
 func (*Voided) ProtoMessage() {}
 
 func (x *Voided) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[26]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1951,7 +2128,7 @@ func (x *Voided) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Voided.ProtoReflect.Descriptor instead.
 func (*Voided) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{26}
+	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Voided) GetEverything() bool {
@@ -2003,7 +2180,7 @@ type CellReasons struct {
 
 func (x *CellReasons) Reset() {
 	*x = CellReasons{}
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[27]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2015,7 +2192,7 @@ func (x *CellReasons) String() string {
 func (*CellReasons) ProtoMessage() {}
 
 func (x *CellReasons) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[27]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2028,7 +2205,7 @@ func (x *CellReasons) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CellReasons.ProtoReflect.Descriptor instead.
 func (*CellReasons) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{27}
+	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *CellReasons) GetReasons() []Reason {
@@ -2052,7 +2229,7 @@ type ApiCells struct {
 
 func (x *ApiCells) Reset() {
 	*x = ApiCells{}
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[28]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2064,7 +2241,7 @@ func (x *ApiCells) String() string {
 func (*ApiCells) ProtoMessage() {}
 
 func (x *ApiCells) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[28]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2077,7 +2254,7 @@ func (x *ApiCells) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApiCells.ProtoReflect.Descriptor instead.
 func (*ApiCells) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{28}
+	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ApiCells) GetApi() string {
@@ -2094,6 +2271,330 @@ func (x *ApiCells) GetCells() []uint32 {
 	return nil
 }
 
+// A segment of the path of a route.
+type RouteSegment struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The segment is this text; of a capture, it begins with this text, which may be empty.
+	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
+	// Whether one character or more follow the text.
+	Capture bool `protobuf:"varint,2,opt,name=capture,proto3" json:"capture,omitempty"`
+	// The text as servers compare it that do not care about case and such.
+	Folded        string `protobuf:"bytes,3,opt,name=folded,proto3" json:"folded,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RouteSegment) Reset() {
+	*x = RouteSegment{}
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RouteSegment) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RouteSegment) ProtoMessage() {}
+
+func (x *RouteSegment) ProtoReflect() protoreflect.Message {
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RouteSegment.ProtoReflect.Descriptor instead.
+func (*RouteSegment) Descriptor() ([]byte, []int) {
+	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *RouteSegment) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *RouteSegment) GetCapture() bool {
+	if x != nil {
+		return x.Capture
+	}
+	return false
+}
+
+func (x *RouteSegment) GetFolded() string {
+	if x != nil {
+		return x.Folded
+	}
+	return ""
+}
+
+// Where a request names an account or a project.
+type RouteSource struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Exactly one is set.
+	//
+	// Types that are valid to be assigned to Source:
+	//
+	//	*RouteSource_Segment
+	//	*RouteSource_Header
+	//	*RouteSource_Fixed
+	Source        isRouteSource_Source `protobuf_oneof:"source"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RouteSource) Reset() {
+	*x = RouteSource{}
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RouteSource) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RouteSource) ProtoMessage() {}
+
+func (x *RouteSource) ProtoReflect() protoreflect.Message {
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RouteSource.ProtoReflect.Descriptor instead.
+func (*RouteSource) Descriptor() ([]byte, []int) {
+	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *RouteSource) GetSource() isRouteSource_Source {
+	if x != nil {
+		return x.Source
+	}
+	return nil
+}
+
+func (x *RouteSource) GetSegment() uint32 {
+	if x != nil {
+		if x, ok := x.Source.(*RouteSource_Segment); ok {
+			return x.Segment
+		}
+	}
+	return 0
+}
+
+func (x *RouteSource) GetHeader() string {
+	if x != nil {
+		if x, ok := x.Source.(*RouteSource_Header); ok {
+			return x.Header
+		}
+	}
+	return ""
+}
+
+func (x *RouteSource) GetFixed() string {
+	if x != nil {
+		if x, ok := x.Source.(*RouteSource_Fixed); ok {
+			return x.Fixed
+		}
+	}
+	return ""
+}
+
+type isRouteSource_Source interface {
+	isRouteSource_Source()
+}
+
+type RouteSource_Segment struct {
+	// Index of a capture of the path, from 0: what follows its text.
+	Segment uint32 `protobuf:"varint,1,opt,name=segment,proto3,oneof"`
+}
+
+type RouteSource_Header struct {
+	// Name of a request header, in lower case.
+	Header string `protobuf:"bytes,2,opt,name=header,proto3,oneof"`
+}
+
+type RouteSource_Fixed struct {
+	// The text itself.
+	Fixed string `protobuf:"bytes,3,opt,name=fixed,proto3,oneof"`
+}
+
+func (*RouteSource_Segment) isRouteSource_Source() {}
+
+func (*RouteSource_Header) isRouteSource_Source() {}
+
+func (*RouteSource_Fixed) isRouteSource_Source() {}
+
+// Says which requests are for an API.
+type Route struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In lower case. Empty: any host. With a dot at the beginning: every host that ends so.
+	Host string `protobuf:"bytes,1,opt,name=host,proto3" json:"host,omitempty"`
+	// The path.
+	Segments []*RouteSegment `protobuf:"bytes,2,rep,name=segments,proto3" json:"segments,omitempty"`
+	// Whether everything below the path belongs to it as well.
+	Below bool `protobuf:"varint,3,opt,name=below,proto3" json:"below,omitempty"`
+	// Empty: any method.
+	Methods []string `protobuf:"bytes,4,rep,name=methods,proto3" json:"methods,omitempty"`
+	// API id.
+	Api string `protobuf:"bytes,5,opt,name=api,proto3" json:"api,omitempty"`
+	// Unset: only the matrix decides.
+	Account *RouteSource `protobuf:"bytes,6,opt,name=account,proto3" json:"account,omitempty"`
+	// Unset: the resource belongs to no project.
+	Project       *RouteSource `protobuf:"bytes,7,opt,name=project,proto3" json:"project,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Route) Reset() {
+	*x = Route{}
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Route) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Route) ProtoMessage() {}
+
+func (x *Route) ProtoReflect() protoreflect.Message {
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Route.ProtoReflect.Descriptor instead.
+func (*Route) Descriptor() ([]byte, []int) {
+	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *Route) GetHost() string {
+	if x != nil {
+		return x.Host
+	}
+	return ""
+}
+
+func (x *Route) GetSegments() []*RouteSegment {
+	if x != nil {
+		return x.Segments
+	}
+	return nil
+}
+
+func (x *Route) GetBelow() bool {
+	if x != nil {
+		return x.Below
+	}
+	return false
+}
+
+func (x *Route) GetMethods() []string {
+	if x != nil {
+		return x.Methods
+	}
+	return nil
+}
+
+func (x *Route) GetApi() string {
+	if x != nil {
+		return x.Api
+	}
+	return ""
+}
+
+func (x *Route) GetAccount() *RouteSource {
+	if x != nil {
+		return x.Account
+	}
+	return nil
+}
+
+func (x *Route) GetProject() *RouteSource {
+	if x != nil {
+		return x.Project
+	}
+	return nil
+}
+
+// The routes of the sidecar. A client may find the route of a plain request itself, and must ask about every
+// other request.
+type Routes struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The first one that matches is the route.
+	Routes []*Route `protobuf:"bytes,1,rep,name=routes,proto3" json:"routes,omitempty"`
+	// Names of headers, in lower case. A request with one of them is not plain.
+	Overrides     []string `protobuf:"bytes,2,rep,name=overrides,proto3" json:"overrides,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Routes) Reset() {
+	*x = Routes{}
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Routes) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Routes) ProtoMessage() {}
+
+func (x *Routes) ProtoReflect() protoreflect.Message {
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Routes.ProtoReflect.Descriptor instead.
+func (*Routes) Descriptor() ([]byte, []int) {
+	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *Routes) GetRoutes() []*Route {
+	if x != nil {
+		return x.Routes
+	}
+	return nil
+}
+
+func (x *Routes) GetOverrides() []string {
+	if x != nil {
+		return x.Overrides
+	}
+	return nil
+}
+
 // All that a program needs to give the answers of the sidecar.
 type Rules struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2102,14 +2603,16 @@ type Rules struct {
 	// Every cell that differs from the others, once.
 	Cells []*CellReasons `protobuf:"bytes,2,rep,name=cells,proto3" json:"cells,omitempty"`
 	// The rows, first that of APIs that are not in the matrix.
-	Apis          []*ApiCells `protobuf:"bytes,3,rep,name=apis,proto3" json:"apis,omitempty"`
+	Apis []*ApiCells `protobuf:"bytes,3,rep,name=apis,proto3" json:"apis,omitempty"`
+	// Unset: the sidecar has none, or too many to tell them. A client must ask about each request.
+	Routes        *Routes `protobuf:"bytes,4,opt,name=routes,proto3" json:"routes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Rules) Reset() {
 	*x = Rules{}
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[29]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2121,7 +2624,7 @@ func (x *Rules) String() string {
 func (*Rules) ProtoMessage() {}
 
 func (x *Rules) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[29]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2134,7 +2637,7 @@ func (x *Rules) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rules.ProtoReflect.Descriptor instead.
 func (*Rules) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{29}
+	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Rules) GetMatrix() *Matrix {
@@ -2154,6 +2657,13 @@ func (x *Rules) GetCells() []*CellReasons {
 func (x *Rules) GetApis() []*ApiCells {
 	if x != nil {
 		return x.Apis
+	}
+	return nil
+}
+
+func (x *Rules) GetRoutes() *Routes {
+	if x != nil {
+		return x.Routes
 	}
 	return nil
 }
@@ -2186,7 +2696,7 @@ type WatchChangesResponse struct {
 
 func (x *WatchChangesResponse) Reset() {
 	*x = WatchChangesResponse{}
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[30]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2198,7 +2708,7 @@ func (x *WatchChangesResponse) String() string {
 func (*WatchChangesResponse) ProtoMessage() {}
 
 func (x *WatchChangesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[30]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2211,7 +2721,7 @@ func (x *WatchChangesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchChangesResponse.ProtoReflect.Descriptor instead.
 func (*WatchChangesResponse) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{30}
+	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *WatchChangesResponse) GetPosition() *Position {
@@ -2274,7 +2784,7 @@ type DescribeTokensRequest struct {
 
 func (x *DescribeTokensRequest) Reset() {
 	*x = DescribeTokensRequest{}
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[31]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2286,7 +2796,7 @@ func (x *DescribeTokensRequest) String() string {
 func (*DescribeTokensRequest) ProtoMessage() {}
 
 func (x *DescribeTokensRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[31]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2299,7 +2809,7 @@ func (x *DescribeTokensRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeTokensRequest.ProtoReflect.Descriptor instead.
 func (*DescribeTokensRequest) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{31}
+	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *DescribeTokensRequest) GetTokens() []string {
@@ -2324,7 +2834,7 @@ type DescribedToken struct {
 
 func (x *DescribedToken) Reset() {
 	*x = DescribedToken{}
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[32]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2336,7 +2846,7 @@ func (x *DescribedToken) String() string {
 func (*DescribedToken) ProtoMessage() {}
 
 func (x *DescribedToken) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[32]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2349,7 +2859,7 @@ func (x *DescribedToken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribedToken.ProtoReflect.Descriptor instead.
 func (*DescribedToken) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{32}
+	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *DescribedToken) GetToken() *VerifiedToken {
@@ -2386,7 +2896,7 @@ type DescribeTokensResponse struct {
 
 func (x *DescribeTokensResponse) Reset() {
 	*x = DescribeTokensResponse{}
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[33]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2398,7 +2908,7 @@ func (x *DescribeTokensResponse) String() string {
 func (*DescribeTokensResponse) ProtoMessage() {}
 
 func (x *DescribeTokensResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_authorization_proto_msgTypes[33]
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2411,7 +2921,7 @@ func (x *DescribeTokensResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeTokensResponse.ProtoReflect.Descriptor instead.
 func (*DescribeTokensResponse) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{33}
+	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *DescribeTokensResponse) GetTokens() []*DescribedToken {
@@ -2424,6 +2934,98 @@ func (x *DescribeTokensResponse) GetTokens() []*DescribedToken {
 func (x *DescribeTokensResponse) GetPosition() *Position {
 	if x != nil {
 		return x.Position
+	}
+	return nil
+}
+
+// Asks for the promoted matrix.
+type GetPromotedMatrixRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetPromotedMatrixRequest) Reset() {
+	*x = GetPromotedMatrixRequest{}
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetPromotedMatrixRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetPromotedMatrixRequest) ProtoMessage() {}
+
+func (x *GetPromotedMatrixRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetPromotedMatrixRequest.ProtoReflect.Descriptor instead.
+func (*GetPromotedMatrixRequest) Descriptor() ([]byte, []int) {
+	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{40}
+}
+
+// The promoted matrix.
+type GetPromotedMatrixResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Digest of the matrix. Empty: none was promoted, and each process has that of its own configuration.
+	Digest string `protobuf:"bytes,1,opt,name=digest,proto3" json:"digest,omitempty"`
+	// The matrix as JSON, compressed by gzip.
+	Content       []byte `protobuf:"bytes,2,opt,name=content,proto3" json:"content,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetPromotedMatrixResponse) Reset() {
+	*x = GetPromotedMatrixResponse{}
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetPromotedMatrixResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetPromotedMatrixResponse) ProtoMessage() {}
+
+func (x *GetPromotedMatrixResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_portcullis_v1_authorization_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetPromotedMatrixResponse.ProtoReflect.Descriptor instead.
+func (*GetPromotedMatrixResponse) Descriptor() ([]byte, []int) {
+	return file_portcullis_v1_authorization_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *GetPromotedMatrixResponse) GetDigest() string {
+	if x != nil {
+		return x.Digest
+	}
+	return ""
+}
+
+func (x *GetPromotedMatrixResponse) GetContent() []byte {
+	if x != nil {
+		return x.Content
 	}
 	return nil
 }
@@ -2444,13 +3046,18 @@ const file_portcullis_v1_authorization_proto_rawDesc = "" +
 	"\aheaders\x18\x01 \x03(\v2\x15.portcullis.v1.HeaderR\aheaders\"M\n" +
 	"\vTokenClaims\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12*\n" +
-	"\x05scope\x18\x02 \x01(\v2\x14.portcullis.v1.ScopeR\x05scope\"\xf4\x01\n" +
+	"\x05scope\x18\x02 \x01(\v2\x14.portcullis.v1.ScopeR\x05scope\"M\n" +
+	"\vHttpRequest\x12\x16\n" +
+	"\x06method\x18\x01 \x01(\tR\x06method\x12\x12\n" +
+	"\x04host\x18\x02 \x01(\tR\x04host\x12\x12\n" +
+	"\x04path\x18\x03 \x01(\tR\x04path\"\xaa\x02\n" +
 	"\fCheckRequest\x12\x10\n" +
 	"\x03api\x18\x01 \x01(\tR\x03api\x12>\n" +
 	"\vcredentials\x18\x02 \x01(\v2\x1a.portcullis.v1.CredentialsH\x00R\vcredentials\x122\n" +
 	"\x05token\x18\x03 \x01(\v2\x1a.portcullis.v1.TokenClaimsH\x00R\x05token\x12,\n" +
 	"\x06target\x18\x04 \x01(\v2\x14.portcullis.v1.ScopeR\x06target\x12%\n" +
-	"\x0eclient_address\x18\x05 \x01(\tR\rclientAddressB\t\n" +
+	"\x0eclient_address\x18\x05 \x01(\tR\rclientAddress\x124\n" +
+	"\arequest\x18\x06 \x01(\v2\x1a.portcullis.v1.HttpRequestR\arequestB\t\n" +
 	"\asubject\"A\n" +
 	"\aSubject\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
@@ -2469,7 +3076,12 @@ const file_portcullis_v1_authorization_proto_rawDesc = "" +
 	"\n" +
 	"project_id\x18\t \x01(\tR\tprojectId\x12!\n" +
 	"\fderived_from\x18\n" +
-	" \x03(\tR\vderivedFrom\"\xa2\x04\n" +
+	" \x03(\tR\vderivedFrom\"f\n" +
+	"\n" +
+	"FoundRoute\x12\x10\n" +
+	"\x03api\x18\x01 \x01(\tR\x03api\x12,\n" +
+	"\x06target\x18\x02 \x01(\v2\x14.portcullis.v1.ScopeR\x06target\x12\x18\n" +
+	"\arefused\x18\x03 \x01(\tR\arefused\"\xeb\x04\n" +
 	"\rCheckResponse\x12\x18\n" +
 	"\aallowed\x18\x01 \x01(\bR\aallowed\x12-\n" +
 	"\x06reason\x18\x02 \x01(\x0e2\x15.portcullis.v1.ReasonR\x06reason\x12\x18\n" +
@@ -2485,7 +3097,9 @@ const file_portcullis_v1_authorization_proto_rawDesc = "" +
 	"\tcache_for\x18\v \x01(\v2\x19.google.protobuf.DurationR\bcacheFor\x12\x16\n" +
 	"\x06strict\x18\f \x01(\bR\x06strict\x12!\n" +
 	"\frules_digest\x18\r \x01(\tR\vrulesDigest\x123\n" +
-	"\bposition\x18\x0e \x01(\v2\x17.portcullis.v1.PositionR\bposition\"H\n" +
+	"\bposition\x18\x0e \x01(\v2\x17.portcullis.v1.PositionR\bposition\x12/\n" +
+	"\x05route\x18\x0f \x01(\v2\x19.portcullis.v1.FoundRouteR\x05route\x12\x16\n" +
+	"\x06scheme\x18\x10 \x01(\tR\x06scheme\"H\n" +
 	"\x11CheckBatchRequest\x123\n" +
 	"\x06checks\x18\x01 \x03(\v2\x1b.portcullis.v1.CheckRequestR\x06checks\"L\n" +
 	"\x12CheckBatchResponse\x126\n" +
@@ -2510,7 +3124,7 @@ const file_portcullis_v1_authorization_proto_rawDesc = "" +
 	"\x04apis\x18\x04 \x01(\v2\x1b.portcullis.v1.ApiSelectionH\x01R\x04apis\x12%\n" +
 	"\x0erejected_value\x18\x05 \x01(\tR\rrejectedValueB\v\n" +
 	"\trequesterB\t\n" +
-	"\apurpose\"\xf8\x02\n" +
+	"\apurpose\"\x90\x03\n" +
 	"\rIssueResponse\x12\x16\n" +
 	"\x06header\x18\x01 \x01(\tR\x06header\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value\x12\x12\n" +
@@ -2521,7 +3135,9 @@ const file_portcullis_v1_authorization_proto_rawDesc = "" +
 	"expires_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x125\n" +
 	"\tconflicts\x18\a \x03(\v2\x17.portcullis.v1.ConflictR\tconflicts\x12\x19\n" +
 	"\btoken_id\x18\b \x01(\tR\atokenId\x123\n" +
-	"\bposition\x18\t \x01(\v2\x17.portcullis.v1.PositionR\bposition\"M\n" +
+	"\bposition\x18\t \x01(\v2\x17.portcullis.v1.PositionR\bposition\x12\x16\n" +
+	"\x06scheme\x18\n" +
+	" \x01(\tR\x06scheme\"M\n" +
 	"\rRevokeRequest\x12\x16\n" +
 	"\x05value\x18\x01 \x01(\tH\x00R\x05value\x12\x1b\n" +
 	"\btoken_id\x18\x02 \x01(\tH\x00R\atokenIdB\a\n" +
@@ -2531,7 +3147,7 @@ const file_portcullis_v1_authorization_proto_rawDesc = "" +
 	"\n" +
 	"revoked_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\trevokedAt\"!\n" +
 	"\vPlanRequest\x12\x12\n" +
-	"\x04apis\x18\x01 \x03(\tR\x04apis\"\x85\x02\n" +
+	"\x04apis\x18\x01 \x03(\tR\x04apis\"\x9d\x02\n" +
 	"\fPlannedToken\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1f\n" +
 	"\vscope_level\x18\x02 \x01(\tR\n" +
@@ -2541,7 +3157,8 @@ const file_portcullis_v1_authorization_proto_rawDesc = "" +
 	"\x11permission_scopes\x18\x05 \x03(\tR\x10permissionScopes\x12\x14\n" +
 	"\x05steps\x18\x06 \x03(\tR\x05steps\x12\x12\n" +
 	"\x04apis\x18\a \x03(\tR\x04apis\x125\n" +
-	"\tconflicts\x18\b \x03(\v2\x17.portcullis.v1.ConflictR\tconflicts\"\xb2\x01\n" +
+	"\tconflicts\x18\b \x03(\v2\x17.portcullis.v1.ConflictR\tconflicts\x12\x16\n" +
+	"\x06scheme\x18\t \x01(\tR\x06scheme\"\xb2\x01\n" +
 	"\fPlanResponse\x123\n" +
 	"\x06tokens\x18\x01 \x03(\v2\x1b.portcullis.v1.PlannedTokenR\x06tokens\x12\x1a\n" +
 	"\bunopened\x18\x02 \x03(\tR\bunopened\x12\x16\n" +
@@ -2571,11 +3188,32 @@ const file_portcullis_v1_authorization_proto_rawDesc = "" +
 	"\areasons\x18\x01 \x03(\x0e2\x15.portcullis.v1.ReasonR\areasons\"2\n" +
 	"\bApiCells\x12\x10\n" +
 	"\x03api\x18\x01 \x01(\tR\x03api\x12\x14\n" +
-	"\x05cells\x18\x02 \x03(\rR\x05cells\"\x95\x01\n" +
+	"\x05cells\x18\x02 \x03(\rR\x05cells\"T\n" +
+	"\fRouteSegment\x12\x12\n" +
+	"\x04text\x18\x01 \x01(\tR\x04text\x12\x18\n" +
+	"\acapture\x18\x02 \x01(\bR\acapture\x12\x16\n" +
+	"\x06folded\x18\x03 \x01(\tR\x06folded\"e\n" +
+	"\vRouteSource\x12\x1a\n" +
+	"\asegment\x18\x01 \x01(\rH\x00R\asegment\x12\x18\n" +
+	"\x06header\x18\x02 \x01(\tH\x00R\x06header\x12\x16\n" +
+	"\x05fixed\x18\x03 \x01(\tH\x00R\x05fixedB\b\n" +
+	"\x06source\"\x82\x02\n" +
+	"\x05Route\x12\x12\n" +
+	"\x04host\x18\x01 \x01(\tR\x04host\x127\n" +
+	"\bsegments\x18\x02 \x03(\v2\x1b.portcullis.v1.RouteSegmentR\bsegments\x12\x14\n" +
+	"\x05below\x18\x03 \x01(\bR\x05below\x12\x18\n" +
+	"\amethods\x18\x04 \x03(\tR\amethods\x12\x10\n" +
+	"\x03api\x18\x05 \x01(\tR\x03api\x124\n" +
+	"\aaccount\x18\x06 \x01(\v2\x1a.portcullis.v1.RouteSourceR\aaccount\x124\n" +
+	"\aproject\x18\a \x01(\v2\x1a.portcullis.v1.RouteSourceR\aproject\"T\n" +
+	"\x06Routes\x12,\n" +
+	"\x06routes\x18\x01 \x03(\v2\x14.portcullis.v1.RouteR\x06routes\x12\x1c\n" +
+	"\toverrides\x18\x02 \x03(\tR\toverrides\"\xc4\x01\n" +
 	"\x05Rules\x12-\n" +
 	"\x06matrix\x18\x01 \x01(\v2\x15.portcullis.v1.MatrixR\x06matrix\x120\n" +
 	"\x05cells\x18\x02 \x03(\v2\x1a.portcullis.v1.CellReasonsR\x05cells\x12+\n" +
-	"\x04apis\x18\x03 \x03(\v2\x17.portcullis.v1.ApiCellsR\x04apis\"\xe4\x02\n" +
+	"\x04apis\x18\x03 \x03(\v2\x17.portcullis.v1.ApiCellsR\x04apis\x12-\n" +
+	"\x06routes\x18\x04 \x01(\v2\x15.portcullis.v1.RoutesR\x06routes\"\xe4\x02\n" +
 	"\x14WatchChangesResponse\x123\n" +
 	"\bposition\x18\x01 \x01(\v2\x17.portcullis.v1.PositionR\bposition\x12*\n" +
 	"\x05rules\x18\x02 \x01(\v2\x14.portcullis.v1.RulesR\x05rules\x12-\n" +
@@ -2592,7 +3230,11 @@ const file_portcullis_v1_authorization_proto_rawDesc = "" +
 	"\taddresses\x18\x03 \x03(\tR\taddresses\"\x84\x01\n" +
 	"\x16DescribeTokensResponse\x125\n" +
 	"\x06tokens\x18\x01 \x03(\v2\x1d.portcullis.v1.DescribedTokenR\x06tokens\x123\n" +
-	"\bposition\x18\x02 \x01(\v2\x17.portcullis.v1.PositionR\bposition2\xb5\x06\n" +
+	"\bposition\x18\x02 \x01(\v2\x17.portcullis.v1.PositionR\bposition\"\x1a\n" +
+	"\x18GetPromotedMatrixRequest\"M\n" +
+	"\x19GetPromotedMatrixResponse\x12\x16\n" +
+	"\x06digest\x18\x01 \x01(\tR\x06digest\x12\x18\n" +
+	"\acontent\x18\x02 \x01(\fR\acontent2\x9d\a\n" +
 	"\x14AuthorizationService\x12B\n" +
 	"\x05Check\x12\x1b.portcullis.v1.CheckRequest\x1a\x1c.portcullis.v1.CheckResponse\x12Q\n" +
 	"\n" +
@@ -2604,7 +3246,8 @@ const file_portcullis_v1_authorization_proto_rawDesc = "" +
 	"\tGetMatrix\x12\x1f.portcullis.v1.GetMatrixRequest\x1a .portcullis.v1.GetMatrixResponse\x12V\n" +
 	"\vWatchMatrix\x12!.portcullis.v1.WatchMatrixRequest\x1a\".portcullis.v1.WatchMatrixResponse0\x01\x12Y\n" +
 	"\fWatchChanges\x12\".portcullis.v1.WatchChangesRequest\x1a#.portcullis.v1.WatchChangesResponse0\x01\x12]\n" +
-	"\x0eDescribeTokens\x12$.portcullis.v1.DescribeTokensRequest\x1a%.portcullis.v1.DescribeTokensResponseB\x98\x01\n" +
+	"\x0eDescribeTokens\x12$.portcullis.v1.DescribeTokensRequest\x1a%.portcullis.v1.DescribeTokensResponse\x12f\n" +
+	"\x11GetPromotedMatrix\x12'.portcullis.v1.GetPromotedMatrixRequest\x1a(.portcullis.v1.GetPromotedMatrixResponseB\x98\x01\n" +
 	"\x11com.portcullis.v1B\x12AuthorizationProtoP\x01Z\x1aportcullis/v1;portcullisv1\xa2\x02\x03PXX\xaa\x02\rPortcullis.V1\xca\x02\rPortcullis\\V1\xe2\x02\x19Portcullis\\V1\\GPBMetadata\xea\x02\x0ePortcullis::V1b\x06proto3"
 
 var (
@@ -2619,123 +3262,141 @@ func file_portcullis_v1_authorization_proto_rawDescGZIP() []byte {
 	return file_portcullis_v1_authorization_proto_rawDescData
 }
 
-var file_portcullis_v1_authorization_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
+var file_portcullis_v1_authorization_proto_msgTypes = make([]protoimpl.MessageInfo, 42)
 var file_portcullis_v1_authorization_proto_goTypes = []any{
-	(*Position)(nil),               // 0: portcullis.v1.Position
-	(*Header)(nil),                 // 1: portcullis.v1.Header
-	(*Credentials)(nil),            // 2: portcullis.v1.Credentials
-	(*TokenClaims)(nil),            // 3: portcullis.v1.TokenClaims
-	(*CheckRequest)(nil),           // 4: portcullis.v1.CheckRequest
-	(*Subject)(nil),                // 5: portcullis.v1.Subject
-	(*VerifiedToken)(nil),          // 6: portcullis.v1.VerifiedToken
-	(*CheckResponse)(nil),          // 7: portcullis.v1.CheckResponse
-	(*CheckBatchRequest)(nil),      // 8: portcullis.v1.CheckBatchRequest
-	(*CheckBatchResponse)(nil),     // 9: portcullis.v1.CheckBatchResponse
-	(*CheckStreamRequest)(nil),     // 10: portcullis.v1.CheckStreamRequest
-	(*CheckStreamResponse)(nil),    // 11: portcullis.v1.CheckStreamResponse
-	(*PasswordRequester)(nil),      // 12: portcullis.v1.PasswordRequester
-	(*ApiSelection)(nil),           // 13: portcullis.v1.ApiSelection
-	(*IssueRequest)(nil),           // 14: portcullis.v1.IssueRequest
-	(*IssueResponse)(nil),          // 15: portcullis.v1.IssueResponse
-	(*RevokeRequest)(nil),          // 16: portcullis.v1.RevokeRequest
-	(*RevokeResponse)(nil),         // 17: portcullis.v1.RevokeResponse
-	(*PlanRequest)(nil),            // 18: portcullis.v1.PlanRequest
-	(*PlannedToken)(nil),           // 19: portcullis.v1.PlannedToken
-	(*PlanResponse)(nil),           // 20: portcullis.v1.PlanResponse
-	(*GetMatrixRequest)(nil),       // 21: portcullis.v1.GetMatrixRequest
-	(*GetMatrixResponse)(nil),      // 22: portcullis.v1.GetMatrixResponse
-	(*WatchMatrixRequest)(nil),     // 23: portcullis.v1.WatchMatrixRequest
-	(*WatchMatrixResponse)(nil),    // 24: portcullis.v1.WatchMatrixResponse
-	(*WatchChangesRequest)(nil),    // 25: portcullis.v1.WatchChangesRequest
-	(*Voided)(nil),                 // 26: portcullis.v1.Voided
-	(*CellReasons)(nil),            // 27: portcullis.v1.CellReasons
-	(*ApiCells)(nil),               // 28: portcullis.v1.ApiCells
-	(*Rules)(nil),                  // 29: portcullis.v1.Rules
-	(*WatchChangesResponse)(nil),   // 30: portcullis.v1.WatchChangesResponse
-	(*DescribeTokensRequest)(nil),  // 31: portcullis.v1.DescribeTokensRequest
-	(*DescribedToken)(nil),         // 32: portcullis.v1.DescribedToken
-	(*DescribeTokensResponse)(nil), // 33: portcullis.v1.DescribeTokensResponse
-	(*timestamppb.Timestamp)(nil),  // 34: google.protobuf.Timestamp
-	(*Scope)(nil),                  // 35: portcullis.v1.Scope
-	(Reason)(0),                    // 36: portcullis.v1.Reason
-	(*AcceptedKind)(nil),           // 37: portcullis.v1.AcceptedKind
-	(*Conflict)(nil),               // 38: portcullis.v1.Conflict
-	(*durationpb.Duration)(nil),    // 39: google.protobuf.Duration
-	(*Matrix)(nil),                 // 40: portcullis.v1.Matrix
+	(*Position)(nil),                  // 0: portcullis.v1.Position
+	(*Header)(nil),                    // 1: portcullis.v1.Header
+	(*Credentials)(nil),               // 2: portcullis.v1.Credentials
+	(*TokenClaims)(nil),               // 3: portcullis.v1.TokenClaims
+	(*HttpRequest)(nil),               // 4: portcullis.v1.HttpRequest
+	(*CheckRequest)(nil),              // 5: portcullis.v1.CheckRequest
+	(*Subject)(nil),                   // 6: portcullis.v1.Subject
+	(*VerifiedToken)(nil),             // 7: portcullis.v1.VerifiedToken
+	(*FoundRoute)(nil),                // 8: portcullis.v1.FoundRoute
+	(*CheckResponse)(nil),             // 9: portcullis.v1.CheckResponse
+	(*CheckBatchRequest)(nil),         // 10: portcullis.v1.CheckBatchRequest
+	(*CheckBatchResponse)(nil),        // 11: portcullis.v1.CheckBatchResponse
+	(*CheckStreamRequest)(nil),        // 12: portcullis.v1.CheckStreamRequest
+	(*CheckStreamResponse)(nil),       // 13: portcullis.v1.CheckStreamResponse
+	(*PasswordRequester)(nil),         // 14: portcullis.v1.PasswordRequester
+	(*ApiSelection)(nil),              // 15: portcullis.v1.ApiSelection
+	(*IssueRequest)(nil),              // 16: portcullis.v1.IssueRequest
+	(*IssueResponse)(nil),             // 17: portcullis.v1.IssueResponse
+	(*RevokeRequest)(nil),             // 18: portcullis.v1.RevokeRequest
+	(*RevokeResponse)(nil),            // 19: portcullis.v1.RevokeResponse
+	(*PlanRequest)(nil),               // 20: portcullis.v1.PlanRequest
+	(*PlannedToken)(nil),              // 21: portcullis.v1.PlannedToken
+	(*PlanResponse)(nil),              // 22: portcullis.v1.PlanResponse
+	(*GetMatrixRequest)(nil),          // 23: portcullis.v1.GetMatrixRequest
+	(*GetMatrixResponse)(nil),         // 24: portcullis.v1.GetMatrixResponse
+	(*WatchMatrixRequest)(nil),        // 25: portcullis.v1.WatchMatrixRequest
+	(*WatchMatrixResponse)(nil),       // 26: portcullis.v1.WatchMatrixResponse
+	(*WatchChangesRequest)(nil),       // 27: portcullis.v1.WatchChangesRequest
+	(*Voided)(nil),                    // 28: portcullis.v1.Voided
+	(*CellReasons)(nil),               // 29: portcullis.v1.CellReasons
+	(*ApiCells)(nil),                  // 30: portcullis.v1.ApiCells
+	(*RouteSegment)(nil),              // 31: portcullis.v1.RouteSegment
+	(*RouteSource)(nil),               // 32: portcullis.v1.RouteSource
+	(*Route)(nil),                     // 33: portcullis.v1.Route
+	(*Routes)(nil),                    // 34: portcullis.v1.Routes
+	(*Rules)(nil),                     // 35: portcullis.v1.Rules
+	(*WatchChangesResponse)(nil),      // 36: portcullis.v1.WatchChangesResponse
+	(*DescribeTokensRequest)(nil),     // 37: portcullis.v1.DescribeTokensRequest
+	(*DescribedToken)(nil),            // 38: portcullis.v1.DescribedToken
+	(*DescribeTokensResponse)(nil),    // 39: portcullis.v1.DescribeTokensResponse
+	(*GetPromotedMatrixRequest)(nil),  // 40: portcullis.v1.GetPromotedMatrixRequest
+	(*GetPromotedMatrixResponse)(nil), // 41: portcullis.v1.GetPromotedMatrixResponse
+	(*timestamppb.Timestamp)(nil),     // 42: google.protobuf.Timestamp
+	(*Scope)(nil),                     // 43: portcullis.v1.Scope
+	(Reason)(0),                       // 44: portcullis.v1.Reason
+	(*AcceptedKind)(nil),              // 45: portcullis.v1.AcceptedKind
+	(*Conflict)(nil),                  // 46: portcullis.v1.Conflict
+	(*durationpb.Duration)(nil),       // 47: google.protobuf.Duration
+	(*Matrix)(nil),                    // 48: portcullis.v1.Matrix
 }
 var file_portcullis_v1_authorization_proto_depIdxs = []int32{
-	34, // 0: portcullis.v1.Position.recorded_at:type_name -> google.protobuf.Timestamp
+	42, // 0: portcullis.v1.Position.recorded_at:type_name -> google.protobuf.Timestamp
 	1,  // 1: portcullis.v1.Credentials.headers:type_name -> portcullis.v1.Header
-	35, // 2: portcullis.v1.TokenClaims.scope:type_name -> portcullis.v1.Scope
+	43, // 2: portcullis.v1.TokenClaims.scope:type_name -> portcullis.v1.Scope
 	2,  // 3: portcullis.v1.CheckRequest.credentials:type_name -> portcullis.v1.Credentials
 	3,  // 4: portcullis.v1.CheckRequest.token:type_name -> portcullis.v1.TokenClaims
-	35, // 5: portcullis.v1.CheckRequest.target:type_name -> portcullis.v1.Scope
-	35, // 6: portcullis.v1.VerifiedToken.scope:type_name -> portcullis.v1.Scope
-	5,  // 7: portcullis.v1.VerifiedToken.subject:type_name -> portcullis.v1.Subject
-	34, // 8: portcullis.v1.VerifiedToken.issued_at:type_name -> google.protobuf.Timestamp
-	34, // 9: portcullis.v1.VerifiedToken.expires_at:type_name -> google.protobuf.Timestamp
-	36, // 10: portcullis.v1.CheckResponse.reason:type_name -> portcullis.v1.Reason
-	37, // 11: portcullis.v1.CheckResponse.accepted:type_name -> portcullis.v1.AcceptedKind
-	38, // 12: portcullis.v1.CheckResponse.conflicts:type_name -> portcullis.v1.Conflict
-	6,  // 13: portcullis.v1.CheckResponse.token:type_name -> portcullis.v1.VerifiedToken
-	39, // 14: portcullis.v1.CheckResponse.cache_for:type_name -> google.protobuf.Duration
-	0,  // 15: portcullis.v1.CheckResponse.position:type_name -> portcullis.v1.Position
-	4,  // 16: portcullis.v1.CheckBatchRequest.checks:type_name -> portcullis.v1.CheckRequest
-	7,  // 17: portcullis.v1.CheckBatchResponse.results:type_name -> portcullis.v1.CheckResponse
-	4,  // 18: portcullis.v1.CheckStreamRequest.check:type_name -> portcullis.v1.CheckRequest
-	7,  // 19: portcullis.v1.CheckStreamResponse.result:type_name -> portcullis.v1.CheckResponse
-	12, // 20: portcullis.v1.IssueRequest.password:type_name -> portcullis.v1.PasswordRequester
-	35, // 21: portcullis.v1.IssueRequest.scope:type_name -> portcullis.v1.Scope
-	13, // 22: portcullis.v1.IssueRequest.apis:type_name -> portcullis.v1.ApiSelection
-	35, // 23: portcullis.v1.IssueResponse.scope:type_name -> portcullis.v1.Scope
-	34, // 24: portcullis.v1.IssueResponse.issued_at:type_name -> google.protobuf.Timestamp
-	34, // 25: portcullis.v1.IssueResponse.expires_at:type_name -> google.protobuf.Timestamp
-	38, // 26: portcullis.v1.IssueResponse.conflicts:type_name -> portcullis.v1.Conflict
-	0,  // 27: portcullis.v1.IssueResponse.position:type_name -> portcullis.v1.Position
-	34, // 28: portcullis.v1.RevokeResponse.revoked_at:type_name -> google.protobuf.Timestamp
-	38, // 29: portcullis.v1.PlannedToken.conflicts:type_name -> portcullis.v1.Conflict
-	19, // 30: portcullis.v1.PlanResponse.tokens:type_name -> portcullis.v1.PlannedToken
-	40, // 31: portcullis.v1.GetMatrixResponse.matrix:type_name -> portcullis.v1.Matrix
-	40, // 32: portcullis.v1.WatchMatrixResponse.matrix:type_name -> portcullis.v1.Matrix
-	0,  // 33: portcullis.v1.WatchChangesRequest.after:type_name -> portcullis.v1.Position
-	36, // 34: portcullis.v1.CellReasons.reasons:type_name -> portcullis.v1.Reason
-	40, // 35: portcullis.v1.Rules.matrix:type_name -> portcullis.v1.Matrix
-	27, // 36: portcullis.v1.Rules.cells:type_name -> portcullis.v1.CellReasons
-	28, // 37: portcullis.v1.Rules.apis:type_name -> portcullis.v1.ApiCells
-	0,  // 38: portcullis.v1.WatchChangesResponse.position:type_name -> portcullis.v1.Position
-	29, // 39: portcullis.v1.WatchChangesResponse.rules:type_name -> portcullis.v1.Rules
-	26, // 40: portcullis.v1.WatchChangesResponse.voided:type_name -> portcullis.v1.Voided
-	39, // 41: portcullis.v1.WatchChangesResponse.valid_for:type_name -> google.protobuf.Duration
-	39, // 42: portcullis.v1.WatchChangesResponse.sent_at:type_name -> google.protobuf.Duration
-	34, // 43: portcullis.v1.WatchChangesResponse.time_of_day:type_name -> google.protobuf.Timestamp
-	6,  // 44: portcullis.v1.DescribedToken.token:type_name -> portcullis.v1.VerifiedToken
-	32, // 45: portcullis.v1.DescribeTokensResponse.tokens:type_name -> portcullis.v1.DescribedToken
-	0,  // 46: portcullis.v1.DescribeTokensResponse.position:type_name -> portcullis.v1.Position
-	4,  // 47: portcullis.v1.AuthorizationService.Check:input_type -> portcullis.v1.CheckRequest
-	8,  // 48: portcullis.v1.AuthorizationService.CheckBatch:input_type -> portcullis.v1.CheckBatchRequest
-	10, // 49: portcullis.v1.AuthorizationService.CheckStream:input_type -> portcullis.v1.CheckStreamRequest
-	14, // 50: portcullis.v1.AuthorizationService.Issue:input_type -> portcullis.v1.IssueRequest
-	16, // 51: portcullis.v1.AuthorizationService.Revoke:input_type -> portcullis.v1.RevokeRequest
-	18, // 52: portcullis.v1.AuthorizationService.Plan:input_type -> portcullis.v1.PlanRequest
-	21, // 53: portcullis.v1.AuthorizationService.GetMatrix:input_type -> portcullis.v1.GetMatrixRequest
-	23, // 54: portcullis.v1.AuthorizationService.WatchMatrix:input_type -> portcullis.v1.WatchMatrixRequest
-	25, // 55: portcullis.v1.AuthorizationService.WatchChanges:input_type -> portcullis.v1.WatchChangesRequest
-	31, // 56: portcullis.v1.AuthorizationService.DescribeTokens:input_type -> portcullis.v1.DescribeTokensRequest
-	7,  // 57: portcullis.v1.AuthorizationService.Check:output_type -> portcullis.v1.CheckResponse
-	9,  // 58: portcullis.v1.AuthorizationService.CheckBatch:output_type -> portcullis.v1.CheckBatchResponse
-	11, // 59: portcullis.v1.AuthorizationService.CheckStream:output_type -> portcullis.v1.CheckStreamResponse
-	15, // 60: portcullis.v1.AuthorizationService.Issue:output_type -> portcullis.v1.IssueResponse
-	17, // 61: portcullis.v1.AuthorizationService.Revoke:output_type -> portcullis.v1.RevokeResponse
-	20, // 62: portcullis.v1.AuthorizationService.Plan:output_type -> portcullis.v1.PlanResponse
-	22, // 63: portcullis.v1.AuthorizationService.GetMatrix:output_type -> portcullis.v1.GetMatrixResponse
-	24, // 64: portcullis.v1.AuthorizationService.WatchMatrix:output_type -> portcullis.v1.WatchMatrixResponse
-	30, // 65: portcullis.v1.AuthorizationService.WatchChanges:output_type -> portcullis.v1.WatchChangesResponse
-	33, // 66: portcullis.v1.AuthorizationService.DescribeTokens:output_type -> portcullis.v1.DescribeTokensResponse
-	57, // [57:67] is the sub-list for method output_type
-	47, // [47:57] is the sub-list for method input_type
-	47, // [47:47] is the sub-list for extension type_name
-	47, // [47:47] is the sub-list for extension extendee
-	0,  // [0:47] is the sub-list for field type_name
+	43, // 5: portcullis.v1.CheckRequest.target:type_name -> portcullis.v1.Scope
+	4,  // 6: portcullis.v1.CheckRequest.request:type_name -> portcullis.v1.HttpRequest
+	43, // 7: portcullis.v1.VerifiedToken.scope:type_name -> portcullis.v1.Scope
+	6,  // 8: portcullis.v1.VerifiedToken.subject:type_name -> portcullis.v1.Subject
+	42, // 9: portcullis.v1.VerifiedToken.issued_at:type_name -> google.protobuf.Timestamp
+	42, // 10: portcullis.v1.VerifiedToken.expires_at:type_name -> google.protobuf.Timestamp
+	43, // 11: portcullis.v1.FoundRoute.target:type_name -> portcullis.v1.Scope
+	44, // 12: portcullis.v1.CheckResponse.reason:type_name -> portcullis.v1.Reason
+	45, // 13: portcullis.v1.CheckResponse.accepted:type_name -> portcullis.v1.AcceptedKind
+	46, // 14: portcullis.v1.CheckResponse.conflicts:type_name -> portcullis.v1.Conflict
+	7,  // 15: portcullis.v1.CheckResponse.token:type_name -> portcullis.v1.VerifiedToken
+	47, // 16: portcullis.v1.CheckResponse.cache_for:type_name -> google.protobuf.Duration
+	0,  // 17: portcullis.v1.CheckResponse.position:type_name -> portcullis.v1.Position
+	8,  // 18: portcullis.v1.CheckResponse.route:type_name -> portcullis.v1.FoundRoute
+	5,  // 19: portcullis.v1.CheckBatchRequest.checks:type_name -> portcullis.v1.CheckRequest
+	9,  // 20: portcullis.v1.CheckBatchResponse.results:type_name -> portcullis.v1.CheckResponse
+	5,  // 21: portcullis.v1.CheckStreamRequest.check:type_name -> portcullis.v1.CheckRequest
+	9,  // 22: portcullis.v1.CheckStreamResponse.result:type_name -> portcullis.v1.CheckResponse
+	14, // 23: portcullis.v1.IssueRequest.password:type_name -> portcullis.v1.PasswordRequester
+	43, // 24: portcullis.v1.IssueRequest.scope:type_name -> portcullis.v1.Scope
+	15, // 25: portcullis.v1.IssueRequest.apis:type_name -> portcullis.v1.ApiSelection
+	43, // 26: portcullis.v1.IssueResponse.scope:type_name -> portcullis.v1.Scope
+	42, // 27: portcullis.v1.IssueResponse.issued_at:type_name -> google.protobuf.Timestamp
+	42, // 28: portcullis.v1.IssueResponse.expires_at:type_name -> google.protobuf.Timestamp
+	46, // 29: portcullis.v1.IssueResponse.conflicts:type_name -> portcullis.v1.Conflict
+	0,  // 30: portcullis.v1.IssueResponse.position:type_name -> portcullis.v1.Position
+	42, // 31: portcullis.v1.RevokeResponse.revoked_at:type_name -> google.protobuf.Timestamp
+	46, // 32: portcullis.v1.PlannedToken.conflicts:type_name -> portcullis.v1.Conflict
+	21, // 33: portcullis.v1.PlanResponse.tokens:type_name -> portcullis.v1.PlannedToken
+	48, // 34: portcullis.v1.GetMatrixResponse.matrix:type_name -> portcullis.v1.Matrix
+	48, // 35: portcullis.v1.WatchMatrixResponse.matrix:type_name -> portcullis.v1.Matrix
+	0,  // 36: portcullis.v1.WatchChangesRequest.after:type_name -> portcullis.v1.Position
+	44, // 37: portcullis.v1.CellReasons.reasons:type_name -> portcullis.v1.Reason
+	31, // 38: portcullis.v1.Route.segments:type_name -> portcullis.v1.RouteSegment
+	32, // 39: portcullis.v1.Route.account:type_name -> portcullis.v1.RouteSource
+	32, // 40: portcullis.v1.Route.project:type_name -> portcullis.v1.RouteSource
+	33, // 41: portcullis.v1.Routes.routes:type_name -> portcullis.v1.Route
+	48, // 42: portcullis.v1.Rules.matrix:type_name -> portcullis.v1.Matrix
+	29, // 43: portcullis.v1.Rules.cells:type_name -> portcullis.v1.CellReasons
+	30, // 44: portcullis.v1.Rules.apis:type_name -> portcullis.v1.ApiCells
+	34, // 45: portcullis.v1.Rules.routes:type_name -> portcullis.v1.Routes
+	0,  // 46: portcullis.v1.WatchChangesResponse.position:type_name -> portcullis.v1.Position
+	35, // 47: portcullis.v1.WatchChangesResponse.rules:type_name -> portcullis.v1.Rules
+	28, // 48: portcullis.v1.WatchChangesResponse.voided:type_name -> portcullis.v1.Voided
+	47, // 49: portcullis.v1.WatchChangesResponse.valid_for:type_name -> google.protobuf.Duration
+	47, // 50: portcullis.v1.WatchChangesResponse.sent_at:type_name -> google.protobuf.Duration
+	42, // 51: portcullis.v1.WatchChangesResponse.time_of_day:type_name -> google.protobuf.Timestamp
+	7,  // 52: portcullis.v1.DescribedToken.token:type_name -> portcullis.v1.VerifiedToken
+	38, // 53: portcullis.v1.DescribeTokensResponse.tokens:type_name -> portcullis.v1.DescribedToken
+	0,  // 54: portcullis.v1.DescribeTokensResponse.position:type_name -> portcullis.v1.Position
+	5,  // 55: portcullis.v1.AuthorizationService.Check:input_type -> portcullis.v1.CheckRequest
+	10, // 56: portcullis.v1.AuthorizationService.CheckBatch:input_type -> portcullis.v1.CheckBatchRequest
+	12, // 57: portcullis.v1.AuthorizationService.CheckStream:input_type -> portcullis.v1.CheckStreamRequest
+	16, // 58: portcullis.v1.AuthorizationService.Issue:input_type -> portcullis.v1.IssueRequest
+	18, // 59: portcullis.v1.AuthorizationService.Revoke:input_type -> portcullis.v1.RevokeRequest
+	20, // 60: portcullis.v1.AuthorizationService.Plan:input_type -> portcullis.v1.PlanRequest
+	23, // 61: portcullis.v1.AuthorizationService.GetMatrix:input_type -> portcullis.v1.GetMatrixRequest
+	25, // 62: portcullis.v1.AuthorizationService.WatchMatrix:input_type -> portcullis.v1.WatchMatrixRequest
+	27, // 63: portcullis.v1.AuthorizationService.WatchChanges:input_type -> portcullis.v1.WatchChangesRequest
+	37, // 64: portcullis.v1.AuthorizationService.DescribeTokens:input_type -> portcullis.v1.DescribeTokensRequest
+	40, // 65: portcullis.v1.AuthorizationService.GetPromotedMatrix:input_type -> portcullis.v1.GetPromotedMatrixRequest
+	9,  // 66: portcullis.v1.AuthorizationService.Check:output_type -> portcullis.v1.CheckResponse
+	11, // 67: portcullis.v1.AuthorizationService.CheckBatch:output_type -> portcullis.v1.CheckBatchResponse
+	13, // 68: portcullis.v1.AuthorizationService.CheckStream:output_type -> portcullis.v1.CheckStreamResponse
+	17, // 69: portcullis.v1.AuthorizationService.Issue:output_type -> portcullis.v1.IssueResponse
+	19, // 70: portcullis.v1.AuthorizationService.Revoke:output_type -> portcullis.v1.RevokeResponse
+	22, // 71: portcullis.v1.AuthorizationService.Plan:output_type -> portcullis.v1.PlanResponse
+	24, // 72: portcullis.v1.AuthorizationService.GetMatrix:output_type -> portcullis.v1.GetMatrixResponse
+	26, // 73: portcullis.v1.AuthorizationService.WatchMatrix:output_type -> portcullis.v1.WatchMatrixResponse
+	36, // 74: portcullis.v1.AuthorizationService.WatchChanges:output_type -> portcullis.v1.WatchChangesResponse
+	39, // 75: portcullis.v1.AuthorizationService.DescribeTokens:output_type -> portcullis.v1.DescribeTokensResponse
+	41, // 76: portcullis.v1.AuthorizationService.GetPromotedMatrix:output_type -> portcullis.v1.GetPromotedMatrixResponse
+	66, // [66:77] is the sub-list for method output_type
+	55, // [55:66] is the sub-list for method input_type
+	55, // [55:55] is the sub-list for extension type_name
+	55, // [55:55] is the sub-list for extension extendee
+	0,  // [0:55] is the sub-list for field type_name
 }
 
 func init() { file_portcullis_v1_authorization_proto_init() }
@@ -2745,19 +3406,24 @@ func file_portcullis_v1_authorization_proto_init() {
 	}
 	file_portcullis_v1_decision_proto_init()
 	file_portcullis_v1_matrix_proto_init()
-	file_portcullis_v1_authorization_proto_msgTypes[4].OneofWrappers = []any{
+	file_portcullis_v1_authorization_proto_msgTypes[5].OneofWrappers = []any{
 		(*CheckRequest_Credentials)(nil),
 		(*CheckRequest_Token)(nil),
 	}
-	file_portcullis_v1_authorization_proto_msgTypes[14].OneofWrappers = []any{
+	file_portcullis_v1_authorization_proto_msgTypes[16].OneofWrappers = []any{
 		(*IssueRequest_Password)(nil),
 		(*IssueRequest_Profile)(nil),
 		(*IssueRequest_Scope)(nil),
 		(*IssueRequest_Apis)(nil),
 	}
-	file_portcullis_v1_authorization_proto_msgTypes[16].OneofWrappers = []any{
+	file_portcullis_v1_authorization_proto_msgTypes[18].OneofWrappers = []any{
 		(*RevokeRequest_Value)(nil),
 		(*RevokeRequest_TokenId)(nil),
+	}
+	file_portcullis_v1_authorization_proto_msgTypes[32].OneofWrappers = []any{
+		(*RouteSource_Segment)(nil),
+		(*RouteSource_Header)(nil),
+		(*RouteSource_Fixed)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -2765,7 +3431,7 @@ func file_portcullis_v1_authorization_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_portcullis_v1_authorization_proto_rawDesc), len(file_portcullis_v1_authorization_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   34,
+			NumMessages:   42,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -21,16 +21,17 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	AuthorizationService_Check_FullMethodName          = "/portcullis.v1.AuthorizationService/Check"
-	AuthorizationService_CheckBatch_FullMethodName     = "/portcullis.v1.AuthorizationService/CheckBatch"
-	AuthorizationService_CheckStream_FullMethodName    = "/portcullis.v1.AuthorizationService/CheckStream"
-	AuthorizationService_Issue_FullMethodName          = "/portcullis.v1.AuthorizationService/Issue"
-	AuthorizationService_Revoke_FullMethodName         = "/portcullis.v1.AuthorizationService/Revoke"
-	AuthorizationService_Plan_FullMethodName           = "/portcullis.v1.AuthorizationService/Plan"
-	AuthorizationService_GetMatrix_FullMethodName      = "/portcullis.v1.AuthorizationService/GetMatrix"
-	AuthorizationService_WatchMatrix_FullMethodName    = "/portcullis.v1.AuthorizationService/WatchMatrix"
-	AuthorizationService_WatchChanges_FullMethodName   = "/portcullis.v1.AuthorizationService/WatchChanges"
-	AuthorizationService_DescribeTokens_FullMethodName = "/portcullis.v1.AuthorizationService/DescribeTokens"
+	AuthorizationService_Check_FullMethodName             = "/portcullis.v1.AuthorizationService/Check"
+	AuthorizationService_CheckBatch_FullMethodName        = "/portcullis.v1.AuthorizationService/CheckBatch"
+	AuthorizationService_CheckStream_FullMethodName       = "/portcullis.v1.AuthorizationService/CheckStream"
+	AuthorizationService_Issue_FullMethodName             = "/portcullis.v1.AuthorizationService/Issue"
+	AuthorizationService_Revoke_FullMethodName            = "/portcullis.v1.AuthorizationService/Revoke"
+	AuthorizationService_Plan_FullMethodName              = "/portcullis.v1.AuthorizationService/Plan"
+	AuthorizationService_GetMatrix_FullMethodName         = "/portcullis.v1.AuthorizationService/GetMatrix"
+	AuthorizationService_WatchMatrix_FullMethodName       = "/portcullis.v1.AuthorizationService/WatchMatrix"
+	AuthorizationService_WatchChanges_FullMethodName      = "/portcullis.v1.AuthorizationService/WatchChanges"
+	AuthorizationService_DescribeTokens_FullMethodName    = "/portcullis.v1.AuthorizationService/DescribeTokens"
+	AuthorizationService_GetPromotedMatrix_FullMethodName = "/portcullis.v1.AuthorizationService/GetPromotedMatrix"
 )
 
 // AuthorizationServiceClient is the client API for AuthorizationService service.
@@ -68,6 +69,9 @@ type AuthorizationServiceClient interface {
 	// of a caller with the right `follow`. A sidecar that follows this one asks it about the tokens that it
 	// does not know.
 	DescribeTokens(ctx context.Context, in *DescribeTokensRequest, opts ...grpc.CallOption) (*DescribeTokensResponse, error)
+	// Returns the matrix that was promoted in the directory, for sidecars that follow this one. It needs the
+	// right of `WatchChanges`, whose rules say when to ask again.
+	GetPromotedMatrix(ctx context.Context, in *GetPromotedMatrixRequest, opts ...grpc.CallOption) (*GetPromotedMatrixResponse, error)
 }
 
 type authorizationServiceClient struct {
@@ -199,6 +203,16 @@ func (c *authorizationServiceClient) DescribeTokens(ctx context.Context, in *Des
 	return out, nil
 }
 
+func (c *authorizationServiceClient) GetPromotedMatrix(ctx context.Context, in *GetPromotedMatrixRequest, opts ...grpc.CallOption) (*GetPromotedMatrixResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetPromotedMatrixResponse)
+	err := c.cc.Invoke(ctx, AuthorizationService_GetPromotedMatrix_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // AuthorizationServiceServer is the server API for AuthorizationService service.
 // All implementations must embed UnimplementedAuthorizationServiceServer
 // for forward compatibility.
@@ -234,6 +248,9 @@ type AuthorizationServiceServer interface {
 	// of a caller with the right `follow`. A sidecar that follows this one asks it about the tokens that it
 	// does not know.
 	DescribeTokens(context.Context, *DescribeTokensRequest) (*DescribeTokensResponse, error)
+	// Returns the matrix that was promoted in the directory, for sidecars that follow this one. It needs the
+	// right of `WatchChanges`, whose rules say when to ask again.
+	GetPromotedMatrix(context.Context, *GetPromotedMatrixRequest) (*GetPromotedMatrixResponse, error)
 	mustEmbedUnimplementedAuthorizationServiceServer()
 }
 
@@ -273,6 +290,9 @@ func (UnimplementedAuthorizationServiceServer) WatchChanges(*WatchChangesRequest
 }
 func (UnimplementedAuthorizationServiceServer) DescribeTokens(context.Context, *DescribeTokensRequest) (*DescribeTokensResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DescribeTokens not implemented")
+}
+func (UnimplementedAuthorizationServiceServer) GetPromotedMatrix(context.Context, *GetPromotedMatrixRequest) (*GetPromotedMatrixResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetPromotedMatrix not implemented")
 }
 func (UnimplementedAuthorizationServiceServer) mustEmbedUnimplementedAuthorizationServiceServer() {}
 func (UnimplementedAuthorizationServiceServer) testEmbeddedByValue()                              {}
@@ -450,6 +470,24 @@ func _AuthorizationService_DescribeTokens_Handler(srv interface{}, ctx context.C
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AuthorizationService_GetPromotedMatrix_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetPromotedMatrixRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AuthorizationServiceServer).GetPromotedMatrix(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AuthorizationService_GetPromotedMatrix_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AuthorizationServiceServer).GetPromotedMatrix(ctx, req.(*GetPromotedMatrixRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // AuthorizationService_ServiceDesc is the grpc.ServiceDesc for AuthorizationService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -484,6 +522,10 @@ var AuthorizationService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "DescribeTokens",
 			Handler:    _AuthorizationService_DescribeTokens_Handler,
+		},
+		{
+			MethodName: "GetPromotedMatrix",
+			Handler:    _AuthorizationService_GetPromotedMatrix_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -36,9 +36,11 @@ const (
 	Reason_REASON_CREDENTIAL_MISSING Reason = 2
 	// More than one credential: a repeated or comma-joined header, or two credential headers.
 	Reason_REASON_CREDENTIAL_AMBIGUOUS Reason = 3
-	// The credential contains other characters than visible ASCII, or is longer than the limit.
+	// The credential contains other characters than visible ASCII, is longer than the limit, or has another
+	// authentication scheme before it than its header takes.
 	Reason_REASON_CREDENTIAL_MALFORMED Reason = 4
-	// A token of one family is in the header of another family.
+	// The token is in the header, or behind the scheme, of another kind, or begins otherwise than tokens of its
+	// kind do.
 	Reason_REASON_WRONG_HEADER Reason = 5
 	// The credential is unknown or not genuine.
 	Reason_REASON_CREDENTIAL_INVALID Reason = 6
@@ -197,7 +199,9 @@ type AcceptedKind struct {
 	// Request header to send it in.
 	Header string `protobuf:"bytes,2,opt,name=header,proto3" json:"header,omitempty"`
 	// Whether `Issue` can issue it. A static token can only be created in the control panel.
-	Issuable      bool `protobuf:"varint,3,opt,name=issuable,proto3" json:"issuable,omitempty"`
+	Issuable bool `protobuf:"varint,3,opt,name=issuable,proto3" json:"issuable,omitempty"`
+	// Authentication scheme before the token in that header, for example `Bearer`. Empty: the token alone.
+	Scheme        string `protobuf:"bytes,4,opt,name=scheme,proto3" json:"scheme,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -251,6 +255,13 @@ func (x *AcceptedKind) GetIssuable() bool {
 		return x.Issuable
 	}
 	return false
+}
+
+func (x *AcceptedKind) GetScheme() string {
+	if x != nil {
+		return x.Scheme
+	}
+	return ""
 }
 
 // One cell of the matrix: an API and a token kind.
@@ -424,11 +435,12 @@ const file_portcullis_v1_decision_proto_rawDesc = "" +
 	"\x1cportcullis/v1/decision.proto\x12\rportcullis.v1\";\n" +
 	"\x05Scope\x12\x18\n" +
 	"\aaccount\x18\x01 \x01(\tR\aaccount\x12\x18\n" +
-	"\aproject\x18\x02 \x01(\tR\aproject\"V\n" +
+	"\aproject\x18\x02 \x01(\tR\aproject\"n\n" +
 	"\fAcceptedKind\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x16\n" +
 	"\x06header\x18\x02 \x01(\tR\x06header\x12\x1a\n" +
-	"\bissuable\x18\x03 \x01(\bR\bissuable\",\n" +
+	"\bissuable\x18\x03 \x01(\bR\bissuable\x12\x16\n" +
+	"\x06scheme\x18\x04 \x01(\tR\x06scheme\",\n" +
 	"\x04Cell\x12\x10\n" +
 	"\x03api\x18\x01 \x01(\tR\x03api\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\"\xd7\x01\n" +

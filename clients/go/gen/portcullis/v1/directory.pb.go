@@ -601,6 +601,11 @@ type StaticToken struct {
 	UserName string `protobuf:"bytes,3,opt,name=user_name,json=userName,proto3" json:"user_name,omitempty"`
 	// Key name.
 	Name string `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
+	// The last four characters of the token, by which a person finds the one that leaked. They are a part of
+	// its checksum. Empty: an earlier version made the token.
+	LastFour string `protobuf:"bytes,8,opt,name=last_four,json=lastFour,proto3" json:"last_four,omitempty"`
+	// What its holder wrote about it. Empty: nothing.
+	Note string `protobuf:"bytes,9,opt,name=note,proto3" json:"note,omitempty"`
 	// When it was created.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	// When it was revoked. Unset: it is not revoked.
@@ -670,6 +675,20 @@ func (x *StaticToken) GetName() string {
 	return ""
 }
 
+func (x *StaticToken) GetLastFour() string {
+	if x != nil {
+		return x.LastFour
+	}
+	return ""
+}
+
+func (x *StaticToken) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
 func (x *StaticToken) GetCreatedAt() *timestamppb.Timestamp {
 	if x != nil {
 		return x.CreatedAt
@@ -709,7 +728,9 @@ type ControlPanelUserToken struct {
 	// Identifies the token without revealing it.
 	TokenId string `protobuf:"bytes,7,opt,name=token_id,json=tokenId,proto3" json:"token_id,omitempty"`
 	// Recommendations: the token is for testing only.
-	Advice        []string `protobuf:"bytes,8,rep,name=advice,proto3" json:"advice,omitempty"`
+	Advice []string `protobuf:"bytes,8,rep,name=advice,proto3" json:"advice,omitempty"`
+	// Authentication scheme before the token in that header, for example `Bearer`. Empty: the token alone.
+	Scheme        string `protobuf:"bytes,9,opt,name=scheme,proto3" json:"scheme,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -798,6 +819,13 @@ func (x *ControlPanelUserToken) GetAdvice() []string {
 		return x.Advice
 	}
 	return nil
+}
+
+func (x *ControlPanelUserToken) GetScheme() string {
+	if x != nil {
+		return x.Scheme
+	}
+	return ""
 }
 
 // A session of a control panel user in the control panel, without its secret.
@@ -959,8 +987,12 @@ type AuditRecord struct {
 	Action string `protobuf:"bytes,4,opt,name=action,proto3" json:"action,omitempty"`
 	// Account number. Empty if the change is about no account.
 	Account string `protobuf:"bytes,5,opt,name=account,proto3" json:"account,omitempty"`
-	// Name or id of the changed record.
+	// Name of the changed record: of a static token its key name. What has no name, as an IAM token, is named
+	// by its id. Earlier versions named static tokens by their id, too.
 	Subject string `protobuf:"bytes,6,opt,name=subject,proto3" json:"subject,omitempty"`
+	// Id of the changed record: of an account, a project, a user or a token. Empty: it has none, or an earlier
+	// version recorded the change.
+	SubjectId string `protobuf:"bytes,8,opt,name=subject_id,json=subjectId,proto3" json:"subject_id,omitempty"`
 	// The new values, if the action alone does not tell them.
 	Details       *structpb.Struct `protobuf:"bytes,7,opt,name=details,proto3" json:"details,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1035,6 +1067,13 @@ func (x *AuditRecord) GetAccount() string {
 func (x *AuditRecord) GetSubject() string {
 	if x != nil {
 		return x.Subject
+	}
+	return ""
+}
+
+func (x *AuditRecord) GetSubjectId() string {
+	if x != nil {
+		return x.SubjectId
 	}
 	return ""
 }
@@ -3437,6 +3476,134 @@ func (*DeleteControlPanelUserResponse) Descriptor() ([]byte, []int) {
 }
 
 // Identifies the token.
+type GetControlPanelUserTokenRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Account number.
+	Account string `protobuf:"bytes,1,opt,name=account,proto3" json:"account,omitempty"`
+	// Name of the control panel user.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// Project name. Empty: the account-scoped token.
+	Project       string `protobuf:"bytes,3,opt,name=project,proto3" json:"project,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetControlPanelUserTokenRequest) Reset() {
+	*x = GetControlPanelUserTokenRequest{}
+	mi := &file_portcullis_v1_directory_proto_msgTypes[56]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetControlPanelUserTokenRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetControlPanelUserTokenRequest) ProtoMessage() {}
+
+func (x *GetControlPanelUserTokenRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_portcullis_v1_directory_proto_msgTypes[56]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetControlPanelUserTokenRequest.ProtoReflect.Descriptor instead.
+func (*GetControlPanelUserTokenRequest) Descriptor() ([]byte, []int) {
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{56}
+}
+
+func (x *GetControlPanelUserTokenRequest) GetAccount() string {
+	if x != nil {
+		return x.Account
+	}
+	return ""
+}
+
+func (x *GetControlPanelUserTokenRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *GetControlPanelUserTokenRequest) GetProject() string {
+	if x != nil {
+		return x.Project
+	}
+	return ""
+}
+
+// Whether there is one.
+type GetControlPanelUserTokenResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whether a token was issued that has not expired and is not revoked.
+	Active bool `protobuf:"varint,1,opt,name=active,proto3" json:"active,omitempty"`
+	// Identifies the token without revealing it. Empty: none is active.
+	TokenId string `protobuf:"bytes,2,opt,name=token_id,json=tokenId,proto3" json:"token_id,omitempty"`
+	// When it expires. Unset: none is active.
+	ExpiresAt     *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetControlPanelUserTokenResponse) Reset() {
+	*x = GetControlPanelUserTokenResponse{}
+	mi := &file_portcullis_v1_directory_proto_msgTypes[57]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetControlPanelUserTokenResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetControlPanelUserTokenResponse) ProtoMessage() {}
+
+func (x *GetControlPanelUserTokenResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_portcullis_v1_directory_proto_msgTypes[57]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetControlPanelUserTokenResponse.ProtoReflect.Descriptor instead.
+func (*GetControlPanelUserTokenResponse) Descriptor() ([]byte, []int) {
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{57}
+}
+
+func (x *GetControlPanelUserTokenResponse) GetActive() bool {
+	if x != nil {
+		return x.Active
+	}
+	return false
+}
+
+func (x *GetControlPanelUserTokenResponse) GetTokenId() string {
+	if x != nil {
+		return x.TokenId
+	}
+	return ""
+}
+
+func (x *GetControlPanelUserTokenResponse) GetExpiresAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpiresAt
+	}
+	return nil
+}
+
+// Identifies the token.
 type CopyControlPanelUserTokenRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Account number.
@@ -3451,7 +3618,7 @@ type CopyControlPanelUserTokenRequest struct {
 
 func (x *CopyControlPanelUserTokenRequest) Reset() {
 	*x = CopyControlPanelUserTokenRequest{}
-	mi := &file_portcullis_v1_directory_proto_msgTypes[56]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3463,7 +3630,7 @@ func (x *CopyControlPanelUserTokenRequest) String() string {
 func (*CopyControlPanelUserTokenRequest) ProtoMessage() {}
 
 func (x *CopyControlPanelUserTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_directory_proto_msgTypes[56]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3476,7 +3643,7 @@ func (x *CopyControlPanelUserTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CopyControlPanelUserTokenRequest.ProtoReflect.Descriptor instead.
 func (*CopyControlPanelUserTokenRequest) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{56}
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *CopyControlPanelUserTokenRequest) GetAccount() string {
@@ -3511,7 +3678,7 @@ type CopyControlPanelUserTokenResponse struct {
 
 func (x *CopyControlPanelUserTokenResponse) Reset() {
 	*x = CopyControlPanelUserTokenResponse{}
-	mi := &file_portcullis_v1_directory_proto_msgTypes[57]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3523,7 +3690,7 @@ func (x *CopyControlPanelUserTokenResponse) String() string {
 func (*CopyControlPanelUserTokenResponse) ProtoMessage() {}
 
 func (x *CopyControlPanelUserTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_directory_proto_msgTypes[57]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3536,7 +3703,7 @@ func (x *CopyControlPanelUserTokenResponse) ProtoReflect() protoreflect.Message 
 
 // Deprecated: Use CopyControlPanelUserTokenResponse.ProtoReflect.Descriptor instead.
 func (*CopyControlPanelUserTokenResponse) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{57}
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *CopyControlPanelUserTokenResponse) GetToken() *ControlPanelUserToken {
@@ -3561,7 +3728,7 @@ type ReissueControlPanelUserTokenRequest struct {
 
 func (x *ReissueControlPanelUserTokenRequest) Reset() {
 	*x = ReissueControlPanelUserTokenRequest{}
-	mi := &file_portcullis_v1_directory_proto_msgTypes[58]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3573,7 +3740,7 @@ func (x *ReissueControlPanelUserTokenRequest) String() string {
 func (*ReissueControlPanelUserTokenRequest) ProtoMessage() {}
 
 func (x *ReissueControlPanelUserTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_directory_proto_msgTypes[58]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3586,7 +3753,7 @@ func (x *ReissueControlPanelUserTokenRequest) ProtoReflect() protoreflect.Messag
 
 // Deprecated: Use ReissueControlPanelUserTokenRequest.ProtoReflect.Descriptor instead.
 func (*ReissueControlPanelUserTokenRequest) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{58}
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *ReissueControlPanelUserTokenRequest) GetAccount() string {
@@ -3621,7 +3788,7 @@ type ReissueControlPanelUserTokenResponse struct {
 
 func (x *ReissueControlPanelUserTokenResponse) Reset() {
 	*x = ReissueControlPanelUserTokenResponse{}
-	mi := &file_portcullis_v1_directory_proto_msgTypes[59]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3633,7 +3800,7 @@ func (x *ReissueControlPanelUserTokenResponse) String() string {
 func (*ReissueControlPanelUserTokenResponse) ProtoMessage() {}
 
 func (x *ReissueControlPanelUserTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_directory_proto_msgTypes[59]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3646,7 +3813,7 @@ func (x *ReissueControlPanelUserTokenResponse) ProtoReflect() protoreflect.Messa
 
 // Deprecated: Use ReissueControlPanelUserTokenResponse.ProtoReflect.Descriptor instead.
 func (*ReissueControlPanelUserTokenResponse) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{59}
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *ReissueControlPanelUserTokenResponse) GetToken() *ControlPanelUserToken {
@@ -3669,7 +3836,7 @@ type CreateInvitationRequest struct {
 
 func (x *CreateInvitationRequest) Reset() {
 	*x = CreateInvitationRequest{}
-	mi := &file_portcullis_v1_directory_proto_msgTypes[60]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3681,7 +3848,7 @@ func (x *CreateInvitationRequest) String() string {
 func (*CreateInvitationRequest) ProtoMessage() {}
 
 func (x *CreateInvitationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_directory_proto_msgTypes[60]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3694,7 +3861,7 @@ func (x *CreateInvitationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateInvitationRequest.ProtoReflect.Descriptor instead.
 func (*CreateInvitationRequest) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{60}
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *CreateInvitationRequest) GetAccount() string {
@@ -3725,7 +3892,7 @@ type CreateInvitationResponse struct {
 
 func (x *CreateInvitationResponse) Reset() {
 	*x = CreateInvitationResponse{}
-	mi := &file_portcullis_v1_directory_proto_msgTypes[61]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3737,7 +3904,7 @@ func (x *CreateInvitationResponse) String() string {
 func (*CreateInvitationResponse) ProtoMessage() {}
 
 func (x *CreateInvitationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_directory_proto_msgTypes[61]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3750,7 +3917,7 @@ func (x *CreateInvitationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateInvitationResponse.ProtoReflect.Descriptor instead.
 func (*CreateInvitationResponse) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{61}
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *CreateInvitationResponse) GetSecret() string {
@@ -3784,7 +3951,7 @@ type ListSessionsRequest struct {
 
 func (x *ListSessionsRequest) Reset() {
 	*x = ListSessionsRequest{}
-	mi := &file_portcullis_v1_directory_proto_msgTypes[62]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3796,7 +3963,7 @@ func (x *ListSessionsRequest) String() string {
 func (*ListSessionsRequest) ProtoMessage() {}
 
 func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_directory_proto_msgTypes[62]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3809,7 +3976,7 @@ func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{62}
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *ListSessionsRequest) GetAccount() string {
@@ -3853,7 +4020,7 @@ type ListSessionsResponse struct {
 
 func (x *ListSessionsResponse) Reset() {
 	*x = ListSessionsResponse{}
-	mi := &file_portcullis_v1_directory_proto_msgTypes[63]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3865,7 +4032,7 @@ func (x *ListSessionsResponse) String() string {
 func (*ListSessionsResponse) ProtoMessage() {}
 
 func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_directory_proto_msgTypes[63]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3878,7 +4045,7 @@ func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{63}
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *ListSessionsResponse) GetSessions() []*Session {
@@ -3910,7 +4077,7 @@ type EndSessionRequest struct {
 
 func (x *EndSessionRequest) Reset() {
 	*x = EndSessionRequest{}
-	mi := &file_portcullis_v1_directory_proto_msgTypes[64]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3922,7 +4089,7 @@ func (x *EndSessionRequest) String() string {
 func (*EndSessionRequest) ProtoMessage() {}
 
 func (x *EndSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_directory_proto_msgTypes[64]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3935,7 +4102,7 @@ func (x *EndSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionRequest.ProtoReflect.Descriptor instead.
 func (*EndSessionRequest) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{64}
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *EndSessionRequest) GetAccount() string {
@@ -3968,7 +4135,7 @@ type EndSessionResponse struct {
 
 func (x *EndSessionResponse) Reset() {
 	*x = EndSessionResponse{}
-	mi := &file_portcullis_v1_directory_proto_msgTypes[65]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3980,7 +4147,7 @@ func (x *EndSessionResponse) String() string {
 func (*EndSessionResponse) ProtoMessage() {}
 
 func (x *EndSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_directory_proto_msgTypes[65]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3993,7 +4160,7 @@ func (x *EndSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionResponse.ProtoReflect.Descriptor instead.
 func (*EndSessionResponse) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{65}
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{67}
 }
 
 // The static token to create.
@@ -4004,14 +4171,16 @@ type CreateStaticTokenRequest struct {
 	// Name of the control panel user.
 	UserName string `protobuf:"bytes,2,opt,name=user_name,json=userName,proto3" json:"user_name,omitempty"`
 	// Key name.
-	Name          string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	// What the token is for, at most 255 characters. Empty: nothing is written.
+	Note          string `protobuf:"bytes,4,opt,name=note,proto3" json:"note,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CreateStaticTokenRequest) Reset() {
 	*x = CreateStaticTokenRequest{}
-	mi := &file_portcullis_v1_directory_proto_msgTypes[66]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4023,7 +4192,7 @@ func (x *CreateStaticTokenRequest) String() string {
 func (*CreateStaticTokenRequest) ProtoMessage() {}
 
 func (x *CreateStaticTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_directory_proto_msgTypes[66]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4036,7 +4205,7 @@ func (x *CreateStaticTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateStaticTokenRequest.ProtoReflect.Descriptor instead.
 func (*CreateStaticTokenRequest) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{66}
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *CreateStaticTokenRequest) GetAccount() string {
@@ -4060,6 +4229,13 @@ func (x *CreateStaticTokenRequest) GetName() string {
 	return ""
 }
 
+func (x *CreateStaticTokenRequest) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
 // The created token and its value.
 type CreateStaticTokenResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -4068,14 +4244,16 @@ type CreateStaticTokenResponse struct {
 	// Request header to send it in.
 	Header string `protobuf:"bytes,2,opt,name=header,proto3" json:"header,omitempty"`
 	// The token itself. No other call returns it.
-	Value         string `protobuf:"bytes,3,opt,name=value,proto3" json:"value,omitempty"`
+	Value string `protobuf:"bytes,3,opt,name=value,proto3" json:"value,omitempty"`
+	// Authentication scheme before the token in that header, for example `Bearer`. Empty: the token alone.
+	Scheme        string `protobuf:"bytes,4,opt,name=scheme,proto3" json:"scheme,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CreateStaticTokenResponse) Reset() {
 	*x = CreateStaticTokenResponse{}
-	mi := &file_portcullis_v1_directory_proto_msgTypes[67]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4087,7 +4265,7 @@ func (x *CreateStaticTokenResponse) String() string {
 func (*CreateStaticTokenResponse) ProtoMessage() {}
 
 func (x *CreateStaticTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_directory_proto_msgTypes[67]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4100,7 +4278,7 @@ func (x *CreateStaticTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateStaticTokenResponse.ProtoReflect.Descriptor instead.
 func (*CreateStaticTokenResponse) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{67}
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *CreateStaticTokenResponse) GetToken() *StaticToken {
@@ -4124,6 +4302,13 @@ func (x *CreateStaticTokenResponse) GetValue() string {
 	return ""
 }
 
+func (x *CreateStaticTokenResponse) GetScheme() string {
+	if x != nil {
+		return x.Scheme
+	}
+	return ""
+}
+
 // Selects a page of the list.
 type ListStaticTokensRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -4141,7 +4326,7 @@ type ListStaticTokensRequest struct {
 
 func (x *ListStaticTokensRequest) Reset() {
 	*x = ListStaticTokensRequest{}
-	mi := &file_portcullis_v1_directory_proto_msgTypes[68]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4153,7 +4338,7 @@ func (x *ListStaticTokensRequest) String() string {
 func (*ListStaticTokensRequest) ProtoMessage() {}
 
 func (x *ListStaticTokensRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_directory_proto_msgTypes[68]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4166,7 +4351,7 @@ func (x *ListStaticTokensRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListStaticTokensRequest.ProtoReflect.Descriptor instead.
 func (*ListStaticTokensRequest) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{68}
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *ListStaticTokensRequest) GetAccount() string {
@@ -4210,7 +4395,7 @@ type ListStaticTokensResponse struct {
 
 func (x *ListStaticTokensResponse) Reset() {
 	*x = ListStaticTokensResponse{}
-	mi := &file_portcullis_v1_directory_proto_msgTypes[69]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4222,7 +4407,7 @@ func (x *ListStaticTokensResponse) String() string {
 func (*ListStaticTokensResponse) ProtoMessage() {}
 
 func (x *ListStaticTokensResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_directory_proto_msgTypes[69]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4235,7 +4420,7 @@ func (x *ListStaticTokensResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListStaticTokensResponse.ProtoReflect.Descriptor instead.
 func (*ListStaticTokensResponse) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{69}
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *ListStaticTokensResponse) GetTokens() []*StaticToken {
@@ -4267,7 +4452,7 @@ type RevokeStaticTokenRequest struct {
 
 func (x *RevokeStaticTokenRequest) Reset() {
 	*x = RevokeStaticTokenRequest{}
-	mi := &file_portcullis_v1_directory_proto_msgTypes[70]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4279,7 +4464,7 @@ func (x *RevokeStaticTokenRequest) String() string {
 func (*RevokeStaticTokenRequest) ProtoMessage() {}
 
 func (x *RevokeStaticTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_directory_proto_msgTypes[70]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4292,7 +4477,7 @@ func (x *RevokeStaticTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeStaticTokenRequest.ProtoReflect.Descriptor instead.
 func (*RevokeStaticTokenRequest) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{70}
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *RevokeStaticTokenRequest) GetAccount() string {
@@ -4316,6 +4501,362 @@ func (x *RevokeStaticTokenRequest) GetName() string {
 	return ""
 }
 
+// Selects the application credentials.
+type ListApplicationCredentialsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Account number.
+	Account string `protobuf:"bytes,1,opt,name=account,proto3" json:"account,omitempty"`
+	// Name of the service user.
+	UserName string `protobuf:"bytes,2,opt,name=user_name,json=userName,proto3" json:"user_name,omitempty"`
+	// Maximum number of entries: 1 to 1,000. 0 means 100.
+	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// `next_page_token` of the previous answer. Empty: the first page.
+	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListApplicationCredentialsRequest) Reset() {
+	*x = ListApplicationCredentialsRequest{}
+	mi := &file_portcullis_v1_directory_proto_msgTypes[73]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListApplicationCredentialsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListApplicationCredentialsRequest) ProtoMessage() {}
+
+func (x *ListApplicationCredentialsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_portcullis_v1_directory_proto_msgTypes[73]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListApplicationCredentialsRequest.ProtoReflect.Descriptor instead.
+func (*ListApplicationCredentialsRequest) Descriptor() ([]byte, []int) {
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{73}
+}
+
+func (x *ListApplicationCredentialsRequest) GetAccount() string {
+	if x != nil {
+		return x.Account
+	}
+	return ""
+}
+
+func (x *ListApplicationCredentialsRequest) GetUserName() string {
+	if x != nil {
+		return x.UserName
+	}
+	return ""
+}
+
+func (x *ListApplicationCredentialsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListApplicationCredentialsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// A page of the application credentials, ordered by name.
+type ListApplicationCredentialsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At most `page_size` credentials.
+	Credentials []*ApplicationCredential `protobuf:"bytes,1,rep,name=credentials,proto3" json:"credentials,omitempty"`
+	// `page_token` of the next page. Empty: this is the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListApplicationCredentialsResponse) Reset() {
+	*x = ListApplicationCredentialsResponse{}
+	mi := &file_portcullis_v1_directory_proto_msgTypes[74]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListApplicationCredentialsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListApplicationCredentialsResponse) ProtoMessage() {}
+
+func (x *ListApplicationCredentialsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_portcullis_v1_directory_proto_msgTypes[74]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListApplicationCredentialsResponse.ProtoReflect.Descriptor instead.
+func (*ListApplicationCredentialsResponse) Descriptor() ([]byte, []int) {
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{74}
+}
+
+func (x *ListApplicationCredentialsResponse) GetCredentials() []*ApplicationCredential {
+	if x != nil {
+		return x.Credentials
+	}
+	return nil
+}
+
+func (x *ListApplicationCredentialsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// An application credential of a service user, as Keystone has them. It logs in for one project.
+type ApplicationCredential struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id, with which programs log in. It is no secret.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Account number.
+	Account string `protobuf:"bytes,2,opt,name=account,proto3" json:"account,omitempty"`
+	// Name of the service user.
+	UserName string `protobuf:"bytes,3,opt,name=user_name,json=userName,proto3" json:"user_name,omitempty"`
+	// Name of the credential, which is unique among those of the user.
+	Name string `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
+	// Description. Often empty.
+	Description string `protobuf:"bytes,5,opt,name=description,proto3" json:"description,omitempty"`
+	// Name of the project.
+	Project string `protobuf:"bytes,6,opt,name=project,proto3" json:"project,omitempty"`
+	// Names of the roles that its tokens show at the identity endpoint.
+	Roles []string `protobuf:"bytes,7,rep,name=roles,proto3" json:"roles,omitempty"`
+	// Whether its tokens can be exchanged, and can make and delete application credentials.
+	Unrestricted bool `protobuf:"varint,8,opt,name=unrestricted,proto3" json:"unrestricted,omitempty"`
+	// When it was made.
+	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	// When it ends. Unset: never.
+	ExpiresAt     *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ApplicationCredential) Reset() {
+	*x = ApplicationCredential{}
+	mi := &file_portcullis_v1_directory_proto_msgTypes[75]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ApplicationCredential) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ApplicationCredential) ProtoMessage() {}
+
+func (x *ApplicationCredential) ProtoReflect() protoreflect.Message {
+	mi := &file_portcullis_v1_directory_proto_msgTypes[75]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ApplicationCredential.ProtoReflect.Descriptor instead.
+func (*ApplicationCredential) Descriptor() ([]byte, []int) {
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{75}
+}
+
+func (x *ApplicationCredential) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *ApplicationCredential) GetAccount() string {
+	if x != nil {
+		return x.Account
+	}
+	return ""
+}
+
+func (x *ApplicationCredential) GetUserName() string {
+	if x != nil {
+		return x.UserName
+	}
+	return ""
+}
+
+func (x *ApplicationCredential) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ApplicationCredential) GetDescription() string {
+	if x != nil {
+		return x.Description
+	}
+	return ""
+}
+
+func (x *ApplicationCredential) GetProject() string {
+	if x != nil {
+		return x.Project
+	}
+	return ""
+}
+
+func (x *ApplicationCredential) GetRoles() []string {
+	if x != nil {
+		return x.Roles
+	}
+	return nil
+}
+
+func (x *ApplicationCredential) GetUnrestricted() bool {
+	if x != nil {
+		return x.Unrestricted
+	}
+	return false
+}
+
+func (x *ApplicationCredential) GetCreatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreatedAt
+	}
+	return nil
+}
+
+func (x *ApplicationCredential) GetExpiresAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpiresAt
+	}
+	return nil
+}
+
+// Identifies the application credential.
+type DeleteApplicationCredentialRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Account number.
+	Account string `protobuf:"bytes,1,opt,name=account,proto3" json:"account,omitempty"`
+	// Name of the service user.
+	UserName string `protobuf:"bytes,2,opt,name=user_name,json=userName,proto3" json:"user_name,omitempty"`
+	// Id of the credential.
+	Id            string `protobuf:"bytes,3,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteApplicationCredentialRequest) Reset() {
+	*x = DeleteApplicationCredentialRequest{}
+	mi := &file_portcullis_v1_directory_proto_msgTypes[76]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteApplicationCredentialRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteApplicationCredentialRequest) ProtoMessage() {}
+
+func (x *DeleteApplicationCredentialRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_portcullis_v1_directory_proto_msgTypes[76]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteApplicationCredentialRequest.ProtoReflect.Descriptor instead.
+func (*DeleteApplicationCredentialRequest) Descriptor() ([]byte, []int) {
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{76}
+}
+
+func (x *DeleteApplicationCredentialRequest) GetAccount() string {
+	if x != nil {
+		return x.Account
+	}
+	return ""
+}
+
+func (x *DeleteApplicationCredentialRequest) GetUserName() string {
+	if x != nil {
+		return x.UserName
+	}
+	return ""
+}
+
+func (x *DeleteApplicationCredentialRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+// The application credential is deleted.
+type DeleteApplicationCredentialResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteApplicationCredentialResponse) Reset() {
+	*x = DeleteApplicationCredentialResponse{}
+	mi := &file_portcullis_v1_directory_proto_msgTypes[77]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteApplicationCredentialResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteApplicationCredentialResponse) ProtoMessage() {}
+
+func (x *DeleteApplicationCredentialResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_portcullis_v1_directory_proto_msgTypes[77]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteApplicationCredentialResponse.ProtoReflect.Descriptor instead.
+func (*DeleteApplicationCredentialResponse) Descriptor() ([]byte, []int) {
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{77}
+}
+
 // The revoked token.
 type RevokeStaticTokenResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -4327,7 +4868,7 @@ type RevokeStaticTokenResponse struct {
 
 func (x *RevokeStaticTokenResponse) Reset() {
 	*x = RevokeStaticTokenResponse{}
-	mi := &file_portcullis_v1_directory_proto_msgTypes[71]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4339,7 +4880,7 @@ func (x *RevokeStaticTokenResponse) String() string {
 func (*RevokeStaticTokenResponse) ProtoMessage() {}
 
 func (x *RevokeStaticTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_directory_proto_msgTypes[71]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4352,7 +4893,7 @@ func (x *RevokeStaticTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeStaticTokenResponse.ProtoReflect.Descriptor instead.
 func (*RevokeStaticTokenResponse) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{71}
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *RevokeStaticTokenResponse) GetToken() *StaticToken {
@@ -4373,7 +4914,7 @@ type GetAddressRestrictionRequest struct {
 
 func (x *GetAddressRestrictionRequest) Reset() {
 	*x = GetAddressRestrictionRequest{}
-	mi := &file_portcullis_v1_directory_proto_msgTypes[72]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4385,7 +4926,7 @@ func (x *GetAddressRestrictionRequest) String() string {
 func (*GetAddressRestrictionRequest) ProtoMessage() {}
 
 func (x *GetAddressRestrictionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_directory_proto_msgTypes[72]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4398,7 +4939,7 @@ func (x *GetAddressRestrictionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetAddressRestrictionRequest.ProtoReflect.Descriptor instead.
 func (*GetAddressRestrictionRequest) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{72}
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *GetAddressRestrictionRequest) GetAccount() string {
@@ -4419,7 +4960,7 @@ type GetAddressRestrictionResponse struct {
 
 func (x *GetAddressRestrictionResponse) Reset() {
 	*x = GetAddressRestrictionResponse{}
-	mi := &file_portcullis_v1_directory_proto_msgTypes[73]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4431,7 +4972,7 @@ func (x *GetAddressRestrictionResponse) String() string {
 func (*GetAddressRestrictionResponse) ProtoMessage() {}
 
 func (x *GetAddressRestrictionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_directory_proto_msgTypes[73]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4444,7 +4985,7 @@ func (x *GetAddressRestrictionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetAddressRestrictionResponse.ProtoReflect.Descriptor instead.
 func (*GetAddressRestrictionResponse) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{73}
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *GetAddressRestrictionResponse) GetRanges() []string {
@@ -4470,7 +5011,7 @@ type SetAddressRestrictionRequest struct {
 
 func (x *SetAddressRestrictionRequest) Reset() {
 	*x = SetAddressRestrictionRequest{}
-	mi := &file_portcullis_v1_directory_proto_msgTypes[74]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4482,7 +5023,7 @@ func (x *SetAddressRestrictionRequest) String() string {
 func (*SetAddressRestrictionRequest) ProtoMessage() {}
 
 func (x *SetAddressRestrictionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_directory_proto_msgTypes[74]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4495,7 +5036,7 @@ func (x *SetAddressRestrictionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetAddressRestrictionRequest.ProtoReflect.Descriptor instead.
 func (*SetAddressRestrictionRequest) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{74}
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *SetAddressRestrictionRequest) GetAccount() string {
@@ -4530,7 +5071,7 @@ type SetAddressRestrictionResponse struct {
 
 func (x *SetAddressRestrictionResponse) Reset() {
 	*x = SetAddressRestrictionResponse{}
-	mi := &file_portcullis_v1_directory_proto_msgTypes[75]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4542,7 +5083,7 @@ func (x *SetAddressRestrictionResponse) String() string {
 func (*SetAddressRestrictionResponse) ProtoMessage() {}
 
 func (x *SetAddressRestrictionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_directory_proto_msgTypes[75]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4555,7 +5096,7 @@ func (x *SetAddressRestrictionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetAddressRestrictionResponse.ProtoReflect.Descriptor instead.
 func (*SetAddressRestrictionResponse) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{75}
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *SetAddressRestrictionResponse) GetRanges() []string {
@@ -4578,7 +5119,7 @@ type PreviewAddressRestrictionRequest struct {
 
 func (x *PreviewAddressRestrictionRequest) Reset() {
 	*x = PreviewAddressRestrictionRequest{}
-	mi := &file_portcullis_v1_directory_proto_msgTypes[76]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4590,7 +5131,7 @@ func (x *PreviewAddressRestrictionRequest) String() string {
 func (*PreviewAddressRestrictionRequest) ProtoMessage() {}
 
 func (x *PreviewAddressRestrictionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_directory_proto_msgTypes[76]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4603,7 +5144,7 @@ func (x *PreviewAddressRestrictionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewAddressRestrictionRequest.ProtoReflect.Descriptor instead.
 func (*PreviewAddressRestrictionRequest) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{76}
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *PreviewAddressRestrictionRequest) GetAccount() string {
@@ -4634,7 +5175,7 @@ type RequesterAddress struct {
 
 func (x *RequesterAddress) Reset() {
 	*x = RequesterAddress{}
-	mi := &file_portcullis_v1_directory_proto_msgTypes[77]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4646,7 +5187,7 @@ func (x *RequesterAddress) String() string {
 func (*RequesterAddress) ProtoMessage() {}
 
 func (x *RequesterAddress) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_directory_proto_msgTypes[77]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4659,7 +5200,7 @@ func (x *RequesterAddress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequesterAddress.ProtoReflect.Descriptor instead.
 func (*RequesterAddress) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{77}
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *RequesterAddress) GetAddress() string {
@@ -4693,7 +5234,7 @@ type KnownAddress struct {
 
 func (x *KnownAddress) Reset() {
 	*x = KnownAddress{}
-	mi := &file_portcullis_v1_directory_proto_msgTypes[78]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4705,7 +5246,7 @@ func (x *KnownAddress) String() string {
 func (*KnownAddress) ProtoMessage() {}
 
 func (x *KnownAddress) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_directory_proto_msgTypes[78]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4718,7 +5259,7 @@ func (x *KnownAddress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KnownAddress.ProtoReflect.Descriptor instead.
 func (*KnownAddress) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{78}
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *KnownAddress) GetWho() string {
@@ -4764,7 +5305,7 @@ type PreviewAddressRestrictionResponse struct {
 
 func (x *PreviewAddressRestrictionResponse) Reset() {
 	*x = PreviewAddressRestrictionResponse{}
-	mi := &file_portcullis_v1_directory_proto_msgTypes[79]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4776,7 +5317,7 @@ func (x *PreviewAddressRestrictionResponse) String() string {
 func (*PreviewAddressRestrictionResponse) ProtoMessage() {}
 
 func (x *PreviewAddressRestrictionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_directory_proto_msgTypes[79]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4789,7 +5330,7 @@ func (x *PreviewAddressRestrictionResponse) ProtoReflect() protoreflect.Message 
 
 // Deprecated: Use PreviewAddressRestrictionResponse.ProtoReflect.Descriptor instead.
 func (*PreviewAddressRestrictionResponse) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{79}
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *PreviewAddressRestrictionResponse) GetRequester() *RequesterAddress {
@@ -4826,7 +5367,7 @@ type ListRevocationsRequest struct {
 
 func (x *ListRevocationsRequest) Reset() {
 	*x = ListRevocationsRequest{}
-	mi := &file_portcullis_v1_directory_proto_msgTypes[80]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4838,7 +5379,7 @@ func (x *ListRevocationsRequest) String() string {
 func (*ListRevocationsRequest) ProtoMessage() {}
 
 func (x *ListRevocationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_directory_proto_msgTypes[80]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4851,7 +5392,7 @@ func (x *ListRevocationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRevocationsRequest.ProtoReflect.Descriptor instead.
 func (*ListRevocationsRequest) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{80}
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *ListRevocationsRequest) GetPageSize() int32 {
@@ -4881,7 +5422,7 @@ type ListRevocationsResponse struct {
 
 func (x *ListRevocationsResponse) Reset() {
 	*x = ListRevocationsResponse{}
-	mi := &file_portcullis_v1_directory_proto_msgTypes[81]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4893,7 +5434,7 @@ func (x *ListRevocationsResponse) String() string {
 func (*ListRevocationsResponse) ProtoMessage() {}
 
 func (x *ListRevocationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_directory_proto_msgTypes[81]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4906,7 +5447,7 @@ func (x *ListRevocationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRevocationsResponse.ProtoReflect.Descriptor instead.
 func (*ListRevocationsResponse) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{81}
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *ListRevocationsResponse) GetRevocations() []*Revocation {
@@ -4938,7 +5479,7 @@ type ListAuditRecordsRequest struct {
 	Actor string `protobuf:"bytes,4,opt,name=actor,proto3" json:"actor,omitempty"`
 	// Text that `action` of the record contains, for example `token.revoke`. Empty: any.
 	Action string `protobuf:"bytes,5,opt,name=action,proto3" json:"action,omitempty"`
-	// Text that `subject` of the record contains. Empty: any.
+	// Text that `subject` of the record contains, or all of its `subject_id`. Empty: any.
 	Subject string `protobuf:"bytes,6,opt,name=subject,proto3" json:"subject,omitempty"`
 	// Only changes at this time or later. Unset: from the first one on.
 	Since *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=since,proto3" json:"since,omitempty"`
@@ -4952,7 +5493,7 @@ type ListAuditRecordsRequest struct {
 
 func (x *ListAuditRecordsRequest) Reset() {
 	*x = ListAuditRecordsRequest{}
-	mi := &file_portcullis_v1_directory_proto_msgTypes[82]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4964,7 +5505,7 @@ func (x *ListAuditRecordsRequest) String() string {
 func (*ListAuditRecordsRequest) ProtoMessage() {}
 
 func (x *ListAuditRecordsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_directory_proto_msgTypes[82]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4977,7 +5518,7 @@ func (x *ListAuditRecordsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAuditRecordsRequest.ProtoReflect.Descriptor instead.
 func (*ListAuditRecordsRequest) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{82}
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *ListAuditRecordsRequest) GetAccount() string {
@@ -5058,7 +5599,7 @@ type ListAuditRecordsResponse struct {
 
 func (x *ListAuditRecordsResponse) Reset() {
 	*x = ListAuditRecordsResponse{}
-	mi := &file_portcullis_v1_directory_proto_msgTypes[83]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5070,7 +5611,7 @@ func (x *ListAuditRecordsResponse) String() string {
 func (*ListAuditRecordsResponse) ProtoMessage() {}
 
 func (x *ListAuditRecordsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_portcullis_v1_directory_proto_msgTypes[83]
+	mi := &file_portcullis_v1_directory_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5083,7 +5624,7 @@ func (x *ListAuditRecordsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAuditRecordsResponse.ProtoReflect.Descriptor instead.
 func (*ListAuditRecordsResponse) Descriptor() ([]byte, []int) {
-	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{83}
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *ListAuditRecordsResponse) GetRecords() []*AuditRecord {
@@ -5098,6 +5639,744 @@ func (x *ListAuditRecordsResponse) GetNextPageToken() string {
 		return x.NextPageToken
 	}
 	return ""
+}
+
+// What to say of the matrix in force and its shadow.
+type GetMatrixRolloutRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whether the answer has the matrices themselves.
+	Matrices      bool `protobuf:"varint,1,opt,name=matrices,proto3" json:"matrices,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetMatrixRolloutRequest) Reset() {
+	*x = GetMatrixRolloutRequest{}
+	mi := &file_portcullis_v1_directory_proto_msgTypes[91]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetMatrixRolloutRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetMatrixRolloutRequest) ProtoMessage() {}
+
+func (x *GetMatrixRolloutRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_portcullis_v1_directory_proto_msgTypes[91]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetMatrixRolloutRequest.ProtoReflect.Descriptor instead.
+func (*GetMatrixRolloutRequest) Descriptor() ([]byte, []int) {
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{91}
+}
+
+func (x *GetMatrixRolloutRequest) GetMatrices() bool {
+	if x != nil {
+		return x.Matrices
+	}
+	return false
+}
+
+// The matrix in force, its shadow, and the matrices before it.
+type GetMatrixRolloutResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Digest of the matrix in force in this process.
+	Digest string `protobuf:"bytes,1,opt,name=digest,proto3" json:"digest,omitempty"`
+	// Digest of the matrix of the configuration of this process. It is in force if none was promoted.
+	ConfiguredDigest string `protobuf:"bytes,2,opt,name=configured_digest,json=configuredDigest,proto3" json:"configured_digest,omitempty"`
+	// Whether a promoted matrix is in force.
+	Promoted bool `protobuf:"varint,3,opt,name=promoted,proto3" json:"promoted,omitempty"`
+	// The matrix in force as JSON, where it was asked for.
+	Matrix string `protobuf:"bytes,4,opt,name=matrix,proto3" json:"matrix,omitempty"`
+	// Unset: the configuration names no shadow.
+	Shadow *MatrixShadow `protobuf:"bytes,5,opt,name=shadow,proto3" json:"shadow,omitempty"`
+	// The matrices that were put in force, newest first; at most ten.
+	Versions      []*MatrixVersion `protobuf:"bytes,6,rep,name=versions,proto3" json:"versions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetMatrixRolloutResponse) Reset() {
+	*x = GetMatrixRolloutResponse{}
+	mi := &file_portcullis_v1_directory_proto_msgTypes[92]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetMatrixRolloutResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetMatrixRolloutResponse) ProtoMessage() {}
+
+func (x *GetMatrixRolloutResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_portcullis_v1_directory_proto_msgTypes[92]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetMatrixRolloutResponse.ProtoReflect.Descriptor instead.
+func (*GetMatrixRolloutResponse) Descriptor() ([]byte, []int) {
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{92}
+}
+
+func (x *GetMatrixRolloutResponse) GetDigest() string {
+	if x != nil {
+		return x.Digest
+	}
+	return ""
+}
+
+func (x *GetMatrixRolloutResponse) GetConfiguredDigest() string {
+	if x != nil {
+		return x.ConfiguredDigest
+	}
+	return ""
+}
+
+func (x *GetMatrixRolloutResponse) GetPromoted() bool {
+	if x != nil {
+		return x.Promoted
+	}
+	return false
+}
+
+func (x *GetMatrixRolloutResponse) GetMatrix() string {
+	if x != nil {
+		return x.Matrix
+	}
+	return ""
+}
+
+func (x *GetMatrixRolloutResponse) GetShadow() *MatrixShadow {
+	if x != nil {
+		return x.Shadow
+	}
+	return nil
+}
+
+func (x *GetMatrixRolloutResponse) GetVersions() []*MatrixVersion {
+	if x != nil {
+		return x.Versions
+	}
+	return nil
+}
+
+// A matrix that is computed beside the one in force, and decides nothing. What it counts is of this process
+// alone.
+type MatrixShadow struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Digest of the shadow.
+	Digest string `protobuf:"bytes,1,opt,name=digest,proto3" json:"digest,omitempty"`
+	// The shadow as JSON, where it was asked for.
+	Matrix string `protobuf:"bytes,2,opt,name=matrix,proto3" json:"matrix,omitempty"`
+	// Since when it is computed beside the matrix in force. It begins anew when either of them changes, and
+	// when the process starts.
+	Since *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=since,proto3" json:"since,omitempty"`
+	// How many decisions were compared since then.
+	Compared int64 `protobuf:"varint,4,opt,name=compared,proto3" json:"compared,omitempty"`
+	// The decisions that would have been others, most frequent first; at most 1,000 rows.
+	Differences []*MatrixDifference `protobuf:"bytes,5,rep,name=differences,proto3" json:"differences,omitempty"`
+	// How many decisions with a difference are in no row.
+	Beyond        int64 `protobuf:"varint,6,opt,name=beyond,proto3" json:"beyond,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MatrixShadow) Reset() {
+	*x = MatrixShadow{}
+	mi := &file_portcullis_v1_directory_proto_msgTypes[93]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MatrixShadow) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MatrixShadow) ProtoMessage() {}
+
+func (x *MatrixShadow) ProtoReflect() protoreflect.Message {
+	mi := &file_portcullis_v1_directory_proto_msgTypes[93]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MatrixShadow.ProtoReflect.Descriptor instead.
+func (*MatrixShadow) Descriptor() ([]byte, []int) {
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{93}
+}
+
+func (x *MatrixShadow) GetDigest() string {
+	if x != nil {
+		return x.Digest
+	}
+	return ""
+}
+
+func (x *MatrixShadow) GetMatrix() string {
+	if x != nil {
+		return x.Matrix
+	}
+	return ""
+}
+
+func (x *MatrixShadow) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
+func (x *MatrixShadow) GetCompared() int64 {
+	if x != nil {
+		return x.Compared
+	}
+	return 0
+}
+
+func (x *MatrixShadow) GetDifferences() []*MatrixDifference {
+	if x != nil {
+		return x.Differences
+	}
+	return nil
+}
+
+func (x *MatrixShadow) GetBeyond() int64 {
+	if x != nil {
+		return x.Beyond
+	}
+	return 0
+}
+
+// Decisions about one cell that the shadow would have made otherwise.
+type MatrixDifference struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// API id.
+	Api string `protobuf:"bytes,1,opt,name=api,proto3" json:"api,omitempty"`
+	// Token kind id. Empty: it is not known.
+	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
+	// `opened`: denied, and the shadow allows it. `closed`: the other way. `unknown`: it cannot be said,
+	// because the shadow looks for another credential, or would have an authority judge this one otherwise.
+	Direction string `protobuf:"bytes,3,opt,name=direction,proto3" json:"direction,omitempty"`
+	// How many.
+	Count int64 `protobuf:"varint,4,opt,name=count,proto3" json:"count,omitempty"`
+	// When the first one was.
+	First *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=first,proto3" json:"first,omitempty"`
+	// When the last one was.
+	Last *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=last,proto3" json:"last,omitempty"`
+	// The accounts of their tokens, most frequent first; at most 20.
+	Accounts []*MatrixDifferenceAccount `protobuf:"bytes,7,rep,name=accounts,proto3" json:"accounts,omitempty"`
+	// How many were of other accounts, or of none.
+	OtherAccounts int64 `protobuf:"varint,8,opt,name=other_accounts,json=otherAccounts,proto3" json:"other_accounts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MatrixDifference) Reset() {
+	*x = MatrixDifference{}
+	mi := &file_portcullis_v1_directory_proto_msgTypes[94]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MatrixDifference) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MatrixDifference) ProtoMessage() {}
+
+func (x *MatrixDifference) ProtoReflect() protoreflect.Message {
+	mi := &file_portcullis_v1_directory_proto_msgTypes[94]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MatrixDifference.ProtoReflect.Descriptor instead.
+func (*MatrixDifference) Descriptor() ([]byte, []int) {
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{94}
+}
+
+func (x *MatrixDifference) GetApi() string {
+	if x != nil {
+		return x.Api
+	}
+	return ""
+}
+
+func (x *MatrixDifference) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *MatrixDifference) GetDirection() string {
+	if x != nil {
+		return x.Direction
+	}
+	return ""
+}
+
+func (x *MatrixDifference) GetCount() int64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *MatrixDifference) GetFirst() *timestamppb.Timestamp {
+	if x != nil {
+		return x.First
+	}
+	return nil
+}
+
+func (x *MatrixDifference) GetLast() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Last
+	}
+	return nil
+}
+
+func (x *MatrixDifference) GetAccounts() []*MatrixDifferenceAccount {
+	if x != nil {
+		return x.Accounts
+	}
+	return nil
+}
+
+func (x *MatrixDifference) GetOtherAccounts() int64 {
+	if x != nil {
+		return x.OtherAccounts
+	}
+	return 0
+}
+
+// How often an account had a difference.
+type MatrixDifferenceAccount struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Account number.
+	Account string `protobuf:"bytes,1,opt,name=account,proto3" json:"account,omitempty"`
+	// How many.
+	Count         int64 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MatrixDifferenceAccount) Reset() {
+	*x = MatrixDifferenceAccount{}
+	mi := &file_portcullis_v1_directory_proto_msgTypes[95]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MatrixDifferenceAccount) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MatrixDifferenceAccount) ProtoMessage() {}
+
+func (x *MatrixDifferenceAccount) ProtoReflect() protoreflect.Message {
+	mi := &file_portcullis_v1_directory_proto_msgTypes[95]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MatrixDifferenceAccount.ProtoReflect.Descriptor instead.
+func (*MatrixDifferenceAccount) Descriptor() ([]byte, []int) {
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{95}
+}
+
+func (x *MatrixDifferenceAccount) GetAccount() string {
+	if x != nil {
+		return x.Account
+	}
+	return ""
+}
+
+func (x *MatrixDifferenceAccount) GetCount() int64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+// A matrix that was put in force.
+type MatrixVersion struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Digest of the matrix. Empty: each process had the matrix of its own configuration again.
+	Digest string `protobuf:"bytes,1,opt,name=digest,proto3" json:"digest,omitempty"`
+	// `promoted`; `rolled_back`; `replaced`: it was in force by a configuration when the next one was promoted.
+	Action string `protobuf:"bytes,2,opt,name=action,proto3" json:"action,omitempty"`
+	// Who put it in force, as in the audit trail.
+	Actor string `protobuf:"bytes,3,opt,name=actor,proto3" json:"actor,omitempty"`
+	// Why.
+	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	// When.
+	PutInForceAt  *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=put_in_force_at,json=putInForceAt,proto3" json:"put_in_force_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MatrixVersion) Reset() {
+	*x = MatrixVersion{}
+	mi := &file_portcullis_v1_directory_proto_msgTypes[96]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MatrixVersion) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MatrixVersion) ProtoMessage() {}
+
+func (x *MatrixVersion) ProtoReflect() protoreflect.Message {
+	mi := &file_portcullis_v1_directory_proto_msgTypes[96]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MatrixVersion.ProtoReflect.Descriptor instead.
+func (*MatrixVersion) Descriptor() ([]byte, []int) {
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{96}
+}
+
+func (x *MatrixVersion) GetDigest() string {
+	if x != nil {
+		return x.Digest
+	}
+	return ""
+}
+
+func (x *MatrixVersion) GetAction() string {
+	if x != nil {
+		return x.Action
+	}
+	return ""
+}
+
+func (x *MatrixVersion) GetActor() string {
+	if x != nil {
+		return x.Actor
+	}
+	return ""
+}
+
+func (x *MatrixVersion) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *MatrixVersion) GetPutInForceAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.PutInForceAt
+	}
+	return nil
+}
+
+// Which matrix to put in force. A sidecar that has another one in force, or another shadow, refuses with
+// `MATRIX_REPLACED`.
+type PromoteMatrixRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Digest of the shadow that was looked at.
+	ShadowDigest string `protobuf:"bytes,1,opt,name=shadow_digest,json=shadowDigest,proto3" json:"shadow_digest,omitempty"`
+	// Digest of the matrix in force that it was compared with.
+	Digest string `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`
+	// Why: 1 to 1,000 characters.
+	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PromoteMatrixRequest) Reset() {
+	*x = PromoteMatrixRequest{}
+	mi := &file_portcullis_v1_directory_proto_msgTypes[97]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PromoteMatrixRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PromoteMatrixRequest) ProtoMessage() {}
+
+func (x *PromoteMatrixRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_portcullis_v1_directory_proto_msgTypes[97]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PromoteMatrixRequest.ProtoReflect.Descriptor instead.
+func (*PromoteMatrixRequest) Descriptor() ([]byte, []int) {
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{97}
+}
+
+func (x *PromoteMatrixRequest) GetShadowDigest() string {
+	if x != nil {
+		return x.ShadowDigest
+	}
+	return ""
+}
+
+func (x *PromoteMatrixRequest) GetDigest() string {
+	if x != nil {
+		return x.Digest
+	}
+	return ""
+}
+
+func (x *PromoteMatrixRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// It is in force in this process, and in every other one within its staleness bound.
+type PromoteMatrixResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PromoteMatrixResponse) Reset() {
+	*x = PromoteMatrixResponse{}
+	mi := &file_portcullis_v1_directory_proto_msgTypes[98]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PromoteMatrixResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PromoteMatrixResponse) ProtoMessage() {}
+
+func (x *PromoteMatrixResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_portcullis_v1_directory_proto_msgTypes[98]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PromoteMatrixResponse.ProtoReflect.Descriptor instead.
+func (*PromoteMatrixResponse) Descriptor() ([]byte, []int) {
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{98}
+}
+
+// Which matrix to put in force again. A sidecar that has another one in force refuses with `MATRIX_REPLACED`.
+type RollBackMatrixRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Digest of the matrix in force that was looked at.
+	Digest string `protobuf:"bytes,1,opt,name=digest,proto3" json:"digest,omitempty"`
+	// Why: 1 to 1,000 characters.
+	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Which one.
+	//
+	// Types that are valid to be assigned to To:
+	//
+	//	*RollBackMatrixRequest_ToDigest
+	//	*RollBackMatrixRequest_ToPrevious
+	//	*RollBackMatrixRequest_ToConfigured
+	To            isRollBackMatrixRequest_To `protobuf_oneof:"to"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RollBackMatrixRequest) Reset() {
+	*x = RollBackMatrixRequest{}
+	mi := &file_portcullis_v1_directory_proto_msgTypes[99]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RollBackMatrixRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RollBackMatrixRequest) ProtoMessage() {}
+
+func (x *RollBackMatrixRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_portcullis_v1_directory_proto_msgTypes[99]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RollBackMatrixRequest.ProtoReflect.Descriptor instead.
+func (*RollBackMatrixRequest) Descriptor() ([]byte, []int) {
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{99}
+}
+
+func (x *RollBackMatrixRequest) GetDigest() string {
+	if x != nil {
+		return x.Digest
+	}
+	return ""
+}
+
+func (x *RollBackMatrixRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *RollBackMatrixRequest) GetTo() isRollBackMatrixRequest_To {
+	if x != nil {
+		return x.To
+	}
+	return nil
+}
+
+func (x *RollBackMatrixRequest) GetToDigest() string {
+	if x != nil {
+		if x, ok := x.To.(*RollBackMatrixRequest_ToDigest); ok {
+			return x.ToDigest
+		}
+	}
+	return ""
+}
+
+func (x *RollBackMatrixRequest) GetToPrevious() bool {
+	if x != nil {
+		if x, ok := x.To.(*RollBackMatrixRequest_ToPrevious); ok {
+			return x.ToPrevious
+		}
+	}
+	return false
+}
+
+func (x *RollBackMatrixRequest) GetToConfigured() bool {
+	if x != nil {
+		if x, ok := x.To.(*RollBackMatrixRequest_ToConfigured); ok {
+			return x.ToConfigured
+		}
+	}
+	return false
+}
+
+type isRollBackMatrixRequest_To interface {
+	isRollBackMatrixRequest_To()
+}
+
+type RollBackMatrixRequest_ToDigest struct {
+	// Digest of one of the last ten.
+	ToDigest string `protobuf:"bytes,3,opt,name=to_digest,json=toDigest,proto3,oneof"`
+}
+
+type RollBackMatrixRequest_ToPrevious struct {
+	// The last one before that in force.
+	ToPrevious bool `protobuf:"varint,4,opt,name=to_previous,json=toPrevious,proto3,oneof"`
+}
+
+type RollBackMatrixRequest_ToConfigured struct {
+	// Each process has the matrix of its own configuration.
+	ToConfigured bool `protobuf:"varint,5,opt,name=to_configured,json=toConfigured,proto3,oneof"`
+}
+
+func (*RollBackMatrixRequest_ToDigest) isRollBackMatrixRequest_To() {}
+
+func (*RollBackMatrixRequest_ToPrevious) isRollBackMatrixRequest_To() {}
+
+func (*RollBackMatrixRequest_ToConfigured) isRollBackMatrixRequest_To() {}
+
+// It is in force in this process, and in every other one within its staleness bound.
+type RollBackMatrixResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RollBackMatrixResponse) Reset() {
+	*x = RollBackMatrixResponse{}
+	mi := &file_portcullis_v1_directory_proto_msgTypes[100]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RollBackMatrixResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RollBackMatrixResponse) ProtoMessage() {}
+
+func (x *RollBackMatrixResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_portcullis_v1_directory_proto_msgTypes[100]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RollBackMatrixResponse.ProtoReflect.Descriptor instead.
+func (*RollBackMatrixResponse) Descriptor() ([]byte, []int) {
+	return file_portcullis_v1_directory_proto_rawDescGZIP(), []int{100}
 }
 
 var File_portcullis_v1_directory_proto protoreflect.FileDescriptor
@@ -5144,18 +6423,20 @@ const file_portcullis_v1_directory_proto_rawDesc = "" +
 	"\x05owner\x18\x05 \x01(\bR\x05owner\x12\x14\n" +
 	"\x05roles\x18\x06 \x03(\tR\x05roles\x129\n" +
 	"\n" +
-	"created_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\"\xa4\x02\n" +
+	"created_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\"\xd5\x02\n" +
 	"\vStaticToken\x12\x19\n" +
 	"\btoken_id\x18\x01 \x01(\tR\atokenId\x12\x18\n" +
 	"\aaccount\x18\x02 \x01(\tR\aaccount\x12\x1b\n" +
 	"\tuser_name\x18\x03 \x01(\tR\buserName\x12\x12\n" +
-	"\x04name\x18\x04 \x01(\tR\x04name\x129\n" +
+	"\x04name\x18\x04 \x01(\tR\x04name\x12\x1b\n" +
+	"\tlast_four\x18\b \x01(\tR\blastFour\x12\x12\n" +
+	"\x04note\x18\t \x01(\tR\x04note\x129\n" +
 	"\n" +
 	"created_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
 	"\n" +
 	"revoked_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\trevokedAt\x12'\n" +
 	"\rlast_used_day\x18\a \x01(\tH\x00R\vlastUsedDay\x88\x01\x01B\x10\n" +
-	"\x0e_last_used_day\"\xac\x02\n" +
+	"\x0e_last_used_day\"\xc4\x02\n" +
 	"\x15ControlPanelUserToken\x12\x16\n" +
 	"\x06header\x18\x01 \x01(\tR\x06header\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value\x12\x12\n" +
@@ -5165,7 +6446,8 @@ const file_portcullis_v1_directory_proto_rawDesc = "" +
 	"\n" +
 	"expires_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x12\x19\n" +
 	"\btoken_id\x18\a \x01(\tR\atokenId\x12\x16\n" +
-	"\x06advice\x18\b \x03(\tR\x06advice\"\xf9\x01\n" +
+	"\x06advice\x18\b \x03(\tR\x06advice\x12\x16\n" +
+	"\x06scheme\x18\t \x01(\tR\x06scheme\"\xf9\x01\n" +
 	"\aSession\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x129\n" +
 	"\n" +
@@ -5179,14 +6461,16 @@ const file_portcullis_v1_directory_proto_rawDesc = "" +
 	"Revocation\x12\x19\n" +
 	"\btoken_id\x18\x01 \x01(\tR\atokenId\x129\n" +
 	"\n" +
-	"revoked_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\trevokedAt\"\xea\x01\n" +
+	"revoked_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\trevokedAt\"\x89\x02\n" +
 	"\vAuditRecord\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x03R\bsequence\x12*\n" +
 	"\x02at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
 	"\x05actor\x18\x03 \x01(\tR\x05actor\x12\x16\n" +
 	"\x06action\x18\x04 \x01(\tR\x06action\x12\x18\n" +
 	"\aaccount\x18\x05 \x01(\tR\aaccount\x12\x18\n" +
-	"\asubject\x18\x06 \x01(\tR\asubject\x121\n" +
+	"\asubject\x18\x06 \x01(\tR\asubject\x12\x1d\n" +
+	"\n" +
+	"subject_id\x18\b \x01(\tR\tsubjectId\x121\n" +
 	"\adetails\x18\a \x01(\v2\x17.google.protobuf.StructR\adetails\"0\n" +
 	"\x14CreateAccountRequest\x12\x18\n" +
 	"\aaccount\x18\x01 \x01(\tR\aaccount\"I\n" +
@@ -5328,7 +6612,16 @@ const file_portcullis_v1_directory_proto_rawDesc = "" +
 	"\x1dDeleteControlPanelUserRequest\x12\x18\n" +
 	"\aaccount\x18\x01 \x01(\tR\aaccount\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\" \n" +
-	"\x1eDeleteControlPanelUserResponse\"j\n" +
+	"\x1eDeleteControlPanelUserResponse\"i\n" +
+	"\x1fGetControlPanelUserTokenRequest\x12\x18\n" +
+	"\aaccount\x18\x01 \x01(\tR\aaccount\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x18\n" +
+	"\aproject\x18\x03 \x01(\tR\aproject\"\x90\x01\n" +
+	" GetControlPanelUserTokenResponse\x12\x16\n" +
+	"\x06active\x18\x01 \x01(\bR\x06active\x12\x19\n" +
+	"\btoken_id\x18\x02 \x01(\tR\atokenId\x129\n" +
+	"\n" +
+	"expires_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"j\n" +
 	" CopyControlPanelUserTokenRequest\x12\x18\n" +
 	"\aaccount\x18\x01 \x01(\tR\aaccount\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x18\n" +
@@ -5361,15 +6654,17 @@ const file_portcullis_v1_directory_proto_rawDesc = "" +
 	"\aaccount\x18\x01 \x01(\tR\aaccount\x12\x1b\n" +
 	"\tuser_name\x18\x02 \x01(\tR\buserName\x12\x0e\n" +
 	"\x02id\x18\x03 \x01(\tR\x02id\"\x14\n" +
-	"\x12EndSessionResponse\"e\n" +
+	"\x12EndSessionResponse\"y\n" +
 	"\x18CreateStaticTokenRequest\x12\x18\n" +
 	"\aaccount\x18\x01 \x01(\tR\aaccount\x12\x1b\n" +
 	"\tuser_name\x18\x02 \x01(\tR\buserName\x12\x12\n" +
-	"\x04name\x18\x03 \x01(\tR\x04name\"{\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\x12\x12\n" +
+	"\x04note\x18\x04 \x01(\tR\x04note\"\x93\x01\n" +
 	"\x19CreateStaticTokenResponse\x120\n" +
 	"\x05token\x18\x01 \x01(\v2\x1a.portcullis.v1.StaticTokenR\x05token\x12\x16\n" +
 	"\x06header\x18\x02 \x01(\tR\x06header\x12\x14\n" +
-	"\x05value\x18\x03 \x01(\tR\x05value\"\x8c\x01\n" +
+	"\x05value\x18\x03 \x01(\tR\x05value\x12\x16\n" +
+	"\x06scheme\x18\x04 \x01(\tR\x06scheme\"\x8c\x01\n" +
 	"\x17ListStaticTokensRequest\x12\x18\n" +
 	"\aaccount\x18\x01 \x01(\tR\aaccount\x12\x1b\n" +
 	"\tuser_name\x18\x02 \x01(\tR\buserName\x12\x1b\n" +
@@ -5382,7 +6677,35 @@ const file_portcullis_v1_directory_proto_rawDesc = "" +
 	"\x18RevokeStaticTokenRequest\x12\x18\n" +
 	"\aaccount\x18\x01 \x01(\tR\aaccount\x12\x1b\n" +
 	"\tuser_name\x18\x02 \x01(\tR\buserName\x12\x12\n" +
-	"\x04name\x18\x03 \x01(\tR\x04name\"M\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\"\x96\x01\n" +
+	"!ListApplicationCredentialsRequest\x12\x18\n" +
+	"\aaccount\x18\x01 \x01(\tR\aaccount\x12\x1b\n" +
+	"\tuser_name\x18\x02 \x01(\tR\buserName\x12\x1b\n" +
+	"\tpage_size\x18\x03 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x04 \x01(\tR\tpageToken\"\x94\x01\n" +
+	"\"ListApplicationCredentialsResponse\x12F\n" +
+	"\vcredentials\x18\x01 \x03(\v2$.portcullis.v1.ApplicationCredentialR\vcredentials\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xde\x02\n" +
+	"\x15ApplicationCredential\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
+	"\aaccount\x18\x02 \x01(\tR\aaccount\x12\x1b\n" +
+	"\tuser_name\x18\x03 \x01(\tR\buserName\x12\x12\n" +
+	"\x04name\x18\x04 \x01(\tR\x04name\x12 \n" +
+	"\vdescription\x18\x05 \x01(\tR\vdescription\x12\x18\n" +
+	"\aproject\x18\x06 \x01(\tR\aproject\x12\x14\n" +
+	"\x05roles\x18\a \x03(\tR\x05roles\x12\"\n" +
+	"\funrestricted\x18\b \x01(\bR\funrestricted\x129\n" +
+	"\n" +
+	"created_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
+	"\n" +
+	"expires_at\x18\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"k\n" +
+	"\"DeleteApplicationCredentialRequest\x12\x18\n" +
+	"\aaccount\x18\x01 \x01(\tR\aaccount\x12\x1b\n" +
+	"\tuser_name\x18\x02 \x01(\tR\buserName\x12\x0e\n" +
+	"\x02id\x18\x03 \x01(\tR\x02id\"%\n" +
+	"#DeleteApplicationCredentialResponse\"M\n" +
 	"\x19RevokeStaticTokenResponse\x120\n" +
 	"\x05token\x18\x01 \x01(\v2\x1a.portcullis.v1.StaticTokenR\x05token\"8\n" +
 	"\x1cGetAddressRestrictionRequest\x12\x18\n" +
@@ -5430,11 +6753,59 @@ const file_portcullis_v1_directory_proto_rawDesc = "" +
 	"\fnewest_first\x18\t \x01(\bR\vnewestFirst\"x\n" +
 	"\x18ListAuditRecordsResponse\x124\n" +
 	"\arecords\x18\x01 \x03(\v2\x1a.portcullis.v1.AuditRecordR\arecords\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken*p\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"5\n" +
+	"\x17GetMatrixRolloutRequest\x12\x1a\n" +
+	"\bmatrices\x18\x01 \x01(\bR\bmatrices\"\x82\x02\n" +
+	"\x18GetMatrixRolloutResponse\x12\x16\n" +
+	"\x06digest\x18\x01 \x01(\tR\x06digest\x12+\n" +
+	"\x11configured_digest\x18\x02 \x01(\tR\x10configuredDigest\x12\x1a\n" +
+	"\bpromoted\x18\x03 \x01(\bR\bpromoted\x12\x16\n" +
+	"\x06matrix\x18\x04 \x01(\tR\x06matrix\x123\n" +
+	"\x06shadow\x18\x05 \x01(\v2\x1b.portcullis.v1.MatrixShadowR\x06shadow\x128\n" +
+	"\bversions\x18\x06 \x03(\v2\x1c.portcullis.v1.MatrixVersionR\bversions\"\xe7\x01\n" +
+	"\fMatrixShadow\x12\x16\n" +
+	"\x06digest\x18\x01 \x01(\tR\x06digest\x12\x16\n" +
+	"\x06matrix\x18\x02 \x01(\tR\x06matrix\x120\n" +
+	"\x05since\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x12\x1a\n" +
+	"\bcompared\x18\x04 \x01(\x03R\bcompared\x12A\n" +
+	"\vdifferences\x18\x05 \x03(\v2\x1f.portcullis.v1.MatrixDifferenceR\vdifferences\x12\x16\n" +
+	"\x06beyond\x18\x06 \x01(\x03R\x06beyond\"\xb9\x02\n" +
+	"\x10MatrixDifference\x12\x10\n" +
+	"\x03api\x18\x01 \x01(\tR\x03api\x12\x12\n" +
+	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x1c\n" +
+	"\tdirection\x18\x03 \x01(\tR\tdirection\x12\x14\n" +
+	"\x05count\x18\x04 \x01(\x03R\x05count\x120\n" +
+	"\x05first\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x05first\x12.\n" +
+	"\x04last\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x04last\x12B\n" +
+	"\baccounts\x18\a \x03(\v2&.portcullis.v1.MatrixDifferenceAccountR\baccounts\x12%\n" +
+	"\x0eother_accounts\x18\b \x01(\x03R\rotherAccounts\"I\n" +
+	"\x17MatrixDifferenceAccount\x12\x18\n" +
+	"\aaccount\x18\x01 \x01(\tR\aaccount\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\x03R\x05count\"\xb0\x01\n" +
+	"\rMatrixVersion\x12\x16\n" +
+	"\x06digest\x18\x01 \x01(\tR\x06digest\x12\x16\n" +
+	"\x06action\x18\x02 \x01(\tR\x06action\x12\x14\n" +
+	"\x05actor\x18\x03 \x01(\tR\x05actor\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\x12A\n" +
+	"\x0fput_in_force_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\fputInForceAt\"k\n" +
+	"\x14PromoteMatrixRequest\x12#\n" +
+	"\rshadow_digest\x18\x01 \x01(\tR\fshadowDigest\x12\x16\n" +
+	"\x06digest\x18\x02 \x01(\tR\x06digest\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"\x17\n" +
+	"\x15PromoteMatrixResponse\"\xb6\x01\n" +
+	"\x15RollBackMatrixRequest\x12\x16\n" +
+	"\x06digest\x18\x01 \x01(\tR\x06digest\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x1d\n" +
+	"\tto_digest\x18\x03 \x01(\tH\x00R\btoDigest\x12!\n" +
+	"\vto_previous\x18\x04 \x01(\bH\x00R\n" +
+	"toPrevious\x12%\n" +
+	"\rto_configured\x18\x05 \x01(\bH\x00R\ftoConfiguredB\x04\n" +
+	"\x02to\"\x18\n" +
+	"\x16RollBackMatrixResponse*p\n" +
 	"\x0fPermissionScope\x12 \n" +
 	"\x1cPERMISSION_SCOPE_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18PERMISSION_SCOPE_ACCOUNT\x10\x01\x12\x1d\n" +
-	"\x19PERMISSION_SCOPE_PROJECTS\x10\x022\xd2\x1c\n" +
+	"\x19PERMISSION_SCOPE_PROJECTS\x10\x022\xfa!\n" +
 	"\x10DirectoryService\x12Z\n" +
 	"\rCreateAccount\x12#.portcullis.v1.CreateAccountRequest\x1a$.portcullis.v1.CreateAccountResponse\x12Q\n" +
 	"\n" +
@@ -5459,7 +6830,8 @@ const file_portcullis_v1_directory_proto_rawDesc = "" +
 	"\x13GetControlPanelUser\x12).portcullis.v1.GetControlPanelUserRequest\x1a*.portcullis.v1.GetControlPanelUserResponse\x12r\n" +
 	"\x15ListControlPanelUsers\x12+.portcullis.v1.ListControlPanelUsersRequest\x1a,.portcullis.v1.ListControlPanelUsersResponse\x12u\n" +
 	"\x16UpdateControlPanelUser\x12,.portcullis.v1.UpdateControlPanelUserRequest\x1a-.portcullis.v1.UpdateControlPanelUserResponse\x12u\n" +
-	"\x16DeleteControlPanelUser\x12,.portcullis.v1.DeleteControlPanelUserRequest\x1a-.portcullis.v1.DeleteControlPanelUserResponse\x12~\n" +
+	"\x16DeleteControlPanelUser\x12,.portcullis.v1.DeleteControlPanelUserRequest\x1a-.portcullis.v1.DeleteControlPanelUserResponse\x12{\n" +
+	"\x18GetControlPanelUserToken\x12..portcullis.v1.GetControlPanelUserTokenRequest\x1a/.portcullis.v1.GetControlPanelUserTokenResponse\x12~\n" +
 	"\x19CopyControlPanelUserToken\x12/.portcullis.v1.CopyControlPanelUserTokenRequest\x1a0.portcullis.v1.CopyControlPanelUserTokenResponse\x12\x87\x01\n" +
 	"\x1cReissueControlPanelUserToken\x122.portcullis.v1.ReissueControlPanelUserTokenRequest\x1a3.portcullis.v1.ReissueControlPanelUserTokenResponse\x12c\n" +
 	"\x10CreateInvitation\x12&.portcullis.v1.CreateInvitationRequest\x1a'.portcullis.v1.CreateInvitationResponse\x12W\n" +
@@ -5468,12 +6840,17 @@ const file_portcullis_v1_directory_proto_rawDesc = "" +
 	"EndSession\x12 .portcullis.v1.EndSessionRequest\x1a!.portcullis.v1.EndSessionResponse\x12f\n" +
 	"\x11CreateStaticToken\x12'.portcullis.v1.CreateStaticTokenRequest\x1a(.portcullis.v1.CreateStaticTokenResponse\x12c\n" +
 	"\x10ListStaticTokens\x12&.portcullis.v1.ListStaticTokensRequest\x1a'.portcullis.v1.ListStaticTokensResponse\x12f\n" +
-	"\x11RevokeStaticToken\x12'.portcullis.v1.RevokeStaticTokenRequest\x1a(.portcullis.v1.RevokeStaticTokenResponse\x12r\n" +
+	"\x11RevokeStaticToken\x12'.portcullis.v1.RevokeStaticTokenRequest\x1a(.portcullis.v1.RevokeStaticTokenResponse\x12\x81\x01\n" +
+	"\x1aListApplicationCredentials\x120.portcullis.v1.ListApplicationCredentialsRequest\x1a1.portcullis.v1.ListApplicationCredentialsResponse\x12\x84\x01\n" +
+	"\x1bDeleteApplicationCredential\x121.portcullis.v1.DeleteApplicationCredentialRequest\x1a2.portcullis.v1.DeleteApplicationCredentialResponse\x12r\n" +
 	"\x15GetAddressRestriction\x12+.portcullis.v1.GetAddressRestrictionRequest\x1a,.portcullis.v1.GetAddressRestrictionResponse\x12r\n" +
 	"\x15SetAddressRestriction\x12+.portcullis.v1.SetAddressRestrictionRequest\x1a,.portcullis.v1.SetAddressRestrictionResponse\x12~\n" +
 	"\x19PreviewAddressRestriction\x12/.portcullis.v1.PreviewAddressRestrictionRequest\x1a0.portcullis.v1.PreviewAddressRestrictionResponse\x12`\n" +
 	"\x0fListRevocations\x12%.portcullis.v1.ListRevocationsRequest\x1a&.portcullis.v1.ListRevocationsResponse\x12c\n" +
-	"\x10ListAuditRecords\x12&.portcullis.v1.ListAuditRecordsRequest\x1a'.portcullis.v1.ListAuditRecordsResponseB\x94\x01\n" +
+	"\x10ListAuditRecords\x12&.portcullis.v1.ListAuditRecordsRequest\x1a'.portcullis.v1.ListAuditRecordsResponse\x12c\n" +
+	"\x10GetMatrixRollout\x12&.portcullis.v1.GetMatrixRolloutRequest\x1a'.portcullis.v1.GetMatrixRolloutResponse\x12Z\n" +
+	"\rPromoteMatrix\x12#.portcullis.v1.PromoteMatrixRequest\x1a$.portcullis.v1.PromoteMatrixResponse\x12]\n" +
+	"\x0eRollBackMatrix\x12$.portcullis.v1.RollBackMatrixRequest\x1a%.portcullis.v1.RollBackMatrixResponseB\x94\x01\n" +
 	"\x11com.portcullis.v1B\x0eDirectoryProtoP\x01Z\x1aportcullis/v1;portcullisv1\xa2\x02\x03PXX\xaa\x02\rPortcullis.V1\xca\x02\rPortcullis\\V1\xe2\x02\x19Portcullis\\V1\\GPBMetadata\xea\x02\x0ePortcullis::V1b\x06proto3"
 
 var (
@@ -5489,7 +6866,7 @@ func file_portcullis_v1_directory_proto_rawDescGZIP() []byte {
 }
 
 var file_portcullis_v1_directory_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_portcullis_v1_directory_proto_msgTypes = make([]protoimpl.MessageInfo, 84)
+var file_portcullis_v1_directory_proto_msgTypes = make([]protoimpl.MessageInfo, 101)
 var file_portcullis_v1_directory_proto_goTypes = []any{
 	(PermissionScope)(0),                         // 0: portcullis.v1.PermissionScope
 	(*Account)(nil),                              // 1: portcullis.v1.Account
@@ -5548,167 +6925,208 @@ var file_portcullis_v1_directory_proto_goTypes = []any{
 	(*UpdateControlPanelUserResponse)(nil),       // 54: portcullis.v1.UpdateControlPanelUserResponse
 	(*DeleteControlPanelUserRequest)(nil),        // 55: portcullis.v1.DeleteControlPanelUserRequest
 	(*DeleteControlPanelUserResponse)(nil),       // 56: portcullis.v1.DeleteControlPanelUserResponse
-	(*CopyControlPanelUserTokenRequest)(nil),     // 57: portcullis.v1.CopyControlPanelUserTokenRequest
-	(*CopyControlPanelUserTokenResponse)(nil),    // 58: portcullis.v1.CopyControlPanelUserTokenResponse
-	(*ReissueControlPanelUserTokenRequest)(nil),  // 59: portcullis.v1.ReissueControlPanelUserTokenRequest
-	(*ReissueControlPanelUserTokenResponse)(nil), // 60: portcullis.v1.ReissueControlPanelUserTokenResponse
-	(*CreateInvitationRequest)(nil),              // 61: portcullis.v1.CreateInvitationRequest
-	(*CreateInvitationResponse)(nil),             // 62: portcullis.v1.CreateInvitationResponse
-	(*ListSessionsRequest)(nil),                  // 63: portcullis.v1.ListSessionsRequest
-	(*ListSessionsResponse)(nil),                 // 64: portcullis.v1.ListSessionsResponse
-	(*EndSessionRequest)(nil),                    // 65: portcullis.v1.EndSessionRequest
-	(*EndSessionResponse)(nil),                   // 66: portcullis.v1.EndSessionResponse
-	(*CreateStaticTokenRequest)(nil),             // 67: portcullis.v1.CreateStaticTokenRequest
-	(*CreateStaticTokenResponse)(nil),            // 68: portcullis.v1.CreateStaticTokenResponse
-	(*ListStaticTokensRequest)(nil),              // 69: portcullis.v1.ListStaticTokensRequest
-	(*ListStaticTokensResponse)(nil),             // 70: portcullis.v1.ListStaticTokensResponse
-	(*RevokeStaticTokenRequest)(nil),             // 71: portcullis.v1.RevokeStaticTokenRequest
-	(*RevokeStaticTokenResponse)(nil),            // 72: portcullis.v1.RevokeStaticTokenResponse
-	(*GetAddressRestrictionRequest)(nil),         // 73: portcullis.v1.GetAddressRestrictionRequest
-	(*GetAddressRestrictionResponse)(nil),        // 74: portcullis.v1.GetAddressRestrictionResponse
-	(*SetAddressRestrictionRequest)(nil),         // 75: portcullis.v1.SetAddressRestrictionRequest
-	(*SetAddressRestrictionResponse)(nil),        // 76: portcullis.v1.SetAddressRestrictionResponse
-	(*PreviewAddressRestrictionRequest)(nil),     // 77: portcullis.v1.PreviewAddressRestrictionRequest
-	(*RequesterAddress)(nil),                     // 78: portcullis.v1.RequesterAddress
-	(*KnownAddress)(nil),                         // 79: portcullis.v1.KnownAddress
-	(*PreviewAddressRestrictionResponse)(nil),    // 80: portcullis.v1.PreviewAddressRestrictionResponse
-	(*ListRevocationsRequest)(nil),               // 81: portcullis.v1.ListRevocationsRequest
-	(*ListRevocationsResponse)(nil),              // 82: portcullis.v1.ListRevocationsResponse
-	(*ListAuditRecordsRequest)(nil),              // 83: portcullis.v1.ListAuditRecordsRequest
-	(*ListAuditRecordsResponse)(nil),             // 84: portcullis.v1.ListAuditRecordsResponse
-	(*timestamppb.Timestamp)(nil),                // 85: google.protobuf.Timestamp
-	(*Scope)(nil),                                // 86: portcullis.v1.Scope
-	(*structpb.Struct)(nil),                      // 87: google.protobuf.Struct
+	(*GetControlPanelUserTokenRequest)(nil),      // 57: portcullis.v1.GetControlPanelUserTokenRequest
+	(*GetControlPanelUserTokenResponse)(nil),     // 58: portcullis.v1.GetControlPanelUserTokenResponse
+	(*CopyControlPanelUserTokenRequest)(nil),     // 59: portcullis.v1.CopyControlPanelUserTokenRequest
+	(*CopyControlPanelUserTokenResponse)(nil),    // 60: portcullis.v1.CopyControlPanelUserTokenResponse
+	(*ReissueControlPanelUserTokenRequest)(nil),  // 61: portcullis.v1.ReissueControlPanelUserTokenRequest
+	(*ReissueControlPanelUserTokenResponse)(nil), // 62: portcullis.v1.ReissueControlPanelUserTokenResponse
+	(*CreateInvitationRequest)(nil),              // 63: portcullis.v1.CreateInvitationRequest
+	(*CreateInvitationResponse)(nil),             // 64: portcullis.v1.CreateInvitationResponse
+	(*ListSessionsRequest)(nil),                  // 65: portcullis.v1.ListSessionsRequest
+	(*ListSessionsResponse)(nil),                 // 66: portcullis.v1.ListSessionsResponse
+	(*EndSessionRequest)(nil),                    // 67: portcullis.v1.EndSessionRequest
+	(*EndSessionResponse)(nil),                   // 68: portcullis.v1.EndSessionResponse
+	(*CreateStaticTokenRequest)(nil),             // 69: portcullis.v1.CreateStaticTokenRequest
+	(*CreateStaticTokenResponse)(nil),            // 70: portcullis.v1.CreateStaticTokenResponse
+	(*ListStaticTokensRequest)(nil),              // 71: portcullis.v1.ListStaticTokensRequest
+	(*ListStaticTokensResponse)(nil),             // 72: portcullis.v1.ListStaticTokensResponse
+	(*RevokeStaticTokenRequest)(nil),             // 73: portcullis.v1.RevokeStaticTokenRequest
+	(*ListApplicationCredentialsRequest)(nil),    // 74: portcullis.v1.ListApplicationCredentialsRequest
+	(*ListApplicationCredentialsResponse)(nil),   // 75: portcullis.v1.ListApplicationCredentialsResponse
+	(*ApplicationCredential)(nil),                // 76: portcullis.v1.ApplicationCredential
+	(*DeleteApplicationCredentialRequest)(nil),   // 77: portcullis.v1.DeleteApplicationCredentialRequest
+	(*DeleteApplicationCredentialResponse)(nil),  // 78: portcullis.v1.DeleteApplicationCredentialResponse
+	(*RevokeStaticTokenResponse)(nil),            // 79: portcullis.v1.RevokeStaticTokenResponse
+	(*GetAddressRestrictionRequest)(nil),         // 80: portcullis.v1.GetAddressRestrictionRequest
+	(*GetAddressRestrictionResponse)(nil),        // 81: portcullis.v1.GetAddressRestrictionResponse
+	(*SetAddressRestrictionRequest)(nil),         // 82: portcullis.v1.SetAddressRestrictionRequest
+	(*SetAddressRestrictionResponse)(nil),        // 83: portcullis.v1.SetAddressRestrictionResponse
+	(*PreviewAddressRestrictionRequest)(nil),     // 84: portcullis.v1.PreviewAddressRestrictionRequest
+	(*RequesterAddress)(nil),                     // 85: portcullis.v1.RequesterAddress
+	(*KnownAddress)(nil),                         // 86: portcullis.v1.KnownAddress
+	(*PreviewAddressRestrictionResponse)(nil),    // 87: portcullis.v1.PreviewAddressRestrictionResponse
+	(*ListRevocationsRequest)(nil),               // 88: portcullis.v1.ListRevocationsRequest
+	(*ListRevocationsResponse)(nil),              // 89: portcullis.v1.ListRevocationsResponse
+	(*ListAuditRecordsRequest)(nil),              // 90: portcullis.v1.ListAuditRecordsRequest
+	(*ListAuditRecordsResponse)(nil),             // 91: portcullis.v1.ListAuditRecordsResponse
+	(*GetMatrixRolloutRequest)(nil),              // 92: portcullis.v1.GetMatrixRolloutRequest
+	(*GetMatrixRolloutResponse)(nil),             // 93: portcullis.v1.GetMatrixRolloutResponse
+	(*MatrixShadow)(nil),                         // 94: portcullis.v1.MatrixShadow
+	(*MatrixDifference)(nil),                     // 95: portcullis.v1.MatrixDifference
+	(*MatrixDifferenceAccount)(nil),              // 96: portcullis.v1.MatrixDifferenceAccount
+	(*MatrixVersion)(nil),                        // 97: portcullis.v1.MatrixVersion
+	(*PromoteMatrixRequest)(nil),                 // 98: portcullis.v1.PromoteMatrixRequest
+	(*PromoteMatrixResponse)(nil),                // 99: portcullis.v1.PromoteMatrixResponse
+	(*RollBackMatrixRequest)(nil),                // 100: portcullis.v1.RollBackMatrixRequest
+	(*RollBackMatrixResponse)(nil),               // 101: portcullis.v1.RollBackMatrixResponse
+	(*timestamppb.Timestamp)(nil),                // 102: google.protobuf.Timestamp
+	(*Scope)(nil),                                // 103: portcullis.v1.Scope
+	(*structpb.Struct)(nil),                      // 104: google.protobuf.Struct
 }
 var file_portcullis_v1_directory_proto_depIdxs = []int32{
-	85, // 0: portcullis.v1.Account.created_at:type_name -> google.protobuf.Timestamp
-	85, // 1: portcullis.v1.Project.created_at:type_name -> google.protobuf.Timestamp
-	0,  // 2: portcullis.v1.Permission.scope:type_name -> portcullis.v1.PermissionScope
-	3,  // 3: portcullis.v1.Permissions.permissions:type_name -> portcullis.v1.Permission
-	3,  // 4: portcullis.v1.ServiceUser.permissions:type_name -> portcullis.v1.Permission
-	85, // 5: portcullis.v1.ServiceUser.created_at:type_name -> google.protobuf.Timestamp
-	85, // 6: portcullis.v1.ControlPanelUser.created_at:type_name -> google.protobuf.Timestamp
-	85, // 7: portcullis.v1.StaticToken.created_at:type_name -> google.protobuf.Timestamp
-	85, // 8: portcullis.v1.StaticToken.revoked_at:type_name -> google.protobuf.Timestamp
-	86, // 9: portcullis.v1.ControlPanelUserToken.scope:type_name -> portcullis.v1.Scope
-	85, // 10: portcullis.v1.ControlPanelUserToken.issued_at:type_name -> google.protobuf.Timestamp
-	85, // 11: portcullis.v1.ControlPanelUserToken.expires_at:type_name -> google.protobuf.Timestamp
-	85, // 12: portcullis.v1.Session.created_at:type_name -> google.protobuf.Timestamp
-	85, // 13: portcullis.v1.Session.last_used_at:type_name -> google.protobuf.Timestamp
-	85, // 14: portcullis.v1.Session.ends_at:type_name -> google.protobuf.Timestamp
-	85, // 15: portcullis.v1.Revocation.revoked_at:type_name -> google.protobuf.Timestamp
-	85, // 16: portcullis.v1.AuditRecord.at:type_name -> google.protobuf.Timestamp
-	87, // 17: portcullis.v1.AuditRecord.details:type_name -> google.protobuf.Struct
-	1,  // 18: portcullis.v1.CreateAccountResponse.account:type_name -> portcullis.v1.Account
-	1,  // 19: portcullis.v1.GetAccountResponse.account:type_name -> portcullis.v1.Account
-	1,  // 20: portcullis.v1.ListAccountsResponse.accounts:type_name -> portcullis.v1.Account
-	1,  // 21: portcullis.v1.UpdateAccountResponse.account:type_name -> portcullis.v1.Account
-	2,  // 22: portcullis.v1.CreateProjectResponse.project:type_name -> portcullis.v1.Project
-	2,  // 23: portcullis.v1.GetProjectResponse.project:type_name -> portcullis.v1.Project
-	2,  // 24: portcullis.v1.ListProjectsResponse.projects:type_name -> portcullis.v1.Project
-	2,  // 25: portcullis.v1.UpdateProjectResponse.project:type_name -> portcullis.v1.Project
-	3,  // 26: portcullis.v1.CreateServiceUserRequest.permissions:type_name -> portcullis.v1.Permission
-	6,  // 27: portcullis.v1.CreateServiceUserResponse.user:type_name -> portcullis.v1.ServiceUser
-	6,  // 28: portcullis.v1.GetServiceUserResponse.user:type_name -> portcullis.v1.ServiceUser
-	6,  // 29: portcullis.v1.ListServiceUsersResponse.users:type_name -> portcullis.v1.ServiceUser
-	4,  // 30: portcullis.v1.UpdateServiceUserRequest.permissions:type_name -> portcullis.v1.Permissions
-	5,  // 31: portcullis.v1.UpdateServiceUserRequest.roles:type_name -> portcullis.v1.Roles
-	6,  // 32: portcullis.v1.UpdateServiceUserResponse.user:type_name -> portcullis.v1.ServiceUser
-	6,  // 33: portcullis.v1.SetServiceUserValidatorResponse.user:type_name -> portcullis.v1.ServiceUser
-	7,  // 34: portcullis.v1.CreateControlPanelUserResponse.user:type_name -> portcullis.v1.ControlPanelUser
-	7,  // 35: portcullis.v1.GetControlPanelUserResponse.user:type_name -> portcullis.v1.ControlPanelUser
-	7,  // 36: portcullis.v1.ListControlPanelUsersResponse.users:type_name -> portcullis.v1.ControlPanelUser
-	5,  // 37: portcullis.v1.UpdateControlPanelUserRequest.roles:type_name -> portcullis.v1.Roles
-	7,  // 38: portcullis.v1.UpdateControlPanelUserResponse.user:type_name -> portcullis.v1.ControlPanelUser
-	9,  // 39: portcullis.v1.CopyControlPanelUserTokenResponse.token:type_name -> portcullis.v1.ControlPanelUserToken
-	9,  // 40: portcullis.v1.ReissueControlPanelUserTokenResponse.token:type_name -> portcullis.v1.ControlPanelUserToken
-	85, // 41: portcullis.v1.CreateInvitationResponse.expires_at:type_name -> google.protobuf.Timestamp
-	10, // 42: portcullis.v1.ListSessionsResponse.sessions:type_name -> portcullis.v1.Session
-	8,  // 43: portcullis.v1.CreateStaticTokenResponse.token:type_name -> portcullis.v1.StaticToken
-	8,  // 44: portcullis.v1.ListStaticTokensResponse.tokens:type_name -> portcullis.v1.StaticToken
-	8,  // 45: portcullis.v1.RevokeStaticTokenResponse.token:type_name -> portcullis.v1.StaticToken
-	85, // 46: portcullis.v1.KnownAddress.last_seen:type_name -> google.protobuf.Timestamp
-	78, // 47: portcullis.v1.PreviewAddressRestrictionResponse.requester:type_name -> portcullis.v1.RequesterAddress
-	79, // 48: portcullis.v1.PreviewAddressRestrictionResponse.others:type_name -> portcullis.v1.KnownAddress
-	11, // 49: portcullis.v1.ListRevocationsResponse.revocations:type_name -> portcullis.v1.Revocation
-	85, // 50: portcullis.v1.ListAuditRecordsRequest.since:type_name -> google.protobuf.Timestamp
-	85, // 51: portcullis.v1.ListAuditRecordsRequest.until:type_name -> google.protobuf.Timestamp
-	12, // 52: portcullis.v1.ListAuditRecordsResponse.records:type_name -> portcullis.v1.AuditRecord
-	13, // 53: portcullis.v1.DirectoryService.CreateAccount:input_type -> portcullis.v1.CreateAccountRequest
-	15, // 54: portcullis.v1.DirectoryService.GetAccount:input_type -> portcullis.v1.GetAccountRequest
-	17, // 55: portcullis.v1.DirectoryService.ListAccounts:input_type -> portcullis.v1.ListAccountsRequest
-	19, // 56: portcullis.v1.DirectoryService.UpdateAccount:input_type -> portcullis.v1.UpdateAccountRequest
-	21, // 57: portcullis.v1.DirectoryService.DeleteAccount:input_type -> portcullis.v1.DeleteAccountRequest
-	23, // 58: portcullis.v1.DirectoryService.CreateProject:input_type -> portcullis.v1.CreateProjectRequest
-	25, // 59: portcullis.v1.DirectoryService.GetProject:input_type -> portcullis.v1.GetProjectRequest
-	27, // 60: portcullis.v1.DirectoryService.ListProjects:input_type -> portcullis.v1.ListProjectsRequest
-	29, // 61: portcullis.v1.DirectoryService.UpdateProject:input_type -> portcullis.v1.UpdateProjectRequest
-	31, // 62: portcullis.v1.DirectoryService.DeleteProject:input_type -> portcullis.v1.DeleteProjectRequest
-	33, // 63: portcullis.v1.DirectoryService.CreateServiceUser:input_type -> portcullis.v1.CreateServiceUserRequest
-	35, // 64: portcullis.v1.DirectoryService.GetServiceUser:input_type -> portcullis.v1.GetServiceUserRequest
-	37, // 65: portcullis.v1.DirectoryService.ListServiceUsers:input_type -> portcullis.v1.ListServiceUsersRequest
-	39, // 66: portcullis.v1.DirectoryService.UpdateServiceUser:input_type -> portcullis.v1.UpdateServiceUserRequest
-	41, // 67: portcullis.v1.DirectoryService.DeleteServiceUser:input_type -> portcullis.v1.DeleteServiceUserRequest
-	43, // 68: portcullis.v1.DirectoryService.ReplaceServiceUserPassword:input_type -> portcullis.v1.ReplaceServiceUserPasswordRequest
-	45, // 69: portcullis.v1.DirectoryService.SetServiceUserValidator:input_type -> portcullis.v1.SetServiceUserValidatorRequest
-	47, // 70: portcullis.v1.DirectoryService.CreateControlPanelUser:input_type -> portcullis.v1.CreateControlPanelUserRequest
-	49, // 71: portcullis.v1.DirectoryService.GetControlPanelUser:input_type -> portcullis.v1.GetControlPanelUserRequest
-	51, // 72: portcullis.v1.DirectoryService.ListControlPanelUsers:input_type -> portcullis.v1.ListControlPanelUsersRequest
-	53, // 73: portcullis.v1.DirectoryService.UpdateControlPanelUser:input_type -> portcullis.v1.UpdateControlPanelUserRequest
-	55, // 74: portcullis.v1.DirectoryService.DeleteControlPanelUser:input_type -> portcullis.v1.DeleteControlPanelUserRequest
-	57, // 75: portcullis.v1.DirectoryService.CopyControlPanelUserToken:input_type -> portcullis.v1.CopyControlPanelUserTokenRequest
-	59, // 76: portcullis.v1.DirectoryService.ReissueControlPanelUserToken:input_type -> portcullis.v1.ReissueControlPanelUserTokenRequest
-	61, // 77: portcullis.v1.DirectoryService.CreateInvitation:input_type -> portcullis.v1.CreateInvitationRequest
-	63, // 78: portcullis.v1.DirectoryService.ListSessions:input_type -> portcullis.v1.ListSessionsRequest
-	65, // 79: portcullis.v1.DirectoryService.EndSession:input_type -> portcullis.v1.EndSessionRequest
-	67, // 80: portcullis.v1.DirectoryService.CreateStaticToken:input_type -> portcullis.v1.CreateStaticTokenRequest
-	69, // 81: portcullis.v1.DirectoryService.ListStaticTokens:input_type -> portcullis.v1.ListStaticTokensRequest
-	71, // 82: portcullis.v1.DirectoryService.RevokeStaticToken:input_type -> portcullis.v1.RevokeStaticTokenRequest
-	73, // 83: portcullis.v1.DirectoryService.GetAddressRestriction:input_type -> portcullis.v1.GetAddressRestrictionRequest
-	75, // 84: portcullis.v1.DirectoryService.SetAddressRestriction:input_type -> portcullis.v1.SetAddressRestrictionRequest
-	77, // 85: portcullis.v1.DirectoryService.PreviewAddressRestriction:input_type -> portcullis.v1.PreviewAddressRestrictionRequest
-	81, // 86: portcullis.v1.DirectoryService.ListRevocations:input_type -> portcullis.v1.ListRevocationsRequest
-	83, // 87: portcullis.v1.DirectoryService.ListAuditRecords:input_type -> portcullis.v1.ListAuditRecordsRequest
-	14, // 88: portcullis.v1.DirectoryService.CreateAccount:output_type -> portcullis.v1.CreateAccountResponse
-	16, // 89: portcullis.v1.DirectoryService.GetAccount:output_type -> portcullis.v1.GetAccountResponse
-	18, // 90: portcullis.v1.DirectoryService.ListAccounts:output_type -> portcullis.v1.ListAccountsResponse
-	20, // 91: portcullis.v1.DirectoryService.UpdateAccount:output_type -> portcullis.v1.UpdateAccountResponse
-	22, // 92: portcullis.v1.DirectoryService.DeleteAccount:output_type -> portcullis.v1.DeleteAccountResponse
-	24, // 93: portcullis.v1.DirectoryService.CreateProject:output_type -> portcullis.v1.CreateProjectResponse
-	26, // 94: portcullis.v1.DirectoryService.GetProject:output_type -> portcullis.v1.GetProjectResponse
-	28, // 95: portcullis.v1.DirectoryService.ListProjects:output_type -> portcullis.v1.ListProjectsResponse
-	30, // 96: portcullis.v1.DirectoryService.UpdateProject:output_type -> portcullis.v1.UpdateProjectResponse
-	32, // 97: portcullis.v1.DirectoryService.DeleteProject:output_type -> portcullis.v1.DeleteProjectResponse
-	34, // 98: portcullis.v1.DirectoryService.CreateServiceUser:output_type -> portcullis.v1.CreateServiceUserResponse
-	36, // 99: portcullis.v1.DirectoryService.GetServiceUser:output_type -> portcullis.v1.GetServiceUserResponse
-	38, // 100: portcullis.v1.DirectoryService.ListServiceUsers:output_type -> portcullis.v1.ListServiceUsersResponse
-	40, // 101: portcullis.v1.DirectoryService.UpdateServiceUser:output_type -> portcullis.v1.UpdateServiceUserResponse
-	42, // 102: portcullis.v1.DirectoryService.DeleteServiceUser:output_type -> portcullis.v1.DeleteServiceUserResponse
-	44, // 103: portcullis.v1.DirectoryService.ReplaceServiceUserPassword:output_type -> portcullis.v1.ReplaceServiceUserPasswordResponse
-	46, // 104: portcullis.v1.DirectoryService.SetServiceUserValidator:output_type -> portcullis.v1.SetServiceUserValidatorResponse
-	48, // 105: portcullis.v1.DirectoryService.CreateControlPanelUser:output_type -> portcullis.v1.CreateControlPanelUserResponse
-	50, // 106: portcullis.v1.DirectoryService.GetControlPanelUser:output_type -> portcullis.v1.GetControlPanelUserResponse
-	52, // 107: portcullis.v1.DirectoryService.ListControlPanelUsers:output_type -> portcullis.v1.ListControlPanelUsersResponse
-	54, // 108: portcullis.v1.DirectoryService.UpdateControlPanelUser:output_type -> portcullis.v1.UpdateControlPanelUserResponse
-	56, // 109: portcullis.v1.DirectoryService.DeleteControlPanelUser:output_type -> portcullis.v1.DeleteControlPanelUserResponse
-	58, // 110: portcullis.v1.DirectoryService.CopyControlPanelUserToken:output_type -> portcullis.v1.CopyControlPanelUserTokenResponse
-	60, // 111: portcullis.v1.DirectoryService.ReissueControlPanelUserToken:output_type -> portcullis.v1.ReissueControlPanelUserTokenResponse
-	62, // 112: portcullis.v1.DirectoryService.CreateInvitation:output_type -> portcullis.v1.CreateInvitationResponse
-	64, // 113: portcullis.v1.DirectoryService.ListSessions:output_type -> portcullis.v1.ListSessionsResponse
-	66, // 114: portcullis.v1.DirectoryService.EndSession:output_type -> portcullis.v1.EndSessionResponse
-	68, // 115: portcullis.v1.DirectoryService.CreateStaticToken:output_type -> portcullis.v1.CreateStaticTokenResponse
-	70, // 116: portcullis.v1.DirectoryService.ListStaticTokens:output_type -> portcullis.v1.ListStaticTokensResponse
-	72, // 117: portcullis.v1.DirectoryService.RevokeStaticToken:output_type -> portcullis.v1.RevokeStaticTokenResponse
-	74, // 118: portcullis.v1.DirectoryService.GetAddressRestriction:output_type -> portcullis.v1.GetAddressRestrictionResponse
-	76, // 119: portcullis.v1.DirectoryService.SetAddressRestriction:output_type -> portcullis.v1.SetAddressRestrictionResponse
-	80, // 120: portcullis.v1.DirectoryService.PreviewAddressRestriction:output_type -> portcullis.v1.PreviewAddressRestrictionResponse
-	82, // 121: portcullis.v1.DirectoryService.ListRevocations:output_type -> portcullis.v1.ListRevocationsResponse
-	84, // 122: portcullis.v1.DirectoryService.ListAuditRecords:output_type -> portcullis.v1.ListAuditRecordsResponse
-	88, // [88:123] is the sub-list for method output_type
-	53, // [53:88] is the sub-list for method input_type
-	53, // [53:53] is the sub-list for extension type_name
-	53, // [53:53] is the sub-list for extension extendee
-	0,  // [0:53] is the sub-list for field type_name
+	102, // 0: portcullis.v1.Account.created_at:type_name -> google.protobuf.Timestamp
+	102, // 1: portcullis.v1.Project.created_at:type_name -> google.protobuf.Timestamp
+	0,   // 2: portcullis.v1.Permission.scope:type_name -> portcullis.v1.PermissionScope
+	3,   // 3: portcullis.v1.Permissions.permissions:type_name -> portcullis.v1.Permission
+	3,   // 4: portcullis.v1.ServiceUser.permissions:type_name -> portcullis.v1.Permission
+	102, // 5: portcullis.v1.ServiceUser.created_at:type_name -> google.protobuf.Timestamp
+	102, // 6: portcullis.v1.ControlPanelUser.created_at:type_name -> google.protobuf.Timestamp
+	102, // 7: portcullis.v1.StaticToken.created_at:type_name -> google.protobuf.Timestamp
+	102, // 8: portcullis.v1.StaticToken.revoked_at:type_name -> google.protobuf.Timestamp
+	103, // 9: portcullis.v1.ControlPanelUserToken.scope:type_name -> portcullis.v1.Scope
+	102, // 10: portcullis.v1.ControlPanelUserToken.issued_at:type_name -> google.protobuf.Timestamp
+	102, // 11: portcullis.v1.ControlPanelUserToken.expires_at:type_name -> google.protobuf.Timestamp
+	102, // 12: portcullis.v1.Session.created_at:type_name -> google.protobuf.Timestamp
+	102, // 13: portcullis.v1.Session.last_used_at:type_name -> google.protobuf.Timestamp
+	102, // 14: portcullis.v1.Session.ends_at:type_name -> google.protobuf.Timestamp
+	102, // 15: portcullis.v1.Revocation.revoked_at:type_name -> google.protobuf.Timestamp
+	102, // 16: portcullis.v1.AuditRecord.at:type_name -> google.protobuf.Timestamp
+	104, // 17: portcullis.v1.AuditRecord.details:type_name -> google.protobuf.Struct
+	1,   // 18: portcullis.v1.CreateAccountResponse.account:type_name -> portcullis.v1.Account
+	1,   // 19: portcullis.v1.GetAccountResponse.account:type_name -> portcullis.v1.Account
+	1,   // 20: portcullis.v1.ListAccountsResponse.accounts:type_name -> portcullis.v1.Account
+	1,   // 21: portcullis.v1.UpdateAccountResponse.account:type_name -> portcullis.v1.Account
+	2,   // 22: portcullis.v1.CreateProjectResponse.project:type_name -> portcullis.v1.Project
+	2,   // 23: portcullis.v1.GetProjectResponse.project:type_name -> portcullis.v1.Project
+	2,   // 24: portcullis.v1.ListProjectsResponse.projects:type_name -> portcullis.v1.Project
+	2,   // 25: portcullis.v1.UpdateProjectResponse.project:type_name -> portcullis.v1.Project
+	3,   // 26: portcullis.v1.CreateServiceUserRequest.permissions:type_name -> portcullis.v1.Permission
+	6,   // 27: portcullis.v1.CreateServiceUserResponse.user:type_name -> portcullis.v1.ServiceUser
+	6,   // 28: portcullis.v1.GetServiceUserResponse.user:type_name -> portcullis.v1.ServiceUser
+	6,   // 29: portcullis.v1.ListServiceUsersResponse.users:type_name -> portcullis.v1.ServiceUser
+	4,   // 30: portcullis.v1.UpdateServiceUserRequest.permissions:type_name -> portcullis.v1.Permissions
+	5,   // 31: portcullis.v1.UpdateServiceUserRequest.roles:type_name -> portcullis.v1.Roles
+	6,   // 32: portcullis.v1.UpdateServiceUserResponse.user:type_name -> portcullis.v1.ServiceUser
+	6,   // 33: portcullis.v1.SetServiceUserValidatorResponse.user:type_name -> portcullis.v1.ServiceUser
+	7,   // 34: portcullis.v1.CreateControlPanelUserResponse.user:type_name -> portcullis.v1.ControlPanelUser
+	7,   // 35: portcullis.v1.GetControlPanelUserResponse.user:type_name -> portcullis.v1.ControlPanelUser
+	7,   // 36: portcullis.v1.ListControlPanelUsersResponse.users:type_name -> portcullis.v1.ControlPanelUser
+	5,   // 37: portcullis.v1.UpdateControlPanelUserRequest.roles:type_name -> portcullis.v1.Roles
+	7,   // 38: portcullis.v1.UpdateControlPanelUserResponse.user:type_name -> portcullis.v1.ControlPanelUser
+	102, // 39: portcullis.v1.GetControlPanelUserTokenResponse.expires_at:type_name -> google.protobuf.Timestamp
+	9,   // 40: portcullis.v1.CopyControlPanelUserTokenResponse.token:type_name -> portcullis.v1.ControlPanelUserToken
+	9,   // 41: portcullis.v1.ReissueControlPanelUserTokenResponse.token:type_name -> portcullis.v1.ControlPanelUserToken
+	102, // 42: portcullis.v1.CreateInvitationResponse.expires_at:type_name -> google.protobuf.Timestamp
+	10,  // 43: portcullis.v1.ListSessionsResponse.sessions:type_name -> portcullis.v1.Session
+	8,   // 44: portcullis.v1.CreateStaticTokenResponse.token:type_name -> portcullis.v1.StaticToken
+	8,   // 45: portcullis.v1.ListStaticTokensResponse.tokens:type_name -> portcullis.v1.StaticToken
+	76,  // 46: portcullis.v1.ListApplicationCredentialsResponse.credentials:type_name -> portcullis.v1.ApplicationCredential
+	102, // 47: portcullis.v1.ApplicationCredential.created_at:type_name -> google.protobuf.Timestamp
+	102, // 48: portcullis.v1.ApplicationCredential.expires_at:type_name -> google.protobuf.Timestamp
+	8,   // 49: portcullis.v1.RevokeStaticTokenResponse.token:type_name -> portcullis.v1.StaticToken
+	102, // 50: portcullis.v1.KnownAddress.last_seen:type_name -> google.protobuf.Timestamp
+	85,  // 51: portcullis.v1.PreviewAddressRestrictionResponse.requester:type_name -> portcullis.v1.RequesterAddress
+	86,  // 52: portcullis.v1.PreviewAddressRestrictionResponse.others:type_name -> portcullis.v1.KnownAddress
+	11,  // 53: portcullis.v1.ListRevocationsResponse.revocations:type_name -> portcullis.v1.Revocation
+	102, // 54: portcullis.v1.ListAuditRecordsRequest.since:type_name -> google.protobuf.Timestamp
+	102, // 55: portcullis.v1.ListAuditRecordsRequest.until:type_name -> google.protobuf.Timestamp
+	12,  // 56: portcullis.v1.ListAuditRecordsResponse.records:type_name -> portcullis.v1.AuditRecord
+	94,  // 57: portcullis.v1.GetMatrixRolloutResponse.shadow:type_name -> portcullis.v1.MatrixShadow
+	97,  // 58: portcullis.v1.GetMatrixRolloutResponse.versions:type_name -> portcullis.v1.MatrixVersion
+	102, // 59: portcullis.v1.MatrixShadow.since:type_name -> google.protobuf.Timestamp
+	95,  // 60: portcullis.v1.MatrixShadow.differences:type_name -> portcullis.v1.MatrixDifference
+	102, // 61: portcullis.v1.MatrixDifference.first:type_name -> google.protobuf.Timestamp
+	102, // 62: portcullis.v1.MatrixDifference.last:type_name -> google.protobuf.Timestamp
+	96,  // 63: portcullis.v1.MatrixDifference.accounts:type_name -> portcullis.v1.MatrixDifferenceAccount
+	102, // 64: portcullis.v1.MatrixVersion.put_in_force_at:type_name -> google.protobuf.Timestamp
+	13,  // 65: portcullis.v1.DirectoryService.CreateAccount:input_type -> portcullis.v1.CreateAccountRequest
+	15,  // 66: portcullis.v1.DirectoryService.GetAccount:input_type -> portcullis.v1.GetAccountRequest
+	17,  // 67: portcullis.v1.DirectoryService.ListAccounts:input_type -> portcullis.v1.ListAccountsRequest
+	19,  // 68: portcullis.v1.DirectoryService.UpdateAccount:input_type -> portcullis.v1.UpdateAccountRequest
+	21,  // 69: portcullis.v1.DirectoryService.DeleteAccount:input_type -> portcullis.v1.DeleteAccountRequest
+	23,  // 70: portcullis.v1.DirectoryService.CreateProject:input_type -> portcullis.v1.CreateProjectRequest
+	25,  // 71: portcullis.v1.DirectoryService.GetProject:input_type -> portcullis.v1.GetProjectRequest
+	27,  // 72: portcullis.v1.DirectoryService.ListProjects:input_type -> portcullis.v1.ListProjectsRequest
+	29,  // 73: portcullis.v1.DirectoryService.UpdateProject:input_type -> portcullis.v1.UpdateProjectRequest
+	31,  // 74: portcullis.v1.DirectoryService.DeleteProject:input_type -> portcullis.v1.DeleteProjectRequest
+	33,  // 75: portcullis.v1.DirectoryService.CreateServiceUser:input_type -> portcullis.v1.CreateServiceUserRequest
+	35,  // 76: portcullis.v1.DirectoryService.GetServiceUser:input_type -> portcullis.v1.GetServiceUserRequest
+	37,  // 77: portcullis.v1.DirectoryService.ListServiceUsers:input_type -> portcullis.v1.ListServiceUsersRequest
+	39,  // 78: portcullis.v1.DirectoryService.UpdateServiceUser:input_type -> portcullis.v1.UpdateServiceUserRequest
+	41,  // 79: portcullis.v1.DirectoryService.DeleteServiceUser:input_type -> portcullis.v1.DeleteServiceUserRequest
+	43,  // 80: portcullis.v1.DirectoryService.ReplaceServiceUserPassword:input_type -> portcullis.v1.ReplaceServiceUserPasswordRequest
+	45,  // 81: portcullis.v1.DirectoryService.SetServiceUserValidator:input_type -> portcullis.v1.SetServiceUserValidatorRequest
+	47,  // 82: portcullis.v1.DirectoryService.CreateControlPanelUser:input_type -> portcullis.v1.CreateControlPanelUserRequest
+	49,  // 83: portcullis.v1.DirectoryService.GetControlPanelUser:input_type -> portcullis.v1.GetControlPanelUserRequest
+	51,  // 84: portcullis.v1.DirectoryService.ListControlPanelUsers:input_type -> portcullis.v1.ListControlPanelUsersRequest
+	53,  // 85: portcullis.v1.DirectoryService.UpdateControlPanelUser:input_type -> portcullis.v1.UpdateControlPanelUserRequest
+	55,  // 86: portcullis.v1.DirectoryService.DeleteControlPanelUser:input_type -> portcullis.v1.DeleteControlPanelUserRequest
+	57,  // 87: portcullis.v1.DirectoryService.GetControlPanelUserToken:input_type -> portcullis.v1.GetControlPanelUserTokenRequest
+	59,  // 88: portcullis.v1.DirectoryService.CopyControlPanelUserToken:input_type -> portcullis.v1.CopyControlPanelUserTokenRequest
+	61,  // 89: portcullis.v1.DirectoryService.ReissueControlPanelUserToken:input_type -> portcullis.v1.ReissueControlPanelUserTokenRequest
+	63,  // 90: portcullis.v1.DirectoryService.CreateInvitation:input_type -> portcullis.v1.CreateInvitationRequest
+	65,  // 91: portcullis.v1.DirectoryService.ListSessions:input_type -> portcullis.v1.ListSessionsRequest
+	67,  // 92: portcullis.v1.DirectoryService.EndSession:input_type -> portcullis.v1.EndSessionRequest
+	69,  // 93: portcullis.v1.DirectoryService.CreateStaticToken:input_type -> portcullis.v1.CreateStaticTokenRequest
+	71,  // 94: portcullis.v1.DirectoryService.ListStaticTokens:input_type -> portcullis.v1.ListStaticTokensRequest
+	73,  // 95: portcullis.v1.DirectoryService.RevokeStaticToken:input_type -> portcullis.v1.RevokeStaticTokenRequest
+	74,  // 96: portcullis.v1.DirectoryService.ListApplicationCredentials:input_type -> portcullis.v1.ListApplicationCredentialsRequest
+	77,  // 97: portcullis.v1.DirectoryService.DeleteApplicationCredential:input_type -> portcullis.v1.DeleteApplicationCredentialRequest
+	80,  // 98: portcullis.v1.DirectoryService.GetAddressRestriction:input_type -> portcullis.v1.GetAddressRestrictionRequest
+	82,  // 99: portcullis.v1.DirectoryService.SetAddressRestriction:input_type -> portcullis.v1.SetAddressRestrictionRequest
+	84,  // 100: portcullis.v1.DirectoryService.PreviewAddressRestriction:input_type -> portcullis.v1.PreviewAddressRestrictionRequest
+	88,  // 101: portcullis.v1.DirectoryService.ListRevocations:input_type -> portcullis.v1.ListRevocationsRequest
+	90,  // 102: portcullis.v1.DirectoryService.ListAuditRecords:input_type -> portcullis.v1.ListAuditRecordsRequest
+	92,  // 103: portcullis.v1.DirectoryService.GetMatrixRollout:input_type -> portcullis.v1.GetMatrixRolloutRequest
+	98,  // 104: portcullis.v1.DirectoryService.PromoteMatrix:input_type -> portcullis.v1.PromoteMatrixRequest
+	100, // 105: portcullis.v1.DirectoryService.RollBackMatrix:input_type -> portcullis.v1.RollBackMatrixRequest
+	14,  // 106: portcullis.v1.DirectoryService.CreateAccount:output_type -> portcullis.v1.CreateAccountResponse
+	16,  // 107: portcullis.v1.DirectoryService.GetAccount:output_type -> portcullis.v1.GetAccountResponse
+	18,  // 108: portcullis.v1.DirectoryService.ListAccounts:output_type -> portcullis.v1.ListAccountsResponse
+	20,  // 109: portcullis.v1.DirectoryService.UpdateAccount:output_type -> portcullis.v1.UpdateAccountResponse
+	22,  // 110: portcullis.v1.DirectoryService.DeleteAccount:output_type -> portcullis.v1.DeleteAccountResponse
+	24,  // 111: portcullis.v1.DirectoryService.CreateProject:output_type -> portcullis.v1.CreateProjectResponse
+	26,  // 112: portcullis.v1.DirectoryService.GetProject:output_type -> portcullis.v1.GetProjectResponse
+	28,  // 113: portcullis.v1.DirectoryService.ListProjects:output_type -> portcullis.v1.ListProjectsResponse
+	30,  // 114: portcullis.v1.DirectoryService.UpdateProject:output_type -> portcullis.v1.UpdateProjectResponse
+	32,  // 115: portcullis.v1.DirectoryService.DeleteProject:output_type -> portcullis.v1.DeleteProjectResponse
+	34,  // 116: portcullis.v1.DirectoryService.CreateServiceUser:output_type -> portcullis.v1.CreateServiceUserResponse
+	36,  // 117: portcullis.v1.DirectoryService.GetServiceUser:output_type -> portcullis.v1.GetServiceUserResponse
+	38,  // 118: portcullis.v1.DirectoryService.ListServiceUsers:output_type -> portcullis.v1.ListServiceUsersResponse
+	40,  // 119: portcullis.v1.DirectoryService.UpdateServiceUser:output_type -> portcullis.v1.UpdateServiceUserResponse
+	42,  // 120: portcullis.v1.DirectoryService.DeleteServiceUser:output_type -> portcullis.v1.DeleteServiceUserResponse
+	44,  // 121: portcullis.v1.DirectoryService.ReplaceServiceUserPassword:output_type -> portcullis.v1.ReplaceServiceUserPasswordResponse
+	46,  // 122: portcullis.v1.DirectoryService.SetServiceUserValidator:output_type -> portcullis.v1.SetServiceUserValidatorResponse
+	48,  // 123: portcullis.v1.DirectoryService.CreateControlPanelUser:output_type -> portcullis.v1.CreateControlPanelUserResponse
+	50,  // 124: portcullis.v1.DirectoryService.GetControlPanelUser:output_type -> portcullis.v1.GetControlPanelUserResponse
+	52,  // 125: portcullis.v1.DirectoryService.ListControlPanelUsers:output_type -> portcullis.v1.ListControlPanelUsersResponse
+	54,  // 126: portcullis.v1.DirectoryService.UpdateControlPanelUser:output_type -> portcullis.v1.UpdateControlPanelUserResponse
+	56,  // 127: portcullis.v1.DirectoryService.DeleteControlPanelUser:output_type -> portcullis.v1.DeleteControlPanelUserResponse
+	58,  // 128: portcullis.v1.DirectoryService.GetControlPanelUserToken:output_type -> portcullis.v1.GetControlPanelUserTokenResponse
+	60,  // 129: portcullis.v1.DirectoryService.CopyControlPanelUserToken:output_type -> portcullis.v1.CopyControlPanelUserTokenResponse
+	62,  // 130: portcullis.v1.DirectoryService.ReissueControlPanelUserToken:output_type -> portcullis.v1.ReissueControlPanelUserTokenResponse
+	64,  // 131: portcullis.v1.DirectoryService.CreateInvitation:output_type -> portcullis.v1.CreateInvitationResponse
+	66,  // 132: portcullis.v1.DirectoryService.ListSessions:output_type -> portcullis.v1.ListSessionsResponse
+	68,  // 133: portcullis.v1.DirectoryService.EndSession:output_type -> portcullis.v1.EndSessionResponse
+	70,  // 134: portcullis.v1.DirectoryService.CreateStaticToken:output_type -> portcullis.v1.CreateStaticTokenResponse
+	72,  // 135: portcullis.v1.DirectoryService.ListStaticTokens:output_type -> portcullis.v1.ListStaticTokensResponse
+	79,  // 136: portcullis.v1.DirectoryService.RevokeStaticToken:output_type -> portcullis.v1.RevokeStaticTokenResponse
+	75,  // 137: portcullis.v1.DirectoryService.ListApplicationCredentials:output_type -> portcullis.v1.ListApplicationCredentialsResponse
+	78,  // 138: portcullis.v1.DirectoryService.DeleteApplicationCredential:output_type -> portcullis.v1.DeleteApplicationCredentialResponse
+	81,  // 139: portcullis.v1.DirectoryService.GetAddressRestriction:output_type -> portcullis.v1.GetAddressRestrictionResponse
+	83,  // 140: portcullis.v1.DirectoryService.SetAddressRestriction:output_type -> portcullis.v1.SetAddressRestrictionResponse
+	87,  // 141: portcullis.v1.DirectoryService.PreviewAddressRestriction:output_type -> portcullis.v1.PreviewAddressRestrictionResponse
+	89,  // 142: portcullis.v1.DirectoryService.ListRevocations:output_type -> portcullis.v1.ListRevocationsResponse
+	91,  // 143: portcullis.v1.DirectoryService.ListAuditRecords:output_type -> portcullis.v1.ListAuditRecordsResponse
+	93,  // 144: portcullis.v1.DirectoryService.GetMatrixRollout:output_type -> portcullis.v1.GetMatrixRolloutResponse
+	99,  // 145: portcullis.v1.DirectoryService.PromoteMatrix:output_type -> portcullis.v1.PromoteMatrixResponse
+	101, // 146: portcullis.v1.DirectoryService.RollBackMatrix:output_type -> portcullis.v1.RollBackMatrixResponse
+	106, // [106:147] is the sub-list for method output_type
+	65,  // [65:106] is the sub-list for method input_type
+	65,  // [65:65] is the sub-list for extension type_name
+	65,  // [65:65] is the sub-list for extension extendee
+	0,   // [0:65] is the sub-list for field type_name
 }
 
 func init() { file_portcullis_v1_directory_proto_init() }
@@ -5722,13 +7140,18 @@ func file_portcullis_v1_directory_proto_init() {
 	file_portcullis_v1_directory_proto_msgTypes[28].OneofWrappers = []any{}
 	file_portcullis_v1_directory_proto_msgTypes[38].OneofWrappers = []any{}
 	file_portcullis_v1_directory_proto_msgTypes[52].OneofWrappers = []any{}
+	file_portcullis_v1_directory_proto_msgTypes[99].OneofWrappers = []any{
+		(*RollBackMatrixRequest_ToDigest)(nil),
+		(*RollBackMatrixRequest_ToPrevious)(nil),
+		(*RollBackMatrixRequest_ToConfigured)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_portcullis_v1_directory_proto_rawDesc), len(file_portcullis_v1_directory_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   84,
+			NumMessages:   101,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

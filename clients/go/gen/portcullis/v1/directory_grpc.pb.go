@@ -44,6 +44,7 @@ const (
 	DirectoryService_ListControlPanelUsers_FullMethodName        = "/portcullis.v1.DirectoryService/ListControlPanelUsers"
 	DirectoryService_UpdateControlPanelUser_FullMethodName       = "/portcullis.v1.DirectoryService/UpdateControlPanelUser"
 	DirectoryService_DeleteControlPanelUser_FullMethodName       = "/portcullis.v1.DirectoryService/DeleteControlPanelUser"
+	DirectoryService_GetControlPanelUserToken_FullMethodName     = "/portcullis.v1.DirectoryService/GetControlPanelUserToken"
 	DirectoryService_CopyControlPanelUserToken_FullMethodName    = "/portcullis.v1.DirectoryService/CopyControlPanelUserToken"
 	DirectoryService_ReissueControlPanelUserToken_FullMethodName = "/portcullis.v1.DirectoryService/ReissueControlPanelUserToken"
 	DirectoryService_CreateInvitation_FullMethodName             = "/portcullis.v1.DirectoryService/CreateInvitation"
@@ -52,11 +53,16 @@ const (
 	DirectoryService_CreateStaticToken_FullMethodName            = "/portcullis.v1.DirectoryService/CreateStaticToken"
 	DirectoryService_ListStaticTokens_FullMethodName             = "/portcullis.v1.DirectoryService/ListStaticTokens"
 	DirectoryService_RevokeStaticToken_FullMethodName            = "/portcullis.v1.DirectoryService/RevokeStaticToken"
+	DirectoryService_ListApplicationCredentials_FullMethodName   = "/portcullis.v1.DirectoryService/ListApplicationCredentials"
+	DirectoryService_DeleteApplicationCredential_FullMethodName  = "/portcullis.v1.DirectoryService/DeleteApplicationCredential"
 	DirectoryService_GetAddressRestriction_FullMethodName        = "/portcullis.v1.DirectoryService/GetAddressRestriction"
 	DirectoryService_SetAddressRestriction_FullMethodName        = "/portcullis.v1.DirectoryService/SetAddressRestriction"
 	DirectoryService_PreviewAddressRestriction_FullMethodName    = "/portcullis.v1.DirectoryService/PreviewAddressRestriction"
 	DirectoryService_ListRevocations_FullMethodName              = "/portcullis.v1.DirectoryService/ListRevocations"
 	DirectoryService_ListAuditRecords_FullMethodName             = "/portcullis.v1.DirectoryService/ListAuditRecords"
+	DirectoryService_GetMatrixRollout_FullMethodName             = "/portcullis.v1.DirectoryService/GetMatrixRollout"
+	DirectoryService_PromoteMatrix_FullMethodName                = "/portcullis.v1.DirectoryService/PromoteMatrix"
+	DirectoryService_RollBackMatrix_FullMethodName               = "/portcullis.v1.DirectoryService/RollBackMatrix"
 )
 
 // DirectoryServiceClient is the client API for DirectoryService service.
@@ -132,6 +138,9 @@ type DirectoryServiceClient interface {
 	// Deletes a control panel user, and revokes their tokens. Account administrators may do this. Only owners
 	// may delete an owner.
 	DeleteControlPanelUser(ctx context.Context, in *DeleteControlPanelUserRequest, opts ...grpc.CallOption) (*DeleteControlPanelUserResponse, error)
+	// Says whether a control panel user has an IAM token that `CopyControlPanelUserToken` returns, and until
+	// when. Only that user may do this.
+	GetControlPanelUserToken(ctx context.Context, in *GetControlPanelUserTokenRequest, opts ...grpc.CallOption) (*GetControlPanelUserTokenResponse, error)
 	// Returns the current IAM token of a control panel user again. It is for testing only. Only that user may
 	// do this.
 	CopyControlPanelUserToken(ctx context.Context, in *CopyControlPanelUserTokenRequest, opts ...grpc.CallOption) (*CopyControlPanelUserTokenResponse, error)
@@ -161,6 +170,11 @@ type DirectoryServiceClient interface {
 	// Revokes a static token by its key name. That user and account administrators may do this. Only owners may
 	// revoke a token of an owner.
 	RevokeStaticToken(ctx context.Context, in *RevokeStaticTokenRequest, opts ...grpc.CallOption) (*RevokeStaticTokenResponse, error)
+	// Lists the application credentials of a service user, without their secrets. They are made at the identity
+	// endpoint, by the user.
+	ListApplicationCredentials(ctx context.Context, in *ListApplicationCredentialsRequest, opts ...grpc.CallOption) (*ListApplicationCredentialsResponse, error)
+	// Deletes an application credential of a service user. Its tokens are revoked.
+	DeleteApplicationCredential(ctx context.Context, in *DeleteApplicationCredentialRequest, opts ...grpc.CallOption) (*DeleteApplicationCredentialResponse, error)
 	// Returns the address ranges that an account restricts its tokens to. Account administrators may do this.
 	// An owner may do it from any address, so that no restriction locks an owner out.
 	GetAddressRestriction(ctx context.Context, in *GetAddressRestrictionRequest, opts ...grpc.CallOption) (*GetAddressRestrictionResponse, error)
@@ -177,6 +191,13 @@ type DirectoryServiceClient interface {
 	// Lists changes: who changed what, and when. Account administrators may do this for their account. Only
 	// operators may do it for all accounts.
 	ListAuditRecords(ctx context.Context, in *ListAuditRecordsRequest, opts ...grpc.CallOption) (*ListAuditRecordsResponse, error)
+	// Says which matrix is in force, what its shadow would have answered otherwise, and which matrices were in
+	// force before. Only operators may do this.
+	GetMatrixRollout(ctx context.Context, in *GetMatrixRolloutRequest, opts ...grpc.CallOption) (*GetMatrixRolloutResponse, error)
+	// Puts the shadow of this sidecar in force in every process of the directory. Only operators may do this.
+	PromoteMatrix(ctx context.Context, in *PromoteMatrixRequest, opts ...grpc.CallOption) (*PromoteMatrixResponse, error)
+	// Puts an earlier matrix in force again, in every process of the directory. Only operators may do this.
+	RollBackMatrix(ctx context.Context, in *RollBackMatrixRequest, opts ...grpc.CallOption) (*RollBackMatrixResponse, error)
 }
 
 type directoryServiceClient struct {
@@ -407,6 +428,16 @@ func (c *directoryServiceClient) DeleteControlPanelUser(ctx context.Context, in 
 	return out, nil
 }
 
+func (c *directoryServiceClient) GetControlPanelUserToken(ctx context.Context, in *GetControlPanelUserTokenRequest, opts ...grpc.CallOption) (*GetControlPanelUserTokenResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetControlPanelUserTokenResponse)
+	err := c.cc.Invoke(ctx, DirectoryService_GetControlPanelUserToken_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *directoryServiceClient) CopyControlPanelUserToken(ctx context.Context, in *CopyControlPanelUserTokenRequest, opts ...grpc.CallOption) (*CopyControlPanelUserTokenResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(CopyControlPanelUserTokenResponse)
@@ -487,6 +518,26 @@ func (c *directoryServiceClient) RevokeStaticToken(ctx context.Context, in *Revo
 	return out, nil
 }
 
+func (c *directoryServiceClient) ListApplicationCredentials(ctx context.Context, in *ListApplicationCredentialsRequest, opts ...grpc.CallOption) (*ListApplicationCredentialsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListApplicationCredentialsResponse)
+	err := c.cc.Invoke(ctx, DirectoryService_ListApplicationCredentials_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *directoryServiceClient) DeleteApplicationCredential(ctx context.Context, in *DeleteApplicationCredentialRequest, opts ...grpc.CallOption) (*DeleteApplicationCredentialResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeleteApplicationCredentialResponse)
+	err := c.cc.Invoke(ctx, DirectoryService_DeleteApplicationCredential_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *directoryServiceClient) GetAddressRestriction(ctx context.Context, in *GetAddressRestrictionRequest, opts ...grpc.CallOption) (*GetAddressRestrictionResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetAddressRestrictionResponse)
@@ -531,6 +582,36 @@ func (c *directoryServiceClient) ListAuditRecords(ctx context.Context, in *ListA
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListAuditRecordsResponse)
 	err := c.cc.Invoke(ctx, DirectoryService_ListAuditRecords_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *directoryServiceClient) GetMatrixRollout(ctx context.Context, in *GetMatrixRolloutRequest, opts ...grpc.CallOption) (*GetMatrixRolloutResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetMatrixRolloutResponse)
+	err := c.cc.Invoke(ctx, DirectoryService_GetMatrixRollout_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *directoryServiceClient) PromoteMatrix(ctx context.Context, in *PromoteMatrixRequest, opts ...grpc.CallOption) (*PromoteMatrixResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(PromoteMatrixResponse)
+	err := c.cc.Invoke(ctx, DirectoryService_PromoteMatrix_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *directoryServiceClient) RollBackMatrix(ctx context.Context, in *RollBackMatrixRequest, opts ...grpc.CallOption) (*RollBackMatrixResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RollBackMatrixResponse)
+	err := c.cc.Invoke(ctx, DirectoryService_RollBackMatrix_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -610,6 +691,9 @@ type DirectoryServiceServer interface {
 	// Deletes a control panel user, and revokes their tokens. Account administrators may do this. Only owners
 	// may delete an owner.
 	DeleteControlPanelUser(context.Context, *DeleteControlPanelUserRequest) (*DeleteControlPanelUserResponse, error)
+	// Says whether a control panel user has an IAM token that `CopyControlPanelUserToken` returns, and until
+	// when. Only that user may do this.
+	GetControlPanelUserToken(context.Context, *GetControlPanelUserTokenRequest) (*GetControlPanelUserTokenResponse, error)
 	// Returns the current IAM token of a control panel user again. It is for testing only. Only that user may
 	// do this.
 	CopyControlPanelUserToken(context.Context, *CopyControlPanelUserTokenRequest) (*CopyControlPanelUserTokenResponse, error)
@@ -639,6 +723,11 @@ type DirectoryServiceServer interface {
 	// Revokes a static token by its key name. That user and account administrators may do this. Only owners may
 	// revoke a token of an owner.
 	RevokeStaticToken(context.Context, *RevokeStaticTokenRequest) (*RevokeStaticTokenResponse, error)
+	// Lists the application credentials of a service user, without their secrets. They are made at the identity
+	// endpoint, by the user.
+	ListApplicationCredentials(context.Context, *ListApplicationCredentialsRequest) (*ListApplicationCredentialsResponse, error)
+	// Deletes an application credential of a service user. Its tokens are revoked.
+	DeleteApplicationCredential(context.Context, *DeleteApplicationCredentialRequest) (*DeleteApplicationCredentialResponse, error)
 	// Returns the address ranges that an account restricts its tokens to. Account administrators may do this.
 	// An owner may do it from any address, so that no restriction locks an owner out.
 	GetAddressRestriction(context.Context, *GetAddressRestrictionRequest) (*GetAddressRestrictionResponse, error)
@@ -655,6 +744,13 @@ type DirectoryServiceServer interface {
 	// Lists changes: who changed what, and when. Account administrators may do this for their account. Only
 	// operators may do it for all accounts.
 	ListAuditRecords(context.Context, *ListAuditRecordsRequest) (*ListAuditRecordsResponse, error)
+	// Says which matrix is in force, what its shadow would have answered otherwise, and which matrices were in
+	// force before. Only operators may do this.
+	GetMatrixRollout(context.Context, *GetMatrixRolloutRequest) (*GetMatrixRolloutResponse, error)
+	// Puts the shadow of this sidecar in force in every process of the directory. Only operators may do this.
+	PromoteMatrix(context.Context, *PromoteMatrixRequest) (*PromoteMatrixResponse, error)
+	// Puts an earlier matrix in force again, in every process of the directory. Only operators may do this.
+	RollBackMatrix(context.Context, *RollBackMatrixRequest) (*RollBackMatrixResponse, error)
 	mustEmbedUnimplementedDirectoryServiceServer()
 }
 
@@ -731,6 +827,9 @@ func (UnimplementedDirectoryServiceServer) UpdateControlPanelUser(context.Contex
 func (UnimplementedDirectoryServiceServer) DeleteControlPanelUser(context.Context, *DeleteControlPanelUserRequest) (*DeleteControlPanelUserResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DeleteControlPanelUser not implemented")
 }
+func (UnimplementedDirectoryServiceServer) GetControlPanelUserToken(context.Context, *GetControlPanelUserTokenRequest) (*GetControlPanelUserTokenResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetControlPanelUserToken not implemented")
+}
 func (UnimplementedDirectoryServiceServer) CopyControlPanelUserToken(context.Context, *CopyControlPanelUserTokenRequest) (*CopyControlPanelUserTokenResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CopyControlPanelUserToken not implemented")
 }
@@ -755,6 +854,12 @@ func (UnimplementedDirectoryServiceServer) ListStaticTokens(context.Context, *Li
 func (UnimplementedDirectoryServiceServer) RevokeStaticToken(context.Context, *RevokeStaticTokenRequest) (*RevokeStaticTokenResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method RevokeStaticToken not implemented")
 }
+func (UnimplementedDirectoryServiceServer) ListApplicationCredentials(context.Context, *ListApplicationCredentialsRequest) (*ListApplicationCredentialsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListApplicationCredentials not implemented")
+}
+func (UnimplementedDirectoryServiceServer) DeleteApplicationCredential(context.Context, *DeleteApplicationCredentialRequest) (*DeleteApplicationCredentialResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteApplicationCredential not implemented")
+}
 func (UnimplementedDirectoryServiceServer) GetAddressRestriction(context.Context, *GetAddressRestrictionRequest) (*GetAddressRestrictionResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetAddressRestriction not implemented")
 }
@@ -769,6 +874,15 @@ func (UnimplementedDirectoryServiceServer) ListRevocations(context.Context, *Lis
 }
 func (UnimplementedDirectoryServiceServer) ListAuditRecords(context.Context, *ListAuditRecordsRequest) (*ListAuditRecordsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListAuditRecords not implemented")
+}
+func (UnimplementedDirectoryServiceServer) GetMatrixRollout(context.Context, *GetMatrixRolloutRequest) (*GetMatrixRolloutResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetMatrixRollout not implemented")
+}
+func (UnimplementedDirectoryServiceServer) PromoteMatrix(context.Context, *PromoteMatrixRequest) (*PromoteMatrixResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method PromoteMatrix not implemented")
+}
+func (UnimplementedDirectoryServiceServer) RollBackMatrix(context.Context, *RollBackMatrixRequest) (*RollBackMatrixResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RollBackMatrix not implemented")
 }
 func (UnimplementedDirectoryServiceServer) mustEmbedUnimplementedDirectoryServiceServer() {}
 func (UnimplementedDirectoryServiceServer) testEmbeddedByValue()                          {}
@@ -1187,6 +1301,24 @@ func _DirectoryService_DeleteControlPanelUser_Handler(srv interface{}, ctx conte
 	return interceptor(ctx, in, info, handler)
 }
 
+func _DirectoryService_GetControlPanelUserToken_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetControlPanelUserTokenRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(DirectoryServiceServer).GetControlPanelUserToken(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: DirectoryService_GetControlPanelUserToken_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(DirectoryServiceServer).GetControlPanelUserToken(ctx, req.(*GetControlPanelUserTokenRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _DirectoryService_CopyControlPanelUserToken_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(CopyControlPanelUserTokenRequest)
 	if err := dec(in); err != nil {
@@ -1331,6 +1463,42 @@ func _DirectoryService_RevokeStaticToken_Handler(srv interface{}, ctx context.Co
 	return interceptor(ctx, in, info, handler)
 }
 
+func _DirectoryService_ListApplicationCredentials_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListApplicationCredentialsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(DirectoryServiceServer).ListApplicationCredentials(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: DirectoryService_ListApplicationCredentials_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(DirectoryServiceServer).ListApplicationCredentials(ctx, req.(*ListApplicationCredentialsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _DirectoryService_DeleteApplicationCredential_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteApplicationCredentialRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(DirectoryServiceServer).DeleteApplicationCredential(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: DirectoryService_DeleteApplicationCredential_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(DirectoryServiceServer).DeleteApplicationCredential(ctx, req.(*DeleteApplicationCredentialRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _DirectoryService_GetAddressRestriction_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetAddressRestrictionRequest)
 	if err := dec(in); err != nil {
@@ -1417,6 +1585,60 @@ func _DirectoryService_ListAuditRecords_Handler(srv interface{}, ctx context.Con
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(DirectoryServiceServer).ListAuditRecords(ctx, req.(*ListAuditRecordsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _DirectoryService_GetMatrixRollout_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetMatrixRolloutRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(DirectoryServiceServer).GetMatrixRollout(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: DirectoryService_GetMatrixRollout_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(DirectoryServiceServer).GetMatrixRollout(ctx, req.(*GetMatrixRolloutRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _DirectoryService_PromoteMatrix_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(PromoteMatrixRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(DirectoryServiceServer).PromoteMatrix(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: DirectoryService_PromoteMatrix_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(DirectoryServiceServer).PromoteMatrix(ctx, req.(*PromoteMatrixRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _DirectoryService_RollBackMatrix_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RollBackMatrixRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(DirectoryServiceServer).RollBackMatrix(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: DirectoryService_RollBackMatrix_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(DirectoryServiceServer).RollBackMatrix(ctx, req.(*RollBackMatrixRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -1517,6 +1739,10 @@ var DirectoryService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _DirectoryService_DeleteControlPanelUser_Handler,
 		},
 		{
+			MethodName: "GetControlPanelUserToken",
+			Handler:    _DirectoryService_GetControlPanelUserToken_Handler,
+		},
+		{
 			MethodName: "CopyControlPanelUserToken",
 			Handler:    _DirectoryService_CopyControlPanelUserToken_Handler,
 		},
@@ -1549,6 +1775,14 @@ var DirectoryService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _DirectoryService_RevokeStaticToken_Handler,
 		},
 		{
+			MethodName: "ListApplicationCredentials",
+			Handler:    _DirectoryService_ListApplicationCredentials_Handler,
+		},
+		{
+			MethodName: "DeleteApplicationCredential",
+			Handler:    _DirectoryService_DeleteApplicationCredential_Handler,
+		},
+		{
 			MethodName: "GetAddressRestriction",
 			Handler:    _DirectoryService_GetAddressRestriction_Handler,
 		},
@@ -1567,6 +1801,18 @@ var DirectoryService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListAuditRecords",
 			Handler:    _DirectoryService_ListAuditRecords_Handler,
+		},
+		{
+			MethodName: "GetMatrixRollout",
+			Handler:    _DirectoryService_GetMatrixRollout_Handler,
+		},
+		{
+			MethodName: "PromoteMatrix",
+			Handler:    _DirectoryService_PromoteMatrix_Handler,
+		},
+		{
+			MethodName: "RollBackMatrix",
+			Handler:    _DirectoryService_RollBackMatrix_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

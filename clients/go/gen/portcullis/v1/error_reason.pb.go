@@ -176,6 +176,11 @@ const (
 	// FAILED_PRECONDITION: "this sidecar has no directory and follows another one; ask a sidecar that has the
 	// directory". Do not retry.
 	ErrorReason_ERROR_REASON_DIRECTORY_ELSEWHERE ErrorReason = 61
+	// FAILED_PRECONDITION: "a user has at most {max} application credentials; delete one first". Do not retry.
+	ErrorReason_ERROR_REASON_APPLICATION_CREDENTIALS_FULL ErrorReason = 62
+	// FAILED_PRECONDITION: "{what} is {found} and no longer {seen}; look at what it changes, and ask again". Do
+	// not retry.
+	ErrorReason_ERROR_REASON_MATRIX_REPLACED ErrorReason = 63
 )
 
 // Enum value maps for ErrorReason.
@@ -243,6 +248,8 @@ var (
 		59: "ERROR_REASON_PASSKEYS_NOT_POSSIBLE",
 		60: "ERROR_REASON_PASSKEYS_FULL",
 		61: "ERROR_REASON_DIRECTORY_ELSEWHERE",
+		62: "ERROR_REASON_APPLICATION_CREDENTIALS_FULL",
+		63: "ERROR_REASON_MATRIX_REPLACED",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":                  0,
@@ -307,6 +314,8 @@ var (
 		"ERROR_REASON_PASSKEYS_NOT_POSSIBLE":        59,
 		"ERROR_REASON_PASSKEYS_FULL":                60,
 		"ERROR_REASON_DIRECTORY_ELSEWHERE":          61,
+		"ERROR_REASON_APPLICATION_CREDENTIALS_FULL": 62,
+		"ERROR_REASON_MATRIX_REPLACED":              63,
 	}
 )
 
@@ -341,7 +350,7 @@ var File_portcullis_v1_error_reason_proto protoreflect.FileDescriptor
 
 const file_portcullis_v1_error_reason_proto_rawDesc = "" +
 	"\n" +
-	" portcullis/v1/error_reason.proto\x12\rportcullis.v1*\xf3\x11\n" +
+	" portcullis/v1/error_reason.proto\x12\rportcullis.v1*\xc4\x12\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12!\n" +
 	"\x1dERROR_REASON_INVALID_ARGUMENT\x10\x01\x12%\n" +
@@ -405,7 +414,9 @@ const file_portcullis_v1_error_reason_proto_rawDesc = "" +
 	"\x1cERROR_REASON_CODE_UNREADABLE\x10:\x12&\n" +
 	"\"ERROR_REASON_PASSKEYS_NOT_POSSIBLE\x10;\x12\x1e\n" +
 	"\x1aERROR_REASON_PASSKEYS_FULL\x10<\x12$\n" +
-	" ERROR_REASON_DIRECTORY_ELSEWHERE\x10=B\x96\x01\n" +
+	" ERROR_REASON_DIRECTORY_ELSEWHERE\x10=\x12-\n" +
+	")ERROR_REASON_APPLICATION_CREDENTIALS_FULL\x10>\x12 \n" +
+	"\x1cERROR_REASON_MATRIX_REPLACED\x10?B\x96\x01\n" +
 	"\x11com.portcullis.v1B\x10ErrorReasonProtoP\x01Z\x1aportcullis/v1;portcullisv1\xa2\x02\x03PXX\xaa\x02\rPortcullis.V1\xca\x02\rPortcullis\\V1\xe2\x02\x19Portcullis\\V1\\GPBMetadata\xea\x02\x0ePortcullis::V1b\x06proto3"
 
 var (

@@ -31,7 +31,7 @@ type TokenKind struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// Name for people.
 	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
-	// `iam_token` or `static_token`. Tokens of one family use the same header.
+	// `iam_token` or `static_token`, for example. Tokens of one family use the same header.
 	Family string `protobuf:"bytes,3,opt,name=family,proto3" json:"family,omitempty"`
 	// The scope of tokens of this kind: `account` or `project`.
 	ScopeLevel string `protobuf:"bytes,4,opt,name=scope_level,json=scopeLevel,proto3" json:"scope_level,omitempty"`
@@ -48,7 +48,11 @@ type TokenKind struct {
 	// How a person gets one, if `Issue` cannot issue it.
 	Steps []string `protobuf:"bytes,10,rep,name=steps,proto3" json:"steps,omitempty"`
 	// Section of the source document about this kind.
-	Section       string `protobuf:"bytes,11,opt,name=section,proto3" json:"section,omitempty"`
+	Section string `protobuf:"bytes,11,opt,name=section,proto3" json:"section,omitempty"`
+	// Authentication scheme before the token in that header, for example `Bearer`. Empty: the token alone.
+	Scheme string `protobuf:"bytes,12,opt,name=scheme,proto3" json:"scheme,omitempty"`
+	// What every token of this kind begins with. Empty: tokens are not told by it.
+	Prefix        string `protobuf:"bytes,13,opt,name=prefix,proto3" json:"prefix,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -156,6 +160,20 @@ func (x *TokenKind) GetSteps() []string {
 func (x *TokenKind) GetSection() string {
 	if x != nil {
 		return x.Section
+	}
+	return ""
+}
+
+func (x *TokenKind) GetScheme() string {
+	if x != nil {
+		return x.Scheme
+	}
+	return ""
+}
+
+func (x *TokenKind) GetPrefix() string {
+	if x != nil {
+		return x.Prefix
 	}
 	return ""
 }
@@ -338,7 +356,7 @@ var File_portcullis_v1_matrix_proto protoreflect.FileDescriptor
 
 const file_portcullis_v1_matrix_proto_rawDesc = "" +
 	"\n" +
-	"\x1aportcullis/v1/matrix.proto\x12\rportcullis.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cportcullis/v1/decision.proto\"\xcf\x02\n" +
+	"\x1aportcullis/v1/matrix.proto\x12\rportcullis.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cportcullis/v1/decision.proto\"\xff\x02\n" +
 	"\tTokenKind\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x16\n" +
@@ -352,7 +370,9 @@ const file_portcullis_v1_matrix_proto_rawDesc = "" +
 	"\blifetime\x18\t \x01(\v2\x19.google.protobuf.DurationR\blifetime\x12\x14\n" +
 	"\x05steps\x18\n" +
 	" \x03(\tR\x05steps\x12\x18\n" +
-	"\asection\x18\v \x01(\tR\asection\"\x7f\n" +
+	"\asection\x18\v \x01(\tR\asection\x12\x16\n" +
+	"\x06scheme\x18\f \x01(\tR\x06scheme\x12\x16\n" +
+	"\x06prefix\x18\r \x01(\tR\x06prefix\"\x7f\n" +
 	"\x03Api\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x1a\n" +

@@ -135,6 +135,36 @@ class TokenClaims(_message.Message):
 Global___TokenClaims: _TypeAlias = TokenClaims  # noqa: Y015
 
 @_typing.final
+class HttpRequest(_message.Message):
+    """The request that a credential came with, as it arrived: nothing of it decoded, merged or corrected."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    METHOD_FIELD_NUMBER: _builtins.int
+    HOST_FIELD_NUMBER: _builtins.int
+    PATH_FIELD_NUMBER: _builtins.int
+    method: _builtins.str
+    """Method, for example `GET`."""
+    host: _builtins.str
+    """The Host header or `:authority`. Empty: there is none. Several ones are joined with a comma."""
+    path: _builtins.str
+    """The request target: path and query."""
+    def __init__(
+        self,
+        *,
+        method: _builtins.str = ...,
+        host: _builtins.str = ...,
+        path: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["host", b"host", "method", b"method", "path", b"path"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___HttpRequest: _TypeAlias = HttpRequest  # noqa: Y015
+
+@_typing.final
 class CheckRequest(_message.Message):
     """Asks whether a credential opens an API."""
 
@@ -145,8 +175,9 @@ class CheckRequest(_message.Message):
     TOKEN_FIELD_NUMBER: _builtins.int
     TARGET_FIELD_NUMBER: _builtins.int
     CLIENT_ADDRESS_FIELD_NUMBER: _builtins.int
+    REQUEST_FIELD_NUMBER: _builtins.int
     api: _builtins.str
-    """API id, for example `balance`. Required."""
+    """API id, for example `balance`. Required, unless `request` is set."""
     client_address: _builtins.str
     """IP address of the client. Needed for accounts that restrict addresses."""
     @_builtins.property
@@ -161,6 +192,12 @@ class CheckRequest(_message.Message):
     def target(self) -> _decision_pb2.Scope:
         """The account, and the project if any, that owns the requested resource. Unset: only the matrix decides."""
 
+    @_builtins.property
+    def request(self) -> Global___HttpRequest:
+        """The routes of the sidecar say which API this request is for, and who owns the requested resource. Then
+        `api` and `target` must not be set, and `credentials` must have all headers of the request.
+        """
+
     def __init__(
         self,
         *,
@@ -169,10 +206,11 @@ class CheckRequest(_message.Message):
         token: Global___TokenClaims | None = ...,
         target: _decision_pb2.Scope | None = ...,
         client_address: _builtins.str = ...,
+        request: Global___HttpRequest | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["credentials", b"credentials", "subject", b"subject", "target", b"target", "token", b"token"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["credentials", b"credentials", "request", b"request", "subject", b"subject", "target", b"target", "token", b"token"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["api", b"api", "client_address", b"client_address", "credentials", b"credentials", "subject", b"subject", "target", b"target", "token", b"token"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["api", b"api", "client_address", b"client_address", "credentials", b"credentials", "request", b"request", "subject", b"subject", "target", b"target", "token", b"token"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_subject: _TypeAlias = _typing.Literal["credentials", "token"]  # noqa: Y015
     _WhichOneofArgType_subject: _TypeAlias = _typing.Literal["subject", b"subject"]  # noqa: Y015
@@ -285,6 +323,41 @@ class VerifiedToken(_message.Message):
 Global___VerifiedToken: _TypeAlias = VerifiedToken  # noqa: Y015
 
 @_typing.final
+class FoundRoute(_message.Message):
+    """What the routes of the sidecar say of a request."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    API_FIELD_NUMBER: _builtins.int
+    TARGET_FIELD_NUMBER: _builtins.int
+    REFUSED_FIELD_NUMBER: _builtins.int
+    api: _builtins.str
+    """API id. Empty: the request is refused."""
+    refused: _builtins.str
+    """Why the request is refused: `NO_ROUTE`, `TARGET_NOT_FOUND` (it does not say whose resource it is about)
+    or `NOT_CANONICAL` (servers could read it in different ways). A client must treat every other text as a
+    refusal, too. Empty: it is not.
+    """
+    @_builtins.property
+    def target(self) -> _decision_pb2.Scope:
+        """The account, and the project if any, that owns the requested resource. Unset: only the matrix decides."""
+
+    def __init__(
+        self,
+        *,
+        api: _builtins.str = ...,
+        target: _decision_pb2.Scope | None = ...,
+        refused: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["target", b"target"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["api", b"api", "refused", b"refused", "target", b"target"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FoundRoute: _TypeAlias = FoundRoute  # noqa: Y015
+
+@_typing.final
 class CheckResponse(_message.Message):
     """The decision and the facts behind it."""
 
@@ -304,6 +377,8 @@ class CheckResponse(_message.Message):
     STRICT_FIELD_NUMBER: _builtins.int
     RULES_DIGEST_FIELD_NUMBER: _builtins.int
     POSITION_FIELD_NUMBER: _builtins.int
+    ROUTE_FIELD_NUMBER: _builtins.int
+    SCHEME_FIELD_NUMBER: _builtins.int
     allowed: _builtins.bool
     """Whether the credential opens the API."""
     reason: _decision_pb2.Reason.ValueType
@@ -320,6 +395,8 @@ class CheckResponse(_message.Message):
     """Whether strict mode decided, in which contested cells are denied."""
     rules_digest: _builtins.str
     """Digest of the exact rules: of the matrix and the mode."""
+    scheme: _builtins.str
+    """Authentication scheme before the token in `header`, for example `Bearer`. Empty: the token alone."""
     @_builtins.property
     def accepted(self) -> _containers.RepeatedCompositeFieldContainer[_decision_pb2.AcceptedKind]:
         """On a denial: every token kind that the API accepts."""
@@ -346,6 +423,12 @@ class CheckResponse(_message.Message):
         directory.
         """
 
+    @_builtins.property
+    def route(self) -> Global___FoundRoute:
+        """What the routes say, if the check has a `request`. Where they refuse it, the reason is
+        `REASON_UNKNOWN_API`, `message` says what was expected of the request, and the matrix was not asked.
+        """
+
     def __init__(
         self,
         *,
@@ -363,10 +446,12 @@ class CheckResponse(_message.Message):
         strict: _builtins.bool = ...,
         rules_digest: _builtins.str = ...,
         position: Global___Position | None = ...,
+        route: Global___FoundRoute | None = ...,
+        scheme: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["cache_for", b"cache_for", "position", b"position", "token", b"token"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["cache_for", b"cache_for", "position", b"position", "route", b"route", "token", b"token"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["accepted", b"accepted", "advice", b"advice", "allowed", b"allowed", "cache_for", b"cache_for", "conflicts", b"conflicts", "digest", b"digest", "header", b"header", "message", b"message", "position", b"position", "reason", b"reason", "rules_digest", b"rules_digest", "strict", b"strict", "token", b"token", "verified", b"verified"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["accepted", b"accepted", "advice", b"advice", "allowed", b"allowed", "cache_for", b"cache_for", "conflicts", b"conflicts", "digest", b"digest", "header", b"header", "message", b"message", "position", b"position", "reason", b"reason", "route", b"route", "rules_digest", b"rules_digest", "scheme", b"scheme", "strict", b"strict", "token", b"token", "verified", b"verified"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -604,6 +689,7 @@ class IssueResponse(_message.Message):
     CONFLICTS_FIELD_NUMBER: _builtins.int
     TOKEN_ID_FIELD_NUMBER: _builtins.int
     POSITION_FIELD_NUMBER: _builtins.int
+    SCHEME_FIELD_NUMBER: _builtins.int
     header: _builtins.str
     """Request header to send it in."""
     value: _builtins.str
@@ -612,6 +698,8 @@ class IssueResponse(_message.Message):
     """Token kind id."""
     token_id: _builtins.str
     """Identifies the token without revealing it."""
+    scheme: _builtins.str
+    """Authentication scheme before the token in that header, for example `Bearer`. Empty: the token alone."""
     @_builtins.property
     def scope(self) -> _decision_pb2.Scope:
         """The scope of the token."""
@@ -644,10 +732,11 @@ class IssueResponse(_message.Message):
         conflicts: _abc.Iterable[_decision_pb2.Conflict] | None = ...,
         token_id: _builtins.str = ...,
         position: Global___Position | None = ...,
+        scheme: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["expires_at", b"expires_at", "issued_at", b"issued_at", "position", b"position", "scope", b"scope"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["conflicts", b"conflicts", "expires_at", b"expires_at", "header", b"header", "issued_at", b"issued_at", "kind", b"kind", "position", b"position", "scope", b"scope", "token_id", b"token_id", "value", b"value"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["conflicts", b"conflicts", "expires_at", b"expires_at", "header", b"header", "issued_at", b"issued_at", "kind", b"kind", "position", b"position", "scheme", b"scheme", "scope", b"scope", "token_id", b"token_id", "value", b"value"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -747,6 +836,7 @@ class PlannedToken(_message.Message):
     STEPS_FIELD_NUMBER: _builtins.int
     APIS_FIELD_NUMBER: _builtins.int
     CONFLICTS_FIELD_NUMBER: _builtins.int
+    SCHEME_FIELD_NUMBER: _builtins.int
     kind: _builtins.str
     """Token kind id."""
     scope_level: _builtins.str
@@ -755,6 +845,8 @@ class PlannedToken(_message.Message):
     """Request header to send it in."""
     issuable: _builtins.bool
     """Whether `Issue` can issue it."""
+    scheme: _builtins.str
+    """Authentication scheme before the token in that header, for example `Bearer`. Empty: the token alone."""
     @_builtins.property
     def permission_scopes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The holder needs a permission with one of these scopes."""
@@ -782,10 +874,11 @@ class PlannedToken(_message.Message):
         steps: _abc.Iterable[_builtins.str] | None = ...,
         apis: _abc.Iterable[_builtins.str] | None = ...,
         conflicts: _abc.Iterable[_decision_pb2.Conflict] | None = ...,
+        scheme: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["apis", b"apis", "conflicts", b"conflicts", "header", b"header", "issuable", b"issuable", "kind", b"kind", "permission_scopes", b"permission_scopes", "scope_level", b"scope_level", "steps", b"steps"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["apis", b"apis", "conflicts", b"conflicts", "header", b"header", "issuable", b"issuable", "kind", b"kind", "permission_scopes", b"permission_scopes", "scheme", b"scheme", "scope_level", b"scope_level", "steps", b"steps"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1056,6 +1149,154 @@ class ApiCells(_message.Message):
 Global___ApiCells: _TypeAlias = ApiCells  # noqa: Y015
 
 @_typing.final
+class RouteSegment(_message.Message):
+    """A segment of the path of a route."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TEXT_FIELD_NUMBER: _builtins.int
+    CAPTURE_FIELD_NUMBER: _builtins.int
+    FOLDED_FIELD_NUMBER: _builtins.int
+    text: _builtins.str
+    """The segment is this text; of a capture, it begins with this text, which may be empty."""
+    capture: _builtins.bool
+    """Whether one character or more follow the text."""
+    folded: _builtins.str
+    """The text as servers compare it that do not care about case and such."""
+    def __init__(
+        self,
+        *,
+        text: _builtins.str = ...,
+        capture: _builtins.bool = ...,
+        folded: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["capture", b"capture", "folded", b"folded", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RouteSegment: _TypeAlias = RouteSegment  # noqa: Y015
+
+@_typing.final
+class RouteSource(_message.Message):
+    """Where a request names an account or a project."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEGMENT_FIELD_NUMBER: _builtins.int
+    HEADER_FIELD_NUMBER: _builtins.int
+    FIXED_FIELD_NUMBER: _builtins.int
+    segment: _builtins.int
+    """Index of a capture of the path, from 0: what follows its text."""
+    header: _builtins.str
+    """Name of a request header, in lower case."""
+    fixed: _builtins.str
+    """The text itself."""
+    def __init__(
+        self,
+        *,
+        segment: _builtins.int = ...,
+        header: _builtins.str = ...,
+        fixed: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["fixed", b"fixed", "header", b"header", "segment", b"segment", "source", b"source"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["fixed", b"fixed", "header", b"header", "segment", b"segment", "source", b"source"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_source: _TypeAlias = _typing.Literal["segment", "header", "fixed"]  # noqa: Y015
+    _WhichOneofArgType_source: _TypeAlias = _typing.Literal["source", b"source"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_source) -> _WhichOneofReturnType_source | None: ...
+
+Global___RouteSource: _TypeAlias = RouteSource  # noqa: Y015
+
+@_typing.final
+class Route(_message.Message):
+    """Says which requests are for an API."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HOST_FIELD_NUMBER: _builtins.int
+    SEGMENTS_FIELD_NUMBER: _builtins.int
+    BELOW_FIELD_NUMBER: _builtins.int
+    METHODS_FIELD_NUMBER: _builtins.int
+    API_FIELD_NUMBER: _builtins.int
+    ACCOUNT_FIELD_NUMBER: _builtins.int
+    PROJECT_FIELD_NUMBER: _builtins.int
+    host: _builtins.str
+    """In lower case. Empty: any host. With a dot at the beginning: every host that ends so."""
+    below: _builtins.bool
+    """Whether everything below the path belongs to it as well."""
+    api: _builtins.str
+    """API id."""
+    @_builtins.property
+    def segments(self) -> _containers.RepeatedCompositeFieldContainer[Global___RouteSegment]:
+        """The path."""
+
+    @_builtins.property
+    def methods(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Empty: any method."""
+
+    @_builtins.property
+    def account(self) -> Global___RouteSource:
+        """Unset: only the matrix decides."""
+
+    @_builtins.property
+    def project(self) -> Global___RouteSource:
+        """Unset: the resource belongs to no project."""
+
+    def __init__(
+        self,
+        *,
+        host: _builtins.str = ...,
+        segments: _abc.Iterable[Global___RouteSegment] | None = ...,
+        below: _builtins.bool = ...,
+        methods: _abc.Iterable[_builtins.str] | None = ...,
+        api: _builtins.str = ...,
+        account: Global___RouteSource | None = ...,
+        project: Global___RouteSource | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "project", b"project"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "api", b"api", "below", b"below", "host", b"host", "methods", b"methods", "project", b"project", "segments", b"segments"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Route: _TypeAlias = Route  # noqa: Y015
+
+@_typing.final
+class Routes(_message.Message):
+    """The routes of the sidecar. A client may find the route of a plain request itself, and must ask about every
+    other request.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ROUTES_FIELD_NUMBER: _builtins.int
+    OVERRIDES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def routes(self) -> _containers.RepeatedCompositeFieldContainer[Global___Route]:
+        """The first one that matches is the route."""
+
+    @_builtins.property
+    def overrides(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Names of headers, in lower case. A request with one of them is not plain."""
+
+    def __init__(
+        self,
+        *,
+        routes: _abc.Iterable[Global___Route] | None = ...,
+        overrides: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["overrides", b"overrides", "routes", b"routes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Routes: _TypeAlias = Routes  # noqa: Y015
+
+@_typing.final
 class Rules(_message.Message):
     """All that a program needs to give the answers of the sidecar."""
 
@@ -1064,6 +1305,7 @@ class Rules(_message.Message):
     MATRIX_FIELD_NUMBER: _builtins.int
     CELLS_FIELD_NUMBER: _builtins.int
     APIS_FIELD_NUMBER: _builtins.int
+    ROUTES_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def matrix(self) -> _matrix_pb2.Matrix:
         """The matrix, with the digests of the rules."""
@@ -1076,16 +1318,21 @@ class Rules(_message.Message):
     def apis(self) -> _containers.RepeatedCompositeFieldContainer[Global___ApiCells]:
         """The rows, first that of APIs that are not in the matrix."""
 
+    @_builtins.property
+    def routes(self) -> Global___Routes:
+        """Unset: the sidecar has none, or too many to tell them. A client must ask about each request."""
+
     def __init__(
         self,
         *,
         matrix: _matrix_pb2.Matrix | None = ...,
         cells: _abc.Iterable[Global___CellReasons] | None = ...,
         apis: _abc.Iterable[Global___ApiCells] | None = ...,
+        routes: Global___Routes | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["matrix", b"matrix"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["matrix", b"matrix", "routes", b"routes"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["apis", b"apis", "cells", b"cells", "matrix", b"matrix"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["apis", b"apis", "cells", b"cells", "matrix", b"matrix", "routes", b"routes"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1245,3 +1492,46 @@ class DescribeTokensResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___DescribeTokensResponse: _TypeAlias = DescribeTokensResponse  # noqa: Y015
+
+@_typing.final
+class GetPromotedMatrixRequest(_message.Message):
+    """Asks for the promoted matrix."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetPromotedMatrixRequest: _TypeAlias = GetPromotedMatrixRequest  # noqa: Y015
+
+@_typing.final
+class GetPromotedMatrixResponse(_message.Message):
+    """The promoted matrix."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DIGEST_FIELD_NUMBER: _builtins.int
+    CONTENT_FIELD_NUMBER: _builtins.int
+    digest: _builtins.str
+    """Digest of the matrix. Empty: none was promoted, and each process has that of its own configuration."""
+    content: _builtins.bytes
+    """The matrix as JSON, compressed by gzip."""
+    def __init__(
+        self,
+        *,
+        digest: _builtins.str = ...,
+        content: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["content", b"content", "digest", b"digest"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetPromotedMatrixResponse: _TypeAlias = GetPromotedMatrixResponse  # noqa: Y015

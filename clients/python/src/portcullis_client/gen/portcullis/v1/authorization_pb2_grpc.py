@@ -86,6 +86,11 @@ class AuthorizationServiceStub:
                 request_serializer=portcullis_dot_v1_dot_authorization__pb2.DescribeTokensRequest.SerializeToString,
                 response_deserializer=portcullis_dot_v1_dot_authorization__pb2.DescribeTokensResponse.FromString,
                 _registered_method=True)
+        self.GetPromotedMatrix = channel.unary_unary(
+                '/portcullis.v1.AuthorizationService/GetPromotedMatrix',
+                request_serializer=portcullis_dot_v1_dot_authorization__pb2.GetPromotedMatrixRequest.SerializeToString,
+                response_deserializer=portcullis_dot_v1_dot_authorization__pb2.GetPromotedMatrixResponse.FromString,
+                _registered_method=True)
 
 
 class AuthorizationServiceServicer:
@@ -171,6 +176,14 @@ class AuthorizationServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetPromotedMatrix(self, request, context):
+        """Returns the matrix that was promoted in the directory, for sidecars that follow this one. It needs the
+        right of `WatchChanges`, whose rules say when to ask again.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_AuthorizationServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -223,6 +236,11 @@ def add_AuthorizationServiceServicer_to_server(servicer, server):
                     servicer.DescribeTokens,
                     request_deserializer=portcullis_dot_v1_dot_authorization__pb2.DescribeTokensRequest.FromString,
                     response_serializer=portcullis_dot_v1_dot_authorization__pb2.DescribeTokensResponse.SerializeToString,
+            ),
+            'GetPromotedMatrix': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetPromotedMatrix,
+                    request_deserializer=portcullis_dot_v1_dot_authorization__pb2.GetPromotedMatrixRequest.FromString,
+                    response_serializer=portcullis_dot_v1_dot_authorization__pb2.GetPromotedMatrixResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -497,6 +515,33 @@ class AuthorizationService:
             '/portcullis.v1.AuthorizationService/DescribeTokens',
             portcullis_dot_v1_dot_authorization__pb2.DescribeTokensRequest.SerializeToString,
             portcullis_dot_v1_dot_authorization__pb2.DescribeTokensResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetPromotedMatrix(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/portcullis.v1.AuthorizationService/GetPromotedMatrix',
+            portcullis_dot_v1_dot_authorization__pb2.GetPromotedMatrixRequest.SerializeToString,
+            portcullis_dot_v1_dot_authorization__pb2.GetPromotedMatrixResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1cportcullis/v1/decision.proto\x12\rportcullis.v1\")\n\x05Scope\x12\x0f\n\x07\x61\x63\x63ount\x18\x01 \x01(\t\x12\x0f\n\x07project\x18\x02 \x01(\t\">\n\x0c\x41\x63\x63\x65ptedKind\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\x0e\n\x06header\x18\x02 \x01(\t\x12\x10\n\x08issuable\x18\x03 \x01(\x08\"!\n\x04\x43\x65ll\x12\x0b\n\x03\x61pi\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\"\x9b\x01\n\x08\x43onflict\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04type\x18\x02 \x01(\t\x12\x12\n\nresolution\x18\x03 \x01(\t\x12\x0e\n\x06reason\x18\x04 \x01(\t\x12\"\n\x05\x63\x65lls\x18\x05 \x03(\x0b\x32\x13.portcullis.v1.Cell\x12\x0c\n\x04\x61pis\x18\x06 \x03(\t\x12\r\n\x05kinds\x18\x07 \x03(\t\x12\x10\n\x08sections\x18\x08 \x03(\t*\xf0\x03\n\x06Reason\x12\x16\n\x12REASON_UNSPECIFIED\x10\x00\x12\x16\n\x12REASON_UNKNOWN_API\x10\x01\x12\x1d\n\x19REASON_CREDENTIAL_MISSING\x10\x02\x12\x1f\n\x1bREASON_CREDENTIAL_AMBIGUOUS\x10\x03\x12\x1f\n\x1bREASON_CREDENTIAL_MALFORMED\x10\x04\x12\x17\n\x13REASON_WRONG_HEADER\x10\x05\x12\x1d\n\x19REASON_CREDENTIAL_INVALID\x10\x06\x12\x1d\n\x19REASON_CREDENTIAL_EXPIRED\x10\x07\x12\x1d\n\x19REASON_CREDENTIAL_REVOKED\x10\x08\x12\x1e\n\x1aREASON_ADDRESS_NOT_ALLOWED\x10\t\x12\x1d\n\x19REASON_UNKNOWN_TOKEN_KIND\x10\n\x12\x18\n\x14REASON_INVALID_SCOPE\x10\x0b\x12\"\n\x1eREASON_TOKEN_KIND_NOT_ACCEPTED\x10\x0c\x12\x14\n\x10REASON_CONTESTED\x10\r\x12\x1b\n\x17REASON_ACCOUNT_MISMATCH\x10\x0e\x12\x1b\n\x17REASON_PROJECT_MISMATCH\x10\x0f\x12\x12\n\x0eREASON_ALLOWED\x10\x10\x42\x93\x01\n\x11\x63om.portcullis.v1B\rDecisionProtoP\x01Z\x1aportcullis/v1;portcullisv1\xa2\x02\x03PXX\xaa\x02\rPortcullis.V1\xca\x02\rPortcullis\\V1\xe2\x02\x19Portcullis\\V1\\GPBMetadata\xea\x02\x0ePortcullis::V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1cportcullis/v1/decision.proto\x12\rportcullis.v1\")\n\x05Scope\x12\x0f\n\x07\x61\x63\x63ount\x18\x01 \x01(\t\x12\x0f\n\x07project\x18\x02 \x01(\t\"N\n\x0c\x41\x63\x63\x65ptedKind\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\x0e\n\x06header\x18\x02 \x01(\t\x12\x10\n\x08issuable\x18\x03 \x01(\x08\x12\x0e\n\x06scheme\x18\x04 \x01(\t\"!\n\x04\x43\x65ll\x12\x0b\n\x03\x61pi\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\"\x9b\x01\n\x08\x43onflict\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04type\x18\x02 \x01(\t\x12\x12\n\nresolution\x18\x03 \x01(\t\x12\x0e\n\x06reason\x18\x04 \x01(\t\x12\"\n\x05\x63\x65lls\x18\x05 \x03(\x0b\x32\x13.portcullis.v1.Cell\x12\x0c\n\x04\x61pis\x18\x06 \x03(\t\x12\r\n\x05kinds\x18\x07 \x03(\t\x12\x10\n\x08sections\x18\x08 \x03(\t*\xf0\x03\n\x06Reason\x12\x16\n\x12REASON_UNSPECIFIED\x10\x00\x12\x16\n\x12REASON_UNKNOWN_API\x10\x01\x12\x1d\n\x19REASON_CREDENTIAL_MISSING\x10\x02\x12\x1f\n\x1bREASON_CREDENTIAL_AMBIGUOUS\x10\x03\x12\x1f\n\x1bREASON_CREDENTIAL_MALFORMED\x10\x04\x12\x17\n\x13REASON_WRONG_HEADER\x10\x05\x12\x1d\n\x19REASON_CREDENTIAL_INVALID\x10\x06\x12\x1d\n\x19REASON_CREDENTIAL_EXPIRED\x10\x07\x12\x1d\n\x19REASON_CREDENTIAL_REVOKED\x10\x08\x12\x1e\n\x1aREASON_ADDRESS_NOT_ALLOWED\x10\t\x12\x1d\n\x19REASON_UNKNOWN_TOKEN_KIND\x10\n\x12\x18\n\x14REASON_INVALID_SCOPE\x10\x0b\x12\"\n\x1eREASON_TOKEN_KIND_NOT_ACCEPTED\x10\x0c\x12\x14\n\x10REASON_CONTESTED\x10\r\x12\x1b\n\x17REASON_ACCOUNT_MISMATCH\x10\x0e\x12\x1b\n\x17REASON_PROJECT_MISMATCH\x10\x0f\x12\x12\n\x0eREASON_ALLOWED\x10\x10\x42\x93\x01\n\x11\x63om.portcullis.v1B\rDecisionProtoP\x01Z\x1aportcullis/v1;portcullisv1\xa2\x02\x03PXX\xaa\x02\rPortcullis.V1\xca\x02\rPortcullis\\V1\xe2\x02\x19Portcullis\\V1\\GPBMetadata\xea\x02\x0ePortcullis::V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -32,14 +32,14 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'portcullis_client.gen.portc
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\021com.portcullis.v1B\rDecisionProtoP\001Z\032portcullis/v1;portcullisv1\242\002\003PXX\252\002\rPortcullis.V1\312\002\rPortcullis\\V1\342\002\031Portcullis\\V1\\GPBMetadata\352\002\016Portcullis::V1'
-  _globals['_REASON']._serialized_start=348
-  _globals['_REASON']._serialized_end=844
+  _globals['_REASON']._serialized_start=364
+  _globals['_REASON']._serialized_end=860
   _globals['_SCOPE']._serialized_start=47
   _globals['_SCOPE']._serialized_end=88
   _globals['_ACCEPTEDKIND']._serialized_start=90
-  _globals['_ACCEPTEDKIND']._serialized_end=152
-  _globals['_CELL']._serialized_start=154
-  _globals['_CELL']._serialized_end=187
-  _globals['_CONFLICT']._serialized_start=190
-  _globals['_CONFLICT']._serialized_end=345
+  _globals['_ACCEPTEDKIND']._serialized_end=168
+  _globals['_CELL']._serialized_start=170
+  _globals['_CELL']._serialized_end=203
+  _globals['_CONFLICT']._serialized_start=206
+  _globals['_CONFLICT']._serialized_end=361
 # @@protoc_insertion_point(module_scope)

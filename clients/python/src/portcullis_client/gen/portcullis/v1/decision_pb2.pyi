@@ -34,9 +34,13 @@ class _ReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Reason.ValueTy
     REASON_CREDENTIAL_AMBIGUOUS: _Reason.ValueType  # 3
     """More than one credential: a repeated or comma-joined header, or two credential headers."""
     REASON_CREDENTIAL_MALFORMED: _Reason.ValueType  # 4
-    """The credential contains other characters than visible ASCII, or is longer than the limit."""
+    """The credential contains other characters than visible ASCII, is longer than the limit, or has another
+    authentication scheme before it than its header takes.
+    """
     REASON_WRONG_HEADER: _Reason.ValueType  # 5
-    """A token of one family is in the header of another family."""
+    """The token is in the header, or behind the scheme, of another kind, or begins otherwise than tokens of its
+    kind do.
+    """
     REASON_CREDENTIAL_INVALID: _Reason.ValueType  # 6
     """The credential is unknown or not genuine."""
     REASON_CREDENTIAL_EXPIRED: _Reason.ValueType  # 7
@@ -76,9 +80,13 @@ REASON_CREDENTIAL_MISSING: Reason.ValueType  # 2
 REASON_CREDENTIAL_AMBIGUOUS: Reason.ValueType  # 3
 """More than one credential: a repeated or comma-joined header, or two credential headers."""
 REASON_CREDENTIAL_MALFORMED: Reason.ValueType  # 4
-"""The credential contains other characters than visible ASCII, or is longer than the limit."""
+"""The credential contains other characters than visible ASCII, is longer than the limit, or has another
+authentication scheme before it than its header takes.
+"""
 REASON_WRONG_HEADER: Reason.ValueType  # 5
-"""A token of one family is in the header of another family."""
+"""The token is in the header, or behind the scheme, of another kind, or begins otherwise than tokens of its
+kind do.
+"""
 REASON_CREDENTIAL_INVALID: Reason.ValueType  # 6
 """The credential is unknown or not genuine."""
 REASON_CREDENTIAL_EXPIRED: Reason.ValueType  # 7
@@ -140,22 +148,26 @@ class AcceptedKind(_message.Message):
     KIND_FIELD_NUMBER: _builtins.int
     HEADER_FIELD_NUMBER: _builtins.int
     ISSUABLE_FIELD_NUMBER: _builtins.int
+    SCHEME_FIELD_NUMBER: _builtins.int
     kind: _builtins.str
     """Token kind id, for example `iam_token_account_scoped`."""
     header: _builtins.str
     """Request header to send it in."""
     issuable: _builtins.bool
     """Whether `Issue` can issue it. A static token can only be created in the control panel."""
+    scheme: _builtins.str
+    """Authentication scheme before the token in that header, for example `Bearer`. Empty: the token alone."""
     def __init__(
         self,
         *,
         kind: _builtins.str = ...,
         header: _builtins.str = ...,
         issuable: _builtins.bool = ...,
+        scheme: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["header", b"header", "issuable", b"issuable", "kind", b"kind"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["header", b"header", "issuable", b"issuable", "kind", b"kind", "scheme", b"scheme"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

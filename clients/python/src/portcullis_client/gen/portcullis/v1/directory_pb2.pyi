@@ -316,6 +316,8 @@ class StaticToken(_message.Message):
     ACCOUNT_FIELD_NUMBER: _builtins.int
     USER_NAME_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
+    LAST_FOUR_FIELD_NUMBER: _builtins.int
+    NOTE_FIELD_NUMBER: _builtins.int
     CREATED_AT_FIELD_NUMBER: _builtins.int
     REVOKED_AT_FIELD_NUMBER: _builtins.int
     LAST_USED_DAY_FIELD_NUMBER: _builtins.int
@@ -327,6 +329,12 @@ class StaticToken(_message.Message):
     """Name of the control panel user."""
     name: _builtins.str
     """Key name."""
+    last_four: _builtins.str
+    """The last four characters of the token, by which a person finds the one that leaked. They are a part of
+    its checksum. Empty: an earlier version made the token.
+    """
+    note: _builtins.str
+    """What its holder wrote about it. Empty: nothing."""
     last_used_day: _builtins.str
     """The day (UTC) on which a sidecar last accepted it as genuine and active, for example `2026-11-22`. It is
     written down within a minute or so. Unset: never, or before this was recorded.
@@ -346,13 +354,15 @@ class StaticToken(_message.Message):
         account: _builtins.str = ...,
         user_name: _builtins.str = ...,
         name: _builtins.str = ...,
+        last_four: _builtins.str = ...,
+        note: _builtins.str = ...,
         created_at: _timestamp_pb2.Timestamp | None = ...,
         revoked_at: _timestamp_pb2.Timestamp | None = ...,
         last_used_day: _builtins.str | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_last_used_day", b"_last_used_day", "created_at", b"created_at", "last_used_day", b"last_used_day", "revoked_at", b"revoked_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_last_used_day", b"_last_used_day", "account", b"account", "created_at", b"created_at", "last_used_day", b"last_used_day", "name", b"name", "revoked_at", b"revoked_at", "token_id", b"token_id", "user_name", b"user_name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_last_used_day", b"_last_used_day", "account", b"account", "created_at", b"created_at", "last_four", b"last_four", "last_used_day", b"last_used_day", "name", b"name", "note", b"note", "revoked_at", b"revoked_at", "token_id", b"token_id", "user_name", b"user_name"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__last_used_day: _TypeAlias = _typing.Literal["last_used_day"]  # noqa: Y015
     _WhichOneofArgType__last_used_day: _TypeAlias = _typing.Literal["_last_used_day", b"_last_used_day"]  # noqa: Y015
@@ -374,6 +384,7 @@ class ControlPanelUserToken(_message.Message):
     EXPIRES_AT_FIELD_NUMBER: _builtins.int
     TOKEN_ID_FIELD_NUMBER: _builtins.int
     ADVICE_FIELD_NUMBER: _builtins.int
+    SCHEME_FIELD_NUMBER: _builtins.int
     header: _builtins.str
     """Request header to send it in."""
     value: _builtins.str
@@ -382,6 +393,8 @@ class ControlPanelUserToken(_message.Message):
     """Token kind id."""
     token_id: _builtins.str
     """Identifies the token without revealing it."""
+    scheme: _builtins.str
+    """Authentication scheme before the token in that header, for example `Bearer`. Empty: the token alone."""
     @_builtins.property
     def scope(self) -> _decision_pb2.Scope:
         """The scope of the token."""
@@ -409,10 +422,11 @@ class ControlPanelUserToken(_message.Message):
         expires_at: _timestamp_pb2.Timestamp | None = ...,
         token_id: _builtins.str = ...,
         advice: _abc.Iterable[_builtins.str] | None = ...,
+        scheme: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["expires_at", b"expires_at", "issued_at", b"issued_at", "scope", b"scope"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["advice", b"advice", "expires_at", b"expires_at", "header", b"header", "issued_at", b"issued_at", "kind", b"kind", "scope", b"scope", "token_id", b"token_id", "value", b"value"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["advice", b"advice", "expires_at", b"expires_at", "header", b"header", "issued_at", b"issued_at", "kind", b"kind", "scheme", b"scheme", "scope", b"scope", "token_id", b"token_id", "value", b"value"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -506,6 +520,7 @@ class AuditRecord(_message.Message):
     ACTION_FIELD_NUMBER: _builtins.int
     ACCOUNT_FIELD_NUMBER: _builtins.int
     SUBJECT_FIELD_NUMBER: _builtins.int
+    SUBJECT_ID_FIELD_NUMBER: _builtins.int
     DETAILS_FIELD_NUMBER: _builtins.int
     sequence: _builtins.int
     """Number of the change. Later changes have higher numbers."""
@@ -516,7 +531,13 @@ class AuditRecord(_message.Message):
     account: _builtins.str
     """Account number. Empty if the change is about no account."""
     subject: _builtins.str
-    """Name or id of the changed record."""
+    """Name of the changed record: of a static token its key name. What has no name, as an IAM token, is named
+    by its id. Earlier versions named static tokens by their id, too.
+    """
+    subject_id: _builtins.str
+    """Id of the changed record: of an account, a project, a user or a token. Empty: it has none, or an earlier
+    version recorded the change.
+    """
     @_builtins.property
     def at(self) -> _timestamp_pb2.Timestamp:
         """When it was made."""
@@ -534,11 +555,12 @@ class AuditRecord(_message.Message):
         action: _builtins.str = ...,
         account: _builtins.str = ...,
         subject: _builtins.str = ...,
+        subject_id: _builtins.str = ...,
         details: _struct_pb2.Struct | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["at", b"at", "details", b"details"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "action", b"action", "actor", b"actor", "at", b"at", "details", b"details", "sequence", b"sequence", "subject", b"subject"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "action", b"action", "actor", b"actor", "at", b"at", "details", b"details", "sequence", b"sequence", "subject", b"subject", "subject_id", b"subject_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1741,6 +1763,68 @@ class DeleteControlPanelUserResponse(_message.Message):
 Global___DeleteControlPanelUserResponse: _TypeAlias = DeleteControlPanelUserResponse  # noqa: Y015
 
 @_typing.final
+class GetControlPanelUserTokenRequest(_message.Message):
+    """Identifies the token."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ACCOUNT_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    PROJECT_FIELD_NUMBER: _builtins.int
+    account: _builtins.str
+    """Account number."""
+    name: _builtins.str
+    """Name of the control panel user."""
+    project: _builtins.str
+    """Project name. Empty: the account-scoped token."""
+    def __init__(
+        self,
+        *,
+        account: _builtins.str = ...,
+        name: _builtins.str = ...,
+        project: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "name", b"name", "project", b"project"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetControlPanelUserTokenRequest: _TypeAlias = GetControlPanelUserTokenRequest  # noqa: Y015
+
+@_typing.final
+class GetControlPanelUserTokenResponse(_message.Message):
+    """Whether there is one."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ACTIVE_FIELD_NUMBER: _builtins.int
+    TOKEN_ID_FIELD_NUMBER: _builtins.int
+    EXPIRES_AT_FIELD_NUMBER: _builtins.int
+    active: _builtins.bool
+    """Whether a token was issued that has not expired and is not revoked."""
+    token_id: _builtins.str
+    """Identifies the token without revealing it. Empty: none is active."""
+    @_builtins.property
+    def expires_at(self) -> _timestamp_pb2.Timestamp:
+        """When it expires. Unset: none is active."""
+
+    def __init__(
+        self,
+        *,
+        active: _builtins.bool = ...,
+        token_id: _builtins.str = ...,
+        expires_at: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["expires_at", b"expires_at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["active", b"active", "expires_at", b"expires_at", "token_id", b"token_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetControlPanelUserTokenResponse: _TypeAlias = GetControlPanelUserTokenResponse  # noqa: Y015
+
+@_typing.final
 class CopyControlPanelUserTokenRequest(_message.Message):
     """Identifies the token."""
 
@@ -2022,22 +2106,26 @@ class CreateStaticTokenRequest(_message.Message):
     ACCOUNT_FIELD_NUMBER: _builtins.int
     USER_NAME_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
+    NOTE_FIELD_NUMBER: _builtins.int
     account: _builtins.str
     """Account number."""
     user_name: _builtins.str
     """Name of the control panel user."""
     name: _builtins.str
     """Key name."""
+    note: _builtins.str
+    """What the token is for, at most 255 characters. Empty: nothing is written."""
     def __init__(
         self,
         *,
         account: _builtins.str = ...,
         user_name: _builtins.str = ...,
         name: _builtins.str = ...,
+        note: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "name", b"name", "user_name", b"user_name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "name", b"name", "note", b"note", "user_name", b"user_name"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -2052,10 +2140,13 @@ class CreateStaticTokenResponse(_message.Message):
     TOKEN_FIELD_NUMBER: _builtins.int
     HEADER_FIELD_NUMBER: _builtins.int
     VALUE_FIELD_NUMBER: _builtins.int
+    SCHEME_FIELD_NUMBER: _builtins.int
     header: _builtins.str
     """Request header to send it in."""
     value: _builtins.str
     """The token itself. No other call returns it."""
+    scheme: _builtins.str
+    """Authentication scheme before the token in that header, for example `Bearer`. Empty: the token alone."""
     @_builtins.property
     def token(self) -> Global___StaticToken:
         """The created static token."""
@@ -2066,10 +2157,11 @@ class CreateStaticTokenResponse(_message.Message):
         token: Global___StaticToken | None = ...,
         header: _builtins.str = ...,
         value: _builtins.str = ...,
+        scheme: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["token", b"token"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["header", b"header", "token", b"token", "value", b"value"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["header", b"header", "scheme", b"scheme", "token", b"token", "value", b"value"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -2166,6 +2258,179 @@ class RevokeStaticTokenRequest(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___RevokeStaticTokenRequest: _TypeAlias = RevokeStaticTokenRequest  # noqa: Y015
+
+@_typing.final
+class ListApplicationCredentialsRequest(_message.Message):
+    """Selects the application credentials."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ACCOUNT_FIELD_NUMBER: _builtins.int
+    USER_NAME_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    account: _builtins.str
+    """Account number."""
+    user_name: _builtins.str
+    """Name of the service user."""
+    page_size: _builtins.int
+    """Maximum number of entries: 1 to 1,000. 0 means 100."""
+    page_token: _builtins.str
+    """`next_page_token` of the previous answer. Empty: the first page."""
+    def __init__(
+        self,
+        *,
+        account: _builtins.str = ...,
+        user_name: _builtins.str = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "page_size", b"page_size", "page_token", b"page_token", "user_name", b"user_name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListApplicationCredentialsRequest: _TypeAlias = ListApplicationCredentialsRequest  # noqa: Y015
+
+@_typing.final
+class ListApplicationCredentialsResponse(_message.Message):
+    """A page of the application credentials, ordered by name."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CREDENTIALS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """`page_token` of the next page. Empty: this is the last page."""
+    @_builtins.property
+    def credentials(self) -> _containers.RepeatedCompositeFieldContainer[Global___ApplicationCredential]:
+        """At most `page_size` credentials."""
+
+    def __init__(
+        self,
+        *,
+        credentials: _abc.Iterable[Global___ApplicationCredential] | None = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["credentials", b"credentials", "next_page_token", b"next_page_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListApplicationCredentialsResponse: _TypeAlias = ListApplicationCredentialsResponse  # noqa: Y015
+
+@_typing.final
+class ApplicationCredential(_message.Message):
+    """An application credential of a service user, as Keystone has them. It logs in for one project."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    ACCOUNT_FIELD_NUMBER: _builtins.int
+    USER_NAME_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    DESCRIPTION_FIELD_NUMBER: _builtins.int
+    PROJECT_FIELD_NUMBER: _builtins.int
+    ROLES_FIELD_NUMBER: _builtins.int
+    UNRESTRICTED_FIELD_NUMBER: _builtins.int
+    CREATED_AT_FIELD_NUMBER: _builtins.int
+    EXPIRES_AT_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """Id, with which programs log in. It is no secret."""
+    account: _builtins.str
+    """Account number."""
+    user_name: _builtins.str
+    """Name of the service user."""
+    name: _builtins.str
+    """Name of the credential, which is unique among those of the user."""
+    description: _builtins.str
+    """Description. Often empty."""
+    project: _builtins.str
+    """Name of the project."""
+    unrestricted: _builtins.bool
+    """Whether its tokens can be exchanged, and can make and delete application credentials."""
+    @_builtins.property
+    def roles(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Names of the roles that its tokens show at the identity endpoint."""
+
+    @_builtins.property
+    def created_at(self) -> _timestamp_pb2.Timestamp:
+        """When it was made."""
+
+    @_builtins.property
+    def expires_at(self) -> _timestamp_pb2.Timestamp:
+        """When it ends. Unset: never."""
+
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        account: _builtins.str = ...,
+        user_name: _builtins.str = ...,
+        name: _builtins.str = ...,
+        description: _builtins.str = ...,
+        project: _builtins.str = ...,
+        roles: _abc.Iterable[_builtins.str] | None = ...,
+        unrestricted: _builtins.bool = ...,
+        created_at: _timestamp_pb2.Timestamp | None = ...,
+        expires_at: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "expires_at", b"expires_at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "created_at", b"created_at", "description", b"description", "expires_at", b"expires_at", "id", b"id", "name", b"name", "project", b"project", "roles", b"roles", "unrestricted", b"unrestricted", "user_name", b"user_name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ApplicationCredential: _TypeAlias = ApplicationCredential  # noqa: Y015
+
+@_typing.final
+class DeleteApplicationCredentialRequest(_message.Message):
+    """Identifies the application credential."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ACCOUNT_FIELD_NUMBER: _builtins.int
+    USER_NAME_FIELD_NUMBER: _builtins.int
+    ID_FIELD_NUMBER: _builtins.int
+    account: _builtins.str
+    """Account number."""
+    user_name: _builtins.str
+    """Name of the service user."""
+    id: _builtins.str
+    """Id of the credential."""
+    def __init__(
+        self,
+        *,
+        account: _builtins.str = ...,
+        user_name: _builtins.str = ...,
+        id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "id", b"id", "user_name", b"user_name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeleteApplicationCredentialRequest: _TypeAlias = DeleteApplicationCredentialRequest  # noqa: Y015
+
+@_typing.final
+class DeleteApplicationCredentialResponse(_message.Message):
+    """The application credential is deleted."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeleteApplicationCredentialResponse: _TypeAlias = DeleteApplicationCredentialResponse  # noqa: Y015
 
 @_typing.final
 class RevokeStaticTokenResponse(_message.Message):
@@ -2504,7 +2769,7 @@ class ListAuditRecordsRequest(_message.Message):
     action: _builtins.str
     """Text that `action` of the record contains, for example `token.revoke`. Empty: any."""
     subject: _builtins.str
-    """Text that `subject` of the record contains. Empty: any."""
+    """Text that `subject` of the record contains, or all of its `subject_id`. Empty: any."""
     newest_first: _builtins.bool
     """Whether the newest change comes first."""
     @_builtins.property
@@ -2566,3 +2831,351 @@ class ListAuditRecordsResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ListAuditRecordsResponse: _TypeAlias = ListAuditRecordsResponse  # noqa: Y015
+
+@_typing.final
+class GetMatrixRolloutRequest(_message.Message):
+    """What to say of the matrix in force and its shadow."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MATRICES_FIELD_NUMBER: _builtins.int
+    matrices: _builtins.bool
+    """Whether the answer has the matrices themselves."""
+    def __init__(
+        self,
+        *,
+        matrices: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["matrices", b"matrices"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetMatrixRolloutRequest: _TypeAlias = GetMatrixRolloutRequest  # noqa: Y015
+
+@_typing.final
+class GetMatrixRolloutResponse(_message.Message):
+    """The matrix in force, its shadow, and the matrices before it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DIGEST_FIELD_NUMBER: _builtins.int
+    CONFIGURED_DIGEST_FIELD_NUMBER: _builtins.int
+    PROMOTED_FIELD_NUMBER: _builtins.int
+    MATRIX_FIELD_NUMBER: _builtins.int
+    SHADOW_FIELD_NUMBER: _builtins.int
+    VERSIONS_FIELD_NUMBER: _builtins.int
+    digest: _builtins.str
+    """Digest of the matrix in force in this process."""
+    configured_digest: _builtins.str
+    """Digest of the matrix of the configuration of this process. It is in force if none was promoted."""
+    promoted: _builtins.bool
+    """Whether a promoted matrix is in force."""
+    matrix: _builtins.str
+    """The matrix in force as JSON, where it was asked for."""
+    @_builtins.property
+    def shadow(self) -> Global___MatrixShadow:
+        """Unset: the configuration names no shadow."""
+
+    @_builtins.property
+    def versions(self) -> _containers.RepeatedCompositeFieldContainer[Global___MatrixVersion]:
+        """The matrices that were put in force, newest first; at most ten."""
+
+    def __init__(
+        self,
+        *,
+        digest: _builtins.str = ...,
+        configured_digest: _builtins.str = ...,
+        promoted: _builtins.bool = ...,
+        matrix: _builtins.str = ...,
+        shadow: Global___MatrixShadow | None = ...,
+        versions: _abc.Iterable[Global___MatrixVersion] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["shadow", b"shadow"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["configured_digest", b"configured_digest", "digest", b"digest", "matrix", b"matrix", "promoted", b"promoted", "shadow", b"shadow", "versions", b"versions"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetMatrixRolloutResponse: _TypeAlias = GetMatrixRolloutResponse  # noqa: Y015
+
+@_typing.final
+class MatrixShadow(_message.Message):
+    """A matrix that is computed beside the one in force, and decides nothing. What it counts is of this process
+    alone.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DIGEST_FIELD_NUMBER: _builtins.int
+    MATRIX_FIELD_NUMBER: _builtins.int
+    SINCE_FIELD_NUMBER: _builtins.int
+    COMPARED_FIELD_NUMBER: _builtins.int
+    DIFFERENCES_FIELD_NUMBER: _builtins.int
+    BEYOND_FIELD_NUMBER: _builtins.int
+    digest: _builtins.str
+    """Digest of the shadow."""
+    matrix: _builtins.str
+    """The shadow as JSON, where it was asked for."""
+    compared: _builtins.int
+    """How many decisions were compared since then."""
+    beyond: _builtins.int
+    """How many decisions with a difference are in no row."""
+    @_builtins.property
+    def since(self) -> _timestamp_pb2.Timestamp:
+        """Since when it is computed beside the matrix in force. It begins anew when either of them changes, and
+        when the process starts.
+        """
+
+    @_builtins.property
+    def differences(self) -> _containers.RepeatedCompositeFieldContainer[Global___MatrixDifference]:
+        """The decisions that would have been others, most frequent first; at most 1,000 rows."""
+
+    def __init__(
+        self,
+        *,
+        digest: _builtins.str = ...,
+        matrix: _builtins.str = ...,
+        since: _timestamp_pb2.Timestamp | None = ...,
+        compared: _builtins.int = ...,
+        differences: _abc.Iterable[Global___MatrixDifference] | None = ...,
+        beyond: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["since", b"since"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["beyond", b"beyond", "compared", b"compared", "differences", b"differences", "digest", b"digest", "matrix", b"matrix", "since", b"since"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MatrixShadow: _TypeAlias = MatrixShadow  # noqa: Y015
+
+@_typing.final
+class MatrixDifference(_message.Message):
+    """Decisions about one cell that the shadow would have made otherwise."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    API_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
+    DIRECTION_FIELD_NUMBER: _builtins.int
+    COUNT_FIELD_NUMBER: _builtins.int
+    FIRST_FIELD_NUMBER: _builtins.int
+    LAST_FIELD_NUMBER: _builtins.int
+    ACCOUNTS_FIELD_NUMBER: _builtins.int
+    OTHER_ACCOUNTS_FIELD_NUMBER: _builtins.int
+    api: _builtins.str
+    """API id."""
+    kind: _builtins.str
+    """Token kind id. Empty: it is not known."""
+    direction: _builtins.str
+    """`opened`: denied, and the shadow allows it. `closed`: the other way. `unknown`: it cannot be said,
+    because the shadow looks for another credential, or would have an authority judge this one otherwise.
+    """
+    count: _builtins.int
+    """How many."""
+    other_accounts: _builtins.int
+    """How many were of other accounts, or of none."""
+    @_builtins.property
+    def first(self) -> _timestamp_pb2.Timestamp:
+        """When the first one was."""
+
+    @_builtins.property
+    def last(self) -> _timestamp_pb2.Timestamp:
+        """When the last one was."""
+
+    @_builtins.property
+    def accounts(self) -> _containers.RepeatedCompositeFieldContainer[Global___MatrixDifferenceAccount]:
+        """The accounts of their tokens, most frequent first; at most 20."""
+
+    def __init__(
+        self,
+        *,
+        api: _builtins.str = ...,
+        kind: _builtins.str = ...,
+        direction: _builtins.str = ...,
+        count: _builtins.int = ...,
+        first: _timestamp_pb2.Timestamp | None = ...,
+        last: _timestamp_pb2.Timestamp | None = ...,
+        accounts: _abc.Iterable[Global___MatrixDifferenceAccount] | None = ...,
+        other_accounts: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["first", b"first", "last", b"last"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["accounts", b"accounts", "api", b"api", "count", b"count", "direction", b"direction", "first", b"first", "kind", b"kind", "last", b"last", "other_accounts", b"other_accounts"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MatrixDifference: _TypeAlias = MatrixDifference  # noqa: Y015
+
+@_typing.final
+class MatrixDifferenceAccount(_message.Message):
+    """How often an account had a difference."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ACCOUNT_FIELD_NUMBER: _builtins.int
+    COUNT_FIELD_NUMBER: _builtins.int
+    account: _builtins.str
+    """Account number."""
+    count: _builtins.int
+    """How many."""
+    def __init__(
+        self,
+        *,
+        account: _builtins.str = ...,
+        count: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["account", b"account", "count", b"count"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MatrixDifferenceAccount: _TypeAlias = MatrixDifferenceAccount  # noqa: Y015
+
+@_typing.final
+class MatrixVersion(_message.Message):
+    """A matrix that was put in force."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DIGEST_FIELD_NUMBER: _builtins.int
+    ACTION_FIELD_NUMBER: _builtins.int
+    ACTOR_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    PUT_IN_FORCE_AT_FIELD_NUMBER: _builtins.int
+    digest: _builtins.str
+    """Digest of the matrix. Empty: each process had the matrix of its own configuration again."""
+    action: _builtins.str
+    """`promoted`; `rolled_back`; `replaced`: it was in force by a configuration when the next one was promoted."""
+    actor: _builtins.str
+    """Who put it in force, as in the audit trail."""
+    reason: _builtins.str
+    """Why."""
+    @_builtins.property
+    def put_in_force_at(self) -> _timestamp_pb2.Timestamp:
+        """When."""
+
+    def __init__(
+        self,
+        *,
+        digest: _builtins.str = ...,
+        action: _builtins.str = ...,
+        actor: _builtins.str = ...,
+        reason: _builtins.str = ...,
+        put_in_force_at: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["put_in_force_at", b"put_in_force_at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["action", b"action", "actor", b"actor", "digest", b"digest", "put_in_force_at", b"put_in_force_at", "reason", b"reason"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MatrixVersion: _TypeAlias = MatrixVersion  # noqa: Y015
+
+@_typing.final
+class PromoteMatrixRequest(_message.Message):
+    """Which matrix to put in force. A sidecar that has another one in force, or another shadow, refuses with
+    `MATRIX_REPLACED`.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SHADOW_DIGEST_FIELD_NUMBER: _builtins.int
+    DIGEST_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    shadow_digest: _builtins.str
+    """Digest of the shadow that was looked at."""
+    digest: _builtins.str
+    """Digest of the matrix in force that it was compared with."""
+    reason: _builtins.str
+    """Why: 1 to 1,000 characters."""
+    def __init__(
+        self,
+        *,
+        shadow_digest: _builtins.str = ...,
+        digest: _builtins.str = ...,
+        reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["digest", b"digest", "reason", b"reason", "shadow_digest", b"shadow_digest"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PromoteMatrixRequest: _TypeAlias = PromoteMatrixRequest  # noqa: Y015
+
+@_typing.final
+class PromoteMatrixResponse(_message.Message):
+    """It is in force in this process, and in every other one within its staleness bound."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PromoteMatrixResponse: _TypeAlias = PromoteMatrixResponse  # noqa: Y015
+
+@_typing.final
+class RollBackMatrixRequest(_message.Message):
+    """Which matrix to put in force again. A sidecar that has another one in force refuses with `MATRIX_REPLACED`."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DIGEST_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    TO_DIGEST_FIELD_NUMBER: _builtins.int
+    TO_PREVIOUS_FIELD_NUMBER: _builtins.int
+    TO_CONFIGURED_FIELD_NUMBER: _builtins.int
+    digest: _builtins.str
+    """Digest of the matrix in force that was looked at."""
+    reason: _builtins.str
+    """Why: 1 to 1,000 characters."""
+    to_digest: _builtins.str
+    """Digest of one of the last ten."""
+    to_previous: _builtins.bool
+    """The last one before that in force."""
+    to_configured: _builtins.bool
+    """Each process has the matrix of its own configuration."""
+    def __init__(
+        self,
+        *,
+        digest: _builtins.str = ...,
+        reason: _builtins.str = ...,
+        to_digest: _builtins.str = ...,
+        to_previous: _builtins.bool = ...,
+        to_configured: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["to", b"to", "to_configured", b"to_configured", "to_digest", b"to_digest", "to_previous", b"to_previous"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["digest", b"digest", "reason", b"reason", "to", b"to", "to_configured", b"to_configured", "to_digest", b"to_digest", "to_previous", b"to_previous"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_to: _TypeAlias = _typing.Literal["to_digest", "to_previous", "to_configured"]  # noqa: Y015
+    _WhichOneofArgType_to: _TypeAlias = _typing.Literal["to", b"to"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_to) -> _WhichOneofReturnType_to | None: ...
+
+Global___RollBackMatrixRequest: _TypeAlias = RollBackMatrixRequest  # noqa: Y015
+
+@_typing.final
+class RollBackMatrixResponse(_message.Message):
+    """It is in force in this process, and in every other one within its staleness bound."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RollBackMatrixResponse: _TypeAlias = RollBackMatrixResponse  # noqa: Y015

@@ -159,6 +159,11 @@ class DirectoryServiceStub:
                 request_serializer=portcullis_dot_v1_dot_directory__pb2.DeleteControlPanelUserRequest.SerializeToString,
                 response_deserializer=portcullis_dot_v1_dot_directory__pb2.DeleteControlPanelUserResponse.FromString,
                 _registered_method=True)
+        self.GetControlPanelUserToken = channel.unary_unary(
+                '/portcullis.v1.DirectoryService/GetControlPanelUserToken',
+                request_serializer=portcullis_dot_v1_dot_directory__pb2.GetControlPanelUserTokenRequest.SerializeToString,
+                response_deserializer=portcullis_dot_v1_dot_directory__pb2.GetControlPanelUserTokenResponse.FromString,
+                _registered_method=True)
         self.CopyControlPanelUserToken = channel.unary_unary(
                 '/portcullis.v1.DirectoryService/CopyControlPanelUserToken',
                 request_serializer=portcullis_dot_v1_dot_directory__pb2.CopyControlPanelUserTokenRequest.SerializeToString,
@@ -199,6 +204,16 @@ class DirectoryServiceStub:
                 request_serializer=portcullis_dot_v1_dot_directory__pb2.RevokeStaticTokenRequest.SerializeToString,
                 response_deserializer=portcullis_dot_v1_dot_directory__pb2.RevokeStaticTokenResponse.FromString,
                 _registered_method=True)
+        self.ListApplicationCredentials = channel.unary_unary(
+                '/portcullis.v1.DirectoryService/ListApplicationCredentials',
+                request_serializer=portcullis_dot_v1_dot_directory__pb2.ListApplicationCredentialsRequest.SerializeToString,
+                response_deserializer=portcullis_dot_v1_dot_directory__pb2.ListApplicationCredentialsResponse.FromString,
+                _registered_method=True)
+        self.DeleteApplicationCredential = channel.unary_unary(
+                '/portcullis.v1.DirectoryService/DeleteApplicationCredential',
+                request_serializer=portcullis_dot_v1_dot_directory__pb2.DeleteApplicationCredentialRequest.SerializeToString,
+                response_deserializer=portcullis_dot_v1_dot_directory__pb2.DeleteApplicationCredentialResponse.FromString,
+                _registered_method=True)
         self.GetAddressRestriction = channel.unary_unary(
                 '/portcullis.v1.DirectoryService/GetAddressRestriction',
                 request_serializer=portcullis_dot_v1_dot_directory__pb2.GetAddressRestrictionRequest.SerializeToString,
@@ -223,6 +238,21 @@ class DirectoryServiceStub:
                 '/portcullis.v1.DirectoryService/ListAuditRecords',
                 request_serializer=portcullis_dot_v1_dot_directory__pb2.ListAuditRecordsRequest.SerializeToString,
                 response_deserializer=portcullis_dot_v1_dot_directory__pb2.ListAuditRecordsResponse.FromString,
+                _registered_method=True)
+        self.GetMatrixRollout = channel.unary_unary(
+                '/portcullis.v1.DirectoryService/GetMatrixRollout',
+                request_serializer=portcullis_dot_v1_dot_directory__pb2.GetMatrixRolloutRequest.SerializeToString,
+                response_deserializer=portcullis_dot_v1_dot_directory__pb2.GetMatrixRolloutResponse.FromString,
+                _registered_method=True)
+        self.PromoteMatrix = channel.unary_unary(
+                '/portcullis.v1.DirectoryService/PromoteMatrix',
+                request_serializer=portcullis_dot_v1_dot_directory__pb2.PromoteMatrixRequest.SerializeToString,
+                response_deserializer=portcullis_dot_v1_dot_directory__pb2.PromoteMatrixResponse.FromString,
+                _registered_method=True)
+        self.RollBackMatrix = channel.unary_unary(
+                '/portcullis.v1.DirectoryService/RollBackMatrix',
+                request_serializer=portcullis_dot_v1_dot_directory__pb2.RollBackMatrixRequest.SerializeToString,
+                response_deserializer=portcullis_dot_v1_dot_directory__pb2.RollBackMatrixResponse.FromString,
                 _registered_method=True)
 
 
@@ -407,6 +437,14 @@ class DirectoryServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetControlPanelUserToken(self, request, context):
+        """Says whether a control panel user has an IAM token that `CopyControlPanelUserToken` returns, and until
+        when. Only that user may do this.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def CopyControlPanelUserToken(self, request, context):
         """Returns the current IAM token of a control panel user again. It is for testing only. Only that user may
         do this.
@@ -476,6 +514,21 @@ class DirectoryServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListApplicationCredentials(self, request, context):
+        """Lists the application credentials of a service user, without their secrets. They are made at the identity
+        endpoint, by the user.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteApplicationCredential(self, request, context):
+        """Deletes an application credential of a service user. Its tokens are revoked.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetAddressRestriction(self, request, context):
         """Returns the address ranges that an account restricts its tokens to. Account administrators may do this.
         An owner may do it from any address, so that no restriction locks an owner out.
@@ -512,6 +565,28 @@ class DirectoryServiceServicer:
     def ListAuditRecords(self, request, context):
         """Lists changes: who changed what, and when. Account administrators may do this for their account. Only
         operators may do it for all accounts.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetMatrixRollout(self, request, context):
+        """Says which matrix is in force, what its shadow would have answered otherwise, and which matrices were in
+        force before. Only operators may do this.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def PromoteMatrix(self, request, context):
+        """Puts the shadow of this sidecar in force in every process of the directory. Only operators may do this.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RollBackMatrix(self, request, context):
+        """Puts an earlier matrix in force again, in every process of the directory. Only operators may do this.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -630,6 +705,11 @@ def add_DirectoryServiceServicer_to_server(servicer, server):
                     request_deserializer=portcullis_dot_v1_dot_directory__pb2.DeleteControlPanelUserRequest.FromString,
                     response_serializer=portcullis_dot_v1_dot_directory__pb2.DeleteControlPanelUserResponse.SerializeToString,
             ),
+            'GetControlPanelUserToken': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetControlPanelUserToken,
+                    request_deserializer=portcullis_dot_v1_dot_directory__pb2.GetControlPanelUserTokenRequest.FromString,
+                    response_serializer=portcullis_dot_v1_dot_directory__pb2.GetControlPanelUserTokenResponse.SerializeToString,
+            ),
             'CopyControlPanelUserToken': grpc.unary_unary_rpc_method_handler(
                     servicer.CopyControlPanelUserToken,
                     request_deserializer=portcullis_dot_v1_dot_directory__pb2.CopyControlPanelUserTokenRequest.FromString,
@@ -670,6 +750,16 @@ def add_DirectoryServiceServicer_to_server(servicer, server):
                     request_deserializer=portcullis_dot_v1_dot_directory__pb2.RevokeStaticTokenRequest.FromString,
                     response_serializer=portcullis_dot_v1_dot_directory__pb2.RevokeStaticTokenResponse.SerializeToString,
             ),
+            'ListApplicationCredentials': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListApplicationCredentials,
+                    request_deserializer=portcullis_dot_v1_dot_directory__pb2.ListApplicationCredentialsRequest.FromString,
+                    response_serializer=portcullis_dot_v1_dot_directory__pb2.ListApplicationCredentialsResponse.SerializeToString,
+            ),
+            'DeleteApplicationCredential': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteApplicationCredential,
+                    request_deserializer=portcullis_dot_v1_dot_directory__pb2.DeleteApplicationCredentialRequest.FromString,
+                    response_serializer=portcullis_dot_v1_dot_directory__pb2.DeleteApplicationCredentialResponse.SerializeToString,
+            ),
             'GetAddressRestriction': grpc.unary_unary_rpc_method_handler(
                     servicer.GetAddressRestriction,
                     request_deserializer=portcullis_dot_v1_dot_directory__pb2.GetAddressRestrictionRequest.FromString,
@@ -694,6 +784,21 @@ def add_DirectoryServiceServicer_to_server(servicer, server):
                     servicer.ListAuditRecords,
                     request_deserializer=portcullis_dot_v1_dot_directory__pb2.ListAuditRecordsRequest.FromString,
                     response_serializer=portcullis_dot_v1_dot_directory__pb2.ListAuditRecordsResponse.SerializeToString,
+            ),
+            'GetMatrixRollout': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetMatrixRollout,
+                    request_deserializer=portcullis_dot_v1_dot_directory__pb2.GetMatrixRolloutRequest.FromString,
+                    response_serializer=portcullis_dot_v1_dot_directory__pb2.GetMatrixRolloutResponse.SerializeToString,
+            ),
+            'PromoteMatrix': grpc.unary_unary_rpc_method_handler(
+                    servicer.PromoteMatrix,
+                    request_deserializer=portcullis_dot_v1_dot_directory__pb2.PromoteMatrixRequest.FromString,
+                    response_serializer=portcullis_dot_v1_dot_directory__pb2.PromoteMatrixResponse.SerializeToString,
+            ),
+            'RollBackMatrix': grpc.unary_unary_rpc_method_handler(
+                    servicer.RollBackMatrix,
+                    request_deserializer=portcullis_dot_v1_dot_directory__pb2.RollBackMatrixRequest.FromString,
+                    response_serializer=portcullis_dot_v1_dot_directory__pb2.RollBackMatrixResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -1316,6 +1421,33 @@ class DirectoryService:
             _registered_method=True)
 
     @staticmethod
+    def GetControlPanelUserToken(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/portcullis.v1.DirectoryService/GetControlPanelUserToken',
+            portcullis_dot_v1_dot_directory__pb2.GetControlPanelUserTokenRequest.SerializeToString,
+            portcullis_dot_v1_dot_directory__pb2.GetControlPanelUserTokenResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def CopyControlPanelUserToken(request,
             target,
             options=(),
@@ -1532,6 +1664,60 @@ class DirectoryService:
             _registered_method=True)
 
     @staticmethod
+    def ListApplicationCredentials(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/portcullis.v1.DirectoryService/ListApplicationCredentials',
+            portcullis_dot_v1_dot_directory__pb2.ListApplicationCredentialsRequest.SerializeToString,
+            portcullis_dot_v1_dot_directory__pb2.ListApplicationCredentialsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteApplicationCredential(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/portcullis.v1.DirectoryService/DeleteApplicationCredential',
+            portcullis_dot_v1_dot_directory__pb2.DeleteApplicationCredentialRequest.SerializeToString,
+            portcullis_dot_v1_dot_directory__pb2.DeleteApplicationCredentialResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def GetAddressRestriction(request,
             target,
             options=(),
@@ -1656,6 +1842,87 @@ class DirectoryService:
             '/portcullis.v1.DirectoryService/ListAuditRecords',
             portcullis_dot_v1_dot_directory__pb2.ListAuditRecordsRequest.SerializeToString,
             portcullis_dot_v1_dot_directory__pb2.ListAuditRecordsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetMatrixRollout(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/portcullis.v1.DirectoryService/GetMatrixRollout',
+            portcullis_dot_v1_dot_directory__pb2.GetMatrixRolloutRequest.SerializeToString,
+            portcullis_dot_v1_dot_directory__pb2.GetMatrixRolloutResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PromoteMatrix(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/portcullis.v1.DirectoryService/PromoteMatrix',
+            portcullis_dot_v1_dot_directory__pb2.PromoteMatrixRequest.SerializeToString,
+            portcullis_dot_v1_dot_directory__pb2.PromoteMatrixResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RollBackMatrix(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/portcullis.v1.DirectoryService/RollBackMatrix',
+            portcullis_dot_v1_dot_directory__pb2.RollBackMatrixRequest.SerializeToString,
+            portcullis_dot_v1_dot_directory__pb2.RollBackMatrixResponse.FromString,
             options,
             channel_credentials,
             insecure,

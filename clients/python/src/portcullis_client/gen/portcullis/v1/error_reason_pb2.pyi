@@ -190,6 +190,12 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """FAILED_PRECONDITION: "this sidecar has no directory and follows another one; ask a sidecar that has the
     directory". Do not retry.
     """
+    ERROR_REASON_APPLICATION_CREDENTIALS_FULL: _ErrorReason.ValueType  # 62
+    """FAILED_PRECONDITION: "a user has at most {max} application credentials; delete one first". Do not retry."""
+    ERROR_REASON_MATRIX_REPLACED: _ErrorReason.ValueType  # 63
+    """FAILED_PRECONDITION: "{what} is {found} and no longer {seen}; look at what it changes, and ask again". Do
+    not retry.
+    """
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """Why a call got no answer. The `reason` of the `google.rpc.ErrorInfo` in its status is the name of a value
@@ -365,5 +371,11 @@ ERROR_REASON_PASSKEYS_FULL: ErrorReason.ValueType  # 60
 ERROR_REASON_DIRECTORY_ELSEWHERE: ErrorReason.ValueType  # 61
 """FAILED_PRECONDITION: "this sidecar has no directory and follows another one; ask a sidecar that has the
 directory". Do not retry.
+"""
+ERROR_REASON_APPLICATION_CREDENTIALS_FULL: ErrorReason.ValueType  # 62
+"""FAILED_PRECONDITION: "a user has at most {max} application credentials; delete one first". Do not retry."""
+ERROR_REASON_MATRIX_REPLACED: ErrorReason.ValueType  # 63
+"""FAILED_PRECONDITION: "{what} is {found} and no longer {seen}; look at what it changes, and ask again". Do
+not retry.
 """
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015

@@ -26,7 +26,7 @@ from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb
 from portcullis_client.gen.portcullis.v1 import decision_pb2 as portcullis_dot_v1_dot_decision__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1aportcullis/v1/matrix.proto\x12\rportcullis.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cportcullis/v1/decision.proto\"\xe8\x01\n\tTokenKind\x12\n\n\x02id\x18\x01 \x01(\t\x12\r\n\x05title\x18\x02 \x01(\t\x12\x0e\n\x06\x66\x61mily\x18\x03 \x01(\t\x12\x13\n\x0bscope_level\x18\x04 \x01(\t\x12\x0e\n\x06header\x18\x05 \x01(\t\x12\x11\n\tissued_to\x18\x06 \x01(\t\x12\x10\n\x08issuable\x18\x07 \x01(\x08\x12\x19\n\x11permission_scopes\x18\x08 \x03(\t\x12+\n\x08lifetime\x18\t \x01(\x0b\x32\x19.google.protobuf.Duration\x12\r\n\x05steps\x18\n \x03(\t\x12\x0f\n\x07section\x18\x0b \x01(\t\"V\n\x03\x41pi\x12\n\n\x02id\x18\x01 \x01(\t\x12\r\n\x05title\x18\x02 \x01(\t\x12\x10\n\x08\x61\x63\x63\x65pted\x18\x03 \x03(\t\x12\x11\n\tcontested\x18\x04 \x03(\t\x12\x0f\n\x07section\x18\x05 \x01(\t\"\xbb\x01\n\x06Matrix\x12\x0e\n\x06\x64igest\x18\x01 \x01(\t\x12\x0e\n\x06strict\x18\x02 \x01(\x08\x12-\n\x0btoken_kinds\x18\x03 \x03(\x0b\x32\x18.portcullis.v1.TokenKind\x12 \n\x04\x61pis\x18\x04 \x03(\x0b\x32\x12.portcullis.v1.Api\x12*\n\tconflicts\x18\x05 \x03(\x0b\x32\x17.portcullis.v1.Conflict\x12\x14\n\x0crules_digest\x18\x06 \x01(\tB\x91\x01\n\x11\x63om.portcullis.v1B\x0bMatrixProtoP\x01Z\x1aportcullis/v1;portcullisv1\xa2\x02\x03PXX\xaa\x02\rPortcullis.V1\xca\x02\rPortcullis\\V1\xe2\x02\x19Portcullis\\V1\\GPBMetadata\xea\x02\x0ePortcullis::V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1aportcullis/v1/matrix.proto\x12\rportcullis.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cportcullis/v1/decision.proto\"\x88\x02\n\tTokenKind\x12\n\n\x02id\x18\x01 \x01(\t\x12\r\n\x05title\x18\x02 \x01(\t\x12\x0e\n\x06\x66\x61mily\x18\x03 \x01(\t\x12\x13\n\x0bscope_level\x18\x04 \x01(\t\x12\x0e\n\x06header\x18\x05 \x01(\t\x12\x11\n\tissued_to\x18\x06 \x01(\t\x12\x10\n\x08issuable\x18\x07 \x01(\x08\x12\x19\n\x11permission_scopes\x18\x08 \x03(\t\x12+\n\x08lifetime\x18\t \x01(\x0b\x32\x19.google.protobuf.Duration\x12\r\n\x05steps\x18\n \x03(\t\x12\x0f\n\x07section\x18\x0b \x01(\t\x12\x0e\n\x06scheme\x18\x0c \x01(\t\x12\x0e\n\x06prefix\x18\r \x01(\t\"V\n\x03\x41pi\x12\n\n\x02id\x18\x01 \x01(\t\x12\r\n\x05title\x18\x02 \x01(\t\x12\x10\n\x08\x61\x63\x63\x65pted\x18\x03 \x03(\t\x12\x11\n\tcontested\x18\x04 \x03(\t\x12\x0f\n\x07section\x18\x05 \x01(\t\"\xbb\x01\n\x06Matrix\x12\x0e\n\x06\x64igest\x18\x01 \x01(\t\x12\x0e\n\x06strict\x18\x02 \x01(\x08\x12-\n\x0btoken_kinds\x18\x03 \x03(\x0b\x32\x18.portcullis.v1.TokenKind\x12 \n\x04\x61pis\x18\x04 \x03(\x0b\x32\x12.portcullis.v1.Api\x12*\n\tconflicts\x18\x05 \x03(\x0b\x32\x17.portcullis.v1.Conflict\x12\x14\n\x0crules_digest\x18\x06 \x01(\tB\x91\x01\n\x11\x63om.portcullis.v1B\x0bMatrixProtoP\x01Z\x1aportcullis/v1;portcullisv1\xa2\x02\x03PXX\xaa\x02\rPortcullis.V1\xca\x02\rPortcullis\\V1\xe2\x02\x19Portcullis\\V1\\GPBMetadata\xea\x02\x0ePortcullis::V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,9 +35,9 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\021com.portcullis.v1B\013MatrixProtoP\001Z\032portcullis/v1;portcullisv1\242\002\003PXX\252\002\rPortcullis.V1\312\002\rPortcullis\\V1\342\002\031Portcullis\\V1\\GPBMetadata\352\002\016Portcullis::V1'
   _globals['_TOKENKIND']._serialized_start=108
-  _globals['_TOKENKIND']._serialized_end=340
-  _globals['_API']._serialized_start=342
-  _globals['_API']._serialized_end=428
-  _globals['_MATRIX']._serialized_start=431
-  _globals['_MATRIX']._serialized_end=618
+  _globals['_TOKENKIND']._serialized_end=372
+  _globals['_API']._serialized_start=374
+  _globals['_API']._serialized_end=460
+  _globals['_MATRIX']._serialized_start=463
+  _globals['_MATRIX']._serialized_end=650
 # @@protoc_insertion_point(module_scope)

@@ -37,12 +37,14 @@ class TokenKind(_message.Message):
     LIFETIME_FIELD_NUMBER: _builtins.int
     STEPS_FIELD_NUMBER: _builtins.int
     SECTION_FIELD_NUMBER: _builtins.int
+    SCHEME_FIELD_NUMBER: _builtins.int
+    PREFIX_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Token kind id, for example `static_token`."""
     title: _builtins.str
     """Name for people."""
     family: _builtins.str
-    """`iam_token` or `static_token`. Tokens of one family use the same header."""
+    """`iam_token` or `static_token`, for example. Tokens of one family use the same header."""
     scope_level: _builtins.str
     """The scope of tokens of this kind: `account` or `project`."""
     header: _builtins.str
@@ -53,6 +55,10 @@ class TokenKind(_message.Message):
     """Whether `Issue` can issue it."""
     section: _builtins.str
     """Section of the source document about this kind."""
+    scheme: _builtins.str
+    """Authentication scheme before the token in that header, for example `Bearer`. Empty: the token alone."""
+    prefix: _builtins.str
+    """What every token of this kind begins with. Empty: tokens are not told by it."""
     @_builtins.property
     def permission_scopes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The holder needs a permission with one of these scopes: `account`, `projects`."""
@@ -79,10 +85,12 @@ class TokenKind(_message.Message):
         lifetime: _duration_pb2.Duration | None = ...,
         steps: _abc.Iterable[_builtins.str] | None = ...,
         section: _builtins.str = ...,
+        scheme: _builtins.str = ...,
+        prefix: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["lifetime", b"lifetime"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["family", b"family", "header", b"header", "id", b"id", "issuable", b"issuable", "issued_to", b"issued_to", "lifetime", b"lifetime", "permission_scopes", b"permission_scopes", "scope_level", b"scope_level", "section", b"section", "steps", b"steps", "title", b"title"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["family", b"family", "header", b"header", "id", b"id", "issuable", b"issuable", "issued_to", b"issued_to", "lifetime", b"lifetime", "permission_scopes", b"permission_scopes", "prefix", b"prefix", "scheme", b"scheme", "scope_level", b"scope_level", "section", b"section", "steps", b"steps", "title", b"title"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -1,0 +1,373 @@
+package portcullis
+
+import (
+	"slices"
+	"strings"
+
+	portcullisv1 "portcullis.example/portcullis/gen/portcullis/v1"
+)
+
+// The routes of the sidecar, by which a client in local mode finds the API of a plain request: one that every server reads in the same
+// way. The sidecar is asked about all others, so nothing is decoded or corrected here. clients/conformance describes it step by step.
+type routes struct {
+	root place
+	// Headers that override the path or the method.
+	overrides []headerName
+}
+
+// Where routes part: the segments of a path up to there.
+type place struct {
+	literals map[string]*place
+	// The texts of literals as lenient servers compare them, and the length of the longest.
+	folded    map[string]bool
+	foldedMax int
+	// The longest text first, as the sidecar sends them.
+	captures []capturePlace
+	// Routes whose path ends here, and those for all that is below as well.
+	here, below routesOfHosts
+}
+
+type capturePlace struct {
+	text, folded string
+	place        *place
+}
+
+type routesOfHosts struct {
+	named map[string][]*route
+	any   []*route
+}
+
+type route struct {
+	// Of a route without a target.
+	found            Route
+	methods          []string
+	account, project *routeSource
+}
+
+// Where a part of the target is found.
+type routeSource struct {
+	// Index of a segment, and the length of the text that it begins with. Below 0: it is no capture.
+	segment, textLength int
+	// Nil: it is not in a header.
+	header *headerName
+	// Empty: it is not fixed.
+	fixed string
+}
+
+// Some server could take a segment for another text than it is.
+var askAboutRoute = &route{}
+
+// Nil: the sidecar must be asked about each request.
+func routesOf(message *portcullisv1.Routes) *routes {
+	if message == nil {
+		return nil
+	}
+	made := &routes{}
+	for _, name := range message.GetOverrides() {
+		made.overrides = append(made.overrides, headerNameOf(name))
+	}
+	for _, each := range message.GetRoutes() {
+		at := &made.root
+		for _, segment := range each.GetSegments() {
+			at = at.next(segment)
+		}
+		hosts := &at.here
+		if each.GetBelow() {
+			hosts = &at.below
+		}
+		hosts.add(each)
+	}
+	return made
+}
+
+func (p *place) next(segment *portcullisv1.RouteSegment) *place {
+	text := segment.GetText()
+	if segment.GetCapture() {
+		for _, each := range p.captures {
+			if each.text == text {
+				return each.place
+			}
+		}
+		made := &place{}
+		p.captures = append(p.captures, capturePlace{text, segment.GetFolded(), made})
+		return made
+	}
+	if p.literals == nil {
+		p.literals, p.folded = map[string]*place{}, map[string]bool{}
+	}
+	if p.literals[text] == nil {
+		p.literals[text] = &place{}
+		p.folded[segment.GetFolded()] = true
+		p.foldedMax = max(p.foldedMax, len(segment.GetFolded()))
+	}
+	return p.literals[text]
+}
+
+func (h *routesOfHosts) add(message *portcullisv1.Route) {
+	segments := message.GetSegments()
+	made := &route{
+		found: Route{API: message.GetApi()}, methods: message.GetMethods(),
+		account: sourceOf(message.GetAccount(), segments), project: sourceOf(message.GetProject(), segments),
+	}
+	if host := message.GetHost(); host != "" {
+		if h.named == nil {
+			h.named = map[string][]*route{}
+		}
+		h.named[host] = append(h.named[host], made)
+	} else {
+		h.any = append(h.any, made)
+	}
+}
+
+func sourceOf(message *portcullisv1.RouteSource, segments []*portcullisv1.RouteSegment) *routeSource {
+	if message == nil {
+		return nil
+	}
+	made := &routeSource{segment: -1}
+	switch source := message.GetSource().(type) {
+	case *portcullisv1.RouteSource_Fixed:
+		made.fixed = source.Fixed
+	case *portcullisv1.RouteSource_Header:
+		header := headerNameOf(source.Header)
+		made.header = &header
+	case *portcullisv1.RouteSource_Segment:
+		if index := int(source.Segment); index < len(segments) && segments[index].GetCapture() {
+			made.segment, made.textLength = index, len(segments[index].GetText())
+		}
+	}
+	return made
+}
+
+// The route of a plain request. Nil: the sidecar must be asked.
+func (r *routes) find(question *Question) *Route {
+	if r == nil {
+		return nil
+	}
+	request := question.Request
+	end := endOfPlainPath(request.Path)
+	host := plainHost(request.Host)
+	if end < 0 || host == "" || !isPlainMethod(request.Method) {
+		return nil
+	}
+	for index := range r.overrides {
+		if _, count := question.valuesOf(&r.overrides[index]); count > 0 {
+			return nil
+		}
+	}
+	path := request.Path[:end]
+	found := r.root.walk(wantedRoute{path, host, request.Method}, 1)
+	if found == nil || found == askAboutRoute {
+		return nil
+	}
+	if found.account == nil && found.project == nil {
+		return &found.found
+	}
+	target := Scope{}
+	if target.Account = found.account.value(path, question); target.Account == "" {
+		return nil
+	}
+	if found.project != nil {
+		if target.Project = found.project.value(path, question); target.Project == "" {
+			return nil
+		}
+	}
+	return &Route{API: found.found.API, Target: &target}
+}
+
+const (
+	plainMethodMax = 32
+	plainHostMax   = 255
+	plainPathMax   = 8_192
+	plainValueMax  = 255
+)
+
+func isPlainMethod(method string) bool {
+	for index := range len(method) {
+		if method[index] < 'A' || method[index] > 'Z' {
+			return false
+		}
+	}
+	return method != "" && len(method) <= plainMethodMax
+}
+
+// The host without its port, in lower case. Empty: it is not plain.
+func plainHost(host string) string {
+	if len(host) > plainHostMax {
+		return ""
+	}
+	name, port, hasPort := strings.Cut(host, ":")
+	if hasPort && (port == "" || len(port) > 5) {
+		return ""
+	}
+	for index := range len(port) {
+		if port[index] < '0' || port[index] > '9' {
+			return ""
+		}
+	}
+	last := byte('.')
+	for index := range len(name) {
+		letter := name[index]
+		if letter == '.' && last == '.' || letter != '.' && letter != '-' && letter != '_' && !isAlphanumeric(letter) {
+			return ""
+		}
+		last = letter
+	}
+	if last == '.' {
+		return ""
+	}
+	return lowerCase(name)
+}
+
+func isAlphanumeric(letter byte) bool {
+	return letter >= 'a' && letter <= 'z' || letter >= 'A' && letter <= 'Z' || letter >= '0' && letter <= '9'
+}
+
+// Characters of a plain segment.
+var isPlain = func() (plain [256]bool) {
+	for letter := range plain {
+		plain[letter] = isAlphanumeric(byte(letter)) || strings.IndexByte("-._~:@+=", byte(letter)) >= 0
+	}
+	return plain
+}()
+
+// Where the path ends, without a slash at its end. Below 0: the target is not plain.
+func endOfPlainPath(target string) int {
+	last, end := byte(0), 0
+	for ; end < len(target) && target[end] != '?'; end++ {
+		letter := target[end]
+		switch {
+		case end == plainPathMax || letter != '/' && !isPlain[letter]:
+			return -1
+		// Neither an empty segment, nor one with a dot at its end.
+		case letter == '/' && (last == '/' || last == '.'):
+			return -1
+		}
+		last = letter
+	}
+	if end == 0 || target[0] != '/' || last == '.' {
+		return -1
+	}
+	for index := end; index < len(target); index++ {
+		if target[index] < 0x21 || target[index] > 0x7e || target[index] == '#' {
+			return -1
+		}
+	}
+	if last == '/' {
+		return end - 1
+	}
+	return end
+}
+
+type wantedRoute struct{ path, host, method string }
+
+// The first route that matches. The next segment begins at start; beyond the end of the path: there is none.
+func (p *place) walk(wanted wantedRoute, start int) *route {
+	path := wanted.path
+	switch {
+	case start > len(path):
+		if found := p.here.pick(wanted); found != nil {
+			return found
+		}
+	case len(p.literals) > 0 || len(p.captures) > 0:
+		segment := path[start:]
+		if slash := strings.IndexByte(segment, '/'); slash >= 0 {
+			segment = segment[:slash]
+		}
+		next := start + len(segment) + 1
+		if literal := p.literals[segment]; literal != nil {
+			if found := literal.walk(wanted, next); found != nil {
+				return found
+			}
+		} else if p.isSimilar(segment) {
+			return askAboutRoute
+		}
+		for _, each := range p.captures {
+			if len(segment) > len(each.text) && strings.HasPrefix(segment, each.text) {
+				if found := each.place.walk(wanted, next); found != nil {
+					return found
+				}
+			}
+		}
+	}
+	return p.below.pick(wanted)
+}
+
+// Whether some server would take the segment for a text that it is not: "admin.json" for "admin".
+func (p *place) isSimilar(segment string) bool {
+	lower := lowerCase(segment)
+	if p.folded[lower] {
+		return true
+	}
+	for end := 0; end < len(lower) && end <= p.foldedMax; end++ {
+		if lower[end] == '.' && p.folded[lower[:end]] {
+			return true
+		}
+	}
+	for _, each := range p.captures {
+		if each.text != "" && !strings.HasPrefix(segment, each.text) && strings.HasPrefix(lower, each.folded) {
+			return true
+		}
+	}
+	return false
+}
+
+// A host before a wildcard, the longest wildcard first, any host last.
+func (h *routesOfHosts) pick(wanted wantedRoute) *route {
+	if len(h.named) > 0 {
+		if found := withMethod(h.named[wanted.host], wanted.method); found != nil {
+			return found
+		}
+		for index := range len(wanted.host) {
+			if wanted.host[index] == '.' {
+				if found := withMethod(h.named[wanted.host[index:]], wanted.method); found != nil {
+					return found
+				}
+			}
+		}
+	}
+	return withMethod(h.any, wanted.method)
+}
+
+func withMethod(routes []*route, method string) *route {
+	for _, each := range routes {
+		if len(each.methods) == 0 || slices.Contains(each.methods, method) {
+			return each
+		}
+	}
+	return nil
+}
+
+// Empty: the sidecar must be asked.
+func (s *routeSource) value(path string, question *Question) string {
+	if s == nil {
+		return ""
+	}
+	if s.fixed != "" {
+		return s.fixed
+	}
+	value := ""
+	switch {
+	case s.header != nil:
+		found, count := question.valuesOf(s.header)
+		if count != 1 {
+			return ""
+		}
+		value = found
+	case s.segment >= 0:
+		rest := path[1:]
+		for range s.segment {
+			rest = rest[strings.IndexByte(rest, '/')+1:]
+		}
+		value, _, _ = strings.Cut(rest, "/")
+		value = value[s.textLength:]
+	}
+	if len(value) > plainValueMax {
+		return ""
+	}
+	for index := range len(value) {
+		if !isPlain[value[index]] {
+			return ""
+		}
+	}
+	return value
+}

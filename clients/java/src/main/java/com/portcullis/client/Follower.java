@@ -1,0 +1,218 @@
+package com.portcullis.client;
+
+import com.portcullis.v1.AuthorizationServiceGrpc;
+import com.portcullis.v1.WatchChangesRequest;
+import com.portcullis.v1.WatchChangesResponse;
+import io.grpc.CallOptions;
+import io.grpc.Channel;
+import io.grpc.ClientCall;
+import io.grpc.ConnectivityState;
+import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
+import io.grpc.Status;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+
+/** Keeps the memory of a client up to date. */
+final class Follower {
+  /** A sidecar says something at least every second. A stream that is silent for longer is left. */
+  private static final long QUIET_MAX_MS = 2_000;
+
+  /**
+   * How long one stream is read. Two clocks run apart by some milliseconds in that time, and a new
+   * stream compares them anew.
+   */
+  private static final long STREAM_MAX_NS = TimeUnit.MINUTES.toNanos(10);
+
+  /** Pause after a stream that failed: longer after each further one. */
+  private static final long PAUSE_MIN_MS = 100;
+
+  private static final long PAUSE_MAX_MS = 2_000;
+
+  /** Pause where the sidecar lets the client follow nothing. */
+  private static final long PAUSE_REFUSED_MS = 60_000;
+
+  private final ManagedChannel connection;
+  private final Channel channel;
+  private final String address;
+  private final Memory memory;
+  private final Consumer<? super Exception> report;
+
+  /** Each reason is reported once: an interruption is no news, a refusal is. */
+  private final Set<String> reported = new HashSet<>();
+
+  private final long began = System.nanoTime();
+  private final Thread thread = new Thread(this::run, "portcullis-follower");
+
+  /** The end of a stream. */
+  private record End(Status status, Metadata trailers) {}
+
+  /**
+   * @param channel presents who the program is
+   */
+  Follower(
+      ManagedChannel connection,
+      Channel channel,
+      String address,
+      Memory memory,
+      Consumer<? super Exception> report) {
+    this.connection = connection;
+    this.channel = channel;
+    this.address = address;
+    this.memory = memory;
+    this.report = report;
+    thread.setDaemon(true);
+  }
+
+  void start() {
+    // The connection is made while the thread begins.
+    connection.getState(true);
+    thread.start();
+  }
+
+  /** The monotonic clock of the client. */
+  long now() {
+    return System.nanoTime() - began;
+  }
+
+  void stop() {
+    thread.interrupt();
+  }
+
+  /** Follows until the client is closed. */
+  private void run() {
+    var pause = PAUSE_MIN_MS;
+    try {
+      while (true) {
+        var heard = new boolean[1];
+        var next = pause;
+        try {
+          read(heard);
+          next = 0;
+        } catch (Memory.Impossible | Rules.Incomplete error) {
+          reportOnce(error.getMessage(), error);
+        } catch (RuntimeException error) {
+          var failed = PortcullisException.of(error, address);
+          if (isRefusal(failed)) {
+            reportOnce(failed.code().name(), failed);
+            next = PAUSE_REFUSED_MS;
+          } else if (failed.code() == Status.Code.UNKNOWN) {
+            reportOnce(String.valueOf(error.getMessage()), error);
+          }
+        }
+        pause = heard[0] ? PAUSE_MIN_MS : Math.min(2 * pause, PAUSE_MAX_MS);
+        Thread.sleep(Math.min(next, heard[0] && next < PAUSE_REFUSED_MS ? PAUSE_MIN_MS : next));
+      }
+    } catch (InterruptedException error) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private void reportOnce(String what, Exception error) {
+    if (!reported.add(what)) {
+      return;
+    }
+    try {
+      report.accept(error);
+    } catch (RuntimeException failed) {
+      // A program that cannot take a report must still be told what ends.
+      Client.LOG.log(System.Logger.Level.WARNING, "a report failed", failed);
+    }
+  }
+
+  /** An older sidecar has no such stream, and not every caller may follow. */
+  private static boolean isRefusal(PortcullisException failed) {
+    return switch (failed.code()) {
+      case UNIMPLEMENTED, UNAUTHENTICATED, PERMISSION_DENIED -> true;
+      default -> false;
+    };
+  }
+
+  /**
+   * Reads one stream, for long enough.
+   *
+   * @param heard becomes true when it has said something
+   */
+  private void read(boolean[] heard)
+      throws InterruptedException, Memory.Impossible, Rules.Incomplete {
+    connect();
+    // There is at most one response in it, because each is asked for; and then the end.
+    var arrived = new ArrayBlockingQueue<Object>(2);
+    var method = AuthorizationServiceGrpc.getWatchChangesMethod();
+    var call =
+        channel.newCall(
+            method, CallOptions.DEFAULT.withMaxInboundMessageSize(Client.RULES_BYTES_MAX));
+    try {
+      var asked = System.nanoTime();
+      var request = memory.begin(now());
+      start(call, request, arrived);
+      while (System.nanoTime() - asked < STREAM_MAX_NS) {
+        var each = arrived.poll(QUIET_MAX_MS, TimeUnit.MILLISECONDS);
+        if (each == null) {
+          throw Status.DEADLINE_EXCEEDED.asRuntimeException();
+        }
+        if (each instanceof End end) {
+          var status =
+              end.status.isOk()
+                  ? Status.UNAVAILABLE.withDescription("the sidecar ended the stream")
+                  : end.status;
+          throw status.asRuntimeException(end.trailers);
+        }
+        memory.hear((WatchChangesResponse) each, now());
+        heard[0] = true;
+        call.request(1);
+      }
+    } finally {
+      call.cancel("the stream is left", null);
+    }
+  }
+
+  private static void start(
+      ClientCall<WatchChangesRequest, WatchChangesResponse> call,
+      WatchChangesRequest request,
+      BlockingQueue<Object> arrived) {
+    call.start(
+        new ClientCall.Listener<>() {
+          @Override
+          public void onMessage(WatchChangesResponse message) {
+            arrived.add(message);
+          }
+
+          @Override
+          public void onClose(Status status, Metadata trailers) {
+            arrived.add(new End(status, trailers));
+          }
+        },
+        new Metadata());
+    call.sendMessage(request);
+    call.halfClose();
+    call.request(1);
+  }
+
+  /**
+   * Waits for the connection. What a sidecar says counts from when it was asked, so the time to
+   * connect would count for nothing.
+   */
+  private void connect() throws InterruptedException {
+    // gRPC for Java waits for up to two minutes before it tries again.
+    connection.resetConnectBackoff();
+    for (var state = connection.getState(true);
+        state != ConnectivityState.READY;
+        state = connection.getState(true)) {
+      if (state == ConnectivityState.SHUTDOWN) {
+        throw new InterruptedException();
+      }
+      var changed = new CountDownLatch(1);
+      connection.notifyWhenStateChanged(state, changed::countDown);
+      if (!changed.await(QUIET_MAX_MS, TimeUnit.MILLISECONDS)
+          || connection.getState(false) == ConnectivityState.TRANSIENT_FAILURE) {
+        throw Status.UNAVAILABLE.asRuntimeException();
+      }
+    }
+  }
+}

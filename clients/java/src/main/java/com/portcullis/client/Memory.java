@@ -1,0 +1,469 @@
+package com.portcullis.client;
+
+import com.google.protobuf.Duration;
+import com.portcullis.v1.CheckResponse;
+import com.portcullis.v1.Position;
+import com.portcullis.v1.Voided;
+import com.portcullis.v1.WatchChangesRequest;
+import com.portcullis.v1.WatchChangesResponse;
+import java.util.HashSet;
+import java.util.List;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Predicate;
+
+/**
+ * What a client in local mode knows: the rules, the tokens, and until when it may answer from them.
+ * It has no clock and asks nobody; clients/conformance describes step by step what it must do.
+ * Times are in nanoseconds on the monotonic clock of the client.
+ */
+final class Memory {
+  private static final int WORDS_MAX = 10_000;
+  private static final long NANOSECONDS_PER_SECOND = 1_000_000_000;
+  private static final long NANOSECONDS_PER_MILLISECOND = 1_000_000;
+  private static final View NOTHING = new View(null, Long.MIN_VALUE, 0, false);
+
+  /** Of which it hears. Empty: of all. */
+  private final List<String> accounts;
+
+  final TokenTable tokens;
+  private final ConcurrentHashMap<WordsKey, Answer.Said> words = new ConcurrentHashMap<>();
+  private volatile View view = NOTHING;
+
+  /**
+   * Counts how often everything became void. This and what follows need the lock of this object, as
+   * changes of the above do.
+   */
+  private int generation;
+
+  /** Null: there is none. */
+  private Position position;
+
+  /**
+   * The largest one that was told, or that a denial of a token rests on. Answers before it are not
+   * remembered. Null: there is none.
+   */
+  private Position rememberedFrom;
+
+  private String basis = "";
+  private Stream stream;
+
+  /**
+   * What one look-up needs, at one moment.
+   *
+   * @param rules null: there are none
+   * @param dayBegan the time of day of the sidecar at time 0, in nanoseconds since 1970
+   */
+  private record View(Rules rules, long until, long dayBegan, boolean isDayKnown) {}
+
+  /**
+   * It can be compared, so that a map finds it soon among many that somebody made to have one hash.
+   */
+  private record WordsKey(String api, String kind, Reason reason) implements Comparable<WordsKey> {
+    @Override
+    public int compareTo(WordsKey other) {
+      var order = api.compareTo(other.api);
+      if (order == 0) {
+        order = kind.compareTo(other.kind);
+      }
+      return order == 0 ? reason.compareTo(other.reason) : order;
+    }
+  }
+
+  /** The stream that is read. */
+  private static final class Stream {
+    final long asked;
+    boolean isFirst = true;
+    long firstSent;
+    long lastSent;
+
+    Stream(long asked) {
+      this.asked = asked;
+    }
+  }
+
+  /** The sidecar says of its changes what cannot be. */
+  static final class Impossible extends Exception {
+    private static final long serialVersionUID = 1;
+
+    Impossible(Throwable cause) {
+      super("the sidecar says of its changes what cannot be", cause);
+    }
+  }
+
+  /**
+   * What the memory knows about a question that it cannot answer.
+   *
+   * @param kind of the token, if it is known; else empty
+   * @param place of the token: its header, and the scheme before it
+   * @param value null: there is no token to learn
+   * @param isFollowed whether the answer will probably be remembered, so that others may wait for
+   *     it
+   */
+  record Asked(int generation, String kind, String place, String value, boolean isFollowed) {}
+
+  Memory(List<String> accounts, int tokensMax) {
+    this.accounts = accounts;
+    this.tokens = new TokenTable(tokensMax);
+  }
+
+  /** Whether it may answer. */
+  boolean isFollowing(long now) {
+    return now < view.until;
+  }
+
+  /** For tests. Null: there are none. */
+  Rules rules() {
+    return view.rules;
+  }
+
+  /**
+   * Answers a question, if it can. Nothing here may wait.
+   *
+   * @return null: the sidecar must be asked
+   */
+  Answer answer(Question question, long now) {
+    var view = this.view;
+    if (view.rules == null || now >= view.until) {
+      return null;
+    }
+    if (question.request() == null) {
+      return answer(view, question, question.api(), question.target(), null, now);
+    }
+    var route = routeOf(view, question);
+    return route == null || question.claims() != null
+        ? null
+        : answer(view, question, route.api(), route.target(), route, now);
+  }
+
+  /** Null: the sidecar must be asked about the request. */
+  private static Route routeOf(View view, Question question) {
+    var routes = view.rules.routes;
+    return routes == null || question.headers() == null
+        ? null
+        : routes.find(question.request(), question.headers());
+  }
+
+  /**
+   * Answers about an API and a target.
+   *
+   * @param route that said them; null: the question did
+   */
+  private Answer answer(
+      View view, Question question, String api, Scope target, Route route, long now) {
+    var row = view.rules.row(api);
+    if (question.claims() != null) {
+      return ofClaims(row, question);
+    }
+    var credentials = new Credentials(view.rules.headers, question.headers());
+    if (credentials.isOne()) {
+      var known = tokens.find(credentials.token);
+      if (known != null) {
+        return isCertain(view, known, credentials.place, question, now)
+            ? ofToken(row, known, question, api, target, route)
+            : null;
+      }
+    }
+    var fault = credentials.fault();
+    if (fault == null) {
+      return null;
+    }
+    var reason = row.reason(0, Rules.situationOfFault(fault));
+    return denial(api, "", reason, row, 0, null, false, route);
+  }
+
+  private Answer ofClaims(Rules.Row row, Question question) {
+    var claims = question.claims();
+    var column = row.rules().column(claims.kind());
+    var reason =
+        row.reason(
+            column,
+            Rules.situationOf(
+                claims.scope().account(), claims.scope().project(), question.target()));
+    if (reason == Reason.ALLOWED && column > 0) {
+      return new Answer(true, reason, null, row, column, null, false, null);
+    }
+    return denial(question.api(), claims.kind(), reason, row, column, null, false, null);
+  }
+
+  /** Whether memory knows enough of a token. */
+  private static boolean isCertain(
+      View view, Entry known, String place, Question question, long now) {
+    if (!known.like.place().equals(place)) {
+      return false;
+    }
+    if (known.expiresAt != Long.MAX_VALUE
+        && (!view.isDayKnown
+            || known.expiresAt
+                <= Math.floorDiv(view.dayBegan + now, NANOSECONDS_PER_MILLISECOND))) {
+      return false;
+    }
+    return known.isKnownAt(question.clientAddress());
+  }
+
+  private Answer ofToken(
+      Rules.Row row, Entry known, Question question, String api, Scope target, Route route) {
+    if (!known.isUsed) {
+      known.isUsed = true;
+    }
+    var like = known.like;
+    var fault = known.faultAt(question.clientAddress());
+    var situation =
+        fault == null
+            ? Rules.situationOf(like.account(), like.project(), target)
+            : Rules.situationOfFault(fault);
+    var column = row.rules().column(like.kind());
+    var reason = row.reason(column, situation);
+    if (reason == Reason.ALLOWED && column > 0 && fault == null) {
+      return new Answer(true, reason, null, row, column, known, true, route);
+    }
+    return denial(api, like.kind(), reason, row, column, known, fault == null, route);
+  }
+
+  /** A denial in the words of the sidecar; null: they are not known. */
+  private Answer denial(
+      String api,
+      String kind,
+      Reason reason,
+      Rules.Row row,
+      int column,
+      Entry known,
+      boolean isVerified,
+      Route route) {
+    var said = words.get(new WordsKey(api, kind, reason));
+    return said == null
+        ? null
+        : new Answer(false, reason, said, row, column, known, isVerified, route);
+  }
+
+  /** What is to be known of a question that the sidecar is asked now. */
+  Asked asked(Question question, long now) {
+    var view = this.view;
+    int generation;
+    synchronized (this) {
+      generation = this.generation;
+    }
+    if (question.claims() != null) {
+      return new Asked(generation, question.claims().kind(), "", null, false);
+    }
+    if (view.rules == null) {
+      return new Asked(generation, "", "", null, false);
+    }
+    var credentials = new Credentials(view.rules.headers, question.headers());
+    if (credentials.fault() != null) {
+      return new Asked(generation, "", "", null, false);
+    }
+    // The words alone may be missing.
+    var known = tokens.find(credentials.token);
+    var isCertain =
+        known != null
+            && now < view.until
+            && isCertain(view, known, credentials.place, question, now);
+    // About a request that is not plain the sidecar is asked each time.
+    var isPlain = question.request() == null || routeOf(view, question) != null;
+    return new Asked(
+        generation,
+        isCertain ? known.like.kind() : "",
+        credentials.place,
+        credentials.token,
+        now < view.until && isPlain);
+  }
+
+  /**
+   * Takes the answer of the sidecar to a question into the memory, as far as it may be remembered.
+   */
+  synchronized void learn(Question question, Asked asked, CheckResponse response) {
+    var rules = view.rules;
+    var reason = Reason.of(response.getReasonValue());
+    var api = question.request() == null ? question.api() : response.getRoute().getApi();
+    var isAboutApi = question.request() == null || !api.isEmpty();
+    if (rules != null
+        && rules.digest.equals(response.getRulesDigest())
+        && !response.getAllowed()
+        && isAboutApi) {
+      var kind = response.hasToken() ? response.getToken().getKind() : asked.kind;
+      if (words.size() >= WORDS_MAX) {
+        words.clear();
+      }
+      words.put(new WordsKey(api, kind, reason), Answer.Said.wordsOf(response));
+    }
+    var isEverywhere = reason == Reason.CREDENTIAL_EXPIRED || reason == Reason.CREDENTIAL_REVOKED;
+    if (isEverywhere && asked.value != null) {
+      // Somebody sees the denial now, and nobody may get an allow from what was known before it.
+      tokens.remove(asked.value);
+    }
+    if (!isFit(response, reason)
+        || asked.value == null
+        || !response.hasToken()
+        || !response.hasPosition()) {
+      return;
+    }
+    if (rememberedFrom == null
+        || asked.generation != generation
+        || isBefore(response.getPosition(), rememberedFrom)) {
+      return;
+    }
+    var token = response.getToken();
+    var scope = token.getScope();
+    if (!accounts.isEmpty() && !accounts.contains(scope.getAccount())) {
+      return;
+    }
+    if (isEverywhere) {
+      rememberedFrom = response.getPosition();
+    }
+    var like =
+        new Entry.Likeness(
+            token.getKind().intern(),
+            asked.place.intern(),
+            scope.getAccount(),
+            scope.getProject(),
+            token.getSubject().getType());
+    var fault = Rules.situationOfFault(reason) < 0 ? null : reason;
+    var first = new Entry.AddressFault(question.clientAddress(), fault);
+    var addressesMax = Math.min(Entry.ADDRESSES_MAX, tokens.pairsMax());
+    var added =
+        Entry.of(
+            asked.value, tokens.shared(like), token, first, tokens.find(asked.value), addressesMax);
+    if (added != null) {
+      tokens.put(added);
+    }
+  }
+
+  /** Whether an answer about a token may be remembered. */
+  private static boolean isFit(CheckResponse response, Reason reason) {
+    return switch (reason) {
+      case CREDENTIAL_EXPIRED, CREDENTIAL_REVOKED, ADDRESS_NOT_ALLOWED -> true;
+      default -> response.getVerified();
+    };
+  }
+
+  /** Begins a stream at a moment. What was known counts for as long as it did. */
+  synchronized WatchChangesRequest begin(long now) {
+    stream = new Stream(now);
+    var request = WatchChangesRequest.newBuilder().addAllAccounts(accounts).setBasis(basis);
+    if (position != null) {
+      request.setAfter(position);
+    }
+    return request.build();
+  }
+
+  /**
+   * Takes a response of the stream into the memory.
+   *
+   * @throws Impossible the stream must be left: everything is void
+   * @throws Rules.Incomplete the same
+   */
+  synchronized void hear(WatchChangesResponse response, long now)
+      throws Impossible, Rules.Incomplete {
+    try {
+      follow(response, now);
+    } catch (ArithmeticException | IllegalArgumentException error) {
+      forget();
+      throw new Impossible(error);
+    } catch (Impossible | Rules.Incomplete error) {
+      forget();
+      throw error;
+    }
+  }
+
+  private void follow(WatchChangesResponse response, long now) throws Impossible, Rules.Incomplete {
+    expectPossible(response);
+    var heard = stream.isFirst ? response.getSentAt() : null;
+    var rules = response.hasRules() ? new Rules(response.getRules()) : view.rules;
+    var next = viewOf(rules, response, now);
+    if (response.getVoided().getEverything()) {
+      forgetTokens();
+    } else if (response.hasVoided()) {
+      tokens.removeIf(voids(response.getVoided()));
+    }
+    if (response.hasRules()) {
+      words.clear();
+    }
+    position = response.getPosition();
+    if (rememberedFrom == null || position.getChange() >= rememberedFrom.getChange()) {
+      rememberedFrom = position;
+    }
+    basis = response.getBasis();
+    if (heard != null) {
+      stream.isFirst = false;
+      stream.firstSent = nanosecondsOf(heard);
+    }
+    stream.lastSent = nanosecondsOf(response.getSentAt());
+    // Only now may more be answered.
+    view = next;
+  }
+
+  /** Checks that a response can follow what was heard before. */
+  private void expectPossible(WatchChangesResponse response) throws Impossible {
+    if (!response.hasPosition() || !response.hasValidFor() || !response.hasSentAt()) {
+      throw new Impossible(null);
+    }
+    var sent = nanosecondsOf(response.getSentAt());
+    var isBack = position != null && isBefore(response.getPosition(), position);
+    var isOtherBasis = position != null && stream.isFirst && !basis.equals(response.getBasis());
+    if (sent < 0
+        || nanosecondsOf(response.getValidFor()) < 0
+        || (isBack || isOtherBasis) && !response.getVoided().getEverything()
+        || !stream.isFirst && sent < stream.lastSent) {
+      throw new Impossible(null);
+    }
+  }
+
+  /** Says until when a response counts. */
+  private View viewOf(Rules rules, WatchChangesResponse response, long now) {
+    var sentAt = nanosecondsOf(response.getSentAt());
+    var firstSent = stream.isFirst ? sentAt : stream.firstSent;
+    // It was sent then or later, if both clocks run alike; and not after it has arrived.
+    var sent = stream.asked + Math.min(sentAt - firstSent, now - stream.asked);
+    var validFor = nanosecondsOf(response.getValidFor());
+    var until = validFor < Long.MAX_VALUE - Math.max(0, sent) ? sent + validFor : Long.MAX_VALUE;
+    if (!response.hasTimeOfDay()) {
+      return new View(rules, until, 0, false);
+    }
+    var day = response.getTimeOfDay();
+    var since1970 =
+        Math.addExact(Math.multiplyExact(day.getSeconds(), NANOSECONDS_PER_SECOND), day.getNanos());
+    return new View(rules, until, since1970 - sent, true);
+  }
+
+  /** Forgets everything. What comes next begins anew. */
+  private void forget() {
+    view = NOTHING;
+    forgetTokens();
+    position = null;
+    basis = "";
+  }
+
+  private void forgetTokens() {
+    generation++;
+    tokens.clear();
+    rememberedFrom = null;
+  }
+
+  /** Whether a token is among what is void. */
+  private static Predicate<Entry> voids(Voided voided) {
+    var ids = new HashSet<>(voided.getTokenIdsList());
+    var holders = new HashSet<>(voided.getUserIdsList());
+    var accounts = new HashSet<>(voided.getAccountsList());
+    var projects = new HashSet<>(voided.getProjectIdsList());
+    return each ->
+        ids.contains(each.id())
+            || holders.contains(each.holderId())
+            || accounts.contains(each.like.account())
+            || !each.projectId().isEmpty() && projects.contains(each.projectId())
+            || each.derivedFrom().stream().anyMatch(ids::contains);
+  }
+
+  private static boolean isBefore(Position some, Position other) {
+    return some.getChange() < other.getChange()
+        || some.getChange() == other.getChange()
+            && !some.getRecordedAt().equals(other.getRecordedAt());
+  }
+
+  private static long nanosecondsOf(Duration message) {
+    var seconds = message.getSeconds();
+    if (Math.abs(seconds) >= Long.MAX_VALUE / NANOSECONDS_PER_SECOND) {
+      return seconds < 0 ? Long.MIN_VALUE : Long.MAX_VALUE;
+    }
+    return seconds * NANOSECONDS_PER_SECOND + message.getNanos();
+  }
+}

@@ -1,0 +1,205 @@
+package com.portcullis.client;
+
+import com.portcullis.v1.ApiCells;
+import com.portcullis.v1.TokenKind;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * What the sidecar answers about verified tokens (clients/conformance, "Decisions"). It never
+ * changes.
+ */
+final class Rules {
+  /**
+   * Questions that a cell tells apart: three scopes with four targets each, then the faults of a
+   * credential.
+   */
+  private static final int SITUATIONS = 20;
+
+  private static final int OF_ACCOUNT = 4;
+  private static final int OF_PROJECT = 8;
+  private static final int OF_FAULTS = 12;
+  private static final int SAME_TARGET = 1;
+  private static final int OTHER_PROJECT = 2;
+  private static final int OTHER_ACCOUNT = 3;
+
+  /**
+   * A kind of token of the matrix.
+   *
+   * @param id is interned, as those of known tokens
+   * @param scheme before a token in that header; empty: the header has the token alone
+   * @param prefix of tokens; empty: they are not told by it
+   * @param level where the situations of its own level begin
+   */
+  record Kind(
+      String id,
+      String title,
+      String header,
+      String scheme,
+      String prefix,
+      int level,
+      boolean isIssuable) {
+    /** Where a token of the kind belongs, for a sentence. */
+    String place() {
+      var start = prefix.isEmpty() ? scheme : (scheme + " " + prefix + "…").strip();
+      return start.isEmpty() ? header : header + ": " + start;
+    }
+  }
+
+  /** The row of an API. */
+  record Row(Rules rules, String api, Reason[][] cells, List<AcceptedKind> accepted) {
+    Reason reason(int column, int situation) {
+      return cells[column][situation];
+    }
+
+    Kind kind(int column) {
+      return rules.kinds[column - 1];
+    }
+
+    String allowedMessage(int column) {
+      var kind = kind(column);
+      var isVowel = !kind.title.isEmpty() && "aeiouAEIOU".indexOf(kind.title.charAt(0)) >= 0;
+      return "`"
+          + api
+          + "` accepts "
+          + (isVowel ? "an " : "a ")
+          + kind.title
+          + " in `"
+          + kind.place()
+          + "`";
+    }
+  }
+
+  /** Rules that lack a cell. */
+  static final class Incomplete extends Exception {
+    private static final long serialVersionUID = 1;
+
+    Incomplete() {
+      super("expected rules with a cell for each API and each kind of token");
+    }
+  }
+
+  final String digest;
+
+  /** The headers of credentials. */
+  final CredentialHeader[] headers;
+
+  final Map<String, Row> rows = new HashMap<>();
+  private final Kind[] kinds;
+
+  /** Null: the sidecar must be asked about each request. */
+  final Routes routes;
+
+  /** Of APIs that are not in the matrix. */
+  private final Row unknown;
+
+  Rules(com.portcullis.v1.Rules message) throws Incomplete {
+    digest = message.getMatrix().getRulesDigest();
+    routes = message.hasRoutes() ? new Routes(message.getRoutes()) : null;
+    kinds =
+        message.getMatrix().getTokenKindsList().stream().map(Rules::kindOf).toArray(Kind[]::new);
+    headers = CredentialHeader.of(message.getMatrix().getTokenKindsList());
+    var cells = new Reason[message.getCellsCount()][];
+    for (var index = 0; index < cells.length; index++) {
+      cells[index] =
+          message.getCells(index).getReasonsValueList().stream()
+              .map(Reason::of)
+              .toArray(Reason[]::new);
+      if (cells[index].length < SITUATIONS) {
+        throw new Incomplete();
+      }
+    }
+    // Many APIs accept the same kinds, and have the same cells. They are kept once.
+    var known = new HashMap<List<Integer>, Row>();
+    for (var each : message.getApisList()) {
+      var like = known.get(each.getCellsList());
+      if (like == null) {
+        var own = cellsOf(each, cells);
+        like = new Row(this, each.getApi(), own, acceptedBy(own));
+        known.put(each.getCellsList(), like);
+      }
+      rows.put(each.getApi(), new Row(this, each.getApi(), like.cells, like.accepted));
+    }
+    unknown = rows.get("");
+    if (unknown == null) {
+      throw new Incomplete();
+    }
+  }
+
+  private static Kind kindOf(TokenKind message) {
+    var level = message.getScopeLevel().equals("project") ? OF_PROJECT : OF_ACCOUNT;
+    return new Kind(
+        message.getId().intern(),
+        message.getTitle(),
+        message.getHeader(),
+        message.getScheme(),
+        message.getPrefix(),
+        level,
+        message.getIssuable());
+  }
+
+  private Reason[][] cellsOf(ApiCells message, Reason[][] cells) throws Incomplete {
+    if (message.getCellsCount() != 1 + kinds.length) {
+      throw new Incomplete();
+    }
+    var found = new Reason[message.getCellsCount()][];
+    for (var column = 0; column < found.length; column++) {
+      // A number beyond the middle of its range is negative here.
+      int index = message.getCells(column);
+      if (index < 0 || index >= cells.length) {
+        throw new Incomplete();
+      }
+      found[column] = cells[index];
+    }
+    return found;
+  }
+
+  private List<AcceptedKind> acceptedBy(Reason[][] cells) {
+    var accepted = new ArrayList<AcceptedKind>();
+    for (var column = 1; column < cells.length; column++) {
+      var kind = kinds[column - 1];
+      if (cells[column][kind.level] == Reason.ALLOWED) {
+        accepted.add(new AcceptedKind(kind.id, kind.header, kind.scheme, kind.isIssuable));
+      }
+    }
+    return List.copyOf(accepted);
+  }
+
+  Row row(String api) {
+    var found = rows.get(api);
+    return found == null ? unknown : found;
+  }
+
+  /** The column of a kind; 0: it is not in the matrix. */
+  int column(String kind) {
+    for (var index = 0; index < kinds.length; index++) {
+      if (kinds[index].id.equals(kind)) {
+        return index + 1;
+      }
+    }
+    return 0;
+  }
+
+  /** The situation of a token with that scope. */
+  static int situationOf(String account, String project, Scope target) {
+    if (account.isEmpty()) {
+      return 0;
+    }
+    var situation = project.isEmpty() ? OF_ACCOUNT : OF_PROJECT;
+    if (target == null) {
+      return situation;
+    }
+    if (!target.account().equals(account)) {
+      return situation + OTHER_ACCOUNT;
+    }
+    return situation + (target.project().equals(project) ? SAME_TARGET : OTHER_PROJECT);
+  }
+
+  /** The situation of a fault of the credential; below 0: the reason is none. */
+  static int situationOfFault(Reason reason) {
+    var fault = reason.ordinal() - Reason.CREDENTIAL_MISSING.ordinal();
+    return fault < 0 || fault >= SITUATIONS - OF_FAULTS ? -1 : OF_FAULTS + fault;
+  }
+}

@@ -1,0 +1,191 @@
+"""Finds the API of a plain request by the routes of the sidecar (clients/conformance/README.md).
+
+Servers read a plain request in one way alone. Every other one is the sidecar's to read, so nothing is decoded or
+corrected here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ._values import FoundRoute, Request, Scope
+from .gen.portcullis.v1 import authorization_pb2 as wire
+
+# Each expression looks once at each character.
+_METHOD = re.compile(r"[A-Z]{1,32}\Z").match
+_HOST = re.compile(r"([A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*)(?::[0-9]{1,5})?\Z").match
+_HOST_LENGTH_MAX = 255
+_PATH_LENGTH_MAX = 8_192
+_PATH = re.compile(r"/[A-Za-z0-9\-._~:@+=/]*\Z").match
+_QUERY = re.compile(r"[\x21\x22\x24-\x7e]*\Z").match
+_VALUE = re.compile(r"[A-Za-z0-9\-._~:@+=]{1,255}\Z").match
+
+
+@dataclass(slots=True)
+class _Hosts:
+    """Routes of a place, by host."""
+
+    named: dict[str, list[wire.Route]] = field(default_factory=dict)
+    any: list[wire.Route] = field(default_factory=list)
+
+    def pick(self, host: str, method: str) -> wire.Route | None:
+        """A host before a wildcard, the longest wildcard first, any host last."""
+        if self.named:
+            found = _with_method(self.named.get(host, ()), method)
+            dot = host.find(".")
+            while found is None and dot != -1:
+                found = _with_method(self.named.get(host[dot:], ()), method)
+                dot = host.find(".", dot + 1)
+            if found is not None:
+                return found
+        return _with_method(self.any, method)
+
+
+@dataclass(slots=True)
+class _Place:
+    """Where routes part: the segments of a path up to there."""
+
+    literals: dict[str, _Place] = field(default_factory=dict)
+    #: The texts of ``literals`` as lenient servers compare them.
+    folded: set[str] = field(default_factory=set)
+    folded_max: int = 0
+    #: Text, folded text and place; the longest text first, as the sidecar sends them.
+    captures: list[tuple[str, str, _Place]] = field(default_factory=list)
+    #: Routes whose path ends here.
+    here: _Hosts = field(default_factory=_Hosts)
+    #: Routes for all that is below, as well.
+    below: _Hosts = field(default_factory=_Hosts)
+
+    def next(self, segment: wire.RouteSegment) -> _Place:
+        """The place behind a segment of a route."""
+        if segment.capture:
+            for text, _, place in self.captures:
+                if text == segment.text:
+                    return place
+            made = _Place()
+            self.captures.append((segment.text, segment.folded, made))
+            return made
+        self.folded.add(segment.folded)
+        self.folded_max = max(self.folded_max, len(segment.folded))
+        return self.literals.setdefault(segment.text, _Place())
+
+    def is_similar(self, segment: str) -> bool:
+        """Whether some server would take the segment for a text that it is not: ``admin.json`` for ``admin``."""
+        lower = segment.lower()
+        if lower in self.folded:
+            return True
+        dot = lower.find(".")
+        while dot != -1 and dot <= self.folded_max:
+            if lower[:dot] in self.folded:
+                return True
+            dot = lower.find(".", dot + 1)
+        return any(
+            text != "" and not segment.startswith(text) and lower.startswith(folded)
+            for text, folded, _ in self.captures
+        )
+
+
+class _AskError(Exception):
+    """Some server could take a segment for another text than it is."""
+
+
+class Routes:
+    """The routes of a sidecar."""
+
+    def __init__(self, message: wire.Routes) -> None:
+        self._root = _Place()
+        self._overrides = frozenset(message.overrides)
+        self._lengths = frozenset(map(len, message.overrides))
+        for route in message.routes:
+            place = self._root
+            for segment in route.segments:
+                place = place.next(segment)
+            hosts = place.below if route.below else place.here
+            (hosts.named.setdefault(route.host, []) if route.host else hosts.any).append(route)
+
+    def find(self, request: Request, headers: Sequence[tuple[str, str]]) -> FoundRoute | None:
+        """The route of a plain request; ``None``: the sidecar must be asked."""
+        path, _, query = request.path.partition("?")
+        if len(path) > _PATH_LENGTH_MAX or len(request.host) > _HOST_LENGTH_MAX:
+            return None
+        host = _HOST(request.host)
+        if host is None or not _METHOD(request.method) or not _PATH(path) or not _QUERY(query):
+            return None
+        # Neither an empty segment, nor one with a dot at its end.
+        if "//" in path or "./" in path or path.endswith("."):
+            return None
+        lengths, overrides = self._lengths, self._overrides
+        if any(len(name) in lengths and _lower(name) in overrides for name, _ in headers):
+            return None
+        segments = path[1:].removesuffix("/").split("/") if path != "/" else []
+        try:
+            route = _walk(self._root, segments, 0, host[1].lower(), request.method)
+        except _AskError:
+            return None
+        return None if route is None else _found(route, segments, headers)
+
+
+def _walk(place: _Place, segments: list[str], index: int, host: str, method: str) -> wire.Route | None:
+    """The first route that matches."""
+    if index == len(segments):
+        route = place.here.pick(host, method)
+        if route is not None:
+            return route
+    elif place.literals or place.captures:
+        segment = segments[index]
+        literal = place.literals.get(segment)
+        if literal is not None:
+            route = _walk(literal, segments, index + 1, host, method)
+            if route is not None:
+                return route
+        elif place.is_similar(segment):
+            raise _AskError
+        for text, _, captured in place.captures:
+            if len(segment) > len(text) and segment.startswith(text):
+                route = _walk(captured, segments, index + 1, host, method)
+                if route is not None:
+                    return route
+    return place.below.pick(host, method)
+
+
+def _with_method(routes: Sequence[wire.Route], method: str) -> wire.Route | None:
+    for route in routes:
+        if not route.methods or method in route.methods:
+            return route
+    return None
+
+
+def _found(route: wire.Route, segments: list[str], headers: Sequence[tuple[str, str]]) -> FoundRoute | None:
+    if not route.HasField("account") and not route.HasField("project"):
+        return FoundRoute(route.api)
+    account = _value(route.account, route, segments, headers)
+    if account is None:
+        return None
+    if not route.HasField("project"):
+        return FoundRoute(route.api, Scope(account))
+    project = _value(route.project, route, segments, headers)
+    return None if project is None else FoundRoute(route.api, Scope(account, project))
+
+
+def _value(
+    source: wire.RouteSource, route: wire.Route, segments: list[str], headers: Sequence[tuple[str, str]]
+) -> str | None:
+    kind = source.WhichOneof("source")
+    if kind == "fixed":
+        return source.fixed
+    if kind == "header":
+        values = [value for name, value in headers if _lower(name) == source.header]
+        if len(values) != 1:
+            return None
+        value = values[0]
+    elif kind == "segment" and source.segment < len(route.segments) and route.segments[source.segment].capture:
+        value = segments[source.segment][len(route.segments[source.segment].text) :]
+    else:
+        return None
+    return value if _VALUE(value) else None
+
+
+def _lower(name: str) -> str:
+    return name.lower() if name.isascii() else name

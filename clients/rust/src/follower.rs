@@ -1,0 +1,246 @@
+//! Keeps the memory of a client up to date, and asks once about what is not in it.
+
+use std::collections::{HashMap, HashSet};
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Semaphore;
+use tokio::task::AbortHandle;
+use tokio::time::{sleep, timeout};
+use tonic::service::interceptor::InterceptedService;
+use tonic::transport::Endpoint;
+use tonic::{Code, Status};
+
+use crate::answer::Answer;
+use crate::caller::CallerCredentials;
+use crate::client::{OnFailure, RULES_BYTES_MAX, Stub};
+use crate::error::Error;
+use crate::memory::{Memory, Refused};
+use crate::question::Question;
+use crate::v1;
+
+/// A sidecar says something at least every second. A stream that is silent for longer is left.
+const QUIET_MAX: Duration = Duration::from_secs(2);
+/// How long one stream is read. Two clocks run apart by some milliseconds in that time, and a new stream compares them anew.
+const STREAM_MAX: Duration = Duration::from_secs(600);
+// Pause after a stream that failed: longer after each further one.
+const PAUSE_MIN: Duration = Duration::from_millis(100);
+const PAUSE_MAX: Duration = Duration::from_secs(2);
+/// Pause where the sidecar lets the client follow nothing.
+const PAUSE_REFUSED: Duration = Duration::from_secs(60);
+
+/// A token and the address of a client.
+type Pair = (String, String);
+
+pub(crate) struct Follower {
+    following: Arc<Following>,
+    task: AbortHandle,
+    /// Questions that are asked now. A semaphore is closed when its question has its answer.
+    asking: Mutex<HashMap<Pair, Arc<Semaphore>>>,
+}
+
+struct Following {
+    memory: Memory,
+    began: Instant,
+}
+
+impl Following {
+    /// Nanoseconds on the monotonic clock of the client.
+    fn now(&self) -> i64 {
+        i64::try_from(self.began.elapsed().as_nanos()).unwrap_or(i64::MAX)
+    }
+}
+
+impl Follower {
+    pub(crate) fn new(
+        endpoint: Endpoint,
+        caller: CallerCredentials,
+        address: &str,
+        memory: Memory,
+        on_failure: OnFailure,
+    ) -> Follower {
+        let following = Arc::new(Following { memory, began: Instant::now() });
+        let reader = Reader { endpoint, caller, following: following.clone() };
+        let reports = Reports { address: address.to_owned(), on_failure, reported: HashSet::new() };
+        let task = tokio::spawn(reader.run(reports)).abort_handle();
+        Follower { following, task, asking: Mutex::default() }
+    }
+
+    pub(crate) fn answer(&self, question: &Question<'_>) -> Option<Answer> {
+        self.following.memory.answer(question, self.following.now())
+    }
+
+    pub(crate) fn is_following(&self) -> bool {
+        self.following.memory.is_following(self.following.now())
+    }
+
+    /// Answers a question that the memory could not answer. Others who ask the same wait for the answer, and then look into
+    /// the memory.
+    pub(crate) async fn ask_once<F>(&self, question: &Question<'_>, ask: impl FnOnce() -> F) -> Result<Answer, Error>
+    where
+        F: Future<Output = Result<v1::CheckResponse, Error>>,
+    {
+        let Following { memory, .. } = &*self.following;
+        let mut asked = memory.asked(question, self.following.now());
+        let mut asking = None;
+        if let Some((value, _)) = asked.credential.as_ref().filter(|_| asked.is_followed) {
+            match self.begin((value.clone(), question.client_address.to_owned())) {
+                Ok(first) => asking = Some(first),
+                Err(earlier) => {
+                    // It never gives a permit: it is closed when the first one has its answer, or has left.
+                    let _ = earlier.acquire().await;
+                    asked = memory.asked(question, self.following.now());
+                }
+            }
+            // Another one may have had its answer just now.
+            if let Some(answer) = self.answer(question) {
+                return Ok(answer);
+            }
+        }
+        let mut response = ask().await?;
+        memory.learn(question, &asked, &response);
+        if response.position.is_some() {
+            // The memory forgets it when a change touches it, and a cache would not.
+            response.cache_for = None;
+        }
+        drop(asking);
+        Ok(Answer::of(response, question))
+    }
+
+    /// Begins a question, if it is not asked already.
+    fn begin(&self, pair: Pair) -> Result<Asking<'_>, Arc<Semaphore>> {
+        let mut all = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
+        match all.get(&pair) {
+            Some(earlier) => Err(earlier.clone()),
+            None => {
+                all.insert(pair.clone(), Arc::new(Semaphore::new(0)));
+                Ok(Asking { follower: self, pair })
+            }
+        }
+    }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// A question that is asked. Dropped, it has its answer, or the one who asked has left.
+struct Asking<'a> {
+    follower: &'a Follower,
+    pair: Pair,
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        let mut all = self.follower.asking.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(waited) = all.remove(&self.pair) {
+            waited.close();
+        }
+    }
+}
+
+/// Why a stream was left.
+enum Left {
+    Status(Status),
+    Refused(Refused),
+}
+
+struct Reader {
+    endpoint: Endpoint,
+    caller: CallerCredentials,
+    following: Arc<Following>,
+}
+
+impl Reader {
+    /// Follows until the client is dropped.
+    async fn run(self, mut reports: Reports) {
+        let mut pause = PAUSE_MIN;
+        loop {
+            let mut has_heard = false;
+            let left = self.read(&mut has_heard).await;
+            if has_heard {
+                pause = PAUSE_MIN;
+            }
+            let next = match left {
+                Ok(()) => continue,
+                Err(Left::Status(status)) if is_refusal(&status) => {
+                    reports.refusal(&status);
+                    PAUSE_REFUSED
+                }
+                Err(left) => {
+                    if let Left::Refused(refused) = left {
+                        reports.refused(refused);
+                    }
+                    let next = pause;
+                    pause = (2 * pause).min(PAUSE_MAX);
+                    next
+                }
+            };
+            sleep(next).await;
+        }
+    }
+
+    /// Reads one stream, for long enough.
+    async fn read(&self, has_heard: &mut bool) -> Result<(), Left> {
+        let Following { memory, .. } = &*self.following;
+        // What a sidecar says counts from when it was asked, so the time to connect would count for nothing.
+        let channel =
+            self.endpoint.connect().await.map_err(|error| Left::Status(Status::unavailable(error.to_string())))?;
+        let connection = InterceptedService::new(channel, self.caller.clone());
+        let mut stub = Stub::new(connection).max_decoding_message_size(RULES_BYTES_MAX);
+        let began = Instant::now();
+        let request = memory.begin(self.following.now());
+        let mut stream = within(QUIET_MAX, stub.watch_changes(request)).await?.into_inner();
+        while began.elapsed() < STREAM_MAX {
+            let Some(response) = within(QUIET_MAX, stream.message()).await? else {
+                return Err(Left::Status(Status::unavailable("the sidecar ended the stream")));
+            };
+            memory.hear(&response, self.following.now()).map_err(Left::Refused)?;
+            *has_heard = true;
+        }
+        Ok(())
+    }
+}
+
+async fn within<T>(limit: Duration, call: impl Future<Output = Result<T, Status>>) -> Result<T, Left> {
+    let silent = |_| Err(Status::unavailable("the sidecar is silent"));
+    timeout(limit, call).await.unwrap_or_else(silent).map_err(Left::Status)
+}
+
+/// An older sidecar has no such stream, and not every caller may follow.
+fn is_refusal(status: &Status) -> bool {
+    matches!(status.code(), Code::Unimplemented | Code::Unauthenticated | Code::PermissionDenied)
+}
+
+/// Each cause is reported once: an interruption is no news, a refusal is.
+struct Reports {
+    address: String,
+    on_failure: OnFailure,
+    reported: HashSet<Cause>,
+}
+
+#[derive(PartialEq, Eq, Hash)]
+enum Cause {
+    Code(i32),
+    Refused(Refused),
+}
+
+impl Reports {
+    fn refusal(&mut self, status: &Status) {
+        if self.reported.insert(Cause::Code(status.code().into())) {
+            (self.on_failure)(&Error::of(status, &self.address));
+        }
+    }
+
+    fn refused(&mut self, refused: Refused) {
+        if self.reported.insert(Cause::Refused(refused)) {
+            (self.on_failure)(match refused {
+                Refused::Changes => &Error::Changes,
+                Refused::Rules => &Error::Rules,
+            });
+        }
+    }
+}

@@ -1,0 +1,365 @@
+//! What a client in local mode knows: the rules, the tokens, and until when it may answer from them. It has no clock and
+//! asks nobody; `clients/conformance` describes step by step what it must do. Times are in nanoseconds on the monotonic
+//! clock of the client.
+
+use std::sync::{Arc, Mutex};
+
+use arc_swap::ArcSwap;
+
+use crate::answer::{Answer, Remembered, Route};
+use crate::credentials::Found;
+use crate::question::{Credentials, Question};
+use crate::reason::Reason;
+use crate::rules::{Rules, Words, situation_of, situation_of_fault};
+use crate::times;
+use crate::tokens::{ADDRESSES_MAX, Changing, Entry, TokenTable, Void};
+use crate::v1;
+
+pub(crate) struct Memory {
+    /// Of which it hears. Empty: of all.
+    accounts: Vec<String>,
+    pub(crate) tokens: TokenTable,
+    view: ArcSwap<View>,
+    /// Around what follows, and around changes of what is above.
+    state: Mutex<State>,
+}
+
+/// What one look-up needs, at one moment.
+#[derive(Default)]
+struct View {
+    /// `None`: nothing may be answered.
+    rules: Option<Arc<Rules>>,
+    until: i64,
+    /// The time of day of the sidecar at time 0, in nanoseconds since 1970. `None`: the sidecar does not say it.
+    day_began: Option<i64>,
+}
+
+#[derive(Default)]
+struct State {
+    changing: Changing,
+    /// Counts how often everything became void.
+    generation: u64,
+    position: Option<Position>,
+    /// The largest one that was told, or that a denial of a token rests on. Answers before it are not remembered.
+    remembered_from: Option<Position>,
+    basis: String,
+    stream: Stream,
+}
+
+/// The number of a change, and when it was recorded, in nanoseconds since 1970.
+#[derive(Clone, Copy, PartialEq)]
+struct Position {
+    change: i64,
+    recorded_at: i64,
+}
+
+impl Position {
+    fn of(message: &v1::Position) -> Position {
+        Position { change: message.change, recorded_at: message.recorded_at.as_ref().map_or(0, times::day_nanos) }
+    }
+
+    fn message(self) -> v1::Position {
+        let recorded_at = prost_types::Timestamp {
+            seconds: self.recorded_at.div_euclid(1_000_000_000),
+            nanos: i32::try_from(self.recorded_at.rem_euclid(1_000_000_000)).unwrap_or(0),
+        };
+        v1::Position { change: self.change, recorded_at: Some(recorded_at) }
+    }
+
+    /// Whether it is smaller, or has the same number and another time.
+    fn is_before(&self, other: &Position) -> bool {
+        self.change < other.change || self.change == other.change && self.recorded_at != other.recorded_at
+    }
+}
+
+/// The stream that is read.
+#[derive(Default)]
+struct Stream {
+    asked: i64,
+    /// When the first response and the last one were sent. `None`: there was none.
+    sent: Option<(i64, i64)>,
+}
+
+/// What the memory knows about a question that it cannot answer.
+#[derive(Default)]
+pub(crate) struct Asked {
+    generation: u64,
+    /// Of the token or the claims, if it is known.
+    kind: String,
+    /// The token and its place. `None`: there is no token to learn.
+    pub(crate) credential: Option<(String, String)>,
+    /// Whether the answer will probably be remembered, so that others may wait for it.
+    pub(crate) is_followed: bool,
+}
+
+/// Why a stream must be left: everything is void.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Refused {
+    /// The sidecar says of its changes what cannot be.
+    Changes,
+    /// The rules have not a cell for each API and each kind of token.
+    Rules,
+}
+
+impl Memory {
+    pub(crate) fn new(accounts: Vec<String>, tokens_max: usize) -> Memory {
+        Memory { accounts, tokens: TokenTable::new(tokens_max), view: ArcSwap::default(), state: Mutex::default() }
+    }
+
+    /// Whether questions are answered from memory.
+    pub(crate) fn is_following(&self, now: i64) -> bool {
+        let view = self.view.load();
+        view.rules.is_some() && now < view.until
+    }
+
+    /// Answers a question, if it can. Nothing here may allocate, unless a route says the target, or wait for more than a look
+    /// at a few dozen tokens.
+    pub(crate) fn answer(&self, question: &Question<'_>, now: i64) -> Option<Answer> {
+        let view = self.view.load();
+        let rules = view.rules.as_ref().filter(|_| now < view.until)?;
+        let Some(request) = question.request else {
+            return self.decided(&view, rules, question, None, now);
+        };
+        if question.is_about_claims() || !question.api.is_empty() || question.target.is_some() {
+            return None;
+        }
+        let route = rules.routes.as_ref()?.find(request, question)?;
+        let routed = Question { api: &route.api, target: route.target.as_ref(), ..*question };
+        self.decided(&view, rules, &routed, Some(&route), now)
+    }
+
+    /// Answers about the API and the target of a question.
+    #[inline]
+    fn decided(
+        &self,
+        view: &View,
+        rules: &Arc<Rules>,
+        question: &Question<'_>,
+        route: Option<&Arc<Route>>,
+        now: i64,
+    ) -> Option<Answer> {
+        let row = rules.number(question.api);
+        let (column, reason, kind, entry, is_verified) = match question.credentials {
+            Credentials::Claims(claims) => {
+                let column = rules.column(&claims.kind);
+                let situation = situation_of(&claims.scope.account, &claims.scope.project, question.target);
+                (column, rules.reason(row, column, situation), claims.kind.as_str(), None, false)
+            }
+            _ => {
+                let found = Found::among(&rules.headers, question);
+                match found.only().and_then(|(place, token)| Some((place, self.tokens.find(token)?))) {
+                    Some((place, known)) => {
+                        let fault = situation_of_fault(counts(view, &known, place, question, now)?);
+                        known.is_used();
+                        let like = &known.like;
+                        let situation =
+                            fault.unwrap_or_else(|| situation_of(&like.account, &like.project, question.target));
+                        let column = rules.column(&like.kind);
+                        (column, rules.reason(row, column, situation), "", Some(known), fault.is_none())
+                    }
+                    None => {
+                        let fault = situation_of_fault(found.credential().err()?)?;
+                        (0, rules.reason(row, 0, fault), "", None, false)
+                    }
+                }
+            }
+        };
+        let words = if reason == Reason::Allowed && column > 0 {
+            None
+        } else {
+            // Without the words of the sidecar there is no denial.
+            let kind = entry.as_ref().map_or(kind, |known| &known.like.kind);
+            Some(rules.words(question.api, kind, reason)?)
+        };
+        let (rules, route) = (rules.clone(), route.cloned());
+        Some(Answer::remembered(reason, Remembered { rules, row, column, entry, is_verified, words, route }))
+    }
+
+    /// What is to be known of a question that the sidecar is asked now.
+    pub(crate) fn asked(&self, question: &Question<'_>, now: i64) -> Asked {
+        let Ok(state) = self.state.lock() else { return Asked::default() };
+        let mut asked = Asked { generation: state.generation, ..Asked::default() };
+        drop(state);
+        if let Credentials::Claims(claims) = question.credentials {
+            asked.kind.clone_from(&claims.kind);
+            return asked;
+        }
+        let view = self.view.load();
+        let Some(rules) = &view.rules else { return asked };
+        let found = Found::among(&rules.headers, question);
+        let Ok((place, value)) = found.credential() else { return asked };
+        // The words alone may be missing.
+        if now < view.until
+            && let Some(known) = self.tokens.find(value.as_bytes())
+            && counts(&view, &known, place, question, now).is_some()
+        {
+            asked.kind.clone_from(&known.like.kind);
+        }
+        asked.credential = Some((value.to_owned(), place.to_owned()));
+        // About a request that is not plain the sidecar is asked each time.
+        let is_found = |request| rules.routes.as_ref().is_some_and(|routes| routes.find(request, question).is_some());
+        asked.is_followed = now < view.until && question.request.is_none_or(is_found);
+        asked
+    }
+
+    /// Takes the answer of the sidecar to a question into the memory, as far as it may be remembered.
+    pub(crate) fn learn(&self, question: &Question<'_>, asked: &Asked, response: &v1::CheckResponse) {
+        let Ok(mut state) = self.state.lock() else { return };
+        let reason = Reason::of(response.reason);
+        if let Some(rules) = &self.view.load().rules
+            && rules.digest == response.rules_digest
+            && !response.allowed
+            && let Some(api) = match (question.request, &response.route) {
+                (None, _) => Some(question.api),
+                (Some(_), route) => route.as_ref().map(|route| route.api.as_str()).filter(|api| !api.is_empty()),
+            }
+        {
+            let kind = response.token.as_ref().map_or(&asked.kind, |token| &token.kind);
+            let (message, header) = (response.message.clone(), response.header.clone());
+            rules.learn_words(api, kind, reason, Words { message, header, scheme: response.scheme.clone() });
+        }
+        let is_everywhere = matches!(reason, Reason::CredentialExpired | Reason::CredentialRevoked);
+        if let Some((value, _)) = &asked.credential
+            && is_everywhere
+        {
+            // Somebody sees the denial now, and nobody may get an allow from what was known before it.
+            self.tokens.drop(value.as_bytes());
+        }
+        let (Some((value, place)), Some(token), Some(position)) =
+            (&asked.credential, &response.token, &response.position)
+        else {
+            return;
+        };
+        let is_fit = response.verified || is_everywhere || reason == Reason::AddressNotAllowed;
+        let position = Position::of(position);
+        let is_void = asked.generation != state.generation
+            || state.remembered_from.is_none_or(|earliest| position.is_before(&earliest));
+        let account = token.scope.as_ref().map_or("", |scope| scope.account.as_str());
+        let is_of_others = !self.accounts.is_empty() && !self.accounts.iter().any(|each| each == account);
+        if !is_fit || is_void || is_of_others {
+            return;
+        }
+        if is_everywhere {
+            state.remembered_from = Some(position);
+        }
+        let fault = if situation_of_fault(reason).is_some() { reason } else { Reason::Unspecified };
+        let Some(mut added) = Entry::new(place, value, token, question.client_address, fault) else { return };
+        if let Some(known) = self.tokens.find(value.as_bytes())
+            && known.like == added.like
+            && known.id() == added.id()
+        {
+            added.add_addresses(&known, ADDRESSES_MAX.min(self.tokens.pairs_max()).saturating_sub(1));
+        }
+        self.tokens.put(&mut state.changing, added);
+    }
+
+    /// Begins a stream at a moment. What was known counts for as long as it did.
+    pub(crate) fn begin(&self, now: i64) -> v1::WatchChangesRequest {
+        let mut request = v1::WatchChangesRequest { accounts: self.accounts.clone(), ..Default::default() };
+        if let Ok(mut state) = self.state.lock() {
+            state.stream = Stream { asked: now, sent: None };
+            request.after = state.position.map(Position::message);
+            request.basis.clone_from(&state.basis);
+        }
+        request
+    }
+
+    /// Takes a response of the stream into the memory. After an error the stream must be left: everything is void.
+    pub(crate) fn hear(&self, response: &v1::WatchChangesResponse, now: i64) -> Result<(), Refused> {
+        let Ok(mut state) = self.state.lock() else {
+            // Some thread panicked in here, so nothing counts any longer.
+            self.view.store(Arc::default());
+            return Err(Refused::Changes);
+        };
+        let heard = match state.follows(response) {
+            Ok(heard) => heard,
+            Err(refused) => {
+                self.forget(&mut state);
+                return Err(refused);
+            }
+        };
+        match &response.voided {
+            Some(voided) if voided.everything => {
+                self.forget_tokens(&mut state);
+            }
+            Some(voided) => self.tokens.remove_void(&Void::of(voided)),
+            None => {}
+        }
+        state.position = Some(heard.position);
+        if state.remembered_from.is_none_or(|earliest| heard.position.change >= earliest.change) {
+            state.remembered_from = state.position;
+        }
+        state.basis.clone_from(&response.basis);
+        let sent = state.stream.heard(heard.sent_at, now);
+        // Only now may more be answered.
+        self.view.store(Arc::new(View {
+            rules: heard.rules.map(Arc::new).or_else(|| self.view.load().rules.clone()),
+            until: sent.saturating_add(heard.valid_for),
+            day_began: response.time_of_day.as_ref().map(|day| times::day_nanos(day).saturating_sub(sent)),
+        }));
+        Ok(())
+    }
+
+    /// Forgets everything. What comes next begins anew.
+    fn forget(&self, state: &mut State) {
+        self.view.store(Arc::default());
+        self.forget_tokens(state);
+        state.position = None;
+        state.basis.clear();
+    }
+
+    fn forget_tokens(&self, state: &mut State) {
+        state.generation += 1;
+        self.tokens.clear(&mut state.changing);
+        state.remembered_from = None;
+    }
+}
+
+/// What is wrong with a known token (unspecified: nothing), if what is known of it counts for a question.
+fn counts(view: &View, known: &Entry, place: &str, question: &Question<'_>, now: i64) -> Option<Reason> {
+    if known.like.place != place {
+        return None;
+    }
+    if known.expires_at != 0 && known.expires_at <= view.day_began?.saturating_add(now) / 1_000_000 {
+        return None;
+    }
+    known.at(question.client_address)
+}
+
+/// A response that can follow what was heard before.
+struct Heard {
+    position: Position,
+    sent_at: i64,
+    valid_for: i64,
+    rules: Option<Rules>,
+}
+
+impl State {
+    fn follows(&self, response: &v1::WatchChangesResponse) -> Result<Heard, Refused> {
+        let (Some(position), Some(sent_at), Some(valid_for)) =
+            (&response.position, &response.sent_at, &response.valid_for)
+        else {
+            return Err(Refused::Changes);
+        };
+        let (position, sent_at, valid_for) = (Position::of(position), times::nanos(sent_at), times::nanos(valid_for));
+        let is_everything = response.voided.as_ref().is_some_and(|voided| voided.everything);
+        let is_back = self.position.is_some_and(|last| position.is_before(&last));
+        let is_other_basis = self.position.is_some() && self.stream.sent.is_none() && self.basis != response.basis;
+        let is_earlier = self.stream.sent.is_some_and(|(_, last)| sent_at < last);
+        if sent_at < 0 || valid_for < 0 || (is_back || is_other_basis) && !is_everything || is_earlier {
+            return Err(Refused::Changes);
+        }
+        let rules = response.rules.as_ref().map(Rules::of).transpose().map_err(|_| Refused::Rules)?;
+        Ok(Heard { position, sent_at, valid_for, rules })
+    }
+}
+
+impl Stream {
+    /// Notes that a response was sent. It was sent at the returned time or later, if both clocks run alike; and not after
+    /// it has arrived.
+    fn heard(&mut self, sent_at: i64, now: i64) -> i64 {
+        let (first, _) = *self.sent.get_or_insert((sent_at, sent_at));
+        self.sent = Some((first, sent_at));
+        self.asked.saturating_add(sent_at - first).min(now)
+    }
+}

@@ -1,0 +1,315 @@
+//! The routes of the sidecar, by which a client in local mode finds the API of a plain request: one that every server reads in
+//! the same way. The sidecar is asked about all others, so nothing is decoded or corrected here. `clients/conformance`
+//! describes it step by step.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::answer::Route;
+use crate::credentials::Name;
+use crate::question::{HttpRequest, Question, Scope};
+use crate::v1;
+use crate::v1::route_source::Source as SourceMessage;
+
+const METHOD_BYTES_MAX: usize = 32;
+const HOST_BYTES_MAX: usize = 255;
+const PORT_DIGITS_MAX: usize = 5;
+const PATH_BYTES_MAX: usize = 8192;
+const VALUE_BYTES_MAX: usize = 255;
+
+#[derive(Debug)]
+pub(crate) struct Routes {
+    root: Place,
+    /// Headers that override the path or the method.
+    overrides: Vec<Name>,
+}
+
+/// Where routes part: the segments of a path up to there.
+#[derive(Debug, Default)]
+struct Place {
+    literals: HashMap<String, Place>,
+    /// The texts of literals as lenient servers compare them.
+    folded: HashSet<String>,
+    /// The length of the longest of them.
+    folded_max: usize,
+    /// In the order of the list.
+    captures: Vec<Capture>,
+    /// Routes whose path ends here.
+    here: Hosts,
+    /// Those for all that is below as well.
+    below: Hosts,
+}
+
+#[derive(Debug)]
+struct Capture {
+    text: String,
+    folded: String,
+    place: Place,
+}
+
+#[derive(Debug, Default)]
+struct Hosts {
+    named: HashMap<String, Vec<Candidate>>,
+    any: Vec<Candidate>,
+}
+
+#[derive(Debug)]
+struct Candidate {
+    methods: Vec<String>,
+    target: Target,
+}
+
+#[derive(Debug)]
+enum Target {
+    /// Only the matrix decides.
+    None(Arc<Route>),
+    Found {
+        api: String,
+        account: Source,
+        project: Option<Source>,
+    },
+}
+
+/// Where a part of the target is found.
+#[derive(Debug)]
+enum Source {
+    /// In the segment with that index, after a text of that length.
+    Segment(usize, usize),
+    Header(Name),
+    Fixed(String),
+    /// The sidecar knows.
+    Unknown,
+}
+
+/// What is found at a place.
+enum Step<'r> {
+    Found(&'r Candidate),
+    /// Some server could take a segment for another text than it is.
+    Ask,
+}
+
+/// A plain request.
+struct Wanted<'q> {
+    method: &'q str,
+    /// In lower case, without its port.
+    host: Cow<'q, str>,
+    /// Without its query, and without a slash at its end.
+    path: &'q str,
+}
+
+impl Routes {
+    pub(crate) fn of(message: &v1::Routes) -> Routes {
+        let mut root = Place::default();
+        for each in &message.routes {
+            let place = each.segments.iter().fold(&mut root, Place::next);
+            let hosts = if each.below { &mut place.below } else { &mut place.here };
+            let candidates =
+                if each.host.is_empty() { &mut hosts.any } else { hosts.named.entry(each.host.clone()).or_default() };
+            candidates.push(Candidate { methods: each.methods.clone(), target: Target::of(each) });
+        }
+        let overrides = message.overrides.iter().map(|name| Name::new(name)).collect();
+        Routes { root, overrides }
+    }
+
+    /// The route of a plain request. `None`: the sidecar must be asked.
+    pub(crate) fn find(&self, request: &HttpRequest<'_>, question: &Question<'_>) -> Option<Arc<Route>> {
+        let wanted = Wanted::of(request)?;
+        if self.overrides.iter().any(|header| question.has(header)) {
+            return None;
+        }
+        // After the slash at its beginning.
+        let rest = wanted.path.get(1..).filter(|rest| !rest.is_empty());
+        match self.root.walk(&wanted, rest)? {
+            Step::Found(candidate) => candidate.target.of_request(wanted.path, question),
+            Step::Ask => None,
+        }
+    }
+}
+
+impl Place {
+    fn next(&mut self, segment: &v1::RouteSegment) -> &mut Place {
+        let (text, folded) = (&segment.text, &segment.folded);
+        if segment.capture {
+            let known = self.captures.iter().position(|each| each.text == *text);
+            let index = known.unwrap_or_else(|| {
+                let place = Place::default();
+                self.captures.push(Capture { text: text.clone(), folded: folded.clone(), place });
+                self.captures.len() - 1
+            });
+            #[allow(clippy::indexing_slicing, reason = "it was found or added just now")]
+            return &mut self.captures[index].place;
+        }
+        self.folded_max = self.folded_max.max(folded.len());
+        self.folded.insert(folded.clone());
+        self.literals.entry(text.clone()).or_default()
+    }
+
+    /// The first route that matches what is left of the path. `None`: no segment is left.
+    fn walk(&self, wanted: &Wanted<'_>, rest: Option<&str>) -> Option<Step<'_>> {
+        let found = match rest {
+            None => self.here.pick(wanted).map(Step::Found),
+            Some(rest) => self.walk_on(wanted, rest),
+        };
+        found.or_else(|| self.below.pick(wanted).map(Step::Found))
+    }
+
+    fn walk_on(&self, wanted: &Wanted<'_>, rest: &str) -> Option<Step<'_>> {
+        let (segment, rest) = rest.split_once('/').map_or((rest, None), |(segment, rest)| (segment, Some(rest)));
+        match self.literals.get(segment) {
+            Some(literal) => {
+                if let Some(step) = literal.walk(wanted, rest) {
+                    return Some(step);
+                }
+            }
+            None if self.is_similar(segment) => return Some(Step::Ask),
+            None => {}
+        }
+        let captures =
+            self.captures.iter().filter(|each| segment.starts_with(&each.text) && segment.len() > each.text.len());
+        captures.into_iter().find_map(|each| each.place.walk(wanted, rest))
+    }
+
+    /// Whether some server would take the segment for a text that it is not: `admin.json` for `admin`.
+    fn is_similar(&self, segment: &str) -> bool {
+        let is_text = |capture: &Capture| !capture.text.is_empty() && !segment.starts_with(&capture.text);
+        if self.folded.is_empty() && !self.captures.iter().any(is_text) {
+            return false;
+        }
+        let lower = in_lower_case(segment);
+        let is_folded = |text: &str| text.len() <= self.folded_max && self.folded.contains(text);
+        let mut starts = lower.match_indices('.').map(|(dot, _)| lower.get(..dot).unwrap_or_default());
+        is_folded(&lower)
+            || starts.any(is_folded)
+            || self.captures.iter().any(|each| is_text(each) && lower.starts_with(&each.folded))
+    }
+}
+
+impl Hosts {
+    /// A host before a wildcard, the longest wildcard first, any host last.
+    fn pick(&self, wanted: &Wanted<'_>) -> Option<&Candidate> {
+        let fits = |candidates: &'_ Vec<Candidate>| {
+            candidates
+                .iter()
+                .position(|each| each.methods.is_empty() || each.methods.iter().any(|method| method == wanted.method))
+        };
+        let of_host = |host: &str| {
+            let candidates = self.named.get(host)?;
+            candidates.get(fits(candidates)?)
+        };
+        let named = (!self.named.is_empty()).then(|| {
+            let wildcards = wanted.host.match_indices('.').filter_map(|(dot, _)| wanted.host.get(dot..));
+            std::iter::once(&*wanted.host).chain(wildcards).find_map(of_host)
+        });
+        named.flatten().or_else(|| self.any.get(fits(&self.any)?))
+    }
+}
+
+impl Target {
+    fn of(message: &v1::Route) -> Target {
+        let api = message.api.clone();
+        if message.account.is_none() && message.project.is_none() {
+            return Target::None(Arc::new(Route { api, ..Route::default() }));
+        }
+        // With a project alone the sidecar is asked.
+        let account = message.account.as_ref().map_or(Source::Unknown, |source| Source::of(source, &message.segments));
+        let project = message.project.as_ref().map(|source| Source::of(source, &message.segments));
+        Target::Found { api, account, project }
+    }
+
+    fn of_request(&self, path: &str, question: &Question<'_>) -> Option<Arc<Route>> {
+        match self {
+            Target::None(route) => Some(route.clone()),
+            Target::Found { api, account, project } => {
+                let account = account.value(path, question)?.to_owned();
+                let project = match project {
+                    None => String::new(),
+                    Some(project) => project.value(path, question)?.to_owned(),
+                };
+                let target = Some(Scope { account, project });
+                Some(Arc::new(Route { api: api.clone(), target, refused: String::new() }))
+            }
+        }
+    }
+}
+
+impl Source {
+    fn of(message: &v1::RouteSource, segments: &[v1::RouteSegment]) -> Source {
+        match &message.source {
+            Some(SourceMessage::Fixed(text)) if !text.is_empty() => Source::Fixed(text.clone()),
+            Some(SourceMessage::Header(name)) => Source::Header(Name::new(name)),
+            Some(SourceMessage::Segment(index)) => {
+                let index = usize::try_from(*index).unwrap_or(usize::MAX);
+                let capture = segments.get(index).filter(|segment| segment.capture);
+                capture.map_or(Source::Unknown, |segment| Source::Segment(index, segment.text.len()))
+            }
+            _ => Source::Unknown,
+        }
+    }
+
+    /// `None`: the sidecar must be asked.
+    fn value<'q>(&'q self, path: &'q str, question: &Question<'q>) -> Option<&'q str> {
+        let value = match self {
+            Source::Fixed(text) => return Some(text),
+            // The path begins with a slash, so there is nothing before the first one.
+            Source::Segment(index, text_length) => path.split('/').nth(index + 1)?.get(*text_length..)?,
+            Source::Header(header) => std::str::from_utf8(question.only(header)?).ok()?,
+            Source::Unknown => return None,
+        };
+        let is_plain = (1..=VALUE_BYTES_MAX).contains(&value.len()) && value.bytes().all(is_plain);
+        is_plain.then_some(value)
+    }
+}
+
+impl<'q> Wanted<'q> {
+    /// `None`: the request is not plain.
+    fn of(request: &HttpRequest<'q>) -> Option<Wanted<'q>> {
+        let is_method = (1..=METHOD_BYTES_MAX).contains(&request.method.len())
+            && request.method.bytes().all(|letter| letter.is_ascii_uppercase());
+        if !is_method {
+            return None;
+        }
+        Some(Wanted { method: request.method, host: plain_host(request.host)?, path: plain_path(request.path)? })
+    }
+}
+
+/// The host without its port, in lower case.
+fn plain_host(host: &str) -> Option<Cow<'_, str>> {
+    if host.len() > HOST_BYTES_MAX {
+        return None;
+    }
+    let (name, port) = host.split_once(':').unwrap_or((host, "0"));
+    let is_port = (1..=PORT_DIGITS_MAX).contains(&port.len()) && port.bytes().all(|digit| digit.is_ascii_digit());
+    let is_label = |label: &str| {
+        !label.is_empty() && label.bytes().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, b'-' | b'_'))
+    };
+    (is_port && name.split('.').all(is_label)).then(|| in_lower_case(name))
+}
+
+/// The path without its query, and without a slash at its end.
+fn plain_path(target: &str) -> Option<&str> {
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    if path.len() > PATH_BYTES_MAX || !query.bytes().all(|letter| letter.is_ascii_graphic() && letter != b'#') {
+        return None;
+    }
+    let segments = path.strip_prefix('/')?;
+    if segments.is_empty() {
+        return Some(path);
+    }
+    let path = path.strip_suffix('/').unwrap_or(path);
+    let is_segment = |segment: &str| !segment.is_empty() && !segment.ends_with('.') && segment.bytes().all(is_plain);
+    path.split('/').skip(1).all(is_segment).then_some(path)
+}
+
+/// A character of a plain segment.
+fn is_plain(letter: u8) -> bool {
+    letter.is_ascii_alphanumeric() || matches!(letter, b'-' | b'.' | b'_' | b'~' | b':' | b'@' | b'+' | b'=')
+}
+
+fn in_lower_case(text: &str) -> Cow<'_, str> {
+    if text.bytes().any(|letter| letter.is_ascii_uppercase()) {
+        Cow::Owned(text.to_ascii_lowercase())
+    } else {
+        Cow::Borrowed(text)
+    }
+}

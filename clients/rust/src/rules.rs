@@ -1,0 +1,254 @@
+//! What the sidecar answers about verified tokens, as a table.
+
+use std::collections::HashMap;
+use std::hash::BuildHasher;
+use std::sync::{Arc, RwLock};
+
+use hashbrown::{DefaultHashBuilder, HashTable};
+
+use crate::answer::AcceptedKind;
+use crate::credentials::CredentialHeader;
+use crate::question::Scope;
+use crate::reason::Reason;
+use crate::routes::Routes;
+use crate::v1;
+
+// Questions that a cell tells apart: three scopes with four targets each, then the faults of a credential.
+const OF_ACCOUNT: usize = 4;
+const OF_PROJECT: usize = 8;
+const OF_FAULTS: usize = 12;
+const SITUATIONS: usize = 20;
+
+const TARGET_SAME: usize = 1;
+const TARGET_OTHER_PROJECT: usize = 2;
+const TARGET_OTHER_ACCOUNT: usize = 3;
+
+/// The reason for each question.
+type Cell = [Reason; SITUATIONS];
+
+/// A kind of token of the matrix.
+#[derive(Debug)]
+pub(crate) struct Kind {
+    pub(crate) id: String,
+    title: String,
+    pub(crate) header: String,
+    /// Before a token in that header. Empty: it has the token alone.
+    pub(crate) scheme: String,
+    /// What tokens begin with. Empty: they are not told by it.
+    prefix: String,
+    /// Where the situations of its own level begin.
+    level: usize,
+    issuable: bool,
+}
+
+/// The row of an API.
+#[derive(Debug)]
+struct Row {
+    /// Empty: any API that is not in the matrix.
+    api: String,
+    /// The reasons, first for any kind that is not in the matrix, then for each kind.
+    cells: Vec<Arc<Cell>>,
+    accepted: Arc<[AcceptedKind]>,
+}
+
+/// What the sidecar said of a denial.
+#[derive(Debug)]
+pub(crate) struct Words {
+    pub(crate) message: String,
+    pub(crate) header: String,
+    pub(crate) scheme: String,
+}
+
+#[derive(Debug)]
+struct Said {
+    api: String,
+    kind: String,
+    reason: Reason,
+    words: Arc<Words>,
+}
+
+/// The rules. They never change, but the words of their denials become known one after the other.
+#[derive(Debug)]
+pub(crate) struct Rules {
+    pub(crate) digest: String,
+    pub(crate) kinds: Vec<Kind>,
+    pub(crate) headers: Vec<CredentialHeader>,
+    /// `None`: the sidecar must be asked about each request.
+    pub(crate) routes: Option<Routes>,
+    hasher: DefaultHashBuilder,
+    rows: Vec<Row>,
+    /// Their numbers, by API.
+    numbers: HashTable<usize>,
+    /// The row of APIs that are not in the matrix.
+    unknown: usize,
+    words: RwLock<HashTable<Said>>,
+}
+
+/// Most words of denials that are kept.
+const WORDS_MAX: usize = 10_000;
+
+/// The rules lack a cell.
+#[derive(Debug)]
+pub(crate) struct CellMissing;
+
+impl Rules {
+    pub(crate) fn of(message: &v1::Rules) -> Result<Rules, CellMissing> {
+        let matrix = message.matrix.as_ref().ok_or(CellMissing)?;
+        let kinds: Vec<Kind> = matrix.token_kinds.iter().map(kind_of).collect();
+        let cells = message.cells.iter().map(cell_of).collect::<Result<Vec<_>, _>>()?;
+        let mut accepted = HashMap::new();
+        let mut rows = Vec::with_capacity(message.apis.len());
+        for each in &message.apis {
+            let chosen = cells_of(each, &cells, kinds.len())?;
+            let accepted = accepted_by(&kinds, &chosen, &mut accepted);
+            rows.push(Row { api: each.api.clone(), cells: chosen, accepted });
+        }
+        let hasher = DefaultHashBuilder::default();
+        let hash_of = |&number: &usize| hasher.hash_one(rows.get(number).map_or("", |row| row.api.as_str()));
+        let mut numbers = HashTable::with_capacity(rows.len());
+        for number in 0..rows.len() {
+            numbers.insert_unique(hash_of(&number), number, hash_of);
+        }
+        let headers = CredentialHeader::all(kinds.iter().map(|kind| (kind.header.as_str(), kind.scheme.as_str())));
+        let unknown = rows.iter().position(|row| row.api.is_empty()).ok_or(CellMissing)?;
+        let digest = matrix.rules_digest.clone();
+        let routes = message.routes.as_ref().map(Routes::of);
+        Ok(Rules { digest, headers, routes, kinds, hasher, rows, numbers, unknown, words: RwLock::default() })
+    }
+
+    /// The number of the row of an API, which may be the one of those that are not in the matrix.
+    pub(crate) fn number(&self, api: &str) -> usize {
+        let is_same = |&number: &usize| self.rows.get(number).is_some_and(|row| row.api == api);
+        self.numbers.find(self.hasher.hash_one(api), is_same).copied().unwrap_or(self.unknown)
+    }
+
+    /// The reason for a kind in a situation.
+    pub(crate) fn reason(&self, number: usize, column: usize, situation: usize) -> Reason {
+        let cell = self.rows.get(number).and_then(|row| row.cells.get(column));
+        cell.and_then(|cell| cell.get(situation)).copied().unwrap_or_default()
+    }
+
+    /// The kinds that a row accepts.
+    pub(crate) fn accepted(&self, number: usize) -> &[AcceptedKind] {
+        self.rows.get(number).map_or(&[], |row| &row.accepted)
+    }
+
+    /// The column of a kind. 0: it is not in the matrix.
+    pub(crate) fn column(&self, kind: &str) -> usize {
+        self.kinds.iter().position(|known| known.id == kind).map_or(0, |index| index + 1)
+    }
+
+    /// The kind of a column, if it is in the matrix.
+    pub(crate) fn kind(&self, column: usize) -> Option<&Kind> {
+        self.kinds.get(column.checked_sub(1)?)
+    }
+
+    pub(crate) fn allowed_message(&self, number: usize, column: usize) -> String {
+        let (Some(row), Some(kind)) = (self.rows.get(number), self.kind(column)) else { return String::new() };
+        let title = &kind.title;
+        let article = if title.starts_with(['a', 'e', 'i', 'o', 'u', 'A', 'E', 'I', 'O', 'U']) { "an" } else { "a" };
+        format!("`{}` accepts {article} {title} in `{}`", row.api, kind.place())
+    }
+
+    /// The words of the sidecar for a denial, if they are known.
+    pub(crate) fn words(&self, api: &str, kind: &str, reason: Reason) -> Option<Arc<Words>> {
+        let is_same = |said: &Said| said.reason == reason && said.api == api && said.kind == kind;
+        let hash = self.hasher.hash_one((api, kind, reason));
+        self.words.read().ok()?.find(hash, is_same).map(|said| said.words.clone())
+    }
+
+    pub(crate) fn learn_words(&self, api: &str, kind: &str, reason: Reason, words: Words) {
+        let Ok(mut known) = self.words.write() else { return };
+        if known.len() >= WORDS_MAX {
+            known.clear();
+        }
+        let is_same = |said: &Said| said.reason == reason && said.api == api && said.kind == kind;
+        let hash = self.hasher.hash_one((api, kind, reason));
+        if let Ok(earlier) = known.find_entry(hash, is_same) {
+            earlier.remove();
+        }
+        let said = Said { api: api.to_owned(), kind: kind.to_owned(), reason, words: Arc::new(words) };
+        let hash_of = |said: &Said| self.hasher.hash_one((said.api.as_str(), said.kind.as_str(), said.reason));
+        known.insert_unique(hash, said, hash_of);
+    }
+}
+
+impl Kind {
+    /// Where a token of the kind belongs, for a sentence.
+    fn place(&self) -> String {
+        let Kind { header, scheme, prefix, .. } = self;
+        match (scheme.as_str(), prefix.as_str()) {
+            ("", "") => header.clone(),
+            (_, "") => format!("{header}: {scheme}"),
+            ("", _) => format!("{header}: {prefix}…"),
+            _ => format!("{header}: {scheme} {prefix}…"),
+        }
+    }
+}
+
+fn kind_of(message: &v1::TokenKind) -> Kind {
+    Kind {
+        id: message.id.clone(),
+        title: message.title.clone(),
+        header: message.header.clone(),
+        scheme: message.scheme.clone(),
+        prefix: message.prefix.clone(),
+        level: if message.scope_level == "project" { OF_PROJECT } else { OF_ACCOUNT },
+        issuable: message.issuable,
+    }
+}
+
+fn cell_of(message: &v1::CellReasons) -> Result<Arc<Cell>, CellMissing> {
+    let reasons: Vec<Reason> = message.reasons.iter().take(SITUATIONS).map(|&number| Reason::of(number)).collect();
+    Ok(Arc::new(Cell::try_from(reasons).map_err(|_| CellMissing)?))
+}
+
+/// The cells of a row: one for each kind, and one more.
+fn cells_of(row: &v1::ApiCells, cells: &[Arc<Cell>], kinds: usize) -> Result<Vec<Arc<Cell>>, CellMissing> {
+    let cell = |&index: &u32| cells.get(usize::try_from(index).ok()?).cloned();
+    let chosen: Vec<_> = row.cells.iter().filter_map(cell).collect();
+    if chosen.len() == row.cells.len() && chosen.len() == 1 + kinds { Ok(chosen) } else { Err(CellMissing) }
+}
+
+/// The kinds that open an API. Many APIs have the same ones, which are kept once.
+fn accepted_by(
+    kinds: &[Kind],
+    cells: &[Arc<Cell>],
+    known: &mut HashMap<Vec<bool>, Arc<[AcceptedKind]>>,
+) -> Arc<[AcceptedKind]> {
+    let opens = |(kind, cell): (&Kind, &Arc<Cell>)| cell.get(kind.level) == Some(&Reason::Allowed);
+    let which: Vec<bool> = kinds.iter().zip(cells.iter().skip(1)).map(opens).collect();
+    let accepted = |(kind, _): (&Kind, _)| AcceptedKind {
+        kind: kind.id.clone(),
+        header: kind.header.clone(),
+        scheme: kind.scheme.clone(),
+        issuable: kind.issuable,
+    };
+    if let Some(same) = known.get(&which) {
+        return same.clone();
+    }
+    let made: Arc<[AcceptedKind]> = kinds.iter().zip(&which).filter(|(_, opens)| **opens).map(accepted).collect();
+    known.insert(which, made.clone());
+    made
+}
+
+/// The situation of a token with that scope.
+pub(crate) fn situation_of(account: &str, project: &str, target: Option<&Scope>) -> usize {
+    if account.is_empty() {
+        return 0;
+    }
+    let situation = if project.is_empty() { OF_ACCOUNT } else { OF_PROJECT };
+    situation
+        + match target {
+            None => 0,
+            Some(target) if target.account != account => TARGET_OTHER_ACCOUNT,
+            Some(target) if target.project != project => TARGET_OTHER_PROJECT,
+            Some(_) => TARGET_SAME,
+        }
+}
+
+/// The situation of a fault of the credential. `None`: the reason is none.
+pub(crate) fn situation_of_fault(reason: Reason) -> Option<usize> {
+    let fault = (reason as usize).checked_sub(Reason::CredentialMissing as usize)?;
+    (fault < SITUATIONS - OF_FAULTS).then_some(OF_FAULTS + fault)
+}

@@ -1,0 +1,35 @@
+//! Times and durations of messages. What does not fit becomes the nearest that does.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+const NANOS: i128 = 1_000_000_000;
+
+fn clamped(nanos: i128) -> i64 {
+    i64::try_from(nanos).unwrap_or(if nanos < 0 { i64::MIN } else { i64::MAX })
+}
+
+/// Nanoseconds of a duration; below 0 where it is negative.
+pub(crate) fn nanos(duration: &prost_types::Duration) -> i64 {
+    clamped(i128::from(duration.seconds) * NANOS + i128::from(duration.nanos))
+}
+
+/// Nanoseconds since 1970.
+pub(crate) fn day_nanos(time: &prost_types::Timestamp) -> i64 {
+    clamped(i128::from(time.seconds) * NANOS + i128::from(time.nanos))
+}
+
+/// Milliseconds since 1970.
+pub(crate) fn day_millis(time: &prost_types::Timestamp) -> i64 {
+    clamped((i128::from(time.seconds) * NANOS + i128::from(time.nanos)).div_euclid(1_000_000))
+}
+
+/// `None`: a time before 1970, or one that the machine cannot write.
+pub(crate) fn system_time(time: &prost_types::Timestamp) -> Option<SystemTime> {
+    let seconds = Duration::from_secs(u64::try_from(time.seconds).ok()?);
+    UNIX_EPOCH.checked_add(seconds.checked_add(Duration::from_nanos(u64::try_from(time.nanos).ok()?))?)
+}
+
+/// The time so many milliseconds after 1970.
+pub(crate) fn system_time_of(millis: i64) -> Option<SystemTime> {
+    UNIX_EPOCH.checked_add(Duration::from_millis(u64::try_from(millis).ok()?))
+}

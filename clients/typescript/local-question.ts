@@ -1,0 +1,56 @@
+/** A check as the memory of the client takes it. */
+import type { CredentialHeaders, Scope } from '../../engine/index.ts'
+import type { HttpRequest } from './local-routes.ts'
+import { type AnyCheck, checkRequest, type RequestHeaders, type TrustedToken } from './values.ts'
+
+/** It has `request`, or an `api`; and `credentials`, or a `token`. */
+export interface LocalQuestion {
+  readonly api?: string
+  readonly request?: HttpRequest
+  readonly credentials?: RequestHeaders
+  readonly token?: TrustedToken
+  readonly target?: Scope | undefined
+  readonly clientAddress?: string
+}
+
+/** @throws TypeError that names the field, if a caller without types passes a wrong value */
+export function localQuestion(check: AnyCheck): LocalQuestion {
+  if (!hasShape(check)) checkRequest(check)
+  return check
+}
+
+export function headerPairs(headers: RequestHeaders): CredentialHeaders {
+  return Symbol.iterator in headers ? headers : Object.entries(headers)
+}
+
+/** Whether it looks like a check; `checkRequest` says what is wrong with one that does not. */
+function hasShape(check: AnyCheck): boolean {
+  const { api, request, target, clientAddress, credentials, token }: Loose = check ?? {}
+  const subject = credentials ?? token
+  // The sidecar says what else is wrong with a request.
+  if (request !== undefined && (api !== undefined || target !== undefined || token !== undefined))
+    return false
+  return (
+    (request === undefined ? typeof api === 'string' : isRequest(request)) &&
+    typeof (clientAddress ?? '') === 'string' &&
+    (target === undefined || typeof target?.account === 'string') &&
+    (credentials === undefined) !== (token === undefined) &&
+    typeof subject === 'object' &&
+    subject !== null
+  )
+}
+
+function isRequest(request: unknown): request is HttpRequest {
+  const { method, host, path }: Partial<Record<keyof HttpRequest, unknown>> = request ?? {}
+  return typeof method === 'string' && typeof host === 'string' && typeof path === 'string'
+}
+
+/** Of a caller without types. */
+interface Loose {
+  readonly api?: unknown
+  readonly request?: unknown
+  readonly target?: { readonly account?: unknown } | null | undefined
+  readonly clientAddress?: unknown
+  readonly credentials?: unknown
+  readonly token?: unknown
+}

@@ -1,0 +1,252 @@
+/**
+ * Finds the API of a plain request by the routes of the sidecar. Servers read a plain request in one way
+ * alone. Every other one is the sidecar's to read, so nothing is decoded, folded or corrected here.
+ */
+import { type CredentialHeaders, CredentialNames } from '../../engine/credentials.ts'
+import type { Scope } from '../../engine/index.ts'
+import type * as wire from '../../proto/gen/portcullis/v1/authorization.ts'
+
+/** A request as it arrived. */
+export interface HttpRequest {
+  readonly method: string
+  /** The Host header or `:authority`; empty: there is none. Several ones are joined with a comma. */
+  readonly host: string
+  /** The request target: path and query. */
+  readonly path: string
+}
+
+/** What the routes say of a request. */
+export interface FoundRoute {
+  readonly api: string
+  /** `undefined`: only the matrix decides. */
+  readonly target: Scope | undefined
+}
+
+/** Where routes part: the segments of a path up to there. */
+interface Place {
+  readonly literals: Map<string, Place>
+  /** The texts of `literals` as lenient servers compare them. */
+  readonly folded: Set<string>
+  foldedMax: number
+  /** The longest text first, as the sidecar sends them. */
+  readonly captures: { readonly text: string; readonly folded: string; readonly place: Place }[]
+  /** Routes whose path ends here. */
+  readonly here: Hosts
+  /** Routes for all that is below, as well. */
+  readonly below: Hosts
+}
+
+interface Hosts {
+  readonly named: Map<string, wire.Route[]>
+  readonly any: wire.Route[]
+}
+
+export class LocalRoutes {
+  readonly #root = newPlace()
+  /** Headers that override the path or the method. */
+  readonly #overrides: ReadonlySet<string>
+  /** Those, and the ones in which routes look for a target. */
+  readonly #names: CredentialNames
+
+  constructor({ routes, overrides }: wire.Routes) {
+    this.#overrides = new Set(overrides)
+    const sources = routes.flatMap(({ account, project }) => [account?.source, project?.source])
+    const named = sources.flatMap((source) => (source?.$case === 'header' ? [source.value] : []))
+    this.#names = new CredentialNames([...overrides, ...named])
+    for (const route of routes) this.#add(route)
+  }
+
+  #add(route: wire.Route): void {
+    let place = this.#root
+    for (const segment of route.segments)
+      place = segment.capture ? capturePlace(place, segment) : literalPlace(place, segment)
+    const { named, any } = route.below ? place.below : place.here
+    if (route.host === '') any.push(route)
+    else named.set(route.host, [...(named.get(route.host) ?? []), route])
+  }
+
+  /** `undefined`: the sidecar must be asked. */
+  find({ method, host, path }: HttpRequest, headers: CredentialHeaders): FoundRoute | undefined {
+    const end = endOfPlainPath(path)
+    if (end === -1 || !METHOD.test(method) || host.length > HOST_LENGTH_MAX || !HOST.test(host))
+      return undefined
+    const found = this.#headersIn(headers)
+    if (found === undefined) return undefined
+    const colon = host.indexOf(':')
+    const name = (colon === -1 ? host : host.slice(0, colon)).toLowerCase()
+    const wanted = { path: path.slice(0, end), host: name, method }
+    const route = walk(this.#root, wanted, 1)
+    return route === undefined || route === 'ask' ? undefined : withTarget(route, wanted.path, found)
+  }
+
+  /** Values of the headers that routes look at; `undefined`: one of them overrides something. */
+  #headersIn(headers: CredentialHeaders): ReadonlyMap<string, readonly string[]> | undefined {
+    let found: Map<string, readonly string[]> | undefined
+    for (const [name, values] of headers) {
+      if (values === undefined || typeof name !== 'string') continue
+      const lower = this.#names.find(name)
+      if (lower === undefined) continue
+      if (this.#overrides.has(lower)) return undefined
+      found ??= new Map()
+      found.set(lower, [...(found.get(lower) ?? []), ...(typeof values === 'string' ? [values] : values)])
+    }
+    return found ?? NO_HEADERS
+  }
+}
+
+const NO_HEADERS: ReadonlyMap<string, readonly string[]> = new Map()
+
+const METHOD = /^[A-Z]{1,32}$/
+const HOST = /^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*(?::[0-9]{1,5})?$/
+const HOST_LENGTH_MAX = 255
+const PATH_LENGTH_MAX = 8_192
+
+/** An account or a project. */
+const VALUE = /^[A-Za-z0-9\-._~:@+=]{1,255}$/
+
+/** Characters of a plain path, by their codes. */
+const PLAIN: readonly boolean[] = Array.from({ length: 0x80 }, (_, code) =>
+  /[A-Za-z0-9\-._~:@+=/]/.test(String.fromCharCode(code)),
+)
+const [SLASH, DOT, MARK, HASH] = [0x2f, 0x2e, 0x3f, 0x23]
+
+/** Where the path ends, without a slash at its end; -1: the target is not plain. */
+function endOfPlainPath(target: string): number {
+  let last = 0
+  let end = 0
+  for (; end < target.length; end++) {
+    const code = target.charCodeAt(end)
+    if (code === MARK) break
+    if (PLAIN[code] !== true || end === PATH_LENGTH_MAX) return -1
+    // Neither an empty segment, nor one with a dot at its end.
+    if (code === SLASH && (last === SLASH || last === DOT)) return -1
+    last = code
+  }
+  if (target.charCodeAt(0) !== SLASH || last === DOT) return -1
+  for (let index = end + 1; index < target.length; index++) {
+    const code = target.charCodeAt(index)
+    if (code < 0x21 || code > 0x7e || code === HASH) return -1
+  }
+  return last === SLASH ? end - 1 : end
+}
+
+interface Wanted {
+  readonly path: string
+  /** In lower case. */
+  readonly host: string
+  readonly method: string
+}
+
+/**
+ * The first route that matches; `ask` where some server could take a segment for another text than it is.
+ *
+ * @param start where the next segment begins; behind the end: there is none
+ */
+function walk(place: Place, wanted: Wanted, start: number): wire.Route | 'ask' | undefined {
+  const { path } = wanted
+  if (start > path.length) {
+    const route = pick(place.here, wanted)
+    if (route !== undefined) return route
+  } else if (place.literals.size > 0 || place.captures.length > 0) {
+    const slash = path.indexOf('/', start)
+    const end = slash === -1 ? path.length : slash
+    const segment = path.slice(start, end)
+    const next = place.literals.get(segment)
+    if (next !== undefined) {
+      const found = walk(next, wanted, end + 1)
+      if (found !== undefined) return found
+    } else if (isSimilar(place, segment)) return 'ask'
+    for (const { text, place: captured } of place.captures)
+      if (segment.length > text.length && segment.startsWith(text)) {
+        const found = walk(captured, wanted, end + 1)
+        if (found !== undefined) return found
+      }
+  }
+  return pick(place.below, wanted)
+}
+
+/** Whether some server would take the segment for a text that it is not: `admin.json` for `admin`. */
+function isSimilar({ folded, foldedMax, captures }: Place, segment: string): boolean {
+  const lower = segment.toLowerCase()
+  if (folded.has(lower)) return true
+  for (let dot = lower.indexOf('.'); dot !== -1 && dot <= foldedMax; dot = lower.indexOf('.', dot + 1))
+    if (folded.has(lower.slice(0, dot))) return true
+  return captures.some(
+    (each) => each.text !== '' && !segment.startsWith(each.text) && lower.startsWith(each.folded),
+  )
+}
+
+/** A host before a wildcard, the longest wildcard first, any host last. */
+function pick({ named, any }: Hosts, { host, method }: Wanted): wire.Route | undefined {
+  if (named.size > 0) {
+    const exact = withMethod(named.get(host), method)
+    if (exact !== undefined) return exact
+    for (let dot = host.indexOf('.'); dot !== -1; dot = host.indexOf('.', dot + 1)) {
+      const route = withMethod(named.get(host.slice(dot)), method)
+      if (route !== undefined) return route
+    }
+  }
+  return withMethod(any, method)
+}
+
+function withMethod(routes: readonly wire.Route[] | undefined, method: string): wire.Route | undefined {
+  return routes?.find(({ methods }) => methods.length === 0 || methods.includes(method))
+}
+
+function withTarget(
+  { api, segments, account: ofAccount, project: ofProject }: wire.Route,
+  path: string,
+  headers: ReadonlyMap<string, readonly string[]>,
+): FoundRoute | undefined {
+  if (ofAccount === undefined && ofProject === undefined) return { api, target: undefined }
+  const textOf = (from: wire.RouteSource | undefined): string | undefined => {
+    const { source } = from ?? {}
+    if (source?.$case === 'fixed') return source.value
+    const [value, ...more] =
+      source?.$case === 'header'
+        ? (headers.get(source.value) ?? [])
+        : source?.$case === 'segment'
+          ? [capturedIn(path, source.value, segments[source.value])]
+          : []
+    return value !== undefined && more.length === 0 && VALUE.test(value) ? value : undefined
+  }
+  const account = textOf(ofAccount)
+  if (account === undefined) return undefined
+  if (ofProject === undefined) return { api, target: { account } }
+  const project = textOf(ofProject)
+  return project === undefined ? undefined : { api, target: { account, project } }
+}
+
+/** What the capture took; empty: there is no such capture. @param index of its segment */
+function capturedIn(path: string, index: number, segment: wire.RouteSegment | undefined): string {
+  if (segment?.capture !== true) return ''
+  let start = 1
+  for (let before = 0; before < index; before++) start = path.indexOf('/', start) + 1
+  const end = path.indexOf('/', start)
+  return path.slice(start + segment.text.length, end === -1 ? path.length : end)
+}
+
+function newPlace(): Place {
+  return {
+    ...{ literals: new Map(), folded: new Set(), foldedMax: 0, captures: [] },
+    ...{ here: { named: new Map(), any: [] }, below: { named: new Map(), any: [] } },
+  }
+}
+
+function literalPlace(place: Place, { text, folded }: wire.RouteSegment): Place {
+  const known = place.literals.get(text)
+  if (known !== undefined) return known
+  const made = newPlace()
+  place.literals.set(text, made)
+  place.folded.add(folded)
+  place.foldedMax = Math.max(place.foldedMax, folded.length)
+  return made
+}
+
+function capturePlace({ captures }: Place, { text, folded }: wire.RouteSegment): Place {
+  const known = captures.find((each) => each.text === text)
+  if (known !== undefined) return known.place
+  const place = newPlace()
+  captures.push({ text, folded, place })
+  return place
+}

@@ -1,0 +1,43 @@
+/**
+ * The Java client: its own tests, which start a sidecar and run the conformance suite; its formatter, linter
+ * and documentation. Maven makes its stubs from the protos when it builds.
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { installed, repository, run } from '../../support/interop/command.ts'
+import { obtained } from '../../support/interop/obtain.ts'
+
+const client = join(repository, 'clients/java')
+const pom = readFileSync(join(client, 'pom.xml'), 'utf8')
+
+const maven = (folder: string, ...goals: readonly string[]) =>
+  run('mvn', ['-q', '-B', `-Dbuild.folder=${join(folder, 'target')}`, ...goals], { cwd: client })
+
+// Whatever Maven needs is fetched once. Where that is not possible, the tests are skipped.
+const fetched = await obtained('the tools of the Java client', async () => {
+  const version = await run('java', ['--version'])
+  return installed('java-client', [version, pom], async (folder) => {
+    await maven(folder, 'test-compile', 'spotless:check', '-DskipTests')
+  })
+})
+
+describe.runIf(fetched.ok)('the Java client', () => {
+  const folder = fetched.ok ? fetched.value : ''
+
+  // It compiles first, with every warning of the compiler and of the documentation as an error.
+  test('passes its tests', { timeout: 3_600_000 }, async () => {
+    await maven(folder, '-o', 'test')
+    const reports = join(folder, 'target/surefire-reports')
+    const suites = readdirSync(reports).filter((file) => /^TEST-.*\.xml$/.test(file))
+    expect(suites).toHaveLength(
+      readdirSync(join(client, 'src/test/java/com/portcullis/client')).filter((file) =>
+        file.endsWith('Test.java'),
+      ).length,
+    )
+  })
+
+  test('is formatted', { timeout: 600_000 }, async () => {
+    await maven(folder, '-o', 'spotless:check')
+  })
+})

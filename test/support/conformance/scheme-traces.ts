@@ -1,0 +1,57 @@
+/** Traces of a matrix whose kinds share a header and differ in their schemes. */
+import { ENGINES } from './rules.ts'
+import type { Answer, Question, Token, Trace } from './trace.ts'
+
+const KIND = 'kiosk_key'
+const API = 'printers'
+const TOKEN: Token = { id: 't1', kind: KIND, account: '1', user: 'u1' }
+const GENUINE: Answer = { reason: 'ALLOWED', verified: true, token: TOKEN, position: [10, 1_000_010] }
+
+const sent = (value: string, more: Partial<Question> = {}): Question => ({
+  api: API,
+  headers: [['Authorization', value]],
+  ...more,
+})
+
+export const SCHEME_TRACES: Readonly<Record<string, (trace: Trace) => void>> = {
+  'a token behind a scheme is known however the scheme is spelled': (trace) => {
+    trace.follow({ rules: 'library' })
+    trace.learn(trace.asked(sent('Kiosk one')), GENUINE)
+    const { message = '' } = ENGINES.library?.decide({ api: API, kind: KIND, scope: { account: '1' } }) ?? {}
+    for (const value of ['Kiosk one', 'kiosk one', 'KIOSK   one', ' Kiosk one '])
+      trace.check(sent(value), { allowed: true, reason: 'ALLOWED', message })
+  },
+  'a token is not known behind another scheme of its header': (trace) => {
+    trace.follow({ rules: 'library' })
+    trace.learn(trace.asked(sent('Kiosk one')), GENUINE)
+    trace.learn(trace.asked(sent('Bearer one')), {
+      ...{ reason: 'WRONG_HEADER', message: 'in another place', verified: false, token: TOKEN },
+      position: [10, 1_000_010],
+    })
+    trace.asked(sent('Bearer one'))
+  },
+  'a fault of the scheme is found without the sidecar': (trace) => {
+    trace.follow({ rules: 'library' })
+    const faults = { Kiosk: 'CREDENTIAL_MISSING', 'Basic one': 'CREDENTIAL_MALFORMED' }
+    for (const [value, reason] of Object.entries(faults)) {
+      trace.learn(trace.asked(sent(value)), { reason, message: `words of ${reason}` })
+      trace.check(sent(value), { allowed: false, reason, message: `words of ${reason}` })
+    }
+    trace.check(sent('one'), {
+      ...{ allowed: false, reason: 'CREDENTIAL_MALFORMED', message: 'words of CREDENTIAL_MALFORMED' },
+    })
+  },
+  'a known token behind too many spaces is none': (trace) => {
+    trace.follow({ rules: 'library' })
+    trace.learn(trace.asked(sent('Kiosk one')), GENUINE)
+    const padded = sent(`Kiosk${' '.repeat(8_192)}one`)
+    trace.learn(trace.asked(padded), { reason: 'CREDENTIAL_MALFORMED', message: 'too long' })
+    trace.check(padded, { allowed: false, reason: 'CREDENTIAL_MALFORMED', message: 'too long' })
+  },
+  'a message names the scheme and what a token begins with': (trace) => {
+    trace.follow({ rules: 'library' })
+    const scope = { account: '1' }
+    const { message = '' } = ENGINES.library?.decide({ api: 'fines', kind: 'staff_badge', scope }) ?? {}
+    trace.check({ api: 'fines', kind: 'staff_badge', scope }, { allowed: true, reason: 'ALLOWED', message })
+  },
+}
