@@ -28,8 +28,8 @@ export class ApiRows {
   constructor(kinds: readonly TokenKind[], strict: boolean) {
     this.#kinds = kinds
     this.#strict = strict
-    this.#acceptable = kinds.map(({ id, header, obtained }) =>
-      Object.freeze({ kind: id, header, issuable: obtained.by === 'issue' }),
+    this.#acceptable = kinds.map(({ id, header, scheme, obtained }) =>
+      Object.freeze({ kind: id, header, ...(scheme && { scheme }), issuable: obtained.by === 'issue' }),
     )
     this.#noConflicts = new Map(kinds.map(({ id }) => [id, NONE]))
   }

@@ -5,7 +5,7 @@
 import { ApiRows } from './apis.ts'
 import { adviceByKind, conflictsByApi, nameConflicts } from './conflicts.ts'
 import { completeMatrix, problemsInSteps } from './consistency.ts'
-import { type CredentialHeaders, CredentialNames, type Extraction, extractCredential } from './credentials.ts'
+import { CredentialFinder, type CredentialHeaders, type Extraction } from './credentials.ts'
 import { CellHandle, decide, deny, handlesOf, reasonsOf } from './decide.ts'
 import type { CompiledApi, Decision, NamedConflict, Question, Scope } from './decision.ts'
 import { digestInSteps, digestOf } from './digest.ts'
@@ -136,7 +136,7 @@ export function* compileInSteps(input: MatrixInput, options: CompileOptions = {}
     yield
   }
   const prebuilt = buildAhead(table.decisions.length, table.all())
-  const headers = new CredentialNames(kinds.map((kind) => kind.header))
+  const credentials = new CredentialFinder(kinds)
   return Object.freeze({
     digest,
     strict,
@@ -150,7 +150,7 @@ export function* compileInSteps(input: MatrixInput, options: CompileOptions = {}
       CellHandle.decide(table, handle, scope, target, holder),
     deny: (api: string, reason: CredentialReason, kind?: string, holder?: string) =>
       deny(table, api, reason, kind, holder),
-    extract: (list: CredentialHeaders) => extractCredential(list, headers),
+    extract: (headers: CredentialHeaders) => credentials.find(headers),
     reasons: (api: string, kind: string) => reasonsOf(table, api, kind),
     decisions: () => table.all(),
     prebuilt,

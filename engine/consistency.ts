@@ -1,7 +1,7 @@
 /** Whether the ids of a matrix are unique and known: a misspelt id must not become a silent denial. */
 
 import { finish, type Steps } from './large.ts'
-import type { Matrix, MatrixInput } from './matrix.ts'
+import type { Matrix, MatrixInput, TokenKind } from './matrix.ts'
 import { withArticle } from './messages.ts'
 
 /** What is wrong with a matrix. */
@@ -39,6 +39,7 @@ export function* problemsInSteps(input: MatrixInput): Steps<MatrixProblem[]> {
     statement: yield* idsInSteps(matrix, 'statements', problems),
   }
   yield* idsInSteps(matrix, 'conflicts', problems)
+  problems.push(...carriageProblems(matrix.tokenKinds))
   for (const { path, id, to } of referencesOf(matrix)) {
     if (!known[to].has(id))
       problems.push({ path, expected: `expected the id of ${withArticle(to)}; there is no ${to} \`${id}\`` })
@@ -46,6 +47,51 @@ export function* problemsInSteps(input: MatrixInput): Steps<MatrixProblem[]> {
   }
   return problems
 }
+
+/**
+ * Headers that say something of a message, of its connection or of its way (RFC 9110 §7.6.1): proxies write
+ * them, and clients do not look for a credential in them.
+ */
+const OTHER_HEADER =
+  /^(?:baggage|cache-control|connection|date|dnt|expect|forwarded|host|keep-alive|origin|pragma|priority|range|referer|te|traceparent|tracestate|trailer|transfer-encoding|upgrade|upgrade-insecure-requests|user-agent|via|x-real-ip|x-request-id|x-correlation-id|x-original-url|accept|(?:accept|access-control|content|grpc|if|proxy|sec|x-b3|x-forwarded|x-portcullis)-.*)$/i
+
+/** Why a header carries no credential; `undefined`: it may. */
+function whyNotIn(header: string): string | undefined {
+  if (/^(?:set-)?cookie2?$/i.test(header))
+    return 'a browser sends cookies with every request that another site makes it send, so they do not say who means it'
+  return OTHER_HEADER.test(header) ? 'this one says something of the message or its way' : undefined
+}
+
+/** Where tokens travel: which headers cannot carry one, and prefixes that do not tell kinds apart. */
+function carriageProblems(kinds: readonly TokenKind[]): MatrixProblem[] {
+  return kinds.flatMap(({ header, scheme = '', prefix = '' }, index) => {
+    const at = `tokenKinds[${index}]`
+    const why = whyNotIn(header)
+    if (why !== undefined)
+      return [{ path: `${at}.header`, expected: `expected a header that can carry a credential: ${why}` }]
+    const like = kinds.find(
+      (other, place) =>
+        place < index &&
+        isSameText(other.header, header) &&
+        isSameText(other.scheme ?? '', scheme) &&
+        isNested(other.prefix ?? '', prefix),
+    )
+    if (like === undefined) return []
+    return [
+      {
+        path: `${at}.prefix`,
+        expected: `expected a prefix that tells its tokens from those of \`${like.id}\`, which travel in the same header: neither may be the beginning of the other`,
+      },
+    ]
+  })
+}
+
+/** Whether one is the beginning of the other. Kinds may have the same one, or none. */
+const isNested = (one: string, other: string): boolean =>
+  one !== other && one !== '' && other !== '' && (one.startsWith(other) || other.startsWith(one))
+
+const isSameText = (one: string, other: string): boolean =>
+  String(one).toLowerCase() === String(other).toLowerCase()
 
 /** The ids of a part. One that is taken is a problem. */
 function* idsInSteps(

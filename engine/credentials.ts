@@ -1,4 +1,5 @@
 /** Finding the credential among the headers of a request (§5.2). */
+import type { TokenKind } from './matrix.ts'
 import type { CredentialReason } from './reasons.ts'
 
 /**
@@ -16,70 +17,173 @@ export type Extraction =
       readonly ok: true
       /** Name of the header it came in, in lower case. */
       readonly header: string
+      /** The scheme before it, in lower case. Empty: the header has the token alone. */
+      readonly scheme: string
       readonly value: string
     }
   | { readonly ok: false; readonly reason: CredentialReason }
 
-/** Longest credential that is looked at, in characters. */
+/** Longest value of a header with a credential that is looked at, in characters. */
 export const CREDENTIAL_LENGTH_MAX = 8192
 
 /** A token in a header consists of visible ASCII characters, without white space. */
 const TOKEN = /^[\x21-\x7e]+$/
 
-/** The names of the headers that carry credentials (§5.2). Most headers of a request have other names. */
+/** Names of headers that are looked at. Most headers of a request have other names. */
 export class CredentialNames {
   /** Spelling → name in lower case. Two spellings are found at once: that of the matrix, and lower case. */
   readonly #spellings = new Map<string, string>()
-  readonly #lengths: ReadonlySet<number>
+  /** A bit for each length of a name, modulo 32: most names of other headers are told by it. */
+  readonly #lengths: number
 
   constructor(names: readonly string[]) {
     for (const name of names) {
       this.#spellings.set(name, name.toLowerCase())
       this.#spellings.set(name.toLowerCase(), name.toLowerCase())
     }
-    this.#lengths = new Set(names.map((name) => name.length))
+    this.#lengths = names.reduce((bits, { length }) => bits | (1 << (length & 31)), 0)
   }
 
   /** The name in lower case; `undefined` where the header carries no credential. */
   find(name: string): string | undefined {
     // A caller without types may bring anything.
     if (typeof name !== 'string') throw new TypeError('expected the name of a header')
-    if (!this.#lengths.has(name.length)) return undefined
+    if ((this.#lengths & (1 << (name.length & 31))) === 0) return undefined
     return this.#spellings.get(name) ?? this.#spellings.get(lowerCase(name))
   }
 }
 
-/** Finds the one credential. Total: headers that cannot be read are malformed. */
-export function extractCredential(headers: CredentialHeaders, names: CredentialNames): Extraction {
-  try {
-    const found: { header: string; value: string }[] = []
-    for (const [name, values] of headers) {
-      const header = names.find(name)
-      if (header === undefined || values === undefined) continue
-      if (typeof values === 'string') found.push({ header, value: trimmed(values) })
-      else for (const value of values) found.push({ header, value: trimmed(value) })
+/** Where a kind of token travels. */
+type Carriage = Pick<TokenKind, 'header' | 'scheme' | 'prefix'>
+
+/** A header as it arrived: its name in lower case, and its value without white space around it. */
+interface Field {
+  readonly header: string
+  readonly value: string
+}
+
+/** Finds the one credential among headers, by where the kinds of a matrix travel. */
+export class CredentialFinder {
+  readonly names: CredentialNames
+  /** Header → the schemes that may stand in it, both in lower case. Empty: none. */
+  readonly #schemes = new Map<string, Set<string>>()
+
+  constructor(kinds: readonly Carriage[]) {
+    this.names = new CredentialNames(kinds.map(({ header }) => header))
+    for (const { header, scheme = '' } of kinds) {
+      const name = lowerCase(header)
+      this.#schemes.set(name, (this.#schemes.get(name) ?? new Set()).add(lowerCase(scheme)))
     }
-    return onlyCredential(found)
-  } catch {
-    return fault('CREDENTIAL_MALFORMED')
+  }
+
+  /** Whether a scheme may stand in the header. @param header in lower case, one of the names */
+  hasSchemes(header: string): boolean {
+    const schemes = this.#schemes.get(header)
+    return schemes !== undefined && (schemes.size > 1 || !schemes.has(''))
+  }
+
+  /** Total: headers that cannot be read are malformed. */
+  find(headers: CredentialHeaders): Extraction {
+    try {
+      const found: Field[] = []
+      for (const [name, values] of headers) {
+        const header = this.names.find(name)
+        if (header === undefined || values === undefined) continue
+        if (typeof values === 'string') found.push({ header, value: trimmed(values) })
+        else for (const value of values) found.push({ header, value: trimmed(value) })
+      }
+      return this.#only(found)
+    } catch {
+      return fault('CREDENTIAL_MALFORMED')
+    }
+  }
+
+  #only(found: readonly Field[]): Extraction {
+    const [first] = found
+    if (first === undefined || isOneEmpty(found)) return fault('CREDENTIAL_MISSING')
+    // A comma stands for a repeated header. No token contains one.
+    if (found.length > 1 || first.value.includes(',')) return fault('CREDENTIAL_AMBIGUOUS')
+    return this.tokenIn(first.header, first.value)
+  }
+
+  /**
+   * The token in the value of one header, behind its scheme.
+   *
+   * @param header in lower case, one of the names
+   */
+  tokenIn(header: string, value: string): Extraction {
+    if (value.length > CREDENTIAL_LENGTH_MAX) return fault('CREDENTIAL_MALFORMED')
+    const schemes = this.#schemes.get(header) as ReadonlySet<string>
+    const isBare = schemes.has('')
+    if (isBare && TOKEN.test(value) && (schemes.size === 1 || !schemes.has(lowerCase(value))))
+      return { ok: true, header, scheme: '', value }
+    const end = value.indexOf(' ')
+    const scheme = lowerCase(end < 0 ? value : value.slice(0, end))
+    if (scheme === '' || !schemes.has(scheme)) return fault('CREDENTIAL_MALFORMED')
+    if (end < 0) return fault('CREDENTIAL_MISSING')
+    let start = end
+    while (value.charCodeAt(start) === 0x20) start++
+    const token = value.slice(start)
+    return TOKEN.test(token) ? { ok: true, header, scheme, value: token } : fault('CREDENTIAL_MALFORMED')
   }
 }
 
-function onlyCredential(found: readonly { header: string; value: string }[]): Extraction {
-  const [first] = found
-  if (first === undefined || isOneEmpty(found)) return fault('CREDENTIAL_MISSING')
-  // A comma stands for a repeated header. No token contains one.
-  if (found.length > 1 || first.value.includes(',')) return fault('CREDENTIAL_AMBIGUOUS')
-  if (first.value.length > CREDENTIAL_LENGTH_MAX || !TOKEN.test(first.value))
-    return fault('CREDENTIAL_MALFORMED')
-  return { ok: true, ...first }
+/** Whether a token of the kind travels as this one did. */
+export function carries(
+  { header, scheme = '', prefix = '' }: Carriage,
+  found: Extract<Extraction, { ok: true }>,
+): boolean {
+  return (
+    lowerCase(header) === found.header && lowerCase(scheme) === found.scheme && found.value.startsWith(prefix)
+  )
+}
+
+/** Where a token of the kind belongs, for a sentence: `Authorization: Bearer`, or the header alone. */
+export function carriageOf({ header, scheme = '', prefix = '' }: Carriage): string {
+  const start = prefix === '' ? scheme : `${scheme} ${prefix}…`.trim()
+  return start === '' ? header : `${header}: ${start}`
+}
+
+/** Names a place among headers, in lower case: the header, or the header and the scheme in it. */
+export function fieldPlace({ header, scheme = '' }: Carriage): string {
+  const name = lowerCase(header)
+  return scheme === '' ? name : `${name} ${lowerCase(scheme)}`
+}
+
+/** What kinds of token say of a place that their tokens travel in. */
+export interface CredentialPlace {
+  /** How the kinds that travel in it are obtained. */
+  readonly obtainedBy: ReadonlySet<TokenKind['obtained']['by']>
+  /** Kind → what its tokens begin with; empty where any may be one. */
+  readonly prefixes: ReadonlyMap<string, string>
+}
+
+/** The places of credentials, by their names ({@link fieldPlace}). */
+export function credentialPlaces(kinds: Iterable<TokenKind>): ReadonlyMap<string, CredentialPlace> {
+  const places = new Map<
+    string,
+    { obtainedBy: Set<TokenKind['obtained']['by']>; prefixes: Map<string, string> }
+  >()
+  for (const kind of kinds) {
+    const name = fieldPlace(kind)
+    const place = places.get(name) ?? { obtainedBy: new Set(), prefixes: new Map() }
+    places.set(name, place)
+    place.obtainedBy.add(kind.obtained.by)
+    place.prefixes.set(kind.id, kind.prefix ?? '')
+  }
+  return places
+}
+
+/** What the header of a token has: the token, behind its scheme. */
+export function fieldValue(scheme: string | undefined, token: string): string {
+  return scheme === undefined || scheme === '' ? token : `${scheme} ${token}`
 }
 
 /**
  * Whether one of the headers is empty. A repeated header never is, whatever its values: intermediaries join
  * them with a comma, and the reason must not depend on whether they did.
  */
-function isOneEmpty(found: readonly { header: string; value: string }[]): boolean {
+function isOneEmpty(found: readonly Field[]): boolean {
   if (found.length === 1) return found[0]?.value === ''
   const joined = new Map<string, string>()
   for (const { header, value } of found) joined.set(header, joined.has(header) ? ',' : value)
@@ -108,6 +212,6 @@ const isBlank = (code: number): boolean => code === 0x20 || code === 0x09
  * Header names are ASCII. No other letter may become one of them in lower case, as the Kelvin sign becomes
  * `k`.
  */
-function lowerCase(name: string): string {
+export function lowerCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
 }

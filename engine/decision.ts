@@ -27,6 +27,8 @@ export interface AcceptedKind<KindId extends string = string> {
   readonly kind: KindId
   /** Request header that carries it (§5.2). */
   readonly header: string
+  /** Scheme before the token in that header, for example `Bearer`. Absent: the header has the token alone. */
+  readonly scheme?: string
   /** Whether the sidecar's `Issue` can obtain it. It cannot obtain a static token (§4.2). */
   readonly issuable: boolean
 }
@@ -44,6 +46,8 @@ export interface Decision<KindId extends string = string> {
   readonly message: string
   /** Header that carries the kind; empty where the kind is not known. */
   readonly header: string
+  /** Scheme before the token in that header; empty where there is none, or the kind is not known. */
+  readonly scheme: string
   /** On a denial, every kind that the API would take; empty when allowed. */
   readonly accepted: readonly AcceptedKind<KindId>[]
   /** The conflicts of the source that bear on this cell. */

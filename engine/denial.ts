@@ -51,7 +51,7 @@ export const RULES_HEADER = 'x-portcullis-rules-digest'
  * Why the request does not pass. The body says it too, but some proxies give their clients a body of their
  * own.
  */
-const REASON_HEADER = 'x-portcullis-reason'
+export const REASON_HEADER = 'x-portcullis-reason'
 
 /** The headers of every answer with a body of ours. It is for one client and one moment. */
 export function headersOfDenial(reason: string): Headers {
@@ -72,6 +72,12 @@ export function denialOf(denied: Denied): Denial {
     headers: status === 401 ? [...headers, ['www-authenticate', challengesOf(denied)]] : headers,
     body: JSON.stringify({ error: { reason, message, accepted } }),
   }
+}
+
+/** The answer to a request that no route has an API for. A denial, and no credential would help. */
+export function refusalOf(refused: string, detail: string): Denial {
+  const error = { reason: refused, message: detail, accepted: [] }
+  return { status: 403, headers: headersOfDenial(refused), body: JSON.stringify({ error }) }
 }
 
 /** The answer where there is no decision. */
@@ -103,9 +109,11 @@ export function failureOf(
   }
 }
 
-/** A challenge for each header that a token could be sent in (RFC 9110 §11.6.1 demands one with 401). */
+/** A challenge for each place that a token could be sent in (RFC 9110 §11.6.1 demands one with 401). */
 function challengesOf({ reason, accepted }: Denied): string {
-  const headers = [...new Set(accepted.map(({ header }) => header))]
-  const parameters = headers.length > 0 ? headers.map((header) => ` header="${header}",`) : ['']
+  const places = accepted.map(
+    ({ header, scheme }) => ` header="${header}",${scheme === undefined ? '' : ` scheme="${scheme}",`}`,
+  )
+  const parameters = places.length > 0 ? [...new Set(places)] : ['']
   return parameters.map((parameter) => `Portcullis${parameter} reason="${reason}"`).join(', ')
 }

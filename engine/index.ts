@@ -6,7 +6,17 @@
  */
 export { type CompileOptions, compile, compileInSteps, type Engine } from './compile.ts'
 export { completeMatrix, type MatrixProblem, matrixProblems } from './consistency.ts'
-export { CREDENTIAL_LENGTH_MAX, type CredentialHeaders, type Extraction } from './credentials.ts'
+export {
+  CREDENTIAL_LENGTH_MAX,
+  type CredentialHeaders,
+  type CredentialPlace,
+  carriageOf,
+  carries,
+  credentialPlaces,
+  type Extraction,
+  fieldPlace,
+  fieldValue,
+} from './credentials.ts'
 export type { CellHandle } from './decide.ts'
 export type { AcceptedKind, CompiledApi, Decision, NamedConflict, Question, Scope } from './decision.ts'
 export { DENIAL_STATUSES, type Denial, type Denied, denialOf } from './denial.ts'
@@ -31,5 +41,6 @@ export type {
   Statement,
   TokenKind,
 } from './matrix.ts'
+export { namesMeant } from './meant.ts'
 export { withArticle } from './messages.ts'
 export { CREDENTIAL_REASONS, type CredentialReason, REASONS, type Reason } from './reasons.ts'

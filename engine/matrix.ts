@@ -14,8 +14,15 @@ export interface TokenKind<Id extends string = string> {
   /** Kinds of one family share a header. */
   readonly family: string
   readonly scopeLevel: ScopeLevel
-  /** Request header that carries it (§5.2), in the source's spelling. */
+  /** Request header that carries it (§5.2), in the source's spelling. Several kinds may share one. */
   readonly header: string
+  /**
+   * Authentication scheme before the token in that header (RFC 9110 §11.4), for example `Bearer`. Absent: the
+   * header has the token alone.
+   */
+  readonly scheme?: string | undefined
+  /** What every token of the kind begins with, for example `bdg_`. Absent: no token is told by it. */
+  readonly prefix?: string | undefined
   /** Type of holder it is issued to: `service_user` or `control_panel_user` (§5.1). */
   readonly issuedTo: string
   readonly obtained: {

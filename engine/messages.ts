@@ -1,4 +1,5 @@
 /** One sentence for each reason: what is wrong, and what would be right. */
+import { carriageOf } from './credentials.ts'
 import type { CompiledApi } from './decision.ts'
 import type { TokenKind } from './matrix.ts'
 import type { Reason } from './reasons.ts'
@@ -21,12 +22,12 @@ export function messageOf(reason: Reason, subject: Subject): string {
     case 'CREDENTIAL_MISSING':
       return `no credential arrived; ${whatOpens(subject)}`
     case 'CREDENTIAL_AMBIGUOUS':
-      return `more than one credential arrived; send one token, once, in ${oneOf([...new Set(kinds.map((each) => `\`${each.header}\``))])}`
+      return `more than one credential arrived; send one token, once, in ${oneOf(carriagesOf(kinds))}`
     case 'CREDENTIAL_MALFORMED':
-      return 'the credential is not a token: expected visible ASCII characters without spaces, within the length limit'
+      return `the credential is not a token: expected visible ASCII characters without spaces, within the length limit${behindScheme(kinds)}`
     case 'WRONG_HEADER':
       return `the token arrived in the header of another kind; send ${list(
-        kinds.map((each) => `${withArticle(each.title)} in \`${each.header}\``),
+        kinds.map((each) => `${withArticle(each.title)} in \`${carriageOf(each)}\``),
         'or',
       )}`
     case 'CREDENTIAL_INVALID':
@@ -52,19 +53,30 @@ export function messageOf(reason: Reason, subject: Subject): string {
     case 'PROJECT_MISMATCH':
       return `the token is bound to one project, and the target of ${apiId} is in another or in none`
     case 'ALLOWED':
-      return `${apiId} accepts ${withArticle(token)} in \`${kind?.header}\``
+      return `${apiId} accepts ${withArticle(token)} in \`${kind && carriageOf(kind)}\``
   }
 }
 
 /** Which kinds open the API. `it` names the API in the sentence; without it, the id does. */
 function whatOpens({ kinds, api }: Subject, it = `\`${api?.id}\``): string {
-  const accepted = (api?.accepted ?? []).map(({ kind, header }) => {
-    const title = kinds.find((each) => each.id === kind)?.title ?? kind
-    return `${withArticle(title)} in \`${header}\``
+  const accepted = (api?.accepted ?? []).flatMap(({ kind }) => {
+    const known = kinds.find((each) => each.id === kind)
+    return known === undefined ? [] : [`${withArticle(known.title)} in \`${carriageOf(known)}\``]
   })
   return accepted.length > 0
     ? `${it} accepts ${list(accepted, 'or')}`
     : `no kind of token opens \`${api?.id}\``
+}
+
+/** Where tokens of these kinds belong, each place once. */
+function carriagesOf(kinds: readonly TokenKind[]): readonly string[] {
+  return [...new Set(kinds.map((each) => `\`${carriageOf(each)}\``))]
+}
+
+/** What else is expected where tokens have a scheme before them. */
+function behindScheme(kinds: readonly TokenKind[]): string {
+  const withScheme = kinds.filter(({ scheme }) => scheme !== undefined)
+  return withScheme.length === 0 ? '' : `, after its scheme as in ${oneOf(carriagesOf(withScheme))}`
 }
 
 function oneOf(items: readonly string[]): string {

@@ -111,6 +111,7 @@ export class Table {
             reason,
             message: messageOf(reason, { kinds: this.#kinds, api, kind }),
             header: kind?.header ?? '',
+            scheme: kind?.scheme ?? '',
             accepted: allowed ? NONE : (api?.accepted ?? NONE),
             conflicts: joined((kind && api?.conflicts.get(kind.id)) ?? NONE, said?.conflicts ?? NONE),
             advice: said?.advice ?? NONE,

@@ -1,102 +1,277 @@
-/** Comparing: exactly which cells another matrix, or another mode, opens and closes. */
-import { type Decision, type Engine, finish, type Steps } from '../engine/index.ts'
-import { decideCell } from './explain.ts'
+/** Comparing: exactly the cells that another matrix opens and closes in both modes, and what else differs. */
+import { CELL_ANSWERS, type Cells, cellsInSteps, conflictsAt } from '../engine/cells.ts'
+import { type Api, finish, type MatrixInput, type Reason, type Steps } from '../engine/index.ts'
+import { type RenamedApi, type RenameGround, renamedApis } from './renames.ts'
 
-/**
- * `opened`: denied before, allowed now. `reason`: denied as before, for another reason. `conflicts`: as
- * before, with other conflicts.
- */
-export type CellChangeType = 'opened' | 'closed' | 'reason' | 'conflicts'
+/** `lenient`: the resolutions of the conflicts rule. `strict`: contested cells are denied. */
+export type Mode = 'lenient' | 'strict'
 
-/** A cell about which two engines do not say the same. */
-export interface CellChange {
-  readonly type: CellChangeType
-  readonly api: string
-  readonly kind: string
-  readonly before: Decision
-  readonly after: Decision
+export const MODES: readonly Mode[] = Object.freeze(['lenient', 'strict'])
+
+/** `opened`: denied before, allowed now. */
+export type Direction = 'opened' | 'closed'
+
+/** What one of the two matrices says of a cell. */
+export interface CellSide extends Readonly<Record<Mode, Reason>> {
+  /** Ids of the conflicts that bear on the cell. */
+  readonly conflicts: readonly string[]
 }
 
-/** What is new, what is gone, and what is there as before with other properties; by id. */
+/** A cell that one matrix allows and the other denies. */
+export interface CellFlip {
+  readonly direction: Direction
+  readonly api: string
+  readonly kind: string
+  /** The modes in which it flips. */
+  readonly modes: readonly Mode[]
+  readonly before: CellSide
+  readonly after: CellSide
+  /** The id that the API had before. Absent: the same. */
+  readonly renamedFrom?: string
+}
+
+/** A field with another value. `undefined`: the field is absent. */
+export interface FieldChange {
+  readonly field: string
+  readonly before: unknown
+  readonly after: unknown
+}
+
+export interface Changed {
+  readonly id: string
+  readonly fields: readonly FieldChange[]
+}
+
+/** What is new, what is gone, and what is there as before with other fields; by id. */
 export interface ListChange {
   readonly added: readonly string[]
   readonly removed: readonly string[]
-  readonly changed: readonly string[]
+  readonly changed: readonly Changed[]
+}
+
+/** An API with another id. Its cells are compared across the two ids. */
+export interface Rename {
+  readonly from: string
+  readonly to: string
+  readonly because: RenameGround
+  /** The cells that close for who still asks with the old id, and gets `UNKNOWN_API`. */
+  readonly lost: readonly CellFlip[]
 }
 
 export interface Comparison {
   /** Opened cells first, then closed ones; among equals in the order of the matrices. */
-  readonly cells: readonly CellChange[]
-  readonly apis: ListChange
+  readonly flips: readonly CellFlip[]
+  readonly renames: readonly Rename[]
+  /** `undefined`: both have the same title. */
+  readonly title: FieldChange | undefined
   readonly tokenKinds: ListChange
+  /** Titles and sections; and rows in which a mark is another, and a conflict keeps the cell as it was. */
+  readonly apis: ListChange
+  readonly statements: ListChange
+  readonly conflicts: ListChange
 }
 
-const ORDER: readonly CellChangeType[] = ['opened', 'closed', 'reason', 'conflicts']
-
-/** Compares what two engines say of every cell that one of them has. */
-export function compareEngines(before: Engine, after: Engine): Comparison {
+/**
+ * Compares two matrices. They need not be finished: conflicts that are not declared do not contest a cell.
+ *
+ * @throws TypeError where one of them is no matrix, as `compile` does
+ */
+export function compareMatrices(before: MatrixInput, after: MatrixInput): Comparison {
   return finish(compareInSteps(before, after))
 }
 
-/** As {@link compareEngines}, an API at each step: for a page that somebody uses meanwhile. */
-export function* compareInSteps(before: Engine, after: Engine): Steps<Comparison> {
-  const kinds = union(before.tokenKinds, after.tokenKinds)
-  const found: CellChange[] = []
-  for (const api of union(before.apis, after.apis)) {
-    for (const kind of kinds) found.push(...changesOf(before, after, api, kind))
+/** As {@link compareMatrices}, in small steps: for a page that somebody uses meanwhile. */
+export function* compareInSteps(before: MatrixInput, after: MatrixInput): Steps<Comparison> {
+  const then = yield* cellsInSteps(before)
+  const now = yield* cellsInSteps(after)
+  const renamed = renamedApis(
+    then.apis.filter(({ id }) => !now.rows.has(id)),
+    now.apis.filter(({ id }) => !then.rows.has(id)),
+  )
+  const { flips, reversedMarks } = yield* flipsBetween(then, now, renamed)
+  const marksShown = ({ id, accepts, ...texts }: Api) =>
+    reversedMarks.has(id) ? { id, accepts, ...texts } : { id, ...texts }
+  return {
+    flips,
+    renames: renamed.map((each) => renameOf(then, each)),
+    title: fieldsOf({ title: before.title }, { title: after.title })[0],
+    tokenKinds: yield* listChange(then.kinds, now.kinds),
+    apis: yield* listChange(then.apis, now.apis, marksShown, renamed),
+    statements: yield* listChange(then.matrix.statements, now.matrix.statements),
+    conflicts: yield* listChange(then.matrix.conflicts, now.matrix.conflicts),
+  }
+}
+
+/** A row or a column of one of two matrices, with its place in the first and in the second; -1: in none. */
+interface Line {
+  readonly id: string
+  readonly was: number
+  readonly is: number
+  readonly renamedFrom?: string
+}
+
+interface Flips {
+  readonly flips: readonly CellFlip[]
+  /** APIs of which a mark of the table is another, and the cell is not, because a conflict reverses it. */
+  readonly reversedMarks: ReadonlySet<string>
+}
+
+function* flipsBetween(then: Cells, now: Cells, renamed: readonly RenamedApi[]): Steps<Flips> {
+  const columns = linesOf(then.columns, now.columns)
+  const found: Record<Direction, CellFlip[]> = { opened: [], closed: [] }
+  const reversedMarks = new Set<string>()
+  for (const row of linesOf(then.rows, now.rows, renamed)) {
+    for (const column of columns) {
+      const [was, is] = [answerAt(then, row.was, column.was), answerAt(now, row.is, column.is)]
+      if (was === is) continue
+      const flips = flipsOf(was, is)
+      for (const { direction, modes } of flips)
+        found[direction].push({
+          ...{ direction, api: row.id, kind: column.id, modes },
+          before: sideOf(then, row.was, column.was),
+          after: sideOf(now, row.is, column.is),
+          ...(row.renamedFrom !== undefined && { renamedFrom: row.renamedFrom }),
+        })
+      const isShared = was !== ABSENT && is !== ABSENT
+      if (isShared && flips.length === 0 && isMarked(was) !== isMarked(is)) reversedMarks.add(row.id)
+    }
+    yield
+  }
+  return { flips: [...found.opened, ...found.closed], reversedMarks }
+}
+
+/** Those of the second matrix first: it is the one that somebody reads. */
+function linesOf(
+  then: ReadonlyMap<string, number>,
+  now: ReadonlyMap<string, number>,
+  renamed: readonly RenamedApi[] = [],
+): Line[] {
+  const from = new Map(renamed.map((each) => [each.to.id, each.from.id]))
+  const gone = new Set(from.values())
+  const lines: Line[] = []
+  for (const [id, place] of now) {
+    const renamedFrom = from.get(id)
+    const earlier = then.get(renamedFrom ?? id) ?? -1
+    lines.push({ id, was: earlier, is: place, ...(renamedFrom !== undefined && { renamedFrom }) })
+  }
+  for (const [id, place] of then) if (!now.has(id) && !gone.has(id)) lines.push({ id, was: place, is: -1 })
+  return lines
+}
+
+/** Of a cell that a matrix does not have. */
+const ABSENT = -1
+
+/** Index into `CELL_ANSWERS`. */
+function answerAt({ answers, kinds }: Cells, row: number, column: number): number {
+  return row < 0 || column < 0 ? ABSENT : (answers[row * kinds.length + column] as number)
+}
+
+interface FlipModes {
+  readonly direction: Direction
+  readonly modes: readonly Mode[]
+}
+
+/** What becomes of a cell that goes from one answer to another: worked out once for each two. */
+const FLIPS: readonly (readonly (readonly FlipModes[])[])[] = withAbsent((was) =>
+  withAbsent((is) =>
+    (['opened', 'closed'] as const).flatMap((direction): FlipModes[] => {
+      const modes = MODES.filter((mode) => {
+        const [then, now] = [isAllowed(was, mode), isAllowed(is, mode)]
+        return then !== now && now === (direction === 'opened')
+      })
+      return modes.length === 0 ? [] : [{ direction, modes: Object.freeze(modes) }]
+    }),
+  ),
+)
+
+function flipsOf(was: number, is: number): readonly FlipModes[] {
+  return FLIPS[was + 1]?.[is + 1] ?? []
+}
+
+function withAbsent<T>(make: (answer: number) => T): readonly T[] {
+  return [ABSENT, ...CELL_ANSWERS.keys()].map(make)
+}
+
+function isAllowed(answer: number, mode: Mode): boolean {
+  return CELL_ANSWERS[answer]?.[mode] === 'ALLOWED'
+}
+
+const isMarked = (answer: number): boolean => CELL_ANSWERS[answer]?.marked === true
+
+/** Sides without a conflict, of which there are few. */
+const PLAIN_SIDES = CELL_ANSWERS.map(({ lenient, strict }): CellSide => plainSide(lenient, strict))
+const NO_API = plainSide('UNKNOWN_API', 'UNKNOWN_API')
+const NO_KIND = plainSide('UNKNOWN_TOKEN_KIND', 'UNKNOWN_TOKEN_KIND')
+
+function plainSide(lenient: Reason, strict: Reason): CellSide {
+  return Object.freeze({ lenient, strict, conflicts: Object.freeze([]) })
+}
+
+function sideOf(cells: Cells, row: number, column: number): CellSide {
+  if (row < 0) return NO_API
+  if (column < 0) return NO_KIND
+  const side = PLAIN_SIDES[answerAt(cells, row, column)] as CellSide
+  const conflicts = conflictsAt(cells, row, column)
+  return conflicts.length === 0 ? side : { ...side, conflicts: conflicts.map(({ id }) => id) }
+}
+
+function renameOf(was: Cells, { from, to, because }: RenamedApi): Rename {
+  const row = was.rows.get(from.id) as number
+  const lost = was.kinds.flatMap(({ id: kind }, column) =>
+    flipsOf(answerAt(was, row, column), ABSENT).map(
+      ({ direction, modes }): CellFlip => ({
+        ...{ direction, api: from.id, kind, modes },
+        before: sideOf(was, row, column),
+        after: NO_API,
+      }),
+    ),
+  )
+  return { from: from.id, to: to.id, because, lost }
+}
+
+interface Identified {
+  readonly id: string
+}
+
+/** @param shown the fields of an item that are compared */
+function* listChange<T extends Identified>(
+  before: readonly T[],
+  after: readonly T[],
+  shown: (item: T) => object = (item) => item,
+  renamed: readonly { readonly from: T; readonly to: T }[] = [],
+): Steps<ListChange> {
+  const then = new Map(before.map((item) => [item.id, item]))
+  const now = new Set(after.map(({ id }) => id))
+  const from = new Map(renamed.map((each) => [each.to.id, each.from]))
+  const gone = new Set(renamed.map((each) => each.from.id))
+  const changed: Changed[] = []
+  for (const item of after) {
+    const earlier = then.get(item.id) ?? from.get(item.id)
+    if (earlier !== undefined && earlier !== item) {
+      const fields = fieldsOf({ ...shown(earlier), id: '' }, { ...shown(item), id: '' })
+      if (fields.length > 0) changed.push({ id: item.id, fields })
+    }
     yield
   }
   return {
-    cells: ORDER.flatMap((type) => found.filter((change) => change.type === type)),
-    apis: listChange(before.apis, after.apis, ({ title, section }) => [title, section]),
-    tokenKinds: listChange(before.tokenKinds, after.tokenKinds, (kind) => kind),
+    added: after.filter(({ id }) => !then.has(id) && !from.has(id)).map(({ id }) => id),
+    removed: before.filter(({ id }) => !now.has(id) && !gone.has(id)).map(({ id }) => id),
+    changed,
   }
 }
 
-function changesOf(before: Engine, after: Engine, api: string, kind: string): CellChange[] {
-  const [then, now] = [decisionOf(before, api, kind), decisionOf(after, api, kind)]
-  const type = typeOf(then, now)
-  return type === undefined ? [] : [{ type, api, kind, before: then, after: now }]
+function fieldsOf(before: object, after: object): FieldChange[] {
+  const [then, now] = [before, after] as [Record<string, unknown>, Record<string, unknown>]
+  return [...new Set([...Object.keys(now), ...Object.keys(then)])]
+    .filter((field) => !isSame(then[field], now[field]))
+    .map((field) => ({ field, before: then[field], after: now[field] }))
 }
 
-function typeOf(before: Decision, after: Decision): CellChangeType | undefined {
-  if (before.allowed !== after.allowed) return after.allowed ? 'opened' : 'closed'
-  if (before.reason !== after.reason) return isAbsence(before, after) ? undefined : 'reason'
-  return conflictsOf(before) === conflictsOf(after) ? undefined : 'conflicts'
-}
-
-/** A denied cell that came or went with its row or its column: the lists of APIs and kinds say so once. */
-function isAbsence(before: Decision, after: Decision): boolean {
-  return [before.reason, after.reason].some((each) => each === 'UNKNOWN_API' || each === 'UNKNOWN_TOKEN_KIND')
-}
-
-/** Of a kind that the engine does not have, it says that it is unknown. */
-function decisionOf(engine: Engine, api: string, kind: string): Decision {
-  return decideCell(engine, api, engine.tokenKinds.get(kind) ?? { id: kind, scopeLevel: 'account' })
-}
-
-function conflictsOf({ conflicts }: Decision): string {
-  return conflicts
-    .map(({ id, resolution }) => `${id} ${resolution}`)
-    .sort()
-    .join('\n')
-}
-
-/** The ids of both, those of the second first: it is the one that somebody reads. */
-function union(before: ReadonlyMap<string, unknown>, after: ReadonlyMap<string, unknown>): string[] {
-  return [...new Set([...after.keys(), ...before.keys()])]
-}
-
-function listChange<T extends object>(
-  before: ReadonlyMap<string, T>,
-  after: ReadonlyMap<string, T>,
-  compared: (item: T) => object,
-): ListChange {
-  const same = (id: string) =>
-    JSON.stringify(compared(before.get(id) as T)) === JSON.stringify(compared(after.get(id) as T))
-  return {
-    added: [...after.keys()].filter((id) => !before.has(id)),
-    removed: [...before.keys()].filter((id) => !after.has(id)),
-    changed: [...after.keys()].filter((id) => before.has(id) && !same(id)),
-  }
+/** Whether two values are the same JSON. The order of keys is no difference. */
+function isSame(one: unknown, other: unknown): boolean {
+  if (one === other) return true
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false
+  if (Array.isArray(one) !== Array.isArray(other)) return false
+  if (Array.isArray(one) && one.length !== (other as readonly unknown[]).length) return false
+  return fieldsOf(one, other).length === 0
 }

@@ -8,20 +8,30 @@ import type { Matrix } from '../engine/index.ts'
 import type { SupportMatrixApiId, SupportMatrixKindId } from './gen/support-matrix-ids.ts'
 import shipped from './support-matrix.json' with { type: 'json' }
 
+export { type AllowedFlip, type Judged, judgeFlips, lostByRenames, type SignedOff } from './allowed-flips.ts'
 export {
-  type CellChange,
-  type CellChangeType,
+  type CellFlip,
+  type CellSide,
+  type Changed,
   type Comparison,
-  compareEngines,
+  compareMatrices,
+  type Direction,
+  type FieldChange,
   type ListChange,
+  type Mode,
+  type Rename,
 } from './compare.ts'
 export { type DerivedConflict, deriveConflicts } from './derive.ts'
-export { PROBLEMS_MAX, type Problem, problemText } from './document/index.ts'
+export { type DocumentForm, json, jsonc, PROBLEMS_MAX, type Problem, problemText } from './document/index.ts'
 export { type CellExplanation, decideCell, explainCell, leavesOut } from './explain.ts'
+export { FINDINGS, type Finding, type FindingCode, type MatrixProblem, type Severity } from './findings.ts'
 export type { SupportMatrixApiId, SupportMatrixKindId } from './gen/support-matrix-ids.ts'
 export { type LintReport, lintMatrix } from './lint.ts'
+export { type FindingsReport, findingsOf, lintFile } from './lint-file.ts'
 export { loadMatrix, MATRIX_BYTES_MAX, MatrixError, parseMatrix } from './load.ts'
 export { contestedCells, type Plan, type PlannedToken, planTokens, preferredKinds } from './plan.ts'
+export { type FoundCell, type QueryAnswer, QueryError, queryMatrix } from './query/index.ts'
+export { warningsOf } from './warnings.ts'
 
 /**
  * The matrix of the source, frozen: 30 APIs, 3 kinds of token, and the conflicts. Its types know the ids, so

@@ -4,24 +4,27 @@
  */
 import { type Cell, type Conflict, completeMatrix, type Matrix, type MatrixInput } from '../engine/index.ts'
 import { type DerivedConflict, deriveConflicts, subjectKey } from './derive.ts'
-import { type Problem, Problems, pathOf } from './document/index.ts'
+import { Problems, pathOf } from './document/index.ts'
+import type { MatrixProblem } from './findings.ts'
 
 export interface LintReport {
   /** Every conflict that follows from rows and statements, with its declaration where there is one. */
   readonly conflicts: readonly { readonly derived: DerivedConflict; readonly declared?: Conflict }[]
   /**
-   * Conflicts that are not declared, that do not follow, or that are declared wrongly: the first 100, and an
-   * entry that says how many more there are. Empty: the matrix passes.
+   * Conflicts that are not declared, that do not follow, or that are declared wrongly, and a second kind that
+   * the control panel creates: the first 100, and an entry that says how many more there are. Empty: the
+   * matrix passes.
    */
-  readonly problems: readonly Problem[]
+  readonly problems: readonly MatrixProblem[]
 }
 
 /** Derives the conflicts of a matrix and compares them with the declared ones. */
 export function lintMatrix(input: MatrixInput): LintReport {
   const matrix = completeMatrix(input)
-  const problems = new Problems()
+  const problems = new Problems<MatrixProblem>()
   const declared = declarationsOf(matrix, problems)
   findOpposedResolutions(matrix, problems)
+  findSecondStaticKinds(matrix, problems)
   const declarations = new NewDeclarations(matrix)
   const conflicts = deriveConflicts(matrix).map((derived) => {
     const key = subjectKey(derived)
@@ -33,6 +36,7 @@ export function lintMatrix(input: MatrixInput): LintReport {
     }
     if (!sameIds(found.conflict.statements, derived.statements))
       problems.add(() => ({
+        code: 'wrong-statements',
         path: pathOf(['conflicts', found.index, 'statements']),
         expected: `expected the statements that take part: ${derived.statements.map((id) => `\`${id}\``).join(', ')}`,
       }))
@@ -40,6 +44,7 @@ export function lintMatrix(input: MatrixInput): LintReport {
   })
   for (const { conflict, index } of declared.values())
     problems.add(() => ({
+      code: 'dead-conflict',
       path: pathOf(['conflicts', index]),
       expected: `expected a conflict that follows from the rows and the statements; no ${describe(conflict)} does, so remove it`,
     }))
@@ -52,7 +57,7 @@ interface Declaration {
 }
 
 /** The declared conflicts by what they are about. Of two about the same, the later one is a problem. */
-function declarationsOf({ conflicts }: Matrix, problems: Problems): Map<string, Declaration> {
+function declarationsOf({ conflicts }: Matrix, problems: Problems<MatrixProblem>): Map<string, Declaration> {
   const declared = new Map<string, Declaration>()
   for (const [index, conflict] of conflicts.entries()) {
     const key = subjectKey(conflict)
@@ -60,6 +65,7 @@ function declarationsOf({ conflicts }: Matrix, problems: Problems): Map<string, 
     if (earlier === undefined) declared.set(key, { conflict, index })
     else
       problems.add(() => ({
+        code: 'conflict-declared-twice',
         path: pathOf(['conflicts', index]),
         expected: `expected each conflict once; \`${earlier.conflict.id}\` declares the same`,
       }))
@@ -68,7 +74,7 @@ function declarationsOf({ conflicts }: Matrix, problems: Problems): Map<string, 
 }
 
 /** Declarations of conflicts that the file must declare: only the reason is left to write. */
-class NewDeclarations {
+export class NewDeclarations {
   readonly #takenIds: Set<string>
   /** Cells of which a declared conflict says that the prose rules them. */
   readonly #ruledByProse: ReadonlySet<string>
@@ -79,19 +85,24 @@ class NewDeclarations {
     this.#ruledByProse = new Set(byProse.flatMap(({ cells }) => cells.map(cellKey)))
   }
 
-  /** The problem that the declaration is missing, with the JSON of it. */
-  problem(derived: DerivedConflict): Problem {
+  /** The declaration of a conflict; the reason is left to write. */
+  of(derived: DerivedConflict): Conflict {
     const { type, cells, apis, kinds, statements } = derived
     const id = freeId(derived, this.#takenIds)
     this.#takenIds.add(id)
-    const declaration: Conflict = {
+    return {
       ...{ id, type, cells, apis, kinds, statements },
       resolution: this.#resolutionOf(derived),
       reason: 'write the reason here',
     }
+  }
+
+  /** The problem that the declaration is missing, with the JSON of it. */
+  problem(derived: DerivedConflict): MatrixProblem {
     return {
+      code: 'undeclared-conflict',
       path: 'conflicts',
-      expected: `expected a declaration with a resolution and a reason for the ${describe(derived)}; add to the list: ${JSON.stringify(declaration)}`,
+      expected: `expected a declaration with a resolution and a reason for the ${describe(derived)}; add to the list: ${JSON.stringify(this.of(derived))}`,
     }
   }
 
@@ -127,14 +138,28 @@ function describe({ type, cells, apis, kinds }: DerivedConflict): string {
   return `${type} about ${about.join(', ') || 'nothing'}`
 }
 
+/** A user creates an API key in the control panel without saying of which kind (§4.2). */
+function findSecondStaticKinds({ tokenKinds }: Matrix, problems: Problems<MatrixProblem>): void {
+  const created = Array.from(tokenKinds.entries()).filter(
+    ([, { obtained }]) => obtained.by === 'control_panel',
+  )
+  for (const [index] of created.slice(1))
+    problems.add(() => ({
+      code: 'second-static-kind',
+      path: pathOf(['tokenKinds', index, 'obtained', 'by']),
+      expected: `expected at most one kind that the control panel creates; \`${created[0]?.[1].id}\` is one`,
+    }))
+}
+
 /** One cell cannot be ruled by the table and by the prose at once. */
-function findOpposedResolutions(matrix: Matrix, problems: Problems): void {
+function findOpposedResolutions(matrix: Matrix, problems: Problems<MatrixProblem>): void {
   const ruled = new Map<string, Conflict>()
   for (const [index, conflict] of matrix.conflicts.entries())
     for (const cell of conflict.cells) {
       const earlier = ruled.get(cellKey(cell))
       if (earlier !== undefined && earlier.resolution !== conflict.resolution)
         problems.add(() => ({
+          code: 'opposed-resolutions',
           path: pathOf(['conflicts', index, 'resolution']),
           expected: `expected \`${earlier.resolution}\`, as \`${earlier.id}\` rules the same cell`,
         }))

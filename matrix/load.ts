@@ -7,81 +7,173 @@ import {
   matrixProblems,
   type Steps,
 } from '../engine/index.ts'
-import { firstProblems, type Problem, problemsBy, problemText, readJson } from './document/index.ts'
+import {
+  type DocumentForm,
+  firstProblems,
+  json,
+  type Problem,
+  problemsBy,
+  problemText,
+  REPEATS,
+} from './document/index.ts'
+import { coded, type MatrixProblem } from './findings.ts'
 import { validate } from './gen/support-matrix.ts'
 import { lintMatrix } from './lint.ts'
+import { idProblems } from './loose-rows.ts'
 
-/** Largest matrix file that is read, in bytes. */
-export const MATRIX_BYTES_MAX = 32 * 1024 * 1024
+export { formOfName, forms } from './document/index.ts'
+
+/** Largest matrix file that is read, in bytes. One in YAML is smaller. */
+export const MATRIX_BYTES_MAX = json.bytesMax
 
 /**
- * A matrix that is not valid. `problems` says where and what was expected, in the order of the parts of the
- * file: the first 100, and an entry that says how many more there are.
+ * A matrix that is not valid. `problems` says where and what was expected, first of the form and then of the
+ * ids: the first 100, and an entry that says how many more there are.
  */
 export class MatrixError extends Error {
   override readonly name = 'MatrixError'
-  readonly problems: readonly Problem[]
+  readonly problems: readonly MatrixProblem[]
 
   /** @param file what the message calls the matrix, where it is in a file */
-  constructor(problems: readonly Problem[], file?: string | undefined) {
+  constructor(problems: readonly MatrixProblem[], file?: string | undefined) {
     const first = `${file === undefined ? '' : `${file}: `}the matrix is not valid:`
-    super([first, ...problems.map((problem) => `  ${problemText(problem)}`)].join('\n'))
+    super([first, ...problems.map((problem) => `  ${placeText(problem)}${problemText(problem)}`)].join('\n'))
     this.problems = problems
   }
 }
 
+/** Problems about the text as a whole say their place themselves. */
+function placeText({ path, line, column }: Problem): string {
+  return line === undefined || path === '' ? '' : `${line}:${column}: `
+}
+
 /**
- * Reads a matrix. The file is JSON without duplicate keys and fits the schema. Its ids are unique, and each
- * id that it uses exists. It declares every conflict that follows from its rows and statements, and no other.
- * `statements` and `conflicts` may be absent: the matrix then has empty lists.
+ * Reads a matrix. The file has no key twice and fits the schema. Its ids are unique, and each id that it uses
+ * exists. It declares every conflict that follows from its rows and statements, and no other. `statements`
+ * and `conflicts` may be absent: the matrix then has empty lists.
  *
  * @param file the bytes of the file (UTF-8), or its text
- * @throws MatrixError with the JSON path of each problem
+ * @param form what it is written in; default: JSON
+ * @throws MatrixError with the JSON path of each problem, and with its line and column
  */
-export function loadMatrix(file: string | Uint8Array): Matrix {
-  return finish(loadInSteps(file))
+export function loadMatrix(file: string | Uint8Array, form?: DocumentForm): Matrix {
+  return finish(loadInSteps(file, form))
 }
 
 /**
  * As {@link loadMatrix}, in steps of some tens of milliseconds at most for ten thousand APIs: for a page that
- * somebody uses meanwhile.
+ * somebody uses meanwhile. YAML is read in one step, and takes some twenty times as long.
  */
-export function* loadInSteps(file: string | Uint8Array): Steps<Matrix> {
-  const matrix = yield* parseInSteps(file)
-  const { problems } = lintMatrix(matrix)
+export function* loadInSteps(file: string | Uint8Array, form: DocumentForm = json): Steps<Matrix> {
+  const { matrix, problems } = yield* draftInSteps(file, form)
   if (problems.length > 0) throw new MatrixError(problems)
   return matrix
 }
 
-/** As {@link loadMatrix}, without a look at the conflicts: the linter reports on them. */
-export function parseMatrix(file: string | Uint8Array): Matrix {
-  return finish(parseInSteps(file))
+/** A matrix that may not be finished: its form and its ids are right. */
+export interface Draft {
+  readonly matrix: Matrix
+  /** Why `loadMatrix` would refuse it: conflicts that are not declared as they must be. Empty: not. */
+  readonly problems: readonly Problem[]
 }
 
-function* parseInSteps(file: string | Uint8Array): Steps<Matrix> {
-  const reading = readJson(textOf(file))
+/**
+ * As {@link loadInSteps}, for who looks at a matrix that somebody still writes.
+ *
+ * @throws MatrixError where the form or an id is wrong
+ */
+export function* draftInSteps(file: string | Uint8Array, form: DocumentForm = json): Steps<Draft> {
+  const text = textOf(file, form)
+  const matrix = yield* parseInSteps(text, form)
+  return { matrix, problems: placed(lintMatrix(matrix).problems, text, form) }
+}
+
+/** As {@link loadMatrix}, without a look at the conflicts: the linter reports on them. */
+export function parseMatrix(file: string | Uint8Array, form: DocumentForm = json): Matrix {
+  return finish(parseInSteps(textOf(file, form), form))
+}
+
+function* parseInSteps(text: string, form: DocumentForm): Steps<Matrix> {
+  const reading = form.read(text)
   yield
-  if (!reading.ok) throw new MatrixError(reading.problems)
-  const misfits = problemsBy(validate, reading.value)
+  if (!reading.ok) throw new MatrixError(reading.problems.map(withCode))
+  const misfits = problemsBy(validate, reading.value).map(withReason)
   yield
-  if (misfits.length > 0) throw new MatrixError(misfits)
+  if (misfits.length > 0) {
+    const problems = firstProblems([
+      ...coded('malformed', misfits),
+      ...idProblems(reading.value, misfits).map(withIdCode),
+    ])
+    throw new MatrixError(placed(problems, text, form))
+  }
   const { $schema: _, ...matrix } = reading.value as MatrixInput & { readonly $schema?: string }
-  const problems = firstProblems(matrixProblems(matrix))
+  const problems = firstProblems(matrixProblems(matrix).map(withIdCode))
   yield
-  if (problems.length > 0) throw new MatrixError(problems)
+  if (problems.length > 0) throw new MatrixError(placed(problems, text, form))
   return completeMatrix(matrix)
 }
 
-function textOf(file: string | Uint8Array): string {
+function withCode(problem: Problem): MatrixProblem {
+  return { code: problem.expected === REPEATS ? 'repeated-key' : 'unreadable', ...problem }
+}
+
+/** An id of a row is taken; anywhere else an id is unknown. */
+function withIdCode(problem: Problem): MatrixProblem {
+  return { code: /\.id$/.test(problem.path) ? 'id-taken' : 'id-unknown', ...problem }
+}
+
+/** Fields that somebody may expect for a token that travels in no header. */
+const NO_HEADER =
+  /^tokenKinds\[\d+\]\.(?:cookies?|quer(?:y|ies)|(?:query|url)[_-]?param(?:eter)?s?|param(?:eter)?s?)$/i
+
+function withReason(problem: Problem): Problem {
+  if (!NO_HEADER.test(problem.path)) return problem
+  const why = /cookie/i.test(problem.path)
+    ? 'a browser sends cookies with every request that another site makes it send'
+    : 'addresses are written to logs and histories'
+  return { ...problem, expected: `expected a \`header\` instead: ${why}` }
+}
+
+/** The problems with their places in the text. */
+export function placed<T extends Problem>(problems: readonly T[], text: string, form: DocumentForm): T[] {
+  const paths = problems.map(({ path }) => path)
+  const places = form.placesOf(text, paths)
+  return problems.map((problem, index) => ({ ...problem, ...places[index] }))
+}
+
+/** The text of a matrix file. @throws MatrixError where it is too long, or not in UTF-8 */
+export function textOf(file: string | Uint8Array, { id, bytesMax }: DocumentForm): string {
   const bytes = typeof file === 'string' ? new TextEncoder().encode(file).length : file.byteLength
-  if (bytes > MATRIX_BYTES_MAX)
+  if (bytes > bytesMax)
+    throw new MatrixError([{ code: 'unreadable', path: '', expected: tooLong(id, bytesMax, bytes) }])
+  const text = typeof file === 'string' ? file : decoded(file)
+  if (text.startsWith('\ufeff'))
     throw new MatrixError([
-      { path: '', expected: `expected at most ${MATRIX_BYTES_MAX} bytes, found ${bytes}` },
+      { code: 'unreadable', path: '', expected: `${NO_MARK} at line 1, column 1`, line: 1, column: 1 },
     ])
-  if (typeof file === 'string') return file
+  return text
+}
+
+/** What is said of a file that is too long. */
+export function tooLong(id: DocumentForm['id'], bytesMax: number, bytes: number): string {
+  const hint = id === 'yaml' ? '; write so large a matrix in JSON' : ''
+  return `expected at most ${bytesMax} bytes, found ${bytes}${hint}`
+}
+
+const NO_MARK = 'expected UTF-8 text without a byte order mark'
+
+function decoded(file: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(file)
   } catch {
-    throw new MatrixError([{ path: '', expected: 'expected UTF-8 text' }])
+    throw new MatrixError([
+      { code: 'unreadable', path: '', expected: `expected UTF-8 text${otherEncoding(file)}` },
+    ])
   }
+}
+
+/** UTF-16 is what some editors write. */
+function otherEncoding([first, second]: Uint8Array): string {
+  const mark = `${first?.toString(16)}${second?.toString(16)}`
+  return mark === 'fffe' || mark === 'feff' ? ', found the byte order mark of UTF-16' : ''
 }

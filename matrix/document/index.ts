@@ -1,10 +1,13 @@
 /**
- * Reading strict JSON documents: the text, the schema, and what is wrong in words. Nothing here knows what a
- * matrix is.
+ * Reading documents strictly, in JSON or YAML: the text, the schema, and what is wrong in words. Nothing here
+ * knows what a matrix is.
  */
-export { readJson } from './json.ts'
+export { type DocumentForm, formOfName, forms, json, jsonc } from './form.ts'
+export { REPEATS, type ReadingOptions, readJson } from './json.ts'
+export { segmentsOf } from './places.ts'
 export {
   firstProblems,
+  type Place,
   PROBLEMS_MAX,
   type Problem,
   Problems,

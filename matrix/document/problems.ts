@@ -2,9 +2,16 @@
  * What is wrong with a document, in words. They never hold a value of the document, because it may be a
  * secret.
  */
+import { namesMeant } from '../../engine/index.ts'
 
-/** A place in a document, and what was expected there. */
-export interface Problem {
+/** A place in a text. Both count from 1; a column counts UTF-16 code units. */
+export interface Place {
+  readonly line: number
+  readonly column: number
+}
+
+/** What was expected at a path of a document; and where in its text that is, if that is known. */
+export interface Problem extends Partial<Place> {
   /** JSON path, for example `apis[3].accepts[0]`; empty for the document as a whole. */
   readonly path: string
   /** What was expected; lower case, no final period. */
@@ -22,12 +29,12 @@ const PATH_LENGTH_MAX = 500
 const TEXT_LENGTH_MAX = 4_000
 
 /** Collects the first problems of a document, and counts the others. */
-export class Problems {
-  readonly #first: Problem[] = []
+export class Problems<T extends Problem = Problem> {
+  readonly #first: T[] = []
   #count = 0
 
   /** @param describe makes the problem. It is not called for a problem that is only counted. */
-  add(describe: () => Problem): void {
+  add(describe: () => T): void {
     this.#count++
     if (this.#first.length < PROBLEMS_MAX) this.#first.push(describe())
   }
@@ -38,21 +45,20 @@ export class Problems {
   }
 
   /** The problems. Where there are too many, the last entry says how many more there are. */
-  list(): Problem[] {
-    const shown = this.#first.map(
-      ({ path, expected }): Problem => ({
-        path: shortened(path, PATH_LENGTH_MAX),
-        expected: shortened(expected, TEXT_LENGTH_MAX),
-      }),
-    )
+  list(): (T | Problem)[] {
+    const shown = this.#first.map((problem) => ({
+      ...problem,
+      path: shortened(problem.path, PATH_LENGTH_MAX),
+      expected: shortened(problem.expected, TEXT_LENGTH_MAX),
+    }))
     const more = this.#count - shown.length
     return more === 0 ? shown : [...shown, { path: '', expected: `and ${more} more` }]
   }
 }
 
 /** The first of a list of problems, which may be long. */
-export function firstProblems(problems: readonly Problem[]): readonly Problem[] {
-  const first = new Problems()
+export function firstProblems<T extends Problem>(problems: readonly T[]): readonly (T | Problem)[] {
+  const first = new Problems<T>()
   for (const problem of problems) first.add(() => problem)
   return first.list()
 }
@@ -90,6 +96,8 @@ export interface SchemaError {
   readonly propertyName?: string
   /** The schema that the keyword stands in. */
   readonly parentSchema?: { readonly properties?: object }
+  /** The value that is wrong. It is never shown. */
+  readonly data?: unknown
 }
 
 /** Most errors of a schema that are described. Several of them can be about one place. */
@@ -125,7 +133,7 @@ function schemaProblem(error: SchemaError, document: unknown): Problem {
     case 'additionalProperties':
     case 'unevaluatedProperties': {
       const field = String(params.additionalProperty ?? params.unevaluatedProperty)
-      return { path: pathOf([...at, field]), expected: `unknown field${knownFields(error)}` }
+      return { path: pathOf([...at, field]), expected: `unknown field${knownFields(error, field)}` }
     }
     case 'required':
       return {
@@ -135,10 +143,7 @@ function schemaProblem(error: SchemaError, document: unknown): Problem {
     case 'type':
       return { path: pathOf(at), expected: `expected ${[params.type].flat().map(withArticle).join(' or ')}` }
     case 'enum':
-      return {
-        path: pathOf(at),
-        expected: `expected one of ${(params.allowedValues as unknown[]).map(quote).join(', ')}`,
-      }
+      return { path: pathOf(at), expected: oneOf(params.allowedValues as unknown[], error.data) }
     case 'const':
       return { path: pathOf(at), expected: `expected ${quote(params.allowedValue)}` }
     case 'discriminator':
@@ -180,11 +185,20 @@ function segmentsOf(pointer: string, document: unknown): (string | number)[] {
   return segments
 }
 
-function knownFields(error: SchemaError): string {
-  const fields = Object.keys(error.parentSchema?.properties ?? {})
-  return fields.length > 0
-    ? `; expected one of ${fields.filter((field) => field !== '$schema').join(', ')}`
-    : ''
+/** The field that was meant, or else those that there are. */
+function knownFields(error: SchemaError, field: string): string {
+  const known = Object.keys(error.parentSchema?.properties ?? {}).filter((each) => each !== '$schema')
+  const [meant] = namesMeant(field, known)
+  if (meant !== undefined) return `; did you mean \`${meant}\`?`
+  return known.length > 0 ? `; expected one of ${known.join(', ')}` : ''
+}
+
+/** The allowed values, and the one that was meant. */
+function oneOf(allowed: readonly unknown[], found: unknown): string {
+  const names = allowed.filter((each) => typeof each === 'string')
+  const [meant] = typeof found === 'string' ? namesMeant(found.slice(0, KEY_LENGTH_MAX), names) : []
+  const hint = meant === undefined ? '' : `; did you mean \`${meant}\`?`
+  return `expected one of ${allowed.map(quote).join(', ')}${hint}`
 }
 
 const quote = (value: unknown): string => (typeof value === 'string' ? `\`${value}\`` : JSON.stringify(value))

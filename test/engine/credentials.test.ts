@@ -3,7 +3,7 @@
  */
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { CredentialNames, extractCredential } from '../../engine/credentials.ts'
+import { CredentialFinder } from '../../engine/credentials.ts'
 import { CREDENTIAL_LENGTH_MAX, type CredentialHeaders, compile } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import { credentialRows } from '../support/conformance/files.ts'
@@ -12,8 +12,13 @@ import { engine } from '../support/matrices/engines.ts'
 
 describe('headers of a request, as every client finds the credential among them', () => {
   test.each(credentialRows())('$name', ({ names, headers, found, fault }) => {
-    expect(extractCredential(headers, new CredentialNames(names))).toEqual(
-      found === undefined ? { ok: false, reason: fault } : { ok: true, header: found[0], value: found[1] },
+    const kinds = names.map((name) => {
+      const [header = '', scheme] = name.split(': ')
+      return { header, scheme }
+    })
+    const [header, value, scheme = ''] = found ?? []
+    expect(new CredentialFinder(kinds).find(headers)).toEqual(
+      found === undefined ? { ok: false, reason: fault } : { ok: true, header, scheme, value },
     )
   })
 })
@@ -32,7 +37,7 @@ test.each<[claim: string, headers: CredentialHeaders, header: string, value: str
   ['the headers of fetch', new Headers({ 'X-Auth-Token': 'abc', Accept: '*/*' }), 'x-auth-token', 'abc'],
   ['a map of headers', new Map([['X-Auth-Token', 'abc']]), 'x-auth-token', 'abc'],
 ])('%s: the credential is found', (_claim, headers, header, value) => {
-  expect(engine.extract(headers)).toEqual({ ok: true, header, value })
+  expect(engine.extract(headers)).toEqual({ ok: true, header, scheme: '', value })
 })
 
 /** What a caller without types may bring. */
@@ -68,7 +73,9 @@ test('the length limit is 8192 characters', () => {
 test('the headers looked at are those of the matrix, and no others', () => {
   const tokenKinds = supportMatrix.tokenKinds.map((kind) => ({ ...kind, header: 'X-Gate-Key' }))
   const other = compile({ ...supportMatrix, tokenKinds })
-  expect(other.extract([['x-gate-key', 'abc']])).toEqual({ ok: true, header: 'x-gate-key', value: 'abc' })
+  expect(other.extract([['x-gate-key', 'abc']])).toEqual({
+    ...{ ok: true, header: 'x-gate-key', scheme: '', value: 'abc' },
+  })
   expect(other.extract([['X-Token', 'abc']])).toEqual({ ok: false, reason: 'CREDENTIAL_MISSING' })
 })
 

@@ -5,6 +5,7 @@ import { problemsOf } from '../support/matrices/matrix-problems.ts'
 import { exchanged, smallMatrix } from '../support/matrices/small-matrix.ts'
 
 const text = JSON.stringify(smallMatrix())
+const BYTE_ORDER_MARK = 'expected UTF-8 text without a byte order mark at line 1, column 1'
 const bytes = (content: string): Uint8Array => new TextEncoder().encode(content)
 
 test.each<[claim: string, file: string | Uint8Array, problem: string]>([
@@ -37,12 +38,8 @@ test.each<[claim: string, file: string | Uint8Array, problem: string]>([
     `expected JSON; close brace expected at line 1, column ${text.length}`,
   ],
   // A byte order mark is no part of JSON (RFC 8259 §8.1), whether the file comes as text or as bytes.
-  ['a byte order mark in the text', `\ufeff${text}`, 'expected JSON; invalid symbol at line 1, column 1'],
-  [
-    'a byte order mark in the bytes',
-    bytes(`\ufeff${text}`),
-    'expected JSON; invalid symbol at line 1, column 1',
-  ],
+  ['a byte order mark in the text', `\ufeff${text}`, BYTE_ORDER_MARK],
+  ['a byte order mark in the bytes', bytes(`\ufeff${text}`), BYTE_ORDER_MARK],
   ['bytes that are no UTF-8', new Uint8Array([...bytes(text), 0xff]), 'expected UTF-8 text'],
   [
     'half of a surrogate pair in UTF-8',
@@ -50,6 +47,11 @@ test.each<[claim: string, file: string | Uint8Array, problem: string]>([
     'expected UTF-8 text',
   ],
   ['UTF-16', Buffer.from(text, 'utf16le'), 'expected UTF-8 text'],
+  [
+    'UTF-16 with its byte order mark',
+    Buffer.from(`\ufeff${text}`, 'utf16le'),
+    'expected UTF-8 text, found the byte order mark of UTF-16',
+  ],
   // At the limit a file is read, and refused only for what it holds.
   ['letters up to the size limit', new Uint8Array(MATRIX_BYTES_MAX).fill(0x61), at('invalid symbol', '{')],
   [

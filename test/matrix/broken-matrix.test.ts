@@ -20,10 +20,18 @@ test.each<[path: string, value: unknown, expected: string]>([
   ['tokenKinds[0].scopeLevel', 'region', 'expected one of `account`, `project`'],
   ['tokenKinds[0].header', 'X Day Pass', 'expected a string that matches ^[A-Za-z][A-Za-z0-9-]*$'],
   ['tokenKinds[0].header', 'X-Day-Pass\n', 'expected a string that matches ^[A-Za-z][A-Za-z0-9-]*$'],
+  ['tokenKinds[0].scheme', '', 'expected a string that matches ^[A-Za-z][A-Za-z0-9-]*$'],
+  ['tokenKinds[0].scheme', 'Bearer ', 'expected a string that matches ^[A-Za-z][A-Za-z0-9-]*$'],
+  ['tokenKinds[0].prefix', '', 'expected a string that matches ^[A-Za-z0-9_~.-]+$'],
+  ['tokenKinds[0].prefix', 'a,b', 'expected a string that matches ^[A-Za-z0-9_~.-]+$'],
   ['tokenKinds[0].obtained', 'issue', 'expected an object'],
   ['tokenKinds[0].obtained.by', 'post', 'expected one of `issue`, `control_panel`'],
   ['tokenKinds[1].obtained.steps', [], 'expected at least 1 item'],
-  ['tokenKinds[0].permissionScopes[0]', 'project', 'expected one of `account`, `projects`'],
+  [
+    'tokenKinds[0].permissionScopes[0]',
+    'project',
+    'expected one of `account`, `projects`; did you mean `projects`?',
+  ],
   ['tokenKinds[0].lifetimeSeconds', '86400', 'expected an integer or null'],
   ['tokenKinds[0].lifetimeSeconds', 1.5, 'expected an integer or null'],
   ['tokenKinds[0].lifetimeSeconds', 0, 'expected a number >= 1'],
@@ -209,6 +217,7 @@ const REQUIRED: readonly (readonly [place: string, fields: readonly string[]])[]
 /** The fields that may be absent, by the place of the object. */
 const OPTIONAL: Readonly<Record<string, readonly string[]>> = {
   '': ['statements', 'conflicts'],
+  'tokenKinds[0]': ['scheme', 'prefix'],
   'tokenKinds[0].obtained': ['steps'],
 }
 
@@ -222,13 +231,20 @@ test.each(REQUIRED.flatMap(([place, fields]) => fields.map((field) => inside(pla
   },
 )
 
+const hint = (extra: string, known: readonly string[]) => {
+  const meant = { Title: 'title', sectoin: 'section' }[extra]
+  return meant !== undefined && known.includes(meant)
+    ? `did you mean \`${meant}\`?`
+    : `expected one of ${known.join(', ')}`
+}
+
 test.each(REQUIRED)(
   'an unknown field is named, with those that there are: in an object like %s',
   (place, fields) => {
     const known = [...fields, ...(OPTIONAL[place] ?? [])]
-    for (const extra of ['extra', 'constructor', 'toString', 'Title'])
+    for (const extra of ['extra', 'constructor', 'toString', 'Title', 'sectoin'])
       expect(problemsOf(JSON.stringify(planted(smallMatrix(), inside(place, extra), 'x')))).toEqual([
-        `${inside(place, extra)}: unknown field; expected one of ${known.join(', ')}`,
+        `${inside(place, extra)}: unknown field; ${hint(extra, known)}`,
       ])
   },
 )

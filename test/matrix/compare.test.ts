@@ -1,93 +1,149 @@
-/** Comparing two matrices: exactly the cells that open and close, held to a look at every cell. */
+/** Comparing two matrices: exactly the cells that open and close in each mode, held to engines. */
 import * as fc from 'fast-check'
-import { expect, test } from 'vitest'
-import { compile, type Matrix, type Steps } from '../../engine/index.ts'
-import { compareInSteps } from '../../matrix/compare.ts'
-import { compareEngines, decideCell, supportMatrix } from '../../matrix/index.ts'
-import { loadInSteps } from '../../matrix/load.ts'
-import { ACCOUNT_KIND, engine, PROJECT_KIND, STATIC_KIND, strictEngine } from '../support/matrices/engines.ts'
+import { describe, expect, test } from 'vitest'
+import { type Api, compile, type Matrix, type Steps } from '../../engine/index.ts'
+import { compareInSteps, MODES, type Mode } from '../../matrix/compare.ts'
+import { type Comparison, compareMatrices, decideCell, supportMatrix } from '../../matrix/index.ts'
+import { draftInSteps, loadInSteps } from '../../matrix/load.ts'
+import { ACCOUNT_KIND, PROJECT_KIND, STATIC_KIND } from '../support/matrices/engines.ts'
 import { matrices } from '../support/matrices/generated-matrices.ts'
 
-/** The shipped matrix with other rows. */
-const withRows = (change: (apis: Matrix['apis']) => Matrix['apis']): Matrix => ({
-  ...supportMatrix,
-  apis: change(supportMatrix.apis),
-})
+/** The shipped rows alone: a statement cannot name an API that is gone. */
+const ROWS: Matrix = { ...supportMatrix, statements: [], conflicts: [] }
 
-const compared = (matrix: Matrix, before: Matrix = supportMatrix) => {
-  const { cells, ...lists } = compareEngines(compile(before), compile(matrix))
-  return { ...lists, cells: cells.map(({ type, api, kind }) => [type, api, kind]) }
-}
+const withRows = (matrix: Matrix, change: (api: Api) => Api | readonly Api[]): Matrix => ({
+  ...matrix,
+  apis: matrix.apis.flatMap((api) => change(api)),
+})
+/** Rows with another id, or with other fields. */
+const withRow = (matrix: Matrix, id: string, fields: Partial<Api>): Matrix =>
+  withRows(matrix, (api) => (api.id === id ? { ...api, ...fields } : api))
+const flipsOf = ({ flips }: Comparison) =>
+  flips.map(({ direction, api, kind, modes }) => [direction, api, kind, modes.join('+')])
 
 const NOTHING = { added: [], removed: [], changed: [] }
+const SAME: Comparison = {
+  ...{ flips: [], renames: [], title: undefined },
+  ...{ tokenKinds: NOTHING, apis: NOTHING, statements: NOTHING, conflicts: NOTHING },
+}
+const BOTH = 'lenient+strict'
 
-test('a matrix does not differ from itself', () => {
-  expect(compared(supportMatrix)).toEqual({ cells: [], apis: NOTHING, tokenKinds: NOTHING })
+test('a matrix does not differ from itself, nor from one with its keys in another order', () => {
+  expect(compareMatrices(supportMatrix, structuredClone(supportMatrix))).toEqual(SAME)
+  const turned = JSON.parse(JSON.stringify(supportMatrix), (_key, value) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).reverse())
+      : value,
+  )
+  expect(compareMatrices(supportMatrix, turned)).toEqual(SAME)
 })
 
 test('opened cells come first, whatever their place', () => {
-  const other = withRows((apis) =>
-    apis.map((api) => {
-      if (api.id === 'iam') return { ...api, accepts: [PROJECT_KIND] }
-      return api.id === 'attachments' ? { ...api, accepts: [ACCOUNT_KIND, STATIC_KIND] } : api
-    }),
-  )
-  expect(compared(other)).toEqual({
-    apis: NOTHING,
-    tokenKinds: NOTHING,
-    cells: [
-      ['opened', 'iam', PROJECT_KIND],
-      ['opened', 'attachments', ACCOUNT_KIND],
-      ['closed', 'iam', ACCOUNT_KIND],
-    ],
-  })
-})
-
-test('an API that came opens its cells and one that is gone closes them; their denied cells are no changes', () => {
-  // A statement cannot name an API that is gone.
-  const rows = { ...supportMatrix, statements: [], conflicts: [] }
-  const other = {
-    ...rows,
-    apis: [
-      ...rows.apis.filter(({ id }) => id !== 'reports'),
-      { id: 'backups', title: 'Backups', accepts: [PROJECT_KIND], section: '§5.4' },
-    ],
-  }
-  expect(compared(other, rows)).toEqual({
-    apis: { added: ['backups'], removed: ['reports'], changed: [] },
-    tokenKinds: NOTHING,
-    cells: [
-      ['opened', 'backups', PROJECT_KIND],
-      ['closed', 'reports', STATIC_KIND],
-    ],
-  })
-})
-
-test('a kind with another header and an API with another title are named, though no cell changes', () => {
-  const other = {
-    ...withRows((apis) => apis.map((api) => (api.id === 'cdn' ? { ...api, title: 'Edge' } : api))),
-    tokenKinds: supportMatrix.tokenKinds.map((kind) =>
-      kind.id === STATIC_KIND ? { ...kind, header: 'X-Static-Token' } : kind,
-    ),
-  }
-  expect(compared(other)).toEqual({
-    cells: [],
-    apis: { ...NOTHING, changed: ['cdn'] },
-    tokenKinds: { ...NOTHING, changed: [STATIC_KIND] },
-  })
-})
-
-test('strict mode closes three cells, and denies a fourth one as before', () => {
-  const types = compareEngines(engine, strictEngine).cells.map(({ type, api }) => [type, api])
-  expect(types).toEqual([
-    ['closed', 'cdn'],
-    ['closed', 'audit-logs'],
-    ['closed', 'mobile-farm'],
+  const first = withRow(supportMatrix, 'iam', { accepts: [PROJECT_KIND] })
+  const other = withRow(first, 'attachments', { accepts: [ACCOUNT_KIND, STATIC_KIND] })
+  const comparison = compareMatrices(supportMatrix, other)
+  expect(flipsOf(comparison)).toEqual([
+    ['opened', 'iam', PROJECT_KIND, BOTH],
+    ['opened', 'attachments', ACCOUNT_KIND, BOTH],
+    ['closed', 'iam', ACCOUNT_KIND, BOTH],
   ])
+  expect({ ...comparison, flips: [] }).toEqual(SAME)
 })
 
-test('a resolution for the prose shows as the cell that it opens', () => {
+test('an API that came opens its cells and one that is gone closes them', () => {
+  const backups = { id: 'backups', title: 'Backups', accepts: [PROJECT_KIND], section: '§5.4' }
+  const other = withRows(ROWS, (api) => (api.id === 'reports' ? [] : api.id === 'iam' ? [api, backups] : api))
+  const comparison = compareMatrices(ROWS, other)
+  expect(flipsOf(comparison)).toEqual([
+    ['opened', 'backups', PROJECT_KIND, BOTH],
+    ['closed', 'reports', STATIC_KIND, BOTH],
+  ])
+  expect(comparison.flips[1]).toMatchObject({
+    before: { lenient: 'ALLOWED', strict: 'ALLOWED', conflicts: [] },
+    after: { lenient: 'UNKNOWN_API', strict: 'UNKNOWN_API', conflicts: [] },
+  })
+  expect(comparison.apis).toEqual({ added: ['backups'], removed: ['reports'], changed: [] })
+  expect(comparison.renames).toEqual([])
+})
+
+test('a kind that is gone closes its cells', () => {
   const other = {
+    ...withRows(ROWS, (api) => ({ ...api, accepts: api.accepts.filter((id) => id !== STATIC_KIND) })),
+    tokenKinds: ROWS.tokenKinds.filter(({ id }) => id !== STATIC_KIND),
+  }
+  const { flips, tokenKinds } = compareMatrices(ROWS, other)
+  expect(new Set(flips.map(({ kind, after }) => `${kind} ${after.lenient}`))).toEqual(
+    new Set([`${STATIC_KIND} UNKNOWN_TOKEN_KIND`]),
+  )
+  expect(flips).toHaveLength(8)
+  expect(tokenKinds).toEqual({ ...NOTHING, removed: [STATIC_KIND] })
+})
+
+test('titles, kinds, statements and conflicts are named with what differs, though no cell flips', () => {
+  const [statement, ...statements] = supportMatrix.statements
+  const other = {
+    ...withRow(supportMatrix, 'cdn', { title: 'Edge' }),
+    title: 'Other',
+    tokenKinds: supportMatrix.tokenKinds.map((kind) =>
+      kind.id === STATIC_KIND
+        ? {
+            ...kind,
+            header: 'X-Key',
+            lifetimeSeconds: 60,
+            issuedTo: 'customer',
+            permissionScopes: ['account'],
+          }
+        : kind,
+    ),
+    statements: [{ ...statement, text: 'Other words' }, ...statements],
+    conflicts: supportMatrix.conflicts.filter(({ type }) => type !== 'duplicate_row'),
+  } as Matrix
+  expect(compareMatrices(supportMatrix, other)).toEqual({
+    ...SAME,
+    title: { field: 'title', before: supportMatrix.title, after: 'Other' },
+    apis: {
+      ...NOTHING,
+      changed: [{ id: 'cdn', fields: [{ field: 'title', before: 'CDN', after: 'Edge' }] }],
+    },
+    tokenKinds: {
+      ...NOTHING,
+      changed: [
+        {
+          id: STATIC_KIND,
+          fields: [
+            { field: 'header', before: 'X-Token', after: 'X-Key' },
+            { field: 'issuedTo', before: 'control_panel_user', after: 'customer' },
+            { field: 'permissionScopes', before: [], after: ['account'] },
+            { field: 'lifetimeSeconds', before: null, after: 60 },
+          ],
+        },
+      ],
+    },
+    statements: {
+      ...NOTHING,
+      changed: [
+        { id: statement?.id, fields: [{ field: 'text', before: statement?.text, after: 'Other words' }] },
+      ],
+    },
+    conflicts: { ...NOTHING, removed: ['cloud-quotas-duplicate-row'] },
+  })
+})
+
+test('without its declared conflicts a matrix opens three cells in strict mode alone', () => {
+  const { flips } = compareMatrices(supportMatrix, { ...supportMatrix, conflicts: [] })
+  expect(flipsOf({ ...SAME, flips })).toEqual([
+    ['opened', 'cdn', PROJECT_KIND, 'strict'],
+    ['opened', 'audit-logs', ACCOUNT_KIND, 'strict'],
+    ['opened', 'mobile-farm', PROJECT_KIND, 'strict'],
+  ])
+  expect(flips[0]).toMatchObject({
+    before: { lenient: 'ALLOWED', strict: 'CONTESTED', conflicts: ['cdn-project-omission'] },
+    after: { lenient: 'ALLOWED', strict: 'ALLOWED', conflicts: [] },
+  })
+})
+
+test('a resolution for the prose opens a cell in lenient mode alone; a mark that it reverses is named', () => {
+  const reversed = {
     ...supportMatrix,
     conflicts: supportMatrix.conflicts.map((conflict) =>
       conflict.id === 'audit-logs-project-contradiction'
@@ -95,37 +151,144 @@ test('a resolution for the prose shows as the cell that it opens', () => {
         : conflict,
     ),
   }
-  expect(compared(other).cells).toEqual([['opened', 'audit-logs', PROJECT_KIND]])
+  expect(flipsOf(compareMatrices(supportMatrix, reversed))).toEqual([
+    ['opened', 'audit-logs', PROJECT_KIND, 'lenient'],
+  ])
+  // What follows from the row would no longer be a contradiction: this file is not finished.
+  const marked = withRow(reversed, 'audit-logs', { accepts: [ACCOUNT_KIND, PROJECT_KIND] })
+  const comparison = compareMatrices(supportMatrix, marked)
+  expect(comparison.flips).toEqual([])
+  expect(comparison.apis.changed).toEqual([
+    {
+      id: 'audit-logs',
+      fields: [{ field: 'accepts', before: [ACCOUNT_KIND], after: [ACCOUNT_KIND, PROJECT_KIND] }],
+    },
+  ])
 })
 
-test('the opened and the closed cells of any two matrices are those that a look at every cell finds', () => {
+describe('an API with another id', () => {
+  const renamed = (from: string, fields: Partial<Api>) => compareMatrices(ROWS, withRow(ROWS, from, fields))
+
+  test.each<[what: string, from: string, fields: Partial<Api> & { readonly id: string }, because: string]>([
+    ['and the same title', 'cdn', { id: 'edge' }, 'title'],
+    ['that is the old one with a word added', 'email', { id: 'email-sending', title: 'Sending' }, 'row'],
+    ['that is the old one without a word', 'dns-hosting-legacy', { id: 'legacy', title: 'Old' }, 'row'],
+    ['with a slip or two', 'secrets', { id: 'secretz', title: 'Vault' }, 'row'],
+  ])('%s is the same API, and who asks with the old id is named', (_what, from, fields, because) => {
+    const { flips, renames, apis } = renamed(from, fields)
+    const { accepts } = ROWS.apis.find(({ id }) => id === from) as Api
+    expect(renames).toMatchObject([{ from, to: fields.id, because }])
+    expect(renames[0]?.lost).toMatchObject(
+      accepts.map((kind) => ({ direction: 'closed', api: from, kind, after: { lenient: 'UNKNOWN_API' } })),
+    )
+    expect(flips).toEqual([])
+    expect([apis.added, apis.removed]).toEqual([[], []])
+  })
+
+  test('hides no flip: its cells are compared across the two ids', () => {
+    const { flips, renames, apis } = renamed('cdn', { id: 'edge', accepts: [STATIC_KIND], section: '§9' })
+    expect(renames).toMatchObject([{ from: 'cdn', to: 'edge', lost: [{ api: 'cdn', kind: PROJECT_KIND }] }])
+    expect(flips).toMatchObject([
+      { direction: 'opened', api: 'edge', kind: STATIC_KIND, renamedFrom: 'cdn' },
+      { direction: 'closed', api: 'edge', kind: PROJECT_KIND, renamedFrom: 'cdn' },
+    ])
+    expect(apis.changed).toEqual([
+      { id: 'edge', fields: [{ field: 'section', before: '§5.4', after: '§9' }] },
+    ])
+  })
+
+  test.each<[why: string, rows: (api: Api) => Api | readonly Api[]]>([
+    [
+      'another title and a distant id',
+      (api) => (api.id === 'cdn' ? { ...api, id: 'edge', title: 'Edge' } : api),
+    ],
+    [
+      'a similar id and other kinds',
+      (api) => (api.id === 'cdn' ? { ...api, id: 'cdn-2', title: 'Edge', accepts: [STATIC_KIND] } : api),
+    ],
+    [
+      'a similar id in another section',
+      (api) => (api.id === 'cdn' ? { ...api, id: 'cdn-2', title: 'Edge', section: '§9' } : api),
+    ],
+    [
+      'two that could be meant by their title',
+      (api) => (api.id === 'cdn' ? ['edge', 'fastly'].map((id) => ({ ...api, id })) : api),
+    ],
+    [
+      'two that could be meant by their ids',
+      (api) => (api.id === 'cdn' ? ['cdn-1', 'cdn-2'].map((id) => ({ ...api, id, title: id })) : api),
+    ],
+  ])('with %s is a new one beside one that is gone', (_why, rows) => {
+    const { renames, flips, apis } = compareMatrices(ROWS, withRows(ROWS, rows))
+    expect(renames).toEqual([])
+    expect(apis.removed).toEqual(['cdn'])
+    expect(flips.some(({ direction, api }) => direction === 'closed' && api === 'cdn')).toBe(true)
+  })
+
+  test('and a title that two of the old ones had is none of them', () => {
+    const twins = withRows(ROWS, (api) => (api.id === 'cdn' ? [api, { ...api, id: 'quic' }] : api))
+    const other = withRows(ROWS, (api) => (api.id === 'cdn' ? { ...api, id: 'edge' } : api))
+    expect(compareMatrices(twins, other).renames).toEqual([])
+  })
+})
+
+test('the flips of any two matrices are those that a look at every cell with engines finds', () => {
   fc.assert(
-    fc.property(matrices(), matrices(), fc.boolean(), (one, other, strict) => {
-      const [before, after] = [compile(one), compile(other, { strict })]
-      const allowed = (asked: typeof before, api: string, kind: string) => {
-        const known = asked.tokenKinds.get(kind)
-        return known !== undefined && decideCell(asked, api, known).allowed
-      }
-      const apis = new Set([...before.apis.keys(), ...after.apis.keys()])
-      const kinds = new Set([...before.tokenKinds.keys(), ...after.tokenKinds.keys()])
-      const expected = { opened: new Set<string>(), closed: new Set<string>() }
-      for (const api of apis)
-        for (const kind of kinds) {
-          const [then, now] = [allowed(before, api, kind), allowed(after, api, kind)]
-          if (then !== now) expected[now ? 'opened' : 'closed'].add(`${api} ${kind}`)
-        }
-      const { cells } = compareEngines(before, after)
-      const found = (type: string) =>
-        new Set(cells.filter((cell) => cell.type === type).map(({ api, kind }) => `${api} ${kind}`))
-      expect({ opened: found('opened'), closed: found('closed') }).toEqual(expected)
+    fc.property(matrices(), matrices(), (one, other) => {
+      const comparison = compareMatrices(one, other)
+      const formerIds = new Map(comparison.renames.map(({ from, to }) => [to, from]))
+      for (const mode of MODES) expect(found(comparison, mode)).toEqual(expected(one, other, mode, formerIds))
     }),
     { numRuns: 200 },
   )
 })
 
+function found({ flips }: Comparison, mode: Mode): string[] {
+  return flips
+    .filter(({ modes }) => modes.includes(mode))
+    .map(({ direction, api, kind }) => `${direction} ${api} ${kind}`)
+    .sort()
+}
+
+function expected(one: Matrix, other: Matrix, mode: Mode, formerIds: ReadonlyMap<string, string>): string[] {
+  const [before, after] = [one, other].map((matrix) => compile(matrix, { strict: mode === 'strict' }))
+  const allowed = (asked: typeof before, api: string, kind: string) => {
+    const known = asked?.tokenKinds.get(kind)
+    return known !== undefined && asked !== undefined && decideCell(asked, api, known).allowed
+  }
+  const former = new Set(formerIds.values())
+  const apis = new Set([...one.apis, ...other.apis].map(({ id }) => id).filter((id) => !former.has(id)))
+  const kinds = new Set([...one.tokenKinds, ...other.tokenKinds].map(({ id }) => id))
+  return [...apis]
+    .flatMap((api) =>
+      [...kinds].flatMap((kind) => {
+        const [then, now] = [allowed(before, formerIds.get(api) ?? api, kind), allowed(after, api, kind)]
+        return then === now ? [] : [`${now ? 'opened' : 'closed'} ${api} ${kind}`]
+      }),
+    )
+    .sort()
+}
+
+test('what is no matrix is refused as `compile` refuses it', () => {
+  const broken = withRow(supportMatrix, 'cdn', { accepts: ['unknown'] })
+  expect(() => compareMatrices(supportMatrix, broken)).toThrow(/apis\[20\]\.accepts\[0\]: expected the id/)
+})
+
+test('a draft is read with what keeps it from being loaded', () => {
+  const steps = draftInSteps(JSON.stringify({ ...supportMatrix, conflicts: [] }))
+  let step = steps.next()
+  while (step.done !== true) step = steps.next()
+  expect(step.value.matrix.apis).toHaveLength(30)
+  expect(step.value.problems).toHaveLength(supportMatrix.conflicts.length)
+})
+
 // The page reads and compares between two frames.
 test.each<[what: string, least: number, steps: () => Steps<unknown>]>([
-  ['comparing: an API at a time', supportMatrix.apis.length, () => compareInSteps(engine, strictEngine)],
+  [
+    'comparing: an API at a time',
+    supportMatrix.apis.length,
+    () => compareInSteps(supportMatrix, structuredClone(supportMatrix)),
+  ],
   [
     'reading: JSON, the schema, ids and conflicts by themselves',
     3,
@@ -135,5 +298,5 @@ test.each<[what: string, least: number, steps: () => Steps<unknown>]>([
   let count = 0
   const counted = steps()
   while (counted.next().done !== true) count++
-  expect(count).toBe(least)
+  expect(count).toBeGreaterThanOrEqual(least)
 })

@@ -42,7 +42,9 @@ test('a stranger’s matrix of other kinds and headers, without statements and c
     ['TOKEN_KIND_NOT_ACCEPTED', 'ALLOWED'],
     ['UNKNOWN_API', 'UNKNOWN_API'],
   ])
-  expect(engine.extract([['x-room-key', 'abc']])).toEqual({ ok: true, header: 'x-room-key', value: 'abc' })
+  expect(engine.extract([['x-room-key', 'abc']])).toEqual({
+    ...{ ok: true, header: 'x-room-key', scheme: '', value: 'abc' },
+  })
   expect(engine.decide({ api: 'lobby', kind: 'static_token', scope: { account: 'house' } })).toMatchObject({
     reason: 'UNKNOWN_TOKEN_KIND',
     message: 'the token kind is not in the matrix; expected `day_pass` or `room_key`',

@@ -11,6 +11,8 @@ test.each([
   'matrix/support-matrix.schema.json',
   'sidecar/config/config.schema.json',
   'sidecar/config/directory.schema.json',
+  'sidecar/config/policy-tests.schema.json',
+  'sidecar/cli/commands/matrix/allowed-flips.schema.json',
 ])('%s is a JSON Schema of 2020-12', (path) => {
   const schema = JSON.parse(readFileSync(ROOT + path, 'utf8'))
   expect(schema.$schema).toBe('https://json-schema.org/draft/2020-12/schema')

@@ -1,0 +1,90 @@
+/**
+ * Which APIs of a matrix were given another id. It is a guess about what an author meant, so the rule is
+ * narrow: where two APIs could be meant, none is.
+ */
+import { type Api, namesMeant } from '../engine/index.ts'
+
+/** Why two ids are taken for one API. */
+export type RenameGround =
+  /** One API that is gone and one that is new have this title, and no other. */
+  | 'title'
+  /**
+   * Same section and same kinds; and the ids differ by at most two characters, or one is the other with words
+   * added.
+   */
+  | 'row'
+
+export interface RenamedApi {
+  readonly from: Api
+  readonly to: Api
+  readonly because: RenameGround
+}
+
+/** Above so many on a side, only titles are compared: the rest is looked at in pairs. */
+const PAIRED_MAX = 100
+
+/**
+ * Pairs the APIs that are gone with those that are new.
+ *
+ * @returns in the order of the new ones
+ */
+export function renamedApis(gone: readonly Api[], come: readonly Api[]): readonly RenamedApi[] {
+  const found = [...paired(gone, come, 'title', byTitle(gone, come))]
+  const left = (apis: readonly Api[], side: 'from' | 'to') => {
+    const taken = new Set(found.map((each) => each[side]))
+    return apis.filter((api) => !taken.has(api))
+  }
+  const [before, after] = [left(gone, 'from'), left(come, 'to')]
+  if (before.length <= PAIRED_MAX && after.length <= PAIRED_MAX)
+    found.push(...paired(before, after, 'row', (api) => before.filter((other) => isAlike(other, api))))
+  const places = new Map(come.map((api, place) => [api, place]))
+  return found.sort((one, other) => (places.get(one.to) ?? 0) - (places.get(other.to) ?? 0))
+}
+
+/** Those of the new APIs that have one candidate, which is the candidate of no other. */
+function paired(
+  gone: readonly Api[],
+  come: readonly Api[],
+  because: RenameGround,
+  candidatesOf: (api: Api) => readonly Api[],
+): RenamedApi[] {
+  const claims = new Map<Api, Api[]>(gone.map((api) => [api, []]))
+  const only = new Map<Api, Api>()
+  for (const to of come) {
+    const candidates = candidatesOf(to)
+    for (const from of candidates) claims.get(from)?.push(to)
+    if (candidates.length === 1) only.set(to, candidates[0] as Api)
+  }
+  return Array.from(only, ([to, from]) => ({ from, to, because })).filter(
+    ({ from }) => claims.get(from)?.length === 1,
+  )
+}
+
+function byTitle(gone: readonly Api[], come: readonly Api[]): (api: Api) => readonly Api[] {
+  const wanted = new Map<string, Api[]>(come.map(({ title }) => [title, []]))
+  for (const api of gone) {
+    const same = wanted.get(api.title)
+    // Two are as many as a thousand: none of them is meant for certain.
+    if (same !== undefined && same.length < 2) same.push(api)
+  }
+  const times = new Map<string, number>()
+  for (const { title } of come) times.set(title, (times.get(title) ?? 0) + 1)
+  return ({ title }) => (times.get(title) === 1 ? (wanted.get(title) ?? []) : [])
+}
+
+function isAlike(one: Api, other: Api): boolean {
+  return (
+    one.section === other.section && sameIds(one.accepts, other.accepts) && hasSimilarId(one.id, other.id)
+  )
+}
+
+function hasSimilarId(one: string, other: string): boolean {
+  const [short, long] = one.length < other.length ? [one, other] : [other, one]
+  const isPart = [`${short}-`, `${short}_`].some((start) => long.startsWith(start))
+  const isEnd = [`-${short}`, `_${short}`].some((end) => long.endsWith(end))
+  return isPart || isEnd || namesMeant(one, [other]).length > 0
+}
+
+function sameIds(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && [...one].sort().join() === [...other].sort().join()
+}

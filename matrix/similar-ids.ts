@@ -1,0 +1,90 @@
+/**
+ * Ids that differ by a slip: in one letter, or only in `-` and `_`. Rows such as `disk-1` and `disk-2` are
+ * meant, so a digit is no slip.
+ */
+
+/** Two ids of a list, by their indexes. */
+export interface SimilarIds {
+  readonly index: number
+  readonly earlier: number
+}
+
+/** An id this short differs in one letter from many others: `vpc` and `vpn` are two products. */
+const LENGTH_MIN = 5
+
+/** With how many others of one hash an id is compared: that bounds the work, whatever the ids are. */
+const COMPARED_MAX = 64
+
+/** The earliest similar id of each id that has one. Takes as long as it takes to sort all the letters. */
+export function similarIds(ids: readonly string[]): SimilarIds[] {
+  const words = ids.map(wordOf)
+  const hashes = sortedHashes(words)
+  const earliest = new Map<number, number>()
+  for (let start = 0; start < hashes.length; start++) {
+    const hash = Math.floor((hashes[start] as number) / INDEXES)
+    const one = (hashes[start] as number) % INDEXES
+    for (let next = start + 1; next < hashes.length && next - start <= COMPARED_MAX; next++) {
+      if (Math.floor((hashes[next] as number) / INDEXES) !== hash) break
+      const other = (hashes[next] as number) % INDEXES
+      // Of one hash, indexes ascend.
+      if (other === one || !isSlip(words[one] as string, words[other] as string)) continue
+      if (ids[one] !== ids[other]) earliest.set(other, Math.min(one, earliest.get(other) ?? one))
+    }
+  }
+  return Array.from(earliest, ([index, earlier]) => ({ index, earlier })).sort((a, b) => a.index - b.index)
+}
+
+/** The id without its `-` and `_`, but for those between digits, which tell numbers apart. */
+function wordOf(id: string): string {
+  return id.replace(/[-_]/g, (_mark, at: number) =>
+    isDigit(id.charCodeAt(at - 1)) && isDigit(id.charCodeAt(at + 1)) ? '-' : '',
+  )
+}
+
+const isDigit = (code: number): boolean => code >= 48 && code <= 57
+const isLetter = (code: number): boolean => code >= 97 && code <= 122
+
+/** Most ids of a list; a hash and an index together fit into a number. */
+const INDEXES = 2 ** 20
+const BASE = 0x01000193
+
+/**
+ * The hash of each word, and of each word without one of its letters, with the index of the word: two words
+ * that differ in one letter have one in common.
+ */
+function sortedHashes(words: readonly string[]): Float64Array {
+  let letters = 0
+  for (const word of words) letters += word.length + 1
+  const hashes = new Float64Array(letters)
+  let count = 0
+  const powers = [1]
+  for (const [index, word] of words.slice(0, INDEXES).entries()) {
+    const begun = [0]
+    for (let at = 0; at < word.length; at++) {
+      begun.push((Math.imul(begun[at] as number, BASE) + word.charCodeAt(at)) | 0)
+      if (powers.length <= at + 1) powers.push(Math.imul(powers[at] as number, BASE))
+    }
+    const whole = begun[word.length] as number
+    hashes[count++] = (whole >>> 0) * INDEXES + index
+    for (let at = 0; at < word.length; at++) {
+      if (!isLetter(word.charCodeAt(at))) continue
+      const power = powers[word.length - at - 1] as number
+      const rest = (whole - Math.imul(begun[at + 1] as number, power)) | 0
+      const without = (Math.imul(begun[at] as number, power) + rest) | 0
+      hashes[count++] = (without >>> 0) * INDEXES + index
+    }
+  }
+  return hashes.subarray(0, count).sort()
+}
+
+/** Whether one word is the other one, or becomes it by inserting, deleting or replacing one letter. */
+function isSlip(one: string, other: string): boolean {
+  if (one === other) return true
+  const [short, long] = one.length <= other.length ? [one, other] : [other, one]
+  if (long.length - short.length > 1 || long.length < LENGTH_MIN) return false
+  let at = 0
+  while (at < short.length && short[at] === long[at]) at++
+  const isReplaced = short.length === long.length
+  if (!isLetter(long.charCodeAt(at)) || (isReplaced && !isLetter(short.charCodeAt(at)))) return false
+  return short.slice(isReplaced ? at + 1 : at) === long.slice(at + 1)
+}

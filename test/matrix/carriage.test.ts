@@ -1,0 +1,78 @@
+/** Where kinds of token may travel, and which headers and prefixes are refused. */
+import { expect, test } from 'vitest'
+import { loadMatrix } from '../../matrix/index.ts'
+import { problemsOf } from '../support/matrices/matrix-problems.ts'
+import { smallMatrix } from '../support/matrices/small-matrix.ts'
+
+/** The small matrix whose two kinds travel so. */
+function matrixWith(one: object, other: object): string {
+  const matrix = smallMatrix()
+  const tokenKinds = matrix.tokenKinds.map((kind, index) => ({ ...kind, ...(index === 0 ? one : other) }))
+  return JSON.stringify({ ...matrix, tokenKinds })
+}
+
+const A = { header: 'Authorization' }
+
+test.each<[claim: string, one: object, other: object]>([
+  ['the same scheme', { ...A, scheme: 'Bearer' }, { ...A, scheme: 'Bearer' }],
+  ['a token alone and a scheme', A, { ...A, scheme: 'Bearer' }],
+  ['two schemes', { ...A, scheme: 'Bearer' }, { ...A, scheme: 'Basic' }],
+  ['two prefixes', { ...A, scheme: 'Bearer', prefix: 'a_' }, { ...A, scheme: 'Bearer', prefix: 'b_' }],
+  ['one prefix', { ...A, scheme: 'Bearer', prefix: 'a_' }, { ...A, scheme: 'Bearer' }],
+  ['the same prefix', { ...A, prefix: 'a_' }, { ...A, prefix: 'a_' }],
+  ['nested prefixes in two headers', { header: 'X-One', prefix: 'a_' }, { header: 'X-Two', prefix: 'a_b_' }],
+])('kinds may share a header: %s', (_claim, one, other) => {
+  expect(loadMatrix(matrixWith(one, other)).tokenKinds).toMatchObject([one, other])
+})
+
+test.each([
+  ['a_', 'a_b_'],
+  ['a_b_', 'a_'],
+])('a prefix may not be the beginning of another one in the same place: %s, %s', (one, other) => {
+  expect(
+    problemsOf(
+      matrixWith(
+        { ...A, scheme: 'Bearer', prefix: one },
+        { header: 'AUTHORIZATION', scheme: 'bearer', prefix: other },
+      ),
+    ),
+  ).toEqual([
+    'tokenKinds[1].prefix: expected a prefix that tells its tokens from those of `day_pass`, which travel in the same header: neither may be the beginning of the other',
+  ])
+})
+
+test.each([
+  ['cookie', 'a browser sends cookies with every request that another site makes it send'],
+  ['query', 'addresses are written to logs and histories'],
+  ['queryParameter', 'addresses are written to logs and histories'],
+])('a field `%s` is refused with the reason', (field, why) => {
+  expect(problemsOf(matrixWith({ [field]: 'token' }, {}))).toEqual([
+    `tokenKinds[0].${field}: expected a \`header\` instead: ${why}`,
+  ])
+})
+
+test.each(['Cookie', 'cookie', 'Set-Cookie'])(
+  '%s carries no credential, and the reason is said',
+  (header) => {
+    expect(problemsOf(matrixWith({ header }, {}))).toEqual([
+      'tokenKinds[0].header: expected a header that can carry a credential: a browser sends cookies with every request that another site makes it send, so they do not say who means it',
+    ])
+  },
+)
+
+test.each([
+  ...[
+    'Host',
+    'Content-Type',
+    'Connection',
+    'Proxy-Authorization',
+    'X-Forwarded-For',
+    'Accept',
+    'Sec-Fetch-Site',
+  ],
+  ...['Traceparent', 'X-Request-ID', 'X-Portcullis-Kind', 'X-Original-URL'],
+])('%s says something of the message or its way', (header) => {
+  expect(problemsOf(matrixWith({ header }, {}))).toEqual([
+    'tokenKinds[0].header: expected a header that can carry a credential: this one says something of the message or its way',
+  ])
+})

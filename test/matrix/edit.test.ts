@@ -1,0 +1,354 @@
+/** Editing the text of a matrix: what was not edited stays, to the last space; the value is as expected. */
+import { describe, expect, test } from 'vitest'
+import * as library from 'yaml'
+import { stringify } from 'yaml'
+import type { Statement, TokenKind } from '../../engine/index.ts'
+import { type DocumentChange, type Editor, editJson } from '../../matrix/document/edit.ts'
+import { yamlEditor } from '../../matrix/document/edit-yaml.ts'
+import { jsonc } from '../../matrix/document/index.ts'
+import { editText } from '../../matrix/edit-file.ts'
+import type { MatrixEdit, Resolution } from '../../matrix/edits.ts'
+import { type DocumentForm, loadMatrix, MatrixError, type Mode, supportMatrix } from '../../matrix/index.ts'
+import { yaml } from '../../matrix/yaml.ts'
+import { smallMatrix } from '../support/matrices/small-matrix.ts'
+
+const editYaml = yamlEditor(library)
+const append = (path: (string | number)[], value: unknown): DocumentChange => ({
+  type: 'append',
+  path,
+  value,
+})
+const remove = (...path: (string | number)[]): DocumentChange => ({ type: 'remove', path })
+const set = (path: (string | number)[], value: unknown): DocumentChange => ({ type: 'set', path, value })
+
+const ROWS: readonly (readonly [
+  claim: string,
+  editor: Editor,
+  from: string,
+  change: DocumentChange,
+  to: string,
+])[] = [
+  [
+    'a text in a line',
+    editJson,
+    '{"a": ["x"  ,"y"]} // c',
+    append(['a'], 'z'),
+    '{"a": ["x"  ,"y", "z"]} // c',
+  ],
+  ['a text in an empty list', editJson, '{"a": [ ]}', append(['a'], 'z'), '{"a": ["z"]}'],
+  [
+    'a text behind a comment',
+    editJson,
+    '{"a": ["x" /* , */]}',
+    append(['a'], 'z'),
+    '{"a": ["x", "z" /* , */]}',
+  ],
+  [
+    'a row in lines',
+    editJson,
+    '{"a": [\n    {"b": 1} // one\n  ]}',
+    append(['a'], { b: 2 }),
+    '{"a": [\n    {"b": 1}, // one\n    { "b": 2 }\n  ]}',
+  ],
+  [
+    'a row behind a comma',
+    editJson,
+    '{"a": [\n  {"b": 1}, // one\n]}',
+    append(['a'], { b: 2 }),
+    '{"a": [\n  {"b": 1}, // one\n  { "b": 2 },\n]}',
+  ],
+  [
+    'a row in a list that is not there',
+    editJson,
+    '{\n  "b": 1 // one\n}',
+    append(['a'], { b: 2 }),
+    '{\n  "b": 1, // one\n  "a": [\n    { "b": 2 }\n  ]\n}',
+  ],
+  [
+    'a row with Windows’ line ends',
+    editJson,
+    '{"a": [\r\n  {"b": 1}\r\n]}',
+    append(['a'], { b: 2 }),
+    '{"a": [\r\n  {"b": 1},\r\n  { "b": 2 }\r\n]}',
+  ],
+  ['one item less', editJson, '{"a": ["x", "y"  ] /* c */ }', remove('a', 0), '{"a": ["y"  ] /* c */ }'],
+  ['the last item less', editJson, '{"a": ["x", "y"]}', remove('a', 1), '{"a": ["x"]}'],
+  ['the last row less', editJson, '[\n  {}, // one\n  {} // two\n]', remove(1), '[\n  {} // one // two\n]'],
+  [
+    'the last row before a comma less',
+    editJson,
+    '[\n  {}, // one\n  {},\n]',
+    remove(1),
+    '[\n  {}, // one\n]',
+  ],
+  ['another text', editJson, '{"a":   "x" // c\n}', set(['a'], 'y"'), '{"a":   "y\\"" // c\n}'],
+  [
+    'a comment above the next row',
+    editJson,
+    '[\n  {}, // one\n  // two\n  {}\n]',
+    remove(0),
+    '[\n  // two\n  {}\n]',
+  ],
+  ['a comment in two lines', editJson, '[\n  1, /* one\n  */ 2\n]', remove(0), '[\n  2\n]'],
+  ['an object', editJson, '{"a": {"b": 1} // c\n}', set(['a'], { b: [2] }), '{"a": { "b": [2] } // c\n}'],
+  ['a key more', editJson, '{"a": {"b": 1}}', set(['a', 'c'], null), '{"a": {"b": 1, "c": null}}'],
+  [
+    'a key more in lines',
+    editJson,
+    '{\r\n  "b": 1 // one\r\n}',
+    set(['c'], 'x'),
+    '{\r\n  "b": 1, // one\r\n  "c": "x"\r\n}',
+  ],
+  ['a key less', editJson, '{\n  "b": 1, // one\n  "c": 2\n}', remove('b'), '{\n  "c": 2\n}'],
+  ['the last key less', editJson, '{"b": 1, "c": 2}', remove('c'), '{"b": 1}'],
+  ['a text in a line of YAML', editYaml, 'a: [x,  y] # c\n', append(['a'], 'z'), 'a: [x,  y, z] # c\n'],
+  ['a text in an empty list of YAML', editYaml, 'a: [] # c\n', append(['a'], 'null'), 'a: ["null"] # c\n'],
+  [
+    'a text in lines of YAML',
+    editYaml,
+    'a:\n  - x # one\n# end\nb: 1\n',
+    append(['a'], 'z'),
+    'a:\n  - x # one\n  - z\n# end\nb: 1\n',
+  ],
+  ['a text at the end of YAML', editYaml, 'a:\n- x', append(['a'], 'z'), 'a:\n- x\n- z'],
+  [
+    'a row of YAML',
+    editYaml,
+    'a:\n  - b: 1\n\nc: 1\n',
+    append(['a'], { b: 2, c: ['x: y'] }),
+    'a:\n  - b: 1\n  - b: 2\n    c: ["x: y"]\n\nc: 1\n',
+  ],
+  [
+    'a row in a list of YAML that is not there',
+    editYaml,
+    'b: 1',
+    append(['a'], { b: 2 }),
+    'b: 1\na:\n  - b: 2\n',
+  ],
+  ['one item of YAML less', editYaml, 'a:\n  - x # one\n  - y # two\n', remove('a', 0), 'a:\n  - y # two\n'],
+  [
+    'the last item of YAML less',
+    editYaml,
+    'a:\n  - x # one\n  - y # two\nb: 1\n',
+    remove('a', 1),
+    'a:\n  - x # one\nb: 1\n',
+  ],
+  ['the only item of YAML less', editYaml, 'a:\n  - x\nb: 1\n', remove('a', 0), 'a: []\nb: 1\n'],
+  [
+    'the only item of YAML below a comment less',
+    editYaml,
+    'a:\n  # one\n  - x # x\n\n# end\nb: 1\n',
+    remove('a', 0),
+    'a: []\n  # one\n\n# end\nb: 1\n',
+  ],
+  ['an item in a line of YAML less', editYaml, 'a: [x,  y, z]\n', remove('a', 1), 'a: [x,  z]\n'],
+  ['the last one in a line of YAML less', editYaml, 'a: [x,  y]\n', remove('a', 1), 'a: [x]\n'],
+  [
+    'a comment above the next row of YAML',
+    editYaml,
+    'a:\n  - b: 1 # one\n    c: 1\n  # two\n  - b: 2\n',
+    remove('a', 0),
+    'a:\n  # two\n  - b: 2\n',
+  ],
+  [
+    'a block of YAML',
+    editYaml,
+    'a: # c\n  b: 1\n  d: 2 # e\nf: 1\n',
+    set(['a'], { b: ['x y'] }),
+    'a: { b: ["x y"] } # c\nf: 1\n',
+  ],
+  ['a folded text of YAML', editYaml, 'a: >\n  one\n  two\nb: 1\n', set(['a'], 'x'), 'a: x\nb: 1\n'],
+  ['an empty value of YAML', editYaml, 'a:\nb: 1\n', set(['a'], 5), 'a: 5\nb: 1\n'],
+  [
+    'a key of YAML more',
+    editYaml,
+    'a:\n  - b: 1\n    c: [x] # one\n\n  - b: 2\n',
+    set(['a', 0, 'd'], 'y'),
+    'a:\n  - b: 1\n    c: [x] # one\n    d: y\n\n  - b: 2\n',
+  ],
+  [
+    'a key more in a line of YAML',
+    editYaml,
+    'a: { b: 1 } # c\n',
+    set(['a', 'd'], 2),
+    'a: { b: 1, d: 2 } # c\n',
+  ],
+  ['a key of YAML less', editYaml, 'a: 1\nb: 2 # two\n# three\nc: 3\n', remove('b'), 'a: 1\n# three\nc: 3\n'],
+  ['the first key of YAML less', editYaml, '- a: 1\n  b: 2\n', remove(0, 'a'), '- b: 2\n'],
+  ['the last key of YAML less', editYaml, 'a: { b: 1, c: 2 }\n', remove('a', 'c'), 'a: { b: 1 }\n'],
+  ['another text in YAML', editYaml, "a:   'x' # c\n", set(['a'], 'no: yes'), 'a:   "no: yes" # c\n'],
+]
+
+test.each(ROWS)('%s', (_claim, editor, from, change, to) => {
+  expect(editor(from, change)).toBe(to)
+})
+
+const COMMENTED = JSON.stringify(smallMatrix(), undefined, 2).replaceAll(/,\n/g, ', // kept\n')
+const FORMS: readonly (readonly [name: string, form: DocumentForm, editor: Editor, text: string])[] = [
+  ['JSON with comments', jsonc, editJson, COMMENTED],
+  ['YAML', yaml, editYaml, stringify(smallMatrix()).replaceAll(/(?<=[a-z])\n/g, ' # kept\n')],
+  [
+    'YAML with lists in lines',
+    yaml,
+    editYaml,
+    stringify(smallMatrix(), { collectionStyle: 'flow', lineWidth: 60 }),
+  ],
+]
+const TABLE: Resolution = { resolution: 'table', reason: 'the row is newer: "yes"' }
+
+describe.each(FORMS)('a matrix in %s', (_name, form, editor, text) => {
+  const edited = (edit: MatrixEdit, resolution?: Resolution) =>
+    editText(text, { form, editor }, edit, resolution)
+  const cells = (edit: MatrixEdit, resolution?: Resolution) => {
+    const { comparison, open, declared, removed } = edited(edit, resolution)
+    const of = (mode: Mode) =>
+      comparison.flips
+        .filter(({ modes }) => modes.includes(mode))
+        .map(({ direction, api, kind }) => `${direction} ${api} ${kind}`)
+    return {
+      ...{ lenient: of('lenient'), strict: of('strict') },
+      ...{ open: open.length, declared: declared.length, removed },
+    }
+  }
+
+  test('is read before and after, and comments stay', () => {
+    const { text: after, matrix, open } = edited({ type: 'rename', part: 'apis', id: 'lobby', to: 'hall' })
+    expect(open).toEqual([])
+    expect(loadMatrix(after, form)).toEqual(matrix)
+    const renamed = JSON.stringify(loadMatrix(text, form)).replaceAll(/"lobby"/g, '"hall"')
+    expect(JSON.stringify(matrix)).toBe(renamed)
+    // Line by line, all but the id is the same.
+    const unnamed = (each: string) =>
+      each.replaceAll(/\bhall\b|\blobby\b/g, 'x').replaceAll(/["']x["']/g, 'x')
+    expect(unnamed(after)).toBe(unnamed(text))
+  })
+
+  test('an API more opens its cells, and every line from before is there', () => {
+    const row = { id: 'attic', title: 'Attic', accepts: ['room_key'], section: 'a: b' }
+    const result = edited({ type: 'add', part: 'apis', row }, TABLE)
+    expect(result.matrix.apis.at(-1)).toEqual(row)
+    expect(result.comparison.flips).toMatchObject([{ direction: 'opened', api: 'attic', kind: 'room_key' }])
+    const lines = new Set(result.text.split(/\n/).map((line) => line.replace(/,(?=$| \/\/)/, '').trim()))
+    const lost = text.split('\n').filter((line) => !lines.has(line.replace(/,(?=$| \/\/)/, '').trim()))
+    // A list in one line is one line.
+    expect(lost.length).toBeLessThanOrEqual(form.id === 'yaml' && text.startsWith('{') ? 2 : 0)
+  })
+
+  test('a cell that contradicts the prose leaves a conflict open, unless it is resolved', () => {
+    const accept: MatrixEdit = { type: 'accept', api: 'library', kind: 'room_key' }
+    const open = cells(accept)
+    expect(open.open + open.declared).toBe(open.open)
+    const resolved = cells(accept, TABLE)
+    expect(resolved).toMatchObject({ lenient: ['opened library room_key'], open: 0, declared: open.open })
+    expect(resolved.strict).toEqual(open.open > 0 ? [] : ['opened library room_key'])
+  })
+
+  test('a conflict that ends is removed, and a cell that is closed is said', () => {
+    expect(cells({ type: 'reject', api: 'lobby', kind: 'room_key' }, TABLE)).toMatchObject({
+      lenient: ['closed lobby room_key'],
+      removed: [smallMatrix().conflicts[1]?.id],
+      open: 0,
+    })
+  })
+
+  test('what is so already changes nothing', () => {
+    expect(edited({ type: 'accept', api: 'lobby', kind: 'day_pass' }).text).toBe(text)
+  })
+
+  test('the other side of a conflict', () => {
+    const resolve: MatrixEdit = {
+      type: 'resolve',
+      conflict: 'lobby-key-contradiction',
+      resolution: 'prose',
+      reason: 'x',
+    }
+    expect(cells(resolve)).toMatchObject({ lenient: ['closed lobby room_key'], strict: [] })
+  })
+
+  test.each<[edit: MatrixEdit, gone: string, statements: readonly string[]]>([
+    [{ type: 'remove', part: 'apis', id: 'lobby' }, 'lobby', ['lobby-repeated']],
+    [{ type: 'remove', part: 'apis', id: 'cellar' }, 'cellar', ['key-only-option']],
+    [
+      { type: 'remove', part: 'tokenKinds', id: 'room_key' },
+      'room_key',
+      ['key-manages-not', 'key-only-option', 'key-bound-to', 'key-remark'],
+    ],
+    [{ type: 'remove', part: 'statements', id: 'key-manages-not' }, 'key-manages-not', ['key-manages-not']],
+  ])('without a row nothing names it any more: %j', (edit, gone, statements) => {
+    const { matrix, text: after, open } = edited(edit, TABLE)
+    expect(JSON.stringify(matrix)).not.toContain(`"${gone}"`)
+    expect(loadMatrix(after, form)).toEqual(matrix)
+    const before = smallMatrix().statements.map(({ id }) => id)
+    expect(before.filter((id) => !matrix.statements.some((each) => each.id === id))).toEqual(statements)
+    expect([open, after.split('\n').length <= text.split('\n').length]).toEqual([[], true])
+  })
+
+  test.each(['apis', 'tokenKinds', 'statements'] as const)(
+    'every row of %s is renamed everywhere',
+    (part) => {
+      for (const { id } of smallMatrix()[part]) {
+        const { matrix } = edited({ type: 'rename', part, id, to: 'other' })
+        const renamed = JSON.stringify(loadMatrix(text, form)).replaceAll(`"${id}"`, '"other"')
+        expect(JSON.stringify(matrix)).toBe(renamed)
+      }
+    },
+  )
+
+  test('the fields of a row are as given, and absent ones are not there', () => {
+    const kinds = smallMatrix().tokenKinds
+    const row = { ...kinds[0], scheme: 'Pass', lifetimeSeconds: null } as TokenKind
+    const { text: with_, matrix } = edited({ type: 'change', part: 'tokenKinds', row })
+    expect(matrix.tokenKinds).toEqual([row, kinds[1]])
+    const back = { ...row, lifetimeSeconds: 60, obtained: { by: 'issue', steps: ['Ask: "when?"'] } } as const
+    const { scheme: _, ...without } = back
+    const again = editText(with_, { form, editor }, { type: 'change', part: 'tokenKinds', row: without })
+    expect(again.matrix.tokenKinds).toEqual([without, kinds[1]])
+    expect(edited({ type: 'change', part: 'tokenKinds', row: kinds[0] as TokenKind }).text).toBe(text)
+  })
+
+  test('a claim that is another one, and the title', () => {
+    const row = {
+      ...smallMatrix().statements[0],
+      claim: { type: 'does_not_manage', kind: 'day_pass', apis: ['cellar'] },
+    } as Statement
+    const { matrix, text: after } = edited({ type: 'change', part: 'statements', row })
+    expect(matrix.statements[0]).toEqual(row)
+    expect(loadMatrix(after, form)).toEqual(matrix)
+    const titled = edited({ type: 'title', title: 'Doors: "all"' })
+    expect(titled.matrix).toEqual({ ...smallMatrix(), title: 'Doors: "all"' })
+    expect(edited({ type: 'title', title: smallMatrix().title }).text).toBe(text)
+  })
+
+  test('a result that is not valid is refused', () => {
+    expect(() => edited({ type: 'rename', part: 'statements', id: 'pass-most', to: 'Most' })).toThrow(
+      MatrixError,
+    )
+    const row = { id: 'lobby', title: '', accepts: ['nothing'], section: 'x' }
+    expect(() => edited({ type: 'add', part: 'apis', row })).toThrow(MatrixError)
+    expect(() => edited({ type: 'rename', part: 'apis', id: 'lobby', to: 'cellar' })).toThrow(
+      /`cellar` is taken/,
+    )
+  })
+})
+
+test('every cell of the shipped matrix can be exchanged and exchanged back, in JSON and in YAML', () => {
+  const shipped = JSON.stringify(supportMatrix, undefined, 2)
+  for (const [form, editor, text] of [
+    [jsonc, editJson, shipped],
+    [yaml, editYaml, stringify(supportMatrix)],
+  ] as const)
+    for (const { id, accepts } of supportMatrix.apis.slice(0, 12)) {
+      const kind = 'static_token'
+      const [first, second] = accepts.some((each) => each === kind)
+        ? (['reject', 'accept'] as const)
+        : (['accept', 'reject'] as const)
+      const there = editText(text, { form, editor }, { type: first, api: id, kind }, TABLE)
+      expect(there.comparison.flips).toContainEqual(
+        expect.objectContaining({ direction: first === 'accept' ? 'opened' : 'closed', api: id }),
+      )
+      const back = editText(there.text, { form, editor }, { type: second, api: id, kind }, TABLE)
+      expect(loadMatrix(back.text, form).apis.map((api) => [api.id, [...api.accepts].sort()])).toEqual(
+        supportMatrix.apis.map((api) => [api.id, [...api.accepts].sort()]),
+      )
+    }
+})

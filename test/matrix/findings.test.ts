@@ -1,0 +1,182 @@
+/** Each code of the linter: a matrix that has it, where, and that nothing else is said. */
+import { describe, expect, test } from 'vitest'
+import type { Matrix } from '../../engine/index.ts'
+import { FINDINGS, type FindingCode, findingsOf, lintFile, supportMatrix } from '../../matrix/index.ts'
+import { similarIds } from '../../matrix/similar-ids.ts'
+import { planted, smallMatrix } from '../support/matrices/small-matrix.ts'
+
+const small = () => smallMatrix() as unknown as Matrix
+const plant = (path: string, value: unknown) => JSON.stringify(planted(smallMatrix(), path, value))
+const bare = (): Matrix => ({ ...small(), statements: [], conflicts: [] })
+const withApis = (...ids: string[]) => ({
+  ...bare(),
+  apis: ids.map((id) => ({ id, title: id, accepts: ['day_pass', 'room_key'], section: 'x' })),
+})
+
+/** `code path`, each. */
+const found = (text: string) => {
+  const { problems, warnings } = lintFile(text)
+  return [...problems, ...warnings].map(({ code, path }) => `${code} ${path}`)
+}
+
+const ROWS: readonly (readonly [code: FindingCode, text: string, findings: string[]])[] = [
+  ['unreadable', '{', ['unreadable ']],
+  ['repeated-key', '{"title": 1, "title": 2}', ['repeated-key title']],
+  ['malformed', plant('title', 7), ['malformed title']],
+  ['malformed', plant('apis[0].id', 'No Id'), ['malformed apis[0].id']],
+  ['id-taken', JSON.stringify(withApis('cellar', 'cellar')), ['id-taken apis[1].id']],
+  ['id-unknown', plant('apis[0].accepts[1]', 'nothing'), ['id-unknown apis[0].accepts[1]']],
+  [
+    'undeclared-conflict',
+    plant('conflicts', []),
+    ['undeclared-conflict conflicts', 'undeclared-conflict conflicts'],
+  ],
+  ['wrong-statements', plant('conflicts[0].statements', []), ['wrong-statements conflicts[0].statements']],
+  [
+    'dead-conflict',
+    JSON.stringify({
+      ...bare(),
+      conflicts: small()
+        .conflicts.slice(1)
+        .map((each) => ({ ...each, statements: [] })),
+    }),
+    ['dead-conflict conflicts[0]'],
+  ],
+  [
+    'conflict-declared-twice',
+    JSON.stringify({
+      ...small(),
+      conflicts: [...small().conflicts, { ...small().conflicts[1], id: 'again' }],
+    }),
+    ['conflict-declared-twice conflicts[2]'],
+  ],
+  [
+    'opposed-resolutions',
+    JSON.stringify({
+      ...small(),
+      conflicts: [
+        ...small().conflicts,
+        { ...small().conflicts[0], id: 'other', type: 'omission', resolution: 'prose' },
+      ],
+    }),
+    ['dead-conflict conflicts[2]', 'opposed-resolutions conflicts[2].resolution'],
+  ],
+  [
+    'second-static-kind',
+    plant('tokenKinds[0].obtained.by', 'control_panel'),
+    ['second-static-kind tokenKinds[1].obtained.by'],
+  ],
+  [
+    'unaccepted-kind',
+    JSON.stringify({ ...bare(), apis: bare().apis.map((api) => ({ ...api, accepts: ['day_pass'] })) }),
+    ['unaccepted-kind tokenKinds[1]'],
+  ],
+  [
+    'unopened-api',
+    JSON.stringify({
+      ...bare(),
+      apis: [...bare().apis, { id: 'attic', title: 'x', accepts: [], section: 'x' }],
+    }),
+    ['unopened-api apis[3].accepts'],
+  ],
+  [
+    'no-source-section',
+    plant('statements[2].section', 'a note'),
+    ['no-source-section statements[2].section'],
+  ],
+  ['title-in-capitals', plant('tokenKinds[0].title', 'Day pass'), ['title-in-capitals tokenKinds[0].title']],
+  ['similar-ids', JSON.stringify(withApis('servers', 'disks', 'server')), ['similar-ids apis[2].id']],
+]
+
+test.each(ROWS)('%s', (code, text, findings) => {
+  expect(found(text).filter((each) => !each.startsWith('unopened-api') || code === 'unopened-api')).toEqual(
+    findings,
+  )
+  const { problems, warnings } = lintFile(text)
+  for (const finding of [...problems, ...warnings].filter((each) => each.code === code)) {
+    expect(finding).toMatchObject({ severity: FINDINGS[code].severity, fix: FINDINGS[code].fix, line: 1 })
+    expect(problems.includes(finding)).toBe(finding.severity === 'error')
+  }
+})
+
+test('every code has a row', () => {
+  expect([...new Set(ROWS.map(([code]) => code))].sort()).toEqual(Object.keys(FINDINGS).sort())
+})
+
+test('the shipped matrix has no finding', () => {
+  expect(findingsOf(supportMatrix)).toMatchObject({ problems: [], warnings: [] })
+})
+
+test('of many findings a hundred are listed, and the others counted', () => {
+  const apis = Array.from({ length: 250 }, (_, index) => ({
+    ...{
+      id: `door-${index}`,
+      title: 'x',
+      accepts: index === 0 ? ['day_pass', 'room_key'] : [],
+      section: 'x',
+    },
+  }))
+  const { warnings } = findingsOf({ ...bare(), apis })
+  expect(warnings).toHaveLength(101)
+  expect(warnings.at(-1)).toEqual({ path: '', expected: 'and 149 more', severity: 'warning' })
+})
+
+test('what the prose opens is open, and what it closes is closed', () => {
+  const cell = { api: 'attic', kind: 'room_key' }
+  const conflict = { ...(small().conflicts[0] as object), cells: [cell], resolution: 'prose' }
+  const attic = { id: 'attic', title: 'x', section: 'x' }
+  const codes = (accepts: string[]) =>
+    findingsOf({
+      ...bare(),
+      apis: [...bare().apis, { ...attic, accepts }],
+      conflicts: [conflict],
+    } as unknown as Matrix)
+      .warnings.filter(({ path }) => path.startsWith('apis[3]'))
+      .map(({ code }) => code)
+  expect(codes([])).toEqual([])
+  expect(codes(['room_key'])).toEqual(['unopened-api'])
+})
+
+describe('ids are similar', () => {
+  test.each<[similar: boolean, one: string, other: string]>([
+    [true, 'servers', 'server'],
+    [true, 'server', 'sarver'],
+    [true, 'cloud-quotas', 'cloud_quotas'],
+    [true, 'cloud-quotas', 'cloudquotas'],
+    [true, 'a-b-c', 'a_b_c'],
+    [true, 'vpc-a', 'vpca'],
+    [true, 'xserver', 'server'],
+    [false, 'server', 'severs'],
+    [false, 'disk-1', 'disk-2'],
+    [false, 'disk-1', 'disk-12'],
+    [false, 'disk-1-12', 'disk-11-2'],
+    [false, 'disk', 'disk2'],
+    [false, 'vpc', 'vpn'],
+    [false, 'server', 'serv'],
+    [false, 'server', 'server'],
+  ])('%s: %s and %s', (similar, one, other) => {
+    const expected = similar ? [{ index: 1, earlier: 0 }] : []
+    expect(similarIds([one, other])).toEqual(expected)
+    expect(similarIds([other, one])).toEqual(expected)
+  })
+
+  test('as a comparison of every pair says', () => {
+    let state = 7
+    const random = (below: number) => {
+      state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0
+      return (state >>> 16) % below
+    }
+    const ids = Array.from({ length: 400 }, () =>
+      Array.from({ length: 4 + random(3) }, () => 'abc-1'[random(5)])
+        .join('')
+        .replace(/^[-1]+|-+$/g, 'b'),
+    )
+    const unique = [...new Set(ids)]
+    const expected = unique.flatMap((id, index) => {
+      const earlier = unique.findIndex((other) => similarIds([other, id]).length > 0)
+      return earlier !== -1 && earlier < index ? [{ index, earlier }] : []
+    })
+    expect(expected.length).toBeGreaterThan(50)
+    expect(similarIds(unique)).toEqual(expected)
+  })
+})

@@ -1,0 +1,142 @@
+/**
+ * The linter for a file: all that is wrong at once, each with its line and column, and what is probably not
+ * meant.
+ */
+import { describe, expect, test } from 'vitest'
+import { lintFile, loadMatrix, MatrixError, supportMatrix, warningsOf } from '../../matrix/index.ts'
+
+const KIND = `{
+      "id": "day_pass", "title": "day pass", "family": "pass", "scopeLevel": "account", "header": "X-Pass",
+      "issuedTo": "guest", "obtained": { "by": "issue" }, "permissionScopes": ["account"],
+      "lifetimeSeconds": 60, "section": "§1"
+    }`
+const API = '{ "id": "lobby", "title": "Lobby", "accepts": ["day_pass"], "section": "§2" }'
+const file = (apis: readonly string[], kinds: readonly string[] = [KIND], more = '') => `{
+  "title": "Doors", "tokenKinds": [${kinds.join(', ')}],
+  "apis": [
+    ${apis.join(',\n    ')}
+  ]${more}
+}`
+
+/** `line:column path: what was expected`. */
+const shown = (text: string) => {
+  const { problems, warnings } = lintFile(text)
+  const line = ({ line, column, path, expected }: (typeof problems)[number]) =>
+    `${line === undefined ? '' : `${line}:${column} `}${path}: ${expected}`
+  return { problems: problems.map(line), warnings: warnings.map(line) }
+}
+
+test('a file without a problem has none, and no warning', () => {
+  expect(shown(file([API]))).toEqual({ problems: [], warnings: [] })
+})
+
+describe('problems of form and of ids are shown together, in the order of the text', () => {
+  test.each<[claim: string, text: string, problems: string[]]>([
+    [
+      'a misspelt kind, an unknown field and an id that is taken',
+      file([API, API.replace('"Lobby"', '5'), API.replace('day_pass', 'day_pas').replace('lobby', 'roof')]),
+      [
+        '9:7 apis[1].id: expected a unique id, `lobby` is taken',
+        '9:22 apis[1].title: expected a string',
+        '10:51 apis[2].accepts[0]: expected the id of a token kind; there is no token kind `day_pas`',
+      ],
+    ],
+    [
+      'a field that is missing, at what it should be in',
+      file([
+        API.replace(', "section": "§2"', ''),
+        API.replace('"title"', '"titel"').replace('lobby', 'roof'),
+      ]),
+      [
+        '8:5 apis[0].section: expected this field, it is missing',
+        '9:5 apis[1].title: expected this field, it is missing',
+        '9:21 apis[1].titel: unknown field; did you mean `title`?',
+      ],
+    ],
+    [
+      'a kind without an id, which other rows may mean',
+      file([API, API.replace('lobby', 'roof').replace('"Lobby"', '""')], [KIND.replace('"day_pass"', '7')]),
+      ['3:7 tokenKinds[0].id: expected a string', '9:21 apis[1].title: expected at least 1 character'],
+    ],
+    [
+      'a reference that is no text',
+      file([API.replace('["day_pass"]', '["day_pass", 5, "night_pass"]')]),
+      [
+        '8:64 apis[0].accepts[1]: expected a string',
+        '8:67 apis[0].accepts[2]: expected the id of a token kind; there is no token kind `night_pass`',
+      ],
+    ],
+    [
+      'rows and lists that are none',
+      file([API, '5', '"x"'], [KIND, 'null'], ',\n  "statements": 7'),
+      [
+        '6:8 tokenKinds[1]: expected an object',
+        '9:5 apis[1]: expected an object',
+        '10:5 apis[2]: expected an object',
+        '12:3 statements: expected an array',
+      ],
+    ],
+    [
+      'statements and conflicts about what is not there',
+      file(
+        [API],
+        [KIND],
+        `,
+  "statements": [{ "id": "one", "section": "§3", "text": "x", "claim": { "type": "complete", "kind": "key", "apis": ["lobby", "roof"] } }],
+  "conflicts": [{ "id": "c", "cells": [{ "api": "roof", "kind": "day_pass" }] }]`,
+      ),
+      expect.arrayContaining([
+        expect.stringMatching(/^\d+:\d+ statements\[0\]\.claim\.kind: expected the id of a token kind/),
+        expect.stringMatching(/^\d+:\d+ statements\[0\]\.claim\.apis\[1\]: expected the id of an api/),
+        expect.stringMatching(/^\d+:\d+ conflicts\[0\]\.cells\[0\]\.api: expected the id of an api/),
+        expect.stringMatching(/^\d+:\d+ conflicts\[0\]\.type: expected this field/),
+      ]),
+    ],
+    ['text that is no JSON', '{"apis": [}', ['1:11 : expected JSON; value expected at line 1, column 11']],
+    ['nesting without end', '['.repeat(200_000), ['1:65 : expected at most 64 levels of nesting']],
+    [
+      'a key twice',
+      file([API], [KIND], ',\n  "apis": []'),
+      ['10:3 apis: expected each key once, this one repeats'],
+    ],
+    [
+      'a key that is quoted in its path',
+      file([API.replace('"title"', '"a \\"b\\" [0]": 1, "title"')]),
+      ['8:22 apis[0]["a \\"b\\" [0]"]: unknown field; expected one of id, title, accepts, section'],
+    ],
+  ])('%s', (_claim, text, problems) => {
+    expect(shown(text).problems).toEqual(problems)
+  })
+
+  test('a matrix that is loaded is refused with the same ones', () => {
+    const text = file([API, API.replace('"Lobby"', '5')])
+    const paths = (found: readonly { path: string }[]) => found.map(({ path }) => path).toSorted()
+    let refused: unknown
+    try {
+      loadMatrix(text)
+    } catch (error) {
+      refused = error
+    }
+    expect(refused).toBeInstanceOf(MatrixError)
+    expect(paths((refused as MatrixError).problems)).toEqual(paths(lintFile(text).problems))
+    expect(lintFile(text).problems).toHaveLength(2)
+  })
+})
+
+describe('a row that changes nothing is a warning', () => {
+  test('an API that nothing opens, and a kind that nothing accepts', () => {
+    const closed = API.replace('lobby', 'roof').replace('["day_pass"]', '[]')
+    const unused = KIND.replace('day_pass', 'night_pass').replace('X-Pass', 'X-Night-Pass')
+    expect(shown(file([API, closed], [KIND, unused]))).toEqual({
+      problems: [],
+      warnings: [
+        '6:8 tokenKinds[1]: expected an API that accepts `night_pass`; there is none',
+        '13:39 apis[1].accepts: expected a kind of token that opens `roof`; there is none',
+      ],
+    })
+  })
+
+  test('the shipped matrix has none', () => {
+    expect(warningsOf(supportMatrix)).toEqual([])
+  })
+})

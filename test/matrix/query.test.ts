@@ -1,0 +1,175 @@
+/** The query language: what expressions find, held to every cell; and what is said of wrong ones. */
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { compile } from '../../engine/index.ts'
+import { decideCell, QueryError, queryMatrix, supportMatrix } from '../../matrix/index.ts'
+import { QUERY_DEPTH_MAX, QUERY_LENGTH_MAX } from '../../matrix/query/index.ts'
+import { ACCOUNT_KIND, PROJECT_KIND, STATIC_KIND } from '../support/matrices/engines.ts'
+import { matrices } from '../support/matrices/generated-matrices.ts'
+
+/** What is found, in one line each. */
+function found(expression: string, matrix = supportMatrix as Parameters<typeof queryMatrix>[0]): string[] {
+  const answer = queryMatrix(matrix, expression)
+  if (answer.about === 'apis') return [...answer.apis]
+  if (answer.about === 'kinds') return [...answer.kinds]
+  return answer.cells.map(({ api, kind }) => `${api} ${kind}`)
+}
+
+test.each<[expression: string, found: string[]]>([
+  ['opens cdn', [PROJECT_KIND]],
+  ['strict.opens cdn', []],
+  ['opens balance and not opens iam', [STATIC_KIND]],
+  ['opens "balance" or opens tickets', [ACCOUNT_KIND, STATIC_KIND]],
+  [
+    'opened only by static_token',
+    ['reports', 'transactions', 'ip-address-management', 'tickets', 'attachments'],
+  ],
+  [
+    `opened by ${ACCOUNT_KIND} and opened by ${PROJECT_KIND}`,
+    ['dedicated-servers', 'cloud-projects', 'cloud-quotas', 'mobile-farm'],
+  ],
+  [`opened by ${ACCOUNT_KIND} and not strict.opened by ${ACCOUNT_KIND}`, ['audit-logs']],
+  ['opened only by iam_token_account_scoped and title ~ DNS', []],
+  ['title ~ "DNS hosting (l"', ['dns-hosting-legacy']],
+  ['header = x-token', [STATIC_KIND]],
+  ['header != X-Token', [ACCOUNT_KIND, PROJECT_KIND]],
+  ['family = iam_token and scope = project', [PROJECT_KIND]],
+  ['permission = projects', [PROJECT_KIND]],
+  ['holder in (control_panel_user)', [STATIC_KIND]],
+  ['section != §5.4', []],
+  [
+    'contested',
+    [
+      `cdn ${PROJECT_KIND}`,
+      `audit-logs ${ACCOUNT_KIND}`,
+      `audit-logs ${PROJECT_KIND}`,
+      `mobile-farm ${PROJECT_KIND}`,
+    ],
+  ],
+  [
+    'scope = project AND allowed and NOT strict.allowed',
+    [`cdn ${PROJECT_KIND}`, `mobile-farm ${PROJECT_KIND}`],
+  ],
+  ['statement = account-manages', [`audit-logs ${ACCOUNT_KIND}`]],
+  ['conflict ~ omission and api in (cdn, audit-logs)', [`cdn ${PROJECT_KIND}`, `audit-logs ${ACCOUNT_KIND}`]],
+  ['conflict = cloud-quotas-duplicate-row and not marked', [`cloud-quotas ${STATIC_KIND}`]],
+  ['strict.reason = CONTESTED and not (api = cdn or api = audit-logs)', [`mobile-farm ${PROJECT_KIND}`]],
+  // `and` binds closer than `or`, and `not` closer than both.
+  ['api = iam and allowed or api = cdn and allowed', [`iam ${ACCOUNT_KIND}`, `cdn ${PROJECT_KIND}`]],
+  ['not allowed and api = tickets', [`tickets ${ACCOUNT_KIND}`, `tickets ${PROJECT_KIND}`]],
+  ["title = 'Tickets'", ['tickets']],
+])('%s', (expression, expected) => {
+  expect(found(expression)).toEqual(expected)
+})
+
+test('a found cell has its answers in both modes and its conflicts', () => {
+  expect(queryMatrix(supportMatrix, 'api = cdn and contested')).toEqual({
+    about: 'cells',
+    cells: [
+      {
+        ...{ api: 'cdn', kind: PROJECT_KIND, contested: true, lenient: 'ALLOWED', strict: 'CONTESTED' },
+        conflicts: ['cdn-project-omission'],
+      },
+    ],
+  })
+})
+
+test('the allowed cells of any matrix are those that engines allow, and the rest is the rest', () => {
+  fc.assert(
+    fc.property(matrices(), (matrix) => {
+      for (const strict of [false, true]) {
+        const engine = compile(matrix, { strict })
+        const cells = matrix.apis.flatMap(({ id }) => matrix.tokenKinds.map((kind) => ({ id, kind })))
+        const name = ({ id, kind }: (typeof cells)[number]) => `${id} ${kind.id}`
+        const isAllowed = ({ id, kind }: (typeof cells)[number]) => decideCell(engine, id, kind).allowed
+        const word = strict ? 'strict.allowed' : 'allowed'
+        expect(found(word, matrix)).toEqual(cells.filter(isAllowed).map(name))
+        expect(found(`not ${word}`, matrix)).toEqual(cells.filter((cell) => !isAllowed(cell)).map(name))
+        for (const { id } of matrix.tokenKinds) {
+          const opened = cells.filter((cell) => cell.kind.id === id && isAllowed(cell)).map((cell) => cell.id)
+          expect(found(`${strict ? 'strict.' : ''}opened by ${id}`, matrix)).toEqual(opened)
+        }
+      }
+    }),
+    { numRuns: 50 },
+  )
+})
+
+describe('an error has the column, and what was expected', () => {
+  test.each<[expression: string, message: RegExp]>([
+    ['', /^column 1: expected a term: /],
+    ['  ', /^column 3: expected a term/],
+    ['alowed', /^column 1: expected a term: .*; did you mean `allowed`\?$/],
+    ['api = cdn ad allowed', /^column 11: expected `and`, `or` or the end; did you mean `and`\?$/],
+    ['allowed contested', /^column 9: expected `and`, `or` or the end$/],
+    ['api', /^column 4: expected `=`, `!=`, `~` or `in`$/],
+    ['api =', /^column 6: expected a value of api$/],
+    ['api = (', /^column 7: expected a value of api$/],
+    ['api = cdm', /^column 7: the matrix has no api `cdm`; did you mean `cdn`\?$/],
+    ['kind = static', /^column 8: the matrix has no kind `static`; did you mean `static_token`\?$/],
+    ['scope = galaxy', /^column 9: the matrix has no scope `galaxy`; expected one of account, project$/],
+    ['api in cdn', /^column 8: expected `\(`$/],
+    ['api in (cdn', /^column 12: expected `,` or `\)`$/],
+    ['(allowed', /^column 9: expected `and`, `or` or `\)`$/],
+    ['allowed)', /^column 8: expected `and`, `or` or the end$/],
+    ['not', /^column 4: expected a term/],
+    ['opens', /^column 6: expected the id of an API$/],
+    ['opens cdm', /^column 7: the matrix has no API `cdm`; did you mean `cdn`\?$/],
+    ['opened static_token', /^column 8: expected `by` or `only by`$/],
+    ['opened only static_token', /^column 13: expected `by`$/],
+    ['opened by nobody', /^column 11: the matrix has no kind of token `nobody`; expected one of /],
+    ['title = "DNS', /^column 9: expected the closing quote of this text$/],
+    ['allowed ! contested', /^column 9: expected `!=`$/],
+    ['"allowed"', /^column 1: expected a term/],
+    ['__proto__ = a', /^column 1: expected a term/],
+    [`${'('.repeat(QUERY_DEPTH_MAX + 1)}allowed`, /^column 52: expected at most 50 levels of brackets/],
+    [`${'not '.repeat(QUERY_DEPTH_MAX + 1)}allowed`, /expected at most 50 levels of brackets/],
+    [`${' '.repeat(QUERY_LENGTH_MAX)}a`, /^column 2001: expected at most 2000 characters$/],
+  ])('%s', (expression, message) => {
+    expect(() => queryMatrix(supportMatrix, expression)).toThrow(message)
+  })
+
+  test('whatever the text is', () => {
+    const words = fc.constantFrom(
+      'allowed',
+      'not',
+      '(',
+      ')',
+      'and',
+      'or',
+      'api',
+      '=',
+      '~',
+      'in',
+      '"',
+      'opens',
+      ',',
+    )
+    const texts = fc.oneof(
+      fc.string(),
+      fc.array(words).map((each) => each.join(' ')),
+    )
+    fc.assert(
+      fc.property(texts, (text) => {
+        try {
+          queryMatrix(supportMatrix, text)
+        } catch (error) {
+          expect(error).toBeInstanceOf(QueryError)
+          const { column } = error as QueryError
+          expect(column).toBeGreaterThanOrEqual(1)
+          expect(column).toBeLessThanOrEqual(text.length + 1)
+        }
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+})
+
+test('the deepest and the longest expressions are answered', () => {
+  const deep = `${'('.repeat(QUERY_DEPTH_MAX)}contested${')'.repeat(QUERY_DEPTH_MAX)}`
+  expect(found(deep)).toHaveLength(4)
+  const long = Array.from({ length: 160 }, () => 'contested')
+    .join(' or ')
+    .slice(0, QUERY_LENGTH_MAX - 9)
+  expect(found(long.slice(0, long.lastIndexOf(' or ')))).toHaveLength(4)
+})
