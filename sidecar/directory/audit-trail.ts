@@ -77,7 +77,7 @@ export class AuditTrail {
   async #list(query: AuditQuery, range: Range, size: number): Promise<AuditRecord[]> {
     const { filter } = query
     const rows = await this.#queries.all(
-      `SELECT sequence, at_ms, actor, action, account, subject, details ${from(query, filter && MATCHES)} LIMIT :size`,
+      `SELECT sequence, at_ms, actor, action, account, subject, subject_id, details ${from(query, filter && MATCHES)} LIMIT :size`,
       { ...parametersOf(query, range), ...(filter && filterParameters(filter)), size },
     )
     return rows.map(auditRecordOf)
@@ -132,7 +132,8 @@ function parametersOf({ account }: AuditQuery, { low, high }: Range) {
  */
 const MATCHES = `
   AND at_ms >= :since AND at_ms < :until AND lower(actor) LIKE :actor ESCAPE '!'
-  AND lower(action) LIKE :action ESCAPE '!' AND lower(subject) LIKE :subject ESCAPE '!'`
+  AND lower(action) LIKE :action ESCAPE '!'
+  AND (lower(subject) LIKE :subject ESCAPE '!' OR subject_id = :subject_id)`
 
 function filterParameters({ actor, action, subject, sinceMs, untilMs }: AuditFilter) {
   return {
@@ -141,6 +142,7 @@ function filterParameters({ actor, action, subject, sinceMs, untilMs }: AuditFil
     actor: containing(actor),
     action: containing(action),
     subject: containing(subject),
+    subject_id: subject ?? '',
   }
 }
 
@@ -158,6 +160,7 @@ function auditRecordOf(row: Record<string, unknown>): AuditRecord {
     action: text(row.action),
     account: text(row.account),
     subject: text(row.subject),
+    subjectId: text(row.subject_id ?? ''),
     details: JSON.parse(text(row.details)) as Record<string, unknown>,
   }
 }

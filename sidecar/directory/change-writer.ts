@@ -5,7 +5,7 @@ import type { ChangeAuthor, ChangeOrigin } from './author.ts'
 import type { Queries, Value } from './database.ts'
 import type { FeedRecord } from './feed/touches.ts'
 import { type ChangeAction, type ChangeSubject, touchText } from './feed/touches.ts'
-import { number } from './rows.ts'
+import { number, text } from './rows.ts'
 import { NO_PASSWORD } from './schema.ts'
 
 /** Writes within one transaction. */
@@ -22,7 +22,12 @@ export class ChangeWriter {
     this.#author = author
   }
 
-  /** What was recorded until now. */
+  /** Who makes the change, as the audit trail names them. */
+  get actor(): string {
+    return this.#author.name
+  }
+
+  /** What was recorded until now, and what was so already. */
   get records(): readonly FeedRecord[] {
     return this.#records
   }
@@ -57,6 +62,13 @@ export class ChangeWriter {
       await this.queries.all(`DELETE FROM ${table} WHERE user_id = :user`, { user: userId })
   }
 
+  /** A user as the details of a record name them, also one who was deleted. */
+  async namedUser(userId: string | undefined): Promise<object> {
+    if (userId === undefined) return {}
+    const [row] = await this.queries.all('SELECT name FROM users WHERE id = :id', { id: userId })
+    return { ...(row && { user: text(row.name) }), user_id: userId }
+  }
+
   /**
    * Adds to the audit trail, with what the change touches. Returns the number of the change. Numbers only
    * rise, whatever the clocks do.
@@ -64,14 +76,15 @@ export class ChangeWriter {
   async record(action: ChangeAction, subject: ChangeSubject, details: object = {}): Promise<number> {
     const touches = touchText(action, subject)
     const [row] = await this.queries.all(
-      `INSERT INTO audit (at_ms, actor, action, account, subject, details, touches)
-       VALUES (:at, :actor, :action, :account, :subject, :details, :touches) RETURNING sequence`,
+      `INSERT INTO audit (at_ms, actor, action, account, subject, subject_id, details, touches)
+       VALUES (:at, :actor, :action, :account, :subject, :subject_id, :details, :touches) RETURNING sequence`,
       {
         at: this.nowMs,
         actor: this.#author.name,
         action,
         account: subject.account,
         subject: subject.name,
+        subject_id: subject.id ?? null,
         details: JSON.stringify({ ...details, ...byOf(this.#author.origin) }),
         touches,
       },
@@ -79,6 +92,15 @@ export class ChangeWriter {
     const sequence = number(row?.sequence)
     this.#records.push({ sequence, atMs: this.nowMs, account: subject.account, touches })
     return sequence
+  }
+
+  /**
+   * Notes that a change is asked for which was made before: perhaps on another host, and this one has not
+   * heard of it. It is acknowledged as any other, so it must count here.
+   */
+  repeat(action: ChangeAction, subject: ChangeSubject): void {
+    const touches = touchText(action, subject)
+    this.#records.push({ sequence: 0, atMs: this.nowMs, account: subject.account, touches })
   }
 }
 

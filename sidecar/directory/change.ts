@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { randomText } from '../base/random-text.ts'
 import type { ChangeAuthor } from './author.ts'
 import { ChangeWriter } from './change-writer.ts'
-import type { Queries } from './database.ts'
+import { NoSuchProject, type Queries } from './database.ts'
 import {
   type AccountRecord,
   ADMINISTRATOR_ROLE,
@@ -46,8 +46,9 @@ export class DirectoryChange {
   }
 
   async createAccount(account: string): Promise<void> {
-    await this.writer.insert('accounts', { id: newId(), account, created_at_ms: this.#context.nowMs })
-    await this.writer.record('account.create', { account, name: account })
+    const id = newId()
+    await this.writer.insert('accounts', { id, account, created_at_ms: this.#context.nowMs })
+    await this.writer.record('account.create', { account, name: account, id })
   }
 
   /**
@@ -56,7 +57,7 @@ export class DirectoryChange {
    */
   async setAccountEnabled({ id, account }: AccountRecord, enabled: boolean): Promise<void> {
     const action = enabled ? 'account.enable' : 'account.disable'
-    const since = await this.writer.record(action, { account, name: account })
+    const since = await this.writer.record(action, { account, name: account, id })
     await this.writer.update('accounts', id, enabled ? { enabled: 1 } : { enabled: 0, since })
     if (!enabled) await this.#endPanelSessionsIn(id)
   }
@@ -74,7 +75,7 @@ export class DirectoryChange {
   async deleteAccount({ id, account }: AccountRecord): Promise<{ projects: number; users: number }> {
     const [projects, users] = [await this.#deleteIn('projects', id), await this.#deleteIn('users', id)]
     await this.writer.update('accounts', id, { deleted_at_ms: this.#context.nowMs })
-    await this.writer.record('account.delete', { account, name: account })
+    await this.writer.record('account.delete', { account, name: account, id })
     return { projects, users }
   }
 
@@ -87,13 +88,11 @@ export class DirectoryChange {
   }
 
   async createProject(account: AccountRecord, name: string): Promise<void> {
+    const id = newId()
     await this.writer.insert('projects', {
-      id: newId(),
-      account_id: account.id,
-      name,
-      created_at_ms: this.#context.nowMs,
+      ...{ id, account_id: account.id, name, created_at_ms: this.#context.nowMs },
     })
-    await this.writer.record('project.create', { account: account.account, name })
+    await this.writer.record('project.create', { account: account.account, name, id })
   }
 
   /** Disabling a project revokes its IAM tokens for good. */
@@ -120,17 +119,14 @@ export class DirectoryChange {
     const id = newId()
     this.#withoutCredentials.add(id)
     await this.writer.insert('users', {
-      id,
-      account_id: account.id,
-      name: user.name,
-      type: user.type,
+      ...{ id, account_id: account.id, name: user.name, type: user.type },
       password_hash: user.passwordHash ?? null,
       owner: user.owner ? 1 : 0,
       created_at_ms: this.#context.nowMs,
     })
     await this.writer.record(
       `${user.type}.create`,
-      { account: account.account, name: user.name },
+      { account: account.account, name: user.name, id },
       user.owner ? { owner: true } : {},
     )
     return id
@@ -286,17 +282,23 @@ export class DirectoryChange {
       readonly name: string
       readonly hash: Buffer
       readonly pepper: string
+      /** The end of its text; absent: it is not kept. */
+      readonly lastFour?: string
+      readonly note?: string
     },
   ): Promise<string> {
     const id = randomText(16)
+    const { lastFour = '', note = '', ...columns } = token
     await this.writer.insert('static_tokens', {
-      ...token,
-      id,
-      user_id: user.id,
-      created_at_ms: this.#context.nowMs,
+      ...{ ...columns, last_four: lastFour, note },
+      ...{ id, user_id: user.id, created_at_ms: this.#context.nowMs },
     })
-    const subject = { account: user.account, name: id }
-    await this.writer.record('static_token.create', subject, { user: user.name, name: token.name })
+    const subject = { account: user.account, name: token.name, id }
+    await this.writer.record('static_token.create', subject, {
+      ...{ user: user.name, user_id: user.id },
+      ...(lastFour !== '' && { last_four: lastFour }),
+      ...(note !== '' && { note }),
+    })
     return id
   }
 
@@ -326,11 +328,15 @@ export class DirectoryChange {
   async setAddressRules({ id, account }: AccountRecord, cidrs: readonly string[]): Promise<void> {
     await this.#queries.all('DELETE FROM address_rules WHERE account_id = :account', { account: id })
     for (const cidr of new Set(cidrs)) await this.writer.insert('address_rules', { account_id: id, cidr })
-    await this.writer.record('address_restriction.set', { account, name: account }, { cidrs })
+    await this.writer.record('address_restriction.set', { account, name: account, id }, { cidrs })
   }
 
-  /** Revokes a token of any kind for good. Returns when it was first revoked (epoch, milliseconds). */
-  async revoke(tokenId: string, account: string): Promise<number> {
+  /**
+   * Revokes a token of any kind for good. Returns when it was first revoked (epoch, milliseconds).
+   *
+   * @param holderId for the audit trail; a static token is known with its holder
+   */
+  async revoke(tokenId: string, account: string, holderId?: string): Promise<number> {
     const { nowMs } = this.#context
     const [added] = await this.#queries.all(
       `INSERT INTO revocations (token_id, revoked_at_ms) VALUES (:token, :now)
@@ -338,13 +344,17 @@ export class DirectoryChange {
       { token: tokenId, now: nowMs },
     )
     if (added !== undefined) {
-      await this.#queries.all(
-        'UPDATE static_tokens SET revoked_at_ms = :now WHERE id = :token AND revoked_at_ms IS NULL',
+      const [key] = await this.#queries.all(
+        `UPDATE static_tokens SET revoked_at_ms = :now WHERE id = :token AND revoked_at_ms IS NULL
+         RETURNING name, user_id`,
         { token: tokenId, now: nowMs },
       )
-      await this.writer.record('token.revoke', { account, name: tokenId })
+      const holder = await this.writer.namedUser(key === undefined ? holderId : text(key.user_id))
+      const subject = { account, name: key === undefined ? tokenId : text(key.name), id: tokenId }
+      await this.writer.record('token.revoke', subject, holder)
       return nowMs
     }
+    this.writer.repeat('token.revoke', { account, name: tokenId, id: tokenId })
     const [row] = await this.#queries.all('SELECT revoked_at_ms FROM revocations WHERE token_id = :token', {
       token: tokenId,
     })
@@ -368,20 +378,6 @@ export class DirectoryChange {
     if (deleted.length === 0) return
     const details = { through, records: deleted.length }
     await this.writer.record('audit.archive', { account: '', name: file }, details)
-  }
-}
-
-/** A permission selects a project that the account does not have. */
-export class NoSuchProject extends Error {
-  override readonly name = 'NoSuchProject'
-
-  readonly account: string
-  readonly project: string
-
-  constructor(account: string, project: string) {
-    super(`account \`${account}\` has no project \`${project}\``)
-    this.account = account
-    this.project = project
   }
 }
 

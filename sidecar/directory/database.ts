@@ -42,3 +42,17 @@ export interface Database extends Queries {
 export class AlreadyExists extends Error {
   override readonly name = 'AlreadyExists'
 }
+
+/** A permission selects a project that the account does not have. */
+export class NoSuchProject extends Error {
+  override readonly name = 'NoSuchProject'
+
+  readonly account: string
+  readonly project: string
+
+  constructor(account: string, project: string) {
+    super(`account \`${account}\` has no project \`${project}\``)
+    this.account = account
+    this.project = project
+  }
+}

@@ -159,6 +159,10 @@ export interface StaticTokenRecord {
   readonly userName: string
   /** Key name (§4.2). */
   readonly name: string
+  /** The last characters of its text; empty: an earlier version made it. */
+  readonly lastFour: string
+  /** What its holder wrote about it, or empty. */
+  readonly note: string
   readonly createdAtMs: number
   readonly revokedAtMs: number | undefined
   /**
@@ -182,8 +186,10 @@ export interface AuditRecord {
   readonly action: string
   /** Empty if the change concerns no account. */
   readonly account: string
-  /** Name or id of what was changed. */
+  /** Name of what was changed: of a static token its key name. What has no name is named by its id. */
   readonly subject: string
+  /** Id of what was changed; empty: it has none, or an earlier version recorded the change. */
+  readonly subjectId: string
   readonly details: Readonly<Record<string, unknown>>
 }
 
@@ -210,6 +216,7 @@ export interface AuditFilter {
   /** Texts that it contains literally; letters of ASCII match in both cases. Empty: any. */
   readonly actor?: string
   readonly action?: string
+  /** The id of the subject matches too, as a whole. */
   readonly subject?: string
   /** Not before this time, in milliseconds since the epoch. */
   readonly sinceMs?: number | undefined

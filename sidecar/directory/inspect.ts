@@ -1,5 +1,5 @@
 /** What can be said about a directory without opening it as a sidecar does, which would migrate it. */
-import { number, optionalNumber } from './rows.ts'
+import { number, optionalNumber, text } from './rows.ts'
 import { SCHEMA_VERSION } from './schema.ts'
 import type { DirectoryPlace, Snapshot } from './snapshot.ts'
 import { withSnapshot } from './take-snapshot.ts'
@@ -22,6 +22,8 @@ export interface DirectoryState {
   readonly asynchronousStandbys: number
   /** Active static tokens that were hashed with another pepper. */
   readonly foreignStaticTokens: number
+  /** Digest of the promoted matrix; `undefined`: none is in force. */
+  readonly promotedDigest: string | undefined
 }
 
 /**
@@ -47,12 +49,16 @@ export function inspectDirectory(
       lastChangeAtMs: known ? await lastChangeAtMs(snapshot) : undefined,
       setBack: known ? await lastSetBack(snapshot) : undefined,
       foreignStaticTokens: known && pepper !== undefined ? await foreignTokens(snapshot, pepper) : 0,
+      promotedDigest: known && version >= MATRIX_VERSION ? await promotedDigest(snapshot) : undefined,
     }
   })
 }
 
 /** The version in which static tokens got the fingerprint of their pepper. */
 const PEPPER_VERSION = 2
+
+/** The version in which matrices were first kept. */
+const MATRIX_VERSION = 11
 
 const SERVER = `
   SELECT EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS ms,
@@ -84,4 +90,9 @@ async function foreignTokens(snapshot: Snapshot, pepper: string): Promise<number
      WHERE revoked_at_ms IS NULL AND users.deleted_at_ms IS NULL AND pepper <> '${pepper.replace(/[^0-9a-f]/g, '')}'`,
   )
   return number(row?.count)
+}
+
+async function promotedDigest(snapshot: Snapshot): Promise<string | undefined> {
+  const [row] = await snapshot.all('SELECT digest FROM matrix_versions ORDER BY position DESC LIMIT 1')
+  return row === undefined || row.digest === '' ? undefined : text(row.digest)
 }

@@ -196,11 +196,11 @@ class Postgres implements PostgresDatabase {
           const made = await work({
             all: async (sql, parameters = {}) => (await run(numberParameters('$', sql, parameters))).rows,
           })
-          const records = recorded()
+          const records = recorded().filter(isOfChange)
           if (records.length > 0) await run(notificationOf(records))
           return made
         })
-        const last = recorded().at(-1)
+        const last = recorded().findLast(isOfChange)
         if (last !== undefined) this.#servers.lastChange.note(last)
         return result
       } finally {
@@ -354,6 +354,11 @@ class Postgres implements PostgresDatabase {
     await this.#pool.end()
     clearTimeout(timer)
   }
+}
+
+/** Whether it is in the audit trail. */
+function isOfChange({ sequence }: FeedRecord): boolean {
+  return sequence > 0
 }
 
 function notificationOf(records: readonly FeedRecord[]): QueryConfig {

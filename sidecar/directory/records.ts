@@ -149,9 +149,12 @@ export class DirectoryRecords {
   }
 
   /**
-   * Finds the account of a token with a record: a static token, or one that a control panel user can copy.
+   * Finds the account of a token with a record: a static token, or one that a control panel user can copy,
+   * with its holder.
    */
-  async tokenById(tokenId: string): Promise<{ readonly account: string } | undefined> {
+  async tokenById(
+    tokenId: string,
+  ): Promise<{ readonly account: string; readonly holderId?: string } | undefined> {
     const [staticToken] = await this.#queries.all(`${STATIC_TOKENS} WHERE static_tokens.id = :token`, {
       token: tokenId,
     })
@@ -159,14 +162,14 @@ export class DirectoryRecords {
     // The pattern may match other tokens too, because `_` matches any character. So the ids are compared
     // below.
     const rows = await this.#queries.all(
-      `SELECT account, claims FROM panel_tokens
+      `SELECT account, user_id, claims FROM panel_tokens
        JOIN users ON users.id = user_id JOIN accounts ON accounts.id = users.account_id
        WHERE claims LIKE :pattern`,
       { pattern: `%${tokenId}%` },
     )
     for (const row of rows) {
       const { jti } = JSON.parse(text(row.claims)) as { jti: string }
-      if (jti === tokenId) return { account: text(row.account) }
+      if (jti === tokenId) return { account: text(row.account), holderId: text(row.user_id) }
     }
     return undefined
   }
@@ -252,7 +255,7 @@ const USERS = `${USER_COLUMNS}
 
 const STATIC_TOKENS = `
   SELECT static_tokens.id, static_tokens.name, users.name AS user_name, account, static_tokens.created_at_ms, revoked_at_ms,
-    last_used_day
+    last_used_day, last_four, note
   FROM static_tokens JOIN users ON users.id = user_id JOIN accounts ON accounts.id = users.account_id`
 
 function accountOf(row: Row): AccountRecord {
@@ -291,6 +294,8 @@ function staticTokenOf(row: Row): StaticTokenRecord {
     account: text(row.account),
     userName: text(row.user_name),
     name: text(row.name),
+    lastFour: text(row.last_four ?? ''),
+    note: text(row.note ?? ''),
     createdAtMs: number(row.created_at_ms),
     revokedAtMs: optionalNumber(row.revoked_at_ms),
     lastUsedDay: optionalNumber(row.last_used_day),

@@ -7,7 +7,7 @@
 export type Dialect = 'sqlite' | 'postgres'
 
 /** The schema version that this code reads and writes. */
-export const SCHEMA_VERSION = 8
+export const SCHEMA_VERSION = 11
 
 /** In place of the hash of a service user who has no password. No password has it. */
 export const NO_PASSWORD = ''
@@ -224,6 +224,48 @@ const MIGRATIONS: readonly string[] = [
   -- it may have touched everything.
   ALTER TABLE audit ADD COLUMN touches {text};
   `,
+  `
+  -- Application credentials of service users. generation and change_number: of the user and of the directory when one was made, as
+  -- IAM tokens have them. roles: joined by line feeds. limited: whether the user had more of them.
+  CREATE TABLE application_credentials (
+    id {text} PRIMARY KEY,
+    user_id {text} NOT NULL REFERENCES users,
+    project_id {text} NOT NULL REFERENCES projects,
+    name {text} NOT NULL,
+    description {text} NOT NULL,
+    secret_hash {text} NOT NULL,
+    generation INTEGER NOT NULL,
+    change_number {integer} NOT NULL,
+    roles {text} NOT NULL,
+    limited INTEGER NOT NULL,
+    unrestricted INTEGER NOT NULL,
+    created_at_ms {integer} NOT NULL,
+    expires_at_us {integer}
+  ) {strict};
+  CREATE UNIQUE INDEX application_credentials_name ON application_credentials (user_id, name);
+  {credential_copy}
+  `,
+  `
+  -- The end of the token's text, and what its holder wrote about it. NULL: an earlier version made the token.
+  ALTER TABLE static_tokens ADD COLUMN last_four {text};
+  ALTER TABLE static_tokens ADD COLUMN note {text};
+  -- Id of what was changed, where the subject is its name. NULL: it has none, or an earlier version made the change.
+  ALTER TABLE audit ADD COLUMN subject_id {text};
+  `,
+  `
+  -- Which matrices were put in force, one after the other; the last one is. content: JSON, compressed by gzip.
+  -- NULL, with an empty digest: each process has that of its own configuration.
+  CREATE TABLE matrix_versions (
+    position {integer} PRIMARY KEY,
+    digest {text} NOT NULL,
+    content {bytes},
+    action {text} NOT NULL,
+    actor {text} NOT NULL,
+    reason {text} NOT NULL,
+    at_ms {integer} NOT NULL,
+    CHECK ((content IS NULL) = (digest = ''))
+  ) {strict};
+  `,
 ]
 
 /** Number of the last change, as `last`; 0: there was none. */
@@ -232,7 +274,7 @@ export const LAST_CHANGE = 'SELECT COALESCE(MAX(sequence), 0) AS last FROM audit
 /** The version that a table came with, where it was not the first. */
 const SINCE: Readonly<Record<string, number>> = {
   restorations: 6,
-  ...{ panel_passwords: 7, panel_codes: 7, passkeys: 7 },
+  ...{ panel_passwords: 7, panel_codes: 7, passkeys: 7, application_credentials: 9, matrix_versions: 11 },
 }
 
 /**
@@ -242,7 +284,7 @@ const SINCE: Readonly<Record<string, number>> = {
 export const TABLES: readonly { readonly name: string; readonly since: number }[] = [
   ...['accounts', 'projects', 'users', 'user_roles', 'account_permissions', 'project_permissions'],
   ...['static_tokens', 'panel_tokens', 'revocations', 'address_rules', 'audit', 'restorations'],
-  ...['panel_passwords', 'panel_codes', 'passkeys'],
+  ...['panel_passwords', 'panel_codes', 'passkeys', 'application_credentials', 'matrix_versions'],
 ].map((name) => ({ name, since: SINCE[name] ?? 1 }))
 
 /** The other tables. A restored directory has no record of them. */
@@ -281,6 +323,9 @@ const WORDS: Readonly<Record<Dialect, Readonly<Record<string, string>>>> = {
       CREATE INDEX panel_sessions_copy ON panel_sessions
         (hash, id, user_id, generation, caller_digest, used_at_ms, confirmed_at_ms, ends_at_ms);
       CREATE INDEX panel_challenges_copy ON panel_challenges (hash, ends_at_ms);`,
+    credential_copy: `
+      CREATE INDEX application_credentials_copy ON application_credentials
+        (id, user_id, project_id, secret_hash, generation, change_number, roles, limited, unrestricted, expires_at_us);`,
   },
   postgres: {
     // Byte order, as in SQLite, so that lists have the same order on both.
@@ -293,6 +338,7 @@ const WORDS: Readonly<Record<Dialect, Readonly<Record<string, string>>>> = {
     copies: '',
     copy_with_validator: '',
     panel_copies: '',
+    credential_copy: '',
     append_only_audit: `
       CREATE FUNCTION audit_append_only() RETURNS trigger LANGUAGE plpgsql AS
         $$ BEGIN RAISE EXCEPTION 'the audit trail is append-only'; END $$;
@@ -335,8 +381,9 @@ export function migrationsFrom(
   )
 }
 
-/** @throws Error if a newer Portcullis wrote the directory */
+/** @throws Error if a newer Portcullis wrote the directory, or none did */
 export function expectKnownVersion(version: number, place: string): void {
+  if (version < 0) throw new Error(`${place}: expected a directory, found one of version ${version}`)
   if (version > SCHEMA_VERSION)
     throw new Error(
       `${place}: expected a directory of version ${SCHEMA_VERSION} or earlier, found ${version}; a newer Portcullis wrote it`,

@@ -211,8 +211,8 @@ class Connection implements Queries {
    * Several processes may call this at the same time: the first one migrates, and the others find it done.
    */
   migrate(path: string): void {
-    this.#database.exec('BEGIN IMMEDIATE')
     try {
+      this.#database.exec('BEGIN IMMEDIATE')
       const { user_version: version } = this.#database.prepare('PRAGMA user_version').get() as {
         user_version: number
       }
@@ -220,7 +220,7 @@ class Connection implements Queries {
       this.#database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`)
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
-      throw error
+      throw (error as NodeJS.ErrnoException).code === 'ERR_SQLITE_ERROR' ? unusable(path, error) : error
     }
   }
 

@@ -1,10 +1,12 @@
 /** The contract of every store of the directory. The same tests run on SQLite and on PostgreSQL. */
 import { afterAll, beforeAll, describe } from 'vitest'
+import { applicationCredentialsContract } from './contract/application-credentials.ts'
 import { auditContract } from './contract/audit.ts'
 import { auditPagesContract } from './contract/audit-pages.ts'
 import { factorsContract } from './contract/factors.ts'
 import { knownAddressesContract } from './contract/known-addresses.ts'
 import { lastUsedDaysContract } from './contract/last-used-days.ts'
+import { matrixVersionsContract } from './contract/matrix-versions.ts'
 import { namesContract } from './contract/names.ts'
 import { panelContract } from './contract/panel.ts'
 import { processesContract } from './contract/processes.ts'
@@ -46,9 +48,11 @@ export function directoryContract(newPlace: () => Promise<Place>): void {
   describe('names', () => namesContract(subject))
   describe('token status', () => tokenStatusContract(subject))
   describe('requesters', () => requestersContract(subject))
+  describe('application credentials', () => applicationCredentialsContract(subject))
   describe('the control panel', () => panelContract(subject))
   describe('what was revoked', () => revokedContract(subject))
   describe('promotions', () => promotionsContract(subject))
+  describe('matrices in force', () => matrixVersionsContract(subject))
   describe('second factors', () => factorsContract(subject))
   describe('transactions', () => transactionsContract(subject))
   describe('the audit trail', () => auditContract(subject))

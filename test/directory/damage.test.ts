@@ -168,6 +168,19 @@ describe('bit rot', () => {
     for (const error of errors)
       expect(error).toMatch(/revocation\.sqlite: the directory is damaged \(.*\); restore a backup$/)
   })
+
+  test.each([
+    [-1, /version\.sqlite: expected a directory, found one of version -1$/],
+    [5, /version\.sqlite: cannot be used as a directory \(.*already exists\)$|duplicate column/],
+  ])('in its version, which becomes %i, keeps it from opening', (version, expected) => {
+    const file = join(folder, 'version.sqlite')
+    const damaged = readFileSync(original)
+    // Where SQLite keeps the version of the schema.
+    damaged.writeInt32BE(version, 60)
+    for (const end of ['', '-wal', '-shm']) rmSync(`${file}${end}`, { force: true })
+    writeFileSync(file, damaged)
+    expect(() => openSqlite(file)).toThrow(expected)
+  })
 })
 
 test('a second after a change the log beside the file is empty, so that a flip in it loses nothing', async () => {

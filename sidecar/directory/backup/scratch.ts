@@ -51,6 +51,7 @@ export class Scratch implements Disposable {
       scratch[Symbol.dispose]()
       // What SQLite says of its error code, because its messages may quote values.
       const { errstr, message } = error as { errstr?: string; message: string }
+      if (message.startsWith(`${backup}: `)) throw error
       throw new Error(`${backup}: the backup cannot be loaded (${errstr ?? message})`)
     }
   }

@@ -21,8 +21,14 @@ export interface Changes {
   knownForMs(): number | undefined
   /** The last record that is known with all before it, after a look for more at hand. */
   latest(): Position | undefined
-  /** Calls `listener` whenever records were read or everything was forgotten. @returns what ends that */
-  watch(listener: () => void): () => void
+  /**
+   * Calls `listener` whenever records were read or everything was forgotten.
+   *
+   * @param lookMs longest time between two looks for more, in milliseconds, where nothing tells of them;
+   *   default: as for those who follow from outside
+   * @returns what ends that
+   */
+  watch(listener: () => void, lookMs?: number): () => void
 }
 
 /** What was read of the feed. */
@@ -37,6 +43,6 @@ export interface ChangesState {
   readonly position: number
   /** How long ago it was last known that nothing is missing, in milliseconds; `undefined`: never. */
   readonly ageMs: number | undefined
-  /** How often something was touched: `token`, `user`, `account`, `project` or `everything`. */
+  /** How often something was touched: `token`, `user`, `account`, `project`, `matrix` or `everything`. */
   readonly touched: Readonly<Record<string, number>>
 }

@@ -35,7 +35,8 @@ export class FileChanges implements Changes {
   readonly #watch: ExchangeWatch
   readonly #stalenessMs: number
   readonly followed: FollowedChanges
-  readonly #listeners = new Set<() => void>()
+  /** With the time between two looks that each wants, in milliseconds. */
+  readonly #listeners = new Map<() => void, number>()
   #looking: NodeJS.Timeout | undefined
   #version: number | undefined
   #readAtMs = Number.NEGATIVE_INFINITY
@@ -48,7 +49,7 @@ export class FileChanges implements Changes {
     const lastChange = reader.lastChange()
     watch.expectForward(lastChange)
     this.followed = new FollowedChanges(reader.all(LAST_RECORD), () => {
-      for (const listener of this.#listeners) listener()
+      for (const listener of this.#listeners.keys()) listener()
     })
   }
 
@@ -90,15 +91,19 @@ export class FileChanges implements Changes {
     return this.followed.position
   }
 
-  watch(listener: () => void): () => void {
-    this.#listeners.add(listener)
-    this.#looking ??= setInterval(() => this.knownForMs(), LOOK_MS).unref()
+  watch(listener: () => void, lookMs = LOOK_MS): () => void {
+    this.#listeners.set(listener, lookMs)
+    this.#lookOn()
     return () => {
       this.#listeners.delete(listener)
-      if (this.#listeners.size > 0) return
-      clearInterval(this.#looking)
-      this.#looking = undefined
+      this.#lookOn()
     }
+  }
+
+  #lookOn(): void {
+    clearInterval(this.#looking)
+    if (this.#listeners.size > 0)
+      this.#looking = setInterval(() => this.knownForMs(), Math.min(...this.#listeners.values())).unref()
   }
 
   #follow(): void {

@@ -23,8 +23,8 @@ export class FollowedChanges {
   readonly recent = new RecentChanges()
   /** For those who follow from outside. What comes without its number is not among them yet. */
   readonly records: RecentRecords
-  /** How often each thing was touched. */
-  readonly touched = { token: 0, user: 0, account: 0, project: 0, everything: 0 }
+  /** How often each thing was touched. A record counts once, however often it is heard of. */
+  readonly touched = { token: 0, user: 0, account: 0, project: 0, matrix: 0, everything: 0 }
   #position: Position
   readonly #onNews: () => void
 
@@ -94,8 +94,8 @@ export class FollowedChanges {
   touchAll(): void {
     this.recent.touchAll()
     this.records.startAgain(this.#position)
-    this.#onNews()
     this.touched.everything++
+    this.#onNews()
   }
 
   /** Another history is followed from here. @param rows of `LAST_RECORD` */
@@ -107,17 +107,16 @@ export class FollowedChanges {
   #advance({ sequence, atMs, account, touches }: FeedRecord): void {
     if (sequence <= this.#position.sequence) return
     this.#position = { sequence, atMs }
-    this.records.add({ sequence, atMs, account, touched: readTouched(touches) })
+    const touched = readTouched(touches)
+    if (typeof touched === 'object') this.touched[touched.thing]++
+    this.records.add({ sequence, atMs, account, touched })
     this.#onNews()
   }
 
   #note(touches: unknown): void {
     const touched: Touched = readTouched(touches)
     if (touched === undefined) this.touchAll()
-    else if (touched !== 'nothing') {
-      this.recent.touch(touched.thing, touched.id)
-      this.touched[touched.thing]++
-    }
+    else if (touched !== 'nothing' && touched.thing !== 'matrix') this.recent.touch(touched.thing, touched.id)
   }
 }
 

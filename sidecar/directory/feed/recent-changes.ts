@@ -6,7 +6,7 @@
  * Nothing is looked up for a token that was used since the last change. For another one it is a few look-ups
  * in maps of what was touched lately, whatever the number of tokens.
  */
-import type { TouchedThing } from './touches.ts'
+import type { TokenDependency } from './touches.ts'
 
 /** What the status of a token depends on. */
 export interface Dependencies {
@@ -35,7 +35,7 @@ export class RecentChanges {
   /** What was true before this moment counts no longer. */
   #since = 1
   readonly #max: number
-  readonly #touched: Readonly<Record<TouchedThing, Map<string, number>>> = {
+  readonly #touched: Readonly<Record<TokenDependency, Map<string, number>>> = {
     ...{ token: new Map(), user: new Map(), account: new Map(), project: new Map() },
   }
 
@@ -48,7 +48,7 @@ export class RecentChanges {
     return this.#moment
   }
 
-  touch(thing: TouchedThing, id: string): void {
+  touch(thing: TokenDependency, id: string): void {
     const touched = this.#touched[thing]
     // The order of a map is that of insertion: what was touched last comes last.
     touched.delete(id)

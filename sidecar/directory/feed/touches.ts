@@ -8,7 +8,10 @@
  * What a token depends on: itself and the tokens that it was derived from, its holder, its account and its
  * project.
  */
-export type TouchedThing = 'token' | 'user' | 'account' | 'project'
+export type TokenDependency = 'token' | 'user' | 'account' | 'project'
+
+/** `matrix`: which matrix is in force. No token has another status after that. */
+export type TouchedThing = TokenDependency | 'matrix'
 
 /** One thing that was touched. An account is named as in tokens, everything else by its id. */
 interface Touch {
@@ -72,8 +75,15 @@ const TOUCHED_BY = {
   'caller.log_in': 'nothing',
   'caller.log_out': 'nothing',
 
+  'application_credential.create': 'nothing',
+  // Its tokens are derived from it.
+  'application_credential.delete': 'token',
+
   'static_token.create': 'nothing',
   'token.revoke': 'token',
+
+  'matrix.promote': 'matrix',
+  'matrix.roll_back': 'matrix',
   // A process that does not know all that was deleted misses the record of its position.
   'audit.archive': 'nothing',
 } as const satisfies Readonly<Record<string, TouchedThing | 'nothing'>>
@@ -83,7 +93,10 @@ export type ChangeAction = keyof typeof TOUCHED_BY
 
 /** A record of the feed. */
 export interface FeedRecord {
-  /** Number of the change. */
+  /**
+   * Number of the change; 0: of none, because what was asked for was so already. Only the processes of this
+   * host hear of that: none of them may go on by what was before.
+   */
   readonly sequence: number
   /** Milliseconds since the epoch. */
   readonly atMs: number
@@ -103,9 +116,9 @@ export type Position = Pick<FeedRecord, 'sequence' | 'atMs'>
 export interface ChangeSubject {
   /** Empty if the change concerns no account. */
   readonly account: string
-  /** Name or id of what was changed, for the audit trail. */
+  /** Name of what was changed, or what stands for it, for the audit trail. */
   readonly name: string
-  /** Id of the user or the project. */
+  /** Id of the account, the project, the user, the token or the credential; digest of the matrix. */
   readonly id?: string
 }
 
@@ -116,7 +129,7 @@ export type Touched = Touch | 'nothing' | undefined
 export function touchText(action: ChangeAction, subject: ChangeSubject): string {
   const thing = TOUCHED_BY[action]
   if (thing === 'nothing') return ''
-  const id = thing === 'account' ? subject.account : thing === 'token' ? subject.name : subject.id
+  const id = thing === 'account' ? subject.account : subject.id
   if (id === undefined) throw new TypeError(`${action}: expected the id of the ${thing}`)
   return `${thing}:${id}`
 }
@@ -128,6 +141,6 @@ export function touchText(action: ChangeAction, subject: ChangeSubject): string 
  */
 export function readTouched(text: unknown): Touched {
   if (text === '') return 'nothing'
-  const [, thing, id = ''] = /^(token|user|account|project):(.+)$/s.exec(String(text)) ?? []
+  const [, thing, id = ''] = /^(token|user|account|project|matrix):(.+)$/s.exec(String(text)) ?? []
   return thing === undefined ? undefined : { thing: thing as TouchedThing, id }
 }

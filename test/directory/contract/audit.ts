@@ -15,6 +15,11 @@ const SECRETS = {
   hash: Buffer.from('canary-static-token-hash'),
 }
 
+/** Of records, and of static tokens. */
+const ID = expect.stringMatching(/^([\da-f]{32}|[\w-]{22})$/)
+
+const KEY = { kind: 'static_token', name: 'key', pepper: 'a fingerprint' }
+
 interface Actors {
   readonly account: Account
   readonly robot: UserRecord
@@ -24,7 +29,7 @@ interface Actors {
 /** Every kind of change, with its record: action, subject, details. */
 const CHANGES: readonly [
   action: string,
-  subject: (actors: Actors) => string | undefined,
+  subject: (actors: Actors) => string,
   details: object,
   change: (change: DirectoryChange, actors: Actors) => Promise<unknown>,
 ][] = [
@@ -124,14 +129,12 @@ const CHANGES: readonly [
   ],
   [
     'static_token.create',
-    () => undefined,
-    { user: 'person', name: 'key' },
+    () => 'key',
+    { user: 'person', user_id: ID, last_four: 'Gk3x', note: 'for the reports' },
     (change, { person }) =>
       change.addStaticToken(person, {
-        kind: 'static_token',
-        name: 'key',
-        hash: SECRETS.hash,
-        pepper: 'a fingerprint',
+        ...KEY,
+        ...{ hash: SECRETS.hash, lastFour: 'Gk3x', note: 'for the reports' },
       }),
   ],
   [
@@ -171,7 +174,8 @@ export function auditContract(subject: () => Subject): void {
       actor: 'the actor',
       action,
       account: action === 'account.create' ? 'made' : actors.account.account,
-      subject: subjectOf(actors) ?? expect.stringMatching(/^[\w-]{22}$/),
+      subject: subjectOf(actors),
+      subjectId: action === 'token.revoke' ? 'a token' : ID,
       details,
     })
     expect(record?.sequence).toBeGreaterThan(before.at(-1)?.sequence ?? 0)
@@ -183,6 +187,41 @@ export function auditContract(subject: () => Subject): void {
     // Archiving has a test of its own below, and days of last use have none: `last-used-days.ts`.
     const others = ['constructor', 'forgetAudit', 'raiseLastUsedDays']
     expect(changes.filter((name) => !others.includes(name) && !tried.includes(name))).toEqual([])
+  })
+
+  test('a revocation names the key and its user, also when the user is deleted', async () => {
+    const { store } = subject()
+    const { account, person } = await newActors(subject())
+    const key = await changing(subject(), (change) =>
+      change.addStaticToken(person, { ...KEY, hash: randomBytes(32) }),
+    )
+    await changing(subject(), async (change) => {
+      await change.deleteUser(person)
+      await change.revoke(key, account.account)
+      await change.revoke('of the deleted one', account.account, person.id)
+      await change.revoke('of somebody', account.account, 'an unknown id')
+    })
+    const { records } = await store.records.auditPage({
+      ...{ account: account.account, newestFirst: true, size: 3 },
+    })
+    const holder = { user: 'person', user_id: person.id }
+    expect(records).toMatchObject([
+      { subject: 'of somebody', subjectId: 'of somebody', details: { user_id: 'an unknown id' } },
+      { subject: 'of the deleted one', subjectId: 'of the deleted one', details: holder },
+      { subject: 'key', subjectId: key, details: holder },
+    ])
+  })
+
+  test('records are found by the name and by the id of their subject', async () => {
+    const { store } = subject()
+    const { account, person } = await newActors(subject())
+    const found = async (text: string) => {
+      const query = { account: account.account, filter: { subject: text }, size: 10 }
+      return (await store.records.auditPage(query)).records.map(({ action }) => action)
+    }
+    expect(await found('person')).toEqual(['control_panel_user.create'])
+    expect(await found(person.id)).toEqual(['control_panel_user.create'])
+    expect(await found(person.id.slice(1))).toEqual([])
   })
 
   test('revoking a token again is not recorded', async () => {
@@ -325,12 +364,7 @@ export function auditContract(subject: () => Subject): void {
     const actors = await newActors(subject())
     await changing(subject(), async (change) => {
       await change.setPassword(actors.robot, SECRETS.password)
-      await change.addStaticToken(actors.person, {
-        kind: 'static_token',
-        name: 'key',
-        hash: randomBytes(32),
-        pepper: 'a fingerprint',
-      })
+      await change.addStaticToken(actors.person, { ...KEY, hash: randomBytes(32) })
     })
     const recorded = JSON.stringify(await everything(subject()))
     for (const secret of [

@@ -82,10 +82,14 @@ export function processesContract(subject: () => Subject): void {
     'ALTER TABLE static_tokens DROP COLUMN pepper',
     'ALTER TABLE users DROP COLUMN validator',
     'DROP TABLE restorations',
+    'DROP TABLE application_credentials',
+    'DROP TABLE matrix_versions',
     ...['panel_passwords', 'panel_codes', 'passkeys'].map((table) => `DROP TABLE ${table}`),
     ...['panel_links', 'panel_sessions', 'panel_challenges'].map((table) => `DROP TABLE ${table}`),
-    'ALTER TABLE static_tokens DROP COLUMN last_used_day',
-    'ALTER TABLE audit DROP COLUMN touches',
+    ...['last_used_day', 'last_four', 'note'].map(
+      (column) => `ALTER TABLE static_tokens DROP COLUMN ${column}`,
+    ),
+    ...['touches', 'subject_id'].map((column) => `ALTER TABLE audit DROP COLUMN ${column}`),
   ]
 
   test('several processes migrate a directory of version 1 at the same time, and it keeps its records', async () => {

@@ -129,6 +129,8 @@ export function recordsContract(subject: () => Subject): void {
       account: account.account,
       userName: 'person',
       name: 'key',
+      lastFour: '',
+      note: '',
       createdAtMs: clock.nowMs,
       revokedAtMs: undefined,
       lastUsedDay: undefined,
@@ -172,7 +174,7 @@ export function recordsContract(subject: () => Subject): void {
     const claims = JSON.stringify({ jti: near, exp: 1000 })
     await changing(subject(), (change) => change.setPanelToken(user, '', claims, near))
     expect(await store.records.tokenById(ofStatic)).toEqual({ account: account.account })
-    expect(await store.records.tokenById(near)).toEqual({ account: account.account })
+    expect(await store.records.tokenById(near)).toEqual({ account: account.account, holderId: user.id })
     expect(await store.records.tokenById(id)).toBeUndefined()
   })
 

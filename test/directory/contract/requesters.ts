@@ -18,6 +18,7 @@ import {
 } from '../../../sidecar/usecases/administration/administer.ts'
 import { Callers, type IdentifiedCaller } from '../../../sidecar/usecases/callers.ts'
 import { ChangeRates } from '../../../sidecar/usecases/change-rates.ts'
+import type { MatrixRollout } from '../../../sidecar/usecases/matrix-rollout.ts'
 import type { Requester, UserByToken } from '../../../sidecar/usecases/requester.ts'
 import { changing, PASSWORD_HASH, theUser } from './people.ts'
 import type { Account, Subject } from './subject.ts'
@@ -111,6 +112,7 @@ function gated({ store, clock }: Pick<Subject, 'store' | 'clock'>) {
         controlPanel,
         callers: new Callers([CLERK]),
         changeRates: new ChangeRates(RATES),
+        rollout: undefined as unknown as MatrixRollout,
         now,
       },
       { requester, operation, request },

@@ -161,3 +161,25 @@ describe('the position', () => {
     expect(changes.isTrue(remembered)).toBe(false)
   })
 })
+
+describe('how often something was touched', () => {
+  test('counts a record once, though it was made here and is heard of and read', async () => {
+    const { place, changes } = await following()
+    const made = [heard(101, 'matrix:m'), heard(102, 'user:u')]
+    place.records.push(record(101, 'matrix:m'), record(102, 'user:u'))
+    const reading = changes.look()
+    changes.touch(made)
+    changes.hear(at(100), made)
+    await reading
+    await changes.look()
+    expect(changes.state.touched).toMatchObject({ matrix: 1, user: 1, everything: 0 })
+  })
+
+  test('is known to a listener when it is told', async () => {
+    const { changes } = await following()
+    const told: (number | undefined)[] = []
+    changes.watch(() => told.push(changes.state.touched.everything))
+    changes.reconnected()
+    expect(told).toEqual([1])
+  })
+})

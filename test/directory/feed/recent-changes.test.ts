@@ -1,7 +1,7 @@
 /** What was true at a moment, and whether it still is after what was touched since. */
 import { describe, expect, test } from 'vitest'
 import { RecentChanges } from '../../../sidecar/directory/feed/recent-changes.ts'
-import type { TouchedThing } from '../../../sidecar/directory/feed/touches.ts'
+import type { TokenDependency } from '../../../sidecar/directory/feed/touches.ts'
 
 const TOKEN = {
   tokenId: 't',
@@ -15,7 +15,7 @@ const TOKEN = {
 const read = (changes: RecentChanges) => ({ token: TOKEN, moment: changes.moment })
 
 describe('what was read', () => {
-  test.each<[thing: TouchedThing, id: string, isTrue: boolean]>([
+  test.each<[thing: TokenDependency, id: string, isTrue: boolean]>([
     ['token', 't', false],
     ['token', 'first', false],
     ['token', 'second', false],

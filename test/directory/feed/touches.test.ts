@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { constants, DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
+import { ApplicationCredentialChange } from '../../../sidecar/directory/application-credentials.ts'
 import { DirectoryChange } from '../../../sidecar/directory/change.ts'
 import type { UserRecord } from '../../../sidecar/directory/directory.ts'
 import { FactorChange } from '../../../sidecar/directory/factor-change.ts'
@@ -220,6 +221,19 @@ const CHANGES: Readonly<
   ],
   deletePasskey: [(by, { person }) => new FactorChange(by).deletePasskey(person, PASSKEY.id)],
   usePasskey: [(by) => new FactorChange(by).usePasskey(PASSKEY.id, 1)],
+  'add credential': [
+    (by, { job, alpha }) =>
+      new ApplicationCredentialChange(by).add(job, {
+        ...{ name: 'nightly', description: '', projectId: alpha.id, roles: [], secretHash: 'hash' },
+        ...{ limited: false, unrestricted: false, expiresAtUs: undefined },
+      }),
+  ],
+  'delete credential': [
+    (by, { job }) =>
+      new ApplicationCredentialChange(by).delete({
+        ...{ id: '0'.repeat(32), account: 'here', name: 'nightly', userName: job.name },
+      } as never),
+  ],
   useChallenge: [
     (by) => new FactorChange(by).useChallenge({ hash: Buffer.from('challenge'), endsAtMs: 2_000 }),
   ],
@@ -245,7 +259,8 @@ test('every change that there is has its row', () => {
   const panel = methodsOf(PanelChange).map((name) =>
     name === 'rehashPassword' ? 'rehashPanelPassword' : name,
   )
-  const methods = [...methodsOf(DirectoryChange), ...panel, ...methodsOf(FactorChange)]
+  const credentials = methodsOf(ApplicationCredentialChange).map((name) => `${name} credential`)
+  const methods = [...methodsOf(DirectoryChange), ...panel, ...methodsOf(FactorChange), ...credentials]
   expect(Object.keys(CHANGES).toSorted()).toEqual(methods.toSorted())
 })
 

@@ -9,6 +9,8 @@ import { FakeUpstream } from './upstream.ts'
 
 export const ACCOUNT = '777777'
 export const PASSWORD = 'canary-password-of-the-robot'
+/** Of an application credential. */
+export const SECRET = 'canary-secret-of-the-credential'
 export const NEXT_PASSWORD = 'canary-password-of-tomorrow'
 export const CALLER = 'canary-caller-token-0123456789abcdef'
 export const NOBODY = 'canary-nobody-token-0123456789abcdef'
@@ -33,6 +35,9 @@ async function startUpstreams() {
     { account: ACCOUNT, name: 'forger', password: PASSWORD, roles: { '': ['member'] } },
     { account: '888888', name: 'validator', password: PASSWORD, roles: { '': ['service'] }, validator: true },
   ])
+  cloud.credentials.push({
+    ...{ id: 'a1b2c3', name: 'nightly', user: 'robot', project: 'web', secret: SECRET },
+  })
   return { cloud, second }
 }
 
@@ -41,6 +46,7 @@ function configurationFor({ cloud, second }: Awaited<ReturnType<typeof startUpst
   process.env.PORTCULLIS_TEST_PASSWORD = PASSWORD
   const passwordFile = newFile(PASSWORD)
   const printed = newFile(PASSWORD)
+  const secretFile = newFile(SECRET)
   const robot = { upstream: 'cloud', account: ACCOUNT, user_name: 'robot' }
   const profiles: Record<string, object> = {
     job: { ...robot, password_file: passwordFile, static_token_file: newFile(STATIC) },
@@ -58,6 +64,20 @@ function configurationFor({ cloud, second }: Awaited<ReturnType<typeof startUpst
       password_command: [process.execPath, '-e', 'console.error(process.argv); process.exit(3)'],
     },
     wrong: { ...robot, password_file: newFile('canary-wrong') },
+    credential: {
+      ...{ upstream: 'cloud', account: ACCOUNT, projects: ['web'] },
+      ...{ application_credential_id: 'a1b2c3', application_credential_secret_file: secretFile },
+    },
+    'credential-by-name': {
+      ...robot,
+      projects: ['web'],
+      application_credential_name: 'nightly',
+      application_credential_secret_command: [process.execPath, '-p', JSON.stringify(SECRET)],
+    },
+    'credential-of-another-project': {
+      ...{ upstream: 'cloud', account: ACCOUNT, projects: ['batch'] },
+      ...{ application_credential_id: 'a1b2c3', application_credential_secret_file: secretFile },
+    },
     validator: { ...robot, user_name: 'validator', password_file: passwordFile },
     other: { upstream: 'second', account: '888888', user_name: 'validator', password_file: passwordFile },
   }
@@ -73,7 +93,7 @@ function configurationFor({ cloud, second }: Awaited<ReturnType<typeof startUpst
     { name: 'job', token_file: newFile(CALLER), profiles: Object.keys(profiles), rights: ['revoke'] },
     { name: 'nobody', token_file: newFile(NOBODY) },
   ]
-  return { passwordFile, printed, robot, profiles, upstreams, callers }
+  return { passwordFile, secretFile, printed, robot, profiles, upstreams, callers }
 }
 
 /** Starts them for the tests of a file. After each test the upstreams behave again. */

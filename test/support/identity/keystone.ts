@@ -237,6 +237,32 @@ export class Keystone {
     return { account, user: name, password }
   }
 
+  /** Makes an application credential of a user for a project. */
+  async createApplicationCredential(
+    user: KeystoneUser,
+    project: string,
+    wanted: { readonly name: string; readonly secret?: string; readonly access_rules?: readonly object[] },
+  ): Promise<{ readonly id: string; readonly secret: string }> {
+    const token = await this.tokenFor(user, project)
+    const asked = await fetch(`${this.identityUrl}/v3/auth/tokens?nocatalog`, {
+      headers: { 'x-auth-token': token, 'x-subject-token': token },
+    })
+    const described = (await asked.json()) as { token: { user: Identified } }
+    const response = await fetch(
+      `${this.identityUrl}/v3/users/${described.token.user.id}/application_credentials`,
+      {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-auth-token': token },
+        body: JSON.stringify({ application_credential: wanted }),
+      },
+    )
+    if (response.status !== 201) throw new Error(`Keystone made no credential: ${await response.text()}`)
+    const { application_credential: made } = (await response.json()) as {
+      application_credential: { id: string; secret: string }
+    }
+    return made
+  }
+
   async #assign(where: string, user: string, role: string): Promise<void> {
     const known = (await this.ask('GET', `/roles?name=${encodeURIComponent(role)}`)).roles as Identified[]
     const { id } =

@@ -18,6 +18,15 @@ export interface UpstreamUser {
   readonly validator?: boolean
 }
 
+/** An application credential of a user. */
+export interface UpstreamCredential {
+  readonly id: string
+  readonly name: string
+  readonly user: string
+  readonly project: string
+  secret: string
+}
+
 interface StoredToken {
   readonly user: UpstreamUser
   readonly project: string | undefined
@@ -43,6 +52,7 @@ export interface SeenRequest {
 
 export class FakeUpstream {
   readonly users: UpstreamUser[]
+  readonly credentials: UpstreamCredential[] = []
   /** Every request so far. */
   readonly seen: SeenRequest[] = []
   /** Lifetime of new tokens, in milliseconds. */
@@ -156,6 +166,7 @@ export class FakeUpstream {
 
   #logIn(body: string): PlannedAnswer {
     const { auth } = JSON.parse(body)
+    if (auth.identity.methods[0] === 'application_credential') return this.#logInByCredential(auth)
     const { name, domain, password } = auth.identity.password.user
     const user = this.users.find((each) => each.account === domain.name && each.name === name)
     const project: string | undefined = auth.scope.project?.name
@@ -163,6 +174,25 @@ export class FakeUpstream {
     const hasRole = account === user?.account && user?.roles[project ?? ''] !== undefined
     if (user?.password !== password || user === undefined || !hasRole) return refusal(401)
     const value = this.#newToken(user, project)
+    return described(201, value, this.#tokens.get(value) as StoredToken, false)
+  }
+
+  /** As Keystone does: such a login has no scope. */
+  #logInByCredential({
+    identity,
+    scope,
+  }: {
+    identity: Record<string, never>
+    scope?: unknown
+  }): PlannedAnswer {
+    const { id, name, secret, user } = identity.application_credential as unknown as Record<string, unknown>
+    const { name: userName } = (user ?? {}) as { name?: string }
+    const credential = this.credentials.find((each) =>
+      id === undefined ? each.name === name && each.user === userName : each.id === id,
+    )
+    const holder = this.users.find((each) => each.name === credential?.user)
+    if (scope !== undefined || holder === undefined || credential?.secret !== secret) return refusal(401)
+    const value = this.#newToken(holder, credential?.project)
     return described(201, value, this.#tokens.get(value) as StoredToken, false)
   }
 

@@ -1,0 +1,168 @@
+/** Which matrix is in force in every process of the directory, and the last ones. */
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { MatrixAdministration } from '../../../sidecar/authority/administration/matrices.ts'
+import type { CallError } from '../../../sidecar/base/call-error.ts'
+import {
+  type KeptMatrix,
+  MatrixVersionRecords,
+  VERSIONS_MAX,
+} from '../../../sidecar/directory/matrix-versions.ts'
+import { TESTER } from '../../support/sidecar/actor.ts'
+import type { Subject } from './subject.ts'
+
+const CONFIGURED = matrix('configured')
+
+/** Contents are of any bytes here. */
+function matrix(name: string): KeptMatrix {
+  return { digest: `sha256:${name}`, content: Buffer.from([0, 255, ...Buffer.from(name)]) }
+}
+
+/** What is refused here, as its reason; or what was put in force. */
+async function outcome(work: Promise<void>): Promise<string> {
+  return work.then(
+    () => 'done',
+    (error: CallError) => error.reason,
+  )
+}
+
+export function matrixVersionsContract(subject: () => Subject): void {
+  /** A directory of its own: there is one matrix in force in each. */
+  async function scene() {
+    const { store } = await (await subject().newPlace()).open(Date.now)
+    onTestFinished(() => store.close())
+    const records = new MatrixVersionRecords(store.records.queries)
+    const matrices = new MatrixAdministration(store)
+    const promote = (to: KeptMatrix, inForce: string, reason = 'a test') =>
+      outcome(matrices.promote(TESTER, { matrix: to, replaced: CONFIGURED, inForce, reason }))
+    const rollBack = (
+      to: Parameters<MatrixAdministration['rollBack']>[1]['to'],
+      inForce: string,
+      reason = 'a test',
+    ) => outcome(matrices.rollBack(TESTER, { to, configured: CONFIGURED.digest, inForce, reason }))
+    const versions = async () =>
+      (await matrices.versions()).map(({ digest, action }) => [digest.replace('sha256:', ''), action])
+    return { store, records, matrices, promote, rollBack, versions }
+  }
+
+  test('none is, until one was promoted', async () => {
+    const { records, versions, rollBack } = await scene()
+    expect(await records.inForce()).toBeUndefined()
+    expect(await versions()).toEqual([])
+    expect(await rollBack('previous', CONFIGURED.digest)).toBe('NOT_FOUND')
+    expect(await rollBack('configured', CONFIGURED.digest)).toBe('NOT_FOUND')
+  })
+
+  test('a promoted matrix is in force with its bytes, and the one that it replaced is kept', async () => {
+    const { records, promote, versions } = await scene()
+    expect(await promote(matrix('one'), CONFIGURED.digest)).toBe('done')
+    expect(await records.inForce()).toEqual(matrix('one'))
+    expect(await promote(matrix('two'), matrix('one').digest)).toBe('done')
+    expect(await records.inForce()).toEqual(matrix('two'))
+    expect(await versions()).toEqual([
+      ['two', 'promoted'],
+      ['one', 'promoted'],
+      ['configured', 'replaced'],
+    ])
+  })
+
+  test('a matrix goes back: to the last one, to any that is kept, and to those of the configurations', async () => {
+    const { records, promote, rollBack, versions } = await scene()
+    await promote(matrix('one'), CONFIGURED.digest)
+    await promote(matrix('two'), matrix('one').digest)
+    const steps = [
+      [await rollBack('previous', matrix('two').digest), await records.inForce()],
+      // Again: back to where it came from.
+      [await rollBack('previous', matrix('one').digest), await records.inForce()],
+      [await rollBack({ digest: CONFIGURED.digest }, matrix('two').digest), await records.inForce()],
+      [await rollBack('configured', CONFIGURED.digest), await records.inForce()],
+      // The matrix of the configuration is in force and need not be kept twice.
+      [await rollBack('previous', CONFIGURED.digest), await records.inForce()],
+    ]
+    expect(steps).toEqual([
+      ['done', matrix('one')],
+      ['done', matrix('two')],
+      ['done', CONFIGURED],
+      ['done', undefined],
+      ['done', matrix('two')],
+    ])
+    expect((await versions())[0]).toEqual(['two', 'rolled_back'])
+  })
+
+  test(`the last ${VERSIONS_MAX} are kept, and the audit trail knows of all`, async () => {
+    const { store, promote, rollBack, versions } = await scene()
+    await promote(matrix('0'), CONFIGURED.digest)
+    for (let count = 1; count <= VERSIONS_MAX; count++)
+      await promote(matrix(`${count}`), matrix(`${count - 1}`).digest, `because of ${count}`)
+    expect(await versions()).toEqual(
+      Array.from({ length: VERSIONS_MAX }, (_, index) => [`${VERSIONS_MAX - index}`, 'promoted']),
+    )
+    expect(await rollBack({ digest: CONFIGURED.digest }, matrix(`${VERSIONS_MAX}`).digest)).toBe('NOT_FOUND')
+    const audit = await store.records.audit('', { after: '0', size: 1_000 })
+    const promotions = audit.filter(({ action }) => action === 'matrix.promote')
+    expect(promotions.slice(-2)).toMatchObject([
+      { actor: TESTER.name, subject: 'sha256:9', details: { reason: 'because of 9' } },
+      { actor: TESTER.name, subject: 'sha256:10', details: { reason: 'because of 10' } },
+    ])
+  })
+
+  test('who has seen another one in force changes nothing', async () => {
+    const { promote, rollBack, versions } = await scene()
+    await promote(matrix('one'), CONFIGURED.digest)
+    expect([
+      await promote(matrix('two'), CONFIGURED.digest),
+      await rollBack('previous', matrix('two').digest),
+      await rollBack('configured', CONFIGURED.digest),
+    ]).toEqual(Array(3).fill('MATRIX_REPLACED'))
+    expect((await versions())[0]).toEqual(['one', 'promoted'])
+  })
+
+  test('of several at the same time one is done', async () => {
+    const { promote } = await scene()
+    const outcomes = await Promise.all(
+      ['a', 'b', 'c', 'd'].map((name) => promote(matrix(name), CONFIGURED.digest)),
+    )
+    expect(outcomes.sort()).toEqual([...Array(3).fill('MATRIX_REPLACED'), 'done'])
+  })
+
+  describe('a reason is text that people can read', () => {
+    test.each([
+      ['empty', ''],
+      ['white space', ' \t '],
+      ['longer than 1,000 characters', 'x'.repeat(1_001)],
+      ['with a line feed', 'one\ntwo'],
+      ['with a mark of text direction', 'one\u202etwo'],
+    ])('%s is refused', async (_name, reason) => {
+      const { promote, rollBack } = await scene()
+      expect(await promote(matrix('one'), CONFIGURED.digest, reason)).toBe('INVALID_ARGUMENT')
+      expect(await rollBack('previous', CONFIGURED.digest, reason)).toBe('INVALID_ARGUMENT')
+    })
+  })
+
+  test('a change of the matrix is told to those who follow, and gives no token another status', async () => {
+    const { store, promote } = await scene()
+    const { changes } = store.verification
+    const before = changes.state.touched
+    const counts = { ...before }
+    await promote(matrix('one'), CONFIGURED.digest)
+    changes.knownForMs()
+    await expect.poll(() => changes.state.touched.matrix).toBe((counts.matrix ?? 0) + 1)
+    expect({ ...changes.state.touched, matrix: counts.matrix }).toEqual(counts)
+  })
+  test('a listener that looks for more while it hears of it hears of it once', async () => {
+    const { store, promote } = await scene()
+    const { changes } = store.verification
+    changes.knownForMs()
+    let heard = 0
+    const end = changes.watch(() => {
+      heard++
+      changes.knownForMs()
+    })
+    onTestFinished(end)
+    const before = changes.state.touched.matrix ?? 0
+    await promote(matrix('one'), CONFIGURED.digest)
+    changes.knownForMs()
+    await expect.poll(() => changes.state.touched.matrix).toBe(before + 1)
+    expect(heard).toBeGreaterThan(0)
+    expect(heard).toBeLessThan(10)
+  })
+}
