@@ -6,8 +6,10 @@ import { existsSync } from 'node:fs'
 const sources = new URL('./cli/main.ts', import.meta.url)
 const checkout = existsSync(sources)
 
-if (Number(process.versions.node.split('.')[0]) < 24) {
-  process.stderr.write(`portcullis: expected Node 24 or later, this is ${process.version}\n${advice()}\n`)
+const [major, minor] = process.versions.node.split('.').map(Number)
+// The first one with argon2, which hashes passwords.
+if (major < 24 || (major === 24 && minor < 7)) {
+  process.stderr.write(`portcullis: expected Node 24.7 or later, this is ${process.version}\n${advice()}\n`)
   process.exit(2)
 }
 // By default SIGUSR1 opens the inspector, through which every program of this machine could read all secrets.
@@ -27,7 +29,7 @@ function load(module) {
 
 /** How to come to a newer Node. */
 function advice() {
-  if (!checkout) return 'Install Node 24 or later, and run the command again.'
+  if (!checkout) return 'Install Node 24.7 or later, and run the command again.'
   return existsSync(new URL('../node_modules/node/bin/node', import.meta.url))
     ? 'The checkout has a Node of its own. Use it: `npm start`, or `npx portcullis` in place of `node sidecar/portcullis.js`.'
     : 'The checkout has no Node of its own yet: npm leaves it out where it runs no install scripts. `npm rebuild node --ignore-scripts=false` installs it.'

@@ -1,4 +1,5 @@
 /** Address ranges: an account can restrict its tokens to them (§1). */
+import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
 /** The result of reading a range: its canonical form, for example `10.0.0.0/8`, or what was expected. */
@@ -85,10 +86,11 @@ export function canonicalAddress(address: string): string | undefined {
 
 /** Parses an address. `::ffff:10.1.2.3` becomes 10.1.2.3, so that a rule for 10.0.0.0/8 applies to it. */
 function canonical(address: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
-  // The library also accepts octal and hexadecimal IPv4, which other programs read as different addresses.
-  if (!/^(\d{1,3}\.){3}\d{1,3}$/.test(address) && !address.includes(':')) return undefined
+  // The library also accepts octal and hexadecimal IPv4, alone and at the end of IPv6, which other programs
+  // read as different addresses.
+  if (isIP(address) === 0) return undefined
   // The library reads the IPv6 address `::10.1.2.3` as the IPv4 address 10.1.2.3. A zone only has a meaning
   // on one host.
   if (/^::\d+\./.test(address) || address.includes('%')) return undefined
-  return ipaddr.isValid(address) && !/^0\d|\.0\d/.test(address) ? ipaddr.process(address) : undefined
+  return ipaddr.isValid(address) ? ipaddr.process(address) : undefined
 }

@@ -4,12 +4,14 @@
 import type { CredentialReason, Scope, TokenKind } from '../../engine/index.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { Secret } from '../base/secret.ts'
+import type { ApplicationCredentialKey } from '../directory/application-credentials.ts'
 import type { TokenStatus } from '../directory/directory.ts'
 import type { Actor } from './actor.ts'
 import type { PublicKey } from './keys.ts'
 import type { LoginSource } from './login-source.ts'
 import type { VerifiedToken } from './verified-token.ts'
 
+export type { ApplicationCredentialKey } from '../directory/application-credentials.ts'
 export type { VerifiedToken } from './verified-token.ts'
 export { isUnscoped, UNSCOPED_KIND } from './verified-token.ts'
 
@@ -26,6 +28,12 @@ export interface PasswordRequester {
   readonly userName: string
   readonly account: string
   readonly password: Secret
+}
+
+/** A program that logs in with an application credential of a service user. */
+export interface CredentialLogin {
+  readonly key: ApplicationCredentialKey
+  readonly secret: Secret
 }
 
 /** Where a login comes from. */
@@ -70,8 +78,10 @@ export interface Verifier {
    * Returns how tokens that look like this one are obtained. It only looks at the text and does not verify
    * the token. So a credential in the wrong header is found before any verification. `undefined`: the text is
    * not recognised.
+   *
+   * @param kinds of the matrix, which states with what the tokens of a kind begin
    */
-  recognize(value: string): TokenKind['obtained']['by'] | undefined
+  recognize(value: string, kinds: ReadonlyMap<string, TokenKind>): TokenKind['obtained']['by'] | undefined
   /**
    * Verifies a credential. A credential of any content gets a result and no exception.
    *
@@ -113,6 +123,14 @@ export interface Authority extends Verifier, TokenDescriber {
    * @throws CallError if the login fails, a permission is missing or the directory does not answer
    */
   issue(requester: PasswordRequester, kind: TokenKind, scope: Scope, from?: Origin): Promise<IssuedToken>
+  /**
+   * Issues a token to a program with an application credential, for the project of the credential. It ends
+   * with the credential.
+   *
+   * @param kind of a token for a project
+   * @throws CallError as `issue`
+   */
+  issueByCredential(login: CredentialLogin, kind: TokenKind, from?: Origin): Promise<IssuedToken>
   /**
    * Issues a token to the holder of an active IAM token of a service user, if §5.1 allows it. The new token
    * ends with the one that it is derived from: it expires no later, and is revoked with it.

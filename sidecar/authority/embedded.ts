@@ -9,6 +9,11 @@ import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import { Secret } from '../base/secret.ts'
 import type { Turns } from '../base/turns.ts'
 import {
+  type ApplicationCredentialLogin,
+  ApplicationCredentialRecords,
+  queryOfCredential,
+} from '../directory/application-credentials.ts'
+import {
   ANCESTORS_MAX,
   type Directory,
   type Grant,
@@ -21,7 +26,9 @@ import { type Actor, trusted } from './actor.ts'
 import { isAllowed } from './addresses.ts'
 import { changeDirectory } from './administration/change.ts'
 import type {
+  ApplicationCredentialKey,
   Authority,
+  CredentialLogin,
   CredentialOrigin,
   DescribedToken,
   IssuedToken,
@@ -35,6 +42,7 @@ import { type IamTokenSigner, looksLikeIamToken, queryOf, tokenOf } from './iam-
 import type { PublicKey } from './keys.ts'
 import { KnownLogins } from './known-logins.ts'
 import { canBeName } from './names.ts'
+import { obtainedBy, withoutPrefix } from './own-form.ts'
 import { canBeMade, type LoginPlace, type Passwords } from './password.ts'
 import { type GenuineToken, SeenIamTokens } from './seen-tokens.ts'
 import { looksLikeStaticToken } from './static-token.ts'
@@ -89,16 +97,16 @@ export class EmbeddedAuthority implements Authority {
     return { iam_tokens: this.#iamTokens.size, static_tokens: this.#staticTokens.size }
   }
 
-  recognize(value: string): TokenKind['obtained']['by'] | undefined {
-    if (looksLikeStaticToken(value)) return 'control_panel'
-    return looksLikeIamToken(value) ? 'issue' : undefined
+  recognize(value: string, kinds: ReadonlyMap<string, TokenKind>): TokenKind['obtained']['by'] | undefined {
+    return obtainedBy(value, kinds)
   }
 
   verify(
-    value: string,
+    sent: string,
     kinds: ReadonlyMap<string, TokenKind>,
     from: CredentialOrigin = UNKNOWN,
   ): Verification | Promise<Verification> {
+    const value = withoutPrefix(sent, kinds)
     if (looksLikeStaticToken(value)) return this.#staticTokens.verify(value, from)
     if (!looksLikeIamToken(value)) return INVALID
     const seen = this.#iamTokens.find(value, from.connection)
@@ -108,10 +116,11 @@ export class EmbeddedAuthority implements Authority {
   }
 
   describe(
-    value: string,
+    sent: string,
     kinds: ReadonlyMap<string, TokenKind>,
     connection: object,
   ): MaybePromise<DescribedToken | undefined> {
+    const value = withoutPrefix(sent, kinds)
     if (looksLikeStaticToken(value)) return this.#staticTokens.describe(value)
     if (!looksLikeIamToken(value)) return undefined
     return andThen(this.#iamTokens.find(value, connection), (seen) =>
@@ -158,7 +167,7 @@ export class EmbeddedAuthority implements Authority {
       const nowMs = this.#parts.now()
       const { signer } = this.#parts
       const claims = newClaims({ names: signer.names, holder, kind, scope, ...grant, nowMs })
-      const issued = await this.#signed(claims)
+      const issued = await this.#signed(claims, kind)
       outcome = 'succeeded'
       this.#logins.remember(login)
       if (this.#parts.passwords.isOutdated(user.passwordHash)) await this.#rehash(user, password)
@@ -166,6 +175,63 @@ export class EmbeddedAuthority implements Authority {
     } finally {
       settle?.(outcome)
     }
+  }
+
+  async issueByCredential(
+    { key, secret }: CredentialLogin,
+    kind: TokenKind,
+    from: Origin = UNKNOWN_ORIGIN,
+  ): Promise<IssuedToken> {
+    // Clients choose secrets that can be guessed. So each login counts, by what it names.
+    const names =
+      'id' in key
+        ? { account: '', userName: `application credential ${key.id}` }
+        : { account: key.account, userName: `${key.userName}, application credential ${key.name}` }
+    const login = this.#logins.placeOf(names, from)
+    const settle = await this.#parts.failedLogins.admit({ ...login.names, source: login.source })
+    let outcome: LoginOutcome = 'abandoned'
+    try {
+      const found = await this.#credential(key)
+      const claim = { ...names, password: secret, chosen: true }
+      if (!(await this.#parts.passwords.verify(claim, found?.secretHash, login.place))) {
+        outcome = 'failed'
+        throw callError('LOGIN_FAILED', {})
+      }
+      outcome = from.restricted ? 'failed' : 'succeeded'
+      const issued = await this.#issueTo(found as ApplicationCredentialLogin, kind, from)
+      outcome = 'succeeded'
+      this.#logins.remember(login)
+      return issued
+    } finally {
+      settle(outcome)
+    }
+  }
+
+  async #issueTo(found: ApplicationCredentialLogin, kind: TokenKind, from: Origin): Promise<IssuedToken> {
+    const { id, account, project, userId, userName, generation, unrestricted, limited, expiresAtUs } = found
+    const scope = { account, project }
+    const grant = await this.#grantFor({ id: userId }, kind, scope)
+    if (grant === undefined) throw permissionMissing(kind)
+    // Asked after the grant, as for a derived token: what ends the credential later ends the token too.
+    const query = queryOfCredential(found, kind.permissionScopes)
+    const active = await this.#parts.store.records.activeHolder(query)
+    if (active === undefined || grant.projectId !== found.projectId) throw callError('LOGIN_FAILED', {})
+    if (from.restricted && !isAllowed(from.address, active.addresses))
+      throw callError('ADDRESS_NOT_ALLOWED', {})
+    const nowMs = this.#parts.now()
+    const expiresAtMs = expiresAtUs === undefined ? undefined : Math.floor(expiresAtUs / 1000)
+    if (isOver({ issuedAtMs: found.createdAtMs, expiresAtMs }, nowMs)) throw callError('LOGIN_FAILED', {})
+    const { names } = this.#parts.signer
+    const holder = { id: userId, name: userName, type: 'service_user', generation }
+    const credential = { id, unrestricted, limited, expiresAtMs }
+    return this.#signed(newClaims({ names, holder, kind, scope, ...grant, credential, nowMs }), kind)
+  }
+
+  /** The credential that a login names. */
+  async #credential(key: ApplicationCredentialKey): Promise<ApplicationCredentialLogin | undefined> {
+    const texts = 'id' in key ? [key.id] : [key.name, key.account, key.userName]
+    if (!texts.every(canBeName)) return undefined
+    return new ApplicationCredentialRecords(this.#parts.store.records.queries).login(key)
   }
 
   async derive(
@@ -182,6 +248,10 @@ export class EmbeddedAuthority implements Authority {
     if (!verification.ok || parent?.generation === undefined || parent.subject.type !== 'service_user')
       throw callError('LOGIN_FAILED', {})
     if ((parent.derivedFrom?.length ?? 0) >= ANCESTORS_MAX) throw callError('LOGIN_FAILED', {})
+    // As in Keystone: a program must not get further than its credential says.
+    const { applicationCredential: credential } = parent
+    if (credential !== undefined && !(credential.unrestricted && scope.project === parent.scope.project))
+      throw callError('LOGIN_FAILED', {})
     const holder = { ...parent.subject, generation: parent.generation }
     const grant = await this.#grantFor(holder, kind, scope)
     if (grant === undefined) throw permissionMissing(kind)
@@ -196,16 +266,16 @@ export class EmbeddedAuthority implements Authority {
     if (isOver(parent, nowMs)) throw callError('LOGIN_FAILED', {})
     const { signer } = this.#parts
     const claims = newClaims({ names: signer.names, holder, kind, scope, ...grant, parent, nowMs })
-    return this.#signed(claims)
+    return this.#signed(claims, kind)
   }
 
   /** The claims are those of what was read, which must not be lost while the token lives. */
-  async #signed(claims: IamClaims): Promise<IssuedToken> {
+  async #signed(claims: IamClaims, { prefix = '' }: TokenKind): Promise<IssuedToken> {
     await this.#parts.store.durable()
     const value = this.#parts.signer.sign(claims)
     const token = tokenOf(claims)
     this.#iamTokens.remember(value, token)
-    return { value: new Secret(value), token }
+    return { value: new Secret(`${prefix}${value}`), token }
   }
 
   revoke(actor: Actor, { tokenId, account, holderId }: TokenRevocation): Promise<number> {
@@ -213,7 +283,7 @@ export class EmbeddedAuthority implements Authority {
       const holder = holderId === undefined ? undefined : await change.records.userById(holderId)
       if (holder !== undefined) actor.authorize(holder)
       const known = account === '' ? await change.records.tokenById(tokenId) : undefined
-      return change.revoke(tokenId, known?.account ?? account)
+      return change.revoke(tokenId, known?.account ?? account, known?.holderId ?? holderId)
     })
   }
 

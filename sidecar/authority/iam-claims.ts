@@ -5,9 +5,10 @@
 
 import type { Scope, TokenKind } from '../../engine/index.ts'
 import { randomText } from '../base/random-text.ts'
+import { revocationIdOf } from '../directory/application-credentials.ts'
 import { ANCESTORS_MAX } from '../directory/directory.ts'
 import { canBeName } from './names.ts'
-import { UNSCOPED_KIND, type VerifiedToken } from './verified-token.ts'
+import { type TokenCredential, UNSCOPED_KIND, type VerifiedToken } from './verified-token.ts'
 
 /** The claims of a token. Times are in seconds since the epoch, as in JWT. */
 export interface IamClaims {
@@ -34,6 +35,8 @@ export interface IamClaims {
   readonly jti: string
   /** Ids of the tokens that it was derived from, the nearest first. Absent: it was derived from none. */
   readonly from?: readonly string[]
+  /** The application credential that logged in. Absent: none did. */
+  readonly cred?: TokenCredential
   readonly iat: number
   /** Absent: the token never expires. */
   readonly exp?: number
@@ -71,11 +74,21 @@ const CLAIMS: Readonly<Record<keyof IamClaims, Check>> = {
   jti: (value) => isTokenId(value),
   from: (value) =>
     Array.isArray(value) && value.length > 0 && value.length <= ANCESTORS_MAX && value.every(isTokenId),
+  cred: isCredential,
   iat: isTime,
   exp: isTime,
 }
 const KNOWN: ReadonlyMap<string, Check> = new Map(Object.entries(CLAIMS))
-const OPTIONAL: ReadonlySet<string> = new Set(['iss', 'aud', 'project', 'project_id', 'seq', 'from', 'exp'])
+const OPTIONAL: ReadonlySet<string> = new Set([
+  'iss',
+  'aud',
+  'project',
+  'project_id',
+  'seq',
+  'from',
+  'cred',
+  'exp',
+])
 const REQUIRED = [...KNOWN.keys()].filter((name) => !OPTIONAL.has(name))
 
 /**
@@ -132,6 +145,8 @@ export function readClaims(payload: string): IamClaims | undefined {
   // Without its id the project would not be looked up in the directory.
   if (Object.hasOwn(claims, 'project') !== Object.hasOwn(claims, 'project_id')) return undefined
   const read = value as IamClaims
+  // Its end is found by its id among those that the token was derived from.
+  if (read.cred !== undefined && read.from?.at(-1) !== revocationIdOf(read.cred.id)) return undefined
   if (read.kind === UNSCOPED_KIND && read.project !== undefined) return undefined
   return read.exp !== undefined && read.exp < read.iat ? undefined : read
 }
@@ -151,13 +166,18 @@ export function newClaims(issuance: {
   readonly changeNumber: number
   /** The token that the new one is derived from, which it cannot outlive. */
   readonly parent?: VerifiedToken
+  /** The application credential that logs in, and when it ends. */
+  readonly credential?: TokenCredential & { readonly expiresAtMs: number | undefined }
   readonly nowMs: number
 }): IamClaims {
-  const { names, holder, kind, scope, projectId, changeNumber, parent, nowMs } = issuance
+  const { names, holder, kind, scope, projectId, changeNumber, parent, credential, nowMs } = issuance
+  const cred = credential ?? parent?.applicationCredential
   const iat = Math.floor(nowMs / 1000)
   const ends = [
     ...(kind.lifetimeSeconds === null ? [] : [iat + kind.lifetimeSeconds]),
-    ...(parent?.expiresAtMs === undefined ? [] : [Math.floor(parent.expiresAtMs / 1000)]),
+    ...[parent, credential].flatMap((earlier) =>
+      earlier?.expiresAtMs === undefined ? [] : [Math.floor(earlier.expiresAtMs / 1000)],
+    ),
   ]
   return {
     ...(names.issuer !== undefined && { iss: names.issuer }),
@@ -173,9 +193,25 @@ export function newClaims(issuance: {
     seq: changeNumber,
     jti: randomText(16),
     ...(parent !== undefined && { from: [parent.tokenId, ...(parent.derivedFrom ?? [])] }),
+    ...(credential !== undefined && { from: [revocationIdOf(credential.id)] }),
+    ...(cred !== undefined && {
+      cred: { id: cred.id, unrestricted: cred.unrestricted, limited: cred.limited },
+    }),
     iat,
     ...(ends.length > 0 && { exp: Math.min(...ends) }),
   }
+}
+
+function isCredential(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  const { id, unrestricted, limited, ...others } = value as Readonly<Record<string, unknown>>
+  return (
+    typeof id === 'string' &&
+    /^[0-9a-f]{32}$/.test(id) &&
+    typeof unrestricted === 'boolean' &&
+    typeof limited === 'boolean' &&
+    Object.keys(others).length === 0
+  )
 }
 
 function isTokenId(value: unknown): boolean {

@@ -120,6 +120,7 @@ export function tokenOf(claims: IamClaims): VerifiedToken {
     changeNumber: claims.seq ?? 0,
     tokenId: claims.jti,
     ...(claims.from !== undefined && { derivedFrom: claims.from }),
+    ...(claims.cred !== undefined && { applicationCredential: claims.cred }),
     issuedAtMs: claims.iat * 1000,
     expiresAtMs: claims.exp === undefined ? undefined : claims.exp * 1000,
   }

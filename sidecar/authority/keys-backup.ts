@@ -45,7 +45,7 @@ export async function backUpKeys(
 export async function readBackedUpKeys(path: string): Promise<BackedUpKeys> {
   await expectSealed(path, 'keys')
   for await (const line of linesOfSealed(path)) {
-    const { created_at: createdAt, signing_keys, pepper } = line as Record<string, unknown>
+    const { created_at: createdAt, signing_keys, pepper } = Object(line) as Record<string, unknown>
     if (typeof createdAt !== 'string' || typeof signing_keys !== 'string' || typeof pepper !== 'string') break
     const keys = parseKeys(signing_keys, path)
     const pepperFingerprint = fingerprintOf(pepperOf(pepper, path))

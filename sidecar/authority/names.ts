@@ -28,6 +28,20 @@ export function checkName(field: string, name: string): void {
     })
 }
 
+/**
+ * A text about something, which may be empty.
+ *
+ * @param field the field of the request, for the error
+ * @throws CallError if a new record cannot have it
+ */
+export function checkNote(field: string, note: string): void {
+  if (note !== '' && !isName(note))
+    throw invalidArgument({
+      field,
+      expected: `at most ${NAME_LENGTH_MAX} characters ${NAME_EXPECTED}`,
+    })
+}
+
 /** @throws CallError if no account can have this number */
 export function checkAccountNumber(field: string, account: string): void {
   if (!/^[0-9A-Za-z][0-9A-Za-z._-]{0,63}$/.test(account))

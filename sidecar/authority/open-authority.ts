@@ -28,6 +28,7 @@ import type { TokenNames } from './iam-claims.ts'
 import { IamTokenSigner } from './iam-token.ts'
 import { KeyRing, type SigningKey } from './keys.ts'
 import { type PasswordLimits, Passwords } from './password.ts'
+import { type PromotedMatrices, promotedIn } from './promoted-matrices.ts'
 import { fingerprintOf, pepperOf } from './static-token.ts'
 import { StaticTokenUses } from './static-token-uses.ts'
 import type { LoginThrottle } from './throttle.ts'
@@ -37,6 +38,7 @@ export interface OpenedAuthority {
   readonly administration: Administration
   /** The changes of the directory. */
   readonly changes: Changes
+  readonly promoted: PromotedMatrices
   /** Names what makes a token genuine: each key by its id, or what a hub says in their place. */
   trusted(): readonly string[]
   /** What metrics say of it. */
@@ -180,6 +182,7 @@ export async function openEmbeddedAuthority(options: OpenOptions): Promise<Opene
     authority,
     administration: new Administration({ store, passwords, pepper, signer, tokenKinds, controlPanel, now }),
     changes: store.verification.changes,
+    promoted: promotedIn(store),
     trusted: () => keys.last.map(({ keyId }) => keyId),
     state: () => ({
       keys: keys.last,

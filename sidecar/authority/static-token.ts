@@ -37,6 +37,14 @@ export function hashStaticToken(value: string, pepper: KeyObject): Buffer {
   return createHmac('sha256', pepper).update(value).digest()
 }
 
+/**
+ * The end of a token, by which a person finds the one that leaked. It is a part of the checksum: of the 256
+ * random bits it tells less than 24, so that more than 232 stay unknown.
+ */
+export function lastFourOf(value: string): string {
+  return value.slice(-4)
+}
+
 /** The key that is in a pepper file. @throws Error that names the file and does not quote the text */
 export function pepperOf(text: string, path: string): KeyObject {
   const bytes = Buffer.from(text, 'hex')

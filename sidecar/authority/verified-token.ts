@@ -33,6 +33,16 @@ export function isOver(
   return !hasCome(issuedAtMs, nowMs) || nowMs >= expiresAtMs
 }
 
+/** The application credential of a token. */
+export interface TokenCredential {
+  /** 32 hex digits. */
+  readonly id: string
+  /** Whether the token can be exchanged, and can make and delete application credentials. */
+  readonly unrestricted: boolean
+  /** Whether it has fewer roles than its user had: then the token administers and validates nothing. */
+  readonly limited: boolean
+}
+
 /** A genuine token. */
 export interface VerifiedToken {
   readonly kind: string
@@ -53,6 +63,8 @@ export interface VerifiedToken {
    * or in the control panel. It ends when one of them is revoked, and at the latest when they expire.
    */
   readonly derivedFrom?: readonly string[]
+  /** The application credential that logged in for it, or for a token that it was derived from. */
+  readonly applicationCredential?: TokenCredential
   /** Milliseconds since the epoch. */
   readonly issuedAtMs: number
   /** Milliseconds since the epoch; `undefined`: the token never expires (§8). */

@@ -10,6 +10,7 @@ import type { CallError } from '../base/call-error.ts'
 import { andThen } from '../base/maybe-promise.ts'
 import type { CredentialOrigin, Verification, Verifier } from './authority.ts'
 import { hasOwnHeader } from './iam-token.ts'
+import { withoutPrefix } from './own-form.ts'
 import { looksLikeStaticToken } from './static-token.ts'
 
 /** An upstream that may vouch for tokens. Tokens are known by their SHA-256 in base64. */
@@ -42,8 +43,8 @@ export class Verifiers implements Verifier {
     this.#remotes = remotes
   }
 
-  recognize(value: string): ReturnType<Verifier['recognize']> {
-    return this.#embedded.recognize(value)
+  recognize(value: string, kinds: ReadonlyMap<string, TokenKind>): ReturnType<Verifier['recognize']> {
+    return this.#embedded.recognize(value, kinds)
   }
 
   /** @throws CallError where no authority vouches for the token and one of them does not answer */
@@ -52,9 +53,10 @@ export class Verifiers implements Verifier {
     kinds: ReadonlyMap<string, TokenKind>,
     from?: CredentialOrigin,
   ): Verification | Promise<Verification> {
-    if (this.#remotes.length === 0 || looksLikeStaticToken(value))
-      return this.#embedded.verify(value, kinds, from)
-    if (!hasOwnHeader(value)) return this.#verifyAt(this.#remotes, value, kinds)
+    if (this.#remotes.length === 0) return this.#embedded.verify(value, kinds, from)
+    const own = withoutPrefix(value, kinds)
+    if (looksLikeStaticToken(own)) return this.#embedded.verify(value, kinds, from)
+    if (!hasOwnHeader(own)) return this.#verifyAt(this.#remotes, value, kinds)
     const ours = this.#embedded.verify(value, kinds, from)
     const claiming = this.#remotes.filter((remote) => remote.claims(value))
     if (claiming.length === 0) return ours

@@ -51,7 +51,8 @@ const reasonsOf = <
 }
 
 /**
- * Every reason, grouped by code. The protos and docs/use/clients.md list them too; a test compares the three.
+ * Every reason, grouped by code. The protos and docs/use/contract.md list them too; a test compares the
+ * three.
  */
 export const CALL_ERRORS = {
   ...reasonsOf('INVALID_ARGUMENT', {
@@ -143,12 +144,18 @@ export const CALL_ERRORS = {
       message:
         'confirm your password, passkey or caller token: the last confirmation is more than ten minutes old',
     },
+    MATRIX_REPLACED: {
+      message: '{what} is {found} and no longer {seen}; look at what it changes, and ask again',
+    },
     CODE_UNREADABLE: {
       message:
         'the one-time code was set up with another pepper than this host has; an invitation removes the code',
     },
     PASSKEYS_NOT_POSSIBLE: {
       message: 'browsers do not allow passkeys at `{origin}`; expected https with a host name, or `{local}`',
+    },
+    APPLICATION_CREDENTIALS_FULL: {
+      message: 'a user has at most {max} application credentials; delete one first',
     },
     PASSKEYS_FULL: { message: 'a user has at most {max} passkeys; delete one first' },
   }),

@@ -14,9 +14,12 @@ const PROBLEMS = {
   directory_changes_lost: { check: 'directory', ready: false },
   matrix_stale: { check: 'matrix', ready: false },
   matrix_refused: { check: 'matrix', ready: true },
+  promoted_matrix_unusable: { check: 'matrix', ready: false },
+  shadow_refused: { check: 'matrix', ready: true },
   decision_log_full: { check: 'decision_log', ready: false },
   decision_log_dropping: { check: 'decision_log', ready: true },
   decision_log_unwritable: { check: 'decision_log', ready: true },
+  proxies_observed: { check: 'proxies', ready: true },
 } as const satisfies Readonly<Record<string, { readonly check: string; readonly ready: boolean }>>
 
 export type ProblemCode = keyof typeof PROBLEMS
@@ -28,8 +31,12 @@ export interface HealthState {
   readonly phase: 'starting' | 'serving' | 'stopping'
   /** The problems that there are, and since when, in milliseconds since the epoch. */
   readonly problems: Readonly<Partial<Record<ProblemCode, number>>>
+  /** When those of the problems end that end by themselves, in milliseconds since the epoch. */
+  readonly ends?: Readonly<Partial<Record<ProblemCode, number>>>
   /** Digest of the matrix in force. Several: workers are about to change it. None: it is not read yet. */
   readonly matrixDigests: readonly string[]
+  /** The same of the matrix that is computed beside it. None: there is none. */
+  readonly shadowDigests?: readonly string[]
 }
 
 export class Health {
@@ -55,14 +62,23 @@ export class Health {
     return isReady(this.#state)
   }
 
-  set(problem: ProblemCode, present: boolean): void {
+  /** @param endsAtMs when it ends by itself, in milliseconds since the epoch */
+  set(problem: ProblemCode, present: boolean, endsAtMs?: number): void {
     const { [problem]: since, ...others } = this.#state.problems
     if ((since !== undefined) === present) return
-    this.#change({ problems: present ? { ...others, [problem]: this.#now() } : others })
+    const { [problem]: _, ...otherEnds } = this.#state.ends ?? {}
+    this.#change({
+      problems: present ? { ...others, [problem]: this.#now() } : others,
+      ends: present && endsAtMs !== undefined ? { ...otherEnds, [problem]: endsAtMs } : otherEnds,
+    })
   }
 
   setMatrix(digest: string): void {
     this.#change({ matrixDigests: [digest] })
+  }
+
+  setShadow(digest: string): void {
+    this.#change({ shadowDigests: [digest] })
   }
 
   /** The start is complete. */
@@ -95,7 +111,7 @@ export function isReady({ phase, problems }: HealthState): boolean {
  * What `/readyz` answers. Anyone who reaches it may read it, so it contains only codes, times and digests.
  */
 export function readiness(state: HealthState, verbose: boolean): { readonly ready: boolean; body: object } {
-  const { phase, problems, matrixDigests } = state
+  const { phase, problems, ends, matrixDigests, shadowDigests: shadow_digests } = state
   const ready = isReady(state)
   const failing = codesOf(problems, false)
   const warnings = codesOf(problems, true)
@@ -103,7 +119,10 @@ export function readiness(state: HealthState, verbose: boolean): { readonly read
     status: phase === 'serving' ? (ready ? 'ready' : 'not ready') : phase,
     ...(failing.length > 0 && { problems: failing }),
     ...(warnings.length > 0 && { warnings }),
-    ...(verbose && { checks: checksOf(problems), matrix_digests: matrixDigests }),
+    ...(verbose && {
+      ...{ checks: checksOf(problems, ends), matrix_digests: matrixDigests },
+      ...(shadow_digests && { shadow_digests }),
+    }),
   }
   return { ready, body }
 }
@@ -114,12 +133,15 @@ function codesOf(problems: HealthState['problems'], ready: boolean): ProblemCode
 }
 
 /** Every check with its result. */
-function checksOf(problems: HealthState['problems']): object[] {
+function checksOf(problems: HealthState['problems'], ends: HealthState['ends'] = {}): object[] {
   const byCheck = Map.groupBy(PROBLEM_CODES, (code) => PROBLEMS[code].check)
   return Array.from(byCheck, ([name, codes]) => {
     const found = codes.flatMap((code) => {
       const since = problems[code]
-      return since === undefined ? [] : [{ code, since: new Date(since).toISOString() }]
+      const end = ends[code]
+      if (since === undefined) return []
+      const until = end === undefined ? {} : { until: new Date(end).toISOString() }
+      return [{ code, since: new Date(since).toISOString(), ...until }]
     })
     const failing = found.some(({ code }) => !PROBLEMS[code].ready)
     return { name, status: failing ? 'failing' : found.length > 0 ? 'warning' : 'ok', problems: found }
@@ -138,7 +160,12 @@ export function healthOfAll(workers: readonly HealthState[], stopping: boolean):
       const since = worker.problems[code]
       if (since !== undefined) problems[code] = Math.min(since, problems[code] ?? since)
     }
+  // Workers have one configuration.
+  const ends = serving.find((worker) => worker.ends !== undefined)?.ends
+  const shadowDigests = [...new Set(serving.flatMap((worker) => worker.shadowDigests ?? []))]
   return {
+    ...(ends && { ends }),
+    ...(shadowDigests.length > 0 && { shadowDigests }),
     phase: stopping ? 'stopping' : serving.length > 0 ? 'serving' : 'starting',
     problems,
     matrixDigests: [...new Set(serving.flatMap(({ matrixDigests }) => matrixDigests))],

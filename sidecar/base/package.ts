@@ -24,6 +24,11 @@ export function packageFile(path: string): Buffer {
   return readFileSync(join(findPackageFolder(import.meta.dirname), placeOf(path, isCheckout)))
 }
 
+/** Where a file of the package is that stands at the same place in a checkout; `undefined`: in no file. */
+export function packageFilePath(path: string): string | undefined {
+  return isExecutable ? undefined : join(findPackageFolder(import.meta.dirname), path)
+}
+
 /**
  * Reads a file of the page of `console/`. @param name from the folder that the build makes: `index.html`
  *

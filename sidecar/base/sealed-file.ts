@@ -111,7 +111,11 @@ export async function expectSealed(path: string, kind: SealedKind): Promise<void
   )
 }
 
-/** The lines behind the header. To be called after `expectSealed`. */
+/**
+ * The lines behind the header. To be called after `expectSealed`.
+ *
+ * @throws Error if a line is no JSON, without a word of it
+ */
 export async function* linesOfSealed(path: string): AsyncGenerator<unknown> {
   let header = true
   let rest = ''
@@ -120,8 +124,17 @@ export async function* linesOfSealed(path: string): AsyncGenerator<unknown> {
     const lines = `${rest}${piece}`.split('\n')
     rest = lines.pop() ?? ''
     for (const line of lines) {
-      if (!header) yield JSON.parse(line)
+      if (!header) yield parsed(line, path)
       header = false
     }
+  }
+}
+
+function parsed(line: string, path: string): unknown {
+  try {
+    return JSON.parse(line)
+  } catch {
+    // What the parser says quotes the line, which can be a private key.
+    throw new Error(`${path}: expected lines of JSON behind the first one`)
   }
 }

@@ -27,6 +27,12 @@ const CONNECTION_MS = 0.25
  */
 const WAITING_MAX = 4_000
 
+/**
+ * Most work that has begun and goes on in a later turn: each holds what it has read and found so far, which
+ * is many times the bytes that it came with. Connections share it equally, and each may begin one.
+ */
+const BEGUN_MAX = 16
+
 /** How long a connection is suspected after a forged token, in milliseconds. */
 const SUSPECTED_MS = 10_000
 
@@ -40,6 +46,10 @@ const UNSUSPECTED_TURNS = 4
 interface Requester {
   /** Its work, which passes on what comes of it. */
   readonly waiting: (() => void)[]
+  /** Its work that has begun and goes on. */
+  readonly begun: (() => void)[]
+  /** Whether the last turn was for work that had begun. */
+  wentOn: boolean
   suspectedUntilMs: number
 }
 
@@ -64,12 +74,17 @@ export class Turns {
    * connection's turn.
    *
    * @param connection any object that is the same for all that a connection asks for
+   * @param goesOn whether the work has begun in an earlier turn: then it is not refused, and while much has
+   *   begun, it comes before what has not
    * @throws CallError `VERIFICATIONS_EXHAUSTED` if more of its work waits than its share
    */
-  run<T>(connection: object | undefined, work: () => T): MaybePromise<T> {
+  run<T>(connection: object | undefined, work: () => T, goesOn = false): MaybePromise<T> {
     if (this.#working) return work()
     if (this.#waiting === 0 && this.#hasTime()) return this.#work(work)
-    return this.#wait(this.#requester(connection), work)
+    const requester = this.#requester(connection)
+    if (!goesOn && countOf(requester) * this.#connections >= WAITING_MAX)
+      throw callError('VERIFICATIONS_EXHAUSTED', {})
+    return this.#wait(requester, goesOn ? requester.begun : requester.waiting, work)
   }
 
   /** A connection has sent a forged token. For a while, those that have not come first. */
@@ -82,11 +97,14 @@ export class Turns {
     return { unsuspected: waitingIn(this.#unsuspected), suspected: waitingIn(this.#suspected) }
   }
 
-  #wait<T>(requester: Requester, work: () => T): Promise<T> {
-    const connections = this.#unsuspected.size + this.#suspected.size
-    if (requester.waiting.length * connections >= WAITING_MAX) throw callError('VERIFICATIONS_EXHAUSTED', {})
+  /** How many have work that waits. */
+  get #connections(): number {
+    return this.#unsuspected.size + this.#suspected.size
+  }
+
+  #wait<T>(requester: Requester, queue: (() => void)[], work: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
-      const length = requester.waiting.push(() => {
+      queue.push(() => {
         try {
           resolve(this.#work(work))
         } catch (error) {
@@ -94,7 +112,7 @@ export class Turns {
         }
       })
       this.#waiting++
-      if (length === 1) this.#lineUp(requester)
+      if (countOf(requester) === 1) this.#lineUp(requester)
     })
   }
 
@@ -112,12 +130,22 @@ export class Turns {
       line.delete(requester)
       do {
         this.#waiting--
-        requester.waiting.shift()?.()
-      } while (requester.waiting.length > 0 && performance.now() < endsMs)
+        this.#nextOf(requester)?.()
+      } while (countOf(requester) > 0 && performance.now() < endsMs)
       // It goes behind the others, and with a forged token into the line of the suspected.
-      if (requester.waiting.length > 0) this.#lineUp(requester)
+      if (countOf(requester) > 0) this.#lineUp(requester)
       return
     }
+  }
+
+  /** What has begun and what has not take turns, until too much has begun. */
+  #nextOf(requester: Requester): (() => void) | undefined {
+    const { waiting, begun, wentOn } = requester
+    // While it has its turn it is not in line.
+    const isMuch = begun.length * (this.#connections + 1) >= BEGUN_MAX
+    const goesOn = begun.length > 0 && (waiting.length === 0 || !wentOn || isMuch)
+    requester.wentOn = goesOn
+    return (goesOn ? begun : waiting).shift()
   }
 
   #nextLine(): Set<Requester> {
@@ -159,7 +187,7 @@ export class Turns {
   #requester(connection: object = NOBODY): Requester {
     let requester = this.#requesters.get(connection)
     if (requester === undefined) {
-      requester = { waiting: [], suspectedUntilMs: 0 }
+      requester = { waiting: [], begun: [], wentOn: false, suspectedUntilMs: 0 }
       this.#requesters.set(connection, requester)
     }
     return requester
@@ -168,6 +196,10 @@ export class Turns {
 
 function waitingIn(line: ReadonlySet<Requester>): number {
   let count = 0
-  for (const { waiting } of line) count += waiting.length
+  for (const requester of line) count += countOf(requester)
   return count
+}
+
+function countOf({ waiting, begun }: Requester): number {
+  return waiting.length + begun.length
 }

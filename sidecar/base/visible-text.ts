@@ -28,6 +28,16 @@ export function escaped(text: string): string {
   return text.replace(EVERY_INVISIBLE, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`)
 }
 
+/** The text for HTML or XML, in which nothing is markup, and every invisible character is written out. */
+export function escapedMarkup(text: string): string {
+  return escaped(text)
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    .replaceAll("'", '&apos;')
+}
+
 /** JSON with every invisible character written as an escape of JSON, so that its value stays the same. */
 export function escapedJson(json: string): string {
   return json.replace(EVERY_INVISIBLE, (character) =>

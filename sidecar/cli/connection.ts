@@ -5,7 +5,8 @@ import { type Client, connect, DEFAULT_ADDRESS } from '../../clients/typescript/
 import { parseAddress } from '../base/address.ts'
 import { ADMINISTRATOR_TOKEN_FILE, DEFAULT_DATA_FOLDER } from '../base/data-folder.ts'
 import { usageError } from './terminal/errors.ts'
-import type { ConnectionOptions } from './terminal/output.ts'
+import type { ConnectionOptions, TlsOptions } from './terminal/output.ts'
+import { tlsOf } from './tls.ts'
 
 /** The most that is read of a file or of standard input, in bytes. */
 const BYTES_MAX = 16 * 1024 * 1024
@@ -19,9 +20,11 @@ export async function withClient<T>(
   work: (client: Client) => Promise<T>,
 ): Promise<T> {
   const address = checkedAddress(options.address)
+  const tls = tlsOf(options, address)
   const settings = {
     deadlineMs: options.deadline,
     allowPlaintext: options.allowPlaintext === true,
+    ...(tls !== undefined && { tls }),
     ...(options.callerToken !== undefined && { callerToken: options.callerToken }),
     ...(options.iamToken !== undefined && { iamToken: options.iamToken }),
   }
@@ -36,10 +39,9 @@ export async function withClient<T>(
   }
 }
 
-/** The command line has no TLS. */
 function plaintextError(address: string): Error {
   return usageError(
-    `--address ${address}: a secret would be sent to another machine in plaintext; run the command on that machine, or use --allow-plaintext if something else encrypts the connection`,
+    `--address ${address}: a secret would be sent to another machine in plaintext; use --tls, --ca, --cert and --key, or --allow-plaintext if something else encrypts the connection`,
   )
 }
 
@@ -66,15 +68,17 @@ export function checkedAddress(given: string | undefined): string {
 }
 
 /**
- * The caller token of `--caller-token-file`, or else the operator's token in the data folder.
+ * The caller token of `--caller-token-file`, or else the operator's token in the data folder. `undefined`: no
+ * option names one, and the client certificate says who asks.
  *
  * @param choices the options that name a token, for the message where there is no such folder
  */
 export function readCallerToken(
-  { data, callerTokenFile }: { readonly data?: string; readonly callerTokenFile?: string },
+  { data, callerTokenFile, cert = process.env.PORTCULLIS_TLS_CERT }: IdentityOptions,
   choices: string,
-): string {
+): string | undefined {
   if (callerTokenFile !== undefined) return readTokenLine('--caller-token-file', callerTokenFile)
+  if (data === undefined && cert !== undefined) return undefined
   const folder = data ?? process.env.PORTCULLIS_DATA ?? DEFAULT_DATA_FOLDER
   try {
     return readTokenLine('--data', join(folder, ADMINISTRATOR_TOKEN_FILE))
@@ -84,7 +88,7 @@ export function readCallerToken(
 }
 
 /** Options that say who asks. */
-export interface IdentityOptions {
+export interface IdentityOptions extends Pick<TlsOptions, 'cert'> {
   readonly data?: string
   readonly callerTokenFile?: string
   readonly iamTokenFile?: string
@@ -94,7 +98,10 @@ export interface IdentityOptions {
  * Who asks: the user of `--iam-token-file`, or else the caller of `--caller-token-file` or of the data
  * folder.
  */
-export function readIdentity(options: IdentityOptions): { callerToken?: string; iamToken?: string } {
+export function readIdentity(options: IdentityOptions): {
+  callerToken?: string | undefined
+  iamToken?: string
+} {
   const { iamTokenFile, callerTokenFile } = options
   if (iamTokenFile === undefined)
     return { callerToken: readCallerToken(options, '--data, --caller-token-file or --iam-token-file') }
@@ -114,7 +121,9 @@ export function readSecretLine(option: string, path: string): string {
  * A token in the first line of a file, with or without the header that `portcullis issue` prints before it.
  */
 export function readTokenLine(option: string, path: string): string {
-  const token = readSecretLine(option, path).replace(/^X-Auth-Token:\s*/i, '')
+  // What `portcullis issue` prints has a header, and may have a scheme. No token has a space.
+  const [, token = ''] =
+    /^(?:[A-Za-z][\w-]*:[ \t]*(?:[A-Za-z][\w-]* +)?)?(\S+)$/.exec(readSecretLine(option, path)) ?? []
   if (!/^[\x21-\x7e]+$/.test(token))
     throw usageError(`${option}: expected a token without spaces in the first line of ${path}`)
   return token

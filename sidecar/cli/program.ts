@@ -7,14 +7,14 @@ import { addCallerCommand } from './commands/caller.ts'
 import { addCheckCommand } from './commands/check.ts'
 import { addCompletionCommands } from './commands/completion.ts'
 import { addConfigCommand } from './commands/config.ts'
+import { addDecisionsCommand } from './commands/decisions.ts'
 import { addDirectoryCommand } from './commands/directory.ts'
 import { addDoctorCommand } from './commands/doctor.ts'
 import { addExplainCommand } from './commands/explain.ts'
 import { addHealthCommand } from './commands/health.ts'
 import { addIssueCommand, addTokenCommand } from './commands/issue.ts'
 import { addKeysCommand } from './commands/keys.ts'
-import { addLintCommand } from './commands/lint.ts'
-import { addMatrixCommand } from './commands/matrix.ts'
+import { addMatrixCommand } from './commands/matrix/matrix.ts'
 import { addMigrateCommand } from './commands/migrate.ts'
 import { addPlanCommand } from './commands/plan.ts'
 import { addProfileCommand } from './commands/profile.ts'
@@ -33,12 +33,13 @@ export function buildProgram(terminal: Terminal = processTerminal): Command {
   for (const add of [addCheckCommand, addIssueCommand, addTokenCommand, addRevokeCommand])
     add(program, terminal)
   program.commandsGroup(GROUPS.matrix)
-  for (const add of [addMatrixCommand, addExplainCommand, addPlanCommand, addLintCommand, addReplayCommand])
-    add(program)
+  for (const add of [addMatrixCommand, addExplainCommand, addPlanCommand, addReplayCommand])
+    add(program, terminal)
   program.commandsGroup(GROUPS.run)
   for (const add of [addServeCommand, addAgentCommand, addDirectoryCommand, addKeysCommand, addCallerCommand])
     add(program, terminal)
   addHealthCommand(program)
+  addDecisionsCommand(program, terminal)
   addBackupCommands(program, terminal)
   addMigrateCommand(program)
   addConfigCommand(program)

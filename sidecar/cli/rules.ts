@@ -1,8 +1,7 @@
 /** The rules that commands without a sidecar read: the shipped matrix, or a matrix file. */
 import type { Command } from 'commander'
-import { compile, type Engine, type Matrix } from '../../engine/index.ts'
+import { compile, type Engine, type Matrix, namesMeant } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
-import { editDistance } from '../base/edit-distance.ts'
 import { readMatrix } from '../rules/matrix-file/read.ts'
 import { usageError } from './terminal/errors.ts'
 
@@ -42,7 +41,8 @@ export function expectKnownId(what: string, id: string, ids: Iterable<string>): 
 
 /** Which ids may have been meant by an unknown one. */
 export function suggestion(id: string, all: readonly string[]): string {
-  const near = all.filter((each) => editDistance(each, id) <= 2 || each.startsWith(id) || id.startsWith(each))
+  const begun = all.filter((each) => each.startsWith(id) || id.startsWith(each))
+  const near = [...new Set([...namesMeant(id, all), ...begun])]
   return near.length > 0
     ? `did you mean ${near.join(' or ')}?`
     : `expected one of ${all.slice(0, 40).join(', ')}`

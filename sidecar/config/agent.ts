@@ -35,6 +35,8 @@ export interface AgentConfig {
   /** `undefined`: the default of the command line. */
   readonly address: string | undefined
   readonly callerTokenFile: string | undefined
+  /** Paths of PEM files. `undefined`: as the environment says. */
+  readonly tls: NonNullable<AgentKeys['sidecar']>['tls']
   readonly deadlineMs: number
   /** 0: never. */
   readonly checkIntervalMs: number
@@ -61,6 +63,7 @@ export function readAgentConfig(path: string): AgentConfig {
   return {
     address: file.sidecar?.address,
     callerTokenFile: file.sidecar?.caller_token_file,
+    tls: file.sidecar?.tls,
     deadlineMs: file.sidecar?.deadline_ms ?? DEADLINE_MS,
     checkIntervalMs: file.check_interval_ms ?? CHECK_INTERVAL_MS,
     logLevel: file.log_level ?? 'info',

@@ -2,8 +2,8 @@
  * The configuration: combines a file, environment variables and flags into one validated value, or an error
  * with the key.
  */
+import { namesMeant } from '../../engine/index.ts'
 import { type Problem, problemsBy, problemText } from '../../matrix/document/index.ts'
-import { editDistance } from '../base/edit-distance.ts'
 import { Secret } from '../base/secret.ts'
 import schema from './config.schema.json' with { type: 'json' }
 import { validate } from './gen/config.ts'
@@ -151,7 +151,7 @@ function rejectMisspelledVariables(environment: Readonly<Record<string, string |
   const problems = Object.keys(environment)
     .filter((name) => /^PORTCULLIS_/i.test(name) && !names.includes(name))
     .flatMap((name) => {
-      const meant = names.find((known) => editDistance(known, name.toUpperCase()) <= 2)
+      const [meant] = namesMeant(name, names)
       return meant === undefined ? [] : [`${name}: there is no such variable; did you mean ${meant}?`]
     })
   if (problems.length > 0) throw new ConfigError(problems.join('\n'))

@@ -12,6 +12,7 @@ import { type Exposure, exposureOf } from '../base/exposure.ts'
 import { Secret } from '../base/secret.ts'
 import { type ConfiguredRights, isRight, RIGHT_EXPECTED, rightsOf } from './caller-rights.ts'
 import { type Config, ConfigError } from './config.ts'
+import { momentOf } from './moment.ts'
 
 /**
  * A caller, with the hash of the token and the name of the certificate that identify it. At least one of the
@@ -49,7 +50,7 @@ export function readCallers(
         throw new ConfigError(`${at}.profiles[${position}]: expected the name of a profile`)
     for (const [position, right] of (caller.rights ?? []).entries())
       if (!isRight(right)) throw new ConfigError(`${at}.rights[${position}]: expected ${RIGHT_EXPECTED}`)
-    const expiresAtMs = expiryOf(`${at}.expires_at`, caller.expires_at)
+    const expiresAtMs = momentOf(`${at}.expires_at`, caller.expires_at)
     const { name } = caller
     const certificateName = certificateNames[index]
     const token = tokenHash(at, caller, onMissing !== undefined)
@@ -118,16 +119,6 @@ function tokenHash(
   if (token.reveal().length < 32)
     throw new ConfigError(`${at}.token_file: expected a token of 32 characters or more`)
   return { hash: createHash('sha256').update(token.reveal()).digest('hex') }
-}
-
-function expiryOf(key: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  // Without a time zone it would mean another moment on another host.
-  const complete = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d)$/.test(text)
-  const expiresAtMs = complete ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(expiresAtMs))
-    throw new ConfigError(`${key}: expected a time with its zone, for example 2027-01-31T00:00:00Z`)
-  return expiresAtMs
 }
 
 /** Returns the first line of a file. An error names the key and the file, but never quotes the file. */

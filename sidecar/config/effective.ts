@@ -20,7 +20,7 @@ export interface EffectiveValue {
 const HIDDEN = '[hidden]'
 
 /** Keys whose values are secrets, or made of one. A command may have one among its arguments. */
-const SECRET = /^directory\.url$|\.token_sha256$|\.password_command$/
+const SECRET = /^directory\.url$|\.token_sha256$|\.(password|application_credential_secret)_command$/
 
 /**
  * Reads the configuration as `readConfig` does.

@@ -8,11 +8,22 @@ import { Secret } from '../base/secret.ts'
 import { type Config, ConfigError, type CredentialsConfig } from './config.ts'
 import { readSecret } from './configured-callers.ts'
 
-/** Where the password of a profile comes from. */
+/** Where the password of a profile comes from, or the secret of its application credential. */
 export type ConfiguredPassword =
   | { readonly type: 'value'; readonly value: Secret }
   /** A program and its arguments. It runs when the password is needed. */
   | { readonly type: 'command'; readonly command: readonly string[] }
+
+/**
+ * An application credential of Keystone, without its secret: by its id, or by its name among those of a user
+ * of the account.
+ */
+export type ApplicationCredentialReference =
+  | { readonly credentialId: string }
+  | { readonly credentialName: string; readonly userName: string }
+
+/** Who logs in for a profile: a service user, or an application credential of Keystone. */
+export type ConfiguredHolder = { readonly userName: string } | ApplicationCredentialReference
 
 /** Credentials that the sidecar uses on behalf of callers. */
 export interface ConfiguredProfile {
@@ -20,7 +31,8 @@ export interface ConfiguredProfile {
   /** Name of the upstream that issues; `undefined`: the embedded authority. */
   readonly upstream: string | undefined
   readonly account: string
-  readonly userName: string
+  readonly holder: ConfiguredHolder
+  /** Of the holder: the password of the user, or the secret of the application credential. */
   readonly password: ConfiguredPassword
   readonly staticToken: Secret | undefined
   /** The only projects that tokens are issued for; `undefined`: any scope. */
@@ -66,7 +78,7 @@ const NEGATIVE_CACHE_MS_DEFAULT = 5_000
 /** @throws ConfigError that names the key and the file, but never quotes the file */
 export function readProfiles(
   config: CredentialsConfig,
-  environment: Readonly<Record<string, string | undefined>> = process.env,
+  environment: Environment = process.env,
 ): ConfiguredCredentials {
   const configured = Object.entries(config.upstreams ?? {})
   const upstreams = new Map(configured.map(([name, upstream]) => [name, upstreamOf(name, upstream)]))
@@ -84,13 +96,17 @@ export function readProfiles(
 /** Files that `readProfiles` reads: a change of one of them changes the credentials. */
 export function filesOfProfiles({ profiles = {}, upstreams = {} }: CredentialsConfig): string[] {
   return [
-    ...Object.values(profiles).flatMap(({ password_file, static_token_file }) => [
-      password_file,
-      static_token_file,
-    ]),
+    ...Object.values(profiles).flatMap((profile) => PROFILE_SECRET_FILES.map((key) => profile[key])),
     ...Object.values(upstreams).map(({ ca }) => ca),
   ].filter((path) => path !== undefined)
 }
+
+/** Keys of a profile that name files with secrets. */
+export const PROFILE_SECRET_FILES = [
+  'password_file',
+  'application_credential_secret_file',
+  'static_token_file',
+] as const
 
 type ProfileOfFile = NonNullable<Config['profiles']>[string]
 type UpstreamOfFile = NonNullable<Config['upstreams']>[string]
@@ -99,39 +115,101 @@ function profileOf(
   name: string,
   profile: ProfileOfFile,
   upstreams: ReadonlyMap<string, ConfiguredUpstream>,
-  environment: Readonly<Record<string, string | undefined>>,
+  environment: Environment,
 ): ConfiguredProfile {
   const at = `profiles.${name}`
-  const { upstream, account, user_name: userName, static_token_file: staticTokenFile, projects } = profile
+  const { upstream, account, static_token_file: staticTokenFile, projects } = profile
   if (upstream !== undefined && !upstreams.has(upstream))
     throw new ConfigError(`${at}.upstream: expected the name of an upstream`)
   return {
     name,
     upstream,
     account,
-    userName,
-    password: passwordOf(at, profile, environment),
+    ...loginOf(at, profile, environment),
     staticToken:
       staticTokenFile === undefined ? undefined : readSecret(`${at}.static_token_file`, staticTokenFile),
     projects: projects && new Set(projects),
   }
 }
 
-function passwordOf(
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Whether the profile logs in with an application credential, by what its keys say. */
+function usesApplicationCredential(profile: ProfileOfFile): boolean {
+  return Object.keys(profile).some((key) => key.startsWith('application_credential_'))
+}
+
+function loginOf(
   at: string,
-  { password_file: file, password_env: variable, password_command: command }: ProfileOfFile,
-  environment: Readonly<Record<string, string | undefined>>,
+  profile: ProfileOfFile,
+  environment: Environment,
+): Pick<ConfiguredProfile, 'holder' | 'password'> {
+  const { user_name: userName, password_file, password_env, password_command } = profile
+  const hasPassword = [password_file, password_env, password_command].some((source) => source !== undefined)
+  if (usesApplicationCredential(profile)) {
+    if (hasPassword)
+      throw new ConfigError(`${at}: expected either a password or an application credential, found both`)
+    return credentialOf(at, profile, environment)
+  }
+  if (userName === undefined) throw new ConfigError(`${at}.user_name: expected the name of the service user`)
+  if (!hasPassword)
+    throw new ConfigError(
+      `${at}: expected exactly one of ${listed('password')}, or an application credential (application_credential_id)`,
+    )
+  return { holder: { userName }, password: secretOf(at, 'password', profile, environment) }
+}
+
+/** The token of an application credential is for the one project that it was made for, and for no other. */
+function credentialOf(
+  at: string,
+  profile: ProfileOfFile,
+  environment: Environment,
+): Pick<ConfiguredProfile, 'holder' | 'password'> {
+  const { upstream, user_name: userName, projects = [] } = profile
+  const { application_credential_id: id, application_credential_name: name } = profile
+  if (upstream === undefined)
+    throw new ConfigError(
+      `${at}.upstream: expected an upstream, because application credentials log in there`,
+    )
+  if ((id === undefined) === (name === undefined))
+    throw new ConfigError(
+      `${at}: expected exactly one of application_credential_id and application_credential_name`,
+    )
+  if (id !== undefined && userName !== undefined)
+    throw new ConfigError(`${at}.user_name: expected none beside application_credential_id, which has a user`)
+  if (name !== undefined && userName === undefined)
+    throw new ConfigError(`${at}.user_name: expected the user of the application credential`)
+  if (projects.length !== 1)
+    throw new ConfigError(`${at}.projects: expected the one project of the application credential`)
+  const password = secretOf(at, 'application_credential_secret', profile, environment)
+  if (id !== undefined) return { holder: { credentialId: id }, password }
+  return { holder: { credentialName: name as string, userName: userName as string }, password }
+}
+
+type SecretKey = 'password' | 'application_credential_secret'
+
+function listed(key: SecretKey): string {
+  return `${key}_file, ${key}_env and ${key}_command`
+}
+
+function secretOf(
+  at: string,
+  key: SecretKey,
+  profile: ProfileOfFile,
+  environment: Environment,
 ): ConfiguredPassword {
+  const [file, variable, command] = [profile[`${key}_file`], profile[`${key}_env`], profile[`${key}_command`]]
   if ([file, variable, command].filter((source) => source !== undefined).length !== 1)
-    throw new ConfigError(`${at}: expected exactly one of password_file, password_env and password_command`)
+    throw new ConfigError(`${at}: expected exactly one of ${listed(key)}`)
   if (command !== undefined) {
-    if (command[0] === '') throw new ConfigError(`${at}.password_command[0]: expected the name of a program`)
+    if (command[0] === '') throw new ConfigError(`${at}.${key}_command[0]: expected the name of a program`)
     return { type: 'command', command }
   }
-  if (file !== undefined) return { type: 'value', value: readSecret(`${at}.password_file`, file) }
+  if (file !== undefined) return { type: 'value', value: readSecret(`${at}.${key}_file`, file) }
   const value = environment[variable as string]
+  const what = key === 'password' ? 'the password' : 'the secret'
   if (value === undefined || value === '')
-    throw new ConfigError(`${at}.password_env: expected the password in the variable ${variable}`)
+    throw new ConfigError(`${at}.${key}_env: expected ${what} in the variable ${variable}`)
   return { type: 'value', value: new Secret(value) }
 }
 

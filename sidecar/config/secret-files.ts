@@ -6,6 +6,7 @@ import { type ExpectedPrivacy, type Exposure, exposureOf } from '../base/exposur
 import { Secret } from '../base/secret.ts'
 import { type Config, ConfigError, holdsPassword } from './config.ts'
 import { readSecretText } from './configured-callers.ts'
+import { PROFILE_SECRET_FILES } from './profiles.ts'
 
 interface SecretFile extends ExpectedPrivacy {
   /** What the configuration calls it. */
@@ -74,10 +75,9 @@ function secretFilesOf(config: Config): SecretFile[] {
       path: ca,
       mayBeRead: true,
     })),
-    ...Object.entries(profiles).flatMap(([name, { password_file, static_token_file }]) => [
-      { key: `profiles.${name}.password_file`, path: password_file },
-      { key: `profiles.${name}.static_token_file`, path: static_token_file },
-    ]),
+    ...Object.entries(profiles).flatMap(([name, profile]) =>
+      PROFILE_SECRET_FILES.map((key) => ({ key: `profiles.${name}.${key}`, path: profile[key] })),
+    ),
     // The program that is the caller reads the file too, often as another user of a common group.
     ...callers.map(({ token_file }, index) => ({
       key: `callers[${index}].token_file`,

@@ -8,7 +8,17 @@ import { isVisible, VISIBLE_EXPECTED } from '../base/visible-text.ts'
 
 /** Keys of names: of callers, regions and services, and of accounts, projects and users. */
 const NAMES: ReadonlySet<string> = new Set([
-  ...['name', 'region', 'account', 'accounts', 'user_name', 'project', 'projects', 'fixed'],
+  ...[
+    'name',
+    'region',
+    'account',
+    'accounts',
+    'user_name',
+    'application_credential_name',
+    'project',
+    'projects',
+    'fixed',
+  ],
 ])
 
 /** Names, paths and URLs are shown in logs and errors. */

@@ -33,8 +33,10 @@ export function authorizationMethods(
     ...matrix.handlers,
     ...changes.handlers,
   }
-  const { watchChanges, describeTokens } = AuthorizationServiceService
-  const ofFollowers: readonly string[] = [watchChanges.path, describeTokens.path]
+  const { watchChanges, describeTokens, getPromotedMatrix } = AuthorizationServiceService
+  const ofFollowers: readonly string[] = [watchChanges, describeTokens, getPromotedMatrix].map(
+    ({ path }) => path,
+  )
   return {
     methods: methodsOf(AuthorizationServiceService, handlers).map(([each, method]) =>
       ofFollowers.includes(each) ? [each, { ...method, admit: changes.expectFollower }] : [each, method],

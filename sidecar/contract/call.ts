@@ -71,6 +71,11 @@ export interface CallContext {
   readonly connection: ClientConnection
   /** The values of the metadata of that name. */
   metadata(name: MetadataName): readonly string[]
+  /**
+   * Whether the call has ended although it has no answer yet. `undefined`: the transport keeps the room that
+   * the call takes until its handler has ended.
+   */
+  readonly over?: boolean
   /** The id of the request, where it has one whether or not its client gave one. */
   readonly requestId?: string
   /**

@@ -1,9 +1,11 @@
 /** The handlers of `WatchChanges` and `DescribeTokens`, which followers call. */
+import { fieldPlace } from '../../engine/index.ts'
 import type { Admitting, Clocked, Following, PerCall, Reporting, Ruled } from '../usecases/capabilities.ts'
 import { type Describing, describeTokens } from '../usecases/describe-tokens.ts'
 import type { CallContext, ServerStreamMethod, UnaryMethod } from './call.ts'
 import {
   describeTokensResponse,
+  promotedMatrixResponse,
   readDescribeTokensRequest,
   readWatchChangesRequest,
 } from './change-messages.ts'
@@ -13,6 +15,7 @@ import { Watches } from './watches.ts'
 interface ChangeHandlers {
   readonly watchChanges: ServerStreamMethod
   readonly describeTokens: UnaryMethod
+  readonly getPromotedMatrix: UnaryMethod
 }
 
 type ChangeServices = PerCall<Describing> & Admitting & Clocked & Following & Reporting & Ruled
@@ -28,7 +31,7 @@ const BOUNDS = { ofConnection: 100, ofSource: 20_000, ofAll: 20_000 }
  * @param reachable whether other machines can reach the listener
  */
 export function changeHandlers(
-  { callers, rules, changes, trusted, meters, forCall, now: timeOfDay }: ChangeServices,
+  { callers, rules, changes, promoted, trusted, meters, forCall, now: timeOfDay }: ChangeServices,
   encodedRules: () => Buffer,
   reachable: boolean,
 ): {
@@ -60,6 +63,10 @@ export function changeHandlers(
           ? found.then((described) => describeTokensResponse(described, position))
           : describeTokensResponse(found, position)
       },
+      getPromotedMatrix: async (_request, context) => {
+        followers.expect(context, reachable)
+        return promotedMatrixResponse(await promoted.inForce())
+      },
     },
     expectFollower: (context) => void followers.expect(context, reachable),
     endFollowing: () => followers.end(),
@@ -68,5 +75,12 @@ export function changeHandlers(
 
 /** What of the rules decides whether a token is valid: which permissions its kind asks for. */
 function kindsOf({ tokenKinds }: Ruled['rules']['engine']): string {
-  return JSON.stringify([...tokenKinds.values()].map(({ id, permissionScopes }) => [id, permissionScopes]))
+  return JSON.stringify(
+    Array.from(tokenKinds.values(), (kind) => [
+      kind.id,
+      kind.permissionScopes,
+      fieldPlace(kind),
+      kind.prefix,
+    ]),
+  )
 }

@@ -3,6 +3,7 @@ import type { Engine, Reason, Steps } from '../../engine/index.ts'
 import * as wire from '../../proto/gen/portcullis/v1/authorization.ts'
 import type { DescribedToken } from '../authority/authority.ts'
 import type { Position } from '../authority/changes.ts'
+import type { KeptMatrix } from '../authority/promoted-matrices.ts'
 import { invalidArgument } from '../base/call-error.ts'
 import { Secret } from '../base/secret.ts'
 import { DESCRIBE_TOKENS_RESPONSE, DESCRIBED_TOKEN, RULES, WATCH_CHANGES_RESPONSE } from './field-numbers.ts'
@@ -122,6 +123,10 @@ export function* answersInSteps(engine: Engine): Steps<readonly Buffer[]> {
   for (const reasons of indexes.keys())
     WRITER.bytes(RULES.cells, encode(wire.CellReasons, { reasons: reasons.map(reasonMessage) }))
   return [...parts, WRITER.finish()]
+}
+
+export function promotedMatrixResponse(kept: KeptMatrix | undefined): Buffer {
+  return encode(wire.GetPromotedMatrixResponse, kept ?? { digest: '', content: NO_BYTES })
 }
 
 /** @param rules `undefined`: the follower has them; @param voided `undefined`: nothing */

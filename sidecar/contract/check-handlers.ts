@@ -3,9 +3,10 @@
  * advance.
  */
 import { finish } from '../../engine/index.ts'
+import { invalidArgument } from '../base/call-error.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import { SHORT_BYTES, type Turns } from '../base/turns.ts'
-import type { Asker, DecisionListener } from '../usecases/asker.ts'
+import type { DecisionListener } from '../usecases/asker.ts'
 import type { Admitting, Clocked, Following, PerCall, Reporting, Ruled } from '../usecases/capabilities.ts'
 import { checkClaims, checkCredentials, type Verifying } from '../usecases/check.ts'
 import type { DecisionMeter } from '../usecases/meters.ts'
@@ -15,11 +16,14 @@ import {
   type CallContext,
   type ClientConnection,
   readingAtOnce,
+  STATUS,
+  StatusError,
   type UnaryMethod,
 } from './call.ts'
 import { type CheckQuestion, readCheck, readCheckBatch, readStreamedCheck } from './check-request.ts'
 import { type ListenerOf, listenersOf } from './handler.ts'
 import { checkBatchResponse, checkStreamResponse, EncodedAnswers } from './responses.ts'
+import { refusedResponse, withRoute } from './route-messages.ts'
 
 export type CheckServices = PerCall<Verifying> & Ruled & Admitting & Reporting & Clocked & Following
 
@@ -73,13 +77,12 @@ export function checkHandlers(
     check: readingAtOnce(unaryCheck(answer, one, turns)),
     checkBatch: readingAtOnce(
       timed(batch.meter, (request: Buffer, context: CallContext) => {
-        const { connection } = context
         const long = request.length > SHORT_BYTES
         // A batch that waits is read later, when the bytes that it was lent are of another request.
         const own = long ? Buffer.from(request) : request
         const read = () => readCheckBatch(own, batchLengthMax)
         const listener = batch.listenerOf?.(context)
-        return new Batch({ read, answer: answerNow(), turns, connection, listener }).run(long)
+        return new Batch({ read, answer: answerNow(), turns, context, listener }).run(long)
       }),
     ),
     checkStream: (responses, context) => ({
@@ -105,8 +108,17 @@ interface Told {
 }
 
 /** What is long costs so much to read that others come first who have waited. */
-function inTurn<T>(turns: Turns, { connection }: CallContext, work: () => MaybePromise<T>): MaybePromise<T> {
-  return andThen(turns.run(connection, work), (result) => result)
+function inTurn<T>(turns: Turns, context: CallContext, work: () => MaybePromise<T>): MaybePromise<T> {
+  const unlessOver = () => {
+    expectNotOver(context)
+    return work()
+  }
+  return andThen(turns.run(context.connection, unlessOver), (result) => result)
+}
+
+/** Nobody waits for the answer any more, and what the call keeps until then is counted no longer. */
+function expectNotOver({ over }: CallContext): void {
+  if (over === true) throw new StatusError({ code: STATUS.CANCELLED, message: 'the call is over' })
 }
 
 /**
@@ -170,12 +182,14 @@ function newAnswers(services: CheckServices): Answering {
 function answerWith(
   encoded: EncodedAnswers,
   services: Verifying,
-  { changes, now }: Clocked & Following,
+  told: Clocked & Following & Pick<Ruled, 'routes'>,
   checked: CheckQuestion,
   connection: ClientConnection,
   listener: DecisionListener | undefined,
 ): MaybePromise<Buffer> {
   if (checked.type === 'claims') return encoded.forClaims(checkClaims(services, checked.question, listener))
+  if (checked.type === 'request') return answerRouted(encoded, services, told, checked, connection, listener)
+  const { changes, now } = told
   const outcome = checkCredentials(services, checked.question, { connection, listener })
   if (!(outcome instanceof Promise)) return encoded.forCredentials(outcome, changes.followed?.position, now())
   // A change that comes while the question is answered has a later position, which voids the answer.
@@ -183,11 +197,36 @@ function answerWith(
   return outcome.then((value) => encoded.forCredentials(value, position, now()))
 }
 
-interface BatchParts extends Asker {
+/** The check that the routes make of a request. */
+function answerRouted(
+  encoded: EncodedAnswers,
+  services: Verifying,
+  told: Clocked & Following & Pick<Ruled, 'routes'>,
+  { request, question }: Extract<CheckQuestion, { readonly type: 'request' }>,
+  connection: ClientConnection,
+  listener: DecisionListener | undefined,
+): MaybePromise<Buffer> {
+  const { routes } = told
+  if (routes === undefined)
+    throw invalidArgument({
+      field: 'request',
+      expected: '`api` in its place, because the configuration has no `routes`',
+    })
+  const match = routes.match(request)
+  if (match.refused !== undefined) return refusedResponse(match)
+  const { api, target } = match
+  const routed = { type: 'credentials', question: { ...question, api, target } } as const
+  return andThen(answerWith(encoded, services, told, routed, connection, listener), (answered) =>
+    withRoute(answered, match),
+  )
+}
+
+interface BatchParts {
   readonly read: () => readonly CheckQuestion[]
   readonly answer: Answer
   readonly turns: Turns
-  readonly connection: ClientConnection
+  readonly context: CallContext
+  readonly listener: DecisionListener | undefined
 }
 
 /**
@@ -205,33 +244,35 @@ class Batch {
 
   /** Nearly every batch is answered at once. @param long whether it waits for its turn before it is read */
   run(long: boolean): MaybePromise<Buffer> {
-    const ended = long ? this.#nextSlice() : this.#runSlice()
+    const ended = long ? this.#nextSlice(false) : this.#runSlice()
     return ended === true ? this.#response() : this.#runSlices(ended)
   }
 
   async #runSlices(first: MaybePromise<boolean>): Promise<Buffer> {
-    for (let ended = await first; !ended; ) ended = await this.#nextSlice()
+    for (let ended = await first; !ended; ) ended = await this.#nextSlice(true)
     return this.#response()
   }
 
-  #nextSlice(): MaybePromise<boolean> {
-    return this.#parts.turns.run(this.#parts.connection, () => this.#runSlice())
+  #nextSlice(goesOn: boolean): MaybePromise<boolean> {
+    const { turns, context } = this.#parts
+    return turns.run(context.connection, () => this.#runSlice(), goesOn)
   }
 
   /** @returns whether every check has its answer, or waits for it */
   #runSlice(): boolean {
     const endsMs = performance.now() + SLICE_MS
-    const { read, answer, connection, listener } = this.#parts
+    const { read, answer, listener, context } = this.#parts
+    expectNotOver(context)
     const results = this.#results
     this.#questions ??= read()
     const questions = this.#questions
     while (results.length < questions.length) {
       const question = questions[results.length] as CheckQuestion
-      const result = answer(question, connection, listener)
+      const result = answer(question, context.connection, listener)
       // The batch may fail before it waits for this one, whose error is then unhandled.
       if (result instanceof Promise) result.catch(() => {})
       results.push(result)
-      const look = question.type === 'credentials' || results.length % CLAIMS_A_LOOK === 0
+      const look = question.type !== 'claims' || results.length % CLAIMS_A_LOOK === 0
       if (look && performance.now() > endsMs) break
     }
     return results.length === questions.length

@@ -4,8 +4,10 @@
  * than its parent.
  */
 import { isIP } from 'node:net'
+import { lowerCase } from '../../engine/credentials.ts'
 import type { Scope } from '../../engine/index.ts'
 import { type CallError, type FieldViolation, invalidArgument } from '../base/call-error.ts'
+import type { RouteRequest } from '../rules/routes/route.ts'
 import type { ClaimsQuestion, CredentialsQuestion } from '../usecases/questions.ts'
 import {
   CHECK_BATCH_REQUEST,
@@ -13,18 +15,24 @@ import {
   CHECK_STREAM_REQUEST,
   CREDENTIALS,
   HEADER,
+  HTTP_REQUEST,
   SCOPE,
   TOKEN_CLAIMS,
 } from './field-numbers.ts'
 import { Fields } from './fields.ts'
 import { notAMessage } from './handler.ts'
 
-/** A check for one of the two use cases. */
+/** A check for one of the two use cases, or one that the routes make a check of credentials of. */
 export type CheckQuestion =
   | { readonly type: 'claims'; readonly question: ClaimsQuestion }
   | {
       readonly type: 'credentials'
       readonly question: CredentialsQuestion & { readonly headers: readonly Header[] }
+    }
+  | {
+      readonly type: 'request'
+      readonly request: RouteRequest
+      readonly question: Pick<CredentialsQuestion, 'clientAddress'> & { readonly headers: readonly Header[] }
     }
 
 type Header = [name: string, value: string]
@@ -65,7 +73,7 @@ export function readCheckBatch(bytes: Buffer, lengthMax: number): CheckQuestion[
         const checked = readAt(fields, questions.length)
         fields.leave(end)
         questions.push(checked)
-        if (checked.type === 'credentials') headers += checked.question.headers.length
+        if (checked.type !== 'claims') headers += checked.question.headers.length
         if (headers > BATCH_HEADERS_MAX)
           throw invalidArgument({
             field: 'checks',
@@ -116,6 +124,7 @@ function readFields(fields: Fields, position: Position): CheckQuestion {
   let claims: Claims | undefined
   let target: Scope | undefined
   let clientAddress = ''
+  let request: HttpRequest | undefined
   while (fields.next()) {
     const { number } = fields
     if (number === CHECK_REQUEST.api) api = fields.text()
@@ -123,9 +132,12 @@ function readFields(fields: Fields, position: Position): CheckQuestion {
     else if (number === CHECK_REQUEST.token) claims = readClaims(fields, claims)
     else if (number === CHECK_REQUEST.target) target = readScope(fields, target)
     else if (number === CHECK_REQUEST.clientAddress) clientAddress = fields.text()
+    else if (number === CHECK_REQUEST.request) request = readRequest(fields, request)
     // A later version of the contract may have more fields.
     else fields.skip()
   }
+  if (request !== undefined)
+    return ofRequest(pathOf(position), { api, headers, claims, target, clientAddress, request })
   if (
     api === '' ||
     (headers === undefined) === (claims === undefined) ||
@@ -143,6 +155,66 @@ function readFields(fields: Fields, position: Position): CheckQuestion {
       target,
       clientAddress: clientAddress === '' ? undefined : clientAddress,
     },
+  }
+}
+
+interface HttpRequest {
+  method: string
+  host: string
+  path: string
+}
+
+function readRequest(fields: Fields, earlier: HttpRequest | undefined): HttpRequest {
+  if (earlier !== undefined) throw repeated('request')
+  const request = { method: '', host: '', path: '' }
+  const end = fields.enter()
+  while (fields.next()) {
+    if (fields.number === HTTP_REQUEST.method) request.method = fields.text()
+    else if (fields.number === HTTP_REQUEST.host) request.host = fields.text()
+    else if (fields.number === HTTP_REQUEST.path) request.path = fields.text()
+    else fields.skip()
+  }
+  fields.leave(end)
+  return request
+}
+
+/** A check whose API and target the routes say. */
+function ofRequest(path: string, check: FoundFields & { readonly request: HttpRequest }): CheckQuestion {
+  const { api, headers, claims, target, clientAddress, request } = check
+  if (
+    api !== '' ||
+    target !== undefined ||
+    headers === undefined ||
+    claims !== undefined ||
+    (clientAddress !== '' && isIP(clientAddress) === 0)
+  )
+    throw violationsOf(path, check)
+  return {
+    type: 'request',
+    request: {
+      method: request.method,
+      host: request.host === '' ? undefined : request.host,
+      target: request.path,
+      header: valuesIn(headers),
+    },
+    question: { headers, clientAddress: clientAddress === '' ? undefined : clientAddress },
+  }
+}
+
+/** Looks among the headers, which are put in order once: the routes ask for a dozen names. */
+function valuesIn(headers: readonly Header[]): RouteRequest['header'] {
+  let byName: Map<string, string[]> | undefined
+  return (name) => {
+    if (byName === undefined) {
+      byName = new Map()
+      for (const [each, value] of headers) {
+        const lower = lowerCase(each)
+        const values = byName.get(lower)
+        if (values === undefined) byName.set(lower, [value])
+        else values.push(value)
+      }
+    }
+    return byName.get(name)
   }
 }
 
@@ -221,25 +293,36 @@ function pathOf(position: Position): string {
   return typeof position === 'number' ? `checks[${position}].` : position
 }
 
+/** What was found of a check. */
+interface FoundFields {
+  readonly api: string
+  readonly headers: Header[] | undefined
+  readonly claims: Claims | undefined
+  readonly target: Scope | undefined
+  readonly clientAddress: string
+  readonly request?: HttpRequest
+}
+
 /** The error with all violations of a check, each with the path of its field. */
-function violationsOf(
-  path: string,
-  check: {
-    readonly api: string
-    readonly headers: unknown
-    readonly claims: unknown
-    readonly target: Scope | undefined
-    readonly clientAddress: string
-  },
-): CallError {
+function violationsOf(path: string, check: FoundFields): CallError {
   const violations: FieldViolation[] = []
-  if (check.api === '') violations.push({ field: `${path}api`, expected: 'the id of an API' })
+  const isRouted = check.request !== undefined
+  if (isRouted && check.api !== '')
+    violations.push({ field: `${path}api`, expected: 'no API, because the routes say it for `request`' })
+  if (isRouted && check.target !== undefined)
+    violations.push({
+      field: `${path}target`,
+      expected: 'no target, because the routes say it for `request`',
+    })
+  if (isRouted && check.claims !== undefined)
+    violations.push({ field: `${path}request`, expected: 'a request with credentials, and not with a token' })
+  if (!isRouted && check.api === '') violations.push({ field: `${path}api`, expected: 'the id of an API' })
   if ((check.headers === undefined) === (check.claims === undefined))
     violations.push({
       field: `${path}subject`,
       expected: `exactly one of credentials and token, found ${check.headers === undefined ? 'neither' : 'both'}`,
     })
-  if (check.target?.account === '')
+  if (!isRouted && check.target?.account === '')
     violations.push({ field: `${path}target.account`, expected: 'the account that owns the resource' })
   if (check.clientAddress !== '' && isIP(check.clientAddress) === 0)
     violations.push({ field: `${path}client_address`, expected: 'an IPv4 or IPv6 address' })

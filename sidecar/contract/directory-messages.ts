@@ -5,6 +5,7 @@ import { isoDate } from '../base/day.ts'
 import type { AddressPreview } from '../usecases/administration/accounts.ts'
 import type {
   AccountRecord,
+  ApplicationCredentialRecord,
   AuditRecord,
   PanelSession,
   Permission,
@@ -78,6 +79,8 @@ export function staticTokenMessage({
   account,
   userName,
   name,
+  lastFour,
+  note,
   createdAtMs,
   revokedAtMs,
   lastUsedDay,
@@ -90,12 +93,39 @@ export function staticTokenMessage({
     createdAt: new Date(createdAtMs),
     revokedAt: revokedAtMs === undefined ? undefined : new Date(revokedAtMs),
     lastUsedDay: lastUsedDay === undefined ? undefined : isoDate(lastUsedDay),
+    ...{ lastFour, note },
   }
 }
 
-export function panelTokenMessage({ header, value, token, advice }: PanelToken): wire.ControlPanelUserToken {
+export function applicationCredentialMessage({
+  id,
+  account,
+  userName,
+  name,
+  description,
+  project,
+  roles,
+  unrestricted,
+  createdAtMs,
+  expiresAtUs,
+}: ApplicationCredentialRecord): wire.ApplicationCredential {
+  return {
+    ...{ id, account, userName, name, description, project, roles: [...roles], unrestricted },
+    createdAt: new Date(createdAtMs),
+    expiresAt: expiresAtUs === undefined ? undefined : new Date(Math.floor(expiresAtUs / 1000)),
+  }
+}
+
+export function panelTokenMessage({
+  header,
+  scheme,
+  value,
+  token,
+  advice,
+}: PanelToken): wire.ControlPanelUserToken {
   return {
     header,
+    scheme,
     value: value.reveal(),
     kind: token.kind,
     scope: { account: token.scope.account, project: token.scope.project ?? '' },
@@ -103,6 +133,16 @@ export function panelTokenMessage({ header, value, token, advice }: PanelToken):
     expiresAt: token.expiresAtMs === undefined ? undefined : new Date(token.expiresAtMs),
     tokenId: token.tokenId,
     advice: [...advice],
+  }
+}
+
+export function panelTokenStatusMessage(
+  token: PanelToken['token'] | undefined,
+): wire.GetControlPanelUserTokenResponse {
+  return {
+    active: token !== undefined,
+    tokenId: token?.tokenId ?? '',
+    expiresAt: token?.expiresAtMs === undefined ? undefined : new Date(token.expiresAtMs),
   }
 }
 
@@ -147,7 +187,8 @@ export function auditMessage({
   action,
   account,
   subject,
+  subjectId,
   details,
 }: AuditRecord): wire.AuditRecord {
-  return { sequence, at: new Date(atMs), actor, action, account, subject, details: { ...details } }
+  return { sequence, at: new Date(atMs), actor, action, account, subject, subjectId, details: { ...details } }
 }

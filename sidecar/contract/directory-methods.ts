@@ -16,9 +16,11 @@ import { type Handlers, type Method, methodsOf, type UnaryMethod } from './call.
 import {
   accountMessage,
   addressPreviewMessage,
+  applicationCredentialMessage,
   auditMessage,
   controlPanelUserMessage,
   panelTokenMessage,
+  panelTokenStatusMessage,
   projectMessage,
   requestedPermissions,
   revocationMessage,
@@ -27,6 +29,7 @@ import {
   staticTokenMessage,
 } from './directory-messages.ts'
 import { decoded, nameOfConnection, presentedIn, requestOf } from './handler.ts'
+import { requestedMatrix, rolloutMessage } from './rollout-messages.ts'
 
 type Service = typeof wire.DirectoryServiceService
 
@@ -145,6 +148,10 @@ const ROWS: { readonly [Name in keyof Service]: Row<Name> } = {
     decode: ({ account, name }) => ({ account, name }),
     encode: () => ({}),
   },
+  getControlPanelUserToken: {
+    decode: ({ account, name, project }) => ({ account, name, project: project || undefined }),
+    encode: panelTokenStatusMessage,
+  },
   copyControlPanelUserToken: {
     decode: ({ account, name, project }) => ({ account, name, project: project || undefined }),
     encode: (token) => ({ token: panelTokenMessage(token) }),
@@ -168,10 +175,11 @@ const ROWS: { readonly [Name in keyof Service]: Row<Name> } = {
   },
 
   createStaticToken: {
-    decode: ({ account, userName, name }) => ({ account, userName, name }),
-    encode: ({ token, header, value }) => ({
+    decode: ({ account, userName, name, note }) => ({ account, userName, name, note }),
+    encode: ({ token, header, scheme, value }) => ({
       token: staticTokenMessage(token),
       header,
+      scheme,
       value: value.reveal(),
     }),
   },
@@ -182,6 +190,17 @@ const ROWS: { readonly [Name in keyof Service]: Row<Name> } = {
   revokeStaticToken: {
     decode: ({ account, userName, name }) => ({ account, userName, name }),
     encode: (token) => ({ token: staticTokenMessage(token) }),
+  },
+  listApplicationCredentials: {
+    decode: ({ account, userName, pageSize, pageToken }) => ({ account, userName, pageSize, pageToken }),
+    encode: ({ items, nextPageToken }) => ({
+      credentials: items.map(applicationCredentialMessage),
+      nextPageToken,
+    }),
+  },
+  deleteApplicationCredential: {
+    decode: ({ account, userName, id }) => ({ account, userName, id }),
+    encode: () => ({}),
   },
 
   getAddressRestriction: {
@@ -209,6 +228,19 @@ const ROWS: { readonly [Name in keyof Service]: Row<Name> } = {
       untilMs: until?.getTime(),
     }),
     encode: ({ items, nextPageToken }) => ({ records: items.map(auditMessage), nextPageToken }),
+  },
+
+  getMatrixRollout: {
+    decode: ({ matrices }) => ({ matrices }),
+    encode: rolloutMessage,
+  },
+  promoteMatrix: {
+    decode: ({ shadowDigest, digest, reason }) => ({ shadowDigest, digest, reason }),
+    encode: () => ({}),
+  },
+  rollBackMatrix: {
+    decode: ({ digest, reason, to }) => ({ digest, reason, to: requestedMatrix(to) }),
+    encode: () => ({}),
   },
 }
 

@@ -9,12 +9,16 @@ export const HEADER = { name: 1, value: 2 } as const
 export const CREDENTIALS = { headers: 1 } as const
 export const TOKEN_CLAIMS = { kind: 1, scope: 2 } as const
 
-export const CHECK_REQUEST = { api: 1, credentials: 2, token: 3, target: 4, clientAddress: 5 } as const
+export const CHECK_REQUEST = {
+  ...{ api: 1, credentials: 2, token: 3, target: 4, clientAddress: 5, request: 6 },
+} as const
+export const HTTP_REQUEST = { method: 1, host: 2, path: 3 } as const
 export const CHECK_BATCH_REQUEST = { checks: 1 } as const
 export const CHECK_STREAM_REQUEST = { id: 1, check: 2 } as const
 
 /** The other fields belong to the decision. The generated encoder writes them, once for each decision. */
-export const CHECK_RESPONSE = { verified: 9, token: 10, cacheFor: 11, position: 14 } as const
+export const CHECK_RESPONSE = { verified: 9, token: 10, cacheFor: 11, position: 14, route: 15 } as const
+export const FOUND_ROUTE = { api: 1, target: 2 } as const
 export const VERIFIED_TOKEN = {
   kind: 1,
   scope: 2,
@@ -37,7 +41,7 @@ export const WATCH_CHANGES_RESPONSE = {
 } as const
 export const DESCRIBE_TOKENS_RESPONSE = { tokens: 1, position: 2 } as const
 export const DESCRIBED_TOKEN = { token: 1, active: 2, addresses: 3 } as const
-export const RULES = { cells: 2, apis: 3 } as const
+export const RULES = { cells: 2, apis: 3, routes: 4 } as const
 export const POSITION = { change: 1, recordedAt: 2 } as const
 
 export const ISSUE_REQUEST = { password: 1, profile: 2, scope: 3, apis: 4 } as const

@@ -265,7 +265,8 @@ function voidedBy(records: readonly RecentRecord[]): Voided | undefined {
   }
   let count = 0
   for (const { touched } of records) {
-    if (touched === 'nothing') continue
+    // What becomes of the matrix is said by the rules.
+    if (touched === 'nothing' || touched?.thing === 'matrix') continue
     if (touched === undefined || ++count > VOIDED_MAX) return EVERYTHING
     voided[touched.thing].add(touched.id)
   }

@@ -164,34 +164,41 @@ export function callerCredentialsIn(context: CallContext, reachable: boolean): C
 }
 
 /**
- * Listens to the decisions of a call: the trace, the log and the meter, as far as they are on. `undefined`:
- * all are off.
+ * Listens to the decisions of a call: the shadow, the trace, the log and the meter, as far as they are on.
+ * `undefined`: all are off.
  *
  * @param reachable as in `presentedIn`
+ * @param observed whether what is denied passes all the same
  */
 export function listenersOf(
-  { decisions, callers, tracing }: Reporting & Recognizing,
+  { decisions, callers, tracing, shadow }: Reporting & Recognizing,
   protocol: Protocol,
   meter: DecisionListener | undefined,
   reachable: boolean,
+  observed = false,
 ): ListenerOf | undefined {
   const factsOf = (context: CallContext): AskerFacts => ({
     protocol: context.connection.protocol === 'http' ? 'connect' : protocol,
     address: context.connection.address,
     name: callers.findOrNobody(callerCredentialsIn(context, reachable))?.name,
     traceparent: context.metadata('traceparent'),
+    requestIds: context.metadata(REQUEST_ID_HEADER),
+    observed,
   })
   const usual = decisions === undefined ? meter && (() => meter) : decisions.listeners(factsOf, meter)
-  if (tracing === undefined) return usual
-  return (context) => {
-    const span = tracing.current()
-    if (span === undefined) return usual?.(context)
-    return recordedListener(
-      { tracing, decisions },
-      { span, protocol, factsOf: () => factsOf(context) },
-      meter,
-    )
-  }
+  const all: ListenerOf | undefined =
+    tracing === undefined
+      ? usual
+      : (context) => {
+          const span = tracing.current()
+          if (span === undefined) return usual?.(context)
+          return recordedListener(
+            { tracing, decisions },
+            { span, protocol, factsOf: () => factsOf(context) },
+            meter,
+          )
+        }
+  return shadow === undefined ? all : shadow.listeners(all)
 }
 
 export type ListenerOf = (context: CallContext) => DecisionListener | undefined

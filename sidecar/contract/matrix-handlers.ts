@@ -4,8 +4,10 @@ import type { Deciding, PerCall, Ruled } from '../usecases/capabilities.ts'
 import { plan } from '../usecases/plan.ts'
 import type { ServerStreamMethod, UnaryMethod } from './call.ts'
 import { answersInSteps } from './change-messages.ts'
+import { matrixResponse, matrixResponseInSteps } from './matrix-messages.ts'
 import { readPlanRequest } from './requests.ts'
-import { matrixResponse, matrixResponseInSteps, planResponse } from './responses.ts'
+import { planResponse } from './responses.ts'
+import { encodedRoutes } from './route-messages.ts'
 import { Topic, type Watches } from './watches.ts'
 
 interface MatrixHandlers {
@@ -16,7 +18,7 @@ interface MatrixHandlers {
 
 /** Makes the handlers. `endWatches` ends the streams of `WatchMatrix`, which would otherwise never end. */
 export function matrixHandlers(
-  { rules, forCall }: PerCall<Deciding> & Ruled,
+  { rules, routes, forCall }: PerCall<Deciding> & Ruled,
   watches: Watches,
 ): {
   handlers: MatrixHandlers
@@ -50,7 +52,7 @@ export function matrixHandlers(
   }
   const encodedRules = () => {
     // The matrix of a `GetMatrixResponse` has the number of that of the rules.
-    joined ??= Buffer.concat([response, ...answers])
+    joined ??= Buffer.concat([response, ...answers, encodedRoutes(routes)])
     return joined
   }
   return { handlers, encodedRules, endWatches: () => topic.end() }

@@ -3,17 +3,7 @@
  * by then.
  */
 import type { BinaryWriter } from '@bufbuild/protobuf/wire'
-import {
-  type CompiledApi,
-  type Decision,
-  type Engine,
-  finish,
-  type NamedConflict,
-  type Reason,
-  type Scope,
-  type Steps,
-  type TokenKind,
-} from '../../engine/index.ts'
+import type { Decision, Engine, NamedConflict, Reason, Scope, Steps } from '../../engine/index.ts'
 import type { Plan } from '../../matrix/index.ts'
 import type { Duration } from '../../proto/gen/google/protobuf/duration.ts'
 import * as wire from '../../proto/gen/portcullis/v1/authorization.ts'
@@ -22,7 +12,6 @@ import {
   Reason as WireReason,
   type Scope as WireScope,
 } from '../../proto/gen/portcullis/v1/decision.ts'
-import { Matrix } from '../../proto/gen/portcullis/v1/matrix.ts'
 import type { VerifiedToken } from '../authority/authority.ts'
 import type { Position } from '../authority/changes.ts'
 import { reusableForMs } from '../usecases/check.ts'
@@ -33,7 +22,6 @@ import {
   CHECK_BATCH_RESPONSE,
   CHECK_RESPONSE,
   CHECK_STREAM_RESPONSE,
-  GET_MATRIX_RESPONSE,
   POSITION,
   SCOPE,
   SUBJECT,
@@ -184,7 +172,7 @@ export function writeTime(writer: FieldWriter, field: number, ms: number): void 
  * A message with no field set, so that parts can be encoded separately: concatenated encodings are one
  * message.
  */
-const EMPTY_RESPONSE: wire.CheckResponse = {
+export const EMPTY_RESPONSE: wire.CheckResponse = {
   allowed: false,
   reason: WireReason.REASON_UNSPECIFIED,
   message: '',
@@ -199,6 +187,8 @@ const EMPTY_RESPONSE: wire.CheckResponse = {
   token: undefined,
   cacheFor: undefined,
   position: undefined,
+  route: undefined,
+  scheme: '',
 }
 
 export function checkBatchResponse(results: readonly Buffer[]): Buffer {
@@ -239,6 +229,7 @@ export function issueResponse(issued: Issued, position?: Position | undefined): 
 function encodeIssued(issued: Issued, position?: Position): Buffer {
   return encode(wire.IssueResponse, {
     header: issued.header,
+    scheme: issued.scheme,
     value: issued.value.reveal(),
     kind: issued.kind,
     scope: scopeMessage(issued.scope),
@@ -260,6 +251,7 @@ export function planResponse(engine: Engine, plan: Plan): Buffer {
       kind: kind.id,
       scopeLevel: kind.scopeLevel,
       header: kind.header,
+      scheme: kind.scheme ?? '',
       issuable: kind.obtained.by === 'issue',
       permissionScopes: [...kind.permissionScopes],
       steps: [...(kind.obtained.steps ?? [])],
@@ -275,84 +267,17 @@ export function planResponse(engine: Engine, plan: Plan): Buffer {
   })
 }
 
-/** How many rows of a matrix are encoded in one step. */
-const ROWS_A_STEP = 100
-
-/** `GetMatrixResponse` and `WatchMatrixResponse` have the same encoding. */
-export function matrixResponse(engine: Engine): Buffer {
-  return finish(matrixResponseInSteps(engine))
-}
-
-/** The same in steps. */
-export function* matrixResponseInSteps(engine: Engine): Steps<Buffer> {
-  const { digest, strict, rulesDigest } = engine
-  // Encodings of parts, one after the other, are that of the whole.
-  const part = (fields: Partial<Matrix>) => encode(Matrix, { ...EMPTY_MATRIX, ...fields })
-  const parts = [part({ digest, strict, tokenKinds: Array.from(engine.tokenKinds.values(), kindMessage) })]
-  for (const rows of groups(engine.apis.values())) {
-    parts.push(part({ apis: rows.map(apiMessage) }))
-    yield
-  }
-  for (const rows of groups(engine.conflicts)) {
-    parts.push(part({ conflicts: rows.map(conflictMessage) }))
-    yield
-  }
-  parts.push(part({ rulesDigest }))
-  RESULTS_WRITER.start(NO_BYTES)
-  RESULTS_WRITER.bytes(GET_MATRIX_RESPONSE.matrix, Buffer.concat(parts))
-  return RESULTS_WRITER.finish()
-}
-
-const EMPTY_MATRIX: Matrix = {
-  ...{ digest: '', strict: false, tokenKinds: [], apis: [], conflicts: [], rulesDigest: '' },
-}
-
-function* groups<T>(rows: Iterable<T>): Generator<readonly T[]> {
-  let group: T[] = []
-  for (const row of rows)
-    if (group.push(row) === ROWS_A_STEP) {
-      yield group
-      group = []
-    }
-  if (group.length > 0) yield group
-}
-
-function kindMessage(kind: TokenKind): Matrix['tokenKinds'][number] {
-  return {
-    id: kind.id,
-    title: kind.title,
-    family: kind.family,
-    scopeLevel: kind.scopeLevel,
-    header: kind.header,
-    issuedTo: kind.issuedTo,
-    issuable: kind.obtained.by === 'issue',
-    permissionScopes: [...kind.permissionScopes],
-    lifetime: kind.lifetimeSeconds === null ? undefined : durationOf(kind.lifetimeSeconds * 1000),
-    steps: [...(kind.obtained.steps ?? [])],
-    section: kind.section,
-  }
-}
-
-function apiMessage(api: CompiledApi): Matrix['apis'][number] {
-  return {
-    id: api.id,
-    title: api.title,
-    accepted: api.accepted.map(({ kind }) => kind),
-    contested: [...api.contested],
-    section: api.section,
-  }
-}
-
 function encodeDecision(decision: Decision): Buffer {
-  const { allowed, reason, message, header, accepted, conflicts, advice, digest, strict, rulesDigest } =
-    decision
+  const { allowed, reason, message, header, scheme, accepted, conflicts, advice } = decision
+  const { digest, strict, rulesDigest } = decision
   return encode(wire.CheckResponse, {
     ...EMPTY_RESPONSE,
     allowed,
     reason: reasonMessage(reason),
     message,
     header,
-    accepted: accepted.map((kind) => ({ ...kind })),
+    scheme,
+    accepted: accepted.map((kind) => ({ ...kind, scheme: kind.scheme ?? '' })),
     conflicts: conflicts.map(conflictMessage),
     advice: [...advice],
     digest,
@@ -369,7 +294,7 @@ export function reasonMessage(reason: Reason): WireReason {
   return WireReason[`REASON_${reason}`]
 }
 
-function conflictMessage(conflict: NamedConflict): Conflict {
+export function conflictMessage(conflict: NamedConflict): Conflict {
   const { cells, apis, kinds, sections, ...rest } = conflict
   return {
     ...rest,
@@ -388,7 +313,7 @@ function dateOf(ms: number | undefined): Date | undefined {
   return ms === undefined ? undefined : new Date(ms)
 }
 
-function durationOf(ms: number): Duration {
+export function durationOf(ms: number): Duration {
   const seconds = Math.floor(ms / 1000)
   return { seconds, nanos: Math.round((ms - seconds * 1000) * 1e6) }
 }

@@ -5,6 +5,7 @@
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Dispatcher } from 'undici'
+import { fieldValue } from '../../engine/index.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import { hasBody, isUnfinished } from '../base/net/http-connections.ts'
 import { givenRequestId, newRequestId, REQUEST_ID_HEADER } from '../base/request-id.ts'
@@ -154,12 +155,13 @@ class Attempt implements Dispatcher.DispatchHandler {
   start(): void {
     const { request, response, target, path, headers } = this.#exchange
     response.on('drain', this.#resume).on('close', this.#closed)
-    const { header, value } = this.#credential
+    const { header, scheme, value } = this.#credential
+    const field = fieldValue(scheme, value.reveal())
     const body = 'kept' in this.#body ? this.#body.kept : this.#body.streamed
     const options = {
       path,
       method: request.method as Dispatcher.HttpMethod,
-      headers: [...(this.#span ? joining(headers, this.#span) : headers), header, value.reveal()],
+      headers: [...(this.#span ? joining(headers, this.#span) : headers), header, field],
       body,
     }
     target.pool.dispatch(options, this)

@@ -46,8 +46,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** How the route words its errors; default: as Keystone does. */
     readonly sendError?: (reply: FastifyReply, error: HttpError) => FastifyReply
-    /** Whether the route itself leaves a trace of refusals. */
-    readonly ownTrace?: true
+    /** Whether the route itself leaves a trace of refusals; default: one for POST does. */
+    readonly ownTrace?: boolean
     /** Whether its requests have spans; default: they have, where there are traces. */
     readonly tracing?: 'none'
   }

@@ -12,6 +12,7 @@ import { type Health, readiness } from '../base/health.ts'
 import type { WatchedCertificates } from '../base/net/certificates.ts'
 import { endAndLinger, lingers } from '../base/net/linger.ts'
 import { givenRequestId, newRequestId, REQUEST_ID_HEADER } from '../base/request-id.ts'
+import type { Observing } from '../proxies/observation.ts'
 import type { TrustedProxies } from '../proxies/trusted-proxies.ts'
 import type { Administering } from '../usecases/administration/administer.ts'
 import type { Admitting, PerCall, Reporting, Ruled } from '../usecases/capabilities.ts'
@@ -46,6 +47,7 @@ export type HttpServices = PerCall<Verifying & Issuing & Authenticating & Admini
   Reporting &
   Operating &
   LoginTracing &
+  Observing &
   Pick<Authenticating, 'authority'> & { readonly health: Health }
 
 /**
@@ -88,14 +90,14 @@ export async function startHttpServer(services: HttpServices, options: HttpOptio
   const limits = { ...TIME_LIMITS, ...options.timeLimits }
   const tls = options.certificates && (await secureServers(options.certificates, limits, options.hstsDays))
   const proxies = await openProxies(options, services.log)
-  const server = newServer(proxies, limits, tls)
+  const server = newServer(proxies, limits, tls, options.v3AtRoot)
   const routes = new Routes()
-  server.addHook('onRoute', ({ url, method }) => routes.add(url, method))
+  server.addHook('onRoute', ({ url, method, config }) => routes.add(url, method, config?.sendError))
   const bounds = new Bounds(services.log, server, options.maxConnections)
   let site: Site = siteOf('', options.region, [])
   const hosts = new Set<string>()
   const refuse = (reply: FastifyReply, error: HttpError) =>
-    (reply.request.routeOptions.config?.sendError ?? sendError)(reply, error, site.identityUrl)
+    (routes.wordingOf(reply.request) ?? sendError)(reply, error, site.identityUrl)
   await addTracingIfOn(server, services)
   server.addHook('onRequest', (request, reply, next) => {
     reply.headers(HEADERS).header(REQUEST_ID, request.id)
@@ -163,7 +165,7 @@ function traceUnknownProxy({ trace }: Reporting, { id, socket }: FastifyRequest)
 /** Logins and questions about access leave a trace of their own. */
 function traceRefusal({ trace }: Reporting, request: FastifyRequest, error: Error): void {
   const { id, ip, method, routeOptions } = request
-  if (method === 'POST' || routeOptions.config?.ownTrace) return
+  if (routeOptions.config?.ownTrace ?? method === 'POST') return
   const details = () => ({ request_id: id })
   trace.refused('an identity call was refused', error, { protocol: 'http', address: ip }, details)
 }
@@ -251,11 +253,13 @@ function newServer(
   proxies: TrustedProxies | undefined,
   { headersMs, requestMs, keepAliveMs, checkIntervalMs }: HttpTimeLimits,
   tls: SecureServers | undefined,
+  v3AtRoot: boolean,
 ): FastifyInstance {
   const serverFactory: FastifyServerFactory | undefined = tls && ((handle) => tls.create(handle))
   const server = Fastify({
     logger: false,
     ...(serverFactory && { serverFactory }),
+    ...(v3AtRoot && { rewriteUrl: fromRoot }),
     // No route has a schema, so the compilers for schemas need not be loaded.
     schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
     bodyLimit: BODY_BYTES_MAX,
@@ -289,6 +293,11 @@ function newServer(
     })
   }
   return server
+}
+
+/** The path for one of a Keystone that has a host of its own. */
+function fromRoot({ url = '' }: IncomingMessage): string {
+  return url.replace(/^\/+v3(?=[/?]|$)/, '/identity/v3')
 }
 
 function noCompiler(): never {

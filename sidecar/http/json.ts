@@ -1,6 +1,6 @@
 /** JSON over HTTP: reads request bodies strictly, and sends responses in Keystone's way. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { readJson } from '../../matrix/document/index.ts'
+import { type ReadingOptions, readJson } from '../../matrix/document/index.ts'
 import { type CallError, callError } from '../base/call-error.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import { carrierOf, connectionOf } from '../base/net/http-request.ts'
@@ -23,6 +23,11 @@ export function sendJson(reply: FastifyReply, status: number, value: object): Fa
 /** Like Keystone, it accepts a request without a content type. */
 const KEYSTONE_TYPES = /^(|application\/(json|[\w.-]+\+json))$/
 
+export interface BodyOptions extends Pick<ReadingOptions, 'anyKey'> {
+  /** The content types that count as JSON. */
+  readonly types?: RegExp
+}
+
 /** Most bytes of bodies that wait for their turn. */
 const WAITING_BYTES_MAX = 16_777_216
 
@@ -37,18 +42,17 @@ export class JsonBodies {
 
   /**
    * @param understand makes something of the value, or throws
-   * @param types the content types that count as JSON
    * @throws CallError
    */
   read<T>(
     request: FastifyRequest,
     understand: (value: unknown) => T,
-    types = KEYSTONE_TYPES,
+    { types = KEYSTONE_TYPES, anyKey = false }: BodyOptions = {},
   ): MaybePromise<T> {
     const type = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
     if (!types.test(type)) throw badBody(CONTENT_TYPE_MESSAGE)
     const body = (request.body as Buffer | undefined) ?? NO_BYTES
-    const read = () => understand(parsed(body))
+    const read = () => understand(parsed(body, { anyKey, firstProblem: true }))
     return body.length > SHORT_BYTES ? this.#readInTurn(request, body.length, read) : read()
   }
 
@@ -75,14 +79,14 @@ export class JsonBodies {
 const NO_BYTES = Buffer.alloc(0)
 
 /** @throws CallError */
-function parsed(body: Buffer): unknown {
+function parsed(body: Buffer, options: ReadingOptions): unknown {
   let text: string
   try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(body)
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body)
   } catch {
     throw badBody('the body: expected UTF-8')
   }
-  const reading = readJson(text, { firstProblem: true })
+  const reading = readJson(text, options)
   if (reading.ok) return reading.value
   // The path is left out: its keys come from the request, and could be secrets that were put in the wrong
   // place.

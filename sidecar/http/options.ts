@@ -27,6 +27,8 @@ export interface HttpOptions {
   readonly region: string
   /** Further services in the catalog. */
   readonly catalog: readonly CatalogService[]
+  /** Whether `/v3` means `/identity/v3`. */
+  readonly v3AtRoot: boolean
   /** `undefined`: another sidecar has the directory, and this one refers clients to it. */
   readonly identity: IdentityOptions | undefined
   /** The contract of gRPC over HTTP; `undefined`: it is off. */

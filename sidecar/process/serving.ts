@@ -8,6 +8,7 @@ import type { ConnectionSource } from '../base/net/connections.ts'
 import type { Siblings } from '../directory/open-directory.ts'
 import type { HttpTimeLimits } from '../http/options.ts'
 import type { Rules } from '../rules/rules.ts'
+import type { Shadow } from '../usecases/shadow.ts'
 import type { TokenSiblings } from './open/profiles-in-force.ts'
 import type { Addresses } from './open/servers.ts'
 
@@ -19,8 +20,10 @@ export interface Serving extends Addresses {
   readonly matrixDigest: string
   /** Digest of the exact rules: of that matrix and the mode. */
   readonly rulesDigest: string
+  /** Digest of the matrix beside it, from the time when it became ready; `undefined`: there is none. */
+  readonly shadowDigest: string | undefined
   /**
-   * Reads again the matrix file, the TLS certificates, the callers of the configuration and the secrets of
+   * Reads again the matrix files, the TLS certificates, the callers of the configuration and the secrets of
    * proxies.
    */
   reload(): void
@@ -33,6 +36,8 @@ export interface Serving extends Addresses {
 /** A sidecar that runs in this process. */
 export interface Sidecar extends Serving {
   readonly rules: Rules
+  /** `undefined`: no second matrix is computed beside the one in force. */
+  readonly shadow: Shadow | undefined
   readonly administration: Administration
   /** The metrics of this process; none where they are off. */
   metrics(): readonly Metric[]

@@ -15,8 +15,11 @@ import { openCertificates } from './open/certificates.ts'
 import { checkConfig } from './open/check-config.ts'
 import { openHealth, sourceOf } from './open/health.ts'
 import { hasMetrics, openMetrics } from './open/metrics.ts'
+import { openObservation } from './open/observation.ts'
+import { openPromotion } from './open/promotion.ts'
 import { openRules } from './open/rules.ts'
 import { startServers } from './open/servers.ts'
+import { openShadow } from './open/shadow.ts'
 import type { Sidecar, StartOptions } from './serving.ts'
 
 /**
@@ -36,27 +39,31 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
   const tracing = opening.use(await openTraces?.({ log, meters }))
   const certificates = opening.adopt(openCertificates(config, log), close)
   const rules = opening.adopt(openRules(config, log, health), close)
+  const shadow = opening.adopt(await openShadow(config, { rules, log, health, now, meters }), close)
   const routes = config.routes && (await import('./open/routes.ts')).openRoutes(config.routes, rules, log)
   const turns = new Turns()
   const common = { rules, turns, tracer: tracing, log, health, now, meters, siblings }
   const opened = opening.adopt(await openAuthority(config, options, common), close)
-  const { authority, administration, controlPanel, changes, trusted, forward, state } = opened
+  const { authority, administration, controlPanel, changes, promoted, trusted, forward, state } = opened
+  const promotion = opening.adopt(await openPromotion({ promoted, rules, log, health }), close)
   const known = { ...common, authority, administration, engine: () => rules.engine }
   const credentials = opening.adopt(await openCredentials(config, known), close)
   const { callers, profiles } = credentials
   if (forward === undefined) opening.use(openRetention(config, { administration, now, log }))
   const trace = opening.adopt(new Trace(log, undefined, meters), close)
   const decisions = opening.use(await openDecisions?.({ now, log, health, callers }))
+  const observation = opening.adopt(await openObservation(config, { log, health, now, meters }), close)
   const lasting = {
     ...{ authority, administration, controlPanel, callers, profiles, now },
     ...{ verifier: credentials.verifiers, upstreams: credentials.upstreams },
     changeRates: new ChangeRates(changeRatesOf(config)),
+    rollout: promotion.rollout(shadow),
   }
   const facts = { config, health, rules, authority: state, certificates, log, now }
   const services = {
     ...{ ...lasting, rules, routes, turns, health, log, trace, meters, decisions, tracing },
+    ...{ observation, shadow, changes, promoted, trusted, forward },
     forCall: perCall(rules, lasting),
-    ...{ changes, trusted, forward },
     cacheForMs: config.cache_for_ms,
     intake: new Intake(callers, controlPanel?.sessions),
     operatorFacts: {
@@ -78,8 +85,9 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
     get rulesDigest() {
       return rules.engine.rulesDigest
     },
+    ...{ shadow, shadowDigest: shadow?.engine.digest },
     reload: () => {
-      for (const each of [rules, certificates, credentials, servers]) each.reload()
+      for (const each of [rules, shadow, certificates, credentials, servers]) each?.reload()
     },
     diagnose: () => diagnose({ ...facts, metrics: read }),
     close: () => {

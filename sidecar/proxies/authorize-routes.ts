@@ -7,6 +7,7 @@ import type { Scope } from '../../engine/index.ts'
 import { invalidArgument } from '../base/call-error.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import { connectionOf, headersOf } from '../base/net/http-request.ts'
+import { REQUEST_ID_HEADER } from '../base/request-id.ts'
 import { PATH_OVERRIDDEN } from '../rules/routes/overrides.ts'
 import type { RouteMatch } from '../rules/routes/route.ts'
 import type { PerCall, Reporting, Ruled } from '../usecases/capabilities.ts'
@@ -14,13 +15,21 @@ import { checkCredentials, type Verifying } from '../usecases/check.ts'
 import type { DecisionMeter } from '../usecases/meters.ts'
 import { timed } from '../usecases/timed.ts'
 import { listenerOf } from '../usecases/tracing.ts'
-import { type DenialAnswer, denialAnswer, routeDenialAnswer } from './denial-answer.ts'
-import { everyIdentityHeader, isIdentity } from './identity-headers.ts'
+import {
+  type DenialAnswer,
+  denialAnswer,
+  failureAnswer,
+  reasonOfDenial,
+  reasonOfFailure,
+  routeDenialAnswer,
+} from './denial-answer.ts'
+import { everyIdentityHeader, isIdentity, wouldDenyHeaders } from './identity-headers.ts'
+import type { Observing } from './observation.ts'
 import { overridesPath, readProxiedRequest } from './proxied-request.ts'
-import { answerProxy, type ProxyAnswer, proxyClientAddress } from './proxy-answer.ts'
+import { answerProxy, type ProxyAnswer, type ProxyAnswers, proxyClientAddress } from './proxy-answer.ts'
 import { SECRET_HEADER } from './trusted-proxies.ts'
 
-type AuthorizeServices = PerCall<Verifying> & Ruled & Reporting
+type AuthorizeServices = PerCall<Verifying> & Ruled & Reporting & Observing
 
 /** Only a known proxy reaches the routes. */
 export function addAuthorizeRoutes(
@@ -29,14 +38,27 @@ export function addAuthorizeRoutes(
   paths: readonly string[],
 ): void {
   const meter = services.meters?.of('authorize')
-  const answerOf = timed(meter, (request: FastifyRequest) => answerTo(services, request, meter))
+  const answers: ProxyAnswers = {
+    answerTo: timed(meter, (request: FastifyRequest, observed: boolean) =>
+      andThen(answerTo(services, request, meter, observed), withBodyInHeader),
+    ),
+    failed: (error, { id }, observed) =>
+      observed ? passing(services, reasonOfFailure(error)) : failureAnswer(error, id),
+  }
   // These routes answer HEAD too, without a body.
-  for (const path of paths) server.get(path, (_request, reply) => answerProxy(services, reply, answerOf))
+  for (const path of paths) server.get(path, (_request, reply) => answerProxy(services, reply, answers))
+}
+
+/** The answer in observe mode to a request that would be denied. */
+function passing({ observation }: Observing, reason: string): ProxyAnswer {
+  observation?.passed('authorize', reason)
+  return { status: 200, headers: wouldDenyHeaders(reason), body: '' }
 }
 
 /**
  * A proxy takes out what clients say of themselves, or replaces it, before it asks. What it shows all the
- * same would reach the application, too: nginx takes out nothing that its configuration does not name.
+ * same would reach the application, too: nginx takes out nothing that its configuration does not name. So it
+ * does not pass in observe mode either.
  */
 const IDENTITY_PRETENDED = {
   refused: 'NOT_CANONICAL',
@@ -50,9 +72,24 @@ function answerTo(
   services: AuthorizeServices,
   request: FastifyRequest,
   meter: DecisionMeter | undefined,
+  observed: boolean,
 ): MaybePromise<ProxyAnswer> {
   for (const name in request.raw.headersDistinct)
     if (isIdentity(name) && name !== OWN_HEADER) return routeDenialAnswer(IDENTITY_PRETENDED)
+  const decided = decisionOn(services, request, meter, observed)
+  if (!observed) return decided
+  return andThen(decided, (answer) =>
+    answer.status === 200 ? answer : passing(services, reasonOfDenial(answer)),
+  )
+}
+
+/** @throws CallError where nothing can be decided */
+function decisionOn(
+  services: AuthorizeServices,
+  request: FastifyRequest,
+  meter: DecisionMeter | undefined,
+  observed: boolean,
+): MaybePromise<ProxyAnswer> {
   const asked = askedBy(services, request)
   if ('status' in asked) return asked
   const question = {
@@ -64,6 +101,8 @@ function answerTo(
     address: request.socket.remoteAddress,
     name: undefined,
     traceparent: request.raw.headersDistinct.traceparent ?? [],
+    requestIds: request.raw.headersDistinct[REQUEST_ID_HEADER] ?? [],
+    observed,
   }))
   return andThen(
     checkCredentials(services.forCall(), question, { connection: connectionOf(request), listener }),
@@ -72,6 +111,32 @@ function answerTo(
         ? { status: 200, headers: everyIdentityHeader(token, decision), body: '' }
         : denialAnswer(decision),
   )
+}
+
+/**
+ * nginx drops the body of an answer that refuses a request, and keeps its headers. So they have the body,
+ * too, for the page that nginx sends in its place.
+ */
+const BODY_HEADER = 'x-portcullis-denial'
+
+/** Longest body in a header. nginx reads 4,096 bytes of headers, and answers with 500 if there are more. */
+const BODY_LENGTH_MAX = 2_000
+
+/** What is too long is left out: first what would have been accepted, then all of it. */
+function withBodyInHeader(answer: ProxyAnswer): ProxyAnswer {
+  if (answer.status === 200) return answer
+  let body = asciiOf(answer.body)
+  if (body.length > BODY_LENGTH_MAX) {
+    const { error } = JSON.parse(answer.body) as { readonly error: Record<string, unknown> }
+    body = asciiOf(JSON.stringify({ error: { reason: error.reason, message: error.message } }))
+  }
+  if (body.length > BODY_LENGTH_MAX) return answer
+  return { ...answer, headers: [...answer.headers, [BODY_HEADER, body]] }
+}
+
+/** The same JSON in the characters that a header can have. */
+function asciiOf(json: string): string {
+  return json.replace(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 interface Asked {

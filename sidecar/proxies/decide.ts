@@ -2,7 +2,7 @@
  * May a request pass that a proxy asks about, and with which headers does it go on? One behaviour for every
  * way in which Envoy asks.
  */
-import type { Engine } from '../../engine/index.ts'
+import { type Engine, fieldValue } from '../../engine/index.ts'
 import type { VerifiedToken } from '../authority/authority.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import type { RouteRequest } from '../rules/routes/route.ts'
@@ -19,6 +19,7 @@ import {
   listsIdentity,
   relevanceTo,
   removedHeaders,
+  WOULD_DENY_HEADER,
 } from './identity-headers.ts'
 import { type PolicyRefusal, policyOf, type RouteSettings } from './policy.ts'
 
@@ -39,14 +40,21 @@ export interface DecidedRequest extends ProxiedOutcome {
   readonly engine: Engine
 }
 
-export type Decided = DecidedRequest | PolicyRefusal
+/** A request about which nothing is decided. */
+interface RefusedRequest extends PolicyRefusal {
+  /** It does not pass in observe mode either: it forges or hides what the sidecar says of its sender. */
+  readonly always?: true
+}
+
+export type Decided = DecidedRequest | RefusedRequest
 
 /**
  * A proxy removes `Connection`, but of a request for an upgrade it may pass it on, and the next one removes
  * what it lists.
  */
-const IDENTITY_LISTED: PolicyRefusal = {
+const IDENTITY_LISTED: RefusedRequest = {
   refused: 'NOT_CANONICAL',
+  always: true,
   detail: 'expected a header Connection that lists none of the headers which say who sent the request',
 }
 
@@ -90,9 +98,19 @@ export function headerChanges(
   came: Headers,
 ): HeaderChanges {
   const set = [...identityHeaders(token, outcome.decision)]
-  if (credential !== undefined) set.push([credential.header.toLowerCase(), credential.value.reveal()])
+  if (credential !== undefined)
+    set.push([credential.header.toLowerCase(), fieldValue(credential.scheme, credential.value.reveal())])
   const carriers = credential && relevanceTo(engine).carriers
   return { set, removed: removedHeaders(came, set, carriers) }
+}
+
+/**
+ * What becomes of the headers of a request that passes in observe mode and would be denied: nothing is said
+ * of its sender, and the client's own credential stays.
+ */
+export function observedChanges(reason: string, came: Headers): HeaderChanges {
+  const set = [[WOULD_DENY_HEADER, reason]] as const
+  return { set, removed: removedHeaders(came, set) }
 }
 
 /** Whether the changes are those of every request with the same token. */

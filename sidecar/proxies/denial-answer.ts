@@ -3,7 +3,7 @@
  * proxies speak uses this file, and no other file chooses these statuses.
  */
 
-import { denialOf, failureOf, type Headers, headersOfDenial } from '../../engine/denial.ts'
+import { denialOf, failureOf, type Headers, REASON_HEADER, refusalOf } from '../../engine/denial.ts'
 import type { Decision } from '../../engine/index.ts'
 import { CallError, type CallErrorReason, callError } from '../base/call-error.ts'
 import type { RouteMatch } from '../rules/routes/route.ts'
@@ -40,13 +40,17 @@ export function routeDenialAnswer({
   refused,
   detail,
 }: Exclude<RouteMatch, { refused: undefined }>): DenialAnswer {
-  const error = { reason: refused, message: detail, accepted: [] }
-  return { status: 403, headers: headersOfDenial(refused), body: JSON.stringify({ error }) }
+  return refusalOf(refused, detail)
 }
 
 /** The stable code of an error; one that is unexpected is `INTERNAL`. */
 export function reasonOfFailure(error: unknown): CallErrorReason {
   return callErrorOf(error).reason
+}
+
+/** The stable code of what the answer says, in its header. */
+export function reasonOfDenial({ headers }: Pick<DenialAnswer, 'headers'>): string {
+  return headers.find(([name]) => name === REASON_HEADER)?.[1] ?? 'INTERNAL'
 }
 
 /** The answer where there is no decision. @param requestId shown where the failure is unexpected */
@@ -63,12 +67,15 @@ function callErrorOf(error: unknown): CallError {
 /**
  * Leaves in the log what the client is not told. Many of a kind are counted, because every request of a route
  * brings one.
+ *
+ * @param observed whether the request passes all the same
  */
 export function traceFailure(
   { trace, tracing }: Reporting,
   error: unknown,
   from: CallOrigin,
   requestId: string,
+  observed: boolean,
 ): void {
   tracing?.current()?.erred(error)
   const request = { request_id: requestId }
@@ -76,7 +83,9 @@ export function traceFailure(
   else
     trace.record({
       level: 'warn',
-      message: 'a request of a proxy was denied, because nothing could be decided',
+      message: observed
+        ? 'a request of a proxy passed in observe mode, because nothing could be decided'
+        : 'a request of a proxy was denied, because nothing could be decided',
       by: { ...from, reason: error.reason, problem: error.message },
       details: () => ({ ...request, ...(error.cause !== undefined && { err: error.cause }) }),
     })

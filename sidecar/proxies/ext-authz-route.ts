@@ -7,22 +7,33 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type CallError, invalidArgument } from '../base/call-error.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import { connectionOf, headersOf } from '../base/net/http-request.ts'
+import { REQUEST_ID_HEADER } from '../base/request-id.ts'
 import { METHOD_OVERRIDES } from '../rules/routes/overrides.ts'
 import type { Ruled } from '../usecases/capabilities.ts'
 import type { DecisionMeter } from '../usecases/meters.ts'
 import { timed } from '../usecases/timed.ts'
 import { listenerOf } from '../usecases/tracing.ts'
 import { clientAddress } from './client-address.ts'
-import { type Decided, type DecideServices, decide, headerChanges } from './decide.ts'
+import {
+  type Decided,
+  type DecideServices,
+  decide,
+  type HeaderChanges,
+  headerChanges,
+  observedChanges,
+} from './decide.ts'
 import {
   type DenialAnswer,
   denialAnswer,
   failureAnswer,
   type Headers,
+  reasonOfDenial,
+  reasonOfFailure,
   routeDenialAnswer,
 } from './denial-answer.ts'
+import type { Observing } from './observation.ts'
 import { readRouteSettings } from './policy.ts'
-import { answerProxy, type ProxyAnswer, proxyClientAddress } from './proxy-answer.ts'
+import { answerProxy, type ProxyAnswer, type ProxyAnswers, proxyClientAddress } from './proxy-answer.ts'
 
 // Not imported, because an import makes Node create every export of the module.
 const { METHODS } = process.getBuiltinModule('node:http')
@@ -37,14 +48,26 @@ const REMOVED_HEADER = 'x-envoy-auth-headers-to-remove'
  *
  * @param url the prefix with anything behind it
  */
-export function addExtAuthzRoute(server: FastifyInstance, services: DecideServices, url: string): void {
+export function addExtAuthzRoute(
+  server: FastifyInstance,
+  services: DecideServices & Observing,
+  url: string,
+): void {
   const meter = services.meters?.of('ext_authz-http')
-  const answer = timed(meter, (request: FastifyRequest) => answerTo(services, request, meter))
+  const answers: ProxyAnswers = {
+    answerTo: timed(meter, (request: FastifyRequest, observed: boolean) =>
+      answerTo(services, request, meter, observed),
+    ),
+    failed: (error, request, observed) =>
+      observed
+        ? passing(services, reasonOfFailure(error), listedHeaders(request))
+        : failureAsDenial(error, request.id),
+  }
   // Envoy asks by the method of the client's request, which may be any.
   for (const method of METHODS)
     if (method !== 'CONNECT' && !server.supportedMethods.includes(method))
       server.addHttpMethod(method, { hasBody: true })
-  server.all(url, (_request, reply) => answerProxy(services, reply, answer, failureAsDenial))
+  server.all(url, (_request, reply) => answerProxy(services, reply, answers))
 }
 
 /**
@@ -57,14 +80,13 @@ function failureAsDenial(error: unknown, requestId: string): DenialAnswer {
 
 /** @throws CallError where nothing can be decided */
 function answerTo(
-  services: DecideServices,
+  services: DecideServices & Observing,
   request: FastifyRequest,
   meter: DecisionMeter | undefined,
+  observed: boolean,
 ): MaybePromise<ProxyAnswer> {
   const { settings, target } = readPath(request.raw.url ?? '')
-  const headers = headersOf(request).flatMap(([name, values]) =>
-    values.map((value) => [name, value] as const),
-  )
+  const headers = listedHeaders(request)
   const { method = '', headersDistinct } = request.raw
   const { trustedHops } = settings
   const asked = {
@@ -81,17 +103,37 @@ function answerTo(
     address: request.socket.remoteAddress,
     name: services.callers.findOrNobody(presented)?.name,
     traceparent: headersDistinct.traceparent ?? [],
+    requestIds: headersDistinct[REQUEST_ID_HEADER] ?? [],
+    observed,
   }))
   const asker = { connection: connectionOf(request), listener }
   const decided = decide(services, settings, asked, () => services.callers.find(presented), asker)
-  return andThen(decided, (found) => answerFor(found, headers, services))
+  return andThen(decided, (found) => {
+    const answer = answerFor(found, headers, services)
+    const stays = !observed || answer.status === 200 || (found.refused !== undefined && found.always)
+    return stays ? answer : passing(services, reasonOfDenial(answer), headers)
+  })
 }
 
-function answerFor(decided: Decided, headers: Headers, { routes }: Ruled): ProxyAnswer {
+/** Every header with each of its values. */
+function listedHeaders(request: FastifyRequest): Headers {
+  return headersOf(request).flatMap(([name, values]) => values.map((value) => [name, value] as const))
+}
+
+function answerFor(decided: Decided, headers: Headers, ruled: Ruled): ProxyAnswer {
   if (decided.refused !== undefined) return routeDenialAnswer(decided)
   const { decision, token } = decided.outcome
   if (!decision.allowed || token === undefined) return denialAnswer(decision)
-  const { set, removed } = headerChanges(decided, token, headers)
+  return okAnswer(headerChanges(decided, token, headers), ruled)
+}
+
+/** The answer in observe mode to a request that would be denied. */
+function passing(services: Ruled & Observing, reason: string, headers: Headers): ProxyAnswer {
+  services.observation?.passed('ext_authz-http', reason)
+  return okAnswer(observedChanges(reason, headers), services)
+}
+
+function okAnswer({ set, removed }: HeaderChanges, { routes }: Ruled): ProxyAnswer {
   // Routes that name methods deny such a header, but Envoy need not show it.
   const all = routes?.namesMethods ? [...removed, ...METHOD_OVERRIDES] : removed
   return { status: 200, headers: [...set, [REMOVED_HEADER, all.join(',')]], body: '' }

@@ -42,7 +42,16 @@ export function listsIdentity(came: Headers): boolean {
 }
 
 /** Every header that says something of the sender, set or not. */
-export const IDENTITY_HEADERS: readonly string[] = [...FACTS.map(({ header }) => header), RULES_HEADER]
+const IDENTITY_HEADERS: readonly string[] = [...FACTS.map(({ header }) => header), RULES_HEADER]
+
+/**
+ * Why a request would not pass that passes in observe mode. Every answer sets it or has it removed, so that a
+ * client cannot say it.
+ */
+export const WOULD_DENY_HEADER = 'x-portcullis-would-deny'
+
+/** Those, and that one. */
+export const OWN_HEADERS: readonly string[] = [...IDENTITY_HEADERS, WOULD_DENY_HEADER]
 
 const IDENTITY = /^x[-_]portcullis[-_]/i
 
@@ -69,7 +78,15 @@ export function everyIdentityHeader(
 ): Headers {
   const headers: [string, string][] = [[RULES_HEADER, rulesDigest]]
   for (const { header, of } of FACTS) headers.push([header, headerValue(of(token) ?? '')])
+  headers.push([WOULD_DENY_HEADER, ''])
   return headers
+}
+
+/**
+ * The headers for a request that passes in observe mode and would be denied. They say nothing of its sender.
+ */
+export function wouldDenyHeaders(reason: string): Headers {
+  return [...IDENTITY_HEADERS.map((name) => [name, ''] as const), [WOULD_DENY_HEADER, reason]]
 }
 
 /**
@@ -82,7 +99,7 @@ export function everyIdentityHeader(
  * @param carriers headers in which credentials are sent, where the client's is replaced
  */
 export function removedHeaders(came: Headers, set: Headers, carriers?: ReadonlySet<string>): string[] {
-  const removed = IDENTITY_HEADERS.filter((name) => !isAmong(set, name))
+  const removed = OWN_HEADERS.filter((name) => !isAmong(set, name))
   removed.push(...PATH_OVERRIDES)
   for (const name of carriers ?? []) if (!isAmong(set, name)) removed.push(name)
   for (const [written] of came) {

@@ -3,7 +3,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import { addressOf } from '../base/net/http-request.ts'
 import type { Reporting } from '../usecases/capabilities.ts'
-import { type DenialAnswer, failureAnswer, traceFailure } from './denial-answer.ts'
+import { type DenialAnswer, traceFailure } from './denial-answer.ts'
+import type { Observing } from './observation.ts'
 
 /** How a proxy is answered: 200 lets the request pass. */
 export interface ProxyAnswer extends Omit<DenialAnswer, 'status'> {
@@ -25,26 +26,31 @@ function sendProxyAnswer(reply: FastifyReply, { status, headers, body }: ProxyAn
   raw.end(body)
 }
 
-/**
- * Sends what becomes of the request. Where nothing can be decided, the log says why.
- *
- * @param failed the answer where nothing can be decided
- */
+/** How a protocol answers. `observed`: the request passes, whatever is decided. */
+export interface ProxyAnswers {
+  /** @throws CallError where nothing can be decided */
+  readonly answerTo: (request: FastifyRequest, observed: boolean) => MaybePromise<ProxyAnswer>
+  /** The answer where nothing can be decided. */
+  readonly failed: (error: unknown, request: FastifyRequest, observed: boolean) => ProxyAnswer
+}
+
+/** Sends what becomes of the request. Where nothing can be decided, the log says why. */
 export function answerProxy(
-  services: Reporting,
+  services: Reporting & Observing,
   reply: FastifyReply,
-  answerTo: (request: FastifyRequest) => MaybePromise<ProxyAnswer>,
-  failed: (error: unknown, requestId: string) => ProxyAnswer = failureAnswer,
+  { answerTo, failed }: ProxyAnswers,
 ): void {
   const { request } = reply
+  // Asked once, so that the answer and what is told of it agree.
+  const observed = services.observation?.isOn() === true
   const send = (answer: ProxyAnswer) => sendProxyAnswer(reply, answer)
   const fail = (error: unknown) => {
     const from = { protocol: 'http', address: request.socket.remoteAddress ?? 'gone' } as const
-    traceFailure(services, error, from, request.id)
-    send(failed(error, request.id))
+    traceFailure(services, error, from, request.id, observed)
+    send(failed(error, request, observed))
   }
   try {
-    const answer = answerTo(request)
+    const answer = answerTo(request, observed)
     if (answer instanceof Promise) answer.then(send).catch(fail)
     else send(answer)
   } catch (error) {

@@ -4,10 +4,11 @@ import { compile, compileInSteps, type Engine, finish, type Matrix, type Steps }
 import { supportMatrix } from '../../matrix/index.ts'
 import { inSlices } from '../base/slices.ts'
 import { WatchedFile } from '../base/watched-file.ts'
-import { readMatrix } from './matrix-file/read.ts'
+import type { Promoted } from './matrix-file/content.ts'
+import { isLargeText, readMatrix } from './matrix-file/read.ts'
 
-/** Twice the matrix of the source. A larger file is read and compiled while others have their turn. */
-const READ_AT_ONCE_BYTES_MAX = 32_768
+/** Of a matrix that is compiled already: how many APIs make it a large one. */
+const LARGE_APIS = 200
 
 export interface RulesOptions {
   /** Matrix file; absent: the matrix of the package, which never changes. */
@@ -24,6 +25,8 @@ export interface RulesOptions {
   readonly maxAgeMs?: number
   /** Whether the matrix is kept beside the engine, for a page that shows it. */
   readonly keepMatrix?: boolean
+  /** Called if the file has changed, and another matrix is in force in its place. */
+  readonly onOverruled?: (engine: Engine) => void
   /** Called after each look at the file. */
   readonly onLook?: (found: Look) => void
 }
@@ -42,10 +45,14 @@ export interface Look {
  */
 export type Preparation = (engine: Engine) => Steps<() => void>
 
-/** An engine, and what puts in place what was made of it. */
-interface Ready {
+/** An engine with the matrix that it was made of; `undefined`: that is not kept. */
+interface Compiled {
   readonly engine: Engine
   readonly matrix: Matrix | undefined
+}
+
+/** An engine, and what puts in place what was made of it. */
+interface Ready extends Compiled {
   readonly place: readonly (() => void)[]
 }
 
@@ -54,14 +61,20 @@ interface Ready {
  * matrix.
  */
 export class Rules {
-  #engine: Engine
-  #matrix: Matrix | undefined
+  #inForce: Compiled
+  /** That of the file. */
+  #configured: Compiled
+  #overruled = false
+  /** Counts the calls of `promote`: the last one counts. */
+  #promotions = 0
+  readonly #closed = new AbortController()
   readonly #strict: boolean
   readonly #keepMatrix: boolean
   readonly #file: WatchedFile<Ready> | undefined
   readonly #timer: NodeJS.Timeout | undefined
   readonly #maxAgeMs: number
   readonly #onLook: ((found: Look) => void) | undefined
+  readonly #onOverruled: ((engine: Engine) => void) | undefined
   #refused = false
   /** Whether somebody asked for a look while the file was read. */
   #lookAgain = false
@@ -74,14 +87,15 @@ export class Rules {
    * @throws MatrixError, or an Error that says why the file cannot be read: the sidecar does not serve
    *   without valid rules
    */
-  constructor({ path, strict, pollMs, onRefused, maxAgeMs = 0, keepMatrix = false, onLook }: RulesOptions) {
+  constructor(options: RulesOptions) {
+    const { path, strict, pollMs, onRefused, maxAgeMs = 0, keepMatrix = false, onLook, onOverruled } = options
+    this.#onOverruled = onOverruled
     this.#strict = strict
     this.#keepMatrix = keepMatrix
     this.#maxAgeMs = maxAgeMs
     this.#onLook = onLook
     if (path === undefined) {
-      this.#engine = compile(supportMatrix, { strict })
-      this.#matrix = supportMatrix
+      this.#configured = { engine: compile(supportMatrix, { strict }), matrix: supportMatrix }
     } else {
       this.#file = new WatchedFile({
         path,
@@ -95,19 +109,55 @@ export class Rules {
         onChanged: (ready) => this.#change(ready),
         onRefused,
       })
-      this.#engine = this.#file.initial.engine
-      this.#matrix = this.#file.initial.matrix
+      this.#configured = this.#file.initial
       if (pollMs > 0) this.#timer = setInterval(() => this.reload(), pollMs).unref()
     }
+    this.#inForce = this.#configured
   }
 
   get engine(): Engine {
-    return this.#engine
+    return this.#inForce.engine
   }
 
   /** The matrix of the engine; `undefined`: it is not kept. */
   get matrix(): Matrix | undefined {
-    return this.#matrix
+    return this.#inForce.matrix
+  }
+
+  /** Whether another matrix is in force in the place of that of the file. */
+  get overruled(): boolean {
+    return this.#overruled
+  }
+
+  /** Digest of the matrix of the file. */
+  get configuredDigest(): string {
+    return this.#configured.engine.digest
+  }
+
+  /**
+   * Puts a matrix in force in the place of that of the file: in this turn, if it is not large.
+   *
+   * @param promoted `undefined`: that of the file is in force again
+   * @throws Error where the matrix is not the one of that digest; the one before stays in force
+   */
+  async promote(promoted: Promoted | undefined): Promise<void> {
+    const promotion = ++this.#promotions
+    const { engine, matrix } = this.#configured
+    const large = promoted?.large ?? engine.apis.size > LARGE_APIS
+    const steps = promoted === undefined ? this.#prepare(engine, matrix) : this.#compiled(promoted)
+    const ready = large ? await inSlices(steps, this.#closed.signal) : finish(steps)
+    // Another one was promoted while this one was compiled.
+    if (promotion !== this.#promotions) return
+    if (promoted === undefined && engine !== this.#configured.engine) return this.promote(undefined)
+    this.#overruled = promoted !== undefined
+    this.#place(ready)
+  }
+
+  *#compiled({ matrix, digest }: Promoted): Steps<Ready> {
+    const engine = yield* compileInSteps(matrix, { strict: this.#strict })
+    if (engine.digest !== digest)
+      throw new Error(`the promoted matrix is damaged: its digest is ${engine.digest}, expected ${digest}`)
+    return yield* this.#prepare(engine, matrix)
   }
 
   /** For how long the rules have not been known to be those of the file, in milliseconds. */
@@ -138,6 +188,7 @@ export class Rules {
 
   close(): void {
     clearInterval(this.#timer)
+    this.#closed.abort()
     this.#file?.close()
     this.#watchers.clear()
   }
@@ -148,7 +199,7 @@ export class Rules {
     if (usable) this.#confirmedAtMs = nowMs
     // While a file is being read, the result is unknown.
     if (this.#file?.reading !== true) this.#refused = !usable
-    const stale = this.#maxAgeMs > 0 && nowMs - this.#confirmedAtMs > this.#maxAgeMs
+    const stale = !this.#overruled && this.#maxAgeMs > 0 && nowMs - this.#confirmedAtMs > this.#maxAgeMs
     this.#onLook?.({ refused: this.#refused, stale })
   }
 
@@ -179,22 +230,28 @@ export class Rules {
     )
   }
 
-  *#prepare(engine: Engine, matrix: Matrix): Steps<Ready> {
+  *#prepare(engine: Engine, matrix: Matrix | undefined): Steps<Ready> {
     const place: (() => void)[] = []
     for (const preparation of this.#preparations) place.push(yield* preparation(engine))
     return { engine, place, matrix: this.#keepMatrix ? matrix : undefined }
   }
 
+  #change(ready: Ready): void {
+    if (ready.engine.digest === this.#configured.engine.digest) return
+    this.#configured = { engine: ready.engine, matrix: ready.matrix }
+    if (this.#overruled) this.#onOverruled?.(ready.engine)
+    else this.#place(ready)
+  }
+
   /** All in one turn, so that no reader sees a part of it. */
-  #change({ engine, place, matrix }: Ready): void {
-    if (engine.digest === this.#engine.digest) return
-    this.#engine = engine
-    this.#matrix = matrix
+  #place({ engine, place, matrix }: Ready): void {
+    if (engine.digest === this.engine.digest) return
+    this.#inForce = { engine, matrix }
     for (const each of place) each()
     for (const watcher of this.#watchers) watcher(engine)
   }
 }
 
 function isLarge(path: string): boolean {
-  return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > READ_AT_ONCE_BYTES_MAX
+  return isLargeText(statSync(path, { throwIfNoEntry: false })?.size ?? 0)
 }

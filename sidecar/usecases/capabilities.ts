@@ -6,9 +6,11 @@ import type { Logger } from 'pino'
 import type { Engine } from '../../engine/index.ts'
 import type { Changes } from '../authority/changes.ts'
 import type { ControlPanel } from '../authority/control-panel/control-panel.ts'
+import type { PromotedMatrices } from '../authority/promoted-matrices.ts'
 import type { Turns } from '../base/turns.ts'
 import type { Routes } from '../rules/routes/routes.ts'
 import type { Rules } from '../rules/rules.ts'
+import type { ListeningShadow } from './asker.ts'
 import type { Callers } from './callers.ts'
 import type { DecisionLog } from './decision-log.ts'
 import type { Intake } from './intake.ts'
@@ -29,6 +31,7 @@ export interface Clocked {
 /** Knows what changes of that which tokens depend on. */
 export interface Following {
   readonly changes: Changes
+  readonly promoted: PromotedMatrices
   /** Names what makes a token genuine: each key by its id, or what a hub says in their place. */
   readonly trusted: () => readonly string[]
 }
@@ -59,6 +62,8 @@ export interface Reporting {
   readonly decisions: DecisionLog | undefined
   /** `undefined`: there are no traces. */
   readonly tracing: Tracing | undefined
+  /** `undefined`: no second matrix is computed beside the one in force. */
+  readonly shadow: ListeningShadow | undefined
 }
 
 /**

@@ -1,5 +1,14 @@
 /** May this credential open this API? One behaviour for all protocols. */
-import type { CredentialReason, Decision, Engine, Extraction, Scope, TokenKind } from '../../engine/index.ts'
+import {
+  type CredentialPlace,
+  type CredentialReason,
+  credentialPlaces,
+  type Decision,
+  type Engine,
+  type Extraction,
+  fieldPlace,
+  type Scope,
+} from '../../engine/index.ts'
 import type { Verification, VerifiedToken, Verifier } from '../authority/authority.ts'
 import type { Asker, DecisionListener } from './asker.ts'
 import type { Deciding } from './capabilities.ts'
@@ -103,24 +112,25 @@ export function checkCredentials(
 
   found = engine.extract(question.headers)
   if (!found.ok) return denied(found.reason)
-  const header = headersOf(engine).get(found.header)
-  const obtainedBy = authority.recognize(found.value)
-  // A form that tells nothing fits any header.
-  if (obtainedBy !== undefined && header?.obtainedBy.has(obtainedBy) !== true) return denied('WRONG_HEADER')
+  const { value } = found
+  const place = placesOf(engine).get(fieldPlace(found))
+  const obtainedBy = authority.recognize(value, engine.tokenKinds)
+  // A form that tells nothing fits any place.
+  if (obtainedBy !== undefined && place?.obtainedBy.has(obtainedBy) !== true) return denied('WRONG_HEADER')
 
   const decided = (verification: Verification): CheckOutcome => {
     if (!verification.ok) return denied(verification.reason, verification.token)
     const { token } = verification
+    const prefix = place?.prefixes.get(token.kind)
     // A kind that this matrix does not know is for `decide` to say.
-    if (header?.kinds.has(token.kind) !== true && engine.tokenKinds.has(token.kind))
+    if ((prefix === undefined || !value.startsWith(prefix)) && engine.tokenKinds.has(token.kind))
       return denied('WRONG_HEADER', token)
     return answered({ decision: checkVerified(services, token, question), token, verified: true })
   }
   // A token that only a control panel gives cannot be verified at an identity endpoint, so it is sent to
   // none.
-  const asked = header?.obtainedBy.has('issue') === true ? verifier : authority
+  const asked = place?.obtainedBy.has('issue') === true ? verifier : authority
   const from = { clientAddress: question.clientAddress, connection }
-  const { value } = found
   const verification =
     listener?.verifying === undefined
       ? asked.verify(value, engine.tokenKinds, from)
@@ -128,30 +138,14 @@ export function checkCredentials(
   return verification instanceof Promise ? verification.then(decided) : decided(verification)
 }
 
-/** What an engine says of the headers that credentials travel in, by the header's name in lower case. */
-interface CredentialHeader {
-  /** How the kinds that travel in it are obtained. */
-  readonly obtainedBy: ReadonlySet<TokenKind['obtained']['by']>
-  readonly kinds: ReadonlySet<string>
-}
-
 /** Made once for each engine. */
-const HEADERS = new WeakMap<Engine, ReadonlyMap<string, CredentialHeader>>()
+const PLACES = new WeakMap<Engine, ReadonlyMap<string, CredentialPlace>>()
 
-function headersOf(engine: Engine): ReadonlyMap<string, CredentialHeader> {
-  let headers = HEADERS.get(engine)
-  if (headers === undefined) {
-    const byHeader = Map.groupBy(engine.tokenKinds.values(), ({ header }) => header.toLowerCase())
-    headers = new Map(
-      Array.from(byHeader, ([name, kinds]) => [
-        name,
-        {
-          obtainedBy: new Set(kinds.map(({ obtained }) => obtained.by)),
-          kinds: new Set(kinds.map(({ id }) => id)),
-        },
-      ]),
-    )
-    HEADERS.set(engine, headers)
+function placesOf(engine: Engine): ReadonlyMap<string, CredentialPlace> {
+  let places = PLACES.get(engine)
+  if (places === undefined) {
+    places = credentialPlaces(engine.tokenKinds.values())
+    PLACES.set(engine, places)
   }
-  return headers
+  return places
 }

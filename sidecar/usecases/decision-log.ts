@@ -1,5 +1,6 @@
 /** What use cases know of the decision log. */
 import type { DecisionListener } from './asker.ts'
+import type { DecisionSearch } from './decision-search.ts'
 
 /** How a question came. */
 export type Protocol =
@@ -21,6 +22,10 @@ export interface AskerFacts {
   readonly name: string | undefined
   /** The values of the header `traceparent` (W3C Trace Context). */
   readonly traceparent: readonly string[]
+  /** The values of the header `x-request-id`. */
+  readonly requestIds: readonly string[]
+  /** Whether a request that is denied passes all the same, because proxies are only observed. */
+  readonly observed?: boolean
 }
 
 /**
@@ -30,6 +35,8 @@ export interface AskerFacts {
 export type LineFollower = (bytes: Buffer, start: number, end: number) => void
 
 export interface DecisionLog {
+  /** Searches the lines that this host has kept; `undefined`: they go elsewhere. */
+  readonly search: DecisionSearch | undefined
   /** How many of a hundred decisions have a line that allow and are not contested. All others have one. */
   readonly samplePercent: number
   /** Gets every line; `undefined`: no follower, which costs nothing. It must not throw. */

@@ -30,6 +30,8 @@ export type Purpose =
 /** A token, how to send it, and what the source says against it. */
 export interface Issued {
   readonly header: string
+  /** Before the token in that header; empty: the token alone. */
+  readonly scheme: string
   readonly value: Secret
   readonly kind: string
   readonly scope: Scope
@@ -73,6 +75,7 @@ export function issue(services: Issuing, request: IssueRequest): MaybePromise<Is
     if (source.staticToken === undefined) throw notIssuable(kind)
     return {
       header: kind.header,
+      scheme: kind.scheme ?? '',
       value: source.staticToken,
       kind: kind.id,
       scope,
@@ -146,7 +149,7 @@ function issuedFor(issuedToken: IssuedToken, choice: Choice): Issued {
   const { tokenId, scope, issuedAtMs, expiresAtMs } = token
   const { kind, conflicts } = choice
   const issued: Issued = {
-    ...{ header: kind.header, value, kind: kind.id, scope },
+    ...{ header: kind.header, scheme: kind.scheme ?? '', value, kind: kind.id, scope },
     ...{ tokenId, issuedAtMs, expiresAtMs, conflicts },
   }
   const answers = ISSUED.get(issuedToken) ?? new WeakMap<Choice, Issued>()

@@ -5,6 +5,7 @@ import type { Metric } from '../base/metrics.ts'
 import type { DecisionListener, OwnToken } from './asker.ts'
 import type { Protocol } from './decision-log.ts'
 import type { CheckOutcome, ClaimsQuestion, CredentialsQuestion } from './questions.ts'
+import type { ShadowDirection } from './shadow.ts'
 
 /**
  * Most series of decisions. The matrix of the package has some two thousand, if every protocol asks for
@@ -42,6 +43,18 @@ export class Meters {
     'Attempts that leave a trace in the log, by its message: logins that failed, tokens that were issued, calls that were refused.',
     ['message', 'reason'],
     ATTEMPT_SERIES_MAX,
+  )
+  readonly #wouldDeny = new Counts(
+    'portcullis_would_deny_total',
+    'Requests of proxies that passed in observe mode and would have been denied, by protocol and reason.',
+    ['protocol', 'reason'],
+    ATTEMPT_SERIES_MAX,
+  )
+  readonly #shadowDifferences = new Counts(
+    'portcullis_shadow_differences_total',
+    'Decisions that the matrix of `matrix_shadow` would have made otherwise, by API, kind of token and direction.',
+    ['api', 'kind', 'direction'],
+    DECISION_SERIES_MAX,
   )
   readonly #errors = new Counts(
     'portcullis_call_errors_total',
@@ -90,6 +103,18 @@ export class Meters {
     this.#attempts.add(this.#attempts.cell(message, reason ?? ''))
   }
 
+  /** A request passed that would have been denied. @param reason of the denial, or of the error */
+  wouldDeny(protocol: MeteredProtocol, reason: string): void {
+    this.#wouldDeny.add(this.#wouldDeny.cell(protocol, reason))
+  }
+
+  /** Counts the differences of a cell, each time that it is called. Both names are of one of the matrices. */
+  shadowCounter(api: string, kind: string, direction: ShadowDirection): () => void {
+    const counts = this.#shadowDifferences
+    const cell = counts.cell(api, kind, direction)
+    return () => counts.add(cell)
+  }
+
   failed(reason: string): void {
     this.#errors.add(this.#errors.cell(reason))
   }
@@ -114,9 +139,15 @@ export class Meters {
         'Duration of calls that ask for decisions, from the complete request to its answer. For grpc and grpc-stream, one call in sixteen is measured.',
         this.#durations,
       ),
-      ...[this.#attempts, this.#errors, this.#refusals, this.#upstreamCalls, this.#spans].map((counts) =>
-        counts.read(),
-      ),
+      ...[
+        this.#attempts,
+        this.#wouldDeny,
+        this.#shadowDifferences,
+        this.#errors,
+        this.#refusals,
+        this.#upstreamCalls,
+        this.#spans,
+      ].map((counts) => counts.read()),
       {
         name: 'portcullis_followers',
         help: 'Open streams of WatchChanges.',

@@ -235,7 +235,7 @@ export async function confirmUser(
   if (holder === undefined || isOver(token, now()))
     throw callError('REQUESTER_NOT_AUTHENTICATED', { credential })
   expectAddress(requester, holder)
-  return { ...requester, user: holder.user }
+  return { ...requester, user: withRightsOf(token, holder.user) }
 }
 
 /** The requester as the author of a change. */
@@ -296,7 +296,7 @@ export async function userByIamToken(
     readonly acceptUnscoped?: boolean | undefined
   },
 ): Promise<UserByToken | undefined> {
-  if (authority.recognize(value) !== 'issue') return undefined
+  if (authority.recognize(value, engine.tokenKinds) !== 'issue') return undefined
   const verification = await authority.verify(value, engine.tokenKinds, { clientAddress, connection })
   const { token } = verification
   if (token === undefined) return undefined
@@ -307,5 +307,18 @@ export async function userByIamToken(
   if (outside && !ownersFromAnywhere) throw callError('ADDRESS_NOT_ALLOWED', {})
   const user = await administration.users.byId(token.subject.id)
   if (outside && !user?.owner) throw callError('ADDRESS_NOT_ALLOWED', {})
-  return user && { type: 'user', user, token, clientAddress, from, requestId, ownersFromAnywhere }
+  return (
+    user && {
+      ...{ type: 'user', user: withRightsOf(token, user), token },
+      ...{ clientAddress, from, requestId, ownersFromAnywhere },
+    }
+  )
+}
+
+/**
+ * The user with the rights that the token gives: one of an application credential with fewer roles than its
+ * user has administers and validates nothing.
+ */
+function withRightsOf({ applicationCredential }: VerifiedToken, user: UserRecord): UserRecord {
+  return applicationCredential?.limited ? { ...user, owner: false, roles: [], validator: false } : user
 }

@@ -68,7 +68,7 @@ async function revokeByValue(
   credentials: PresentedCredentials,
 ): Promise<Revoked> {
   const { authority, verifier, engine } = services
-  const isStatic = authority.recognize(value.reveal()) === 'control_panel'
+  const isStatic = authority.recognize(value.reveal(), engine.tokenKinds) === 'control_panel'
   const asker = await askerOf(services, credentials, isStatic)
   // Before anything is said about the token.
   if (asker.type === 'named_caller' && asker.caller.rights.administer.size === 0)

@@ -1,6 +1,6 @@
 /** What use cases and protocols know of traces. */
 import type { Span, SpanFacts, TraceCarrier, TracedCall, Tracer } from '../base/tracing.ts'
-import type { DecisionListener } from './asker.ts'
+import type { DecisionListener, ListeningShadow } from './asker.ts'
 import type { AskerFacts, DecisionLog, Protocol } from './decision-log.ts'
 
 export interface Tracing extends Tracer {
@@ -45,21 +45,27 @@ export function recordedListener(
 }
 
 /**
- * Listens to the decisions of a request: the trace, the log and the meter, as far as they are on.
+ * Listens to the decisions of a request: the shadow, the trace, the log and the meter, as far as they are on.
  * `undefined`: all are off.
  *
  * @param factsOf is asked only where there is a log
  */
 export function listenerOf(
-  services: { readonly decisions: DecisionLog | undefined; readonly tracing: Tracing | undefined },
+  services: {
+    readonly decisions: DecisionLog | undefined
+    readonly tracing: Tracing | undefined
+    readonly shadow: ListeningShadow | undefined
+  },
   protocol: Protocol,
   meter: DecisionListener | undefined,
   factsOf: () => Omit<AskerFacts, 'protocol'>,
 ): DecisionListener | undefined {
-  const { decisions, tracing } = services
+  const { decisions, tracing, shadow } = services
+  const listening = (next: DecisionListener | undefined) =>
+    shadow === undefined ? next : shadow.listener(next)
   const allFactsOf = () => ({ protocol, ...factsOf() })
   const span = tracing?.current()
   if (tracing !== undefined && span !== undefined)
-    return recordedListener({ tracing, decisions }, { span, protocol, factsOf: allFactsOf }, meter)
-  return decisions === undefined ? meter : decisions.listener(allFactsOf(), meter)
+    return listening(recordedListener({ tracing, decisions }, { span, protocol, factsOf: allFactsOf }, meter))
+  return listening(decisions === undefined ? meter : decisions.listener(allFactsOf(), meter))
 }

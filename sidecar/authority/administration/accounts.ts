@@ -51,6 +51,7 @@ export class AccountAdministration {
     return changeDirectory(this.#store, actor, async (change) => {
       const record = await accountIn(change.records, account)
       if (record.enabled !== enabled) await change.setAccountEnabled(record, enabled)
+      else change.writer.repeat('account.enable', { account, name: account, id: record.id })
       return { ...record, enabled }
     })
   }

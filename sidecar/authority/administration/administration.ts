@@ -2,6 +2,8 @@
  * Administration of the embedded authority: its directory's records, and the secrets that come into being
  * with them.
  */
+
+import type { ApplicationCredentialRecord } from '../../directory/application-credentials.ts'
 import type {
   AccountRecord,
   AuditFilter,
@@ -20,6 +22,7 @@ import type { DirectoryStore } from '../../directory/store.ts'
 import type { Actor } from '../actor.ts'
 import type { ControlPanel } from '../control-panel/control-panel.ts'
 import { AccountAdministration } from './accounts.ts'
+import { ApplicationCredentialAdministration } from './application-credentials.ts'
 import { changeDirectory } from './change.ts'
 import {
   type Applied,
@@ -29,6 +32,7 @@ import {
   refuseRepetitions,
 } from './directory-file.ts'
 import { type AccountListing, listDirectory } from './directory-listing.ts'
+import { MatrixAdministration } from './matrices.ts'
 import { ProjectAdministration } from './projects.ts'
 import { SecretMaker, type SecretParts } from './secrets.ts'
 import { TokenAdministration, type TokenParts } from './tokens.ts'
@@ -37,8 +41,11 @@ import { UserAdministration } from './users.ts'
 /** Who administers an account, for use cases. */
 export { ADMINISTRATOR_ROLE, administersAccount } from '../../directory/directory.ts'
 /** The records, for use cases, which never see the directory itself. */
+export type { MatrixVersion } from '../../directory/matrix-versions.ts'
+export type { RollBack } from './matrices.ts'
 export type {
   AccountRecord,
+  ApplicationCredentialRecord,
   AuditFilter,
   AuditRecord,
   Page,
@@ -61,6 +68,8 @@ export class Administration {
   readonly projects: ProjectAdministration
   readonly users: UserAdministration
   readonly tokens: TokenAdministration
+  readonly applicationCredentials: ApplicationCredentialAdministration
+  readonly matrices: MatrixAdministration
   /** The control panel's links and sessions, loaded when they are first asked for. */
   readonly controlPanel: () => Promise<ControlPanel>
   readonly #store: DirectoryStore
@@ -73,6 +82,12 @@ export class Administration {
     this.projects = new ProjectAdministration(parts.store)
     this.users = new UserAdministration(parts.store, this.#secrets)
     this.tokens = new TokenAdministration(parts, this.#secrets)
+    this.applicationCredentials = new ApplicationCredentialAdministration(
+      parts.store,
+      parts.passwords,
+      parts.now,
+    )
+    this.matrices = new MatrixAdministration(parts.store)
     this.controlPanel = parts.controlPanel
   }
 

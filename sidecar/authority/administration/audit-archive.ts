@@ -49,7 +49,17 @@ function numbered({ sequence }: AuditRecord): string {
   return String(sequence).padStart(12, '0')
 }
 
-function lineOf({ sequence, atMs, actor, action, account, subject, details }: AuditRecord): string {
+function lineOf({
+  sequence,
+  atMs,
+  actor,
+  action,
+  account,
+  subject,
+  subjectId,
+  details,
+}: AuditRecord): string {
   const at = new Date(atMs).toISOString()
-  return `${JSON.stringify({ sequence, at, actor, action, account, subject, details })}\n`
+  const named = { subject, ...(subjectId !== '' && { subject_id: subjectId }) }
+  return `${JSON.stringify({ sequence, at, actor, action, account, ...named, details })}\n`
 }

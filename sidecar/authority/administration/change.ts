@@ -2,8 +2,8 @@
  * Changes that somebody asks for. Each goes through one function, which has who makes it and its transaction.
  */
 import { callError } from '../../base/call-error.ts'
-import { type DirectoryChange, NoSuchProject } from '../../directory/change.ts'
-import { AlreadyExists } from '../../directory/database.ts'
+import type { DirectoryChange } from '../../directory/change.ts'
+import { AlreadyExists, NoSuchProject } from '../../directory/database.ts'
 import type { UserRecord, UserType } from '../../directory/directory.ts'
 import type { DirectoryStore } from '../../directory/store.ts'
 import type { Actor, ChangeView } from '../actor.ts'

@@ -174,7 +174,7 @@ export class DirectoryFileChange {
     for (const key of static_tokens) {
       if ((await this.#change.records.activeStaticToken(user.id, key)) !== undefined) continue
       checkName('static_tokens', key)
-      const value = await this.#maker.addStaticToken(this.#change, user, key)
+      const value = await this.#maker.addStaticToken(this.#change, user, { name: key, note: '' })
       this.#created.static_tokens++
       this.#secrets.push({ account: account.account, user: name, type: 'static_token', name: key, value })
     }

@@ -14,6 +14,8 @@ export interface AccountListing {
     readonly staticTokens: readonly {
       readonly name: string
       readonly id: string
+      readonly lastFour: string
+      readonly note: string
       readonly revoked: boolean
     }[]
   })[]
@@ -51,6 +53,7 @@ export async function listDirectory(records: DirectoryRecords): Promise<AccountL
             const staticTokens = tokens.map((token) => ({
               name: token.name,
               id: token.id,
+              ...{ lastFour: token.lastFour, note: token.note },
               revoked: token.revokedAtMs !== undefined,
             }))
             return { name, enabled, owner, roles, staticTokens }

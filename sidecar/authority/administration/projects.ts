@@ -44,6 +44,7 @@ export class ProjectAdministration {
     return changeDirectory(this.#store, actor, async (change) => {
       const record = await projectIn(change.records, account, name)
       if (record.enabled !== enabled) await change.setProjectEnabled(record, enabled)
+      else change.writer.repeat('project.enable', record)
       return { ...record, enabled }
     })
   }

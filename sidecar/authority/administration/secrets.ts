@@ -9,7 +9,7 @@ import { Secret } from '../../base/secret.ts'
 import type { DirectoryChange } from '../../directory/change.ts'
 import type { UserRecord } from '../../directory/directory.ts'
 import { newPassword, type Passwords } from '../password.ts'
-import { fingerprintOf, hashStaticToken, newStaticToken } from '../static-token.ts'
+import { fingerprintOf, hashStaticToken, lastFourOf, newStaticToken } from '../static-token.ts'
 
 /** A secret that was just made. */
 export interface NewSecret {
@@ -54,23 +54,30 @@ export class SecretMaker {
   }
 
   /** Gives a control panel user a static token (§4.2). @throws CallError where the matrix has no such kind */
-  async addStaticToken(change: DirectoryChange, user: UserRecord, name: string): Promise<Secret> {
+  async addStaticToken(
+    change: DirectoryChange,
+    user: UserRecord,
+    { name, note }: { readonly name: string; readonly note: string },
+  ): Promise<Secret> {
     const { pepper } = this.#parts
+    const { id, prefix = '' } = this.staticKind()
     const value = newStaticToken()
     await change.addStaticToken(user, {
-      kind: this.staticKind(),
+      kind: id,
       name,
       hash: hashStaticToken(value, pepper),
       pepper: fingerprintOf(pepper),
+      lastFour: lastFourOf(value),
+      note,
     })
-    return new Secret(value)
+    return new Secret(`${prefix}${value}`)
   }
 
   /** The kind of token that a control panel user creates (§4.2). */
-  staticKind(): string {
+  staticKind(): TokenKind {
     const kinds = [...this.#parts.tokenKinds()].filter((kind) => kind.obtained.by === 'control_panel')
     const [kind] = kinds
     if (kind === undefined || kinds.length > 1) throw callError('NO_STATIC_KIND', { count: kinds.length })
-    return kind.id
+    return kind
   }
 }

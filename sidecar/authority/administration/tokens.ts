@@ -8,8 +8,8 @@ import type { Actor } from '../actor.ts'
 import type { IssuedToken } from '../authority.ts'
 import { type IamClaims, isNamedHere, newClaims } from '../iam-claims.ts'
 import { type IamTokenSigner, queryOf, tokenOf } from '../iam-token.ts'
-import { checkName } from '../names.ts'
-import { isOver } from '../verified-token.ts'
+import { checkName, checkNote } from '../names.ts'
+import { isOver, type VerifiedToken } from '../verified-token.ts'
 import { changeDirectory, userToChange } from './change.ts'
 import { found, projectIn, staticTokenOf, userIn } from './found.ts'
 import type { SecretMaker } from './secrets.ts'
@@ -38,17 +38,18 @@ export class TokenAdministration {
     actor: Actor,
     account: string,
     userName: string,
-    name: string,
+    { name, note }: { readonly name: string; readonly note: string },
   ): Promise<{ token: StaticTokenRecord; kind: string; value: Secret }> {
     checkName('name', name)
+    checkNote('note', note)
     return changeDirectory(
       this.#parts.store,
       actor,
       async (change) => {
         const user = await userToChange(change, actor, account, userName, 'control_panel_user')
-        const value = await this.#secrets.addStaticToken(change, user, name)
+        const value = await this.#secrets.addStaticToken(change, user, { name, note })
         const token = await staticTokenOf(change.records, user, name)
-        return { token, kind: this.#secrets.staticKind(), value }
+        return { token, kind: this.#secrets.staticKind().id, value }
       },
       `static token \`${name}\``,
     )
@@ -88,7 +89,7 @@ export class TokenAdministration {
       const before = await records.panelToken(user.id, projectId ?? '')
       if (before !== undefined) {
         const { jti } = JSON.parse(before) as IamClaims
-        await change.revoke(jti, account)
+        await change.revoke(jti, account, user.id)
       }
       const scope: Scope = project === undefined ? { account } : { account, project }
       const changeNumber = await records.changeNumber()
@@ -110,19 +111,11 @@ export class TokenAdministration {
     userName: string,
     project: string | undefined,
   ): Promise<IssuedToken> {
-    const { store } = this.#parts
-    const { records } = store
-    const user = await userIn(records, account, userName, 'control_panel_user')
-    const projectId = project === undefined ? undefined : (await projectIn(records, account, project)).id
-    const text = await records.panelToken(user.id, projectId ?? '')
-    const stored = text === undefined ? undefined : (JSON.parse(text) as IamClaims)
-    // With an issuer or an audience that is no longer accepted, the copy would be denied.
-    const claims = found(
-      stored && isNamedHere(stored, this.#parts.signer.names) ? stored : undefined,
-      `such IAM token of control panel user \`${userName}\`; reissue makes one`,
-    )
-    await this.#expectActive(user, claims)
-    await changeDirectory(store, actor, async (change) =>
+    const { user, stored } = await this.#panelClaims(account, userName, project)
+    const claims = found(stored, `such IAM token of control panel user \`${userName}\`; reissue makes one`)
+    if (isOver(tokenOf(claims), this.#parts.now())) throw callError('CREDENTIAL_EXPIRED', { user: user.name })
+    if (!(await this.#isActive(claims))) throw callError('CREDENTIAL_REVOKED', { user: user.name })
+    await changeDirectory(this.#parts.store, actor, async (change) =>
       change.recordTokenCopied(
         await userToChange(change, actor, account, userName, 'control_panel_user'),
         claims.jti,
@@ -131,16 +124,40 @@ export class TokenAdministration {
     return this.#issued(claims)
   }
 
+  /** The token that `copyPanelToken` returns, without its value; `undefined`: there is none. */
+  async panelToken(
+    account: string,
+    userName: string,
+    project: string | undefined,
+  ): Promise<VerifiedToken | undefined> {
+    const { stored } = await this.#panelClaims(account, userName, project)
+    if (stored === undefined) return undefined
+    const token = tokenOf(stored)
+    return !isOver(token, this.#parts.now()) && (await this.#isActive(stored)) ? token : undefined
+  }
+
   revocations(page: Page): Promise<readonly RevocationRecord[]> {
     return this.#parts.store.records.revocations(page)
   }
 
-  /** @throws CallError where the token of a control panel user has expired or was revoked */
-  async #expectActive({ name }: UserRecord, claims: IamClaims): Promise<void> {
-    const token = tokenOf(claims)
-    const { active } = await this.#parts.store.verification.iamTokenStatus(queryOf(token, []))
-    if (isOver(token, this.#parts.now())) throw callError('CREDENTIAL_EXPIRED', { user: name })
-    if (!active) throw callError('CREDENTIAL_REVOKED', { user: name })
+  /** What was issued last. With an issuer or audience that is no longer accepted, a copy would be denied. */
+  async #panelClaims(
+    account: string,
+    userName: string,
+    project: string | undefined,
+  ): Promise<{ readonly user: UserRecord; readonly stored: IamClaims | undefined }> {
+    const { records } = this.#parts.store
+    const user = await userIn(records, account, userName, 'control_panel_user')
+    const projectId = project === undefined ? '' : (await projectIn(records, account, project)).id
+    const text = await records.panelToken(user.id, projectId)
+    const claims = text === undefined ? undefined : (JSON.parse(text) as IamClaims)
+    return { user, stored: claims && isNamedHere(claims, this.#parts.signer.names) ? claims : undefined }
+  }
+
+  /** Whether it is not revoked. Its expiry is not looked at. */
+  async #isActive(claims: IamClaims): Promise<boolean> {
+    const query = queryOf(tokenOf(claims), [])
+    return (await this.#parts.store.verification.iamTokenStatus(query)).active
   }
 
   #kindFor(project: string | undefined): TokenKind {
@@ -151,6 +168,8 @@ export class TokenAdministration {
   }
 
   #issued(claims: IamClaims): IssuedToken {
-    return { value: new Secret(this.#parts.signer.sign(claims)), token: tokenOf(claims) }
+    const kind = [...this.#parts.tokenKinds()].find(({ id }) => id === claims.kind)
+    const value = `${kind?.prefix ?? ''}${this.#parts.signer.sign(claims)}`
+    return { value: new Secret(value), token: tokenOf(claims) }
   }
 }

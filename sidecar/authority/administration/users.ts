@@ -119,6 +119,7 @@ export class UserAdministration {
       const user = await userToChange(change, actor, account, name, type)
       if (to.enabled !== undefined && to.enabled !== user.enabled)
         await change.setUserEnabled(user, to.enabled)
+      else if (to.enabled !== undefined) change.writer.repeat(`${type}.enable`, user)
       if (to.permissions !== undefined) await change.setPermissions(user, to.permissions)
       const owner =
         to.owner !== undefined && to.owner !== user.owner && (await change.setOwner(user, to.owner))

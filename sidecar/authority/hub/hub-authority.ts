@@ -6,7 +6,7 @@ import { hash } from 'node:crypto'
 import type { Scope, TokenKind } from '../../../engine/index.ts'
 import { callError } from '../../base/call-error.ts'
 import { dayOf } from '../../base/day.ts'
-import type { MaybePromise } from '../../base/maybe-promise.ts'
+import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import type { Remembered } from '../../directory/feed/recent-changes.ts'
 import { SharedQuestions } from '../../directory/feed/shared-questions.ts'
 import type {
@@ -18,10 +18,9 @@ import type {
   PasswordRequester,
   Verification,
 } from '../authority.ts'
-import { looksLikeIamToken } from '../iam-token.ts'
 import type { PublicKey } from '../keys.ts'
 import { LazyLruCache } from '../lazy-lru-cache.ts'
-import { looksLikeStaticToken } from '../static-token.ts'
+import { obtainedBy, withoutPrefix } from '../own-form.ts'
 import { TokenMemory } from '../token-memory.ts'
 import { faultOfTime, INVALID, verificationOf } from '../token-status.ts'
 import type { VerifiedToken } from '../verified-token.ts'
@@ -33,6 +32,15 @@ interface Known extends Remembered, DescribedToken {
   readonly token: VerifiedToken
   /** The day on which the hub noted its use, in days since the epoch. */
   readonly day: number
+}
+
+/** An answer of the hub. */
+interface Answer {
+  readonly known: Known | undefined
+  /** Whether it is true of now. Otherwise it counts once: others that wait for it may have asked later. */
+  readonly isCurrent: boolean
+  /** What is asked after it for all of those together. */
+  again?: Promise<Answer>
 }
 
 /** Most tokens that are remembered as not genuine, and for how long, in milliseconds: a key may be added. */
@@ -56,7 +64,7 @@ export class HubAuthority implements Authority {
   readonly #monotonic: () => number
   readonly #known: TokenMemory<Known>
   readonly #unknown = new LazyLruCache<{ readonly untilMs: number }>(UNKNOWN_MAX)
-  readonly #asked = new SharedQuestions<Known | undefined>()
+  readonly #asked = new SharedQuestions<Answer>()
 
   constructor(parts: HubAuthorityParts) {
     this.#parts = parts
@@ -68,29 +76,32 @@ export class HubAuthority implements Authority {
     return { hub_tokens: this.#known.size }
   }
 
-  recognize(value: string): TokenKind['obtained']['by'] | undefined {
-    if (looksLikeStaticToken(value)) return 'control_panel'
-    return looksLikeIamToken(value) ? 'issue' : undefined
+  recognize(value: string, kinds: ReadonlyMap<string, TokenKind>): TokenKind['obtained']['by'] | undefined {
+    return obtainedBy(value, kinds)
   }
 
   verify(
     value: string,
-    _kinds: ReadonlyMap<string, TokenKind>,
+    kinds: ReadonlyMap<string, TokenKind>,
     from: CredentialOrigin = UNKNOWN,
   ): Verification | Promise<Verification> {
-    if (this.recognize(value) === undefined) return INVALID
-    const found = this.#find(value)
+    if (obtainedBy(value, kinds) === undefined) return INVALID
+    const found = this.#find(withoutPrefix(value, kinds))
     return found instanceof Promise
       ? found.then((known) => this.#judge(known, from))
       : this.#judge(found, from)
   }
 
-  describe(value: string): MaybePromise<DescribedToken | undefined> {
-    return this.recognize(value) === undefined ? undefined : this.#find(value)
+  describe(value: string, kinds: ReadonlyMap<string, TokenKind>): MaybePromise<DescribedToken | undefined> {
+    return obtainedBy(value, kinds) === undefined ? undefined : this.#find(withoutPrefix(value, kinds))
   }
 
   issue(requester: PasswordRequester, _kind: TokenKind, scope: Scope, _from?: Origin): Promise<IssuedToken> {
     return this.#parts.issue(requester, scope)
+  }
+
+  issueByCredential(): Promise<IssuedToken> {
+    return Promise.reject(elsewhere())
   }
 
   derive(): Promise<IssuedToken> {
@@ -121,21 +132,37 @@ export class HubAuthority implements Authority {
       return known
     const unknown = this.#unknown.get(digest)
     if (unknown !== undefined && moment !== undefined && this.#monotonic() < unknown.untilMs) return undefined
-    return this.#asked.ask(digest, moment, () => this.#ask(value, digest, moment))
+    let isOwn = false
+    const answer = this.#asked.ask(digest, moment, () => {
+      isOwn = true
+      return this.#ask(value, digest, moment)
+    })
+    return andThen(answer, async (given) => {
+      if (isOwn || given.isCurrent) return given.known
+      given.again ??= this.#ask(value, digest, moment)
+      return (await given.again).known
+    })
   }
 
-  async #ask(value: string, digest: string, moment: number | undefined): Promise<Known | undefined> {
+  async #ask(value: string, digest: string, moment: number | undefined): Promise<Answer> {
     const { changes, tokens, now } = this.#parts
+    const asked = changes.latest()
     const { found, position } = await tokens.describe(value)
     if (found === undefined) {
       this.#unknown.set(digest, { untilMs: this.#monotonic() + UNKNOWN_MS })
-      return undefined
+      return { known: undefined, isCurrent: true }
     }
     const known: Known = { ...found, moment: moment ?? 0, day: dayOf(now()) }
-    // An answer of a process that is ahead of the stream, or that follows another history, counts once.
-    if (moment !== undefined && position !== undefined && changes.wasTold(position))
-      this.#known.set(digest, known)
-    return known
+    // An answer of a process that is ahead of the stream, or that follows another history, counts once. So
+    // does one of a process that is behind: what it does not know of was told before, and will not be again.
+    const isCurrent =
+      moment !== undefined &&
+      position !== undefined &&
+      changes.wasTold(position) &&
+      position.sequence >= (asked?.sequence ?? 0) &&
+      changes.isTrue(known)
+    if (isCurrent) this.#known.set(digest, known)
+    return { known, isCurrent }
   }
 }
 

@@ -171,7 +171,8 @@ export class HubChanges implements Changes {
   }
 
   #touch(touched: Touched, position: Position): void {
-    if (touched === undefined || touched === 'nothing') return
+    // A hub says by its rules that another matrix is in force.
+    if (touched === undefined || touched === 'nothing' || touched.thing === 'matrix') return
     this.#recent.touch(touched.thing, touched.id)
     this.#touched[touched.thing]++
     // The hub does not say which account a change was about.

@@ -52,6 +52,8 @@ export interface HubLineOptions {
   readonly timeoutMs: number
   readonly changes: HubChanges
   readonly onFollowing: (address: string, rulesDigest: string | undefined) => void
+  /** The hub has said its rules: when it is followed, and when they have changed. */
+  readonly onRules?: () => void
   readonly onLost: (address: string, error: Error) => void
 }
 
@@ -169,7 +171,7 @@ export class HubLine {
 
   /** Reads one stream. Resolves when it was read for long enough. */
   async #read(address: string, onFirst: () => void): Promise<void> {
-    const { changes, tls, onFollowing } = this.#options
+    const { changes, tls, onFollowing, onRules } = this.#options
     const client = new Client(address, credentialsOf(tls()), {
       'grpc.max_receive_message_length': RESPONSE_BYTES_MAX,
       // Each worker, and each stream after a failure, has a connection of its own.
@@ -195,12 +197,14 @@ export class HubLine {
         changes.hear(response)
         clearTimeout(quiet)
         quiet = setTimeout(() => reject(new Error('it says nothing any more')), QUIET_MS_MAX)
-        if (this.#client === client) return
-        // From now on questions go here.
-        this.#client = client
-        earlier?.close()
-        onFirst()
-        onFollowing(address, response.rulesDigest)
+        if (this.#client !== client) {
+          // From now on questions go here.
+          this.#client = client
+          earlier?.close()
+          onFirst()
+          onFollowing(address, response.rulesDigest)
+        }
+        if (response.rulesDigest !== undefined) onRules?.()
       } catch (error) {
         reject(error)
       }

@@ -3,12 +3,14 @@ import { BinaryReader } from '@bufbuild/protobuf/wire'
 import * as wire from '../../../proto/gen/portcullis/v1/authorization.ts'
 import type { Position, Touched } from '../../directory/feed/touches.ts'
 import type { DescribedToken } from '../authority.ts'
+import type { KeptMatrix } from '../promoted-matrices.ts'
 import type { VerifiedToken } from '../verified-token.ts'
 import type { HubResponse } from './hub-changes.ts'
 
 const SERVICE = '/portcullis.v1.AuthorizationService'
 export const WATCH_CHANGES = `${SERVICE}/WatchChanges`
 export const DESCRIBE_TOKENS = `${SERVICE}/DescribeTokens`
+export const GET_PROMOTED_MATRIX = `${SERVICE}/GetPromotedMatrix`
 
 /** Asks for what came after what this sidecar knows of an earlier stream. */
 export function watchChangesRequest(after: Position | undefined, basis: string): Buffer {
@@ -22,6 +24,12 @@ export function watchChangesRequest(after: Position | undefined, basis: string):
 
 export function describeTokensRequest(tokens: readonly string[]): Buffer {
   return encoded(wire.DescribeTokensRequest.encode({ tokens: [...tokens] }))
+}
+
+/** @returns undefined: none was promoted @throws Error if these bytes are no such response */
+export function readPromotedMatrix(bytes: Buffer): KeptMatrix | undefined {
+  const { digest, content } = wire.GetPromotedMatrixResponse.decode(new BinaryReader(bytes))
+  return digest === '' ? undefined : { digest, content: Buffer.from(content) }
 }
 
 /** What was answered, and at which position. */

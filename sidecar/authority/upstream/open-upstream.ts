@@ -8,9 +8,8 @@ import type { MaybePromise } from '../../base/maybe-promise.ts'
 import type { Secret } from '../../base/secret.ts'
 import type { Tracer } from '../../base/tracing.ts'
 import type { ConfiguredUpstream } from '../../config/profiles.ts'
-import type { PasswordRequester } from '../authority.ts'
 import { IdentityClient } from './identity-client.ts'
-import type { Issuer } from './profile-tokens.ts'
+import type { Issuer, ProfileRequester } from './profile-tokens.ts'
 import type { ResilienceEvents } from './resilience.ts'
 import { kindOfScope } from './token-answer.ts'
 import { UpstreamAuthority } from './upstream-authority.ts'
@@ -71,7 +70,7 @@ export function openUpstream(configured: ConfiguredUpstream, surroundings: Upstr
     authority,
     issuer: {
       id: JSON.stringify([name, tokensUrl]),
-      issue: (profile: string, requester: PasswordRequester, kind, scope) =>
+      issue: (profile: string, requester: ProfileRequester, kind, scope) =>
         authority.issue(profile, requester, kind, scope),
       isActive: () => true,
       rememberFailures: true,

@@ -6,16 +6,27 @@ import type { Scope, TokenKind } from '../../../engine/index.ts'
 import { CallError, callError } from '../../base/call-error.ts'
 import type { MaybePromise } from '../../base/maybe-promise.ts'
 import type { Secret } from '../../base/secret.ts'
+import type { ApplicationCredentialReference, ConfiguredHolder } from '../../config/profiles.ts'
 import type { IssuedToken, PasswordRequester } from '../authority.ts'
 import type { IssuedTokens } from './issued-tokens.ts'
 import type { PasswordSource, VersionedPassword } from './password-source.ts'
+
+/** An application credential with its secret. Its tokens are for the one project that it was made for. */
+export interface CredentialRequester {
+  readonly account: string
+  readonly credential: ApplicationCredentialReference
+  readonly secret: Secret
+}
+
+/** The holder of a profile with what they log in with. */
+export type ProfileRequester = PasswordRequester | CredentialRequester
 
 /** Who issues the tokens of a profile. */
 export interface Issuer {
   /** Identifies it, with what its tokens depend on. */
   readonly id: string
   /** @param profile name of the profile, for errors @throws CallError */
-  issue(profile: string, requester: PasswordRequester, kind: TokenKind, scope: Scope): Promise<IssuedToken>
+  issue(profile: string, requester: ProfileRequester, kind: TokenKind, scope: Scope): Promise<IssuedToken>
   /** Whether it still vouches for a token of the cache. @throws CallError where it does not answer */
   isActive(token: IssuedToken, kind: TokenKind): MaybePromise<boolean>
   /** Whether a failed login is remembered for a while. */
@@ -27,7 +38,8 @@ export interface ProfileTokensOptions {
   /** Name of the upstream that issues; `undefined`: the embedded authority. */
   readonly upstream: string | undefined
   readonly account: string
-  readonly userName: string
+  readonly holder: ConfiguredHolder
+  /** The password of the holder, or the secret of the application credential. */
   readonly password: PasswordSource
   readonly staticToken: Secret | undefined
   /** The only projects that tokens are issued for; `undefined`: any scope. */
@@ -70,13 +82,13 @@ export class ProfileTokens {
   }
 
   /** Whether tokens of the cache with these parts of the key are this profile's, and of its password. */
-  owns([issuer, account, userName, version, name]: readonly string[]): boolean {
+  owns([issuer, account, holder, version, name]: readonly string[]): boolean {
     const { password } = this.#options
     return (
       name === this.name &&
       issuer === this.#options.issuer.id &&
       account === this.account &&
-      userName === this.#options.userName &&
+      holder === nameOfHolder(this.#options.holder) &&
       version === password.current?.version
     )
   }
@@ -87,11 +99,11 @@ export class ProfileTokens {
     scope: Scope,
     rejected: Secret | undefined,
   ): MaybePromise<IssuedToken> {
-    const { account, userName, issuer, tokens } = this.#options
+    const { account, holder, issuer, tokens } = this.#options
     const level = scope.project === undefined ? 'account' : 'project'
     const issued = tokens.get({
       parts: [
-        ...[issuer.id, account, userName, password.version, this.name],
+        ...[issuer.id, account, nameOfHolder(holder), password.version, this.name],
         ...[kind.id, level, scope.account, scope.project ?? ''],
       ],
       obtain: () => this.#logIn(password, kind, scope),
@@ -109,9 +121,9 @@ export class ProfileTokens {
   }
 
   async #logIn(password: VersionedPassword, kind: TokenKind, scope: Scope): Promise<IssuedToken> {
-    const { name, account, userName, issuer, password: source } = this.#options
+    const { name, account, holder, issuer, password: source } = this.#options
     try {
-      return await issuer.issue(name, { account, userName, password: password.value }, kind, scope)
+      return await issuer.issue(name, requesterOf(account, holder, password.value), kind, scope)
     } catch (error) {
       if (error instanceof CallError && error.code === 'UNAUTHENTICATED')
         await source.obtain(password.version).catch(() => {})
@@ -127,4 +139,24 @@ export class ProfileTokens {
     const scope = project === undefined ? 'a whole account' : 'that project'
     throw callError('PROFILE_SCOPE_NOT_ALLOWED', { profile, scope })
   }
+}
+
+/** The holder with what they log in with. */
+export function requesterOf(account: string, holder: ConfiguredHolder, secret: Secret): ProfileRequester {
+  return isCredential(holder)
+    ? { account, credential: holder, secret }
+    : { account, userName: holder.userName, password: secret }
+}
+
+/** Names the holder, for logs and for the key of their tokens. */
+export function nameOfHolder(holder: ConfiguredHolder): string {
+  if (!isCredential(holder)) return holder.userName
+  return 'credentialId' in holder
+    ? `application credential ${holder.credentialId}`
+    : `application credential ${holder.credentialName} of ${holder.userName}`
+}
+
+/** Whether the holder is an application credential. */
+export function isCredential(holder: ConfiguredHolder): holder is ApplicationCredentialReference {
+  return 'credentialId' in holder || 'credentialName' in holder
 }

@@ -34,8 +34,8 @@ const LIFETIME_MS = 86_400_000
 
 /** Who logged in, and for what. */
 export interface Asked {
-  readonly account: string
-  readonly userName: string
+  /** `undefined`: an application credential, whose answer must have a body that names its user and scope. */
+  readonly userName: string | undefined
   readonly scope: Scope
 }
 
@@ -52,7 +52,9 @@ export function readIssuedToken(
 ): { readonly value: string; readonly described: DescribedToken } {
   if (answer.status !== 201) throw new AnswerFault(`status 201, found ${answer.status}`)
   const value = subjectToken(answer)
-  if (answer.body === '') return { value, described: withoutBody(value, answer, asked, nowMs) }
+  const { userName } = asked
+  if (answer.body === '' && userName !== undefined)
+    return { value, described: withoutBody(value, answer, { ...asked, userName }, nowMs) }
   const described = readDescription(answer.body, value, nowMs, lifetimeOf(answer, nowMs).expiresAtMs)
   const { scope } = described
   if (scope.account !== asked.scope.account || scope.project !== asked.scope.project)
@@ -94,7 +96,12 @@ function subjectToken({ headers: { 'x-subject-token': value } }: Answer): string
   return value
 }
 
-function withoutBody(value: string, answer: Answer, asked: Asked, nowMs: number): DescribedToken {
+function withoutBody(
+  value: string,
+  answer: Answer,
+  asked: Asked & { readonly userName: string },
+  nowMs: number,
+): DescribedToken {
   const { issuedAtMs, expiresAtMs } = lifetimeOf(answer, nowMs)
   expectFuture(expiresAtMs, nowMs)
   return {

@@ -6,8 +6,9 @@
 import { buildIssuanceBody, type Scope, type TokenKind } from '../../../engine/index.ts'
 import { callError } from '../../base/call-error.ts'
 import { Secret } from '../../base/secret.ts'
-import type { IssuedToken, PasswordRequester, VerifiedToken } from '../authority.ts'
+import type { IssuedToken, VerifiedToken } from '../authority.ts'
 import type { Answer, IdentityClient } from './identity-client.ts'
+import type { CredentialRequester, ProfileRequester } from './profile-tokens.ts'
 import { AnswerFault, type DescribedToken, readIssuedToken, readValidatedToken } from './token-answer.ts'
 
 /** What an upstream says of a token. `own_token_refused`: it does not know the token that asked. */
@@ -29,24 +30,24 @@ export class UpstreamAuthority {
   }
 
   /**
-   * Logs in.
+   * Logs in. An application credential has its scope itself: a token for another one is an answer that cannot
+   * be used.
    *
    * @param profile name of the profile that logs in, for errors
    * @throws CallError where the upstream refuses, does not answer or gives an answer that cannot be used
    */
   async issue(
     profile: string,
-    { account, userName, password }: PasswordRequester,
+    requester: ProfileRequester,
     kind: TokenKind,
     scope: Scope,
   ): Promise<IssuedToken> {
-    const body = buildIssuanceBody({ account, userName, password: password.reveal(), scope })
-    const answer = await this.#client.logIn(body)
+    const answer = await this.#client.logIn(loginBody(requester, scope))
     if (answer.status === 401)
       throw callError('UPSTREAM_LOGIN_REFUSED', { upstream: this.name, profile }, this.#details())
     if (answer.status === 403 || answer.status === 409)
       throw this.#forbidden(`the login of profile \`${profile}\``, answer)
-    const asked = { account, userName, scope }
+    const asked = { userName: 'password' in requester ? requester.userName : undefined, scope }
     const { value, described } = this.#read(() => readIssuedToken(answer, asked, this.#now()))
     return { value: new Secret(value), token: verifiedToken(this.name, kind, described) }
   }
@@ -106,6 +107,28 @@ export class UpstreamAuthority {
 
   #details() {
     return { metadata: { upstream: this.name } }
+  }
+}
+
+/** The body of §2.2, or that of Keystone's method `application_credential`, which has no scope. */
+function loginBody(requester: ProfileRequester, scope: Scope): object {
+  if (!('password' in requester)) return credentialBody(requester)
+  const { account, userName, password } = requester
+  return buildIssuanceBody({ account, userName, password: password.reveal(), scope })
+}
+
+function credentialBody({ account, credential, secret }: CredentialRequester): object {
+  const named =
+    'credentialId' in credential
+      ? { id: credential.credentialId }
+      : { name: credential.credentialName, user: { name: credential.userName, domain: { name: account } } }
+  return {
+    auth: {
+      identity: {
+        methods: ['application_credential'],
+        application_credential: { ...named, secret: secret.reveal() },
+      },
+    },
   }
 }
 

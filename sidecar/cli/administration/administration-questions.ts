@@ -102,6 +102,13 @@ export async function revokeStaticToken(
   return `Revoke static token ${name} of user ${user} of account ${account}? It never works again.`
 }
 
+export async function deleteApplicationCredential(
+  _directory: unknown,
+  [account, user, id]: string[],
+): Promise<string> {
+  return `Delete application credential ${id} of user ${user} of account ${account}? It and its tokens stop working.`
+}
+
 /** Only where it locks out callers on the machine of the sidecar, such as this command. */
 export async function restrictAddresses(
   account: string,

@@ -21,6 +21,7 @@ export interface AdministrationOptions extends ConnectionOptions, ConfirmOptions
   readonly none?: boolean
   readonly allowExcludingRequester?: boolean
   readonly page?: string
+  readonly note?: string
   readonly newestFirst?: boolean
 }
 
@@ -33,6 +34,7 @@ type Flag =
   | 'none'
   | 'allow-excluding-requester'
   | 'page'
+  | 'note'
   | 'audit-filters'
 
 /** A call with the values of the arguments, in their order. */
@@ -198,15 +200,19 @@ export const ROWS: readonly Row[] = [
   row(
     'control-panel-user copy-token <account> <name>',
     'Show the IAM token of a control panel user again. For testing only.',
-    (directory, [account = '', name = ''], { project = '' }) =>
-      directory.copyControlPanelUserToken({ account, name, project }),
+    async (directory, [account = '', name = ''], { project = '' }) => {
+      const { token } = await directory.copyControlPanelUserToken({ account, name, project })
+      return { token: token && sendable(token) }
+    },
     { flags: ['project'] },
   ),
   row(
     'control-panel-user reissue-token <account> <name>',
     'Make a new IAM token for a control panel user; the earlier one stops working. For testing only.',
-    (directory, [account = '', name = ''], { project = '' }) =>
-      directory.reissueControlPanelUserToken({ account, name, project }),
+    async (directory, [account = '', name = ''], { project = '' }) => {
+      const { token } = await directory.reissueControlPanelUserToken({ account, name, project })
+      return { token: token && sendable(token) }
+    },
     { flags: ['project'], question: questions.reissueToken },
   ),
   row(
@@ -244,12 +250,13 @@ export const ROWS: readonly Row[] = [
   row(
     'static-token create <account> <user> <name>',
     'Create a static token of a control panel user, and show its value once.',
-    (directory, [account = '', userName = '', name = '']) =>
-      directory.createStaticToken({ account, userName, name }),
+    async (directory, [account = '', userName = '', name = ''], { note = '' }) =>
+      sendable(await directory.createStaticToken({ account, userName, name, note })),
+    { flags: ['note'] },
   ),
   row(
     'static-token list <account> <user>',
-    'List the static tokens of a control panel user, without their values.',
+    'List the static tokens of a control panel user: the last four characters of each, and no values.',
     (directory, [account = '', userName = '']) =>
       everyPage((page) => directory.listStaticTokens({ ...page, account, userName }), 'tokens'),
   ),
@@ -259,6 +266,23 @@ export const ROWS: readonly Row[] = [
     (directory, [account = '', userName = '', name = '']) =>
       directory.revokeStaticToken({ account, userName, name }),
     { question: questions.revokeStaticToken },
+  ),
+
+  row(
+    'application-credential list <account> <user>',
+    'List the application credentials of a service user, without their secrets.',
+    (directory, [account = '', userName = '']) =>
+      everyPage(
+        (page) => directory.listApplicationCredentials({ ...page, account, userName }),
+        'credentials',
+      ),
+  ),
+  row(
+    'application-credential delete <account> <user> <id>',
+    'Delete an application credential of a service user. Its tokens stop working.',
+    (directory, [account = '', userName = '', id = '']) =>
+      directory.deleteApplicationCredential({ account, userName, id }),
+    { question: questions.deleteApplicationCredential },
   ),
 
   row(
@@ -366,4 +390,9 @@ function permissionsOf(texts: readonly string[]): { scope: 1 | 2; projects: stri
     ...(texts.includes('account') ? [{ scope: 1 as const, projects: [] }] : []),
     ...(projects.length > 0 ? [{ scope: 2 as const, projects }] : []),
   ]
+}
+
+/** A token, with the scheme before it where its kind has one. */
+function sendable<T extends { readonly scheme: string }>({ scheme, ...others }: T): object {
+  return scheme === '' ? others : { ...others, scheme }
 }

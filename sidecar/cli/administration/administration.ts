@@ -74,6 +74,8 @@ function addFlags(command: Command, { flags }: Row): void {
     command.option('--project <project>', 'the token for this project (default: for the account)')
   if (flags.includes('page'))
     command.option('--page <page>', 'URL of the server with the page: print the link in place of the secret')
+  if (flags.includes('note'))
+    command.option('--note <text>', 'what the token is for, for the list and the audit trail')
   if (flags.includes('none')) command.option('--none', 'remove the restriction')
   if (flags.includes('allow-excluding-requester'))
     command.option(
@@ -90,6 +92,7 @@ const GROUPS: Readonly<Record<string, { readonly description: string; readonly n
   'service-user': { description: 'Manage service users: machines that get IAM tokens.', name: 'worker' },
   'control-panel-user': { description: 'Manage control panel users: people.', name: 'olga' },
   session: { description: 'Show and end sessions of control panel users.' },
+  'application-credential': { description: 'Show and delete application credentials of service users.' },
   'static-token': { description: 'Manage static tokens of control panel users.', name: 'reporting' },
   'address-restriction': { description: 'Restrict the tokens of an account to address ranges.' },
   revocation: { description: 'Show revocations.' },
@@ -115,6 +118,7 @@ const ARGUMENTS: Readonly<Record<string, string>> = {
   '<account>': 'account number',
   '[account]': 'account number',
   '<session>': 'id of the session',
+  '<id>': 'id of the application credential',
   '<range...>': 'IPv4 or IPv6 addresses or ranges, for example 10.0.0.0/8',
   '[range...]': 'IPv4 or IPv6 addresses or ranges, for example 10.0.0.0/8',
 }

@@ -75,6 +75,7 @@ function sequenceOf(text: string): number {
 }
 
 /** As the files of the audit archive have it. */
-function lineOf({ sequence, at, actor, action, account, subject, details }: AuditRecord): string {
-  return `${escapedJson(JSON.stringify({ sequence, at, actor, action, account, subject, details }))}\n`
+function lineOf({ sequence, at, actor, action, account, subject, subjectId, details }: AuditRecord): string {
+  const named = { subject, ...(subjectId !== '' && { subject_id: subjectId }) }
+  return `${escapedJson(JSON.stringify({ sequence, at, actor, action, account, ...named, details }))}\n`
 }

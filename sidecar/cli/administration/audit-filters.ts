@@ -1,6 +1,6 @@
 /** The filters of the audit trail as options of a command: the same for a list and for an export. */
 import type { Command } from 'commander'
-import { usageError } from '../terminal/errors.ts'
+import { TIME_HINT, timeFor } from '../terminal/times.ts'
 
 export interface AuditFilters {
   readonly actor?: string
@@ -15,11 +15,7 @@ export function addAuditFilters(command: Command): Command {
     .option('--actor <text>', 'only changes whose actor contains this text')
     .option('--action <text>', 'only actions that contain this text, for example token.revoke')
     .option('--subject <text>', 'only changes of subjects that contain this text')
-    .option(
-      '--since <time>',
-      'only changes at this time or later, for example 2026-11-22 or 2026-11-22T10:00Z',
-      timeFor('--since'),
-    )
+    .option('--since <time>', `only changes at this time or later: ${TIME_HINT}`, timeFor('--since'))
     .option('--until <time>', 'only changes before this time', timeFor('--until'))
 }
 
@@ -31,18 +27,5 @@ export function filtersOf({ actor, action, subject, since, until }: AuditFilters
     ...(subject !== undefined && { subject }),
     ...(since !== undefined && { since }),
     ...(until !== undefined && { until }),
-  }
-}
-
-/** Reads a time with its zone, or a day, which is its beginning (UTC). */
-function timeFor(option: string): (text: string) => Date {
-  return (text) => {
-    const time = new Date(text)
-    if (
-      !/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/.test(text) ||
-      Number.isNaN(time.getTime())
-    )
-      throw usageError(`${option}: expected a day, or a time with its zone, for example 2026-11-22T10:00:00Z`)
-    return time
   }
 }

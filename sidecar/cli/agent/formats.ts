@@ -8,14 +8,14 @@ import type { TokenFormat } from '../../config/agent.ts'
  * @throws Error if the token has other characters than a header can carry
  */
 export function formatToken(format: TokenFormat, issued: IssuedToken): string {
-  const { header, value } = issued
+  const { header, headerValue, value } = issued
   // An upstream may issue what it likes. A line break would be another header, or another variable.
   if (!/^[\x21-\x7e]+$/.test(value)) throw new Error('expected a token of visible ASCII characters')
   switch (format) {
     case 'value':
       return `${value}\n`
     case 'header':
-      return `${header}: ${value}\n`
+      return `${header}: ${headerValue}\n`
     case 'json':
       return `${JSON.stringify(tokenJson(issued))}\n`
     case 'exec-credential':
@@ -25,9 +25,19 @@ export function formatToken(format: TokenFormat, issued: IssuedToken): string {
   }
 }
 
-function tokenJson({ header, value, kind, scope, tokenId, issuedAt, expiresAt }: IssuedToken): object {
+function tokenJson({
+  header,
+  scheme,
+  value,
+  kind,
+  scope,
+  tokenId,
+  issuedAt,
+  expiresAt,
+}: IssuedToken): object {
   return {
     header,
+    ...(scheme !== '' && { scheme }),
     value,
     kind,
     scope,
@@ -51,10 +61,11 @@ function execCredential({ value, expiresAt }: IssuedToken): object {
 }
 
 /** For a shell (`. FILE`), and for `EnvironmentFile` of systemd. */
-function environmentLines({ header, value, expiresAt }: IssuedToken): string {
+function environmentLines({ header, scheme, value, expiresAt }: IssuedToken): string {
   const variables = {
     PORTCULLIS_TOKEN: value,
     PORTCULLIS_TOKEN_HEADER: header,
+    ...(scheme !== '' && { PORTCULLIS_TOKEN_SCHEME: scheme }),
     ...(expiresAt && { PORTCULLIS_TOKEN_EXPIRES_AT: expiresAt.toISOString() }),
   }
   return Object.entries(variables)

@@ -33,21 +33,37 @@ export function addAgentCommand(program: Command): void {
 async function runAgent({ config: path, once, exitWithoutToken }: AgentOptions): Promise<void> {
   if (path === undefined) throw usageError('expected --config')
   if (once && exitWithoutToken) throw usageError('expected one of --once and --exit-without-token')
-  const [{ Agent }, { SidecarTokens }, { readAgentConfig }, { checkedAddress, readTokenLine }, { newLog }] =
-    await Promise.all([
-      import('../agent/agent.ts'),
-      import('../agent/token-source.ts'),
-      import('../../config/agent.ts'),
-      import('../connection.ts'),
-      import('../../signals/log/log.ts'),
-    ])
+  const [
+    { Agent },
+    { SidecarTokens },
+    { readAgentConfig },
+    { checkedAddress, readTokenLine },
+    { tlsOfAgent },
+    { newLog },
+  ] = await Promise.all([
+    import('../agent/agent.ts'),
+    import('../agent/token-source.ts'),
+    import('../../config/agent.ts'),
+    import('../connection.ts'),
+    import('../tls.ts'),
+    import('../../signals/log/log.ts'),
+  ])
   const log = newLog({ level: readAgentConfig(path).logLevel, format: 'auto' })
+  const told = new Set<string>()
+  const tellOnce = (file: string, problem: string) => {
+    if (told.has(file)) return
+    told.add(file)
+    log.warn({ file, problem }, 'other users of this machine can access a secret of the agent')
+  }
   const { promise: stopped, resolve: stop } = Promise.withResolvers<number>()
   const agent = new Agent({
     readConfig: () => readAgentConfig(path),
     openSource: (config) =>
-      new SidecarTokens(checkedAddress(config.address), config, (file) =>
-        readTokenLine('sidecar.caller_token_file', file),
+      new SidecarTokens(
+        checkedAddress(config.address),
+        config,
+        (file) => readTokenLine('sidecar.caller_token_file', file),
+        () => tlsOfAgent(config, tellOnce),
       ),
     log,
     onWithoutToken: (file) => {

@@ -12,6 +12,10 @@ import {
 } from '../../../proto/gen/health/v1/health.ts'
 import { type ListenAddress, parseAddress } from '../../base/address.ts'
 import { usageError } from '../terminal/errors.ts'
+import type { TlsOptions } from '../terminal/output.ts'
+import type { Tls } from '../tls.ts'
+
+type Tcp = Exclude<ListenAddress, { type: 'unix' }>
 
 /** What a sidecar says of itself: it has answered, so it lives. */
 export interface FoundHealth {
@@ -52,16 +56,33 @@ export async function askHealthListener(address: string, deadlineMs: number): Pr
  * @param address `undefined`: that of the environment, or the default
  * @throws Error where there is no answer
  */
-export async function askGrpc(address: string | undefined, deadlineMs: number): Promise<FoundHealth> {
+export async function askGrpc(
+  address: string | undefined,
+  deadlineMs: number,
+  tlsOptions: TlsOptions,
+): Promise<FoundHealth> {
   const asked = address ?? process.env.PORTCULLIS_GRPC_ADDRESS ?? DEFAULT_ADDRESS
   const to = reachable('--address (or PORTCULLIS_GRPC_ADDRESS)', asked)
-  const session =
-    to.type === 'unix'
-      ? connectHttp2('http://localhost', { createConnection: () => connectSocket(to.path) })
-      : connectHttp2(`http://${to.host.includes(':') ? `[${to.host}]` : to.host}:${to.port}`)
+  const { tlsOf } = await import('../tls.ts')
+  const tls = tlsOf(tlsOptions, asked)
+  const session = to.type === 'unix' ? overSocket(to.path) : overTcp(to, tls)
   const message = await answered(asked, deadlineMs, checkOver(session)).finally(() => session.destroy())
   const { status } = HealthCheckResponse.decode(message.subarray(PREFIX_BYTES))
   return { status: status === HealthCheckResponse_ServingStatus.SERVING ? 'ready' : 'not ready' }
+}
+
+function overSocket(path: string): ClientHttp2Session {
+  return connectHttp2('http://localhost', { createConnection: () => connectSocket(path) })
+}
+
+function overTcp({ host, port }: Tcp, tls: Tls | undefined): ClientHttp2Session {
+  const authority = `${host.includes(':') ? `[${host}]` : host}:${port}`
+  if (tls === undefined) return connectHttp2(`http://${authority}`)
+  const { ca, certificate, key, serverName } = tls
+  return connectHttp2(`https://${authority}`, {
+    ...{ ca, cert: certificate, key, rejectUnauthorized: true },
+    ...(serverName !== undefined && { servername: serverName }),
+  })
 }
 
 /** `grpc.health.v1.Health/Check` of the whole server. */

@@ -1,6 +1,8 @@
 /** `portcullis check`: asks a sidecar whether a credential opens an API. */
+
 import type { Command } from 'commander'
 import type { Check, CheckAnswer } from '../../../clients/typescript/index.ts'
+import { carriageOf } from '../../../engine/credentials.ts'
 import type { Scope } from '../../../engine/index.ts'
 import { columns } from '../../base/text-table.ts'
 import { EXIT, usageError } from '../terminal/errors.ts'
@@ -120,10 +122,10 @@ function describe(api: string, answer: CheckAnswer, hints: readonly string[]): s
       `${token.kind} of ${token.subject.type} ${token.subject.name}, account ${token.scope.account}${scope}, ${expiry}${authority}`,
     ])
   }
-  for (const { kind, header, issuable } of answer.accepted)
+  for (const { kind, issuable, ...place } of answer.accepted)
     rows.push([
       paint('dim', 'accepted'),
-      `${kind} in ${header}${issuable ? ', from `portcullis issue`' : ', from the control panel'}`,
+      `${kind} in ${carriageOf(place)}${issuable ? ', from `portcullis issue`' : ', from the control panel'}`,
     ])
   for (const { id, reason } of answer.conflicts) rows.push([paint('dim', 'conflict'), `${id}: ${reason}`])
   for (const advice of answer.advice) rows.push([paint('dim', 'advice'), advice])

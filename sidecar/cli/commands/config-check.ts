@@ -64,6 +64,7 @@ export async function problemsOfConfig(config: Config): Promise<ConfigProblems> 
   const { checkConfig } = await import('../../process/open/check-config.ts')
   const { openCertificates } = await import('../../process/open/certificates.ts')
   const { exposedFiles } = await import('../../config/secret-files.ts')
+  const { proxyFindings } = await import('../doctor/proxies.ts')
   const { newLog } = await import('../../signals/log/log.ts')
   const log = newLog({ level: 'silent', format: 'json' })
   const problems: string[] = []
@@ -71,6 +72,7 @@ export async function problemsOfConfig(config: Config): Promise<ConfigProblems> 
     () => checkConfig(config, log),
     () => openCertificates(config, log).close(),
     () => checkUnderRules(config),
+    () => checkShadow(config),
   ])
     try {
       await check()
@@ -80,8 +82,9 @@ export async function problemsOfConfig(config: Config): Promise<ConfigProblems> 
   const warnings = exposedFiles(config).flatMap(({ path, exposure }) =>
     exposure.refused ? [] : [`${path}: ${exposure.problem}`],
   )
+  const observed = proxyFindings(config, Date.now()).map(({ subject, message }) => `${subject}: ${message}`)
   // Several checks may stumble over the same file.
-  return { problems: [...new Set(problems)], warnings }
+  return { problems: [...new Set(problems)], warnings: [...warnings, ...observed] }
 }
 
 /** What can only be said under the matrix: the routes of requests, and those of egress. */
@@ -103,6 +106,10 @@ async function checkUnderRules(config: Config): Promise<void> {
     problems.push(...routeProblems(engine, routes, hasStaticToken))
   }
   if (problems.length > 0) throw new ConfigError(problems.join('\n'))
+}
+
+async function checkShadow({ matrix_shadow: path }: Config): Promise<void> {
+  if (path !== undefined) (await import('../../rules/matrix-file/read.ts')).readMatrix(path)
 }
 
 /**

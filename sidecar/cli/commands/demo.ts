@@ -16,18 +16,21 @@ import { hasPage, packageVersion } from '../../base/package.ts'
 import { Secret } from '../../base/secret.ts'
 import { columns } from '../../base/text-table.ts'
 import type { Config } from '../../config/config.ts'
+import { KEEPS_DECISIONS, logsDecisions } from '../../config/decision-log.ts'
 import type { Serving, Sidecar } from '../../process/serving.ts'
 import { readRules } from '../rules.ts'
 import { usageError } from '../terminal/errors.ts'
 import { paint } from '../terminal/terminal.ts'
-import { matrixTable } from './matrix-table.ts'
+import { type DemoPaths, demoCommands, staticKind } from './demo-commands.ts'
+import { matrixTable } from './matrix/table.ts'
 
 /** What the demo account holds. */
 export interface Demo {
   readonly account: string
   readonly project: string
   readonly serviceUser: { readonly name: string; readonly password: string }
-  readonly staticToken: string
+  /** `undefined`: the matrix has no kind for it. */
+  readonly staticToken: string | undefined
   readonly owner: {
     readonly name: string
     readonly password: string
@@ -53,6 +56,20 @@ const PROJECT = 'demo-project'
 const SERVICE_USER = 'demo'
 const CONTROL_PANEL_USER = 'demo-owner'
 
+/** @throws Error where no folder can be created, as with a read-only `/tmp` */
+function newFolder(): string {
+  const within = tmpdir()
+  try {
+    return mkdtempSync(join(within, 'portcullis-'))
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new Error(
+      `--dev: the folder of the demo cannot be created in ${within} (${code}); expected TMPDIR to name a folder that can be written, or --data with an empty one`,
+      { cause: error },
+    )
+  }
+}
+
 /**
  * @param flags keys of the configuration that were given on the command line: an address among them is not
  *   replaced
@@ -75,7 +92,7 @@ export async function prepareDemo(
     throw usageError(
       `--dev: expected an empty data folder or none, but ${given} is not empty; serve it without --dev`,
     )
-  const data = given ?? mkdtempSync(join(tmpdir(), 'portcullis-'))
+  const data = given ?? newFolder()
   const remove = () => {
     if (given === undefined) rmSync(data, { recursive: true, force: true, maxRetries: 5 })
   }
@@ -108,17 +125,26 @@ export async function prepareDemo(
       }
     },
     populate: async (serving) => {
+      const populate = (administration: Administration) =>
+        populateWith(administration, readRules(config).engine)
       if ('administration' in serving) return populate(serving.administration)
       const { administerDirectory } = await import('../administration/administer-directory.ts')
       return administerDirectory(quiet, populate, json)
     },
     welcome: (serving, demo) =>
-      welcome(serving, readRules(config).engine, demo, { path: data, isRemoved: given === undefined }),
+      welcome(
+        serving,
+        readRules(config).engine,
+        demo,
+        { data, matrix: config.matrix, isRemoved: given === undefined },
+        logsDecisions(config.decision_log),
+      ),
     remove,
   }
 }
 
-async function populate(administration: Administration): Promise<Demo> {
+async function populateWith(administration: Administration, engine: Engine): Promise<Demo> {
+  const hasStaticKind = staticKind(engine) !== undefined
   const account = String(randomInt(100_000, 1_000_000))
   const { secrets } = await administration.apply(commandLine(), {
     accounts: [
@@ -126,16 +152,18 @@ async function populate(administration: Administration): Promise<Demo> {
         account,
         projects: [PROJECT],
         service_users: [{ name: SERVICE_USER, permissions: [{ scope: 'account' }] }],
-        control_panel_users: [{ name: CONTROL_PANEL_USER, owner: true, static_tokens: ['demo'] }],
+        control_panel_users: [
+          { name: CONTROL_PANEL_USER, owner: true, ...(hasStaticKind && { static_tokens: ['demo'] }) },
+        ],
       },
     ],
   })
   const secretOf = (type: 'password' | 'static_token') =>
-    secrets.find((secret) => secret.type === type)?.value.reveal() ?? ''
+    secrets.find((secret) => secret.type === type)?.value.reveal()
   return {
     account,
     project: PROJECT,
-    serviceUser: { name: SERVICE_USER, password: secretOf('password') },
+    serviceUser: { name: SERVICE_USER, password: secretOf('password') ?? '' },
     staticToken: secretOf('static_token'),
     owner: { name: CONTROL_PANEL_USER, ...(await loginOf(administration, account)) },
   }
@@ -162,11 +190,12 @@ function welcome(
   serving: Serving,
   engine: Engine,
   { account, project, serviceUser, staticToken, owner }: Demo,
-  data: { readonly path: string; readonly isRemoved: boolean },
+  paths: DemoPaths & { readonly isRemoved: boolean },
+  isLogged: boolean,
 ): string {
   const elsewhere =
     serving.grpcAddress === DEFAULT_ADDRESS ? [] : [`export PORTCULLIS_GRPC_ADDRESS=${serving.grpcAddress}`]
-  return `${paint('bold', `Portcullis ${packageVersion}`)}, a development sidecar. ${data.isRemoved ? 'Its data is deleted when it stops (Ctrl-C).' : 'Ctrl-C stops it.'}
+  return `${paint('bold', `Portcullis ${packageVersion}`)}, a development sidecar. ${paths.isRemoved ? 'Its data is deleted when it stops (Ctrl-C).' : 'Ctrl-C stops it.'}
 
 ${columns([
   ['  gRPC', serving.grpcAddress],
@@ -179,32 +208,28 @@ ${columns([
   ...(serving.httpAddress !== undefined && hasPage()
     ? [['  page', `http://${serving.httpAddress}/console/ (the matrix, to look at and to try)`]]
     : []),
-  ['  data', data.path],
+  ['  data', paths.data],
   ['  matrix', serving.matrixDigest],
+  ...(isLogged ? [] : [['  decisions', `not kept (${KEEPS_DECISIONS} keeps them)`]]),
 ])}
 
 ${paint('bold', `Demo account ${account} with project ${project}.`)} Its secrets are shown this once:
 
 ${columns([
   ['  service user', serviceUser.name, 'password', serviceUser.password],
-  ['  control panel user', owner.name, 'static token', staticToken],
-  ['', '', 'password', owner.password],
+  ...(staticToken === undefined
+    ? [['  control panel user', owner.name, 'password', owner.password]]
+    : [
+        ['  control panel user', owner.name, 'static token', staticToken],
+        ['', '', 'password', owner.password],
+      ]),
 ])}
 
 ${matrixTable(engine)}
 
 ${paint('bold', 'Try it, in another terminal:')}
 
-${[
-  ...elsewhere,
-  `export PORTCULLIS_PASSWORD=${serviceUser.password}`,
-  `export PORTCULLIS_HEADER=$(npx portcullis issue --account ${account} --user ${serviceUser.name})`,
-  'npx portcullis check balance                    # allowed: balance takes an account-scoped IAM token',
-  'npx portcullis check reports                    # denied: reports takes a static token only',
-  `echo 'X-Token: ${staticToken}' | npx portcullis check reports -H -`,
-  `npx portcullis project create ${account} another --data '${data.path}'    # administration takes the data folder`,
-  'npx portcullis explain audit-logs               # what the source says, and where it contradicts itself',
-]
+${[...elsewhere, ...demoCommands(engine, { account, serviceUser, staticToken }, paths)]
   .map((line) => `  ${line}`)
   .join('\n')}
 ${inBrowser(serving, owner)}`

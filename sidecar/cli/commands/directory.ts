@@ -215,8 +215,16 @@ function accountRows({ account, projects, serviceUsers, controlPanelUsers }: Acc
       account,
       'control panel user',
       name,
-      staticTokens.map((token) => `${token.name}${token.revoked ? ' (revoked)' : ''}`).join(', '),
+      staticTokens.map(staticTokenText).join(', '),
       enabled ? '' : 'disabled',
     ]),
   ]
 }
+
+/** `reporting (…Gk3x)`: by its end, a token that leaked is found among those of all accounts. */
+function staticTokenText({ name, lastFour, revoked }: ListedStaticToken): string {
+  const facts = [...(lastFour === '' ? [] : [`…${lastFour}`]), ...(revoked ? ['revoked'] : [])]
+  return facts.length === 0 ? name : `${name} (${facts.join(', ')})`
+}
+
+type ListedStaticToken = AccountListing['controlPanelUsers'][number]['staticTokens'][number]

@@ -34,7 +34,7 @@ export function addExplainCommand(program: Command): void {
 
 /** What a section number in the output refers to. */
 const SOURCE_NOTE =
-  'The source is the document of the provider about its tokens. A section of it is written with §.'
+  'The source is the document that the matrix is made from. A section of it is written with §.'
 
 function describe(matrix: Matrix, api: string, { kind, decision, statements }: CellExplanation): string {
   const row = matrix.apis.find((each) => each.id === api)

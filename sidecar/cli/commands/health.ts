@@ -28,14 +28,18 @@ export function addHealthCommand(program: Command): void {
       'health --ready --address unix:/run/portcullis/grpc.sock',
     ],
     exitCodes: '0 it is alive or ready, 1 it is not ready, 2 no answer',
-  }).action(async ({ ready, health, address, deadline, json }: HealthOptions) => {
+  }).action(async ({ ready, health, address, deadline, json, ...tls }: HealthOptions) => {
     if (health !== undefined && address !== undefined)
       throw usageError('--health: expected no --address with it')
+    if (health !== undefined && [tls.tls, tls.ca, tls.cert].some((each) => each !== undefined))
+      throw usageError('--health: expected no TLS with it; the health listener has none')
     const { askHealthListener, askGrpc } = await import('./ask-health.ts')
     const configured = process.env.PORTCULLIS_HEALTH_ADDRESS
     const listener = health ?? (address !== undefined || configured === 'off' ? undefined : configured)
     const found =
-      listener === undefined ? await askGrpc(address, deadline) : await askHealthListener(listener, deadline)
+      listener === undefined
+        ? await askGrpc(address, deadline, tls)
+        : await askHealthListener(listener, deadline)
     const { status, problems = [] } = ready === true ? found : { status: 'alive' }
     if (json) printJson({ status, ...(problems.length > 0 && { problems }) })
     else print(problems.length > 0 ? `${status}: ${problems.join(', ')}` : status)

@@ -2,6 +2,7 @@
  * `portcullis issue` and `portcullis token`: obtain a token from a sidecar, and print it for a person or for
  * a script.
  */
+
 import type { Command } from 'commander'
 import type { IssuedToken, IssueQuestion, PortcullisError } from '../../../clients/typescript/index.ts'
 import { usageError } from '../terminal/errors.ts'
@@ -44,9 +45,9 @@ export function addIssueCommand(program: Command): void {
     exitCodes: '0 issued, 2 no answer',
   }).action(async (options: IssueOptions) => {
     const issued = await obtain(options)
-    if (options.json) printJson(issued)
+    if (options.json) printJson(answerOf(issued))
     else {
-      print(options.value ? issued.value : `${issued.header}: ${issued.value}`)
+      print(options.value ? issued.value : `${issued.header}: ${issued.headerValue}`)
       process.stderr.write(`${forTerminal(describe(issued))}\n`)
     }
   })
@@ -71,12 +72,17 @@ export function addTokenCommand(program: Command): void {
     if ([header, execCredential, json].filter(Boolean).length > 1)
       throw usageError('expected one of --header, --exec-credential and --json')
     const issued = await obtain(options)
-    if (json) return printJson(issued)
+    if (json) return printJson(answerOf(issued))
     const { formatToken } = await import('../agent/formats.ts')
     process.stdout.write(
       formatToken(execCredential ? 'exec-credential' : header ? 'header' : 'value', issued),
     )
   })
+}
+
+/** The fields of the contract, without what the client makes of them. */
+function answerOf({ headerValue: _, ...answer }: IssuedToken): object {
+  return answer
 }
 
 /** Who asks, and for what. */

@@ -1,5 +1,7 @@
 /** `portcullis plan`: the smallest set of tokens that opens the APIs of a job. */
+
 import type { Command } from 'commander'
+import { carriageOf } from '../../../engine/credentials.ts'
 import type { Engine } from '../../../engine/index.ts'
 import type { Plan, PlannedToken } from '../../../matrix/index.ts'
 import { columns } from '../../base/text-table.ts'
@@ -40,7 +42,7 @@ async function planMessage(engine: Engine, plan: Plan): Promise<object> {
 function describe({ strict }: Engine, { tokens, unopened }: Plan): string {
   const rows = tokens.map((token) => [
     token.kind.id,
-    `in ${token.kind.header}`,
+    `in ${carriageOf(token.kind)}`,
     howToObtain(token),
     token.apis.join(', '),
   ])

@@ -54,11 +54,12 @@ function addConfigOption(command: Command): Command {
 async function listProfiles({ config: file, json }: ProfileOptions): Promise<void> {
   const config = await configOf(file)
   const profiles = Object.entries(config.profiles ?? {}).map(
-    ([name, { upstream, account, user_name: userName, projects }]) => ({
+    ([name, { upstream, account, user_name: userName, projects, ...keys }]) => ({
       name,
       upstream,
       account,
       userName,
+      applicationCredential: keys.application_credential_id ?? keys.application_credential_name,
       projects,
       callers: (config.callers ?? [])
         .filter((caller) => caller.profiles?.includes(name))
@@ -71,12 +72,21 @@ async function listProfiles({ config: file, json }: ProfileOptions): Promise<voi
     print(
       columns([
         ['profile', 'upstream', 'account', 'user', 'projects', 'callers'],
-        ...profiles.map(({ name, upstream = 'the directory', account, userName, projects, callers }) => [
-          ...[name, upstream, account, userName, projects?.join(', ') ?? 'any'],
+        ...profiles.map(({ name, upstream = 'the directory', account, projects, callers, ...login }) => [
+          ...[name, upstream, account, userOf(login), projects?.join(', ') ?? 'any'],
           callers.length > 0 ? callers.join(', ') : 'only the administrator',
         ]),
       ]),
     )
+}
+
+function userOf({
+  userName,
+  applicationCredential,
+}: Readonly<Record<'userName' | 'applicationCredential', string | undefined>>): string {
+  return [userName, applicationCredential && `application credential ${applicationCredential}`]
+    .filter((part) => part !== undefined)
+    .join(', ')
 }
 
 async function testProfile(

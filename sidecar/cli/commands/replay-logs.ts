@@ -1,51 +1,66 @@
 /** What `portcullis replay` does. It is loaded when the command runs. */
 import { createReadStream } from 'node:fs'
 import { compile } from '../../../engine/index.ts'
-import { columns } from '../../base/text-table.ts'
-import { type MalformedLine, readLines } from '../../signals/decision-log/read-line.ts'
-import { type Change, Replay, UNTOLD, type Untold } from '../../signals/decision-log/replay.ts'
+import { readLines } from '../../signals/decision-log/read-line.ts'
+import { Replay } from '../../signals/decision-log/replay.ts'
 import { readRules } from '../rules.ts'
 import { CommandError, EXIT } from '../terminal/errors.ts'
-import { counted, print, printJson } from '../terminal/output.ts'
-import { paint } from '../terminal/terminal.ts'
+import { print, printJson } from '../terminal/output.ts'
+import { describe, type MalformedLines } from './replay-text.ts'
+
+/** Changes for which the command ends with 1. */
+export type FailOn = 'opened' | 'closed' | 'any'
 
 export interface ReplayOptions {
   readonly matrix?: string
   readonly strict?: boolean
   readonly json?: boolean
+  readonly failOn?: FailOn
+  readonly html?: string
 }
-
-/** A malformed line, and the log that it is in. */
-type Malformed = MalformedLine & { readonly log: string }
 
 /** Most malformed lines that are listed. */
 const MALFORMED_MAX = 20
 
 /** @throws CommandError that names the file that cannot be read */
 export async function replayLogs(logs: readonly string[], options: ReplayOptions): Promise<void> {
+  const { failOn } = options
   const { matrix, engine } = readRules({ ...options, strict: true })
   const lenient = options.strict ? engine : compile(matrix, { strict: false })
   const replay = new Replay((strict) => (strict ? engine : lenient))
-  const malformed = new MalformedLines()
+  const malformed = new Malformed()
   for (const log of logs) await readLog(log, replay, malformed)
+  if (replay.decisions === 0 && malformed.count > 0 && failOn !== undefined)
+    throw new CommandError('FAILED_PRECONDITION', `${logs.join(', ')}: expected lines of a decision log`)
+  if (options.html !== undefined) {
+    const { writeReport } = await import('./replay-html.ts')
+    const strict = options.strict === true
+    writeReport(options.html, { replay, malformed: malformed.count, logs, digest: engine.digest, strict })
+  }
   if (options.json) printJson(reportOf(replay, malformed, engine.digest))
   else print(describe(replay, malformed))
-  const same = replay.changed + replay.untold.size + malformed.count === 0
-  process.exitCode = same ? EXIT.done : EXIT.denied
+  process.exitCode = fails(replay, malformed, failOn) ? EXIT.denied : EXIT.done
 }
 
-class MalformedLines {
-  count = 0
-  readonly first: Malformed[] = []
+/** Whether something would change, or may, for which the command ends with 1. */
+function fails(replay: Replay, malformed: MalformedLines, failOn: FailOn | undefined): boolean {
+  if (failOn === undefined) return replay.changed + replay.untold.size + malformed.count > 0
+  if (failOn === 'any') return replay.changed + replay.untold.size > 0
+  return replay.counts[failOn] + replay.mayChange[failOn] > 0
+}
 
-  add(malformed: Malformed): void {
+class Malformed implements MalformedLines {
+  count = 0
+  readonly first: MalformedLines['first'][number][] = []
+
+  add(malformed: MalformedLines['first'][number]): void {
     this.count++
     if (this.first.length < MALFORMED_MAX) this.first.push(malformed)
   }
 }
 
 /** @throws CommandError that names the file where it cannot be read */
-async function readLog(log: string, replay: Replay, malformed: MalformedLines): Promise<void> {
+async function readLog(log: string, replay: Replay, malformed: Malformed): Promise<void> {
   const source = log === '-' ? process.stdin : createReadStream(log, { highWaterMark: 1_048_576 })
   try {
     await readLines(
@@ -61,44 +76,13 @@ async function readLog(log: string, replay: Replay, malformed: MalformedLines): 
 }
 
 function reportOf(replay: Replay, malformed: MalformedLines, digest: string): object {
-  const { decisions, changed, further, changes, untold } = replay
+  const { decisions, changed, further, changes, untold, counts, observed } = replay
+  const { accounts, otherAccounts } = replay
   return {
-    ...{ digest, decisions, changed, changes, further },
+    ...{ digest, decisions, observed, changed, counts, changes, further },
+    accounts: accounts.map(({ account = null, counts }) => ({ account, ...counts })),
+    ...(otherAccounts && { otherAccounts }),
     untold: Object.fromEntries(untold),
     malformed: { count: malformed.count, first: malformed.first },
   }
-}
-
-function describe(replay: Replay, malformed: MalformedLines): string {
-  const { decisions, changed, further, changes, untold } = replay
-  const untoldText = ([why, count]: [Untold, number]) =>
-    `${paint('yellow', 'not known')}  ${count}  ${UNTOLD[why]}`
-  const verdict = changed === 0 ? paint('green', 'none would change') : `${changed} would change`
-  return [
-    `${counted(decisions, 'decision')}: ${verdict}`,
-    ...(changes.length > 0 ? [columns(changes.map(rowOf))] : []),
-    ...(further > 0 ? [`and ${further} more, of other cells`] : []),
-    ...Array.from(untold, untoldText),
-    ...malformed.first.map(
-      ({ log, line, problem }) => `${paint('red', 'malformed')}  ${log}:${line}: ${problem}`,
-    ),
-    ...(malformed.count > malformed.first.length
-      ? [`and ${malformed.count - malformed.first.length} more malformed lines`]
-      : []),
-  ].join('\n')
-}
-
-const COLOURS = { opened: 'red', closed: 'yellow', reason: 'dim', conflicts: 'dim' } as const
-
-function rowOf(change: Change): string[] {
-  const { type, api, kind = 'unknown token', before, after, decisions } = change
-  const what =
-    type === 'conflicts'
-      ? `conflicts ${listOf(change.conflictsBefore)} → ${listOf(change.conflictsAfter)}`
-      : `${before} → ${after}`
-  return [paint(COLOURS[type], type), String(decisions), api, kind, what]
-}
-
-function listOf(conflicts: readonly string[]): string {
-  return conflicts.length === 0 ? 'none' : conflicts.join(', ')
 }

@@ -1,7 +1,9 @@
 /** `portcullis replay`: what another matrix would have decided. */
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { addHelpParts } from '../terminal/help.ts'
-import type { ReplayOptions } from './replay-logs.ts'
+import type { FailOn, ReplayOptions } from './replay-logs.ts'
+
+const FAIL_ON: readonly FailOn[] = ['opened', 'closed', 'any']
 
 export function addReplayCommand(program: Command): void {
   const command = program
@@ -10,11 +12,23 @@ export function addReplayCommand(program: Command): void {
     .argument('<log...>', 'files of a decision log, or - for standard input')
     .option('--matrix <file>', 'the other matrix file (default: the shipped matrix)')
     .option('--strict', 'in strict mode (default: in the mode of each line)')
+    .addOption(
+      new Option('--fail-on <change>', 'end with 1 only if something would change so, or may').choices([
+        ...FAIL_ON,
+      ]),
+    )
+    .option('--html <file>', 'write the report as one HTML file, too')
     .option('--json', 'print the report, or the error, as one line of JSON')
   addHelpParts(command, {
-    examples: ['replay decisions.log --matrix matrix.json', 'replay decisions.log --strict --json'],
-    exitCodes: '0 nothing would change, 1 something would, or may, or a line is malformed, 2 no answer',
+    examples: [
+      'replay decisions.log --matrix matrix.json',
+      'replay decisions.log --matrix matrix.json --fail-on opened --html report.html',
+      'replay decisions.log --strict --json',
+    ],
+    exitCodes:
+      '0 nothing would change, 1 something would, or may, or a line is malformed, 2 no answer; with --fail-on: 1 only for that',
     notes: [
+      '--html needs no server: the file sends no requests. It has accounts, addresses and ids of users, as the log does.',
       'What the authorities said about a credential, and which headers a request had, is taken from the log.',
     ],
   }).action(async (logs: string[], options: ReplayOptions) =>

@@ -50,7 +50,8 @@ export function addRevokeCommand(program: Command, terminal: Terminal): void {
       throw usageError('expected either --header or --token-id')
     const [[, text = ''] = [], ...more] = header === undefined ? [] : readHeaders(header)
     if (more.length > 0) throw usageError('--header: expected one token')
-    const value = text.trim()
+    // Behind the scheme, if there is one.
+    const value = text.trim().split(' ').at(-1) ?? ''
     const identity =
       tokenId !== undefined
         ? { callerToken: readCallerToken(options, '--data or --caller-token-file') }

@@ -1,10 +1,13 @@
 /** `portcullis route`: which API a request is for, by the routes of a configuration. */
+
 import type { Command } from 'commander'
+import { carriageOf } from '../../../engine/credentials.ts'
 import type { AcceptedKind } from '../../../engine/index.ts'
 import { columns } from '../../base/text-table.ts'
 import { patternText } from '../../rules/routes/pattern.ts'
 import type { Route, RouteMatch, RouteRequest, TargetSource } from '../../rules/routes/route.ts'
 import type { Routes } from '../../rules/routes/routes.ts'
+import { requestOf } from '../../rules/routes/written-request.ts'
 import { EXIT, usageError } from '../terminal/errors.ts'
 import { addHelpParts } from '../terminal/help.ts'
 import { collect, configOption, print, printJson } from '../terminal/output.ts'
@@ -77,18 +80,6 @@ async function headersOf(lines: readonly string[] | undefined): Promise<Map<stri
     headers.set(lower, [...(headers.get(lower) ?? []), value.trim()])
   }
   return headers
-}
-
-/** The URL is not parsed by rules of URLs, because those would correct what must be shown. */
-function requestOf(method: string, url: string, headers: ReadonlyMap<string, string[]>): RouteRequest {
-  const [, authority, rest] = /^https?:\/\/([^/?#]*)(.*)$/is.exec(url) ?? []
-  const target = rest === undefined ? url : rest.startsWith('/') ? rest : `/${rest}`
-  return {
-    method,
-    host: authority ?? headers.get('host')?.join(', '),
-    target,
-    header: (name) => headers.get(name),
-  }
 }
 
 interface Hint {
@@ -167,7 +158,7 @@ function describe(match: RouteMatch, { instead, near }: Hint, accepted: readonly
         paint('dim', part),
         `${value}, from ${from}`,
       ]),
-      ...accepted.map(({ kind, header }) => [paint('dim', 'accepted'), `${kind} in ${header}`]),
+      ...accepted.map(({ kind, ...place }) => [paint('dim', 'accepted'), `${kind} in ${carriageOf(place)}`]),
     ]
     return columns(rows)
   }

@@ -3,10 +3,13 @@ import type { Command } from 'commander'
 import { endLightStart, endLightStartForCalls } from '../../base/light-start.ts'
 import { keepYoungGeneration, mayChooseYoungGeneration } from '../../base/young-generation.ts'
 import type { Config } from '../../config/config.ts'
+import { KEEPS_DECISIONS, logsDecisions } from '../../config/decision-log.ts'
+import { endOf, isOver, observedProxiesOf } from '../../config/observation.ts'
 import type { Serving } from '../../process/serving.ts'
 import { failWith, usageError } from '../terminal/errors.ts'
 import { addHelpParts } from '../terminal/help.ts'
 import { configOption, print, printJson } from '../terminal/output.ts'
+import { paint } from '../terminal/terminal.ts'
 import type { Demo } from './demo.ts'
 import { whenNpmEnds } from './npm.ts'
 
@@ -75,7 +78,7 @@ export function addServeCommand(program: Command): void {
     exitCodes: '0 stopped by a signal, 2 it could not serve',
     notes: [
       'A variable can set every key of the configuration that takes one value: PORTCULLIS_GRPC_ADDRESS for `grpc.address`.',
-      'SIGHUP reads the matrix file, the TLS certificates and the callers again. SIGTERM and SIGINT let calls finish, then stop. SIGUSR2 writes a diagnostic snapshot into the data folder. With workers, signal the first process.',
+      'SIGHUP reads the matrix files, the TLS certificates and the callers again. SIGTERM and SIGINT let calls finish, then stop. SIGUSR2 writes a diagnostic snapshot into the data folder. With workers, signal the first process.',
     ],
   }).action(serve)
 }
@@ -130,20 +133,8 @@ async function serve(options: ServeOptions): Promise<void> {
   const demo = await dev?.populate(serving)
   endLightStartForCalls()
 
-  if (options.json)
-    printJson({
-      event: 'ready',
-      grpc: serving.grpcAddress,
-      http: serving.httpAddress ?? 'off',
-      ...(serving.egressAddress !== undefined && { egress: serving.egressAddress }),
-      ...(serving.healthAddress !== undefined && { health: serving.healthAddress }),
-      matrix_digest: serving.matrixDigest,
-      strict: config.strict,
-      rules_digest: serving.rulesDigest,
-      ...(config.workers > 1 && { workers: config.workers }),
-      ...(demo && { demo: demoJson(demo) }),
-    })
-  else if (dev && demo) print(dev.welcome(serving, demo))
+  if (options.json) printJson(readyJson(serving, config, demo))
+  else if (dev && demo) print([dev.welcome(serving, demo), ...observedTexts(config)].join('\n'))
   else print(readyLine(serving, config))
   if (process.env.NOTIFY_SOCKET !== undefined) (await import('./systemd.ts')).tellReady()
 }
@@ -162,10 +153,33 @@ async function starter(
   return (config) => startWorkers(config, onFailed)
 }
 
+function readyJson(serving: Serving, config: Config, demo: Demo | undefined): object {
+  return {
+    event: 'ready',
+    grpc: serving.grpcAddress,
+    http: serving.httpAddress ?? 'off',
+    ...(serving.egressAddress !== undefined && { egress: serving.egressAddress }),
+    ...(serving.healthAddress !== undefined && { health: serving.healthAddress }),
+    matrix_digest: serving.matrixDigest,
+    strict: config.strict,
+    rules_digest: serving.rulesDigest,
+    ...(serving.shadowDigest !== undefined && { shadow_digest: serving.shadowDigest }),
+    ...(config.workers > 1 && { workers: config.workers }),
+    ...(observedNow(config) && {
+      proxies: { mode: 'observe', until: config.proxies.observe_until ?? null },
+    }),
+    decisions: logsDecisions(config.decision_log)
+      ? { kept: true }
+      : { kept: false, kept_by: KEEPS_DECISIONS },
+    ...(demo && { demo: demoJson(demo) }),
+  }
+}
+
 function readyLine(
-  { grpcAddress, httpAddress, egressAddress, healthAddress, matrixDigest }: Serving,
-  { strict, workers }: Config,
+  { grpcAddress, httpAddress, egressAddress, healthAddress, matrixDigest, shadowDigest }: Serving,
+  config: Config,
 ): string {
+  const { strict, workers, decision_log } = config
   return [
     `ready: gRPC on ${grpcAddress}`,
     `HTTP ${httpAddress === undefined ? 'off' : `on ${httpAddress}`}`,
@@ -173,8 +187,23 @@ function readyLine(
     ...(healthAddress === undefined ? [] : [`health on ${healthAddress}`]),
     `matrix ${matrixDigest}`,
     ...(strict ? ['strict'] : []),
+    ...(shadowDigest === undefined ? [] : [`compared with ${shadowDigest}, which decides nothing`]),
     ...(workers > 1 ? [`${workers} workers`] : []),
+    ...observedTexts(config),
+    ...(logsDecisions(decision_log) ? [] : [`decisions are not kept (${KEEPS_DECISIONS} keeps them)`]),
   ].join(', ')
+}
+
+function observedNow(config: Config) {
+  const observed = observedProxiesOf(config)
+  return observed === undefined || isOver(observed, Date.now()) ? undefined : observed
+}
+
+/** Says that every request passes, where that is so. */
+function observedTexts(config: Config): string[] {
+  const observed = observedNow(config)
+  if (observed === undefined) return []
+  return [paint('yellow', `PROXIES ARE ONLY OBSERVED ${endOf(observed)} (every request passes)`)]
 }
 
 /** The schema of the configuration says how many workers there may be. */

@@ -1,6 +1,12 @@
 /** Logs in as a profile does, step by step, without a sidecar. */
 import type { Scope, TokenKind } from '../../../engine/index.ts'
-import type { IssuedToken } from '../../authority/authority.ts'
+import type { IssuedToken, PasswordRequester } from '../../authority/authority.ts'
+import {
+  isCredential,
+  nameOfHolder,
+  type ProfileRequester,
+  requesterOf,
+} from '../../authority/upstream/profile-tokens.ts'
 import { CallError } from '../../base/call-error.ts'
 import type { Config } from '../../config/config.ts'
 import { ConfigError } from '../../config/config.ts'
@@ -9,7 +15,7 @@ import { readRules } from '../rules.ts'
 
 /** What was tried, and what came of it in words. No secret. */
 export interface Step {
-  readonly step: 'configuration' | 'password' | 'login' | 'revocation'
+  readonly step: 'configuration' | 'password' | 'secret' | 'login' | 'revocation'
   readonly ok: boolean
   readonly says: string
 }
@@ -32,37 +38,38 @@ export async function tryProfile(
     const upstream = profile.upstream === undefined ? undefined : upstreams.get(profile.upstream)
     const where =
       upstream === undefined ? 'the directory' : `upstream ${upstream.name}, ${upstream.tokensUrl}`
-    return { says: `user ${profile.userName} of account ${profile.account}, ${where}`, profile, upstream }
+    const { holder } = profile
+    const who = isCredential(holder) ? nameOfHolder(holder) : `user ${holder.userName}`
+    return { says: `${who} of account ${profile.account}, ${where}`, profile, upstream }
   })
   if (configured === undefined) return steps
   const { profile, upstream } = configured
-  const password = await attempt(steps, 'password', async () => {
+  const secret = await attempt(steps, isCredential(profile.holder) ? 'secret' : 'password', async () => {
     if (profile.password.type === 'value') return { says: 'read', value: profile.password.value }
     const { PasswordCommand } = await import('../../authority/upstream/password-source.ts')
     const { value } = await new PasswordCommand(name, profile.password.command).obtain()
     return { says: 'printed by the command', value }
   })
-  if (password === undefined) return steps
+  if (secret === undefined) return steps
   const [only] = profile.projects ?? []
   const chosen = project ?? only
   const scope: Scope = { account: profile.account, ...(chosen !== undefined && { project: chosen }) }
-  const { account, userName } = profile
-  const login = { name, requester: { account, userName, password: password.value }, scope }
-  await (upstream === undefined
-    ? logInToDirectory(config, login, tokenKinds, steps, json)
-    : logInToUpstream(upstream, login, tokenKinds, steps))
+  const requester = requesterOf(profile.account, profile.holder, secret.value)
+  if (upstream !== undefined) await logInToUpstream(upstream, { name, requester, scope }, tokenKinds, steps)
+  else if ('password' in requester)
+    await logInToDirectory(config, { name, requester, scope }, tokenKinds, steps, json)
   return steps
 }
 
-interface ProfileLogin {
+interface ProfileLogin<Requester> {
   readonly name: string
-  readonly requester: Parameters<import('../../authority/authority.ts').Authority['issue']>[0]
+  readonly requester: Requester
   readonly scope: Scope
 }
 
 async function logInToUpstream(
   { name, tokensUrl, ca, timeoutMs }: ConfiguredUpstream,
-  { name: profile, requester, scope }: ProfileLogin,
+  { name: profile, requester, scope }: ProfileLogin<ProfileRequester>,
   kinds: ReadonlyMap<string, TokenKind>,
   steps: Step[],
 ): Promise<void> {
@@ -86,7 +93,7 @@ async function logInToUpstream(
 
 async function logInToDirectory(
   config: Config,
-  { name, requester, scope }: ProfileLogin,
+  { name, requester, scope }: ProfileLogin<PasswordRequester>,
   kinds: ReadonlyMap<string, TokenKind>,
   steps: Step[],
   json: boolean,

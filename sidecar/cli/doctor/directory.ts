@@ -14,24 +14,29 @@ import { type Finding, findingsOf } from './finding.ts'
 const CLOCK_MS_MAX = 60_000
 const CLOCK_MS_WORTH_SAYING = 2_000
 
-/** @param pepper fingerprint of the pepper of this host, where there is one */
+/**
+ * @param pepper fingerprint of the pepper of this host, where there is one
+ * @returns the digest of the promoted matrix as well, where there is one
+ */
 export async function directoryFindings(
   config: Config,
   pepper: string | undefined,
   now: () => number,
-): Promise<Finding[]> {
-  const { ok, warning, error } = findingsOf('directory')
+): Promise<{ findings: Finding[]; promotedDigest?: string | undefined }> {
+  const { warning, error } = findingsOf('directory')
   const shared = sharedDirectoryOf(config)
   const file = join(config.data, DIRECTORY_FILE)
   const subject = nameOf({ file, shared })
   if (shared === undefined && !existsSync(file))
-    return [
-      warning(
-        subject,
-        'it is missing; the next start makes an empty one, with no accounts and no users',
-        'portcullis restore FILE, unless this folder is new',
-      ),
-    ]
+    return {
+      findings: [
+        warning(
+          subject,
+          'it is missing; the next start makes an empty one, with no accounts and no users',
+          'portcullis restore FILE, unless this folder is new',
+        ),
+      ],
+    }
   let state: DirectoryState
   const beforeMs = now()
   try {
@@ -42,26 +47,11 @@ export async function directoryFindings(
         ? 'stop the sidecar, then portcullis restore FILE --replace'
         : 'check that PostgreSQL is running and can be reached from here, and that the URL is right'
     // Its errors quote neither the URL nor a row.
-    return [error(subject, (caught as Error).message, fix)]
+    return { findings: [error(subject, (caught as Error).message, fix)] }
   }
-  const { version, expectedVersion, foreignStaticTokens, asynchronousStandbys } = state
-  const versions = () => {
-    if (version > expectedVersion)
-      return error(
-        subject,
-        `version ${version}, this Portcullis reads ${expectedVersion} or earlier`,
-        'install the newer Portcullis that wrote it',
-      )
-    return version < expectedVersion
-      ? warning(
-          subject,
-          `version ${version}; the next start upgrades it to ${expectedVersion}`,
-          'portcullis backup FILE, then portcullis migrate',
-        )
-      : ok(subject, `version ${version}, intact`)
-  }
-  return [
-    versions(),
+  const { foreignStaticTokens, asynchronousStandbys, promotedDigest } = state
+  const findings = [
+    versionFinding(subject, state),
     ...(asynchronousStandbys > 0
       ? [
           warning(
@@ -83,6 +73,24 @@ export async function directoryFindings(
     ...clockFindings(state, beforeMs, now()),
     ...setBackFindings(state),
   ]
+  return { findings, promotedDigest }
+}
+
+function versionFinding(subject: string, { version, expectedVersion }: DirectoryState): Finding {
+  const { ok, warning, error } = findingsOf('directory')
+  if (version > expectedVersion)
+    return error(
+      subject,
+      `version ${version}, this Portcullis reads ${expectedVersion} or earlier`,
+      'install the newer Portcullis that wrote it',
+    )
+  return version < expectedVersion
+    ? warning(
+        subject,
+        `version ${version}; the next start upgrades it to ${expectedVersion}`,
+        'portcullis backup FILE, then portcullis migrate',
+      )
+    : ok(subject, `version ${version}, intact`)
 }
 
 /** @param beforeMs when the database was asked @param afterMs when it had answered */

@@ -19,7 +19,10 @@ export function environmentFindings(
   const { warning } = findingsOf('environment')
   const read = new Set([
     ...configVariables(),
-    ...Object.values(profiles).map(({ password_env: variable }) => variable),
+    ...Object.values(profiles).flatMap((profile) => [
+      profile.password_env,
+      profile.application_credential_secret_env,
+    ]),
     ...OF_COMMANDS,
   ])
   return Object.keys(environment)

@@ -15,7 +15,8 @@ import { diskFindings, keyFindings, pepperFindings, permissionFindings } from '.
 import { type Finding, findingsOf } from './finding.ts'
 import { hubFindings } from './hubs.ts'
 import { certificateFindings, reachFindings } from './network.ts'
-import { matrixFindings, sidecarFindings } from './rules.ts'
+import { proxyFindings } from './proxies.ts'
+import { matrixFindings, promotionFindings, shadowFindings, sidecarFindings } from './rules.ts'
 
 export interface DoctorOptions extends SidecarOptions {
   readonly json?: boolean
@@ -54,14 +55,19 @@ const FIX_CONFIGURATION = 'correct the key; docs/operate/configuration.md descri
 
 async function examineConfig(config: Config, now: () => number): Promise<Finding[]> {
   const { findings: matrix, engine } = matrixFindings(config, now())
-  return [
-    ...(config.directory.hub === undefined
+  const { findings: directory, promotedDigest } =
+    config.directory.hub === undefined
       ? await examineDirectory(config, now)
-      : await examineHubs(config, engine)),
+      : { findings: await examineHubs(config, engine) }
+  return [
+    ...directory,
     ...matrix,
+    ...promotionFindings(promotedDigest, engine),
+    ...shadowFindings(config),
     ...certificateFindings(config, now()),
+    ...proxyFindings(config, now()),
     ...(await reachFindings(config)),
-    ...(await sidecarFindings(config, engine)),
+    ...(await sidecarFindings(config, engine, promotedDigest)),
   ]
 }
 
@@ -77,10 +83,12 @@ async function examineHubs(config: Config, engine: Engine | undefined): Promise<
   return [...permissionFindings(config), ...(hub === undefined ? [] : await hubFindings(hub, engine))]
 }
 
-async function examineDirectory(config: Config, now: () => number): Promise<Finding[]> {
+async function examineDirectory(config: Config, now: () => number): ReturnType<typeof directoryFindings> {
   const { folder, pepper } = await examineFolder(config, now)
   const hasDirectory = existsSync(config.data) || config.directory.url !== undefined
-  return [...folder, ...(hasDirectory ? await directoryFindings(config, pepper, now) : [])]
+  if (!hasDirectory) return { findings: folder }
+  const { findings, promotedDigest } = await directoryFindings(config, pepper, now)
+  return { findings: [...folder, ...findings], promotedDigest }
 }
 
 /** @returns the fingerprint of the pepper as well */

@@ -24,6 +24,7 @@ export type Check =
   | 'matrix'
   | 'certificates'
   | 'reachability'
+  | 'proxies'
   | 'sidecar'
 
 /** Makes findings of one check. */

@@ -40,4 +40,5 @@ export async function hubFindings(
 const REACH =
   'check that it is running, that the address and the certificates are right, and that this caller has the right `follow` there'
 const SAME = 'all hubs must share one directory and have the same signing keys; or it is behind for now'
-const RULES = 'this sidecar decides by its own matrix: use the same file and the same `strict`'
+const RULES =
+  'unless they were promoted there, this sidecar decides by its own matrix: use the same file and the same `strict`'

@@ -29,29 +29,66 @@ export function matrixFindings(config: Config, nowMs: number): { findings: Findi
             warning(
               subject,
               `${problems.length} problems: the conflicts that it declares are not those that it has`,
-              `portcullis lint ${file ?? ''}`.trim(),
+              `portcullis matrix lint ${file ?? ''}`.trim(),
             ),
           ]
         : [ok(subject, `valid, ${conflicts}${age}`)]
     return { findings, engine }
   } catch (caught) {
-    const fix = 'portcullis lint FILE; a running sidecar continues with the last good matrix'
+    const fix = 'portcullis matrix lint FILE; a running sidecar continues with the last good matrix'
     return { findings: [error(subject, (caught as Error).message.split('\n')[0] ?? '', fix)] }
   }
 }
 
-/** Asks the sidecar which rules are in force. */
+/** The matrix that is computed beside the one in force, where there is one. */
+export function shadowFindings({ matrix_shadow: file, strict }: Config): Finding[] {
+  if (file === undefined) return []
+  const { ok, error } = findingsOf('matrix')
+  try {
+    const { digest } = readRules({ matrix: file, strict }).engine
+    return [ok(file, `valid; decisions are compared with it, and it decides nothing: ${digest}`)]
+  } catch (caught) {
+    const fix = 'portcullis matrix lint FILE; a running sidecar still compares the last good matrix'
+    return [error(file, (caught as Error).message.split('\n')[0] ?? '', fix)]
+  }
+}
+
+/** The matrix that is in force in the place of the configured one, where one was promoted. */
+export function promotionFindings(digest: string | undefined, configured: Engine | undefined): Finding[] {
+  if (digest === undefined) return []
+  const { ok, warning } = findingsOf('matrix')
+  if (digest === configured?.digest) return [ok(digest, 'promoted, and the same as the configured one')]
+  const fix = 'portcullis matrix shadow; portcullis matrix rollback --to-configured takes it back'
+  return [warning(digest, 'it was promoted, and is in force in the place of the configured one', fix)]
+}
+
+/**
+ * Asks the sidecar which rules are in force.
+ *
+ * @param promotedDigest of the matrix that is in force in the place of the configured one
+ */
 export async function sidecarFindings(
   { grpc: { address, tls } }: Config,
   engine: Engine | undefined,
+  promotedDigest: string | undefined,
 ): Promise<Finding[]> {
   const { ok, warning } = findingsOf('sidecar')
   const parsed = parsedOrNone(address)
-  // The command line does not speak TLS, and a free port is known to the sidecar alone.
+  // A sidecar with TLS wants the certificate of a client, and a free port is known to the sidecar alone.
   if (tls !== undefined || parsed === undefined || (parsed.type !== 'unix' && parsed.port === 0)) return []
   const client = connect(address, { deadlineMs: ANSWER_MS })
   try {
-    const { rulesDigest } = await client.getMatrix()
+    const { digest, rulesDigest } = await client.getMatrix()
+    if (promotedDigest !== undefined)
+      return [
+        digest === promotedDigest
+          ? ok(address, 'a sidecar answers')
+          : warning(
+              address,
+              'a sidecar answers, but it does not use the promoted matrix',
+              'read its log; `data` and `directory` of its configuration say which directory it has',
+            ),
+      ]
     return [
       engine === undefined || rulesDigest === engine.rulesDigest
         ? ok(address, 'a sidecar answers')

@@ -85,10 +85,27 @@ export function addAddressOptions(command: Command): Command {
       'address of the sidecar: HOST:PORT or unix:PATH (default: PORTCULLIS_GRPC_ADDRESS or 127.0.0.1:50051)',
     )
     .option('--deadline <ms>', 'how long to wait for the answer, in milliseconds', millisecondsOf, 5_000)
+    .option('--tls', 'use TLS, with the authorities of this machine (default: PORTCULLIS_TLS)')
+    .option('--ca <file>', 'authorities of the sidecar in PEM, for TLS (default: PORTCULLIS_TLS_CA)')
+    .option('--cert <file>', 'client certificate in PEM, for TLS (default: PORTCULLIS_TLS_CERT)')
+    .option('--key <file>', 'private key of the certificate (default: PORTCULLIS_TLS_KEY)')
+    .option(
+      '--server-name <name>',
+      'name in the certificate of the sidecar, where it is not the host (default: PORTCULLIS_TLS_SERVER_NAME)',
+    )
     .option('--allow-plaintext', 'send tokens and passwords in plaintext to a sidecar on another machine')
 }
 
-export interface ConnectionOptions {
+/** Paths of PEM files, and a name. Any of them asks for TLS. */
+export interface TlsOptions {
+  readonly tls?: boolean
+  readonly ca?: string
+  readonly cert?: string
+  readonly key?: string
+  readonly serverName?: string
+}
+
+export interface ConnectionOptions extends TlsOptions {
   readonly allowPlaintext?: boolean
   readonly address?: string
   readonly deadline: number

@@ -1,5 +1,6 @@
 /** The terminal: colours, and questions to the person who sits at it. */
 import { createInterface } from 'node:readline'
+import { Writable } from 'node:stream'
 import { styleText } from 'node:util'
 import { escaped } from '../../base/visible-text.ts'
 
@@ -40,6 +41,8 @@ export interface Terminal {
   readonly interactive: boolean
   /** Asks and returns the line that was typed; empty where the input ended. */
   ask(question: string): Promise<string>
+  /** As `ask`, and what is typed is not shown. */
+  askSecret(question: string): Promise<string>
 }
 
 /** The terminal of this process. Standard output stays free for the answer of the command. */
@@ -58,6 +61,21 @@ export const processTerminal: Terminal = {
       return ''
     } finally {
       lines.close()
+    }
+  },
+  async askSecret(question) {
+    process.stderr.write(question)
+    // The line is edited here, and what that would show goes nowhere.
+    const output = new Writable({ write: (_chunk, _encoding, done) => done() })
+    const lines = createInterface({ input: process.stdin, output, terminal: true })
+    // Else Ctrl-C would be an empty answer.
+    lines.once('SIGINT', () => process.kill(process.pid, 'SIGINT'))
+    try {
+      for await (const line of lines) return line
+      return ''
+    } finally {
+      lines.close()
+      process.stderr.write('\n')
     }
   },
 }

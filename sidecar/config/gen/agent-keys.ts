@@ -8,6 +8,20 @@ export interface AgentKeys {
     readonly address?: string
     /** File with the caller token in its first line. It is read again for each token. */
     readonly caller_token_file?: string
+    /**
+     * TLS to a sidecar on another machine. The files are read again for each token. Default:
+     * PORTCULLIS_TLS_CA and the other variables of the command line, or plaintext.
+     */
+    readonly tls?: {
+      /** File with the authorities of the sidecar. Default: those of this machine. */
+      readonly ca?: string
+      /** File with the client certificate of the agent. */
+      readonly certificate?: string
+      /** File with its private key. */
+      readonly key?: string
+      /** Name in the certificate of the sidecar. Default: the host of the address. */
+      readonly server_name?: string
+    }
     /** How long to wait for an answer, in milliseconds. Default: 10000. */
     readonly deadline_ms?: number
   }

@@ -242,16 +242,30 @@ export interface ConfigKeys {
        */
       readonly token_method: 'off' | 'unscoped' | 'any'
       /**
+       * Whether service users can make application credentials, each for one project, and log in with them
+       * (`/v3/users/ID/application_credentials`, Keystone's method `application_credential`).
+       * @default false
+       */
+      readonly application_credentials: boolean
+      /**
        * Account to use if a login names no domain, or the domain with the id `default` or the name `Default`.
        * Default: none.
        */
       readonly default_domain?: string
       /**
        * Whether users can list the projects and the account that they can get tokens for (`GET
-       * /v3/auth/projects`, `/v3/auth/domains`, `/v3/users/ID/projects`, `/v3/domains/ID`).
+       * /v3/auth/projects`, `/v3/auth/domains`, `/v3/users/ID/projects`), and look them up with themselves
+       * and regions (`/v3/projects?name=NAME`, `/v3/projects/ID`, `/v3/domains/ID`, `/v3/users/ID`,
+       * `/v3/regions`).
        * @default false
        */
       readonly list_scopes: boolean
+      /**
+       * Whether paths that begin with `/v3` mean those that begin with `/identity/v3`, as where Keystone has
+       * a host of its own.
+       * @default false
+       */
+      readonly v3_at_root: boolean
     }
   }
   readonly health: {
@@ -310,8 +324,8 @@ export interface ConfigKeys {
     }[]
   }
   /**
-   * Which requests are for which API, for gateways that ask about a method, a host and a path. Their order
-   * does not matter.
+   * Which requests are for which API, for gateways and guards of programs that ask about a method, a host and
+   * a path. Their order does not matter.
    */
   readonly routes?: readonly {
     /** Host of the request without its port: api.example.com, or *.example.com. Default: any host. */
@@ -341,6 +355,19 @@ export interface ConfigKeys {
       }
     }
   }[]
+  readonly proxies: {
+    /**
+     * What becomes of the requests that proxies ask about, Envoy's too. enforce: a request that is denied
+     * does not pass. observe: every request passes, and the reason why it would not is told.
+     * @default "enforce"
+     */
+    readonly mode: 'enforce' | 'observe'
+    /**
+     * When `mode: observe` ends and requests are denied again, for example 2027-01-31T00:00:00Z. Default:
+     * never.
+     */
+    readonly observe_until?: string
+  }
   readonly tokens?: {
     /**
      * Issuer that new IAM tokens name (claim iss): a URL or another text of visible ASCII. A token that names
@@ -409,6 +436,11 @@ export interface ConfigKeys {
   }
   /** Matrix file. Default: the matrix of the package. */
   readonly matrix?: string
+  /**
+   * Second matrix file, which decides nothing: each decision is compared with what this matrix would have
+   * answered, and differences are counted and logged. The sidecar looks at it as at `matrix`. Default: none.
+   */
+  readonly matrix_shadow?: string
   /**
    * How long the sidecar uses the last signing keys that it read while their file cannot be read or used, in
    * milliseconds. After this time IAM tokens get no answer.
@@ -653,14 +685,30 @@ export interface ConfigKeys {
     readonly upstream?: string
     /** Account number. */
     readonly account: string
-    /** Name of the service user. */
-    readonly user_name: string
+    /** Name of the service user. Left out with application_credential_id. */
+    readonly user_name?: string
     /** File with the password in its first line. */
     readonly password_file?: string
     /** Environment variable with the password, instead of a file. */
     readonly password_env?: string
     /** Program and arguments that print the password in their first line, instead of a file. No shell. */
     readonly password_command?: readonly string[]
+    /**
+     * Id of an application credential of Keystone, which logs in to the upstream instead of a user with a
+     * password.
+     */
+    readonly application_credential_id?: string
+    /** Name of an application credential of the user user_name, instead of an id. */
+    readonly application_credential_name?: string
+    /** File with the secret of the application credential in its first line. */
+    readonly application_credential_secret_file?: string
+    /** Environment variable with the secret of the application credential, instead of a file. */
+    readonly application_credential_secret_env?: string
+    /**
+     * Program and arguments that print the secret of the application credential in their first line, instead
+     * of a file. No shell.
+     */
+    readonly application_credential_secret_command?: readonly string[]
     /** File with a static token in its first line, for APIs that only accept static tokens. */
     readonly static_token_file?: string
     /**

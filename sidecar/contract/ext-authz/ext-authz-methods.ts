@@ -3,9 +3,10 @@
  * first call.
  */
 import type { DecideServices } from '../../proxies/decide.ts'
+import type { Observing } from '../../proxies/observation.ts'
 import { type CallContext, type Method, readingAtOnce, type UnaryMethod } from '../call.ts'
 
-export type ExtAuthzServices = DecideServices
+export type ExtAuthzServices = DecideServices & Observing
 
 export const EXT_AUTHZ_SERVICE = 'envoy.service.auth.v3.Authorization'
 

@@ -9,9 +9,11 @@ import { clientAddress } from '../../proxies/client-address.ts'
 import {
   areUsual,
   type Decided,
+  type DecidedRequest,
   type DecideServices,
   decide,
   headerChanges,
+  observedChanges,
   valuesOf,
 } from '../../proxies/decide.ts'
 import {
@@ -21,6 +23,7 @@ import {
   routeDenialAnswer,
   traceFailure,
 } from '../../proxies/denial-answer.ts'
+import type { Observation, Observing } from '../../proxies/observation.ts'
 import { readRouteSettings } from '../../proxies/policy.ts'
 import type { DecisionListener } from '../../usecases/asker.ts'
 import { timed } from '../../usecases/timed.ts'
@@ -28,24 +31,32 @@ import type { CallContext, UnaryMethod } from '../call.ts'
 import { callerCredentialsIn, listenersOf, presentedIn, requestIdIn } from '../handler.ts'
 import { EVERY_HEADER, headersFor } from './header-filter.ts'
 import { type Asked, readAsked } from './request.ts'
-import { allowedResponse, deniedResponse, undecidedResponse } from './response.ts'
+import { allowedResponse, deniedResponse, observedResponse, undecidedResponse } from './response.ts'
 
 /** @param reachable whether other machines can reach the listener */
-export function checkHandler(services: DecideServices, reachable: boolean): UnaryMethod {
-  const { rules, routes } = services
+export function checkHandler(services: DecideServices & Observing, reachable: boolean): UnaryMethod {
+  const { rules, routes, decisions, observation, shadow } = services
+  const withId = decisions !== undefined
   const meter = services.meters?.of('ext_authz')
-  const listenerOf = listenersOf(services, 'ext_authz', meter, reachable)
+  const enforced = listenersOf(services, 'ext_authz', meter, reachable)
+  const observing = observation && listenersOf(services, 'ext_authz', meter, reachable, true)
   return timed(meter, (request: Buffer, call: CallContext) => {
-    const asked = readAsked(request, routes === undefined ? headersFor(rules.engine) : EVERY_HEADER)
+    const filter =
+      routes === undefined ? headersFor(rules.engine, { withId, shadow: shadow?.engine }) : EVERY_HEADER
+    const asked = readAsked(request, filter)
+    const observed = observation?.isOn() ? observation : undefined
     const failed = (error: unknown): Buffer => {
       // Envoy's own id, where its headers are read for the routes.
       const envoys = givenRequestId(valuesOf(asked.headers, REQUEST_ID_HEADER))
       const id = envoys ?? requestIdIn(call) ?? requestIdOfFailure(error)
-      traceFailure(services, error, presentedIn(call, reachable).from, id)
+      traceFailure(services, error, presentedIn(call, reachable).from, id, observed !== undefined)
+      if (observed !== undefined) return passing(observed, reasonOfFailure(error), asked.headers)
       return undecidedResponse(failureAnswer(error, id), reasonOfFailure(error))
     }
     try {
-      const answered = answer(services, asked, call, { reachable, listener: listenerOf?.(call) })
+      const listenerOf = observed === undefined ? enforced : observing
+      const listener = listenerOf?.(withId ? withIdOf(asked, call) : call)
+      const answered = answer(services, asked, call, { reachable, listener, observed })
       return answered instanceof Promise ? answered.catch(failed) : answered
     } catch (error) {
       return failed(error)
@@ -53,11 +64,26 @@ export function checkHandler(services: DecideServices, reachable: boolean): Unar
   })
 }
 
+/** The call, with the id that the client's request has: Envoy gives each one. */
+function withIdOf({ headers }: Asked, call: CallContext): CallContext {
+  const ids = valuesOf(headers, REQUEST_ID_HEADER)
+  if (ids === undefined) return call
+  const { connection } = call
+  return { connection, metadata: (name) => (name === REQUEST_ID_HEADER ? ids : call.metadata(name)) }
+}
+
+interface Answering {
+  readonly reachable: boolean
+  readonly listener: DecisionListener | undefined
+  /** `undefined`: a request that is denied does not pass. */
+  readonly observed: Observation | undefined
+}
+
 function answer(
   services: DecideServices,
   { context, headers, peer, method, host, path }: Asked,
   call: CallContext,
-  { reachable, listener }: { readonly reachable: boolean; readonly listener: DecisionListener | undefined },
+  { reachable, listener, observed }: Answering,
 ): MaybePromise<Buffer> {
   const settings = readRouteSettings(context, 'context_extensions')
   const request = {
@@ -70,14 +96,31 @@ function answer(
   }
   const findProxy = () => services.callers.find(callerCredentialsIn(call, reachable))
   const decided = decide(services, settings, request, findProxy, { connection: call.connection, listener })
-  return andThen(decided, (outcome) => responseTo(outcome, headers))
+  return andThen(decided, (outcome) => responseTo(outcome, headers, observed))
 }
 
-function responseTo(decided: Decided, headers: Asked['headers']): Buffer {
-  if (decided.refused !== undefined) return undecidedResponse(routeDenialAnswer(decided), decided.refused)
+function responseTo(decided: Decided, headers: Asked['headers'], observed: Observation | undefined): Buffer {
+  if (decided.refused !== undefined) {
+    if (observed !== undefined && !decided.always) return passing(observed, decided.refused, headers)
+    return undecidedResponse(routeDenialAnswer(decided), decided.refused)
+  }
   const { outcome, api } = decided
   const { decision, token } = outcome
-  if (!decision.allowed || token === undefined) return deniedResponse(outcome, api, denialAnswer(decision))
+  if (!decision.allowed || token === undefined) {
+    if (observed !== undefined) return passing(observed, decision.reason, headers, { outcome, api })
+    return deniedResponse(outcome, api, denialAnswer(decision))
+  }
   const changes = areUsual(decided, headers) ? undefined : headerChanges(decided, token, headers)
   return allowedResponse(outcome, token, api, changes)
+}
+
+/** The answer in observe mode to a request that would be denied. @param decided `undefined`: nothing is */
+function passing(
+  observed: Observation,
+  reason: string,
+  headers: Asked['headers'],
+  decided?: Pick<DecidedRequest, 'outcome' | 'api'>,
+): Buffer {
+  observed.passed('ext_authz', reason)
+  return observedResponse(observedChanges(reason, headers), reason, decided)
 }

@@ -1,5 +1,6 @@
 /** Which headers Envoy's adapter reads: a cheap question that leaves out most names, and the exact one. */
 import type { Engine } from '../../../engine/index.ts'
+import { REQUEST_ID_HEADER } from '../../base/request-id.ts'
 import { relevanceTo } from '../../proxies/identity-headers.ts'
 
 export interface HeaderFilter {
@@ -11,27 +12,39 @@ export interface HeaderFilter {
   mayBeRelevant(length: number, third: number): boolean
 }
 
+interface FilterKey {
+  /** Whether the id of the request matters too. */
+  readonly withId?: boolean
+  /** An engine that is compared with the one in force: it may look for credentials elsewhere. */
+  readonly shadow?: Engine | undefined
+}
+
 /** Routes may look at any header. */
 export const EVERY_HEADER: HeaderFilter = { isRelevant: () => true, mayBeRelevant: () => true }
 
-const FILTERS = new WeakMap<Engine, HeaderFilter>()
+/** The last one of each engine: all calls of a sidecar have the same. */
+const FILTERS = new WeakMap<Engine, { readonly key: FilterKey; readonly filter: HeaderFilter }>()
 
 /** The headers that matter to an engine. */
-export function headersFor(engine: Engine): HeaderFilter {
-  let filter = FILTERS.get(engine)
-  if (filter === undefined) {
-    filter = newFilter(engine)
-    FILTERS.set(engine, filter)
-  }
+export function headersFor(engine: Engine, { withId = false, shadow }: FilterKey = {}): HeaderFilter {
+  const last = FILTERS.get(engine)
+  if (last !== undefined && last.key.withId === withId && last.key.shadow === shadow) return last.filter
+  const filter = newFilter(engine, [
+    ...(withId ? [REQUEST_ID_HEADER] : []),
+    ...(shadow === undefined ? [] : relevanceTo(shadow).carriers),
+  ])
+  FILTERS.set(engine, { key: { withId, shadow }, filter })
   return filter
 }
 
-function newFilter(engine: Engine): HeaderFilter {
+/** @param further names of further headers that matter, in lower case */
+function newFilter(engine: Engine, further: readonly string[]): HeaderFilter {
   const { names, isRelevant } = relevanceTo(engine)
   const maybe = new Uint8Array((NAME_LENGTH_MAX + 1) << 8)
-  for (const name of names) maybe[placeOf(name.length, name.charCodeAt(2))] = 1
+  for (const name of [...names, ...further]) maybe[placeOf(name.length, name.charCodeAt(2))] = 1
   return {
-    isRelevant,
+    isRelevant:
+      further.length === 0 ? isRelevant : (name) => isRelevant(name) || further.includes(name.toLowerCase()),
     mayBeRelevant: (length, third) =>
       // The third character of every identity header.
       (third | 0x20) === LETTER_P ||

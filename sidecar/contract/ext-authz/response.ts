@@ -117,6 +117,26 @@ export function undecidedResponse(answer: DenialAnswer, reason: string): Buffer 
   return WRITER.finish()
 }
 
+/** What stands in the place of facts about a token: in observe mode nothing is said of a request's sender. */
+const OBSERVED = encodedStruct({ observed: true })
+
+/**
+ * The request passes in observe mode, and would be denied.
+ *
+ * @param decided `undefined`: nothing is decided
+ */
+export function observedResponse(
+  changes: HeaderChanges,
+  reason: string,
+  decided: { readonly outcome: CheckOutcome; readonly api: string } | undefined,
+): Buffer {
+  const ok = encodedOk(changes)
+  if (decided !== undefined) return withMetadata(ok, decided.outcome, decided.api, OBSERVED)
+  WRITER.start(ok)
+  WRITER.parts(CHECK_RESPONSE.dynamicMetadata, encodedStruct({ allowed: false, reason }), OBSERVED)
+  return WRITER.finish()
+}
+
 /** The answer for a decision is always the same object. */
 const DENIALS = new WeakMap<DenialAnswer, Buffer>()
 

@@ -4,6 +4,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { addressOf, connectionOf } from '../../base/net/http-request.ts'
+import { REQUEST_ID_HEADER } from '../../base/request-id.ts'
 import type { Asker } from '../../usecases/asker.ts'
 import type { Admitting, PerCall, Reporting, Ruled } from '../../usecases/capabilities.ts'
 import type { DecisionMeter } from '../../usecases/meters.ts'
@@ -45,7 +46,11 @@ const METADATA_SECONDS = 60
 /** Chosen by the enforcement point, and sent back. */
 const REQUEST_ID = 'x-request-id'
 
-const JSON_TYPE = /^application\/json$/
+/**
+ * Members that the standard does not know must be ignored, and headers are members, so that no name of one
+ * may be refused. Nothing here is copied by assignment.
+ */
+const BODY = { types: /^application\/json$/, anyKey: true }
 
 const config = { sendError: sendText }
 
@@ -65,7 +70,7 @@ export function addAuthzenRoutes(
     server.post(path, { config, onRequest }, async (request, reply) => {
       const explain = (error: unknown) => explained(services, request, error)
       const asker = askerOf(services, request, meter)
-      const body = await bodies.read(request, (value) => expectFields(value, 'the body'), JSON_TYPE)
+      const body = await bodies.read(request, (value) => expectFields(value, 'the body'), BODY)
       const asked = { services: services.forCall(), cacheForMs, evaluationsMax, asker, explain }
       return sendJson(identified(reply), 200, await timed(meter, answer)(asked, body))
     })
@@ -88,9 +93,13 @@ function askerOf(
   request: FastifyRequest,
   meter: DecisionMeter | undefined,
 ): Asker {
-  const { authorization = [], traceparent = [] } = request.raw.headersDistinct
+  const {
+    authorization = [],
+    traceparent = [],
+    [REQUEST_ID_HEADER]: requestIds = [],
+  } = request.raw.headersDistinct
   const listener = listenerOf(services, 'authzen', meter, () => ({
-    ...{ address: addressOf(request), traceparent },
+    ...{ address: addressOf(request), traceparent, requestIds },
     name: services.callers.findOrNobody({ authorization, iamToken: [], certificateNames: [] })?.name,
   }))
   return { connection: connectionOf(request), listener }

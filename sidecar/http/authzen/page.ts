@@ -22,6 +22,12 @@ export class PageRequest {
       throw invalidArgument({ field: 'page.token', expected: 'a string, or none' })
     if (limit !== undefined && !(Number.isSafeInteger(limit) && (limit as number) >= 0))
       throw invalidArgument({ field: 'page.limit', expected: 'a whole number of 0 or more, or none' })
+    // The same request again and again would never come to the end.
+    if (limit === 0 && token !== undefined)
+      throw invalidArgument({
+        field: 'page.limit',
+        expected: 'a whole number of 1 or more beside a token, or none, because pages of 0 results never end',
+      })
     this.#token = token
     this.#limit = limit === undefined ? undefined : Math.min(limit as number, PAGE_SIZE_MAX)
   }
@@ -48,10 +54,13 @@ export class PageRequest {
   }
 
   /**
+   * After a page of 0 results, which only says whether there are any, the search begins with pages of the
+   * default size.
+   *
    * @param next where the next page begins; `undefined`: this page is the last one, and the token is empty
    */
   tokenFor(query: unknown, next: number | undefined): string {
-    return next === undefined ? '' : tokenOf(query, next, this.#limit ?? PAGE_SIZE_DEFAULT)
+    return next === undefined ? '' : tokenOf(query, next, this.#limit || PAGE_SIZE_DEFAULT)
   }
 }
 

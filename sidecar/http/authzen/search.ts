@@ -5,6 +5,7 @@
 
 import { Slices } from '../../base/slices.ts'
 import { credentialForSearch } from '../../usecases/search.ts'
+import { isObject } from '../json.ts'
 import { rulesContext } from './answers.ts'
 import { type Entities, type Fields, readEntities, type Searched } from './entities.ts'
 import { type Asked, decideToken, evaluate } from './evaluations.ts'
@@ -42,7 +43,7 @@ export async function answerSearch(asked: Asked, body: Fields, searched: Searche
     searched,
   )
   const { engine } = asked.services
-  const query = [searched, engine.rulesDigest, queryOf(entities), about]
+  const query = [searched, engine.rulesDigest, requestOf(body, entities), about]
   const { from, limit } = request.begin(query)
 
   const found: string[] = []
@@ -107,7 +108,27 @@ async function candidatesOf(asked: Asked, entities: Entities, searched: Searched
   }
 }
 
-/** What a request asks about, without secrets. */
-function queryOf({ subject, ...others }: Entities): object {
-  return { ...others, subject: subject.type === 'credential' ? subject.type : subject }
+/**
+ * The whole request as it was sent, except for what may differ from page to page, and for the headers of a
+ * credential: they are secret, and the token that they have stands for them.
+ */
+function requestOf({ page, ...body }: Fields, { subject }: Entities): string {
+  const { token: _token, limit: _limit, ...morePage } = isObject(page) ? page : {}
+  if (subject.type !== 'credential') return sorted({ ...body, page: morePage })
+  const { properties, ...moreSubject } = body.subject as Fields
+  const { headers: _headers, ...moreProperties } = properties as Fields
+  return sorted({
+    ...body,
+    page: morePage,
+    subject: { ...moreSubject, properties: moreProperties },
+  })
+}
+
+/** JSON in which the order of members says nothing. */
+function sorted(value: object): string {
+  return JSON.stringify(value, (_key, member: unknown) =>
+    isObject(member)
+      ? Object.fromEntries(Object.entries(member).sort(([one], [other]) => (one < other ? -1 : 1)))
+      : member,
+  )
 }

@@ -37,7 +37,7 @@ type Answer = MaybePromise<object | undefined>
 /** Length of the longest description of a browser that is kept, in characters. */
 const CLIENT_LENGTH_MAX = 200
 
-const JSON_TYPE = /^application\/json$/
+const BODY = { types: /^application\/json$/ }
 
 /** Adds routes for our page. Each has its turn among logins and administrative calls. */
 export class PanelRoutes {
@@ -89,7 +89,7 @@ export class PanelRoutes {
     callerTokenOf: (body: Body) => Secret | undefined = () => undefined,
   ): void {
     this.#server.post(path, { ...ROUTE, onRequest: this.#expectOurs }, async (request, reply) => {
-      const body = await this.#bodies.read(request, (value) => readFields(value, read), JSON_TYPE)
+      const body = await this.#bodies.read(request, (value) => readFields(value, read), BODY)
       return send(reply, await answer(await this.#begin(request, reply, callerTokenOf(body)), body))
     })
   }

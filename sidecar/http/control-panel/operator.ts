@@ -1,9 +1,11 @@
 /** What the control panel asks for operators: callers, keys, and decisions as they are made. */
 import type { FastifyInstance } from 'fastify'
+import { callError, invalidArgument } from '../../base/call-error.ts'
 import { authorizeReader, type Operating, OperatorViews } from '../../usecases/control-panel/operator.ts'
+import { DecisionSearches, type SearchQuestion } from '../../usecases/control-panel/search.ts'
 import { expectSession, useSession } from '../../usecases/control-panel/session.ts'
 import { TailBody } from './decisions.ts'
-import type { PanelRoutes } from './exchange.ts'
+import type { Fields, PanelRoutes } from './exchange.ts'
 
 const OPERATOR = '/console/operator'
 
@@ -29,7 +31,53 @@ export function addOperatorRoutes(server: FastifyInstance, services: Operating, 
     body.once('close', () => open.delete(body))
     return body
   })
+  const searches = new DecisionSearches(services.decisions)
+  const leaving = new AbortController()
+  routes.post(
+    `${OPERATOR}/decisions/search`,
+    readSearch,
+    async ({ services: used, call, reply }, question) => {
+      const { requester } = await useSession(used, call)
+      const gone = new AbortController()
+      reply.raw.once('close', () => gone.abort(callError('STOPPING', {})))
+      const signal = AbortSignal.any([gone.signal, leaving.signal])
+      const { rows, next, ...rest } = await searches.search(used, requester, question, signal)
+      return { rows, nextPageToken: next ?? '', ...rest }
+    },
+  )
   server.addHook('preClose', async () => {
+    leaving.abort(callError('STOPPING', {}))
     for (const body of open) body.end('STOPPING')
   })
+}
+
+/** What the page looks for. What is empty is as if it was not there. */
+function readSearch(fields: Fields): SearchQuestion {
+  const text = (name: string) => fields.optionalText(name) || undefined
+  const fingerprint = text('fingerprint')
+  if (fingerprint !== undefined && !/^[0-9a-f]{32}$/i.test(fingerprint))
+    throw invalidArgument({ field: 'fingerprint', expected: '32 hexadecimal digits' })
+  const token = fields.has('token') ? fields.secret('token') : undefined
+  const hasToken = token !== undefined && token.reveal().trim() !== ''
+  if (hasToken && fingerprint !== undefined)
+    throw invalidArgument({ field: 'fingerprint', expected: 'no token beside it' })
+  const verdict = text('verdict')
+  if (verdict !== undefined && verdict !== 'allowed' && verdict !== 'denied')
+    throw invalidArgument({ field: 'verdict', expected: '`allowed` or `denied`' })
+  return {
+    sinceMs: timeIn(fields, 'since_ms'),
+    untilMs: timeIn(fields, 'until_ms'),
+    ...{ user: text('user'), token: hasToken ? token : undefined, fingerprint: fingerprint?.toLowerCase() },
+    ...{ api: text('api'), reason: text('reason'), account: text('account'), project: text('project') },
+    ...{ requestId: text('request_id'), address: text('address'), pageToken: text('page_token') },
+    allowed: verdict === undefined ? undefined : verdict === 'allowed',
+  }
+}
+
+function timeIn(fields: Fields, name: string): number | undefined {
+  if (!fields.has(name)) return undefined
+  const value = fields.value(name)
+  if (!Number.isSafeInteger(value))
+    throw invalidArgument({ field: name, expected: 'milliseconds since 1970' })
+  return value as number
 }

@@ -10,6 +10,8 @@ export interface Site {
   /** `{auth_url}/identity`, without a slash at the end. */
   readonly identityUrl: string
   readonly catalog: Catalog
+  /** Each region that an endpoint is in, that of the identity service first. */
+  readonly regions: readonly string[]
 }
 
 export interface CatalogEntry {
@@ -113,6 +115,7 @@ export function siteOf(publicUrl: string, region: string, services: readonly Cat
   return {
     url,
     identityUrl,
+    regions: [...regions],
     catalog: new Catalog([identity, ...listed].map((service) => entryOf(service, region))),
   }
 }

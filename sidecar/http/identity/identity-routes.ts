@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { nameOfSource, sourceAt } from '../../authority/login-source.ts'
 import { addressOf, connectionOf } from '../../base/net/http-request.ts'
 import type { Admitting, Clocked, PerCall } from '../../usecases/capabilities.ts'
+import type { CredentialServices } from '../../usecases/identity/application-credentials.ts'
 import { authenticate } from '../../usecases/identity/authenticate.ts'
 import type { IdentitySettings, IdentityToken } from '../../usecases/identity/identity-token.ts'
 import { type Login, logIn } from '../../usecases/identity/log-in.ts'
@@ -14,6 +15,7 @@ import {
   traceIssued,
   traceRevoked,
 } from '../../usecases/login-trace.ts'
+import type { ReferenceInAccount } from '../../usecases/references.ts'
 import type { Authenticating } from '../../usecases/requester.ts'
 import { JsonBodies, sendJson } from '../json.ts'
 import { type CatalogEntry, type Site, versionDocument } from './catalog.ts'
@@ -33,7 +35,9 @@ export interface IdentityOptions {
 /** @param site a function, because the addresses are known only when the server listens */
 export async function addIdentityRoutes(
   server: FastifyInstance,
-  services: PerCall<Authenticating & Clocked> & Admitting & LoginTracing,
+  services: PerCall<Authenticating & Clocked & Pick<CredentialServices, 'changeRates'>> &
+    Admitting &
+    LoginTracing,
   { settings, defaultDomain, listScopes }: IdentityOptions,
   site: () => Site,
 ): Promise<void> {
@@ -41,6 +45,7 @@ export async function addIdentityRoutes(
   const compatibility: LoginCompatibility = {
     unscopedLogin: settings.unscopedLogin,
     tokenMethod: settings.tokenMethod !== 'off',
+    applicationCredentials: settings.applicationCredentials,
     defaultDomain,
   }
   const catalogFor = (request: FastifyRequest, { token }: Pick<IdentityToken, 'token'>) =>
@@ -91,15 +96,26 @@ export async function addIdentityRoutes(
     const links = { self: `${site().identityUrl}/v3/auth/catalog` }
     return sendJson(reply, 200, { catalog: catalogOf(site(), token), links })
   })
-  if (listScopes) (await import('./scopes.ts')).addScopeRoutes(server, current, site)
+  if (listScopes) (await import('./scopes.ts')).addScopeRoutes(server, current, site, defaultDomain)
+  if (settings.applicationCredentials) {
+    const { addCredentialRoutes } = await import('./application-credentials.ts')
+    addCredentialRoutes(server, { current, bodies, inTurn, site })
+  }
 }
 
 /** Whom a login names, where it does so by names. */
 function namedIn({ method }: Pick<Login, 'method'>): TracedLogin['user'] {
-  if (method.type !== 'password') return undefined
-  const { user } = method
+  const user = method.type === 'password' ? method.user : userIn(method)
+  if (user === undefined) return undefined
   if (!('account' in user) || user.name === undefined || user.account?.name === undefined) return undefined
   return { account: user.account.name, userName: user.name }
+}
+
+/** The user whose application credential a login names. */
+function userIn(method: Login['method']): ReferenceInAccount | undefined {
+  return method.type === 'application_credential' && 'user' in method.credential
+    ? method.credential.user
+    : undefined
 }
 
 function addDiscovery(server: FastifyInstance, site: () => Site): void {

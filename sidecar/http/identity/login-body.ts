@@ -14,6 +14,8 @@ export interface LoginCompatibility {
   readonly unscopedLogin: boolean
   /** Whether a token can stand in place of a password. */
   readonly tokenMethod: boolean
+  /** Whether an application credential can stand in place of a password. */
+  readonly applicationCredentials: boolean
   /** Account that is meant where a login names none or Keystone's default domain; `undefined`: none is. */
   readonly defaultDomain: string | undefined
 }
@@ -31,7 +33,7 @@ const SCOPE_EXPECTED =
   '{"domain": {"name": ACCOUNT}} for an account-scoped token, or {"project": {"name": PROJECT, "domain": {"name": ACCOUNT}}} for a project-scoped one'
 
 /** Id and name of the domain that Keystone's clients send if none is configured. */
-const KEYSTONE_DEFAULT = { id: 'default', name: 'Default' }
+export const KEYSTONE_DEFAULT = { id: 'default', name: 'Default' }
 
 /** @throws CallError that names every field that is not as expected */
 export function readLogin(
@@ -41,15 +43,24 @@ export function readLogin(
   const violations: FieldViolation[] = []
   const auth = new Part(body, '', violations).object('auth')
   const method = readMethod(auth.object('identity'), compatibility)
-  const scope = readScope(auth, compatibility)
+  const ownScope = method.type === 'application_credential'
+  if (ownScope && auth.field('scope') !== undefined)
+    auth.expected('no scope: an application credential is for its own project', 'scope')
+  const scope = ownScope ? UNSCOPED : readScope(auth, compatibility)
   if (violations.length > 0) throw invalidArgument(...violations)
   return { method, scope }
 }
 
-function readMethod(identity: Part, { tokenMethod, defaultDomain }: LoginCompatibility): Login['method'] {
+const UNSCOPED = { type: 'unscoped' } as const
+
+function readMethod(identity: Part, compatibility: LoginCompatibility): Login['method'] {
+  const { defaultDomain } = compatibility
   const methods = identity.field('methods')
   if (methods === undefined) identity.expected('the array ["password"]', 'methods')
-  else if (checkMethods(methods, tokenMethod) === 'token') {
+  const method = methods === undefined ? 'password' : checkMethods(methods, compatibility)
+  if (method === 'application_credential')
+    return readCredential(identity.object('application_credential'), defaultDomain)
+  if (method === 'token') {
     const value = fieldOf(identity.field('token'), 'id')
     if (isText(value)) return { type: 'token', value: new Secret(value) }
     identity.expected('a non-empty string', 'token.id')
@@ -63,8 +74,22 @@ function readMethod(identity: Part, { tokenMethod, defaultDomain }: LoginCompati
   }
 }
 
-function checkMethods(methods: unknown, tokenMethod: boolean): 'password' | 'token' {
-  const supported = tokenMethod ? ['password', 'token'] : ['password']
+/** An id counts alone, as in Keystone. */
+function readCredential(part: Part, defaultDomain: string | undefined): Login['method'] {
+  const secret = new Secret(part.text('secret'))
+  const credential =
+    part.field('id') === undefined
+      ? { name: part.text('name'), user: readInAccount(part.object('user'), defaultDomain) }
+      : { id: part.text('id') }
+  return { type: 'application_credential', credential, secret }
+}
+
+type Method = Login['method']['type']
+
+function checkMethods(methods: unknown, { tokenMethod, applicationCredentials }: LoginCompatibility): Method {
+  const supported: Method[] = ['password']
+  if (tokenMethod) supported.push('token')
+  if (applicationCredentials) supported.push('application_credential')
   const expected = supported.map((method) => `["${method}"]`).join(' or ')
   if (!Array.isArray(methods) || methods.some((method) => typeof method !== 'string'))
     throw invalidArgument({ field: METHODS, expected: `the array ${expected}` })
@@ -72,9 +97,10 @@ function checkMethods(methods: unknown, tokenMethod: boolean): 'password' | 'tok
     throw invalidArgument({ field: METHODS, expected: `at most ${METHODS_MAX} methods` })
   if (methods.length === 0) throw loginRefused()
   const [method, ...others] = new Set<string>(methods)
-  if (others.length > 0 || !supported.includes(method ?? ''))
+  const found = supported.find((each) => each === method)
+  if (others.length > 0 || found === undefined)
     throw callError('METHOD_NOT_SUPPORTED', { field: METHODS, methods: supported.join(' or ') })
-  return method === 'token' ? 'token' : 'password'
+  return found
 }
 
 /** Where the login has no scope and may not, or has a wrong one, the violation says which scope to send. */

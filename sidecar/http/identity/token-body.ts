@@ -4,13 +4,17 @@ import { type CatalogEntry, idOf } from './catalog.ts'
 
 /** @param catalog `undefined`: the body has no catalog */
 export function tokenBody(
-  { token, accountId, roles, unscoped }: IdentityToken,
+  { token, accountId, roles, unscoped, credentialName }: IdentityToken,
   catalog: readonly CatalogEntry[] | undefined,
 ): object {
-  const { scope, subject, tokenId, derivedFrom = [], issuedAtMs, expiresAtMs, projectId } = token
+  const { scope, subject, tokenId, issuedAtMs, expiresAtMs, projectId } = token
+  const { applicationCredential: credential, derivedFrom: line = [] } = token
+  // The credential itself is the last of its line.
+  const derivedFrom = credential === undefined ? line : line.slice(0, -1)
   const domain = { id: accountId, name: scope.account }
   // A control panel user's token is not issued for a password (§5.1).
-  const method = subject.type === 'service_user' ? 'password' : 'external'
+  const user = subject.type === 'service_user' ? 'password' : 'external'
+  const method = credential === undefined ? user : 'application_credential'
   return {
     token: {
       methods: derivedFrom.length === 0 ? [method] : [method, 'token'],
@@ -21,6 +25,11 @@ export function tokenBody(
       expires_at: expiresAtMs === undefined ? null : timeOf(expiresAtMs),
       // If the key is missing, middleware assumes true.
       is_admin_project: false,
+      ...(credential && {
+        application_credential: {
+          ...{ id: credential.id, name: credentialName ?? '', restricted: !credential.unrestricted },
+        },
+      }),
       ...(!unscoped && {
         roles: roles.map((name) => ({ id: idOf('role', name), name })),
         ...(scope.project === undefined

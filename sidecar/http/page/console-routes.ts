@@ -69,6 +69,9 @@ export function addConsoleRoutes(
   const options = { verify, controlPanel: services.controlPanel !== undefined }
   const page = pageFile('index.html')
   const version = hash('sha256', page, 'base64url')
+  server.addHook('onRequest', async (request, reply) => {
+    if (isBrowserAtRoot(request)) return reply.headers({ ...HEADERS, vary: 'Accept' }).redirect(PAGE, 302)
+  })
   server.get(PAGE, async ({ raw, headers }, reply) => {
     // The server ignores the slash at the end, and a browser does not.
     if (!(raw.url ?? '').split('?')[0]?.endsWith('/')) return reply.redirect(PAGE, 308)
@@ -98,6 +101,15 @@ export function addConsoleRoutes(
     if (file === undefined) return notFound(reply)
     return prepared(reply, NEVER_ASKS, TYPES[ending] ?? '').send(file)
   })
+}
+
+/**
+ * Whether somebody opened the bare address of the server. Only browsers ask for HTML; at the same path
+ * Keystone's clients look for the versions of the identity endpoint.
+ */
+function isBrowserAtRoot({ method, url, headers: { accept = '' } }: FastifyRequest): boolean {
+  if (method !== 'GET' && method !== 'HEAD') return false
+  return /^\/(\?|$)/.test(url) && /(^|,)\s*text\/html\s*(,|$)/i.test(accept)
 }
 
 /** Unlike other answers of this server, these do not depend on a token. */

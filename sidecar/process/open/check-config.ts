@@ -5,6 +5,7 @@ import { type ConfiguredCaller, readCallers } from '../../config/configured-call
 import { checkControlPanel } from '../../config/control-panel.ts'
 import { logsDecisions } from '../../config/decision-log.ts'
 import { hubOf } from '../../config/hub.ts'
+import { observedProxiesOf } from '../../config/observation.ts'
 import { readProfiles } from '../../config/profiles.ts'
 import { expectPrivateFiles } from '../../config/secret-files.ts'
 import { socketAccessOf } from '../../config/socket-access.ts'
@@ -32,6 +33,7 @@ export async function checkConfig(config: Config, log: Logger): Promise<Checked>
   checkHealthAddress(config)
   checkMatrixAge(config)
   checkControlPanel(config)
+  observedProxiesOf(config)
   const hub = hubOf(config)
   hub?.token()
   hub?.tls()

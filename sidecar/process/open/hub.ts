@@ -8,6 +8,7 @@ import { HubChanges } from '../../authority/hub/hub-changes.ts'
 import { issueAt } from '../../authority/hub/hub-issue.ts'
 import { HubLine } from '../../authority/hub/hub-line.ts'
 import { DESCRIBE_TOKENS, describeTokensRequest, readDescribed } from '../../authority/hub/hub-messages.ts'
+import { HubPromotion } from '../../authority/hub/hub-promotion.ts'
 import type { OpenedAuthority } from '../../authority/open-authority.ts'
 import { rememberedByMemory } from '../../authority/token-memory.ts'
 import { callError } from '../../base/call-error.ts'
@@ -31,6 +32,7 @@ export async function openHub(
 ): Promise<OpenedAuthority & { readonly forward: Forward }> {
   const { addresses, stalenessMs, timeoutMs } = hub
   const changes = new HubChanges({ stalenessMs })
+  const promoted = new HubPromotion()
   const line = new HubLine({
     ...{ addresses, timeoutMs, changes, token: hub.token, tls: hub.tls },
     onFollowing: (address, rulesDigest) => {
@@ -40,9 +42,10 @@ export async function openHub(
       else
         log.warn(
           { hub: address, rules_digest: own, rules_digest_of_hub: rulesDigest },
-          'following a hub that has other rules; this sidecar decides by its own matrix',
+          'following a hub that has other rules; unless they were promoted there, this sidecar decides by its own matrix',
         )
     },
+    onRules: () => promoted.changed(),
     onLost: (address, error) => {
       health.set('directory_unreachable', changes.knownForMs() === undefined)
       log.warn({ hub: address, err: error }, 'a hub is lost; the next one of the configuration is followed')
@@ -60,6 +63,7 @@ export async function openHub(
   return {
     ...{ authority, changes, administration: ELSEWHERE },
     forward: (path, request, presented) => line.forward(path, request, presented),
+    promoted: promoted.of(line),
     trusted: () => [changes.basis],
     state: () => ({
       keys: [],

@@ -166,9 +166,9 @@ export class Credentials implements UpstreamRevocation {
     const embedded = embeddedIssuer(this.#options.authority)
     const passwords = await this.#passwordSources(configured)
     return configured.map(
-      ({ name, upstream, account, userName, staticToken, projects }) =>
+      ({ name, upstream, account, holder, staticToken, projects }) =>
         new ProfileTokens({
-          ...{ name, upstream, account, userName, staticToken, projects, tokens },
+          ...{ name, upstream, account, holder, staticToken, projects, tokens },
           password: passwords.get(name) as PasswordSource,
           issuer: upstream === undefined ? embedded : (upstreams.get(upstream) as Upstream).issuer,
         }),
@@ -217,7 +217,10 @@ export class Credentials implements UpstreamRevocation {
 function embeddedIssuer(authority: Authority): Issuer {
   return {
     id: '',
-    issue: (_profile, requester, kind, scope) => authority.issue(requester, kind, scope, PROFILES_ORIGIN),
+    issue: (_profile, requester, kind, scope) => {
+      if (!('password' in requester)) throw new TypeError('expected a password; the configuration says so')
+      return authority.issue(requester, kind, scope, PROFILES_ORIGIN)
+    },
     isActive: ({ value }: IssuedToken, kind) =>
       andThen(
         authority.verify(value.reveal(), new Map([[kind.id, kind]])),

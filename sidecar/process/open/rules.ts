@@ -20,11 +20,16 @@ export function openRules(config: Config, log: Logger, health: Health): Rules {
     strict: config.strict,
     pollMs: config.matrix_poll_ms,
     maxAgeMs: config.max_matrix_age_ms,
-    keepMatrix: config.http.console,
+    keepMatrix: config.http.console || config.matrix_shadow !== undefined,
     onRefused: (error) =>
       log.error(
         { matrix: config.matrix, problem: error.message },
         'the matrix file cannot be used; the last good one stays in force',
+      ),
+    onOverruled: (engine) =>
+      log.warn(
+        { matrix: config.matrix, matrix_digest: engine.digest },
+        'the matrix file has changed, but a promoted matrix is in force in its place: promote the new one, or run `portcullis matrix rollback --to-configured`',
       ),
     onLook: ({ refused, stale }) => {
       health.set('matrix_refused', refused)

@@ -71,6 +71,7 @@ export async function startWorkers(config: Config, onFailed: (error: Error) => v
       healthAddress: pool.healthAddress,
       matrixDigest: serving.matrixDigest,
       rulesDigest: serving.rulesDigest,
+      shadowDigest: serving.shadowDigest,
       reload: () => pool.reload(),
       diagnose: () => pool.diagnose(),
       close: () => pool.close(),

@@ -89,6 +89,7 @@ export interface WorkerServing {
   readonly egressAddress?: string | undefined
   readonly matrixDigest: string
   readonly rulesDigest: string
+  readonly shadowDigest?: string | undefined
 }
 
 /** A worker asks the primary to admit a login, and waits for the answer. */

@@ -59,8 +59,9 @@ async function start(command: Extract<FromPrimary, { type: 'start' }>): Promise<
       onHealth: (state) => send({ type: 'health', state }),
       metrics: config.health.metrics,
     })
-    const { grpcAddress, httpAddress, egressAddress, matrixDigest, rulesDigest } = sidecar
-    send({ type: 'ready', serving: { grpcAddress, httpAddress, egressAddress, matrixDigest, rulesDigest } })
+    const { grpcAddress, httpAddress, egressAddress, matrixDigest, rulesDigest, shadowDigest } = sidecar
+    const digests = { matrixDigest, rulesDigest, shadowDigest }
+    send({ type: 'ready', serving: { grpcAddress, httpAddress, egressAddress, ...digests } })
   } catch (error) {
     send({ type: 'start_failed', message: (error as Error).message })
   }

@@ -6,7 +6,7 @@ import { extname, join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { MatrixError } from '../../../matrix/index.ts'
 import { isExecutable, packageFile } from '../../base/package.ts'
-import type { FromThread, MatrixParts } from './thread-messages.ts'
+import type { FromThread, MatrixParts, ReadByThread } from './thread-messages.ts'
 
 /** Next to this file, in the sources as in the package. The executable has it as a text. */
 const program = () =>
@@ -18,29 +18,34 @@ const program = () =>
  * Resolves to a matrix that `readMatrix` accepts. Rejects as `readMatrix` throws.
  *
  * @param stopped ends the thread
+ * @param name of what is read, for errors
  */
-export async function readInThread(path: string, stopped: AbortSignal): Promise<MatrixParts> {
-  const answer = await ask(path, stopped)
+export async function readInThread(
+  from: ReadByThread,
+  stopped: AbortSignal,
+  name = String(from),
+): Promise<MatrixParts> {
+  const answer = await ask(from, stopped, name)
   switch (answer.type) {
     case 'matrix':
       return answer.parts
     case 'invalid':
-      throw new MatrixError(answer.problems, path)
+      throw new MatrixError(answer.problems, name)
     case 'unreadable':
       throw Object.assign(new Error(answer.message), { code: answer.code })
   }
 }
 
-async function ask(path: string, stopped: AbortSignal): Promise<FromThread> {
+async function ask(from: ReadByThread, stopped: AbortSignal, name: string): Promise<FromThread> {
   stopped.throwIfAborted()
   const { promise, resolve, reject } = Promise.withResolvers<FromThread>()
   // It needs nothing of how this process was started, and above all no secret of its environment.
-  const thread = new Worker(program(), { eval: isExecutable, workerData: path, execArgv: [], env: {} })
+  const thread = new Worker(program(), { eval: isExecutable, workerData: from, execArgv: [], env: {} })
   const stop = () => reject(stopped.reason)
   stopped.addEventListener('abort', stop)
   thread.once('message', resolve)
-  thread.once('error', (cause) => reject(withoutThread(path, cause)))
-  thread.once('exit', () => reject(withoutThread(path, undefined)))
+  thread.once('error', (cause) => reject(withoutThread(name, cause)))
+  thread.once('exit', () => reject(withoutThread(name, undefined)))
   try {
     return await promise
   } finally {
@@ -50,8 +55,8 @@ async function ask(path: string, stopped: AbortSignal): Promise<FromThread> {
 }
 
 /** No memory or no threads left says nothing about the file, so it is read again at the next look. */
-function withoutThread(path: string, cause: unknown): Error {
+function withoutThread(name: string, cause: unknown): Error {
   const why = cause instanceof Error ? `: ${cause.message}` : ''
-  const error = new Error(`matrix: ${path} cannot be read, because its thread has ended${why}`, { cause })
+  const error = new Error(`matrix: ${name} cannot be read, because its thread has ended${why}`, { cause })
   return Object.assign(error, { code: 'EAGAIN' })
 }

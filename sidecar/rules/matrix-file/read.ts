@@ -1,7 +1,10 @@
-/** Reads the matrix of a file. */
+/** Reads the matrix of a file, in the form that its name says. */
 import { readFileSync, statSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import type { Matrix } from '../../../engine/index.ts'
-import { loadMatrix, MATRIX_BYTES_MAX, MatrixError } from '../../../matrix/index.ts'
+import { type DocumentForm, formOfName, forms } from '../../../matrix/document/index.ts'
+import { yamlForm } from '../../../matrix/document/yaml.ts'
+import { loadMatrix, MatrixError, tooLong } from '../../../matrix/load.ts'
 
 /**
  * Reads the matrix of a file.
@@ -11,22 +14,45 @@ import { loadMatrix, MATRIX_BYTES_MAX, MatrixError } from '../../../matrix/index
 export function readMatrix(path: string): Matrix {
   const bytes = readMatrixFile(path)
   try {
-    return loadMatrix(bytes)
+    return loadMatrix(bytes, matrixForm(path))
   } catch (error) {
     throw error instanceof MatrixError ? new MatrixError(error.problems, path) : error
   }
 }
 
+/** The parser of YAML is loaded only where a file is YAML: it has 72 files. */
+let yaml: DocumentForm | undefined
+
+/** What a matrix file is written in, by the ending of its name. */
+export function matrixForm(path: string): DocumentForm {
+  const id = formOfName(path)
+  if (id !== 'yaml') return forms[id]
+  yaml ??= yamlForm(yamlLibrary())
+  return yaml
+}
+
+export function yamlLibrary(): typeof import('yaml') {
+  return createRequire(import.meta.url)('yaml')
+}
+
 /** Reads a matrix file without looking at its content. */
 export function readMatrixFile(path: string): Buffer {
   let size: number
+  const { id, bytesMax } = matrixForm(path)
   try {
     size = statSync(path).size
-    if (size <= MATRIX_BYTES_MAX) return readFileSync(path)
+    if (size <= bytesMax) return readFileSync(path)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     throw Object.assign(new Error(`matrix: ${path} cannot be read (${code})`, { cause: error }), { code })
   }
-  const expected = `expected at most ${MATRIX_BYTES_MAX} bytes, found ${size}`
-  throw new MatrixError([{ path: '', expected }], path)
+  throw new MatrixError([{ path: '', expected: tooLong(id, bytesMax, size) }], path)
+}
+
+/** Twice the matrix of the source. A larger text is read and compiled while others have their turn. */
+const READ_AT_ONCE_BYTES_MAX = 32_768
+
+/** @param bytes of a matrix as text */
+export function isLargeText(bytes: number): boolean {
+  return bytes > READ_AT_ONCE_BYTES_MAX
 }

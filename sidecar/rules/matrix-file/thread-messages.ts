@@ -2,6 +2,9 @@
 import type { Matrix, Steps } from '../../../engine/index.ts'
 import type { MatrixError } from '../../../matrix/index.ts'
 
+/** What the thread reads: the path of a file, or JSON. */
+export type ReadByThread = string | Uint8Array
+
 export type FromThread =
   | { readonly type: 'matrix'; readonly parts: MatrixParts }
   | { readonly type: 'invalid'; readonly problems: MatrixError['problems'] }
@@ -18,19 +21,30 @@ export interface MatrixParts {
 /** How many rows a piece has. */
 const ROWS_A_PIECE = 200
 
-export function partsOf({ apis, statements, conflicts, ...head }: Matrix): MatrixParts {
+export function* partsInSteps({ apis, statements, conflicts, ...head }: Matrix): Steps<MatrixParts> {
   return {
     head: JSON.stringify(head),
-    apis: piecesOf(apis),
-    statements: piecesOf(statements),
-    conflicts: piecesOf(conflicts),
+    apis: yield* piecesOf(apis),
+    statements: yield* piecesOf(statements),
+    conflicts: yield* piecesOf(conflicts),
   }
 }
 
-function piecesOf(rows: readonly unknown[]): string[] {
-  return Array.from({ length: Math.ceil(rows.length / ROWS_A_PIECE) }, (_, index) =>
-    JSON.stringify(rows.slice(index * ROWS_A_PIECE, (index + 1) * ROWS_A_PIECE)),
+function* piecesOf(rows: readonly unknown[]): Steps<string[]> {
+  const pieces: string[] = []
+  for (let at = 0; at < rows.length; at += ROWS_A_PIECE) {
+    pieces.push(JSON.stringify(rows.slice(at, at + ROWS_A_PIECE)))
+    yield
+  }
+  return pieces
+}
+
+/** The parts as one text of JSON. */
+export function jsonOf({ head, ...lists }: MatrixParts): string {
+  const members = Object.entries(lists).map(
+    ([name, pieces]) => `"${name}":[${pieces.map((piece) => piece.slice(1, -1)).join(',')}]`,
   )
+  return `${head.slice(0, -1)},${members.join(',')}}`
 }
 
 /** The matrix of the parts. */

@@ -3,15 +3,17 @@
  * the matrix or the problems.
  */
 import { parentPort, workerData } from 'node:worker_threads'
-import { MatrixError } from '../../../matrix/index.ts'
+import { finish } from '../../../engine/index.ts'
+import { loadMatrix, MatrixError } from '../../../matrix/load.ts'
 import { readMatrix } from './read.ts'
-import { type FromThread, partsOf } from './thread-messages.ts'
+import { type FromThread, partsInSteps, type ReadByThread } from './thread-messages.ts'
 
-parentPort?.postMessage(read(workerData as string))
+parentPort?.postMessage(read(workerData as ReadByThread))
 
-function read(path: string): FromThread {
+function read(from: ReadByThread): FromThread {
   try {
-    return { type: 'matrix', parts: partsOf(readMatrix(path)) }
+    const matrix = typeof from === 'string' ? readMatrix(from) : loadMatrix(from)
+    return { type: 'matrix', parts: finish(partsInSteps(matrix)) }
   } catch (error) {
     if (error instanceof MatrixError) return { type: 'invalid', problems: error.problems }
     const { message, code } = error as NodeJS.ErrnoException

@@ -31,6 +31,14 @@ export class Routes {
     this.namesMethods = all.some(({ methods }) => methods !== undefined)
   }
 
+  /**
+   * All routes, in an order in which the first one that matches a request is the one that `match` finds,
+   * unless that refuses the request.
+   */
+  inOrder(): Route[] {
+    return [...routesIn(this.#root)]
+  }
+
   /** Which API the request is for, and whose resource it asks for; or why not. Never throws. */
   match({ method, host, target, header }: RouteRequest): RouteMatch {
     if (!METHOD.test(method)) return notCanonical('a method of capital letters')
@@ -40,10 +48,12 @@ export class Routes {
     const name = hostName(host)
     if (name === undefined || (name === '' && this.#namesHosts))
       return notCanonical('one host name of ASCII characters, without a dot at the end')
+    // A path can be as long as a message, and to read it would delay others.
+    const mark = target.indexOf('?')
+    if ((mark === -1 ? target.length : mark) > PATH_LENGTH_MAX)
+      return notCanonical(`a path of at most ${PATH_LENGTH_MAX} characters`)
     const reading = readRequestTarget(target)
     if (!reading.ok) return notCanonical(reading.expected)
-    if (reading.path.length > PATH_LENGTH_MAX)
-      return notCanonical(`a path of at most ${PATH_LENGTH_MAX} characters`)
     // A slash at the end makes no difference: servers differ in what it means.
     const path = reading.path.endsWith('/') ? reading.path.slice(0, -1) : reading.path
     const found = find(this.#root, { path, host: name, method }, 1)
@@ -143,6 +153,21 @@ function captureNode({ captures }: Node, prefix: string): Node {
   captures.push({ prefix, folded: folded(prefix), node })
   captures.sort((one, other) => other.prefix.length - one.prefix.length)
   return node
+}
+
+function* routesIn({ literals, captures, here, below }: Node): Generator<Route> {
+  for (const node of literals.values()) yield* routesIn(node)
+  for (const { node } of captures) yield* routesIn(node)
+  for (const { named, any } of [here, below]) {
+    // A longer wildcard is within a shorter one.
+    const hosts = [...named.keys()].toSorted((one, other) => rankOf(other) - rankOf(one))
+    for (const host of hosts) yield* named.get(host) ?? []
+    yield* any
+  }
+}
+
+function rankOf(host: string): number {
+  return host.startsWith('.') ? host.length : Number.POSITIVE_INFINITY
 }
 
 interface Wanted {

@@ -3,13 +3,15 @@
  * place, from parts that many lines have in common, and is written later.
  */
 import type { Logger } from 'pino'
-import type { Decision, Extraction, Scope } from '../../../engine/index.ts'
+import { type Decision, type Extraction, fieldPlace, type Scope } from '../../../engine/index.ts'
 import { looksLikeStaticToken } from '../../authority/static-token.ts'
 import { callError } from '../../base/call-error.ts'
 import type { Health } from '../../base/health.ts'
 import type { DecisionListener, OwnToken } from '../../usecases/asker.ts'
 import type { AskerFacts, LineFollower, DecisionLog as Log } from '../../usecases/decision-log.ts'
+import type { DecisionSearch } from '../../usecases/decision-search.ts'
 import type { CheckOutcome, ClaimsQuestion, CredentialsQuestion } from '../../usecases/questions.ts'
+import type { ShadowDirection } from '../../usecases/shadow.ts'
 import { Backlog, type Block, type Destination } from './backlog.ts'
 import { Drops } from './drops.ts'
 import type { Fingerprints } from './fingerprints.ts'
@@ -29,6 +31,8 @@ export interface DecisionLogOptions {
   readonly now: () => number
   readonly log: Pick<Logger, 'warn' | 'info'>
   readonly health: Pick<Health, 'set'>
+  /** Searches the lines where the destination keeps them. */
+  readonly search?: DecisionSearch | undefined
   /** How long a line may wait for others; default: 200. */
   readonly delayMs?: number | undefined
 }
@@ -65,6 +69,12 @@ const OF_OWN_TOKEN = line<OwnToken | undefined>('own_token', [
 ])
 
 const CUT = Buffer.from(',"cut":true')
+const OBSERVED = Buffer.from(',"observed":true')
+const SHADOW: Readonly<Record<ShadowDirection, Buffer>> = {
+  opened: Buffer.from(',"shadow":"opened"'),
+  closed: Buffer.from(',"shadow":"closed"'),
+  unknown: Buffer.from(',"shadow":"unknown"'),
+}
 const END = Buffer.from('}\n')
 
 /** A question about credentials, and what is known of them. */
@@ -72,7 +82,7 @@ interface Verified {
   readonly question: CredentialsQuestion
   /** The part about the token. */
   readonly token: Buffer
-  /** The header that it was in. */
+  /** The header that it was in, and its scheme, if any: `authorization bearer`. */
   readonly header: string | undefined
   /** The part about the form of a token that was not verified, where that matters. */
   readonly form: Buffer | undefined
@@ -108,12 +118,16 @@ export class DecisionLog implements Log {
     this.#sample = samplePercent < 100 ? membersOf({ sample_percent: samplePercent }) : undefined
   }
 
+  get search(): DecisionSearch | undefined {
+    return this.#options.search
+  }
+
   get samplePercent(): number {
     return this.#options.samplePercent
   }
 
   listener(facts: AskerFacts, next: DecisionListener | undefined): DecisionListener {
-    return new LogListener(this, new LineStart(askerPart(facts)), next)
+    return new LogListener(this, new LineStart(askerPart(facts), facts.observed), next)
   }
 
   listeners<Context extends object>(
@@ -154,21 +168,38 @@ export class DecisionLog implements Log {
   }
 
   /** @throws CallError where the decision must be logged and cannot be; so do the others */
-  ofClaims(asker: LineStart, question: ClaimsQuestion, decision: Decision): void {
+  ofClaims(
+    asker: LineStart,
+    question: ClaimsQuestion,
+    decision: Decision,
+    difference?: ShadowDirection,
+  ): void {
     const { api, kind, scope, target } = question
-    if (this.#isLeftOut(decision)) return
+    if (this.#isLeftOut(decision, difference)) return
     const block = this.#begin(asker, this.#parts.ofDecision(decision, api, kind))
     if (block === undefined) return
     OF_CLAIMS(block, question)
-    this.#end(block, decision, isLong(api) || isLong(kind) || isLongScope(scope) || isLongScope(target))
+    this.#end(
+      block,
+      asker,
+      decision,
+      isLong(api) || isLong(kind) || isLongScope(scope) || isLongScope(target),
+      difference,
+    )
   }
 
-  ofKind(asker: LineStart, api: string, kind: string, decision: Decision): void {
-    if (this.#isLeftOut(decision)) return
+  ofKind(
+    asker: LineStart,
+    api: string,
+    kind: string,
+    decision: Decision,
+    difference?: ShadowDirection,
+  ): void {
+    if (this.#isLeftOut(decision, difference)) return
     const block = this.#begin(asker, this.#parts.ofDecision(decision, api, kind))
     if (block === undefined) return
     OF_KIND(block, undefined)
-    this.#end(block, decision, isLong(api) || isLong(kind))
+    this.#end(block, asker, decision, isLong(api) || isLong(kind), difference)
   }
 
   ofCredentials(
@@ -177,33 +208,42 @@ export class DecisionLog implements Log {
     found: Extraction | undefined,
     { decision, token }: CheckOutcome,
     latencyMs: number,
+    difference?: ShadowDirection,
   ): void {
-    if (this.#isLeftOut(decision)) return
+    if (this.#isLeftOut(decision, difference)) return
     const { api, target } = question
-    const { header, value } = found?.ok === true ? found : NOT_FOUND
+    const { header, value } = found?.ok === true ? { ...found, header: fieldPlace(found) } : NOT_FOUND
     const tokenPart = this.#parts.ofToken(token, value)
     const block = this.#begin(asker, this.#parts.ofDecision(decision, api, token?.kind), tokenPart)
     if (block === undefined) return
     const form = decision.reason === 'WRONG_HEADER' && token === undefined ? formPart(value) : undefined
     OF_CREDENTIALS(block, { question, token: tokenPart, header, form, latencyMs })
-    this.#end(block, decision, isLong(api) || isLongScope(token?.scope) || isLongScope(target))
+    const isCut = isLong(api) || isLongScope(token?.scope) || isLongScope(target)
+    this.#end(block, asker, decision, isCut, difference)
   }
 
-  ofOwnToken(asker: LineStart, api: string, token: OwnToken | undefined, decision: Decision): void {
-    if (this.#isLeftOut(decision)) return
+  ofOwnToken(
+    asker: LineStart,
+    api: string,
+    token: OwnToken | undefined,
+    decision: Decision,
+    difference?: ShadowDirection,
+  ): void {
+    if (this.#isLeftOut(decision, difference)) return
     const block = this.#begin(asker, this.#parts.ofDecision(decision, api, token?.kind))
     if (block === undefined) return
     OF_OWN_TOKEN(block, token)
-    this.#end(block, decision, isLong(api) || isLongScope(token?.scope))
+    this.#end(block, asker, decision, isLong(api) || isLongScope(token?.scope), difference)
   }
 
   /** The part about the sample that the decision belongs to; `undefined`: every such decision has a line. */
-  #sampleOf({ allowed, conflicts }: Decision): Buffer | undefined {
-    return allowed && conflicts.length === 0 ? this.#sample : undefined
+  #sampleOf({ allowed, conflicts }: Decision, difference?: ShadowDirection): Buffer | undefined {
+    return allowed && conflicts.length === 0 && difference === undefined ? this.#sample : undefined
   }
 
-  #isLeftOut(decision: Decision): boolean {
-    return this.#sampleOf(decision) !== undefined && Math.random() * 100 >= this.#options.samplePercent
+  #isLeftOut(decision: Decision, difference?: ShadowDirection): boolean {
+    const isSampled = this.#sampleOf(decision, difference) !== undefined
+    return isSampled && Math.random() * 100 >= this.#options.samplePercent
   }
 
   /** A block with the beginning of a line; `undefined`: there is no room. */
@@ -225,9 +265,17 @@ export class DecisionLog implements Log {
     return block
   }
 
-  #end(block: Block, decision: Decision, isCut: boolean): void {
+  #end(
+    block: Block,
+    { observed }: LineStart,
+    decision: Decision,
+    isCut: boolean,
+    difference?: ShadowDirection,
+  ): void {
     if (isCut) putPart(block, CUT)
-    const sample = this.#sampleOf(decision)
+    if (observed && !decision.allowed) putPart(block, OBSERVED)
+    if (difference !== undefined) putPart(block, SHADOW[difference])
+    const sample = this.#sampleOf(decision, difference)
     if (sample !== undefined) putPart(block, sample)
     if (this.#drops.untold > 0) putPart(block, this.#drops.tell())
     putPart(block, END)
@@ -270,13 +318,13 @@ class LogListener implements DecisionListener {
     return performance.now()
   }
 
-  ofClaims(question: ClaimsQuestion, decision: Decision): void {
-    this.#log.ofClaims(this.#start, question, decision)
+  ofClaims(question: ClaimsQuestion, decision: Decision, difference?: ShadowDirection): void {
+    this.#log.ofClaims(this.#start, question, decision, difference)
     this.#next?.ofClaims(question, decision)
   }
 
-  ofKind(api: string, kind: string, decision: Decision): void {
-    this.#log.ofKind(this.#start, api, kind, decision)
+  ofKind(api: string, kind: string, decision: Decision, difference?: ShadowDirection): void {
+    this.#log.ofKind(this.#start, api, kind, decision, difference)
     this.#next?.ofKind(api, kind, decision)
   }
 
@@ -285,13 +333,19 @@ class LogListener implements DecisionListener {
     found: Extraction | undefined,
     outcome: CheckOutcome,
     startMs: number,
+    difference?: ShadowDirection,
   ): void {
-    this.#log.ofCredentials(this.#start, question, found, outcome, performance.now() - startMs)
+    this.#log.ofCredentials(this.#start, question, found, outcome, performance.now() - startMs, difference)
     this.#next?.ofCredentials(question, found, outcome, startMs)
   }
 
-  ofOwnToken(api: string, token: OwnToken | undefined, decision: Decision): void {
-    this.#log.ofOwnToken(this.#start, api, token, decision)
+  ofOwnToken(
+    api: string,
+    token: OwnToken | undefined,
+    decision: Decision,
+    difference?: ShadowDirection,
+  ): void {
+    this.#log.ofOwnToken(this.#start, api, token, decision, difference)
     this.#next?.ofOwnToken(api, token, decision)
   }
 }

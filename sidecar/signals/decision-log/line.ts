@@ -23,9 +23,12 @@ const QUOTE = 0x22
 export class LineStart {
   readonly #bytes: Buffer
   #ms = Number.NaN
+  /** Whether what is denied passes all the same. */
+  readonly observed: boolean
 
   /** @param asker the part about who asks */
-  constructor(asker: Buffer) {
+  constructor(asker: Buffer, observed = false) {
+    this.observed = observed
     this.#bytes = Buffer.concat([TIME_START, Buffer.alloc(TIME_LENGTH), Buffer.of(QUOTE), asker])
   }
 

@@ -8,6 +8,7 @@ import { type Config, ConfigError } from '../../config/config.ts'
 import type { DecisionLogSettings } from '../../config/decision-log.ts'
 import { otlpOptionsOf } from '../../config/otlp.ts'
 import type { Callers } from '../../usecases/callers.ts'
+import type { DecisionSearch } from '../../usecases/decision-search.ts'
 import type { Destination } from './backlog.ts'
 import { DecisionLog } from './decision-log.ts'
 import { LogFile } from './file.ts'
@@ -37,16 +38,25 @@ export function readDecisionLog({ decision_log: settings, data, workers }: Confi
     )
   const openDestination = destinationOf(settings)
   return async ({ callers, ...parts }) => {
+    const fingerprints = new Fingerprints(readFileSync(join(data, PEPPER_FILE), 'utf8'))
     const opened = new DecisionLog({
-      ...parts,
+      ...{ ...parts, fingerprints },
       destination: await openDestination(parts.now),
-      fingerprints: new Fingerprints(readFileSync(join(data, PEPPER_FILE), 'utf8')),
+      search: settings.file.path === undefined ? undefined : searchOf(settings.file.path, fingerprints),
       samplePercent: settings.sample_percent,
       required: settings.required,
       bytesMax: settings.buffer_bytes,
     })
     callers.watch(() => opened.forgetAskers())
     return opened
+  }
+}
+
+/** What searches is loaded with the first search. */
+function searchOf(path: string, fingerprints: Fingerprints): DecisionSearch {
+  return {
+    fingerprintOf: (token) => fingerprints.of(token),
+    search: async (query, turn) => (await import('./search-turn.ts')).searchTurn(path, query, turn),
   }
 }
 

@@ -5,6 +5,7 @@
 import { packageVersion } from '../../base/package.ts'
 import type { OtlpOptions } from '../../config/otlp.ts'
 import { OtlpEndpoint, OtlpRefused } from '../otlp-endpoint.ts'
+import { RESOURCE } from '../otlp-resource.ts'
 import { type Destination, LinesRefused } from './backlog.ts'
 
 export class OtlpLogs implements Destination {
@@ -54,7 +55,7 @@ function requestOf(bytes: Buffer): object {
   return {
     resourceLogs: [
       {
-        resource: { attributes: [attribute('service.name', 'portcullis')] },
+        resource: { attributes: Object.entries(RESOURCE).map(([key, value]) => attribute(key, value)) },
         scopeLogs: [{ scope, logRecords }],
       },
     ],

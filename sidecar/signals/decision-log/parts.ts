@@ -4,6 +4,7 @@
  */
 import type { Decision } from '../../../engine/index.ts'
 import type { VerifiedToken } from '../../authority/authority.ts'
+import { givenRequestId } from '../../base/request-id.ts'
 import { traceIdOf } from '../../base/trace-context.ts'
 import { escapedJson } from '../../base/visible-text.ts'
 import type { AskerFacts } from '../../usecases/decision-log.ts'
@@ -72,10 +73,15 @@ export class Parts {
 }
 
 /** Who asks, and how. */
-export function askerPart({ protocol, address, name, traceparent }: AskerFacts): Buffer {
+export function askerPart({ protocol, address, name, traceparent, requestIds }: AskerFacts): Buffer {
   const traceId = traceIdOf(traceparent)
+  const requestId = givenRequestId(requestIds)
   const caller = { ...(address !== undefined && { address }), ...(name !== undefined && { name }) }
-  return membersOf({ protocol, caller, ...(traceId !== undefined && { trace_id: traceId }) })
+  return membersOf({
+    ...{ protocol, caller },
+    ...(traceId !== undefined && { trace_id: traceId }),
+    ...(requestId !== undefined && { request_id: requestId }),
+  })
 }
 
 /** Members of an object behind others: `,"a":1,"b":2`. */

@@ -1,23 +1,34 @@
-/** Reads decision logs line by line, in bounded memory however long they are. */
+/** Reads lines of decision logs. */
 import type { Reason, Scope } from '../../../engine/index.ts'
 import { problemsBy, problemText } from '../../../matrix/document/index.ts'
+import { blocksOf, eachLine, LINE_BYTES_MAX } from './blocks.ts'
 import { validate } from './gen/line.ts'
+import schema from './line.schema.json' with { type: 'json' }
 
 /** The members of a line that are read again. `line.schema.json` describes all. */
 export interface Line {
+  readonly time: string
+  readonly caller: { readonly address?: string; readonly name?: string }
+  readonly trace_id?: string
+  readonly request_id?: string
   readonly api: string
   readonly kind?: string
   readonly allowed: boolean
   readonly reason: Reason
+  readonly matrix: string
   readonly strict: boolean
   readonly conflicts: readonly string[]
   readonly asked: 'claims' | 'kind' | 'credentials' | 'own_token'
   readonly scope?: Scope
   readonly target?: Scope
+  readonly token?: string
   readonly subject?: { readonly id: string; readonly type: string; readonly account: string }
   readonly header?: string
   readonly form?: 'issue' | 'control_panel'
+  readonly client_address?: string
   readonly cut?: true
+  readonly observed?: true
+  readonly shadow?: 'opened' | 'closed' | 'unknown'
 }
 
 /** A line that is none of a decision log. */
@@ -27,61 +38,54 @@ export interface MalformedLine {
   readonly problem: string
 }
 
-/** The longest line that is read, in bytes. */
-export const LINE_BYTES_MAX = 1_048_576
+const TOO_LONG = `expected at most ${LINE_BYTES_MAX} bytes`
 
-/** Reads each line that is not empty. @throws what the source throws */
+/** Reads each line that is not empty, in bounded memory. @throws what the source throws */
 export async function readLines(
   source: AsyncIterable<Uint8Array>,
   onLine: (line: Line) => void,
   onMalformed: (malformed: MalformedLine) => void,
 ): Promise<void> {
-  let number = 0
-  for await (const text of textsOf(source)) {
-    number++
-    if (text === '') continue
-    const read = text === undefined ? `expected at most ${LINE_BYTES_MAX} bytes` : parse(text)
-    if (typeof read === 'string') onMalformed({ line: number, problem: read })
-    else onLine(read)
+  let line = 0
+  for await (const { bytes, tooLong } of blocksOf(source)) {
+    if (tooLong) onMalformed({ line: ++line, problem: TOO_LONG })
+    eachLine(bytes, (start, end) => {
+      line++
+      const text = bytes.toString('utf8', start, end).trim()
+      if (text === '') return
+      const read = parse(text)
+      if (typeof read === 'string') onMalformed({ line, problem: read })
+      else onLine(read)
+    })
   }
-}
-
-/** The lines; `undefined`: one that is too long. */
-async function* textsOf(source: AsyncIterable<Uint8Array>): AsyncGenerator<string | undefined> {
-  let parts: Buffer[] = []
-  let length = 0
-  const take = (part: Buffer) => {
-    length += part.length
-    if (length <= LINE_BYTES_MAX) parts.push(part)
-    else parts = []
-  }
-  const taken = (): string | undefined => {
-    const text = length > LINE_BYTES_MAX ? undefined : Buffer.concat(parts).toString().trim()
-    parts = []
-    length = 0
-    return text
-  }
-  for await (const chunk of source) {
-    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length)
-    let start = 0
-    for (let end = bytes.indexOf(0x0a); end >= 0; end = bytes.indexOf(0x0a, start)) {
-      take(bytes.subarray(start, end))
-      start = end + 1
-      yield taken()
-    }
-    take(bytes.subarray(start))
-  }
-  if (length > 0) yield taken()
 }
 
 /** @returns the line, or what was expected */
 function parse(text: string): Line | string {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    return 'expected JSON'
-  }
-  const [problem] = problemsBy(validate, value)
-  return problem === undefined ? (value as Line) : problemText(problem)
+  const value = jsonOf(text)
+  if (value === undefined) return 'expected JSON'
+  return problemOf(value) ?? (value as Line)
 }
+
+/** `undefined`: it is no JSON. */
+export function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** What a line of this version has otherwise; `undefined`: it is as the schema says. */
+export function problemOf(value: unknown): string | undefined {
+  const [problem] = problemsBy(validate, value)
+  return problem && problemText(problem)
+}
+
+/** A member that lines of this version do not have. */
+export function unknownMemberOf(value: object): string | undefined {
+  return Object.keys(value).find((name) => !KNOWN.has(name))
+}
+
+/** `names` is what `portcullis decisions --json` adds. */
+const KNOWN: ReadonlySet<string> = new Set([...Object.keys(schema.properties), 'names'])

@@ -2,8 +2,7 @@
  * What another matrix would have decided: each line of a decision log is asked again. What authorities said
  * of a credential stays as it was, and so does which headers a request had.
  */
-import type { Engine } from '../../../engine/index.ts'
-import { CREDENTIAL_REASONS } from '../../../engine/index.ts'
+import { CREDENTIAL_REASONS, type Engine, fieldPlace, fieldValue } from '../../../engine/index.ts'
 import { checkClaims, checkCredentials, checkKind } from '../../usecases/check.ts'
 import type { Line } from './read-line.ts'
 
@@ -11,7 +10,15 @@ import type { Line } from './read-line.ts'
  * `opened`: denied before, allowed now. `reason`: denied as before, for another reason. `conflicts`: as
  * before, with other conflicts.
  */
-type ChangeType = 'opened' | 'closed' | 'reason' | 'conflicts'
+export type ChangeType = 'opened' | 'closed' | 'reason' | 'conflicts'
+
+/** How many decisions of each type. */
+export type ChangeCounts = Record<ChangeType, number>
+
+/** A decision that stands for others: when it was, and who asked, as far as the line has it. */
+export type Sample = Pick<Line, 'time' | 'caller' | 'client_address' | 'subject' | 'request_id'> & {
+  readonly account: string | undefined
+}
 
 /** Decisions about one cell that would change in the same way. */
 export interface Change {
@@ -25,6 +32,10 @@ export interface Change {
   readonly conflictsBefore: readonly string[]
   readonly conflictsAfter: readonly string[]
   decisions: number
+  /** How many of them passed all the same, because proxies were only observed. */
+  observed: number
+  /** The first one that was read. */
+  readonly sample: Sample
 }
 
 /** Why it is unknown what the other matrix would decide about a line. */
@@ -36,16 +47,28 @@ export const UNTOLD = {
   cut: 'the line contains only the beginning of a text',
 } as const
 
+/** Decisions of one account that would change. */
+export interface AccountChanges {
+  /** Of the user, of the token or of the resource; `undefined`: the line has none. */
+  readonly account: string | undefined
+  readonly counts: ChangeCounts
+}
+
 export type Untold = keyof typeof UNTOLD
 
 /** Maximum number of different changes that are listed. Further ones are counted. */
 const CHANGES_MAX = 10_000
 
-const ORDER: readonly ChangeType[] = ['opened', 'closed', 'reason', 'conflicts']
+/** Maximum number of accounts that are counted alone: the first ones that are read. */
+const ACCOUNTS_MAX = 1_000
+
+export const CHANGE_TYPES: readonly ChangeType[] = ['opened', 'closed', 'reason', 'conflicts']
 
 /** What is compared. */
-interface Answer extends Pick<Line, 'allowed' | 'reason'> {
+export interface Answer extends Pick<Line, 'allowed' | 'reason'> {
   readonly conflicts: readonly { readonly id: string }[]
+  /** Why; `undefined`: there is no token that the sentence would be about. */
+  readonly message?: string
 }
 
 export class Replay {
@@ -55,7 +78,15 @@ export class Replay {
   changed = 0
   /** Changed decisions beyond those that are listed. */
   further = 0
+  /** Decisions that denied, and whose requests passed all the same. */
+  observed = 0
+  readonly counts = newCounts()
   readonly untold = new Map<Untold, number>()
+  /** Of untold decisions: how many may open, and how many may close. */
+  readonly mayChange = { opened: 0, closed: 0 }
+  readonly #accounts = new Map<string | undefined, ChangeCounts>()
+  /** Of the accounts beyond those that are counted alone; `undefined`: there are none. */
+  otherAccounts: ChangeCounts | undefined
 
   /** @param engineFor the engine in place of one in that mode */
   constructor(engineFor: (strict: boolean) => Engine) {
@@ -64,21 +95,44 @@ export class Replay {
 
   add(line: Line): void {
     this.decisions++
+    if (line.observed) this.observed++
     const answer = answerTo(this.#engineFor(line.strict), line)
-    if (typeof answer === 'string') this.untold.set(answer, (this.untold.get(answer) ?? 0) + 1)
-    else this.#compare(line, answer)
+    if (typeof answer === 'string') {
+      this.untold.set(answer, (this.untold.get(answer) ?? 0) + 1)
+      this.mayChange[line.allowed ? 'closed' : 'opened']++
+    } else this.#compare(line, answer)
   }
 
   /** Opened cells first. */
   get changes(): readonly Change[] {
     return [...this.#changes.values()].sort(
       (a, b) =>
-        ORDER.indexOf(a.type) - ORDER.indexOf(b.type) ||
+        CHANGE_TYPES.indexOf(a.type) - CHANGE_TYPES.indexOf(b.type) ||
         b.decisions - a.decisions ||
         compare(a.api, b.api) ||
         compare(a.kind ?? '', b.kind ?? '') ||
         compare(a.before, b.before),
     )
+  }
+
+  /** Those with most changes first. */
+  get accounts(): readonly AccountChanges[] {
+    const sum = (counts: ChangeCounts) => CHANGE_TYPES.reduce((total, type) => total + counts[type], 0)
+    return Array.from(this.#accounts, ([account, counts]) => ({ account, counts })).sort(
+      (a, b) => sum(b.counts) - sum(a.counts) || compare(a.account ?? '', b.account ?? ''),
+    )
+  }
+
+  #countsOf(account: string | undefined): ChangeCounts {
+    let counts = this.#accounts.get(account)
+    if (counts !== undefined) return counts
+    if (this.#accounts.size >= ACCOUNTS_MAX) {
+      this.otherAccounts ??= newCounts()
+      return this.otherAccounts
+    }
+    counts = newCounts()
+    this.#accounts.set(account, counts)
+    return counts
   }
 
   #compare(line: Line, { allowed, reason, conflicts }: Answer): void {
@@ -91,15 +145,35 @@ export class Replay {
     else if (conflictsBefore.join('\n') !== conflictsAfter.join('\n')) type = 'conflicts'
     else return
     this.changed++
+    this.counts[type]++
+    this.#countsOf(accountOf(line))[type]++
+    const observed = Number(line.observed === true)
     const known = this.#changes.get(key)
-    if (known !== undefined) known.decisions++
-    else if (this.#changes.size >= CHANGES_MAX) this.further++
+    if (known !== undefined) {
+      known.decisions++
+      known.observed += observed
+    } else if (this.#changes.size >= CHANGES_MAX) this.further++
     else {
       const { api, kind, reason: before } = line
       const both = { conflictsBefore, conflictsAfter }
-      this.#changes.set(key, { type, api, kind, before, after: reason, ...both, decisions: 1 })
+      const of = { type, api, kind, before, after: reason, ...both }
+      this.#changes.set(key, { ...of, decisions: 1, observed, sample: sampleOf(line) })
     }
   }
+}
+
+function newCounts(): ChangeCounts {
+  return { opened: 0, closed: 0, reason: 0, conflicts: 0 }
+}
+
+function accountOf({ subject, scope, target }: Line): string | undefined {
+  // What callers claim may be empty.
+  return subject?.account || scope?.account || target?.account || undefined
+}
+
+function sampleOf(line: Line): Sample {
+  const { time, caller, client_address, subject, request_id } = line
+  return { time, caller, client_address, subject, request_id, account: accountOf(line) } as Sample
 }
 
 function compare(a: string, b: string): number {
@@ -109,7 +183,8 @@ function compare(a: string, b: string): number {
 /** A replay is no decision that somebody gets. */
 const NOBODY = { connection: undefined, listener: undefined }
 
-function answerTo(engine: Engine, line: Line): Answer | Untold {
+/** What an engine decides about the question of a line; or why that is unknown. */
+export function answerTo(engine: Engine, line: Line): Answer | Untold {
   if (line.cut) return 'cut'
   const { api, kind = '', scope, target, asked } = line
   if (asked === 'claims') return checkClaims({ engine }, { api, kind, scope, target }, undefined)
@@ -117,7 +192,8 @@ function answerTo(engine: Engine, line: Line): Answer | Untold {
   if (asked === 'credentials') return answerToCredentials(engine, line)
   if (line.kind !== undefined) return checkClaims({ engine }, { api, kind, scope, target }, undefined)
   const opensNow = (engine.apis.get(api)?.accepted.length ?? 0) > 0
-  return opensNow ? 'own_token' : { ...line, conflicts: line.conflicts.map((id) => ({ id })) }
+  const { allowed, reason, conflicts } = line
+  return opensNow ? 'own_token' : { allowed, reason, conflicts: conflicts.map((id) => ({ id })) }
 }
 
 function answerToCredentials(engine: Engine, line: Line): Answer | Untold {
@@ -128,8 +204,11 @@ function answerToCredentials(engine: Engine, line: Line): Answer | Untold {
   // Which of the headers had what is not in the line.
   if (header === undefined) return engine.deny(api, fault ?? 'CREDENTIAL_MISSING')
   if (!engine.apis.has(api)) return engine.deny(api, 'CREDENTIAL_MISSING')
-  const names = Array.from(engine.tokenKinds.values(), (kind) => kind.header.toLowerCase())
-  if (!names.includes(header)) return 'header_is_gone'
+  const places = Array.from(engine.tokenKinds.values(), fieldPlace)
+  if (!places.includes(header)) return 'header_is_gone'
+  const [name = '', scheme] = header.split(' ')
+  // Which text the token began with is not in the line. It is taken to be that of its kind.
+  const { prefix = '' } = engine.tokenKinds.get(line.kind ?? '') ?? {}
   let verified = true
   const recorded = {
     recognize: () => form,
@@ -139,7 +218,12 @@ function answerToCredentials(engine: Engine, line: Line): Answer | Untold {
     },
   }
   const services = { engine, authority: recorded, verifier: recorded }
-  const question = { api, headers: [[header, 'x']], target, clientAddress: undefined } as const
+  const question = {
+    api,
+    headers: [[name, fieldValue(scheme, `${prefix}x`)]],
+    target,
+    clientAddress: undefined,
+  } as const
   const outcome = checkCredentials(services, question, NOBODY)
   if (outcome instanceof Promise) throw new TypeError('expected an answer at once')
   return verified ? outcome.decision : 'header_is_new'

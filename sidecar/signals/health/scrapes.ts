@@ -44,6 +44,12 @@ function healthMetrics(state: HealthState): Metric[] {
     gauge('portcullis_problem', 'Whether the sidecar has this problem.', Object.fromEntries(problems), {
       label: 'code',
     }),
+    gauge(
+      'portcullis_problem_end_timestamp_seconds',
+      'When a problem ends by itself, in seconds since the epoch.',
+      Object.fromEntries(Object.entries(state.ends ?? {}).map(([code, ms]) => [code, ms / 1_000])),
+      { label: 'code' },
+    ),
     gauge('portcullis_matrix_info', 'The digest of the matrix in force.', Object.fromEntries(digests), {
       label: 'digest',
     }),

@@ -8,11 +8,14 @@ import { gauge, type Metric } from '../../base/metrics.ts'
 import type { Rules } from '../../rules/rules.ts'
 import type { Intake } from '../../usecases/intake.ts'
 import { Meters } from '../../usecases/meters.ts'
+import type { Shadow } from '../../usecases/shadow.ts'
 import { processMetrics } from './process-metrics.ts'
 
 /** What is looked at. */
 export interface Watched {
   readonly rules: Rules
+  /** `undefined`: no second matrix is computed beside the one in force. */
+  readonly shadow: Shadow | undefined
   readonly authority: () => AuthorityState
   readonly intake: Intake
   /** By listener, in milliseconds since the epoch. */
@@ -62,7 +65,7 @@ export class Collector {
   }
 }
 
-function gaugesOf({ rules, authority, intake, certificatesValidUntil, now }: Watched): Metric[] {
+function gaugesOf({ rules, shadow, authority, intake, certificatesValidUntil, now }: Watched): Metric[] {
   const { keys, waiting, cached, changes } = authority()
   const nowMs = now()
   const ages: Record<string, number> = {}
@@ -70,6 +73,14 @@ function gaugesOf({ rules, authority, intake, certificatesValidUntil, now }: Wat
   const expiries = Object.entries(certificatesValidUntil()).map(([listener, ms]) => [listener, ms / 1000])
   return [
     gauge('portcullis_matrix_age_seconds', AGE_HELP, rules.unconfirmedMs / 1000, { merge: 'max' }),
+    ...(shadow === undefined
+      ? []
+      : [
+          gauge('portcullis_shadow_since_timestamp_seconds', SINCE_HELP, shadow.sinceMs / 1000, {
+            merge: 'max',
+          }),
+          gauge('portcullis_shadow_compared_decisions', COMPARED_HELP, shadow.compared),
+        ]),
     gauge('portcullis_signing_key_age_seconds', KEY_HELP, ages, { label: 'state', merge: 'max' }),
     gauge('portcullis_certificate_expiry_timestamp_seconds', EXPIRY_HELP, Object.fromEntries(expiries), {
       label: 'listener',
@@ -96,6 +107,8 @@ function gaugesOf({ rules, authority, intake, certificatesValidUntil, now }: Wat
 }
 
 const AGE_HELP = 'Time since the matrix in force was last known to match its file.'
+const SINCE_HELP = 'Since when decisions are compared with the matrix of `matrix_shadow`.'
+const COMPARED_HELP = 'Decisions that were compared since then.'
 const KEY_HELP = 'How long the oldest signing key has been in its state.'
 const POSITION_HELP = 'Number of the last change of the directory that is known with all before it.'
 const KNOWN_HELP = 'How long ago it was last known that no change of the directory is missing.'

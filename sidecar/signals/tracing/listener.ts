@@ -5,6 +5,7 @@ import type { MaybePromise } from '../../base/maybe-promise.ts'
 import type { Attributes, Span, SpanFacts, Tracer } from '../../base/tracing.ts'
 import type { DecisionListener, OwnToken } from '../../usecases/asker.ts'
 import type { CheckOutcome, ClaimsQuestion, CredentialsQuestion } from '../../usecases/questions.ts'
+import type { ShadowDirection } from '../../usecases/shadow.ts'
 
 type Next = DecisionListener | undefined
 
@@ -42,13 +43,13 @@ export class OneDecision implements DecisionListener {
     return this.tracer.within(() => VERIFY, verify)
   }
 
-  ofClaims(question: ClaimsQuestion, decision: Decision): void {
-    this.next?.ofClaims(question, decision)
+  ofClaims(question: ClaimsQuestion, decision: Decision, difference?: ShadowDirection): void {
+    this.next?.ofClaims(question, decision, difference)
     this.tell(question.api, question.kind, decision)
   }
 
-  ofKind(api: string, kind: string, decision: Decision): void {
-    this.next?.ofKind(api, kind, decision)
+  ofKind(api: string, kind: string, decision: Decision, difference?: ShadowDirection): void {
+    this.next?.ofKind(api, kind, decision, difference)
     this.tell(api, kind, decision)
   }
 
@@ -57,15 +58,21 @@ export class OneDecision implements DecisionListener {
     found: Extraction | undefined,
     outcome: CheckOutcome,
     startMs: number,
+    difference?: ShadowDirection,
   ): void {
-    this.next?.ofCredentials(question, found, outcome, startMs)
+    this.next?.ofCredentials(question, found, outcome, startMs, difference)
     const { decision, token } = outcome
     this.tell(question.api, token?.kind, decision, token)
   }
 
   /** What the sidecar sends in place of the client's credential is one more decision of the call. */
-  ofOwnToken(api: string, token: OwnToken | undefined, decision: Decision): void {
-    this.next?.ofOwnToken(api, token, decision)
+  ofOwnToken(
+    api: string,
+    token: OwnToken | undefined,
+    decision: Decision,
+    difference?: ShadowDirection,
+  ): void {
+    this.next?.ofOwnToken(api, token, decision, difference)
     this.span.child(checkOf(attributesOf(api, token?.kind, decision))).end()
   }
 
@@ -88,8 +95,13 @@ export class SeveralDecisions extends OneDecision {
     return new Check(this.tracer, this.span.child(checkOf({})), this.next)
   }
 
-  override ofOwnToken(api: string, token: OwnToken | undefined, decision: Decision): void {
-    this.next?.ofOwnToken(api, token, decision)
+  override ofOwnToken(
+    api: string,
+    token: OwnToken | undefined,
+    decision: Decision,
+    difference?: ShadowDirection,
+  ): void {
+    this.next?.ofOwnToken(api, token, decision, difference)
     this.tell(api, token?.kind, decision)
   }
 

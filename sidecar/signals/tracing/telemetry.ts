@@ -1,11 +1,11 @@
 /** The traces of a sidecar, made with the SDK of OpenTelemetry. */
-import { randomUUID } from 'node:crypto'
 import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources'
 import { AlwaysOnSampler, type SpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { packageVersion } from '../../base/package.ts'
 import type { Span } from '../../base/tracing.ts'
 import type { DecisionListener } from '../../usecases/asker.ts'
 import type { Tracing } from '../../usecases/tracing.ts'
+import { RESOURCE } from '../otlp-resource.ts'
 import { OneDecision, SeveralDecisions } from './listener.ts'
 import { Recorder } from './recorder.ts'
 
@@ -20,13 +20,7 @@ export class Telemetry extends Recorder implements Tracing, AsyncDisposable {
   /** @param samplePercent how many of a hundred calls are recorded whose callers say nothing of a trace */
   constructor(processor: SpanProcessor, samplePercent: number) {
     const provider = new TracerProvider({
-      resource: defaultResource().merge(
-        resourceFromAttributes({
-          'service.name': 'portcullis',
-          'service.version': packageVersion,
-          'service.instance.id': randomUUID(),
-        }),
-      ),
+      resource: defaultResource().merge(resourceFromAttributes(RESOURCE)),
       // Nothing is begun that is not recorded.
       sampler: new AlwaysOnSampler(),
       spanLimits: { attributeValueLengthLimit: VALUE_LENGTH_MAX },

@@ -108,8 +108,8 @@ async function inTurns(
   steps: Generator<undefined, Buffer, undefined>,
   { connection, turns, isOver }: Sender,
 ): Promise<Buffer> {
-  while (!isOver()) {
-    const read = await turns.run(connection, () => slice(steps))
+  for (let goesOn = false; !isOver(); goesOn = true) {
+    const read = await turns.run(connection, () => slice(steps), goesOn)
     if (read !== undefined) return read
   }
   throw CANCELLED

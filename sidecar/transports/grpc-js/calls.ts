@@ -142,6 +142,10 @@ class Context implements CallContext {
     return connectionOf(this.#call)
   }
 
+  get over(): boolean {
+    return streamOf(this.#call)?.closed === true
+  }
+
   metadata(name: string): readonly string[] {
     return this.#call.metadata.get(name).map(String)
   }

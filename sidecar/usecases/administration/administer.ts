@@ -5,6 +5,7 @@
 import type { Actor } from '../../authority/actor.ts'
 import type { Administration } from '../../authority/administration/administration.ts'
 import type { ChangeRates } from '../change-rates.ts'
+import type { MatrixRollout } from '../matrix-rollout.ts'
 import {
   authorOf,
   type Confirming,
@@ -17,6 +18,7 @@ import {
 import { ACCOUNT_OPERATIONS } from './accounts.ts'
 import { AUDIT_OPERATIONS } from './audit.ts'
 import { authorize, authorizeAsOwner, expectConfirmed } from './authorize.ts'
+import { MATRIX_OPERATIONS } from './matrix.ts'
 import type { Operation } from './operation.ts'
 import { SESSION_OPERATIONS } from './sessions.ts'
 import { TOKEN_OPERATIONS } from './tokens.ts'
@@ -30,6 +32,7 @@ export const OPERATIONS = {
   ...TOKEN_OPERATIONS,
   ...SESSION_OPERATIONS,
   ...AUDIT_OPERATIONS,
+  ...MATRIX_OPERATIONS,
 } as const
 
 export type OperationName = keyof typeof OPERATIONS
@@ -43,6 +46,7 @@ export type OperationResult<Name extends OperationName> =
 export interface Administering extends Confirming {
   readonly administration: Administration
   readonly changeRates: ChangeRates
+  readonly rollout: MatrixRollout
 }
 
 /** Who asks for which operation. */
@@ -108,8 +112,8 @@ export async function administer<Name extends OperationName>(
       if (forOperators?.(user, request)) authorize(current, 'operator', about(request), reads)
     },
   }
-  const { engine, administration } = services
-  return work({ engine, administration, requester, actor }, request)
+  const { engine, administration, rollout } = services
+  return work({ engine, administration, rollout, requester, actor }, request)
 }
 
 /** Whether the operation changes nothing. */

@@ -5,6 +5,7 @@
 import type { Engine } from '../../../engine/index.ts'
 import type { Actor } from '../../authority/actor.ts'
 import type { Administration, UserRecord } from '../../authority/administration/administration.ts'
+import type { MatrixRollout } from '../matrix-rollout.ts'
 import type { Requester } from '../requester.ts'
 import type { About, Need } from './authorize.ts'
 
@@ -49,6 +50,7 @@ interface OwnersRule<Request> {
 interface OperationContext {
   readonly engine: Engine
   readonly administration: Administration
+  readonly rollout: MatrixRollout
   readonly requester: Requester
   /** The requester, as every change names who makes it. */
   readonly actor: Actor

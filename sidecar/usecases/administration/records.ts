@@ -1,6 +1,7 @@
 /** The records that operations return. */
 export type {
   AccountRecord,
+  ApplicationCredentialRecord,
   AuditRecord,
   Permission,
   ProjectRecord,

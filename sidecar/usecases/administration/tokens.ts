@@ -1,6 +1,13 @@
-/** Operations on the tokens of control panel users, and on revocations. */
+/**
+ * Operations on the tokens of control panel users, the application credentials of service users, and on
+ * revocations.
+ */
 import type { Engine } from '../../../engine/index.ts'
-import type { RevocationRecord, StaticTokenRecord } from '../../authority/administration/administration.ts'
+import type {
+  ApplicationCredentialRecord,
+  RevocationRecord,
+  StaticTokenRecord,
+} from '../../authority/administration/administration.ts'
 import type { IssuedToken, VerifiedToken } from '../../authority/authority.ts'
 import type { Secret } from '../../base/secret.ts'
 import type { NamedRequest } from './accounts.ts'
@@ -12,9 +19,15 @@ export interface PanelTokenRequest extends NamedRequest {
   readonly project: string | undefined
 }
 
-export interface PanelToken {
+/** Where a token belongs. */
+interface Carriage {
   /** Request header to send it in. */
   readonly header: string
+  /** Before the token in that header; empty: the token alone. */
+  readonly scheme: string
+}
+
+export interface PanelToken extends Carriage {
   readonly value: Secret
   readonly token: VerifiedToken
   /** What decisions on it will say: that it is for testing only (§5.1). */
@@ -28,19 +41,42 @@ export interface StaticTokenRequest {
   readonly name: string
 }
 
+export interface NewStaticTokenRequest extends StaticTokenRequest {
+  /** What it is for, or empty. */
+  readonly note: string
+}
+
 export interface StaticTokenListRequest extends PageRequest {
   readonly account: string
   readonly userName: string
 }
 
-export interface CreatedStaticToken {
+/** Selects the application credentials of a service user. */
+export interface ServiceUserListRequest extends PageRequest {
+  readonly account: string
+  readonly userName: string
+}
+
+/** An application credential, by its service user and its id. */
+export interface CredentialRequest {
+  readonly account: string
+  readonly userName: string
+  readonly id: string
+}
+
+export interface CreatedStaticToken extends Carriage {
   readonly token: StaticTokenRecord
-  /** Request header to send it in. */
-  readonly header: string
   readonly value: Secret
 }
 
 export const TOKEN_OPERATIONS = {
+  getControlPanelUserToken: operation<PanelTokenRequest, VerifiedToken | undefined>({
+    need: 'self',
+    reads: true,
+    about: ({ account, name }) => ({ account, controlPanelUser: name }),
+    work: ({ administration }, { account, name, project }) =>
+      administration.tokens.panelToken(account, name, project),
+  }),
   copyControlPanelUserToken: operation<PanelTokenRequest, PanelToken>({
     need: 'self',
     proof: true,
@@ -56,14 +92,14 @@ export const TOKEN_OPERATIONS = {
       panelToken(engine, await administration.tokens.reissuePanelToken(actor, account, name, project)),
   }),
 
-  createStaticToken: operation<StaticTokenRequest, CreatedStaticToken>({
+  createStaticToken: operation<NewStaticTokenRequest, CreatedStaticToken>({
     need: 'self',
     proof: true,
     about: ({ account, userName }) => ({ account, controlPanelUser: userName }),
-    work: async ({ engine, administration, actor }, { account, userName, name }) => {
-      const created = await administration.tokens.createStaticToken(actor, account, userName, name)
+    work: async ({ engine, administration, actor }, { account, userName, ...key }) => {
+      const created = await administration.tokens.createStaticToken(actor, account, userName, key)
       const { token, kind, value } = created
-      return { token, header: engine.tokenKinds.get(kind)?.header ?? '', value }
+      return { token, ...carriage(engine, kind), value }
     },
   }),
   listStaticTokens: operation<StaticTokenListRequest, Listed<StaticTokenRecord>>({
@@ -86,6 +122,25 @@ export const TOKEN_OPERATIONS = {
       administration.tokens.revokeStaticToken(actor, account, userName, name),
   }),
 
+  listApplicationCredentials: operation<ServiceUserListRequest, Listed<ApplicationCredentialRecord>>({
+    need: 'account_administrator',
+    reads: true,
+    about: ({ account }) => ({ account }),
+    work: ({ administration }, request) =>
+      paged(
+        request,
+        (page) => administration.applicationCredentials.listOf(request.account, request.userName, page),
+        ({ name }) => name,
+      ),
+  }),
+  deleteApplicationCredential: operation<CredentialRequest, void>({
+    need: 'account_administrator',
+    about: ({ account }) => ({ account }),
+    revokes: () => true,
+    work: ({ administration, actor }, { account, userName, id }) =>
+      administration.applicationCredentials.delete(actor, { account, name: userName }, id),
+  }),
+
   listRevocations: operation<PageRequest, Listed<RevocationRecord>>({
     need: 'operator',
     reads: true,
@@ -102,5 +157,10 @@ export const TOKEN_OPERATIONS = {
 function panelToken(engine: Engine, { value, token }: IssuedToken): PanelToken {
   const [api = ''] = engine.apis.keys()
   const { advice } = engine.decide({ api, kind: token.kind, scope: token.scope, holder: token.subject.type })
-  return { header: engine.tokenKinds.get(token.kind)?.header ?? '', value, token, advice }
+  return { ...carriage(engine, token.kind), value, token, advice }
+}
+
+function carriage({ tokenKinds }: Engine, id: string): Carriage {
+  const { header = '', scheme = '' } = tokenKinds.get(id) ?? {}
+  return { header, scheme }
 }

@@ -1,5 +1,5 @@
 /** Who asks the identity endpoint (§4.1): the user whose IAM token came with the request. */
-import type { CredentialHeaders, Engine } from '../../../engine/index.ts'
+import { type CredentialHeaders, carries, type Engine, type Extraction } from '../../../engine/index.ts'
 import { isUnscoped, type VerifiedToken } from '../../authority/authority.ts'
 import { callError } from '../../base/call-error.ts'
 import { type UserByToken, userByIamToken } from '../requester.ts'
@@ -40,7 +40,7 @@ export async function authenticate(
         requestId,
       })
     : undefined
-  if (found.ok && requester !== undefined && headerOf(engine, requester.token) === found.header) {
+  if (found.ok && requester !== undefined && isCarriedAs(engine, requester.token, found)) {
     if (wanted === 'scoped' && isUnscoped(requester.token)) throw callError('SCOPE_REQUIRED', {})
     return requester
   }
@@ -51,8 +51,12 @@ export async function authenticate(
 
 export const IDENTITY_CREDENTIAL = 'one active IAM token, in the header that carries it'
 
-/** The header that carries a token, in lower case. */
-function headerOf(engine: Engine, token: VerifiedToken): string | undefined {
+/** Whether the token travelled where tokens of its kind do. */
+function isCarriedAs(
+  engine: Engine,
+  token: VerifiedToken,
+  found: Extract<Extraction, { ok: true }>,
+): boolean {
   const kind = isUnscoped(token) ? unscopedKind(engine) : engine.tokenKinds.get(token.kind)
-  return kind?.header.toLowerCase()
+  return kind !== undefined && carries(kind, found)
 }

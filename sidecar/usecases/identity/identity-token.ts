@@ -17,6 +17,8 @@ export interface IdentitySettings {
   readonly unscopedLogin: boolean
   /** Which tokens can be exchanged for one with another scope: none, unscoped ones, or any. */
   readonly tokenMethod: 'off' | 'unscoped' | 'any'
+  /** Whether application credentials can be made, and log in. */
+  readonly applicationCredentials: boolean
 }
 
 export interface IdentityServices extends Authenticating, Clocked {
@@ -32,6 +34,8 @@ export interface IdentityToken {
   readonly roles: readonly string[]
   /** Whether it is bound to nothing; the account in its scope is then its holder's. */
   readonly unscoped: boolean
+  /** Name of the application credential that logged in; `undefined`: none did, or it was deleted. */
+  readonly credentialName: string | undefined
 }
 
 /** @param holder who holds the token; `undefined`: they were deleted meanwhile */
@@ -41,8 +45,11 @@ export async function withRecords(
   holder: UserRecord | undefined,
 ): Promise<IdentityToken> {
   const { id: accountId } = await administration.accounts.get(token.scope.account)
-  const roles = holder === undefined ? [] : rolesOf(token, holder, settings.roles)
-  return { token, accountId, roles, unscoped: isUnscoped(token) }
+  const held = holder === undefined ? [] : rolesOf(token, holder, settings.roles)
+  const { applicationCredential: used } = token
+  const credential = used && (await administration.applicationCredentials.find(token.subject.id, used.id))
+  const roles = used === undefined ? held : held.filter((role) => credential?.roles.includes(role))
+  return { token, accountId, roles, unscoped: isUnscoped(token), credentialName: credential?.name }
 }
 
 /** As an account-scoped token, but it is bound to nothing, so it takes no permission. */

@@ -14,6 +14,12 @@ export interface Login {
   readonly method:
     | { readonly type: 'password'; readonly user: ReferenceInAccount; readonly password: Secret }
     | { readonly type: 'token'; readonly value: Secret }
+    | {
+        readonly type: 'application_credential'
+        readonly credential: ApplicationCredential
+        readonly secret: Secret
+      }
+  /** That of an application credential is its own: `unscoped` then. */
   readonly scope:
     | { readonly type: 'account'; readonly account: Reference }
     | { readonly type: 'project'; readonly project: ReferenceInAccount }
@@ -22,6 +28,11 @@ export interface Login {
   readonly clientAddress: string
   readonly connection: LoginConnection
 }
+
+/** An application credential by its id, or by its name among those of a user. */
+type ApplicationCredential =
+  | { readonly id: string }
+  | { readonly name: string; readonly user: ReferenceInAccount }
 
 /** A connection of a client. All requests on it have the same object. */
 interface LoginConnection {
@@ -46,15 +57,37 @@ export async function logIn(
     restricted: true,
   }
   try {
-    const { value, token } =
-      method.type === 'password'
-        ? await issueByPassword(services, method, scope, from)
-        : await issueByToken(services, { value: method.value.reveal(), connection }, scope, from)
+    const { value, token } = await issueFor(services, { method, scope, connection }, from)
     const holder = await services.administration.users.byId(token.subject.id)
     return { value, issued: await withRecords(services, token, holder) }
   } catch (error) {
     throw error instanceof CallError && error.row.login !== undefined ? loginRefused(error) : error
   }
+}
+
+function issueFor(
+  services: IdentityServices,
+  { method, scope, connection }: Pick<Login, 'method' | 'scope' | 'connection'>,
+  from: Origin,
+): Promise<IssuedToken> {
+  if (method.type === 'password') return issueByPassword(services, method, scope, from)
+  if (method.type === 'token')
+    return issueByToken(services, { value: method.value.reveal(), connection }, scope, from)
+  return issueByCredential(services, method, from)
+}
+
+/** Such a token is for the project of the credential. */
+async function issueByCredential(
+  { engine, authority, administration }: IdentityServices,
+  { credential, secret }: Extract<Login['method'], { type: 'application_credential' }>,
+  from: Origin,
+): Promise<IssuedToken> {
+  const key =
+    'id' in credential
+      ? credential
+      : { name: credential.name, ...(await userFor(administration, credential.user)) }
+  const kind = kindForScope(engine, { account: '', project: '' })
+  return authority.issueByCredential({ key, secret }, kind, from)
 }
 
 async function issueByPassword(

@@ -23,9 +23,10 @@ export interface TokenQuestion extends IdentityRequest {
 export async function validate(services: IdentityServices, question: TokenQuestion): Promise<IdentityToken> {
   const { administration } = services
   const { token, requester } = await activeSubject(services, question, 'validate')
-  const holder = isHolder(requester, token)
-    ? requester.user
-    : await administration.users.byId(token.subject.id)
+  // The user of a limited application credential is known here without their roles.
+  const isWhole = requester.token.applicationCredential?.limited !== true
+  const holder =
+    isHolder(requester, token) && isWhole ? requester.user : await administration.users.byId(token.subject.id)
   return withRecords(services, token, holder)
 }
 
@@ -79,7 +80,7 @@ async function activeToken(
   subject: string,
   { connection, acceptExpired }: Pick<TokenQuestion, 'connection' | 'acceptExpired'>,
 ): Promise<VerifiedToken | undefined> {
-  if (authority.recognize(subject) !== 'issue') return undefined
+  if (authority.recognize(subject, engine.tokenKinds) !== 'issue') return undefined
   const verification = await authority.verify(subject, engine.tokenKinds, { connection, acceptExpired })
   // Where an account restricts addresses, the holder's counts, and this is not the holder's request.
   const active = verification.ok || verification.reason === 'ADDRESS_NOT_ALLOWED'

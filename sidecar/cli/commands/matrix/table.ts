@@ -1,7 +1,8 @@
 /** The matrix as text for a terminal. */
-import type { Engine, NamedConflict } from '../../../engine/index.ts'
-import { columns } from '../../base/text-table.ts'
-import { paint } from '../terminal/terminal.ts'
+import { carriageOf } from '../../../../engine/credentials.ts'
+import type { Engine, NamedConflict } from '../../../../engine/index.ts'
+import { columns } from '../../../base/text-table.ts'
+import { paint } from '../../terminal/terminal.ts'
 
 /** The table, all conflicts, and the digest. */
 export function matrixPage(engine: Engine): string {
@@ -31,7 +32,7 @@ export function matrixTable(engine: Engine): string {
     }),
   ])
   const header = ['api', ...kinds.map((kind) => kind.id)].map((text) => paint('bold', text))
-  const headers = ['', ...kinds.map((kind) => paint('dim', `in ${kind.header}`))]
+  const headers = ['', ...kinds.map((kind) => paint('dim', `in ${carriageOf(kind)}`))]
   const contesting = engine.conflicts.filter((conflict) => conflict.cells.length > 0)
   const heading = engine.strict
     ? '* contested by the source; strict mode denies it'

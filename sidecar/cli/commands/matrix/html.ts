@@ -1,7 +1,7 @@
 /** The explorer as one HTML file: the page that the build made, with a matrix in it. */
 import { writeFileSync } from 'node:fs'
-import type { Matrix } from '../../../engine/index.ts'
-import { pageFile } from '../../base/package.ts'
+import type { Matrix } from '../../../../engine/index.ts'
+import { pageFile } from '../../../base/package.ts'
 
 /** Where the page has a place for the rules. */
 const PLACE = '<!--rules-->'

@@ -1,0 +1,135 @@
+/** What the text and the Markdown of a comparison say alike. */
+import type {
+  AllowedFlip,
+  CellFlip,
+  Comparison,
+  FieldChange,
+  Judged,
+  ListChange,
+  Problem,
+} from '../../../../matrix/index.ts'
+import { counted } from '../../terminal/output.ts'
+
+/** One of the two matrices. */
+export interface Side {
+  readonly name: string
+  /** What keeps it from being loaded, with the places. Empty: it is finished. */
+  readonly problems: readonly Problem[]
+}
+
+/** All that is printed. */
+export interface Diff {
+  readonly before: Side
+  readonly after: Side
+  readonly comparison: Comparison
+  readonly judged: Judged
+  /** What `--fail-on` found: flips of its direction that nobody signed off. */
+  readonly failing: readonly CellFlip[]
+  /** Whether `--fail-on` found that the new matrix is not finished: its conflicts may close more cells. */
+  readonly unsettled: boolean
+}
+
+/** Most changes of each kind that are listed. The others are counted. */
+export const LISTED_MAX = 100
+
+/** Longest value that is shown, in characters. */
+const VALUE_LENGTH_MAX = 60
+const PROBLEM_LENGTH_MAX = 160
+
+export function headlineOf({ flips }: Comparison): string {
+  const opened = flips.filter(({ direction }) => direction === 'opened').length
+  const closed = flips.length - opened
+  if (flips.length === 0) return 'no cell opens or closes'
+  return [opens(opened, 'open'), opens(closed, 'close')].filter((part) => part !== '').join(', ')
+}
+
+function opens(count: number, verb: string): string {
+  if (count === 0) return ''
+  return count === 1 ? `1 cell ${verb}s` : `${count} cells ${verb}`
+}
+
+export function modesOf({ modes }: CellFlip): string {
+  return modes.length === 2 ? 'both modes' : `${modes.join()} mode only`
+}
+
+/** `CONTESTED → ALLOWED`, in the first mode in which the cell flips. */
+export function reasonsOf({ modes: [mode = 'lenient'], before, after }: CellFlip): string {
+  return `${before[mode]} → ${after[mode]}`
+}
+
+/** The conflicts that bear on a cell now, or did before. */
+export function conflictsOf({ before, after }: CellFlip): readonly string[] {
+  return [...new Set([...after.conflicts, ...before.conflicts])]
+}
+
+/** The entries that cover some flips, each once; empty: nobody signed them off. */
+export function signaturesOf({
+  signedOff,
+}: Judged): (...flips: readonly CellFlip[]) => readonly AllowedFlip[] {
+  const entries = new Map(signedOff.map(({ flip, by }) => [flip, by]))
+  return (...flips) => [...new Set(flips.flatMap((flip) => entries.get(flip) ?? []))]
+}
+
+/** What `--fail-on` found; empty: nothing. */
+export function verdictOf({ failing, unsettled }: Diff): string {
+  return [
+    ...(failing.length === 0 ? [] : [`not signed off: ${counted(failing.length, 'flip')}`]),
+    ...(unsettled ? ['the new matrix is not finished'] : []),
+  ].join('; ')
+}
+
+export const GROUNDS = {
+  title: 'same title',
+  row: 'same section, same kinds and a similar id',
+} as const
+
+/** A line of a list: what became of an item, its id, and its fields. */
+export interface ListLine {
+  readonly what: 'new' | 'gone' | 'changed'
+  readonly id: string
+  readonly fields: readonly FieldChange[]
+}
+
+/** The lists that differ, by their headings. */
+export function listsOf({ tokenKinds, apis, conflicts, statements }: Comparison) {
+  const lists = [
+    ['kinds of token', tokenKinds],
+    ['APIs', apis],
+    ['conflicts', conflicts],
+    ['statements', statements],
+  ] as const
+  return lists
+    .map(([heading, change]) => ({ heading, lines: linesOf(change) }))
+    .filter(({ lines }) => lines.length > 0)
+}
+
+function linesOf({ added, removed, changed }: ListChange): ListLine[] {
+  return [
+    ...added.map((id): ListLine => ({ what: 'new', id, fields: [] })),
+    ...removed.map((id): ListLine => ({ what: 'gone', id, fields: [] })),
+    ...changed.map(({ id, fields }): ListLine => ({ what: 'changed', id, fields })),
+  ]
+}
+
+/** The values of a field; empty where they are long: JSON has them. */
+export function valuesOf({ before, after }: FieldChange): readonly string[] {
+  const texts = [before, after].map(valueText)
+  return texts.some(({ length }) => length > VALUE_LENGTH_MAX) ? [] : texts
+}
+
+function valueText(value: unknown): string {
+  if (value === undefined) return 'absent'
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+/** What is wrong with a matrix that is not finished; `portcullis matrix lint` says what to write. */
+export function problemText({ path, expected }: Problem): string {
+  const text = path === '' ? expected : `${path}: ${expected}`
+  return text.length > PROBLEM_LENGTH_MAX ? `${text.slice(0, PROBLEM_LENGTH_MAX)}…` : text
+}
+
+/** An entry of the file that was signed off. */
+export function entryText({ direction, api, kind, mode, until, reason }: AllowedFlip): string {
+  const where = mode === undefined ? '' : ` in ${mode} mode`
+  return `${direction} ${api} × ${kind}${where}, until ${until}: ${reason}`
+}

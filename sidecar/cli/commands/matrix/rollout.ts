@@ -1,0 +1,102 @@
+/**
+ * `portcullis matrix shadow`, `promote` and `rollback`: what the shadow would change, and how it is put in
+ * force and taken back.
+ */
+import type { Command } from 'commander'
+import { OPERATOR_NOTE } from '../../administration/administration.ts'
+import { addConfirmOption } from '../../terminal/confirm.ts'
+import { usageError } from '../../terminal/errors.ts'
+import { addHelpParts } from '../../terminal/help.ts'
+import { addConnectionOptions, addIdentityOptions } from '../../terminal/output.ts'
+import type { Terminal } from '../../terminal/terminal.ts'
+import { TIME_HINT, timeFor } from '../../terminal/times.ts'
+import type { PromoteOptions, RollBackOptions, ShadowOptions } from './run-rollout.ts'
+
+export function addRolloutCommands(matrix: Command, terminal: Terminal): void {
+  addShadow(matrix)
+  addPromote(matrix, terminal)
+  addRollBack(matrix, terminal)
+}
+
+function addShadow(matrix: Command): void {
+  const command = matrix
+    .command('shadow')
+    .description(
+      'Show which matrix is in force, what its shadow would change and has changed so far, and the matrices before it, as an operator.',
+    )
+  addHelpParts(addConnectionOptions(addIdentityOptions(command)), {
+    examples: ['matrix shadow', 'matrix shadow --json'],
+    notes: [
+      OPERATOR_NOTE,
+      'What was counted is of the process that answers; the metric `portcullis_shadow_differences_total` has all.',
+    ],
+  }).action(async (options: ShadowOptions) => (await import('./run-rollout.ts')).showShadow(options))
+}
+
+function addPromote(matrix: Command, terminal: Terminal): void {
+  const command = matrix
+    .command('promote')
+    .description('Put the shadow in force in every process of the directory, as an operator.')
+    .option('--reason <text>', 'why, for the audit trail; it must be given')
+    .option('--allow <file>', 'YAML or JSON file of the flips that somebody signed off, each until a day')
+    .option(
+      '--max-opened <cells>',
+      'how many cells may open that nobody signed off (default: none)',
+      countFor('--max-opened'),
+      0,
+    )
+    .option(
+      '--since <time>',
+      `only if the shadow is computed beside the matrix in force since then: ${TIME_HINT}`,
+      timeFor('--since'),
+    )
+  addHelpParts(addConfirmOption(addConnectionOptions(addIdentityOptions(command))), {
+    examples: [
+      'matrix promote --reason agreed --allow allowed.yaml --since 1d',
+      'matrix promote --reason agreed --max-opened 2',
+    ],
+    exitCodes:
+      '0 in force, 1 cells would open that nobody signed off, or the shadow is too young; 2 no answer',
+    notes: [OPERATOR_NOTE, 'A cell counts as opened if it opens in one of the modes.'],
+  }).action(async ({ reason, ...options }: Partial<PromoteOptions>) => {
+    const given = { ...(options as PromoteOptions), reason: reasonOf(reason) }
+    return (await import('./run-rollout.ts')).promote(given, terminal)
+  })
+}
+
+function addRollBack(matrix: Command, terminal: Terminal): void {
+  const command = matrix
+    .command('rollback')
+    .description(
+      'Put the matrix before that in force again, in every process of the directory, as an operator.',
+    )
+    .option('--reason <text>', 'why, for the audit trail; it must be given')
+    .option('--to <digest>', 'one of the last ten, by its digest or the beginning of it')
+    .option('--to-configured', 'each process has the matrix of its own configuration again')
+  addHelpParts(addConfirmOption(addConnectionOptions(addIdentityOptions(command))), {
+    examples: [
+      'matrix rollback --reason incident-17',
+      'matrix rollback --to sha256:4f1a --reason incident-17',
+    ],
+    exitCodes: '0 in force, 2 no answer',
+    notes: [OPERATOR_NOTE, '`matrix shadow` shows the last ten.'],
+  }).action(async ({ reason, ...options }: Partial<RollBackOptions>) => {
+    if (options.to !== undefined && options.toConfigured)
+      throw usageError('expected one of --to and --to-configured')
+    const given = { ...(options as RollBackOptions), reason: reasonOf(reason) }
+    return (await import('./run-rollout.ts')).rollBack(given, terminal)
+  })
+}
+
+/** An option that commander required would come before a mistake in another one. */
+function reasonOf(reason: string | undefined): string {
+  if (reason === undefined) throw usageError('--reason: expected why, for the audit trail')
+  return reason
+}
+
+function countFor(option: string): (text: string) => number {
+  return (text) => {
+    if (!/^\d{1,7}$/.test(text)) throw usageError(`${option}: expected a number of cells, 0 or more`)
+    return Number(text)
+  }
+}

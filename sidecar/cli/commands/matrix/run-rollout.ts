@@ -1,0 +1,217 @@
+/** What `portcullis matrix shadow`, `promote` and `rollback` do. It is loaded when one of them runs. */
+import type { Client } from '../../../../clients/typescript/index.ts'
+import { compareMatrices, judgeFlips, loadMatrix } from '../../../../matrix/index.ts'
+import type {
+  GetMatrixRolloutResponse,
+  MatrixShadow,
+  MatrixVersion,
+} from '../../../../proto/gen/portcullis/v1/directory.ts'
+import { columns } from '../../../base/text-table.ts'
+import { type IdentityOptions, readIdentity, withClient } from '../../connection.ts'
+import { type ConfirmOptions, confirm } from '../../terminal/confirm.ts'
+import { CommandError, EXIT, usageError } from '../../terminal/errors.ts'
+import { type ConnectionOptions, counted, print, printJson } from '../../terminal/output.ts'
+import { paint, type Terminal } from '../../terminal/terminal.ts'
+import { readAllowedFlips } from './allowed-flips.ts'
+import { diffText } from './diff-text.ts'
+
+export type ShadowOptions = ConnectionOptions & IdentityOptions
+
+export interface PromoteOptions extends ShadowOptions, ConfirmOptions {
+  readonly reason: string
+  readonly maxOpened: number
+  readonly allow?: string
+  readonly since?: Date
+}
+
+export interface RollBackOptions extends ShadowOptions, ConfirmOptions {
+  readonly reason: string
+  readonly to?: string
+  readonly toConfigured?: boolean
+}
+
+/** @throws CommandError, PortcullisError or Error */
+export async function showShadow(options: ShadowOptions): Promise<void> {
+  const rollout = await asking(options, ({ directory }) =>
+    directory.getMatrixRollout({ matrices: !options.json }),
+  )
+  if (options.json) {
+    const { matrix: _, shadow, ...shown } = rollout
+    const { matrix: __, ...shadowShown } = shadow ?? {}
+    printJson({ ...shown, ...(shadow && { shadow: shadowShown }) })
+    return
+  }
+  const { shadow } = rollout
+  print(
+    [
+      `${paint('bold', 'in force')}  ${rollout.digest}  of the ${rollout.promoted ? 'directory' : 'configuration'}`,
+      ...(shadow === undefined
+        ? ['no shadow: `matrix_shadow` in the configuration names one']
+        : [
+            `${paint('bold', 'shadow')}    ${shadow.digest}  since ${timeOf(shadow.since)}`,
+            '',
+            ...(shadow.digest === rollout.digest
+              ? ['the shadow is in force']
+              : [diffText(diffOf(rollout, shadow)), '', ...differencesOf(shadow)]),
+            '',
+          ]),
+      ...versionsOf(rollout.versions),
+    ].join('\n'),
+  )
+}
+
+/** @throws CommandError, PortcullisError or Error */
+export async function promote(options: PromoteOptions, terminal: Terminal): Promise<void> {
+  const { reason, maxOpened, since, allow, json } = options
+  const entries = allow === undefined ? [] : readAllowedFlips(allow)
+  await asking(options, async ({ directory }) => {
+    const rollout = await directory.getMatrixRollout({ matrices: true })
+    const { shadow, digest } = rollout
+    if (shadow === undefined)
+      throw new CommandError(
+        'FAILED_PRECONDITION',
+        'there is no shadow to promote: `matrix_shadow` in the configuration of the sidecar names one',
+      )
+    const diff = diffOf(rollout, shadow, entries)
+    const opened = diff.judged.left.filter(({ direction }) => direction === 'opened')
+    const refusals = [
+      ...(opened.length > maxOpened
+        ? [
+            `${counted(opened.length, 'cell')} would open that nobody signed off; --max-opened is ${maxOpened}`,
+          ]
+        : []),
+      ...(since !== undefined && (shadow.since ?? new Date()) > since
+        ? [`the shadow is computed since ${timeOf(shadow.since)}; --since is ${timeOf(since)}`]
+        : []),
+    ]
+    if (!json) print(diffText(diff))
+    if (refusals.length > 0) {
+      if (json) printJson({ promoted: false, digest, shadowDigest: shadow.digest, refusals })
+      else print(refusals.map((each) => paint('red', `not promoted: ${each}`)).join('\n'))
+      process.exitCode = EXIT.denied
+      return
+    }
+    await confirm(terminal, options, () => 'Put the shadow in force in every process of the directory?')
+    await directory.promoteMatrix({ shadowDigest: shadow.digest, digest, reason })
+    if (json) printJson({ promoted: true, digest: shadow.digest, replaced: digest })
+    else print(`in force: ${shadow.digest}`)
+  })
+}
+
+/** @throws CommandError, PortcullisError or Error */
+export async function rollBack(options: RollBackOptions, terminal: Terminal): Promise<void> {
+  const { reason, to, toConfigured = false, json } = options
+  await asking(options, async ({ directory }) => {
+    const { digest, versions } = await directory.getMatrixRollout({ matrices: false })
+    const meant = toConfigured ? undefined : versionMeant(versions, digest, to)
+    const what = meant === undefined ? 'the matrix of each configuration' : meant.digest
+    await confirm(
+      terminal,
+      options,
+      () => `Put ${what} in force in every process of the directory, in place of ${digest}?`,
+    )
+    await directory.rollBackMatrix({
+      ...{ digest, reason },
+      to:
+        meant === undefined
+          ? { $case: 'toConfigured', value: true }
+          : { $case: 'toDigest', value: meant.digest },
+    })
+    if (json) printJson({ digest: meant?.digest ?? '', replaced: digest })
+    else print(`in force: ${what}`)
+  })
+}
+
+/** @throws CommandError unless exactly one is meant */
+function versionMeant(
+  versions: readonly MatrixVersion[],
+  inForce: string,
+  to: string | undefined,
+): MatrixVersion {
+  const others = versions.filter(({ digest }) => digest !== '' && digest !== inForce)
+  const meant = to === undefined ? others.slice(0, 1) : others.filter(({ digest }) => startsWith(digest, to))
+  const [version] = meant
+  if (version !== undefined && new Set(meant.map(({ digest }) => digest)).size === 1) return version
+  if (to === undefined)
+    throw new CommandError(
+      'FAILED_PRECONDITION',
+      'there is no earlier matrix among the last ten; --to-configured goes back to those of the configurations',
+    )
+  throw usageError(
+    `--to: expected the digest of one of the last ten that is not in force, found ${meant.length}; \`portcullis matrix shadow\` shows them`,
+  )
+}
+
+/** With or without the name of the algorithm. */
+function startsWith(digest: string, beginning: string): boolean {
+  return digest.startsWith(beginning) || digest.startsWith(`sha256:${beginning}`)
+}
+
+function asking<T>(options: ShadowOptions, work: (client: Client) => Promise<T>): Promise<T> {
+  return withClient({ ...options, ...readIdentity(options) }, work)
+}
+
+/** As `matrix diff` compares two files. */
+function diffOf(
+  { matrix, digest }: GetMatrixRolloutResponse,
+  shadow: MatrixShadow,
+  entries: ReturnType<typeof readAllowedFlips> = [],
+): Parameters<typeof diffText>[0] {
+  const comparison = compareMatrices(loadMatrix(matrix), loadMatrix(shadow.matrix))
+  const judged = judgeFlips(comparison, entries, new Date().toISOString().slice(0, 10))
+  return {
+    before: { name: shortOf(digest), problems: [] },
+    after: { name: shortOf(shadow.digest), problems: [] },
+    ...{ comparison, judged, failing: [], unsettled: false },
+  }
+}
+
+/** Enough of a digest for people. */
+function shortOf(digest: string): string {
+  return digest.slice(0, 'sha256:'.length + 12)
+}
+
+function differencesOf({ compared, differences, beyond }: MatrixShadow): string[] {
+  const total = differences.reduce((sum, { count }) => sum + count, beyond)
+  const headline = `${counted(compared, 'decision')} compared, ${total} would differ`
+  return [
+    paint('bold', headline),
+    ...(differences.length === 0
+      ? []
+      : [
+          columns(
+            differences.map(({ direction, api, kind, count, last, accounts, otherAccounts }) => [
+              ...[
+                direction,
+                api,
+                kind === '' ? 'no known token' : kind,
+                String(count),
+                `last ${timeOf(last)}`,
+              ],
+              [
+                ...accounts.map(({ account, count: times }) => `account ${account} (${times})`),
+                ...(otherAccounts > 0 ? [`others or none (${otherAccounts})`] : []),
+              ].join(', '),
+            ]),
+          ),
+        ]),
+    ...(beyond > 0 ? [`and ${beyond} in further cells`] : []),
+  ]
+}
+
+function versionsOf(versions: readonly MatrixVersion[]): string[] {
+  if (versions.length === 0) return ['no matrix was promoted']
+  return [
+    paint('bold', 'put in force'),
+    columns(
+      versions.map(({ digest, action, actor, reason, putInForceAt }) => [
+        ...[timeOf(putInForceAt), action, digest === '' ? 'those of the configurations' : shortOf(digest)],
+        ...[actor, reason],
+      ]),
+    ),
+  ]
+}
+
+function timeOf(time: Date | undefined): string {
+  return time?.toISOString() ?? ''
+}

@@ -1,0 +1,16 @@
+/** What the operations on the matrix in force are given. */
+import type { Matrix } from '../../engine/index.ts'
+import type { Rules } from '../rules/rules.ts'
+import type { Shadow } from './shadow.ts'
+
+export interface MatrixRollout {
+  readonly rules: Pick<Rules, 'engine' | 'matrix' | 'configuredDigest' | 'overruled'>
+  /** `undefined`: the configuration names none. */
+  readonly shadow: Shadow | undefined
+  /** Puts in force here what is in force in the directory now. @throws CallError or Error */
+  readonly follow: () => Promise<void>
+  /** The matrix as JSON. */
+  readonly jsonOf: (matrix: Matrix) => Promise<string>
+  /** As the directory keeps it. @throws MatrixError where it is too long */
+  readonly contentOf: (matrix: Matrix) => Promise<Buffer>
+}

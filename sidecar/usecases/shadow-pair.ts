@@ -1,0 +1,191 @@
+/**
+ * Two engines side by side: what would the shadow have answered otherwise? It is asked only where the answers
+ * can differ.
+ */
+import {
+  type CredentialPlace,
+  credentialPlaces,
+  type Decision,
+  type Engine,
+  type Extraction,
+  fieldPlace,
+  type TokenKind,
+} from '../../engine/index.ts'
+import type { OwnToken } from './asker.ts'
+import { checkClaims, checkKind, checkVerified } from './check.ts'
+import type { CheckOutcome, ClaimsQuestion, CredentialsQuestion } from './questions.ts'
+import type { ShadowDirection } from './shadow.ts'
+
+/** `undefined`: the answer would be the same, as far as a caller acts on it. */
+export type Difference = ShadowDirection | undefined
+
+type Places = ReadonlyMap<string, CredentialPlace>
+
+export class EnginePair {
+  readonly #inForce: Engine
+  readonly #shadow: Engine
+  /** By API that one of the two has: whether a cell of it differs. Filled when it is asked about first. */
+  readonly #differs = new Map<string, boolean>()
+  /**
+   * By decision: whether the shadow answers alike whatever was asked. Many questions get the same object, and
+   * most of them cost this look-up alone.
+   */
+  readonly #alike = new Map<Decision, boolean>()
+  readonly #places: Places
+  readonly #shadowPlaces: Places
+  /** Whether both find the same credential among any headers. */
+  readonly #isFoundAlike: boolean
+  /** Whether both have the same kinds, which travel and are verified alike. */
+  readonly #areKindsAlike: boolean
+  /** Kinds of the shadow that an authority may judge otherwise under it. */
+  readonly #judgedOtherwise: ReadonlySet<string>
+  /** What tokens begin with, under the shadow alone. */
+  readonly #newPrefixes: readonly string[]
+
+  constructor(inForce: Engine, shadow: Engine) {
+    this.#inForce = inForce
+    this.#shadow = shadow
+    this.#places = credentialPlaces(inForce.tokenKinds.values())
+    this.#shadowPlaces = credentialPlaces(shadow.tokenKinds.values())
+    this.#isFoundAlike =
+      textOf([...this.#places.keys()].sort()) === textOf([...this.#shadowPlaces.keys()].sort())
+    this.#areKindsAlike = kindsOf(inForce) === kindsOf(shadow)
+    this.#judgedOtherwise = new Set(
+      [...shadow.tokenKinds.values()]
+        .filter((kind) => judgedBy(kind) !== judgedBy(inForce.tokenKinds.get(kind.id)))
+        .map(({ id }) => id),
+    )
+    const known = prefixesOf(inForce)
+    this.#newPrefixes = [...prefixesOf(shadow)].filter((prefix) => !known.has(prefix))
+  }
+
+  ofClaims(question: ClaimsQuestion, decision: Decision): Difference {
+    if (this.#alike.get(decision) ?? this.#isAlike(question.api, question.kind, decision)) return undefined
+    return directionOf(decision.allowed, checkClaims({ engine: this.#shadow }, question, undefined).allowed)
+  }
+
+  ofKind(api: string, kind: string, decision: Decision): Difference {
+    if (this.#alike.get(decision) ?? this.#isAlike(api, kind, decision)) return undefined
+    return directionOf(
+      decision.allowed,
+      checkKind({ engine: this.#shadow }, { api, kind }, undefined).allowed,
+    )
+  }
+
+  ofCredentials(
+    question: CredentialsQuestion,
+    found: Extraction | undefined,
+    outcome: CheckOutcome,
+  ): Difference {
+    const { decision, token, verified } = outcome
+    if (this.#areKindsAlike && found !== undefined) {
+      // Both find the same fault.
+      if (!verified || token === undefined) return undefined
+      if (this.#alike.get(decision) ?? this.#isAlike(question.api, token.kind, decision)) return undefined
+    }
+    const shadow = this.#shadow
+    const { allowed } = decision
+    if (!shadow.apis.has(question.api)) return directionOf(allowed, false)
+    const seen = found !== undefined && this.#isFoundAlike ? found : shadow.extract(question.headers)
+    if (!seen.ok) return directionOf(allowed, false)
+    // This credential was not looked at, or is not the one that was.
+    if (found?.ok !== true || found.value !== seen.value) return 'unknown'
+    const allows = this.#allows(question, seen, found, outcome)
+    return allows === undefined ? 'unknown' : directionOf(allowed, allows)
+  }
+
+  /** @param token `undefined`: none was sent */
+  ofOwnToken(api: string, token: OwnToken | undefined, { allowed }: Decision): Difference {
+    if (!this.#differsFor(api)) return undefined
+    const shadow = this.#shadow
+    if (token !== undefined && shadow.decide({ api, ...token }).allowed) return directionOf(allowed, true)
+    // Under the shadow, the sidecar would choose a token of another kind, which it may or may not get.
+    if ((shadow.apis.get(api)?.accepted.length ?? 0) > 0) return 'unknown'
+    return directionOf(allowed, false)
+  }
+
+  /** Whether the shadow allows it; `undefined`: that cannot be said without asking an authority again. */
+  #allows(
+    question: CredentialsQuestion,
+    seen: Extract<Extraction, { ok: true }>,
+    found: Extract<Extraction, { ok: true }>,
+    { decision, token, verified }: CheckOutcome,
+  ): boolean | undefined {
+    const { value } = seen
+    const place = this.#shadowPlaces.get(fieldPlace(seen))
+    // The only fault that is found after the authority has vouched for a token.
+    const isGenuine = token !== undefined && (verified || decision.reason === 'WRONG_HEADER')
+    if (!isGenuine) {
+      // What is known of the token does not depend on the place.
+      if (token !== undefined) return false
+      const asked = this.#places.get(fieldPlace(found))
+      const asksMore = [...(place?.obtainedBy ?? [])].some((by) => asked?.obtainedBy.has(by) !== true)
+      return asksMore || this.#newPrefixes.some((prefix) => value.startsWith(prefix)) ? undefined : false
+    }
+    if (this.#shadow.tokenKinds.has(token.kind)) {
+      const prefix = place?.prefixes.get(token.kind)
+      if (prefix === undefined || !value.startsWith(prefix)) return false
+    }
+    const { allowed } = checkVerified({ engine: this.#shadow }, token, question)
+    return allowed && this.#judgedOtherwise.has(token.kind) ? undefined : allowed
+  }
+
+  /** Whether the shadow answers alike whatever gets this decision. */
+  #isAlike(api: string, kind: string, decision: Decision): boolean {
+    // A decision that names the header of the kind is about one cell, and others are about the whole row.
+    const isAlike =
+      !this.#differsFor(api) ||
+      (decision.header !== '' &&
+        allowAlike(this.#inForce.reasons(api, kind), this.#shadow.reasons(api, kind)))
+    // All unknown APIs have the same decision.
+    if (decision.reason !== 'UNKNOWN_API') this.#alike.set(decision, isAlike)
+    return isAlike
+  }
+
+  /** An API that neither has is denied by both, and not remembered: clients may name any number of them. */
+  #differsFor(api: string): boolean {
+    return this.#differs.get(api) ?? this.#compare(api)
+  }
+
+  #compare(api: string): boolean {
+    const [inForce, shadow] = [this.#inForce, this.#shadow]
+    const isKnown = inForce.apis.has(api)
+    if (!isKnown && !shadow.apis.has(api)) return false
+    const kinds = new Set([...inForce.tokenKinds.keys(), ...shadow.tokenKinds.keys()])
+    const differs =
+      isKnown !== shadow.apis.has(api) ||
+      [...kinds].some((kind) => !allowAlike(inForce.reasons(api, kind), shadow.reasons(api, kind)))
+    this.#differs.set(api, differs)
+    return differs
+  }
+}
+
+function directionOf(allowed: boolean, shadowAllows: boolean): Difference {
+  if (allowed === shadowAllows) return undefined
+  return shadowAllows ? 'opened' : 'closed'
+}
+
+function allowAlike(one: readonly string[], other: readonly string[]): boolean {
+  return one.every((reason, situation) => (reason === 'ALLOWED') === (other[situation] === 'ALLOWED'))
+}
+
+function kindsOf({ tokenKinds }: Engine): string {
+  return textOf(
+    [...tokenKinds.values()]
+      .map((kind) => textOf([kind.id, fieldPlace(kind), kind.scopeLevel, judgedBy(kind)]))
+      .sort(),
+  )
+}
+
+/** What an authority looks at when it judges a token of the kind. */
+function judgedBy(kind: TokenKind | undefined): string | undefined {
+  return kind && textOf([kind.obtained.by, kind.prefix ?? '', kind.permissionScopes])
+}
+
+function prefixesOf({ tokenKinds }: Engine): Set<string> {
+  return new Set([...tokenKinds.values()].flatMap(({ prefix = '' }) => (prefix === '' ? [] : [prefix])))
+}
+
+function textOf(value: unknown): string {
+  return JSON.stringify(value)
+}
