@@ -22,6 +22,7 @@ export const PANEL_PAGES = [
   'operator/callers',
   'operator/keys',
   'operator/decisions',
+  'operator/matrix',
 ] as const
 
 export type PanelPage = (typeof PANEL_PAGES)[number]

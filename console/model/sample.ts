@@ -1,5 +1,8 @@
-/** An API to try a token with. */
+/** An API to try a token with, and what pages begin with: an example that answers at once. */
+
 import type { Matrix } from '../../engine/index.ts'
+import { fieldValue } from '../../engine/index.ts'
+import type { View } from './view.ts'
 
 /**
  * The first API whose row accepts a kind, and which no conflict is about.
@@ -7,11 +10,52 @@ import type { Matrix } from '../../engine/index.ts'
  * @returns `undefined`: there is none
  */
 export function apiOpenedBy({ apis, conflicts }: Matrix, kind: string): string | undefined {
-  const contested = conflicts.flatMap(({ cells }) => cells.map(({ api }) => api))
-  return apis.find(({ id, accepts }) => accepts.includes(kind) && !contested.includes(id))?.id
+  const contested = contestedIn({ conflicts })
+  return apis.find(({ id, accepts }) => accepts.includes(kind) && !contested.has(id))?.id
+}
+
+/** The APIs that a conflict is about. */
+export function contestedIn({ conflicts }: Pick<Matrix, 'conflicts'>): ReadonlySet<string> {
+  return new Set(conflicts.flatMap(({ cells }) => cells.map(({ api }) => api)))
 }
 
 /** The kind that a person creates in the control panel (§4.2). */
 export function staticKind({ tokenKinds }: Matrix): string | undefined {
   return tokenKinds.find(({ obtained }) => obtained.by === 'control_panel')?.id
+}
+
+/** Whether somebody shared the link: it names the matrix, and shows what its author saw, so no example. */
+export function isShared({ matrix }: Pick<View, 'matrix'>): boolean {
+  return matrix !== undefined
+}
+
+export interface TryExample {
+  readonly api: string
+  /** Headers as somebody would paste them. */
+  readonly text: string
+}
+
+/** @returns `undefined`: no API accepts any kind for certain */
+export function tryExample(matrix: Matrix): TryExample | undefined {
+  for (const { id, header, scheme, prefix = '' } of matrix.tokenKinds) {
+    const api = apiOpenedBy(matrix, id)
+    const value = fieldValue(scheme, `${prefix}example-of-a-token`)
+    if (api !== undefined) return { api, text: `Accept: application/json\n${header}: ${value}` }
+  }
+  return undefined
+}
+
+/** Most APIs of the job that a plan begins with. */
+const JOB_LENGTH_MAX = 3
+
+/** The APIs of a job that needs several tokens: for each kind one that few others open. */
+export function planExample(matrix: Matrix): readonly string[] {
+  const contested = contestedIn(matrix)
+  const narrow = matrix.apis
+    .filter(({ id }) => !contested.has(id))
+    .toSorted((one, other) => one.accepts.length - other.accepts.length)
+  const apis = matrix.tokenKinds.flatMap(
+    (kind) => narrow.find(({ accepts }) => accepts.includes(kind.id))?.id ?? [],
+  )
+  return [...new Set(apis)].slice(0, JOB_LENGTH_MAX)
 }

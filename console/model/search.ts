@@ -10,6 +10,14 @@ export function wordsOf(search: string): readonly string[] {
   return folded(search).split(/\s+/).filter(Boolean)
 }
 
+/**
+ * Whether a search may be an expression of `portcullis matrix query`: it has a sign of one, or begins or goes
+ * on as only one does. A single word is a word, unless it is one of strict mode.
+ */
+export function looksLikeQuery(search: string): boolean {
+  return /[=~]|^\s*(\(|(not|opens|opened)\s|strict\.)|\S\s+(in|and|or)\s/i.test(search)
+}
+
 /** Whether a folded text has every word, wherever. */
 export function hasWords(text: string, words: readonly string[]): boolean {
   return words.every((word) => text.includes(word))

@@ -2,13 +2,39 @@
  * Commands to copy. What a matrix brings into them is quoted for a shell; what only the reader knows is a
  * variable or a placeholder.
  */
-import { buildIssuanceBody, type TokenKind } from '../../engine/index.ts'
+import { buildIssuanceBody, carriageOf, fieldValue, type TokenKind } from '../../engine/index.ts'
+
+/** Where a token belongs. */
+export type Place = Pick<TokenKind, 'header' | 'scheme'>
+
+/** The same for people: `Authorization: Bearer`. */
+export function placeText({ header, scheme }: Place): string {
+  return carriageOf({ header, scheme })
+}
+
+/**
+ * The command line: of the checkout, of a package in the project or of the machine. Where there is none, npx
+ * must not fetch what somebody else may have published under the name.
+ */
+export const PORTCULLIS = 'npx --no-install portcullis'
+
+/**
+ * Reads a token into a variable of the shell, for the commands that use it. It is a command of its own:
+ * `read` takes the next line that is pasted.
+ */
+export const READ_TOKEN = 'read -rs TOKEN'
 
 /**
  * The request to a product API with a token of a kind (§5.2). The source does not show the paths of the APIs.
+ * The token comes by standard input, because the list of processes shows arguments.
  */
-export function requestCommand({ header }: Pick<TokenKind, 'header'>): string {
-  return `curl -H ${headerArgument(header)} "$BASE_URL"`
+export function requestCommand(place: Place): string {
+  return `echo ${headerArgument(place)} | curl -H @- "$BASE_URL"`
+}
+
+/** Asks a sidecar about the token in the variable. */
+export function checkVariable(api: string, place: Place): string {
+  return `echo ${headerArgument(place)} | ${PORTCULLIS} check ${quoted(api)} -H -`
 }
 
 /**
@@ -19,30 +45,37 @@ export function loginCommand({ obtained, scopeLevel }: TokenKind): string | unde
   if (obtained.by !== 'issue') return undefined
   const account = '<account_id>'
   const scope = scopeLevel === 'project' ? { account, project: '<project_name>' } : { account }
-  const body = buildIssuanceBody({ userName: '<username>', account, password: '<password>', scope })
-  return [
-    `curl -i "$AUTH_URL/identity/v3/auth/tokens" -H 'Content-Type: application/json' -d @- <<'JSON'`,
-    JSON.stringify(body, undefined, 2),
-    'JSON',
-  ].join('\n')
+  return loginRequest('"$AUTH_URL/identity/v3/auth/tokens"', {
+    ...{ userName: '<username>', account, scope, passwordFile: 'password.txt', indent: 2 },
+  })
+}
+
+interface LoginRequest {
+  readonly userName: string
+  readonly account: string
+  readonly scope: { readonly account: string; readonly project?: string }
+  /** Its first line is the password. The name needs no quotes. */
+  readonly passwordFile: string
+  /** For a reader who fills something in; absent: it is one line. */
+  readonly indent?: number
+}
+
+/** Stands for the password until the text is one of a shell. No JSON string has it. */
+const PASSWORD = '\u0000'
+
+/** The request of §4.1 with the password from a file. @param url as the shell takes it */
+export function loginRequest(url: string, { passwordFile, indent, ...login }: LoginRequest): string {
+  const body = JSON.stringify(buildIssuanceBody({ ...login, password: PASSWORD }), undefined, indent)
+  // In this document a shell expands `$`, backticks and backslashes, which is wanted for the password alone.
+  const escaped = body
+    .replaceAll(/[\\$`]/g, (character) => `\\${character}`)
+    .replace('\\\\u0000', () => `$(sed 's/["\\\\]/\\\\&/g;q' ${passwordFile})`)
+  return [`curl -i ${url} -H 'Content-Type: application/json' -d @- <<JSON`, escaped, 'JSON'].join('\n')
 }
 
 /** Asks a sidecar about a token in a file, which the list of processes does not show. */
 export function checkCommand(api: string): string {
-  return `npx portcullis check ${quoted(api)} -H @token.txt`
-}
-
-/**
- * The request with a token that is known here. It comes by standard input, because the list of processes
- * shows arguments.
- */
-export function requestWith(header: string, value: string): string {
-  return `echo ${quoted(`${header}: ${value}`)} | curl -H @- "$BASE_URL"`
-}
-
-/** Asks a sidecar about a token that is known here. */
-export function checkWith(api: string, header: string, value: string): string {
-  return `echo ${quoted(`${header}: ${value}`)} | npx portcullis check ${quoted(api)} -H -`
+  return `${PORTCULLIS} check ${quoted(api)} -H @token.txt`
 }
 
 /** Obtains a token of a kind through a sidecar. */
@@ -53,16 +86,19 @@ export function issueCommand(
   if (obtained.by !== 'issue') return undefined
   const project = scopeLevel === 'project' ? ` --project ${quoted('<project_name>')}` : ''
   const wanted = apis.map((api) => ` --api ${quoted(api)}`).join('')
-  return `npx portcullis issue --account ${quoted('<account_id>')} --user ${quoted('<username>')} --password-file password.txt${project}${wanted}`
+  return `${PORTCULLIS} issue --account ${quoted('<account_id>')} --user ${quoted('<username>')} --password-file password.txt${project}${wanted}`
 }
 
 export function planCommand(apis: readonly string[], strict: boolean): string {
-  return `npx portcullis plan ${apis.map(quoted).join(' ')}${strict ? ' --strict' : ''}`
+  return `${PORTCULLIS} plan ${apis.map(quoted).join(' ')}${strict ? ' --strict' : ''}`
 }
 
 /** The header with a token from a variable. */
-function headerArgument(header: string): string {
-  return isPlain(header) ? `"${header}: $TOKEN"` : `${quoted(`${header}: `)}"$TOKEN"`
+function headerArgument({ header, scheme = '' }: Place): string {
+  const before = fieldValue(scheme, '')
+  return isPlain(`${header}${scheme}`)
+    ? `"${header}: ${before}$TOKEN"`
+    : `${quoted(`${header}: ${before}`)}"$TOKEN"`
 }
 
 /** A word that a shell takes as it is. */

@@ -1,6 +1,7 @@
 /** Trying: what the engine finds among pasted headers, and what it says of each token that may be in them. */
-import type { Decision, Engine, TokenKind } from '../../engine/index.ts'
+import { carries, type Decision, type Engine, fieldPlace, type TokenKind } from '../../engine/index.ts'
 import { decideCell } from '../../matrix/explain.ts'
+import { placeText } from './shell.ts'
 
 /** What was read of a pasted text. */
 export interface Pasted {
@@ -17,7 +18,7 @@ export interface Candidate {
 
 export type Trial =
   | { readonly type: 'fault'; readonly decision: Decision; readonly otherHeaders: readonly string[] }
-  /** Which of the kinds the token is, only an authority can tell. */
+  /** Which of the kinds the token is, only an authority can tell. There may be none: of another prefix. */
   | { readonly type: 'found'; readonly header: string; readonly candidates: readonly Candidate[] }
 
 /** Headers as programs show them: `Name: value`, curl's `-H 'Name: value'`, and the `> ` of its `-v`. */
@@ -65,9 +66,10 @@ export function tryHeaders(engine: Engine, api: string, { headers }: Pasted): Tr
       ],
     }
   const candidates = kinds
-    .filter(({ header }) => header.toLowerCase() === found.header)
+    .filter((kind) => carries(kind, found))
     .map((kind) => ({ kind, decision: decideCell(engine, api, kind) }))
-  return { type: 'found', header: candidates[0]?.kind.header ?? found.header, candidates }
+  const place = kinds.find((kind) => fieldPlace(kind) === fieldPlace(found)) ?? found
+  return { type: 'found', header: placeText(place), candidates }
 }
 
 /** The headers that carry credentials. A sidecar that verifies is sent no others. */

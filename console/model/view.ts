@@ -6,7 +6,7 @@ import type { Engine } from '../../engine/index.ts'
 import type { Mode } from './rules.ts'
 import type { Filters } from './table.ts'
 
-export const PAGES = ['matrix', 'try', 'plan', 'compare'] as const
+export const PAGES = ['matrix', 'try', 'plan', 'compare', 'edit'] as const
 
 type Page = (typeof PAGES)[number]
 
@@ -31,10 +31,13 @@ export interface View extends Filters {
    * does not say.
    */
   readonly matrix: string | undefined
+  /** What somebody edited, as it is packed in their link. */
+  readonly edits: string | undefined
 }
 
 export const FIRST_VIEW: View = {
-  ...{ page: 'matrix', mode: undefined, opened: undefined, api: undefined, apis: [], matrix: undefined },
+  ...{ page: 'matrix', mode: undefined, opened: undefined, api: undefined, apis: [] },
+  ...{ matrix: undefined, edits: undefined },
   ...{ search: '', kinds: [], header: undefined, contested: false },
 }
 
@@ -44,6 +47,10 @@ const SEARCH_LENGTH_MAX = 200
 /** How much of a digest is in a link. */
 const DIGEST_LENGTH = 12
 const DIGEST = new RegExp(`^[0-9a-f]{${DIGEST_LENGTH}}$`)
+
+/** Longest text of edits in a link, in characters. Chats and trackers cut longer links. */
+export const EDITS_LENGTH_MAX = 8_000
+const EDITS = new RegExp(`^[\\w-]{1,${EDITS_LENGTH_MAX}}$`)
 
 /** Ids have none of these, so a link can be read: `cell=cdn.static_token`. */
 const BETWEEN_API_AND_KIND = '.'
@@ -57,6 +64,7 @@ export function viewOf(hash: string): View {
   const given = new URLSearchParams(query)
   const mode = given.get('mode')
   const matrix = given.get('matrix')
+  const edits = given.get('edits')
   return {
     page,
     search: (given.get('q') ?? '').slice(0, SEARCH_LENGTH_MAX),
@@ -68,6 +76,7 @@ export function viewOf(hash: string): View {
     api: given.get('api') || undefined,
     apis: idsOf(given.get('apis')),
     matrix: matrix !== null && DIGEST.test(matrix) ? matrix : undefined,
+    edits: page === 'edit' && edits !== null && EDITS.test(edits) ? edits : undefined,
   }
 }
 
@@ -86,7 +95,7 @@ export function shortDigest(digest: string): string {
 
 /** The link of a view: the parts that differ from the first view, in one order. */
 export function hashOf(view: View): string {
-  const { page, search, kinds, header, contested, mode, opened, api, apis, matrix } = view
+  const { page, search, kinds, header, contested, mode, opened, api, apis, matrix, edits } = view
   const parts: (readonly [name: string, value: string | undefined])[] = [
     ['q', search.slice(0, SEARCH_LENGTH_MAX) || undefined],
     ['kinds', kinds.join(BETWEEN_IDS) || undefined],
@@ -97,6 +106,7 @@ export function hashOf(view: View): string {
     ['api', api],
     ['apis', apis.join(BETWEEN_IDS) || undefined],
     ['matrix', matrix],
+    ['edits', page === 'edit' ? edits : undefined],
   ]
   const query = parts
     .filter(([, value]) => value !== undefined)

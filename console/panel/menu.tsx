@@ -2,6 +2,7 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { linkTo, type PanelPage, type Route } from '../model/routes.ts'
 import { texts } from '../texts/en/panel.ts'
+import { leaveTo } from '../ui/stay.ts'
 import { goTo, useMaybeWho, usePanel, useToast } from './context.tsx'
 import { apiErrorOf } from './model/errors.ts'
 import { messageOf } from './model/messages.ts'
@@ -72,22 +73,26 @@ function useClosing(
   })
 }
 
-/** Where an entry of the menu leads: the first page of its group that somebody may see. */
-const ENTRIES: readonly (readonly [
-  name: keyof typeof texts.menu | undefined,
-  pages: readonly PanelPage[],
-])[] = [
-  ['overview', ['overview']],
-  ['profile', ['profile/access/keys', 'profile/security']],
-  ['iam', ['iam/service-users']],
-  [undefined, ['projects']],
-  [undefined, ['access-limits']],
-  [undefined, ['audit']],
-  [undefined, ['operator/accounts']],
-  [undefined, ['operator/callers']],
-  [undefined, ['operator/keys']],
-  [undefined, ['operator/decisions']],
+/** Where the entries of the menu lead, for those who may see the page. */
+const ENTRIES: readonly PanelPage[] = [
+  'overview',
+  'profile/access/keys',
+  'iam/service-users',
+  'projects',
+  'access-limits',
+  'audit',
+  'operator/accounts',
+  'operator/callers',
+  'operator/keys',
+  'operator/decisions',
+  'operator/matrix',
 ]
+
+/** Entries for all of a group are named after it. */
+const NAMES: Partial<Readonly<Record<PanelPage, string>>> = {
+  'profile/access/keys': texts.groups.profile,
+  'iam/service-users': texts.groups.iam,
+}
 
 interface MenuProps {
   readonly who: Who
@@ -121,24 +126,20 @@ function Menu({ who, route, close }: MenuProps) {
         <span class="dim">{who.type === 'user' ? texts.account(who.account) : texts.operator}</span>
       </p>
       <ul ref={list}>
-        {ENTRIES.map(([name, pages]) => {
-          const page = pages.find((each) => seen.includes(each))
-          if (page === undefined) return null
-          return (
-            <li key={page}>
-              <a href={linkTo(page, givenOf(who, account))} onClick={() => close(false)}>
-                {name === undefined ? texts.pages[page] : (texts.menu[name] as string)}
-              </a>
-            </li>
-          )
-        })}
+        {ENTRIES.filter((page) => seen.includes(page)).map((page) => (
+          <li key={page}>
+            <a href={linkTo(page, givenOf(who, account))} onClick={() => close(false)}>
+              {NAMES[page] ?? texts.pages[page]}
+            </a>
+          </li>
+        ))}
       </ul>
       <button
         type="button"
         class="menu-out"
         onClick={() => {
           close(false)
-          void logOut()
+          leaveTo(() => void logOut())
         }}
       >
         {texts.menu.logOut}

@@ -12,6 +12,7 @@ export const PAGES: Readonly<Partial<Record<PanelPage, () => Loaded>>> = {
   'operator/accounts': async () => (await import('./pages/operator-accounts.tsx')).OperatorAccountsPage,
   'operator/callers': async () => (await import('./pages/operator-callers.tsx')).OperatorCallersPage,
   'operator/decisions': async () => (await import('./pages/operator-decisions.tsx')).OperatorDecisionsPage,
+  'operator/matrix': async () => (await import('./pages/operator-matrix.tsx')).OperatorMatrixPage,
   'operator/keys': async () => (await import('./pages/operator-keys.tsx')).OperatorKeysPage,
   'profile/access/keys': async () => (await import('./pages/api-keys.tsx')).ApiKeysPage,
   'profile/access/tokens': async () => (await import('./pages/iam-tokens.tsx')).IamTokensPage,

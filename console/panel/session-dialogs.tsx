@@ -8,7 +8,7 @@ import { whoOf } from './model/panel.ts'
 import type { Confirmation, Session } from './model/wire.ts'
 import { Dialog } from './parts/dialog.tsx'
 import { Form, needed, TextField, useForm } from './parts/form.tsx'
-import { LoginForms, TokenForm } from './parts/login-forms.tsx'
+import { LoginForm, TokenForm } from './parts/login-forms.tsx'
 import { PasskeyButton } from './parts/passkey-button.tsx'
 import { CodeField, codeOf, useSecondFactor } from './parts/second-factor.tsx'
 
@@ -20,13 +20,15 @@ export function SessionDialogs() {
     return (
       <Dialog title={texts.again.title} close={panel.giveUp}>
         <p class="dialog-about">{texts.again.about}</p>
-        <LoginForms who={who} />
+        <div class="login-forms">
+          <LoginForm as={who?.type ?? 'user'} who={who} />
+        </div>
       </Dialog>
     )
   if (dialog === 'confirm' && session?.signedIn)
     return (
       <Dialog title={texts.confirm.title} close={panel.giveUp}>
-        <p class="dialog-about">{texts.confirm.about}</p>
+        <p class="dialog-about">{texts.confirm.about[session.who.type]}</p>
         <ConfirmForm session={session} />
       </Dialog>
     )

@@ -1,12 +1,13 @@
 /** The page: what is on top of every view, and the view. */
-import type { ComponentChildren } from 'preact'
+import type { ComponentChildren, ComponentType } from 'preact'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Route } from '../model/link.ts'
 import type { Mode } from '../model/rules.ts'
 import { hashOf, PAGES, type View } from '../model/view.ts'
 import { texts } from '../texts/en/explorer.ts'
-import { type Chosen, ComparePage } from './compare-page.tsx'
+import type { Chosen } from './compare-page.tsx'
 import type { ControlPanel, PanelEntry } from './control-panel.ts'
+import type { Editing } from './edit/use-editing.ts'
 import { Icon } from './icons.tsx'
 import { MatrixPage } from './matrix-page.tsx'
 import { OtherMatrix } from './other-matrix.tsx'
@@ -38,6 +39,7 @@ export function App({ first, ask, entry }: AppProps) {
   const [theme, setTheme] = useTheme()
   const [help, setHelp] = useState(false)
   const [chosen, choose] = useState<Chosen | undefined>(undefined)
+  const [editing, setEditing] = useState<Editing | undefined>(undefined)
   const props = useExplorer(given, view, go)
   const openHelp = useCallback(() => setHelp(true), [])
   const title = route === undefined ? texts.pages[view.page] : (panel?.titleOf(route) ?? texts.panel)
@@ -58,7 +60,7 @@ export function App({ first, ask, entry }: AppProps) {
       <main id="content" tabIndex={-1}>
         {route !== undefined && panel && <panel.View route={route} rules={rules} />}
         {(route !== undefined || rules === undefined) && isBroken && <p role="alert">{texts.broken.title}</p>}
-        {route === undefined && props && <Explorer {...props} chosen={chosen} choose={choose} />}
+        {route === undefined && props && <Explorer {...props} {...{ chosen, choose, editing, setEditing }} />}
         {route === undefined && given.rules === undefined && (
           <given.Locked refusal={given} panel={panel} again={again} />
         )}
@@ -92,17 +94,43 @@ function useExplorer(given: Shown | Refused, view: View, go: Go): PageProps | un
   return { ...given, mode, engine, view, go }
 }
 
+/** What is kept while somebody looks at another page. */
 interface ExplorerProps extends PageProps {
   readonly chosen: Chosen | undefined
   readonly choose: (chosen: Chosen | undefined) => void
+  readonly editing: Editing | undefined
+  readonly setEditing: (editing: Editing) => void
 }
 
-function Explorer({ chosen, choose, ...props }: ExplorerProps) {
+function Explorer(props: ExplorerProps) {
   const { page } = props.view
   if (page === 'matrix') return <MatrixPage {...props} />
   if (page === 'try') return <TryPage {...props} />
   if (page === 'plan') return <PlanPage {...props} />
-  return <ComparePage {...props} chosen={chosen} choose={choose} />
+  return <Later key={page} load={LATER[page]} {...props} />
+}
+
+/** The least used of the pages come when they are opened. */
+const LATER: Readonly<Record<'compare' | 'edit', () => Promise<ComponentType<ExplorerProps>>>> = {
+  compare: async () => (await import('./compare-page.tsx')).ComparePage,
+  edit: async () => (await import('./edit/edit-page.tsx')).EditPage,
+}
+
+interface LaterProps extends ExplorerProps {
+  readonly load: () => Promise<ComponentType<ExplorerProps>>
+}
+
+function Later({ load, ...props }: LaterProps) {
+  const [Loaded, setLoaded] = useState<ComponentType<ExplorerProps> | undefined>(undefined)
+  const [isBroken, setBroken] = useState(false)
+  useEffect(() => {
+    load().then(
+      (loaded) => setLoaded(() => loaded),
+      () => setBroken(true),
+    )
+  }, [load])
+  if (Loaded !== undefined) return <Loaded {...props} />
+  return isBroken ? <p role="alert">{texts.broken.title}</p> : null
 }
 
 /** Loads the control panel: at once where it is shown, and else when the first view is drawn. */

@@ -1,6 +1,8 @@
 /** The panel of a cell: the decision, the words of the source on both sides, the other mode, and commands. */
+
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { CompiledApi } from '../../engine/index.ts'
+import { carriageOf } from '../../engine/index.ts'
 import { type CellView, type ConflictSides, cellView, otherMode, type Saying } from '../model/cell.ts'
 import type { Opened } from '../model/view.ts'
 import { texts } from '../texts/en/explorer.ts'
@@ -156,12 +158,12 @@ function RowParts({ api, engine, view, go }: PanelProps & { readonly api: Compil
       <Section title={texts.cell.accepts}>
         {api.accepted.length === 0 && <p>{texts.cell.acceptsNothing}</p>}
         <ul class="accepted">
-          {api.accepted.map(({ kind, header }) => (
+          {api.accepted.map(({ kind, ...place }) => (
             <li key={kind}>
               <button type="button" class="link" onClick={() => go({ opened: { api: api.id, kind } })}>
                 {headline(engine.tokenKinds.get(kind)?.title ?? kind)}
               </button>{' '}
-              <span class="dim">{texts.table.inHeader(header)}</span>
+              <span class="dim">{texts.table.inHeader(carriageOf(place))}</span>
               {api.contested.includes(kind) && (
                 <span class="contested">
                   <Icon name="flag" />

@@ -3,10 +3,12 @@
  * and `aria-rowindex` say how many there are. One cell is in the order of the Tab key, and arrows move from
  * it.
  */
+
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { carriageOf } from '../../engine/index.ts'
 import { drawnRows, moved, type Place } from '../model/moves.ts'
 import { wordsOf } from '../model/search.ts'
-import type { Row, Table } from '../model/table.ts'
+import type { Fits, Row, Table } from '../model/table.ts'
 import type { Opened } from '../model/view.ts'
 import { texts } from '../texts/en/explorer.ts'
 import { Mark } from './icons.tsx'
@@ -16,7 +18,10 @@ import { useRowHeight } from './row-height.ts'
 interface GridProps {
   readonly table: Table
   readonly rows: readonly Row[]
+  /** Words that are marked. */
   readonly search: string
+  /** Which cells an expression left; the others are faint. `undefined`: all of them. */
+  readonly fits: Fits | undefined
   /** What the rows were chosen by. */
   readonly filters: string
   readonly opened: Opened | undefined
@@ -31,7 +36,7 @@ interface GridProps {
 const FOR_KINDS = 0.62
 const WITH_WORDS_MIN = 170
 
-export function Grid({ table, rows, search, filters, opened, open }: GridProps) {
+export function Grid({ table, rows, search, fits, filters, opened, open }: GridProps) {
   const sight = useRowHeight(rows.length)
   const { box, head, rowHeight, first, inSight, onScroll } = sight
   const isNarrow = sight.width * FOR_KINDS < table.kinds.length * WITH_WORDS_MIN
@@ -61,7 +66,7 @@ export function Grid({ table, rows, search, filters, opened, open }: GridProps) 
             {table.kinds.map((kind) => (
               <th scope="col" key={kind.id}>
                 <span class="kind-title">{headline(kind.title)}</span>
-                <span class="kind-header">{texts.table.inHeader(kind.header)}</span>
+                <span class="kind-header">{texts.table.inHeader(carriageOf(kind))}</span>
               </th>
             ))}
           </tr>
@@ -82,6 +87,7 @@ export function Grid({ table, rows, search, filters, opened, open }: GridProps) 
                 row={rows[drawn.row] as Row}
                 table={table}
                 words={words}
+                fits={fits}
                 activeColumn={place.row === drawn.row ? place.column : undefined}
                 opened={opened}
               />
@@ -102,7 +108,7 @@ const FIRST_PLACE: Place = { row: 0, column: 0 }
 
 /** The cell with the focus, and what keys and the mouse do with it. */
 function useMoves(
-  { table: { kinds }, rows, filters, opened, open }: Omit<GridProps, 'search'>,
+  { table: { kinds }, rows, filters, opened, open }: Omit<GridProps, 'search' | 'fits'>,
   { box, head, rowHeight, inSight }: ReturnType<typeof useRowHeight>,
 ) {
   const [active, setActive] = useState<Place>(FIRST_PLACE)
@@ -162,11 +168,12 @@ interface GridRowProps {
   readonly row: Row
   readonly table: Table
   readonly words: readonly string[]
+  readonly fits: Fits | undefined
   readonly activeColumn: number | undefined
   readonly opened: Opened | undefined
 }
 
-function GridRow({ index, row, table, words, activeColumn, opened }: GridRowProps) {
+function GridRow({ index, row, table, words, fits, activeColumn, opened }: GridRowProps) {
   const isOpened = opened?.api === row.api.id
   const tabIndex = (column: number) => (column === activeColumn ? 0 : -1)
   return (
@@ -192,6 +199,7 @@ function GridRow({ index, row, table, words, activeColumn, opened }: GridRowProp
           role="gridcell"
           tabIndex={tabIndex(column + 1)}
           data-place={`${index}:${column + 1}`}
+          data-fits={fits?.(row.place, column) !== false}
           aria-selected={isOpened && opened.kind === kind.id}
         >
           <Mark state={row.cells[column] ?? 'denied'} text={texts.states[row.cells[column] ?? 'denied']} />

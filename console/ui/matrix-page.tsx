@@ -11,14 +11,18 @@ import { Grid } from './grid.tsx'
 import { Overview } from './overview.tsx'
 import type { PageProps } from './page.ts'
 import { Toolbar } from './toolbar.tsx'
+import { useQuery } from './use-query.ts'
 
 export function MatrixPage(props: PageProps) {
   const { engine, rules, view, go } = props
   const table = useMemo(() => tableOf(engine), [engine])
   const { search, kinds, header, contested } = view
+  const query = useQuery(rules.matrix, search)
+  const fits = query.type === 'cells' ? query.fits : undefined
+  const words = query.type === 'words' ? search : ''
   const rows = useMemo(
-    () => rowsFitting(table, { search, kinds, header, contested }),
-    [table, search, kinds, header, contested],
+    () => rowsFitting(table, { search: words, kinds, header, contested }, fits),
+    [table, words, kinds, header, contested, fits],
   )
   // Not drawn again with each letter of a search.
   const overview = useMemo(
@@ -52,11 +56,18 @@ export function MatrixPage(props: PageProps) {
     <div class="matrix-page" data-panel={view.opened !== undefined} style={{ '--kinds': table.kinds.length }}>
       <h1 class="unseen">{texts.table.caption}</h1>
       <div class="table-side">
-        <Toolbar table={table} shown={rows.length} view={view} go={go} />
+        <Toolbar
+          table={table}
+          shown={rows.length}
+          fault={query.type === 'fault' ? query.message : undefined}
+          view={view}
+          go={go}
+        />
         <Grid
           table={table}
           rows={rows}
-          search={search}
+          search={words}
+          fits={fits}
           filters={JSON.stringify([search, kinds, header, contested])}
           opened={view.opened}
           open={open}

@@ -45,7 +45,7 @@ export function Overview({ rules, engine, go, table }: OverviewProps) {
           ))}
         </ul>
       </Section>
-      <Legend strict={engine.strict} />
+      <Legend strict={engine.strict} isContested={engine.conflicts.some(({ cells }) => cells.length > 0)} />
       <footer>
         <p class="digest">
           <span class="dim" title={texts.footer.digestHint}>
@@ -92,14 +92,20 @@ function ConflictRow({ conflict, open, engine }: ConflictRowProps) {
   )
 }
 
-function Legend({ strict }: { readonly strict: boolean }) {
+interface LegendProps {
+  readonly strict: boolean
+  /** Whether a conflict is about a cell. */
+  readonly isContested: boolean
+}
+
+function Legend({ strict, isContested }: LegendProps) {
   const contested = strict
     ? (['denied-strict', 'denied-contested'] as const)
     : (['allowed-contested', 'denied-contested'] as const)
   return (
     <Section title={texts.table.legend}>
       <ul class="legend">
-        {(['allowed', 'denied', ...contested] as const).map((state) => (
+        {(['allowed', 'denied', ...(isContested ? contested : [])] as const).map((state) => (
           <li key={state}>
             <Mark state={state} text={texts.states[state]} />
           </li>

@@ -88,20 +88,17 @@ export function linkOf(view: View, engine: Engine): string {
 export function Command({
   title,
   text,
-  copied = text,
   hint,
 }: {
   readonly title: string
   readonly text: string
-  /** Copied in place of the text, which has a secret masked. */
-  readonly copied?: string
   readonly hint?: string
 }) {
   return (
     <figure class="command">
       <figcaption>
         <span>{title}</span>
-        <CopyButton text={() => copied} />
+        <CopyButton text={() => text} />
       </figcaption>
       <pre>
         <code>{text}</code>

@@ -1,7 +1,10 @@
 /** Planning: the APIs of a job, and the smallest set of tokens for them. */
-import { useMemo } from 'preact/hooks'
+
+import { useMemo, useState } from 'preact/hooks'
 import type { TokenKind } from '../../engine/index.ts'
+import { carriageOf } from '../../engine/index.ts'
 import { type PlannedTokenView, planView } from '../model/plan.ts'
+import { isShared, planExample } from '../model/sample.ts'
 import { texts } from '../texts/en/explorer.ts'
 import { ApiPicker } from './api-picker.tsx'
 import { Steps } from './cell-panel.tsx'
@@ -9,8 +12,14 @@ import { Icon } from './icons.tsx'
 import type { PageProps } from './page.ts'
 import { Command, CopyButton, Facts, headline, linkOf } from './parts.tsx'
 
-export function PlanPage({ engine, view, go }: PageProps) {
-  const { apis } = view
+export function PlanPage({ rules, engine, view, go }: PageProps) {
+  const [begin, setBegin] = useState(() => (isShared(view) ? [] : planExample(rules.matrix)))
+  const isExample = view.apis.length === 0 && begin.length > 0
+  const apis = isExample ? begin : view.apis
+  const change = (changed: readonly string[]) => {
+    setBegin([])
+    go({ apis: changed }, 'replace')
+  }
   const plan = useMemo(() => planView(engine, apis), [engine, apis])
   const titleOf = (api: string) => engine.apis.get(api)?.title ?? api
   return (
@@ -20,9 +29,10 @@ export function PlanPage({ engine, view, go }: PageProps) {
       <ApiPicker
         engine={engine}
         label={texts.plan.choose}
-        without={apis}
-        pick={(api) => go({ apis: [...apis, api] }, 'replace')}
+        without={view.apis}
+        pick={(api) => change([...view.apis, api])}
       />
+      {isExample && <p class="hint">{texts.plan.example}</p>}
       {apis.length > 0 && (
         <ul class="chosen" aria-label={texts.plan.apis}>
           {apis.map((api) => (
@@ -32,17 +42,17 @@ export function PlanPage({ engine, view, go }: PageProps) {
                 type="button"
                 class="quiet"
                 aria-label={texts.plan.remove(titleOf(api))}
-                onClick={() => go({ apis: apis.filter((each) => each !== api) }, 'replace')}
+                onClick={() => change(apis.filter((each) => each !== api))}
               >
                 <Icon name="close" />
               </button>
             </li>
           ))}
           <li class="bare">
-            <button type="button" class="quiet" onClick={() => go({ apis: [] }, 'replace')}>
+            <button type="button" class="quiet" onClick={() => change([])}>
               {texts.plan.clear}
             </button>
-            <CopyButton text={() => linkOf(view, engine)} label={texts.copyLink} />
+            <CopyButton text={() => linkOf({ ...view, apis }, engine)} label={texts.copyLink} />
           </li>
         </ul>
       )}
@@ -93,7 +103,7 @@ function PlannedToken({ token: { kind, apis, login, issue, request }, open }: Pl
           ),
           [texts.plan.permission]: permissionOf(kind),
           [texts.plan.issuedTo]: texts.plan.holders[kind.issuedTo] ?? kind.issuedTo,
-          [texts.cell.header]: <code>{kind.header}</code>,
+          [texts.cell.header]: <code>{carriageOf(kind)}</code>,
           [texts.plan.lifetime]: lifetimeOf(kind),
         }}
       />

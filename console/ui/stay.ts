@@ -1,23 +1,45 @@
-/** Keeps the page where it is while something on it would be lost, as a secret that is shown once. */
+/**
+ * Keeps the page where it is while something on it would be lost: a secret that is shown once, or text that
+ * is not saved.
+ */
 
-let keepers = 0
+/** Goes on to where somebody wanted to go. */
+export type Leave = () => void
+
+interface Keeper {
+  /** Asks whether to leave. Absent: nothing leads away. */
+  readonly ask?: (leave: Leave) => void
+}
+
+const keepers = new Set<Keeper>()
 let here = ''
 
-const ask = (event: Event): void => event.preventDefault()
+const warn = (event: Event): void => event.preventDefault()
 
 /**
  * From now on the way back leads nowhere, and the browser asks before it leaves the page.
  *
+ * @param ask called when somebody wants to go elsewhere in the page
  * @returns ends that
  */
-export function stay(): () => void {
-  if (keepers++ === 0) {
+export function stay(ask?: Keeper['ask']): () => void {
+  const keeper: Keeper = ask === undefined ? {} : { ask }
+  if (keepers.size === 0) {
     here = location.href
-    addEventListener('beforeunload', ask)
+    addEventListener('beforeunload', warn)
   }
+  keepers.add(keeper)
   return () => {
-    if (--keepers === 0) removeEventListener('beforeunload', ask)
+    keepers.delete(keeper)
+    if (keepers.size === 0) removeEventListener('beforeunload', warn)
   }
+}
+
+/** Goes elsewhere, or asks first where something would be lost. */
+export function leaveTo(leave: Leave): void {
+  const keeper = [...keepers].at(-1)
+  if (keeper === undefined) leave()
+  else keeper.ask?.(leave)
 }
 
 /**
@@ -26,8 +48,12 @@ export function stay(): () => void {
  * @returns whether it did
  */
 export function isTakenBack({ isTrusted }: Event): boolean {
-  if (keepers === 0) return false
-  if (!isTrusted) here = location.href
-  else if (location.href !== here) history.pushState(null, '', here)
+  if (keepers.size === 0) return false
+  const wanted = location.href
+  if (!isTrusted) here = wanted
+  else if (wanted !== here) {
+    history.pushState(null, '', here)
+    leaveTo(() => location.assign(wanted))
+  }
   return isTrusted
 }

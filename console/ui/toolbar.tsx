@@ -10,6 +10,8 @@ import type { Go } from './use-view.ts'
 interface ToolbarProps {
   readonly table: Table
   readonly shown: number
+  /** What is wrong with the search, where it is meant as an expression. */
+  readonly fault: string | undefined
   readonly view: View
   readonly go: Go
 }
@@ -20,7 +22,7 @@ interface ToolbarProps {
  */
 const KINDS_SHOWN_MAX = 6
 
-export function Toolbar({ table, shown, view, go }: ToolbarProps) {
+export function Toolbar({ table, shown, fault, view, go }: ToolbarProps) {
   const [unfolded, setUnfolded] = useState(false)
   const count = useSaidLater(texts.table.shown(shown, table.rows.length))
   return (
@@ -34,6 +36,8 @@ export function Toolbar({ table, shown, view, go }: ToolbarProps) {
           placeholder={texts.table.search}
           autocomplete="off"
           spellcheck={false}
+          aria-invalid={fault !== undefined}
+          aria-describedby={fault === undefined ? undefined : 'search-fault'}
           value={view.search}
           onInput={(event) => go({ search: event.currentTarget.value }, 'replace')}
           onKeyDown={(event) => {
@@ -51,6 +55,11 @@ export function Toolbar({ table, shown, view, go }: ToolbarProps) {
         {texts.table.filters}
       </button>
       <FilterButtons table={table} view={view} go={go} />
+      {fault !== undefined && (
+        <p class="query-fault" id="search-fault">
+          {fault}
+        </p>
+      )}
       <output class="unseen">{count}</output>
     </search>
   )
@@ -62,7 +71,7 @@ function intoTable(event: KeyboardEvent): void {
   document.querySelector<HTMLElement>('.grid [data-place][tabindex="0"]')?.focus({ preventScroll: true })
 }
 
-function FilterButtons({ table, view, go }: Omit<ToolbarProps, 'shown'>) {
+function FilterButtons({ table, view, go }: Omit<ToolbarProps, 'shown' | 'fault'>) {
   const [all, setAll] = useState(false)
   const kinds = all ? table.kinds : table.kinds.slice(0, KINDS_SHOWN_MAX)
   const filtered = view.search !== '' || view.kinds.length > 0 || view.header !== undefined || view.contested

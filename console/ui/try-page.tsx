@@ -1,7 +1,11 @@
 /** Trying headers. They are in the memory of this page alone, and go away with it. */
 import { useMemo, useState } from 'preact/hooks'
+import type { Engine, Matrix } from '../../engine/index.ts'
+import { isShared, tryExample } from '../model/sample.ts'
+import { placeText } from '../model/shell.ts'
 import { type Candidate, credentialHeaders, readPasted, type Trial, tryHeaders } from '../model/try.ts'
 import { NO_CIRCUMSTANCES } from '../model/verify.ts'
+import type { View } from '../model/view.ts'
 import { texts } from '../texts/en/explorer.ts'
 import { ApiPicker } from './api-picker.tsx'
 import type { PageProps } from './page.ts'
@@ -11,11 +15,12 @@ import { CircumstanceFields, Verification } from './verification.tsx'
 /** Longest text that is read. Headers of a request are far shorter. */
 const PASTED_LENGTH_MAX = 100_000
 
-export function TryPage({ engine, view, go, verify }: PageProps) {
-  const [text, setText] = useState('')
+export function TryPage({ rules, engine, view, go, verify }: PageProps) {
+  const { text, setText, example } = useHeaders(rules.matrix, view)
   const [circumstances, setCircumstances] = useState(NO_CIRCUMSTANCES)
   const pasted = useMemo(() => readPasted(text), [text])
-  const { api } = view
+  // Who pastes headers of their own chooses their API, too.
+  const api = view.api ?? example?.api
   const trial = api !== undefined && text.trim() !== '' ? tryHeaders(engine, api, pasted) : undefined
   return (
     <div class="task">
@@ -36,9 +41,10 @@ export function TryPage({ engine, view, go, verify }: PageProps) {
             maxLength={PASTED_LENGTH_MAX}
             autocomplete="off"
             spellcheck={false}
-            placeholder={texts.try.headersHint}
+            placeholder={placeholderOf(engine)}
             value={text}
             aria-describedby="headers-private"
+            onFocus={({ currentTarget }) => example && currentTarget.select()}
             onInput={(event) => setText(event.currentTarget.value)}
           />
           <p class="hint" id="headers-private">
@@ -51,6 +57,7 @@ export function TryPage({ engine, view, go, verify }: PageProps) {
           )}
         </form>
         <div class="result" aria-live="polite">
+          {example && <p class="hint">{texts.try.example}</p>}
           {api === undefined && text.trim() !== '' && <p class="dim">{texts.try.choose}</p>}
           {trial && <TrialResult trial={trial} />}
           {trial && pasted.unread.length > 0 && (
@@ -63,7 +70,7 @@ export function TryPage({ engine, view, go, verify }: PageProps) {
               </button>
             </p>
           )}
-          {trial?.type === 'found' && verify && api !== undefined && (
+          {trial?.type === 'found' && verify && api !== undefined && !example && (
             <section class="verification">
               <CircumstanceFields circumstances={circumstances} change={setCircumstances} />
               <Verification
@@ -77,6 +84,14 @@ export function TryPage({ engine, view, go, verify }: PageProps) {
       </div>
     </div>
   )
+}
+
+/** The headers: those of an example, until somebody types or pastes others. */
+function useHeaders(matrix: Matrix, view: View) {
+  const [begin] = useState(() => (view.api === undefined && !isShared(view) ? tryExample(matrix) : undefined))
+  const [typed, setText] = useState<string | undefined>(undefined)
+  const example = typed === undefined ? begin : undefined
+  return { text: typed ?? begin?.text ?? '', setText, example }
 }
 
 /** Whether no token that may be in the headers opens the API. */
@@ -100,7 +115,7 @@ function TrialResult({ trial }: { readonly trial: Trial }) {
       <h2>
         <Message text={texts.try.found(trial.header)} />
       </h2>
-      <p>{trial.candidates.length > 1 ? texts.try.candidates : texts.try.one}</p>
+      <p>{aboutCandidates(trial.candidates.length)}</p>
       {trial.candidates.map((candidate) => (
         <CandidateResult key={candidate.kind.id} candidate={candidate} />
       ))}
@@ -115,4 +130,15 @@ function CandidateResult({ candidate: { kind, decision } }: { readonly candidate
       <VerdictBox answer={decision} />
     </section>
   )
+}
+
+/** Where one of the kinds is sent. */
+function placeholderOf({ tokenKinds }: Engine): string {
+  const [kind] = tokenKinds.values()
+  return kind === undefined ? '' : texts.try.headersHint(placeText(kind))
+}
+
+function aboutCandidates(count: number): string {
+  if (count === 0) return texts.try.noKind
+  return count > 1 ? texts.try.candidates : texts.try.one
 }

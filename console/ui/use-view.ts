@@ -3,7 +3,7 @@ import { useCallback, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Route } from '../model/link.ts'
 import { hashOf, type View, viewOf } from '../model/view.ts'
 import type { PanelEntry } from './control-panel.ts'
-import { isTakenBack } from './stay.ts'
+import { isTakenBack, leaveTo } from './stay.ts'
 
 /** Changes the view. `push`: the way back leads to the view before. */
 export type Go = (change: Partial<View>, how?: 'push' | 'replace') => void
@@ -39,7 +39,7 @@ export function useView(entry: PanelEntry | undefined): readonly [View, Go, Rout
     }
   }, [routeHere])
 
-  const go = useCallback<Go>(
+  const move = useCallback<Go>(
     (change, how = 'push') => {
       const fromPanel = routeHere() !== undefined
       const before = hashOf(current.current)
@@ -58,6 +58,11 @@ export function useView(entry: PanelEntry | undefined): readonly [View, Go, Rout
       }
     },
     [routeHere],
+  )
+
+  const go = useCallback<Go>(
+    (change, how) => (routeHere() === undefined ? move(change, how) : leaveTo(() => move(change, how))),
+    [move, routeHere],
   )
 
   return [view, go, route]

@@ -1,14 +1,16 @@
 /** What the panel of a cell, the plan and the commands say. */
 import { execFileSync } from 'node:child_process'
+import { dirname } from 'node:path'
 import { expect, test } from 'vitest'
 import { cellView } from '../../console/model/cell.ts'
 import { planView } from '../../console/model/plan.ts'
 import { rulesOf } from '../../console/model/rules.ts'
-import { quoted, requestCommand } from '../../console/model/shell.ts'
+import { checkVariable, quoted, READ_TOKEN, requestCommand } from '../../console/model/shell.ts'
 import { readIssuanceBody } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import { ACCOUNT_KIND, engine, PROJECT_KIND, STATIC_KIND, strictEngine } from '../support/matrices/engines.ts'
 import { cells } from '../support/matrices/oracle.ts'
+import { newFile } from '../support/suite/resources.ts'
 
 const rules = rulesOf(supportMatrix, 'resolved')
 
@@ -59,10 +61,12 @@ test('every cell has a panel, with the decision of the engine; others have none'
 
 test('the login is the body of §2.2, for the scope of the kind', () => {
   const login = cellView(rules, 'resolved', 'cdn', PROJECT_KIND)?.login ?? ''
-  const body = JSON.parse(login.split('\n').slice(1, -1).join('\n'))
-  expect(readIssuanceBody(body)).toMatchObject({
+  const password = 'a"b\\c $HOME `id`'
+  const folder = dirname(newFile(`${password}\nnot this`, 'password.txt'))
+  const sent = execFileSync('sh', ['-c', `curl() { cat; }; ${login}`], { encoding: 'utf8', cwd: folder })
+  expect(readIssuanceBody(JSON.parse(sent))).toMatchObject({
     ok: true,
-    issuance: { scope: { account: '<account_id>', project: '<project_name>' } },
+    issuance: { password, scope: { account: '<account_id>', project: '<project_name>' } },
   })
   expect(cellView(rules, 'resolved', 'tickets', STATIC_KIND)?.login).toBeUndefined()
 })
@@ -81,17 +85,17 @@ test('a plan has the tokens, what each needs, and commands', () => {
         kind: { id: STATIC_KIND },
         issue: undefined,
         login: undefined,
-        request: 'curl -H "X-Token: $TOKEN" "$BASE_URL"',
+        request: 'echo "X-Token: $TOKEN" | curl -H @- "$BASE_URL"',
       },
     ],
     unopened: [],
     unknown: ['other'],
-    command: 'npx portcullis plan cdn iam reports',
+    command: 'npx --no-install portcullis plan cdn iam reports',
   })
   expect(planView(strictEngine, ['cdn'])).toMatchObject({
     tokens: [],
     unopened: ['cdn'],
-    command: 'npx portcullis plan cdn --strict',
+    command: 'npx --no-install portcullis plan cdn --strict',
   })
   expect(planView(engine, []).command).toBeUndefined()
 })
@@ -103,11 +107,22 @@ test.each(['cdn', '', 'a b', "it's", '$(id)', '`id`', '"', '\\', '-x', 'a\nb', '
   },
 )
 
-test.each(['X-Token', "X-It's", 'X-$HOME', 'X-`id`', 'X-!'])(
-  'a shell sends the header %s as it is',
-  (header) => {
-    const command = requestCommand({ header }).replace(/^curl -H (.*) "\$BASE_URL"$/, 'printf %s $1')
-    const env = { ...process.env, TOKEN: 'a  b' }
-    expect(execFileSync('sh', ['-c', command], { encoding: 'utf8', env })).toBe(`${header}: a  b`)
-  },
-)
+test.each([
+  ...['X-Token', "X-It's", 'X-$HOME', 'X-`id`', 'X-!'].map((header) => [header, undefined] as const),
+  ...[['Authorization', 'Bearer'] as const, ['Authorization', "It's"] as const],
+])('a shell sends the header %s with the scheme %s as it is', (header, scheme) => {
+  const env = { ...process.env, TOKEN: 'a  b' }
+  for (const command of [requestCommand({ header, scheme }), checkVariable('iam', { header, scheme })])
+    expect(
+      execFileSync('sh', ['-c', `curl() { cat; }; npx() { cat; }; ${command}`], { encoding: 'utf8', env }),
+    ).toBe(`${header}: ${scheme === undefined ? '' : `${scheme} `}a  b\n`)
+})
+
+test('a token is typed into a variable, and is in no command', () => {
+  const commands = [READ_TOKEN, requestCommand({ header: 'X-Token' }), 'type -t echo']
+  const typed = { encoding: 'utf8', input: `the token\n` } as const
+  // What is built in is in no list of processes.
+  expect(execFileSync('bash', ['-c', `curl() { cat; }; ${commands.join('; ')}`], typed)).toBe(
+    'X-Token: the token\nbuiltin\n',
+  )
+})

@@ -9,6 +9,10 @@ import { TESTER } from '../support/sidecar/actor.ts'
 import { ACCOUNT } from '../support/sidecar/sidecar.ts'
 import { eventually, newFile, newFolder } from '../support/suite/resources.ts'
 
+/** What Chromium accepts. */
+const BROWSER =
+  'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8'
+
 const ON = { 'http.console': true, 'http.connect': true }
 
 describe.each(['sockets', 'grpc-js'])('with the shipped matrix, and gRPC on %s', async (transport) => {
@@ -42,6 +46,29 @@ describe.each(['sockets', 'grpc-js'])('with the shipped matrix, and gRPC on %s',
       headers: { 'If-None-Match': String(headers.etag) },
     })
     expect([again.status, again.text]).toEqual([304, ''])
+  })
+
+  test.each<[who: string, status: number, request: { method?: string; path?: string; headers?: object }]>([
+    ['a browser', 302, {}],
+    ['a browser with a question', 302, { path: '/?a=b' }],
+    ['a browser that looks only', 302, { method: 'HEAD' }],
+    ['a page of elsewhere', 403, { headers: { Origin: 'https://example.com' } }],
+    ['a browser that was led here by another name', 403, { headers: { Host: 'example.com' } }],
+    ['a client of Keystone', 300, { headers: { Accept: 'application/json' } }],
+    ['curl', 300, { headers: { Accept: '*/*' } }],
+    ['a client that names nothing', 300, { headers: { Accept: '' } }],
+    ['a client that wants no HTML', 300, { headers: { Accept: 'application/json, text/html;q=0' } }],
+    ['a form', 405, { method: 'POST' }],
+  ])('the bare address leads a browser to the page, and no one else: %s', async (_who, status, request) => {
+    const headers = { Accept: BROWSER, ...(request.headers as Record<string, string>) }
+    const answer = await ask({ path: '/', ...request, headers })
+    expect(answer.status).toBe(status)
+    if (status !== 302) expect(answer.headers.location).not.toBe('/console/')
+    else
+      expect(answer.headers).toMatchObject({
+        ...{ location: '/console/', vary: 'Accept', 'cache-control': 'no-store' },
+        ...{ 'content-security-policy': expect.stringMatching(/^default-src 'none'; /) },
+      })
   })
 
   test('without its slash the page is elsewhere, because its links are relative', async () => {
@@ -198,6 +225,7 @@ test('where everybody of this machine may ask, a caller token that is presented 
 test('it is off unless it is configured, and then nothing of it is there', async () => {
   const { ask, port } = await startIdentity({ flags: { 'http.connect': true } })
   for (const path of ['/console/', '/console/rules.json']) expect((await ask({ path })).status).toBe(404)
+  expect((await ask({ path: '/', headers: { Accept: BROWSER } })).status).toBe(300)
   const { status } = await ask({
     method: 'POST',
     path: '/portcullis.v1.AuthorizationService/Check',

@@ -4,8 +4,9 @@
  */
 import { describe, expect, test } from 'vitest'
 import { drawnRows, moved } from '../../console/model/moves.ts'
+import { queryReader } from '../../console/model/query.ts'
 import { rulesOf } from '../../console/model/rules.ts'
-import { piecesOf, wordsOf } from '../../console/model/search.ts'
+import { looksLikeQuery, piecesOf, wordsOf } from '../../console/model/search.ts'
 import { type Filters, rowsFitting, tableOf } from '../../console/model/table.ts'
 import { FIRST_VIEW } from '../../console/model/view.ts'
 import { supportMatrix } from '../../matrix/index.ts'
@@ -62,6 +63,61 @@ test.each<[string, Partial<Filters>, string[]]>([
   ['a kind that the matrix does not have', { kinds: ['other'] }, []],
 ])('%s', (_what, filters, ids) => {
   expect(rowsFitting(table, { ...FIRST_VIEW, ...filters }).map(({ api }) => api.id)).toEqual(ids)
+})
+
+describe('a search', () => {
+  const read = queryReader(supportMatrix)
+
+  test.each<[search: string, ids: string[]]>([
+    [
+      'opened only by static_token and title ~ t',
+      ['reports', 'transactions', 'ip-address-management', 'tickets', 'attachments'],
+    ],
+    ['api in (cdn, iam) and strict.allowed', ['iam']],
+    ['contested and not allowed', ['audit-logs']],
+    [
+      'not (opened by static_token or opened by iam_token_project_scoped or api = iam)',
+      ['federations', 'global-router', 'audit-logs'],
+    ],
+    ['opens iam and contested', ['audit-logs']],
+  ])('%s is an expression, and leaves rows with a cell that fits', (search, ids) => {
+    expect(looksLikeQuery(search)).toBe(true)
+    const found = read(search)
+    if (found.type !== 'cells') throw new Error(found.type)
+    const rows = rowsFitting(table, { ...FIRST_VIEW, search }, found.fits)
+    expect(rows.map(({ api }) => api.id)).toEqual(ids)
+    // The other filters go on working.
+    expect(rowsFitting(table, { ...FIRST_VIEW, search, header: 'X-Other' }, found.fits)).toEqual([])
+  })
+
+  test('of kinds leaves every row, and the cells of those kinds', () => {
+    const found = read('opens balance and not opens iam')
+    if (found.type !== 'cells') throw new Error(found.type)
+    expect(table.kinds.map((_, column) => found.fits(0, column))).toEqual([false, false, true])
+    expect(rowsFitting(table, FIRST_VIEW, found.fits)).toHaveLength(30)
+  })
+
+  test.each(['dns', 'LEGACY dns', 'contested', 'allowed', 'not', 'api', 'iam (users', 'opens', ''])(
+    'of words stays one: %j',
+    (search) => {
+      expect(looksLikeQuery(search)).toBe(false)
+    },
+  )
+
+  test.each(['users and roles', 'not found', 'opens nothing', 'opened by'])(
+    'that only looks like an expression is one of words: %s',
+    (search) => {
+      expect(looksLikeQuery(search)).toBe(true)
+      expect(read(search)).toEqual({ type: 'words' })
+    },
+  )
+
+  test('with a sign of an expression says what is wrong with it', () => {
+    expect(read('kind = static_tokn')).toEqual({
+      type: 'fault',
+      message: 'column 8: the matrix has no kind `static_tokn`; did you mean `static_token`?',
+    })
+  })
 })
 
 test('a text is cut where words of the search are, and never loses a letter', () => {

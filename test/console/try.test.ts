@@ -1,7 +1,11 @@
 /** Trying headers: what is read of a pasted text, what the engine finds in it, and what a sidecar answers. */
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { tryExample } from '../../console/model/sample.ts'
 import { credentialHeaders, readPasted, tryHeaders } from '../../console/model/try.ts'
 import { type Circumstances, checkBody, NO_CIRCUMSTANCES, verdictOf } from '../../console/model/verify.ts'
+import { compile } from '../../engine/index.ts'
+import { readMatrix } from '../../sidecar/rules/matrix-file/read.ts'
 import { ACCOUNT_KIND, engine, PROJECT_KIND, STATIC_KIND } from '../support/matrices/engines.ts'
 
 test.each<[what: string, text: string, headers: [string, string][], unread: number[]]>([
@@ -124,4 +128,22 @@ test.each<[what: string, status: number, body: unknown, verdict: object]>([
   ['nothing', 200, null, { type: 'error' }],
 ])('%s is understood, and never as more than it is', (_what, status, body, verdict) => {
   expect(verdictOf(status, body)).toMatchObject(verdict)
+})
+
+test('kinds that share a header are told apart by scheme and prefix, and the example is one of them', () => {
+  const library = readMatrix(join(import.meta.dirname, '../../examples/matrices/city-library.json'))
+  const of = (text: string) => tryHeaders(compile(library), 'loans', readPasted(text))
+  const { text = '' } = tryExample(library) ?? {}
+  expect(of(text)).toMatchObject({
+    ...{ type: 'found', header: 'Authorization: Bearer' },
+    candidates: [{ kind: { id: 'staff_badge' } }],
+  })
+  expect(of('authorization: kiosk abc')).toMatchObject({
+    ...{ type: 'found', header: 'Authorization: Kiosk' },
+    candidates: [{ kind: { id: 'kiosk_key' }, decision: { reason: 'ALLOWED' } }],
+  })
+  expect(of('Authorization: Bearer of-no-kind')).toMatchObject({ type: 'found', candidates: [] })
+  expect(of('Authorization: Basic abc')).toMatchObject({
+    ...{ type: 'fault', decision: { reason: 'CREDENTIAL_MALFORMED' } },
+  })
 })

@@ -1,7 +1,7 @@
 /** Links: each view has one, it leads back to the view, and nothing else is understood. */
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { FIRST_VIEW, hashOf, PAGES, type View, viewOf } from '../../console/model/view.ts'
+import { EDITS_LENGTH_MAX, FIRST_VIEW, hashOf, PAGES, type View, viewOf } from '../../console/model/view.ts'
 
 test.each<[hash: string, view: Partial<View>]>([
   ['#/matrix', {}],
@@ -18,6 +18,10 @@ test.each<[hash: string, view: Partial<View>]>([
   ['#/try?api=cdn', { page: 'try', api: 'cdn' }],
   ['#/plan?apis=cdn,iam', { page: 'plan', apis: ['cdn', 'iam'] }],
   ['#/compare', { page: 'compare' }],
+  [
+    '#/edit?edits=q1YqLkktKFayio7VUSouSc1Ns1KqBQA',
+    { page: 'edit', edits: 'q1YqLkktKFayio7VUSouSc1Ns1KqBQA' },
+  ],
   [
     '#/matrix?cell=cdn&matrix=50bafc5426a4',
     { opened: { api: 'cdn', kind: undefined }, matrix: '50bafc5426a4' },
@@ -37,6 +41,8 @@ test.each([
   '#/matrix?mode=other&q=',
   '#/matrix?matrix=50bafc',
   '#/matrix?matrix=<b>50bafc5426',
+  '#/matrix?edits=<b>',
+  `#/matrix?edits=${'a'.repeat(EDITS_LENGTH_MAX + 1)}`,
 ])('`%s` is the first view', (hash) => {
   expect(viewOf(hash)).toEqual(FIRST_VIEW)
 })
@@ -55,10 +61,13 @@ test('a link leads back to its view', () => {
     api: fc.option(ids, { nil: undefined }),
     apis: fc.uniqueArray(ids),
     matrix: fc.option(fc.stringMatching(/^[0-9a-f]{12}$/), { nil: undefined }),
+    edits: fc.option(fc.stringMatching(/^[\w-]{1,100}$/), { nil: undefined }),
   })
   fc.assert(
     fc.property(views, (view) => {
-      expect(viewOf(hashOf(view))).toEqual(view)
+      // Edits are in no link but that of their own page.
+      const edits = view.page === 'edit' ? view.edits : undefined
+      expect(viewOf(hashOf(view))).toEqual({ ...view, edits })
     }),
   )
 })

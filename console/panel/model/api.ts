@@ -7,6 +7,7 @@ import { createConnectTransport } from '@connectrpc/connect-web'
 import { DirectoryService } from '../../gen/portcullis/v1/directory_pb.ts'
 import type { Ask } from './calls.ts'
 import { jsonOf } from './panel.ts'
+import type { FoundPart } from './past.ts'
 import type {
   Caller,
   Confirmation,
@@ -38,8 +39,14 @@ export type Api = ReturnType<typeof apiOver>
 
 /** @param origin where the sidecar is that served the page */
 export function apiOver(ask: Ask, origin: string) {
-  const json = async <T>(path: string, body: object | undefined, how: Parameters<Ask>[2]): Promise<T> => {
-    const response = await ask(`/console/${path}`, body === undefined ? {} : jsonOf(body), how)
+  const json = async <T>(
+    path: string,
+    body: object | undefined,
+    how: Parameters<Ask>[2],
+    signal?: AbortSignal,
+  ): Promise<T> => {
+    const init = { ...(body !== undefined && jsonOf(body)), ...(signal && { signal }) }
+    const response = await ask(`/console/${path}`, init, how)
     return (response.status === 204 ? undefined : await response.json()) as T
   }
   const post = <T>(path: string, body: object = {}) => json<T>(path, body, WRITE)
@@ -74,6 +81,8 @@ export function apiOver(ask: Ask, origin: string) {
       keys: () => json<Keys>('operator/keys', undefined, READ),
       /** Lines of JSON for as long as somebody listens. */
       decisions: (signal: AbortSignal) => ask('/console/operator/decisions', { signal }, READ),
+      pastDecisions: (question: object, signal: AbortSignal) =>
+        json<FoundPart>('operator/decisions/search', question, READ, signal),
     },
   }
 }

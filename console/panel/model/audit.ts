@@ -1,5 +1,8 @@
 /** What somebody looks for in the audit trail: as a link, and as the request that finds it. */
-import { timestampOf } from './iam-records.ts'
+import { texts } from '../../texts/en/iam.ts'
+import { type AuditRecord, timestampOf } from './iam-records.ts'
+
+const { audit: words } = texts
 
 export interface AuditFilters {
   readonly who: string
@@ -61,13 +64,28 @@ function startOf(isoDate: string, later: number): number | undefined {
   return date.getTime()
 }
 
-/**
- * Who made a change, as the audit trail names them: users with their id, so that another one with the name is
- * somebody else.
- */
-const USER = /^(control_panel_user|service_user) \S+ \((.*)\)$/s
+/** Somebody or something with the id beside the name: another one with the name is somebody else. */
+export interface Named {
+  readonly name: string
+  /** Empty: there is none, or an earlier version did not record it. */
+  readonly id: string
+}
 
-/** The name of a user, or else all of it. @param actor as the audit trail has it */
-export function nameOfActor(actor: string): string {
-  return USER.exec(actor)?.[2] ?? actor
+/** Users, as the audit trail names who made a change. */
+const USER = /^(?:control_panel_user|service_user) (\S+) \((.*)\)$/s
+
+/** Who made a change. @param actor as the audit trail has it */
+export function namedActor(actor: string): Named {
+  const [, id = '', name = actor] = USER.exec(actor) ?? []
+  return { name, id }
+}
+
+/** What was changed: a key with its user, a token without a name by its user. */
+export function namedSubject({ action, subject, subjectId, details = {} }: AuditRecord): Named {
+  const text = (key: string) => (typeof details[key] === 'string' ? (details[key] as string) : '')
+  const isToken = action === 'static_token.create' || action === 'token.revoke'
+  if (!isToken) return { name: subject, id: subjectId }
+  // Earlier versions had the id as the subject, and the key name among the details.
+  const id = subjectId || subject
+  return { name: words.token(subject === id ? text('name') : subject, text('user')) || id, id }
 }

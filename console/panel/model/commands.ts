@@ -2,8 +2,7 @@
  * Commands that obtain a token with a new password. The password is in none of them: they read the file that
  * it was saved in.
  */
-import { buildIssuanceBody } from '../../../engine/index.ts'
-import { quoted } from '../../model/shell.ts'
+import { loginRequest, PORTCULLIS, quoted } from '../../model/shell.ts'
 
 export interface NewLogin {
   readonly account: string
@@ -22,25 +21,14 @@ export function passwordFile(user: string): string {
 
 /** Through a sidecar at its usual address. */
 export function issueWith({ account, user, project, file }: NewLogin): string {
-  const parts = ['npx portcullis issue', '--account', quoted(account), '--user', quoted(user)]
+  const parts = [`${PORTCULLIS} issue`, '--account', quoted(account), '--user', quoted(user)]
   if (project !== undefined) parts.push('--project', quoted(project))
   return [...parts, '--password-file', file].join(' ')
 }
 
-/** Stands for the password until the text is one of a shell. No JSON string has it. */
-const PASSWORD = '\u0000'
-
 /** The request of §4.1. @param origin of the identity endpoint, which is that of the page */
 export function curlWith({ account, user, project, file }: NewLogin, origin: string): string {
   const scope = project === undefined ? { account } : { account, project }
-  const body = JSON.stringify(buildIssuanceBody({ userName: user, account, password: PASSWORD, scope }))
-  // In this document a shell expands `$`, backticks and backslashes, which is wanted for the password alone.
-  const escaped = body
-    .replaceAll(/[\\$`]/g, (character) => `\\${character}`)
-    .replace('\\\\u0000', `$(head -n 1 ${file})`)
-  return [
-    `curl -i ${quoted(`${origin}/identity/v3/auth/tokens`)} -H 'Content-Type: application/json' -d @- <<JSON`,
-    escaped,
-    'JSON',
-  ].join('\n')
+  const url = quoted(`${origin}/identity/v3/auth/tokens`)
+  return loginRequest(url, { userName: user, account, scope, passwordFile: file })
 }

@@ -7,31 +7,68 @@ const words = texts.decisions
 /** A member of the details: what it is, and its value. What the line does not have is left out. */
 export type Member = readonly [name: string, value: string]
 
-export function membersOf(decision: Decision): readonly Member[] {
+/** @param past what else is known of a decision of the past */
+export function membersOf(decision: Decision, past?: Known): readonly Member[] {
   const { members } = words
   const { caller, subject, conflicts, sample_percent: percent, dropped } = decision
   const all: readonly (readonly [string, string | undefined])[] = [
     [members.time, decision.time],
     [members.reason, decision.reason],
+    [members.observed, decision.observed && words.passed],
     [members.api, decision.api],
     [members.kind, decision.kind],
     [members.protocol, decision.protocol],
     [members.caller, [caller.name, caller.address].filter(Boolean).join(', ') || words.anonymous],
     [members.scope, ownerOf(decision.scope)],
     [members.target, ownerOf(decision.target)],
-    [members.subject, subject && `${subject.type} ${subject.id}`],
+    [members.subject, subject && [subject.type, past?.userName, subject.id].filter(Boolean).join(' ')],
     [members.token, decision.token],
     [members.header, decision.header],
     [members.client_address, decision.client_address],
     [members.conflicts, conflicts.join(', ') || undefined],
     [members.mode, decision.strict ? words.strict : words.resolved],
     [members.matrix, decision.matrix],
+    [members.request_id, decision.request_id],
     [members.trace_id, decision.trace_id],
     [members.latency, words.microseconds(decision.latency_us)],
     [members.sampled, percent === undefined ? undefined : words.ofHundred(percent)],
     [members.dropped, dropped?.toLocaleString('en')],
+    ...(past === undefined ? [] : afterwardsOf(past)),
   ]
   return all.filter((member): member is Member => member[1] !== undefined)
+}
+
+/** What is known of a decision beside its line. */
+export interface Known {
+  /** `undefined`: the directory does not have the user now. */
+  readonly userName?: string
+  readonly afterwards: Afterwards
+}
+
+/** The sentence of a decision, and what the rules of now decide. */
+interface Afterwards {
+  readonly message?: string
+  readonly digest: 'same' | 'other'
+  readonly now:
+    | {
+        readonly same: boolean
+        readonly allowed: boolean
+        readonly reason: string
+        readonly message?: string
+      }
+    | { readonly unknown: string }
+}
+
+function afterwardsOf({
+  afterwards: { message, digest, now },
+}: Known): readonly [string, string | undefined][] {
+  const { members } = words
+  const known = 'unknown' in now ? words.past.unknown(now.unknown) : words.past.now(now)
+  return [
+    [members.sentence, message],
+    [members.rules, words.past.rules[digest]],
+    [members.now, known],
+  ]
 }
 
 /** Who asked, in a word. */

@@ -12,10 +12,21 @@ export interface ExportedRecord {
   readonly action: string
   readonly account: string
   readonly subject: string
+  /** Empty: there is none, or it was not recorded. */
+  readonly subject_id: string
   readonly details: object
 }
 
-const CSV_COLUMNS = ['sequence', 'at', 'actor', 'action', 'account', 'subject', 'details'] as const
+const CSV_COLUMNS = [
+  'sequence',
+  'at',
+  'actor',
+  'action',
+  'account',
+  'subject',
+  'subject_id',
+  'details',
+] as const
 
 /** A byte order mark tells a spreadsheet that the file is UTF-8. */
 export const CSV_HEAD = `\ufeff${CSV_COLUMNS.map((column) => `"${column}"`).join(',')}\r\n`
@@ -27,12 +38,13 @@ export function exportedOf({
   action,
   account,
   subject,
+  subjectId,
   details,
 }: AuditRecord): ExportedRecord {
   const ms = at === undefined ? 0 : Number(at.seconds) * 1_000 + Math.floor(at.nanos / 1_000_000)
   return {
     ...{ sequence: Number(sequence), at: new Date(ms).toISOString() },
-    ...{ actor, action, account, subject, details: details ?? {} },
+    ...{ actor, action, account, subject, subject_id: subjectId, details: details ?? {} },
   }
 }
 

@@ -5,6 +5,9 @@ import { texts } from '../../texts/en/profile.ts'
 export interface ApiKey {
   readonly id: string
   readonly name: string
+  /** The end of its text; empty: it is not known. */
+  readonly lastFour: string
+  readonly note: string
   readonly createdAtMs: number
   /** `undefined`: it is active. */
   readonly revokedAtMs: number | undefined
@@ -30,6 +33,11 @@ export function nameFault(name: string): string | undefined {
   if (name !== name.trim()) return texts.names.blanks
   if (name !== name.normalize('NFC')) return texts.names.composed
   return undefined
+}
+
+/** What is wrong with a note, which may be empty. */
+export function noteFault(note: string): string | undefined {
+  return note === '' ? undefined : nameFault(note)
 }
 
 /** What is wrong with the name of a new key. */

@@ -1,5 +1,7 @@
 /** Messages of the contract as the pages of the profile show them. */
+
 import type { ControlPanelUserToken, Session, StaticToken } from '../../gen/portcullis/v1/directory_pb.ts'
+import type { Place } from '../../model/shell.ts'
 import { msOf } from './dates.ts'
 import type { ApiKey } from './keys.ts'
 
@@ -9,9 +11,10 @@ export interface Holder {
   readonly name: string
 }
 
-export function apiKeyOf({ tokenId, name, createdAt, revokedAt, lastUsedDay = '' }: StaticToken): ApiKey {
+export function apiKeyOf(token: StaticToken): ApiKey {
+  const { tokenId, name, lastFour, note, createdAt, revokedAt, lastUsedDay = '' } = token
   return {
-    ...{ id: tokenId, name, lastUsedDay },
+    ...{ id: tokenId, name, lastFour, note, lastUsedDay },
     createdAtMs: msOf(createdAt) ?? 0,
     revokedAtMs: msOf(revokedAt),
   }
@@ -19,7 +22,7 @@ export function apiKeyOf({ tokenId, name, createdAt, revokedAt, lastUsedDay = ''
 
 /** An IAM token of one's own. */
 export interface OwnToken {
-  readonly header: string
+  readonly place: Place
   readonly value: string
   /** Id of its kind. */
   readonly kind: string
@@ -29,9 +32,16 @@ export interface OwnToken {
   readonly expiresAtMs: number | undefined
 }
 
-export function ownTokenOf({ header, value, kind, scope, expiresAt }: ControlPanelUserToken): OwnToken {
+export function ownTokenOf({
+  header,
+  scheme,
+  value,
+  kind,
+  scope,
+  expiresAt,
+}: ControlPanelUserToken): OwnToken {
   const { account = '', project = '' } = scope ?? {}
-  return { header, value, kind, account, project, expiresAtMs: msOf(expiresAt) }
+  return { place: { header, scheme }, value, kind, account, project, expiresAtMs: msOf(expiresAt) }
 }
 
 /** A session of one's own, as the list of them has it. */

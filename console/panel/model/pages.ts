@@ -34,6 +34,7 @@ const PAGES: readonly PageRow[] = [
   { page: 'operator/callers', group: 'operator', seenBy: looker },
   { page: 'operator/keys', group: 'operator', seenBy: looker },
   { page: 'operator/decisions', group: 'operator', seenBy: looker },
+  { page: 'operator/matrix', group: 'operator', seenBy: looker },
   { page: 'iam/service-users', group: 'iam', seenBy: administrator },
   { page: 'iam/users', group: 'iam', seenBy: administrator },
   { page: 'projects', group: 'account', seenBy: administrator },

@@ -23,7 +23,10 @@ export interface Decision {
   readonly header?: string
   readonly client_address?: string
   readonly trace_id?: string
+  readonly request_id?: string
   readonly latency_us: number
+  /** It passed all the same. */
+  readonly observed?: true
   readonly sample_percent?: number
   readonly dropped?: number
 }
@@ -208,7 +211,8 @@ function textOf({ caller, scope, target, subject, conflicts, ...decision }: Deci
   return [
     ...[decision.api, decision.kind, decision.reason, decision.protocol, caller.name, caller.address],
     ...[scope?.account, scope?.project, target?.account, target?.project, subject?.id, subject?.type],
-    ...[decision.token, decision.header, decision.client_address, decision.trace_id, ...conflicts],
+    ...[decision.token, decision.header, decision.client_address, decision.trace_id, decision.request_id],
+    ...conflicts,
   ]
     .join('\n')
     .toLowerCase()

@@ -2,8 +2,9 @@
  * Access limits (§1): the addresses from which tokens of the account work, with a preview of who would be
  * shut out.
  */
-import { useCallback, useId, useState } from 'preact/hooks'
+import { useCallback, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { texts } from '../../texts/en/iam.ts'
+import { type Leave, stay } from '../../ui/stay.ts'
 import { useAccount, useApi, useToast, useWho } from '../context.tsx'
 import { apiErrorOf } from '../model/errors.ts'
 import { type Why, whyNotAsOwner } from '../model/may.ts'
@@ -60,6 +61,7 @@ function Limits({ account, inForce, why, saved }: LimitsProps) {
   const faults =
     found.length > 0 || refused === undefined ? found : [{ line: undefined, range: '', expected: refused }]
   const changed = !sameRanges(typed.ranges, inForce)
+  const leaving = useLeaving(changed)
   const save = async (ranges: readonly string[], allowExcludingRequester: boolean) => {
     const answer = await api.directory.setAddressRestriction({
       ...{ account, ranges: [...ranges], allowExcludingRequester },
@@ -105,6 +107,10 @@ function Limits({ account, inForce, why, saved }: LimitsProps) {
         />
       </Form>
       <LimitsPreview preview={preview} any={typed.ranges.length > 0} />
+      {leaving.asked && (
+        // The page that comes has its own place for the focus.
+        <AskFirst {...words.leave} close={leaving.stay} stays act={async () => leaving.leave()} />
+      )}
       <Asked
         {...{ asking, preview }}
         close={() => setAsking(undefined)}
@@ -112,6 +118,34 @@ function Limits({ account, inForce, why, saved }: LimitsProps) {
       />
     </>
   )
+}
+
+interface Leaving {
+  /** Whether somebody wants to go elsewhere. */
+  readonly asked: boolean
+  readonly stay: () => void
+  readonly leave: () => void
+}
+
+/** Asks before what was typed is lost. @param unsaved whether there is something to lose */
+function useLeaving(unsaved: boolean): Leaving {
+  const [wanted, setWanted] = useState<{ readonly leave: Leave } | undefined>(undefined)
+  const end = useRef(() => {})
+  useLayoutEffect(() => {
+    if (!unsaved) return
+    end.current = stay((leave) => setWanted({ leave }))
+    return () => end.current()
+  }, [unsaved])
+  return {
+    asked: wanted !== undefined,
+    stay: () => setWanted(undefined),
+    leave: () => {
+      setWanted(undefined)
+      end.current()
+      // The dialog keeps the page, too, until it is gone.
+      setTimeout(() => wanted?.leave())
+    },
+  }
 }
 
 interface RangesFieldProps {

@@ -100,7 +100,7 @@ function KeyList({ all, shown, toggle: { revoked, setRevoked }, children }: KeyL
 
 /** The key itself. It is only in this component, and is gone after “I have saved it”. */
 function KeyOnce({ added, close }: { readonly added: AddedKey; readonly close: () => void }) {
-  const { key, header, value } = added
+  const { key, place, value } = added
   return (
     <SecretOnce
       title={texts.keys.secret.title(key.name)}
@@ -110,7 +110,7 @@ function KeyOnce({ added, close }: { readonly added: AddedKey; readonly close: (
       fileName={fileNameOf(key.name)}
       close={close}
     >
-      <RequestCommands header={header} value={value} />
+      <RequestCommands place={place} />
     </SecretOnce>
   )
 }

@@ -3,7 +3,7 @@ import { useCallback, useMemo, useState } from 'preact/hooks'
 import { texts } from '../../texts/en/iam.ts'
 import { CopyButton, Facts } from '../../ui/parts.tsx'
 import { useAccount, useApi, useGiven } from '../context.tsx'
-import { auditRequest, filtersOf, isFiltered, nameOfActor } from '../model/audit.ts'
+import { auditRequest, filtersOf, isFiltered, type Named, namedActor, namedSubject } from '../model/audit.ts'
 import { exportedOf } from '../model/export.ts'
 import type { AuditRecord } from '../model/iam-records.ts'
 import { Page } from '../parts/page.tsx'
@@ -12,7 +12,7 @@ import { Moment, msOf } from '../parts/time.tsx'
 import { usePages } from '../parts/use-pages.ts'
 import { AuditExport } from './iam/audit-export.tsx'
 import { AuditFilterFields } from './iam/audit-filters.tsx'
-import { Beside, Name } from './iam/records.tsx'
+import { Beside, NameWithId } from './iam/records.tsx'
 
 const { audit: words } = texts
 
@@ -71,11 +71,15 @@ const COLUMNS = [
   { title: words.at, cell: ({ at }: AuditRecord) => <Moment ms={msOf(at)} />, width: '192px' },
   {
     title: words.who,
-    cell: ({ actor }: AuditRecord) => <Name name={nameOfActor(actor)} />,
+    cell: ({ actor }: AuditRecord) => <NameWithId {...namedActor(actor)} />,
     hiddenOn: 'tablet',
   },
   { title: words.what, cell: ({ action }: AuditRecord) => <code>{action}</code> },
-  { title: words.subject, cell: ({ subject }: AuditRecord) => <Name name={subject} />, hiddenOn: 'phone' },
+  {
+    title: words.subject,
+    cell: (record: AuditRecord) => <NameWithId {...namedSubject(record)} />,
+    hiddenOn: 'phone',
+  },
 ] as const
 
 interface DetailsProps {
@@ -84,7 +88,7 @@ interface DetailsProps {
 }
 
 function Details({ record, filter }: DetailsProps) {
-  const { sequence, at, actor, action, account, subject } = record
+  const { sequence, at, actor, action, account, subject, subjectId } = record
   const exported = exportedOf(record)
   const details = JSON.stringify(exported.details, undefined, 2)
   return (
@@ -93,11 +97,19 @@ function Details({ record, filter }: DetailsProps) {
         facts={{
           [words.at]: <Moment ms={msOf(at)} />,
           [words.who]: (
-            <Filtering name={actor} text={words.filterWho} filter={() => filter({ who: actor })} />
+            <Filtering
+              named={namedActor(actor)}
+              text={words.filterWho}
+              filter={() => filter({ who: actor })}
+            />
           ),
           [words.what]: <code>{action}</code>,
           [words.subject]: (
-            <Filtering name={subject} text={words.filterSubject} filter={() => filter({ subject })} />
+            <Filtering
+              named={namedSubject(record)}
+              text={words.filterSubject}
+              filter={() => filter({ subject: subjectId || subject })}
+            />
           ),
           [words.account]: account,
           [words.sequence]: String(sequence),
@@ -122,16 +134,16 @@ function Details({ record, filter }: DetailsProps) {
 }
 
 interface FilteringProps {
-  readonly name: string
+  readonly named: Named
   readonly text: string
   readonly filter: () => void
 }
 
 /** A name, and the way to its records. */
-function Filtering({ name, text, filter }: FilteringProps) {
+function Filtering({ named, text, filter }: FilteringProps) {
   return (
     <>
-      <Name name={name} />{' '}
+      <NameWithId {...named} />{' '}
       <button type="button" class="link" onClick={filter}>
         {text}
       </button>

@@ -1,6 +1,6 @@
 /**
- * Profile → Access → IAM tokens: those of a control panel user, which are copied or reissued for a test
- * (§5.1).
+ * Profile → Access → IAM tokens: those of a control panel user, which are created, copied or reissued for a
+ * test (§5.1).
  */
 import { useState } from 'preact/hooks'
 import { linkTo } from '../../model/routes.ts'
@@ -13,6 +13,7 @@ import { Form, useForm } from '../parts/form.tsx'
 import { OwnTokenView } from '../parts/own-token.tsx'
 import { Page } from '../parts/page.tsx'
 import { ProjectField } from '../parts/project-field.tsx'
+import { Moment } from '../parts/time.tsx'
 import { useOwnToken } from '../parts/use-own-token.ts'
 import { useUser } from '../parts/use-user.ts'
 
@@ -21,7 +22,9 @@ export function IamTokensPage() {
   const form = useForm({ project: '' }, ({ project }) => ({
     project: scope === 'project' && project.trim() === '' ? texts.tokens.projectNeeded : undefined,
   }))
-  const { shown, copy, reissue } = useOwnToken(scope === 'project' ? form.values.project.trim() : '')
+  const token = useOwnToken(scope === 'project' ? form.values.project.trim() : undefined)
+  const { shown, expiresAtMs } = token
+  const there = expiresAtMs !== undefined
   const [asking, setAsking] = useState(false)
   return (
     <Page title={texts.tokens.title} about={texts.tokens.about}>
@@ -29,12 +32,14 @@ export function IamTokensPage() {
       <div class="token-form">
         <Form
           form={form}
-          submit={copy}
-          button={texts.tokens.copy}
+          submit={there ? token.copy : token.create}
+          button={there ? texts.tokens.copy : texts.tokens.create}
           beside={
-            <button type="button" onClick={() => void form.send(async () => setAsking(true))}>
-              {texts.tokens.reissue}
-            </button>
+            there && (
+              <button type="button" onClick={() => void form.send(async () => setAsking(true))}>
+                {texts.tokens.reissue}
+              </button>
+            )
           }
         >
           <div class="token-scope">
@@ -50,11 +55,16 @@ export function IamTokensPage() {
             />
           </div>
           {scope === 'project' && <ProjectField form={form} />}
+          {there && shown?.token === undefined && (
+            <p class="hint">
+              {texts.tokens.there} <Moment ms={expiresAtMs} />.
+            </p>
+          )}
         </Form>
       </div>
       <p role="status">{shown && <Message text={shown.said} />}</p>
       {shown?.token && <OwnTokenView token={shown.token} />}
-      {asking && <AskFirst {...texts.tokens.confirm} close={() => setAsking(false)} act={reissue} />}
+      {asking && <AskFirst {...texts.tokens.confirm} close={() => setAsking(false)} act={token.reissue} />}
     </Page>
   )
 }

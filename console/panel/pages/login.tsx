@@ -1,11 +1,13 @@
 /** Logging in. */
-import { useEffect } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { routeOf } from '../../model/link.ts'
 import { FIRST_ROUTE, type Route } from '../../model/routes.ts'
 import { texts } from '../../texts/en/panel.ts'
+import { Choice, Message } from '../../ui/parts.tsx'
 import { goTo, useMaybeWho } from '../context.tsx'
 import { OPEN_PAGES } from '../model/pages.ts'
-import { LoginForms } from '../parts/login-forms.tsx'
+import type { Who } from '../model/wire.ts'
+import { LoginForm } from '../parts/login-forms.tsx'
 
 export function LoginPage({ route }: { readonly route: Route }) {
   const who = useMaybeWho()
@@ -17,13 +19,26 @@ export function LoginPage({ route }: { readonly route: Route }) {
 
 /** @param about what somebody logs in for */
 export function LoginCard({ about }: { readonly about?: string }) {
+  const [as, setAs] = useState<Who['type']>('user')
+  const words = texts.login.as[as]
   return (
     <div class="card">
-      <h1>{texts.login.title}</h1>
+      <h1>{words.title}</h1>
       {about && <p>{about}</p>}
-      <LoginForms />
-      <p class="hint">{texts.login.noPassword}</p>
-      <p class="hint">{texts.login.forgotten}</p>
+      <div class="login-forms">
+        <Choice
+          label={texts.login.who}
+          options={(['user', 'operator'] as const).map((value) => ({ value, text: texts.login[value] }))}
+          chosen={as}
+          choose={setAs}
+        />
+        <LoginForm as={as} />
+      </div>
+      {words.hints.map((hint) => (
+        <p key={hint} class="hint">
+          <Message text={hint} />
+        </p>
+      ))}
     </div>
   )
 }

@@ -1,22 +1,42 @@
 /**
- * The live tail of decisions: it runs until it is paused, shows what the filters let through, and leads from
- * a decision to its cell.
+ * Decisions: the live tail, which runs until it is paused and shows what the filters let through, and the way
+ * to the past.
  */
+import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { texts } from '../../texts/en/operators.ts'
-import { Choice, Command, CopyButton, Facts } from '../../ui/parts.tsx'
-import { cellOf, membersOf } from '../model/decisions.ts'
+import { Choice, Command } from '../../ui/parts.tsx'
+import { useGiven } from '../context.tsx'
 import { messageOf } from '../model/messages.ts'
 import { type Decision, NO_FILTER, type TailFilter } from '../model/tail.ts'
-import { Dialog } from '../parts/dialog.tsx'
+import { DecisionDetails } from '../parts/decision-details.tsx'
 import { Page } from '../parts/page.tsx'
 import { SearchBox } from '../parts/search-box.tsx'
 import { TailTable } from '../parts/tail-table.tsx'
 import { type Listened, useTail } from '../parts/use-tail.ts'
+import { PastDecisions } from './past-decisions.tsx'
 
 const words = texts.decisions
 
 export function OperatorDecisionsPage() {
+  const [{ when }, changeGiven] = useGiven()
+  const choice = (
+    <Choice
+      label={words.when}
+      options={(['live', 'past'] as const).map((value) => ({ value, text: words.whens[value] }))}
+      chosen={when === 'past' ? 'past' : 'live'}
+      choose={(chosen) => changeGiven({ when: chosen === 'past' ? 'past' : undefined }, 'push')}
+    />
+  )
+  return when === 'past' ? <PastDecisions choice={choice} /> : <LiveDecisions choice={choice} />
+}
+
+interface LiveProps {
+  /** Leads to the past. */
+  readonly choice: ComponentChildren
+}
+
+function LiveDecisions({ choice }: LiveProps) {
   const listened = useTail()
   const { tail, connection, facts, problem, draw } = listened
   const [filter, setFilter] = useState(NO_FILTER)
@@ -34,6 +54,7 @@ export function OperatorDecisionsPage() {
   if (connection === 'off') return <Off />
   return (
     <Page filled title={words.title} about={words.about} actions={<Controls listened={listened} />}>
+      {choice}
       <Filters filter={filter} change={change} apis={tail.apis} reasons={tail.reasons} />
       {facts !== undefined && (facts.samplePercent < 100 || facts.workers > 1) && (
         <p class="hint">
@@ -58,7 +79,9 @@ export function OperatorDecisionsPage() {
           {words.received(tail.received)} · {words.shown(tail.shown.length)} · {words.pauses}
         </p>
       </div>
-      {opened !== undefined && <Details decision={opened} change={change} close={() => open(undefined)} />}
+      {opened !== undefined && (
+        <DecisionDetails decision={opened} only={change} close={() => open(undefined)} />
+      )}
     </Page>
   )
 }
@@ -174,41 +197,4 @@ function Filters({ filter: { text, verdict, reason, api }, change, apis, reasons
       </select>
     </fieldset>
   )
-}
-
-interface DetailsProps {
-  readonly decision: Decision
-  readonly change: (changed: Partial<TailFilter>) => void
-  readonly close: () => void
-}
-
-function Details({ decision, change, close }: DetailsProps) {
-  const { api, kind, reason, allowed } = decision
-  const only = (changed: Partial<TailFilter>) => {
-    change(changed)
-    close()
-  }
-  return (
-    <Dialog title={`${allowed ? words.allowed : words.denied}: ${api}`} close={close} wide>
-      <Facts facts={Object.fromEntries(membersOf(decision).map(([name, value]) => [name, codeOf(value)]))} />
-      <div class="actions">
-        <CopyButton text={() => JSON.stringify(decision)} label={words.copy} />
-        <button type="button" onClick={() => only({ reason })}>
-          {words.onlyReason}
-        </button>
-        <button type="button" onClick={() => only({ api })}>
-          {words.onlyApi}
-        </button>
-        {reason !== 'UNKNOWN_API' && (
-          <a class="button primary" href={cellOf(decision)}>
-            {kind === undefined ? words.row : words.cell}
-          </a>
-        )}
-      </div>
-    </Dialog>
-  )
-}
-
-function codeOf(value: string) {
-  return <code>{value}</code>
 }

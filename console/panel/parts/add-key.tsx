@@ -1,8 +1,9 @@
 /** Add Key → key name → Add (§4.2). */
+import type { Place } from '../../model/shell.ts'
 import { texts } from '../../texts/en/profile.ts'
 import { useApi } from '../context.tsx'
 import { apiErrorOf, made } from '../model/errors.ts'
-import { type ApiKey, keyNameFault } from '../model/keys.ts'
+import { type ApiKey, keyNameFault, noteFault } from '../model/keys.ts'
 import { apiKeyOf } from '../model/own.ts'
 import { Dialog } from './dialog.tsx'
 import { FieldError, Form, TextField, useForm } from './form.tsx'
@@ -11,7 +12,7 @@ import { useUser } from './use-user.ts'
 /** A key with its value, which no call returns again. */
 export interface AddedKey {
   readonly key: ApiKey
-  readonly header: string
+  readonly place: Place
   readonly value: string
 }
 
@@ -27,14 +28,17 @@ interface AddKeyDialogProps {
 export function AddKeyDialog({ keys, close, added, unknown }: AddKeyDialogProps) {
   const { directory } = useApi()
   const { account, name: userName } = useUser()
-  const form = useForm({ name: '' }, ({ name }) => ({ name: keyNameFault(name, keys) }))
-  const submit = async ({ name }: { readonly name: string }) => {
+  const form = useForm({ name: '', note: '' }, ({ name, note }) => ({
+    name: keyNameFault(name, keys),
+    note: noteFault(note.trim()),
+  }))
+  const submit = async ({ name, note }: { readonly name: string; readonly note: string }) => {
     try {
-      const { token, header, value } = await made(
-        directory.createStaticToken({ account, userName, name }),
+      const { token, header, scheme, value } = await made(
+        directory.createStaticToken({ account, userName, name, note: note.trim() }),
         unknown,
       )
-      if (token !== undefined) added({ key: apiKeyOf(token), header, value })
+      if (token !== undefined) added({ key: apiKeyOf(token), place: { header, scheme }, value })
     } catch (error) {
       if (apiErrorOf(error).reason === 'ALREADY_EXISTS') throw new FieldError('name', texts.keys.taken)
       throw error
@@ -49,6 +53,13 @@ export function AddKeyDialog({ keys, close, added, unknown }: AddKeyDialogProps)
           label={texts.keys.dialog.name}
           hint={texts.keys.dialog.hint}
           autofocus
+        />
+        <TextField
+          form={form}
+          name="note"
+          label={texts.keys.dialog.note}
+          hint={texts.keys.dialog.noteHint}
+          optional
         />
       </Form>
     </Dialog>

@@ -6,7 +6,7 @@ import { type Revocation, type Revocations, secondsLeft } from '../model/revocat
 import { ActButton } from './act-button.tsx'
 import { Fact, Item } from './items.tsx'
 import { LastUse } from './last-use.tsx'
-import { Moment } from './time.tsx'
+import { Distance, Moment } from './time.tsx'
 
 interface ApiKeyItemProps {
   readonly item: ApiKey
@@ -25,8 +25,14 @@ export function ApiKeyItem({ item, revocations, why }: ApiKeyItemProps) {
       badge={<StateBadge state={state} />}
       facts={
         <>
+          {item.note !== '' && <span class="item-remark">{item.note}</span>}
+          {item.lastFour !== '' && (
+            <Fact name={texts.keys.ends}>
+              <code>{item.lastFour}</code>
+            </Fact>
+          )}
           <Fact name={texts.keys.created}>
-            <Moment ms={item.createdAtMs} />
+            <Moment ms={item.createdAtMs} /> (<Distance ms={item.createdAtMs} />)
           </Fact>
           <LastUse isoDate={item.lastUsedDay} />
           {item.revokedAtMs !== undefined && (

@@ -6,6 +6,7 @@ import type { ComponentChildren } from 'preact'
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { texts } from '../../texts/en/panel.ts'
 import { focusNext } from '../../ui/focus.ts'
+import { Message } from '../../ui/parts.tsx'
 import { type ApiError, apiErrorOf, GIVEN_UP, violationsOf } from '../model/errors.ts'
 import { messageOf } from '../model/messages.ts'
 import { useSending } from './dialog.tsx'
@@ -118,7 +119,7 @@ export function Form<T extends Values>(props: FormProps<T>) {
     <form ref={element} class="form" noValidate onSubmit={onSubmit} aria-busy={form.busy}>
       {form.problem !== '' && (
         <p class="problem" role="alert">
-          {form.problem}
+          <Message text={form.problem} />
         </p>
       )}
       {children}

@@ -2,9 +2,7 @@
  * How somebody logs in: as a user with a password, a code or a passkey, or as an operator with a caller
  * token.
  */
-import { useState } from 'preact/hooks'
 import { texts } from '../../texts/en/panel.ts'
-import { Choice } from '../../ui/parts.tsx'
 import { usePanel, usePanelState } from '../context.tsx'
 import { apiErrorOf } from '../model/errors.ts'
 import type { Who } from '../model/wire.ts'
@@ -12,26 +10,14 @@ import { FieldError, Form, needed, TextField, useForm } from './form.tsx'
 import { PasskeyButton } from './passkey-button.tsx'
 import { CodeField, codeOf, useSecondFactor } from './second-factor.tsx'
 
-interface LoginFormsProps {
+interface LoginFormProps {
+  readonly as: Who['type']
   /** Who was logged in before: they need not say who they are. */
   readonly who?: Who | undefined
 }
 
-export function LoginForms({ who }: LoginFormsProps) {
-  const [as, setAs] = useState<'user' | 'operator'>(who?.type ?? 'user')
-  return (
-    <div class="login-forms">
-      {who === undefined && (
-        <Choice
-          label={texts.login.who}
-          options={(['user', 'operator'] as const).map((value) => ({ value, text: texts.login[value] }))}
-          chosen={as}
-          choose={setAs}
-        />
-      )}
-      {as === 'user' ? <UserForm who={who} /> : <OperatorForm />}
-    </div>
-  )
+export function LoginForm({ as, who }: LoginFormProps) {
+  return as === 'user' ? <UserForm who={who} /> : <OperatorForm />
 }
 
 interface Typed {
@@ -41,7 +27,7 @@ interface Typed {
   readonly code: string
 }
 
-function UserForm({ who }: LoginFormsProps) {
+function UserForm({ who }: Pick<LoginFormProps, 'who'>) {
   const { panel, api } = usePanel()
   const { session } = usePanelState()
   const { needsCode, checkCode, attempt } = useSecondFactor()

@@ -8,23 +8,22 @@ import { RequestCommands } from './request-commands.tsx'
 import { Moment } from './time.tsx'
 
 export function OwnTokenView({ token }: { readonly token: OwnToken }) {
-  const { header, value, kind, project, account, expiresAtMs } = token
+  const { place, value, kind, project, account, expiresAtMs } = token
   const id = useId()
-  const seen = masked(value)
   return (
     <section class="own-token">
       <h2>{project === '' ? texts.tokens.shown.account(account) : texts.tokens.shown.project(project)}</h2>
       <div class="secret">
         <label for={id}>{texts.tokens.label}</label>
-        <div class="secret-row">
-          <input id={id} type="text" class="mono" readOnly value={seen} autocomplete="off" />
+        <div class="secret-row short">
+          <input id={id} type="text" class="mono" readOnly value={masked(value)} autocomplete="off" />
           <CopyButton text={() => value} />
         </div>
         <p class="hint">
           {texts.tokens.expires} <Moment ms={expiresAtMs} />
         </p>
       </div>
-      <RequestCommands header={header} value={value} seen={seen} kind={kind} />
+      <RequestCommands place={place} kind={kind} />
     </section>
   )
 }

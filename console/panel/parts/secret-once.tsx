@@ -4,8 +4,8 @@ import { useId } from 'preact/hooks'
 import { texts } from '../../texts/en/panel.ts'
 import { Icon } from '../../ui/icons.tsx'
 import { CopyButton } from '../../ui/parts.tsx'
+import { saveFile } from '../../ui/save-file.ts'
 import { Dialog } from './dialog.tsx'
-import { saveFile } from './save-file.ts'
 
 interface SecretOnceProps {
   readonly title: string
@@ -31,16 +31,7 @@ export function SecretOnce({ title, about, label, value, fileName, close, childr
         <div class="secret">
           <label for={id}>{label}</label>
           <div class="secret-row">
-            <input
-              id={id}
-              type="text"
-              class="mono"
-              readOnly
-              value={value}
-              autocomplete="off"
-              spellcheck={false}
-              onFocus={(event) => event.currentTarget.select()}
-            />
+            <SecretField id={id} value={value} />
             <CopyButton text={() => value} label={texts.secret.copy} />
             <button
               type="button"
@@ -61,5 +52,34 @@ export function SecretOnce({ title, about, label, value, fileName, close, childr
         </div>
       </div>
     </Dialog>
+  )
+}
+
+/**
+ * Selected when it has the focus. The beginning is what distinguishes a key from a password: a field that is
+ * too narrow shows it, and not the end.
+ */
+function SecretField({ id, value }: { readonly id: string; readonly value: string }) {
+  const select = (field: HTMLInputElement) => {
+    field.setSelectionRange(0, value.length, 'backward')
+    field.scrollLeft = 0
+  }
+  return (
+    <input
+      id={id}
+      type="text"
+      class="mono"
+      readOnly
+      value={value}
+      autocomplete="off"
+      spellcheck={false}
+      onFocus={({ currentTarget }) => {
+        select(currentTarget)
+        // Browsers move to the end of what they select by themselves, after this.
+        requestAnimationFrame(() => {
+          if (document.activeElement === currentTarget) select(currentTarget)
+        })
+      }}
+    />
   )
 }

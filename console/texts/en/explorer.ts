@@ -3,14 +3,14 @@
  * folder with the same files.
  */
 
-const counted = (count: number, one: string, many: string): string =>
+export const counted = (count: number, one: string, many: string): string =>
   `${count.toLocaleString('en')} ${count === 1 ? one : many}`
 
 export const texts = {
   language: 'en',
   name: 'Portcullis',
   skip: 'Skip to the content',
-  pages: { matrix: 'Matrix', try: 'Try it', plan: 'Plan', compare: 'Compare' },
+  pages: { matrix: 'Matrix', try: 'Try it', plan: 'Plan', compare: 'Compare', edit: 'Edit' },
   navigation: 'Pages',
   panel: 'Control panel',
   copy: 'Copy',
@@ -50,7 +50,7 @@ export const texts = {
     api: 'API',
     inHeader: (header: string) => `in ${header}`,
     search: 'Search APIs',
-    searchHint: 'Search APIs by name or id',
+    searchHint: 'Search APIs by name or id, or cells by an expression such as opens cdn',
     filters: 'Filters',
     kinds: 'Opened by',
     headers: 'Sent in',
@@ -98,7 +98,7 @@ export const texts = {
       resolved: 'Without strict mode it would be the same.',
     },
     request: 'Send the request',
-    requestHint: 'BASE_URL is the address of the API, and TOKEN is the token.',
+    requestHint: 'BASE_URL is the address of the API. Before it, read -rs TOKEN reads the token.',
     login: 'Obtain the token',
     steps: 'Create the token',
     ask: 'Ask a sidecar',
@@ -116,15 +116,17 @@ export const texts = {
   try: {
     title: 'Try it',
     about: 'Paste the headers of a request, and choose the API that it is for.',
+    example: 'This is an example. Paste the headers of your request over it, and choose its API.',
     private: 'Headers stay in this page. They are in no link, and nothing is sent.',
     privateUntilVerified: 'Headers stay in this page until you verify them. They are in no link.',
     headers: 'Request headers',
-    headersHint: 'X-Auth-Token: …',
+    headersHint: (place: string) => `${place}${place.includes(':') ? ' ' : ': '}…`,
     api: 'API',
     choose: 'Choose the API that the request is for.',
     found: (header: string) => `A credential was found in \`${header}\`.`,
     fault: 'No usable credential was found.',
     candidates: 'Only an authority can tell which token it is. The matrix says of each kind in this header:',
+    noKind: 'It does not begin as the tokens of a kind do that are sent there, so it is denied.',
     one: 'Only an authority can tell whether the token is genuine. The matrix says:',
     other: (names: string) => `These headers carry no credential: ${names}.`,
     unread: (lines: string) => `Not read as headers: line ${lines}.`,
@@ -153,6 +155,7 @@ export const texts = {
     choose: 'Add an API',
     remove: (api: string) => `Remove ${api}`,
     clear: 'Remove all',
+    example: 'This is an example. An API that you add begins your own plan.',
     empty: 'Choose an API to see the plan.',
     tokens: (count: number) => counted(count, 'token', 'tokens'),
     opens: 'Opens',
@@ -178,44 +181,6 @@ export const texts = {
     command: 'The same on a command line',
   },
 
-  compare: {
-    title: 'Compare',
-    about: 'Choose another matrix file. You see exactly which cells it opens and closes.',
-    private: 'The file is read in this page, and sent nowhere.',
-    choose: 'Choose a file',
-    drop: 'or drop it here',
-    reading: 'Reading…',
-    against: (name: string) => `Compared with ${name}`,
-    same: 'Both matrices decide every cell the same way.',
-    counts: (opened: number, closed: number) =>
-      `It opens ${counted(opened, 'cell', 'cells')} and closes ${counted(closed, 'cell', 'cells')}.`,
-    types: {
-      opened: 'Opened',
-      closed: 'Closed',
-      reason: 'Denied for another reason',
-      conflicts: 'Same decision, other conflicts',
-    },
-    hints: {
-      opened: 'Denied now, and allowed with the other file.',
-      closed: 'Allowed now, and denied with the other file.',
-      reason: '',
-      conflicts: '',
-    },
-    apis: 'APIs',
-    kinds: 'Kinds of token',
-    added: 'new',
-    removed: 'gone',
-    changed: 'changed',
-    notValid: 'The file is not a valid matrix',
-    tooLarge: 'The file is larger than a matrix may be.',
-    another: 'Choose another file',
-    showMore: (count: number) => `Show ${count.toLocaleString('en')} more`,
-    more: (count: number) => `and ${count.toLocaleString('en')} more`,
-    kind: 'Kind of token',
-    now: 'Now',
-    withFile: 'With the file',
-  },
-
   settings: { title: 'Settings', open: 'Settings and keys' },
 
   help: {
@@ -229,7 +194,7 @@ export const texts = {
       ['Page Up, Page Down', 'A page up or down'],
       ['Enter', 'Open the cell'],
       ['Esc', 'Close what is open'],
-      ['1 2 3 4', 'Matrix, Try it, Plan, Compare (not in the control panel)'],
+      ['1 2 3 4 5', 'Matrix, Try it, Plan, Compare, Edit (not in the control panel)'],
       ['?', 'Settings and keys'],
     ] as readonly (readonly [keys: string, does: string])[],
     singleKeys: 'Keys without Ctrl or Alt are shortcuts',
@@ -246,6 +211,6 @@ export const texts = {
   footer: {
     digest: 'Digest',
     digestHint: 'Names exactly this matrix.',
-    sections: '§ is a section of the source, the document of the provider about its tokens.',
+    sections: 'The source is the document that this matrix is made from. § is a section of it.',
   },
 }

@@ -245,6 +245,11 @@ export const texts = {
       'From here your tokens and the other pages stop working. As an owner you can still log in and change these access limits.',
     selfButton: 'Save and shut me out',
     unsaved: 'Not saved yet.',
+    leave: {
+      title: 'Leave without saving?',
+      about: 'The access limits that you typed are not saved, and are lost.',
+      button: 'Leave without saving',
+    },
   },
 
   audit: {
@@ -263,6 +268,9 @@ export const texts = {
     emptyFiltered: 'No change matches the filters.',
     record: (sequence: string) => `Change ${sequence}`,
     sequence: 'Number',
+    /** A key by its name, or a token that has none; empty: neither is known. */
+    token: (name: string, user: string) =>
+      user === '' ? name : name === '' ? `Token of ${user}` : `${name} of ${user}`,
     account: 'Account',
     details: 'Details',
     noDetails: 'There are no further details.',

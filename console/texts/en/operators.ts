@@ -1,4 +1,4 @@
-/** The texts of the pages of operators: accounts, callers, keys and the live tail of decisions. */
+/** The texts of the pages of operators: accounts, callers, keys, decisions and the matrix in force. */
 
 const counted = (count: number, one: string, many: string): string =>
   `${count.toLocaleString('en')} ${count === 1 ? one : many}`
@@ -99,6 +99,8 @@ export const texts = {
   decisions: {
     title: 'Decisions',
     about: 'Allowed and denied requests, as they happen.',
+    when: 'When',
+    whens: { live: 'Live', past: 'Past' },
     list: 'Decisions, the newest first',
     off: 'This sidecar has no decision log',
     offAbout:
@@ -154,6 +156,7 @@ export const texts = {
     members: {
       time: 'Time',
       reason: 'Reason',
+      observed: 'Observe mode',
       api: 'API',
       kind: 'Kind of token',
       protocol: 'Asked over',
@@ -167,15 +170,180 @@ export const texts = {
       conflicts: 'Conflicts',
       mode: 'Mode',
       matrix: 'Matrix',
+      request_id: 'Request',
       trace_id: 'Trace',
+      sentence: 'The caller was told',
+      rules: 'Rules',
+      now: 'The rules of now',
       latency: 'Took',
       sampled: 'Stands for',
       dropped: 'Without a line before it',
+    },
+    passed: 'The request passed all the same.',
+    past: {
+      about: 'Decisions that the log of this host has, the newest first.',
+      list: 'Decisions of the past',
+      form: 'Find decisions',
+      fields: {
+        since: 'From',
+        until: 'Before',
+        user: 'User',
+        api: 'API',
+        reason: 'Reason',
+        account: 'Account',
+        project: 'Project',
+        address: 'Client address',
+        requestId: 'Request or trace id',
+        fingerprint: 'Fingerprint',
+        token: 'Token (its value)',
+      },
+      userHint: 'Without an account, the user is looked for by the id. A name needs its account.',
+      more: 'More fields',
+      zone: (zone: string) => `Times are those of your time zone, ${zone}.`,
+      tokenHint: 'The value of a token is sent once, becomes a fingerprint, and is kept nowhere.',
+      find: 'Search',
+      clear: 'Clear',
+      empty: 'No decision matches.',
+      user: 'User',
+      client: 'Client',
+      damaged: (count: number) =>
+        `${counted(count, 'line', 'lines')} could not be read: damaged, cut, or of something else.`,
+      unreadable: (files: readonly string[]) => `Not searched to the end: ${files.join(', ')}.`,
+      off: 'No file of this host has the decisions',
+      offAbout:
+        'A search needs the decision log as a file. Switch it on in the configuration, and start the sidecar again:',
+      rules: { same: 'the same as now', other: 'others than now' },
+      unknown: (why: string) => `Not known: ${why}.`,
+      now: ({
+        same,
+        allowed,
+        reason,
+        message,
+      }: {
+        readonly same: boolean
+        readonly allowed: boolean
+        readonly reason: string
+        readonly message?: string
+      }) => (same ? 'decide the same' : `${allowed ? 'allow' : 'deny'}: ${reason}. ${message ?? ''}`.trim()),
     },
     strict: 'strict',
     resolved: 'as resolved',
     microseconds: (count: number) => `${count.toLocaleString('en')} µs`,
     ofHundred: (percent: number) => `${percent} of 100 like it have a line`,
     project: (account: string, project: string) => `${account}, project ${project}`,
+  },
+
+  matrix: {
+    title: 'Matrix',
+    about: 'Which matrix decides, what another one would have decided, and how one replaces the other.',
+    readAt: (time: string) => `As of ${time}`,
+    refresh: 'Refresh',
+    inForce: 'In force',
+    digest: 'Digest',
+    from: 'Comes from',
+    promoted: 'A promotion',
+    configured: 'The configuration',
+    configuredDigest: 'In the configuration',
+    by: 'By',
+    when: 'When',
+    why: 'Why',
+    behind:
+      'Another matrix was put in force, and this process does not have it yet. If that lasts, its log has the reason.',
+    replaced:
+      'Nothing was changed. Another matrix is in force, or is the shadow, than the one that you looked at. This page shows the current ones: look at what changes now, and try again.',
+
+    shadow: 'Shadow',
+    shadowAbout: 'It is computed beside the matrix in force, and decides nothing.',
+    since: 'Compared since',
+    compared: 'Compared',
+    decisions: (count: number) => counted(count, 'decision', 'decisions'),
+    differing: 'Would differ',
+    ofOne:
+      'These counts are of the process that answers you. For all processes, see the increase of the metric `portcullis_shadow_differences_total`.',
+    same: 'The shadow is the matrix in force, so there is nothing to promote.',
+    none: 'There is no shadow. Name the next matrix in the configuration to see what it would change before it decides:',
+    noneTitle: 'portcullis.yaml',
+    noneConfig: 'matrix_shadow: next-matrix.json\n',
+
+    groups: {
+      title: 'Decisions that would differ',
+      none: 'No decision would have been another one so far.',
+      names: { opened: 'Would open', closed: 'Would close', unknown: 'Unknown' },
+      hints: {
+        opened: 'Denied, and the shadow allows it.',
+        closed: 'Allowed, and the shadow denies it.',
+        unknown:
+          'It cannot be said what the shadow would have decided: it looks for another credential, or would have this one verified in another way.',
+      },
+      api: 'API',
+      kind: 'Kind of token',
+      noKind: 'not known',
+      count: 'How often',
+      accounts: 'Accounts',
+      account: (account: string, count: number) => `${account} (${count.toLocaleString('en')})`,
+      others: (count: number) => `others or none (${count.toLocaleString('en')})`,
+      more: (count: number) => `and ${count.toLocaleString('en')} more`,
+      showMore: (count: number) => `Show ${count.toLocaleString('en')} more`,
+      first: 'First',
+      last: 'Last',
+      search: (api: string) => `Past decisions about ${api}`,
+      beyond: (count: number) =>
+        `${counted(count, 'more decision is', 'more decisions are')} in cells that have no row.`,
+    },
+
+    cells: {
+      title: 'What changes',
+      sides: {
+        before: 'Now',
+        after: 'Shadow',
+        hints: {
+          opened: 'Denied now, and the shadow allows it.',
+          closed: 'Allowed now, and the shadow denies it.',
+        },
+      },
+      comparing: 'The matrices are being compared.',
+      notCompared: 'The matrices could not be compared.',
+      replaced: 'the matrix in force or its shadow is another one now',
+    },
+
+    versions: {
+      title: 'Matrices put in force',
+      none: 'No matrix was promoted yet.',
+      matrix: 'Matrix',
+      action: 'What',
+      actions: { promoted: 'Promoted', rolled_back: 'Rolled back', replaced: 'Replaced' } as Readonly<
+        Record<string, string>
+      >,
+      configurations: 'Those of the configurations',
+    },
+
+    reason: 'Reason',
+    reasonHint: 'For the audit trail and the list of matrices.',
+    command: 'The same on the command line',
+    everywhere: 'It decides at once in this process, and in every other one of the directory within seconds.',
+
+    promote: {
+      open: 'Promote…',
+      title: 'Promote the shadow',
+      button: 'Promote',
+      compared: (compared: number, differing: number) =>
+        `So far ${counted(compared, 'decision was', 'decisions were')} compared, and ${differing.toLocaleString('en')} would have been others.`,
+      opened: 'Cells that open',
+      openedHint: (count: number) => `Type ${count.toLocaleString('en')} to confirm.`,
+      openedDiffers: (count: number) =>
+        `Expected ${count.toLocaleString('en')}, the number of cells that open.`,
+      done: 'The shadow is in force now.',
+    },
+
+    rollBack: {
+      open: 'Roll back…',
+      title: 'Roll back the matrix',
+      button: 'Roll back',
+      to: 'To',
+      version: (digest: string, when: string) => `${digest}, ${when}`,
+      unknown:
+        'This page does not have that matrix, so it cannot say which cells change. `portcullis matrix diff` compares two files.',
+      done: 'The earlier matrix is in force again.',
+    },
   },
 }

@@ -28,6 +28,7 @@ export const texts = {
     'operator/callers': 'Callers',
     'operator/keys': 'Keys',
     'operator/decisions': 'Decisions',
+    'operator/matrix': 'Matrix',
   },
 
   groups: { account: 'Account', access: 'Access', profile: 'Profile', iam: 'IAM', operator: 'Operator' },
@@ -35,15 +36,27 @@ export const texts = {
   menu: {
     label: 'Account menu',
     navigation: 'Control panel',
-    profile: 'Profile',
-    iam: 'IAM',
-    overview: 'Overview',
     logIn: 'Log in',
     logOut: 'Log out',
   },
 
   login: {
-    title: 'Log in',
+    as: {
+      user: {
+        title: 'Log in',
+        hints: [
+          'No password yet? Ask the owner of your account for an invitation.',
+          'Password forgotten? A new invitation replaces it.',
+        ],
+      },
+      operator: {
+        title: 'Log in as an operator',
+        hints: [
+          'Operators have no account and no password here. They log in with a caller token of this sidecar.',
+          'The first one is in the file `administrator-token` of the data folder. `portcullis caller new` makes others.',
+        ],
+      },
+    },
     who: 'Who are you?',
     user: 'User',
     operator: 'Operator',
@@ -66,8 +79,6 @@ export const texts = {
     passkeyElsewhere:
       'Passkeys need a host name. Open this page at http://localhost with the same port to use one.',
     tokenInvalid: 'This caller token is unknown, expired or withdrawn.',
-    noPassword: 'No password yet? Ask the owner of your account for an invitation.',
-    forgotten: 'Password forgotten? A new invitation replaces it.',
   },
 
   again: {
@@ -77,7 +88,10 @@ export const texts = {
 
   confirm: {
     title: 'Confirm that it is you',
-    about: 'The next step shows a secret or changes how you log in.',
+    about: {
+      user: 'The next step shows a secret or changes how you log in.',
+      operator: 'The next step shows a secret or changes what is allowed.',
+    },
     button: 'Confirm',
     passkey: 'Confirm with a passkey',
     failed: 'The password is wrong.',

@@ -35,6 +35,7 @@ export const texts = {
     emptyHint: 'Choose Add Key, enter a name, and copy the key into the program that needs it.',
     noneActive: 'You have no active API key.',
     showRevoked: 'Show revoked keys',
+    ends: 'Ends with',
     created: 'Created',
     revokedAt: 'Revoked',
     badges: { waiting: 'Still works', sending: 'Revoking…', failed: 'Not revoked', revoked: 'Revoked' },
@@ -61,6 +62,8 @@ export const texts = {
       title: 'Add Key',
       name: 'Key name',
       hint: 'What it is for, for example the name of the program.',
+      note: 'Note',
+      noteHint: 'For whoever finds the key later: where it is used, and who asked for it.',
       button: 'Add',
     },
     secret: {
@@ -71,6 +74,8 @@ export const texts = {
   },
 
   request: {
+    read: 'Read it into a variable',
+    readHint: 'Run it, paste the token and press Enter. Nothing shows it, and no history has it.',
     title: 'A request with it',
     hint: 'BASE_URL is the address of the product API.',
     check: 'Ask this sidecar whether it is let in',
@@ -87,6 +92,10 @@ export const texts = {
     projectHint: 'The name of the project.',
     choose: 'Choose a project',
     projectNeeded: 'expected the name of a project',
+    create: 'Create token',
+    created: 'The token is created.',
+    there: 'You have a token. It works until',
+    found: 'You have a token already. Copy it, or reissue it.',
     copy: 'Copy token',
     reissue: 'Reissue token',
     shown: {

@@ -8,7 +8,8 @@ import {
   auditRequest,
   filtersOf,
   isFiltered,
-  nameOfActor,
+  namedActor,
+  namedSubject,
 } from '../../../console/panel/model/audit.ts'
 import { CSV_HEAD, csvCell, exported } from '../../../console/panel/model/export.ts'
 import type { AuditRecord } from '../../../console/panel/model/iam-records.ts'
@@ -159,6 +160,7 @@ const record = (sequence: number, subject = 'ci'): AuditRecord =>
       action: 'service_user.set_roles',
       account: '234567',
       subject,
+      subjectId: '5e3d',
     },
     at: { seconds: 1_700_000_000n, nanos: 5_000_000 },
     details: { roles: ['iam.admin'] },
@@ -175,8 +177,8 @@ describe('the export', () => {
     const parts = await exported(twoPages, 'csv', (count) => counts.push(count), new AbortController().signal)
     expect(counts).toEqual([1, 2])
     expect(parts.join('')).toBe(
-      `${CSV_HEAD}"2","2023-11-14T22:13:20.005Z","'=anna","service_user.set_roles","234567","ci","{""roles"":[""iam.admin""]}"\r\n` +
-        `"1","2023-11-14T22:13:20.005Z","'=anna","service_user.set_roles","234567","a,b","{""roles"":[""iam.admin""]}"\r\n`,
+      `${CSV_HEAD}"2","2023-11-14T22:13:20.005Z","'=anna","service_user.set_roles","234567","ci","5e3d","{""roles"":[""iam.admin""]}"\r\n` +
+        `"1","2023-11-14T22:13:20.005Z","'=anna","service_user.set_roles","234567","a,b","5e3d","{""roles"":[""iam.admin""]}"\r\n`,
     )
   })
 
@@ -184,7 +186,11 @@ describe('the export', () => {
     const parts = await exported(twoPages, 'jsonl', () => {}, new AbortController().signal)
     const lines = parts.join('').trimEnd().split('\n')
     expect(lines.map((line) => JSON.parse(line).subject)).toEqual(['ci', 'a,b'])
-    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ actor: '=anna', details: { roles: ['iam.admin'] } })
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+      actor: '=anna',
+      subject_id: '5e3d',
+      details: { roles: ['iam.admin'] },
+    })
   })
 
   test('stops when it is cancelled', async () => {
@@ -195,11 +201,48 @@ describe('the export', () => {
 })
 
 test.each([
-  ['control_panel_user 17764986fd64972e (olga)', 'olga'],
-  ['service_user 5e3d (ci (old)\n)', 'ci (old)\n'],
-  ['caller prometheus', 'caller prometheus'],
-  ['command line (root)', 'command line (root)'],
-  ['service_user 5e3d', 'service_user 5e3d'],
-])('%j is called %j in the list', (actor, name) => {
-  expect(nameOfActor(actor)).toBe(name)
+  ['control_panel_user 17764986fd64972e (olga)', 'olga', '17764986fd64972e'],
+  ['service_user 5e3d (ci (old)\n)', 'ci (old)\n', '5e3d'],
+  ['caller prometheus', 'caller prometheus', ''],
+  ['command line (root)', 'command line (root)', ''],
+  ['service_user 5e3d', 'service_user 5e3d', ''],
+])('%j is called %j in the list', (actor, name, id) => {
+  expect(namedActor(actor)).toEqual({ name, id })
+})
+
+test.each<[what: string, record: Partial<AuditRecord>, name: string, id: string]>([
+  ['a user', { subject: 'ci', subjectId: '5e3d' }, 'ci', '5e3d'],
+  ['a user of an earlier version', { subject: 'ci', subjectId: '' }, 'ci', ''],
+  [
+    'a key',
+    { action: 'static_token.create', subject: 'k', subjectId: 'T', details: { user: 'olga' } },
+    ...(['k of olga', 'T'] as const),
+  ],
+  [
+    'a key that is revoked',
+    { action: 'token.revoke', subject: 'k', subjectId: 'T', details: { user: 'olga', user_id: 'O' } },
+    ...(['k of olga', 'T'] as const),
+  ],
+  [
+    'another token',
+    { action: 'token.revoke', subject: 'T', subjectId: 'T', details: { user: 'ci' } },
+    ...(['Token of ci', 'T'] as const),
+  ],
+  [
+    'another token of nobody knows whom',
+    { action: 'token.revoke', subject: 'T', subjectId: 'T', details: {} },
+    ...(['T', 'T'] as const),
+  ],
+  [
+    'a key of an earlier version',
+    { action: 'static_token.create', subject: 'T', subjectId: '', details: { user: 'olga', name: 'k' } },
+    ...(['k of olga', 'T'] as const),
+  ],
+  [
+    'a revocation of an earlier version',
+    { action: 'token.revoke', subject: 'T', subjectId: '' },
+    ...(['T', 'T'] as const),
+  ],
+])('%s is named, with its id', (_what, given, name, id) => {
+  expect(namedSubject({ action: 'service_user.delete', ...given } as AuditRecord)).toEqual({ name, id })
 })

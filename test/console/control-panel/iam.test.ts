@@ -203,12 +203,12 @@ test('the commands are words of a shell, whatever the names are', () => {
   const words = execFileSync('sh', ['-c', `npx() { printf '%s\\n' "$@"; }; ${issueWith(login)}`], {
     encoding: 'utf8',
   })
-  expect(words.split('\n').slice(0, 8)).toEqual([
-    ...['portcullis', 'issue', '--account', '234567', '--user', user, '--project', 'p q'],
+  expect(words.split('\n').slice(0, 9)).toEqual([
+    ...['--no-install', 'portcullis', 'issue', '--account', '234567', '--user', user, '--project', 'p q'],
   ])
   const request = execFileSync(
     'sh',
-    ['-c', `curl() { cat; }; head() { echo secret; }; ${curlWith(login, 'http://127.0.0.1:8180')}`],
+    ['-c', `curl() { cat; }; sed() { echo secret; }; ${curlWith(login, 'http://127.0.0.1:8180')}`],
     { encoding: 'utf8' },
   )
   expect(JSON.parse(request)).toEqual({

@@ -85,7 +85,7 @@ describe('menus', () => {
   ]
   const IAM = ['iam/service-users', 'iam/users']
   const ACCOUNT = ['overview', 'projects', 'access-limits', 'audit']
-  const OPERATOR = ['operator/accounts', 'operator/callers', 'operator/keys', 'operator/decisions']
+  const OPERATOR = ['accounts', 'callers', 'keys', 'decisions', 'matrix'].map((each) => `operator/${each}`)
 
   test.each<[who: string, seen: Who, account: string | undefined, pages: string[]]>([
     ['a user', user(false), '123456', OWN],

@@ -2,8 +2,6 @@
 import * as fc from 'fast-check'
 import { encode } from 'uqr'
 import { describe, expect, test } from 'vitest'
-import { apiOpenedBy, staticKind } from '../../../console/model/sample.ts'
-import { checkWith, requestWith } from '../../../console/model/shell.ts'
 import { allPages } from '../../../console/panel/model/all-pages.ts'
 import { clientOf } from '../../../console/panel/model/client.ts'
 import {
@@ -20,21 +18,28 @@ import {
   lastUseOf,
   masked,
   nameFault,
+  noteFault,
   shownKeys,
 } from '../../../console/panel/model/keys.ts'
 import { type OwnSession, shownSessions } from '../../../console/panel/model/own.ts'
 import { QUIET, squaresPath } from '../../../console/panel/model/squares.ts'
 import type { Factors } from '../../../console/panel/model/wire.ts'
 import { texts } from '../../../console/texts/en/profile.ts'
-import { supportMatrix } from '../../../matrix/index.ts'
 import { isName } from '../../../sidecar/base/name.ts'
 
 const key = (id: string, change: Partial<ApiKey> = {}): ApiKey => ({
-  ...{ id, name: `key ${id}`, createdAtMs: Number(id), revokedAtMs: undefined, lastUsedDay: '' },
+  ...{ id, name: `key ${id}`, lastFour: 'Gk3x', note: '' },
+  ...{ createdAtMs: Number(id), revokedAtMs: undefined, lastUsedDay: '' },
   ...change,
 })
 
 describe('API keys', () => {
+  test('a note may be empty, and else has the characters of a name', () => {
+    expect(['', 'for the reports', 'x\u200b'].map(noteFault)).toEqual([
+      ...[undefined, undefined, texts.names.invisible],
+    ])
+  })
+
   const keys = [key('1'), key('3', { revokedAtMs: 9 }), key('2')]
   const none = () => false
 
@@ -112,21 +117,6 @@ describe('API keys', () => {
       [1, 2, 3],
       ['', 'a', 'b'],
     ])
-  })
-})
-
-describe('commands with a token', () => {
-  test('the token is no argument of a program, and is quoted for the shell', () => {
-    expect(requestWith('X-Token', "a'b")).toBe(`echo 'X-Token: a'\\''b' | curl -H @- "$BASE_URL"`)
-    expect(checkWith('balance', 'X-Token', 'abc')).toBe(
-      `echo 'X-Token: abc' | npx portcullis check balance -H -`,
-    )
-  })
-
-  test('the API to try it with is one that the kind opens, whatever the mode is', () => {
-    expect(staticKind(supportMatrix)).toBe('static_token')
-    expect(apiOpenedBy(supportMatrix, 'static_token')).toBe('balance')
-    expect(apiOpenedBy(supportMatrix, 'unknown')).toBeUndefined()
   })
 })
 

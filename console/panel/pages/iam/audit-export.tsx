@@ -2,12 +2,12 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { texts } from '../../../texts/en/iam.ts'
 import { Icon } from '../../../ui/icons.tsx'
+import { saveFile } from '../../../ui/save-file.ts'
 import { useApi, useToast } from '../../context.tsx'
 import { type AuditFilters, auditRequest } from '../../model/audit.ts'
 import { apiErrorOf, GIVEN_UP } from '../../model/errors.ts'
 import { type ExportFormat, exported } from '../../model/export.ts'
 import { messageOf } from '../../model/messages.ts'
-import { saveFile } from '../../parts/save-file.ts'
 
 const { audit: words } = texts
 

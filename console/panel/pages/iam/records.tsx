@@ -21,6 +21,23 @@ export function Name({ name }: { readonly name: string }) {
   )
 }
 
+/** With its id, which another one of that name does not have. */
+export function NameWithId({ name, id }: { readonly name: string; readonly id: string }) {
+  return (
+    <>
+      <Name name={name} />
+      {id !== '' && id !== name && (
+        <>
+          {' '}
+          <code class="name-id" title={id}>
+            {id}
+          </code>
+        </>
+      )}
+    </>
+  )
+}
+
 export function State({ enabled }: { readonly enabled: boolean }) {
   return (
     <span class="badge" data-kind={enabled ? 'good' : 'bad'}>

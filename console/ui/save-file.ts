@@ -1,3 +1,5 @@
+/** Saving a file from the page. */
+
 /** Browsers read the file after the click, some of them when the person has chosen a folder. */
 const KEPT_MS = 60_000
 

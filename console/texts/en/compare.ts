@@ -1,0 +1,47 @@
+/** The texts of comparing two matrices, loaded with the first page that does. */
+import { counted } from './explorer.ts'
+
+export const compareTexts = {
+  title: 'Compare',
+  about: 'Choose another matrix file. You see exactly which cells it opens and closes, in both modes.',
+  private: 'The file is read in this page, and sent nowhere.',
+  choose: 'Choose a file',
+  drop: 'or drop it here',
+  reading: 'Reading…',
+  example: 'an example',
+  exampleHint: 'The example is this matrix with one cell opened and one closed. A file takes its place.',
+  against: (name: string) => `Compared with ${name}`,
+  same: 'Both matrices decide every cell the same way.',
+  counts: (opened: number, closed: number) =>
+    `It opens ${counted(opened, 'cell', 'cells')} and closes ${counted(closed, 'cell', 'cells')}.`,
+  types: {
+    opened: 'Opened',
+    closed: 'Closed',
+  },
+  hints: {
+    opened: 'Denied now, and allowed with the other file.',
+    closed: 'Allowed now, and denied with the other file.',
+  },
+  onlyIn: { strict: 'in strict mode only', lenient: 'not in strict mode' },
+  renamed: 'Renamed APIs',
+  renamedHint:
+    'Their cells are compared across the two ids. Who asks with the old id is denied, with the reason UNKNOWN_API.',
+  unfinished: 'The file is not finished',
+  unfinishedHint: 'Its cells are compared all the same. A conflict that is not declared contests no cell.',
+  conflicts: 'Conflicts',
+  statements: 'Statements',
+  apis: 'APIs',
+  kinds: 'Kinds of token',
+  added: 'new',
+  removed: 'gone',
+  changed: 'changed',
+  notValid: 'The file is not a valid matrix',
+  tooLarge: 'The file is larger than a matrix may be.',
+  noYaml: 'This page reads JSON. The page that a sidecar serves reads YAML, too.',
+  another: 'Choose another file',
+  showMore: (count: number) => `Show ${count.toLocaleString('en')} more`,
+  more: (count: number) => `and ${count.toLocaleString('en')} more`,
+  kind: 'Kind of token',
+  now: 'Now',
+  withFile: 'With the file',
+}

@@ -1,0 +1,16 @@
+/** What edits do, in a line. */
+import type { Comparison } from '../../../matrix/compare.ts'
+import type { State } from '../../model/playground.ts'
+import { editorTexts } from '../../texts/en/editor.ts'
+
+/** What opens and closes. */
+export function countsOf({ flips }: Comparison): string {
+  const opened = flips.filter(({ direction }) => direction === 'opened').length
+  const { same, counts } = editorTexts.status
+  return flips.length === 0 ? same : counts(opened, flips.length - opened)
+}
+
+/** The same, with what is left to do. */
+export function saidOf(comparison: Comparison, { open }: State): string {
+  return [countsOf(comparison), ...(open.length > 0 ? [editorTexts.status.open(open.length)] : [])].join(' ')
+}
