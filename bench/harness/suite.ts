@@ -12,6 +12,8 @@ export interface Suite {
    * run installs (bench/peers). `browser`: Chromium; its rows are skipped without it.
    */
   readonly needs?: 'peers' | 'browser'
+  /** Whether it runs only where it is named, because it builds what takes minutes. */
+  readonly onlyByName?: boolean
   /** Runs the whole suite. Rejects if an answer is wrong: the speed of wrong answers means nothing. */
   readonly run: (size: Size) => Promise<SuiteReport>
 }
@@ -57,7 +59,7 @@ export interface Figure {
   readonly latency?: Latency
 }
 
-export type Unit = 'ns' | 'µs' | 'ms' | 'µs CPU' | 'ms CPU' | 'bytes' | 'queries' | '×'
+export type Unit = 'ns' | 'µs' | 'ms' | 'µs CPU' | 'ms CPU' | 'bytes' | 'queries' | 'allocations' | '×'
 
 /** How long the calls of all samples took, each by itself (`LATENCY_METHOD` of latency.ts). */
 export interface Latency {

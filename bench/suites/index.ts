@@ -1,14 +1,17 @@
 /** All suites, in the order in which they run. */
 import type { Suite } from '../harness/suite.ts'
 import { changesSuite } from './changes.ts'
+import { clientPeersSuite, clientsSuite } from './clients.ts'
 import { egressSuite } from './egress.ts'
 import { engineSuite } from './engine.ts'
 import { extAuthzSuite } from './ext-authz.ts'
 import { fleetSuite } from './fleet.ts'
 import { growthSuite } from './growth.ts'
 import { issueSuite } from './issue.ts'
+import { ownerSuite } from './owner.ts'
 import { pageSuite } from './page.ts'
 import { peersSuite, serversSuite } from './peers.ts'
+import { policyTestsSuite } from './policy-tests.ts'
 import { sidecarSuite } from './sidecar.ts'
 import { signalsSuite } from './signals.ts'
 import { startSuite } from './start.ts'
@@ -20,6 +23,7 @@ import { workersSuite } from './workers.ts'
 
 export const suites: readonly Suite[] = [
   engineSuite,
+  policyTestsSuite,
   sidecarSuite,
   transportSuite,
   tokensSuite,
@@ -32,9 +36,12 @@ export const suites: readonly Suite[] = [
   signalsSuite,
   swapSuite,
   growthSuite,
+  ownerSuite,
   startSuite,
   workersSuite,
+  clientsSuite,
   pageSuite,
   peersSuite,
+  clientPeersSuite,
   serversSuite,
 ]

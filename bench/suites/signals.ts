@@ -1,10 +1,12 @@
 /**
- * What it costs to be seen: the same checks, asked of sidecars that count, log every decision or record
- * traces, and of one that does not.
+ * What it costs to be seen: the same checks, asked of sidecars that count, log every decision, record traces
+ * or compare another matrix, and of one that does not.
  */
+import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { supportMatrix } from '../../matrix/index.ts'
 import { interleave, type Measure } from '../harness/compare.ts'
 import { type Contender, contend, unary } from '../harness/contender.ts'
 import type { Cost } from '../harness/cost.ts'
@@ -69,6 +71,32 @@ const EVERYTHING: Signal = {
     Object.assign({}, ...Object.values(SIGNALS).map((each) => each.environment(places))),
 }
 
+/** It is no part of `everything`: it is there while an owner tries a change. */
+const SHADOW: Signal = {
+  name: 'a second matrix',
+  method: 'One has `matrix_shadow`, of which one cell in ten differs.',
+  environment: ({ folder }: Places) => {
+    const file = join(folder, 'shadow.json')
+    writeFileSync(file, JSON.stringify(shadowMatrix()))
+    return { PORTCULLIS_MATRIX_SHADOW: file }
+  },
+}
+
+/** One cell in ten, over all APIs and kinds. */
+const DIFFERS_EVERY = 10
+
+/** The shipped matrix without its prose, in which one cell in ten is another one. */
+function shadowMatrix(): object {
+  let cell = 0
+  const apis = supportMatrix.apis.map((api) => {
+    const accepts = supportMatrix.tokenKinds
+      .map(({ id }) => id)
+      .filter((id) => api.accepts.includes(id) !== (cell++ % DIFFERS_EVERY === 0))
+    return { ...api, accepts }
+  })
+  return { ...supportMatrix, apis, statements: [], conflicts: [] }
+}
+
 const WORKLOADS = {
   claims: { id: 'claims', what: 'Check of claims' },
   iamTokens: { id: 'iam-token', what: 'Check of an IAM token, warm' },
@@ -85,7 +113,7 @@ async function run(size: Size): Promise<SuiteReport> {
   await using stack = new AsyncDisposableStack()
   const { warmUpCalls, pairs, calls } = SIZES[size]
   const places = { folder: temporaryFolder(stack), endpoint: await startEndpoint(stack) }
-  const signals: Readonly<Record<string, Signal>> = { ...SIGNALS, everything: EVERYTHING }
+  const signals: Readonly<Record<string, Signal>> = { ...SIGNALS, everything: EVERYTHING, shadow: SHADOW }
   const asked: Record<string, Asked> = {}
   for (const name of [...Object.keys(signals), 'plain']) {
     const environment = signals[name]?.environment(places) ?? {}

@@ -150,7 +150,13 @@ export async function obtainTokens(engine: Engine, ready: SidecarReady): Promise
 
 function refuseWrong(response: wire.CheckResponse | undefined, expected: ExpectedCheck | undefined): void {
   if (response === undefined || expected === undefined) throw new Error('an answer is missing')
-  const { verified, token: _token, cacheForMs: _cacheForMs, ...decision } = checkAnswer(response)
+  const {
+    verified,
+    token: _token,
+    route: _route,
+    cacheForMs: _cacheForMs,
+    ...decision
+  } = checkAnswer(response)
   if (!isDeepStrictEqual(decision, expected.decision) || verified !== expected.verified)
     throw new Error(
       `a wrong answer to ${JSON.stringify(expected.check)}: ${JSON.stringify({ verified, ...decision })}`,

@@ -103,17 +103,21 @@ export interface Comparing {
 
 /** Compares with another matrix file, on the page that does that. */
 export async function compare(page: Page, path: string): Promise<Comparing> {
+  // The page begins with an example, whose changes must not be taken for those of the file.
+  await page.locator('.changes').first().waitFor()
   await page.evaluate(`
     bench.block = 0
     bench.start = undefined
     bench.total = undefined
+    const shown = () => document.querySelector('.changes')?.textContent
+    const example = shown()
     let last = performance.now()
     addEventListener('change', () => { bench.start = performance.now() }, true)
     const turn = () => {
       const now = performance.now()
       if (bench.start !== undefined) bench.block = Math.max(bench.block, now - last)
       last = now
-      if (document.querySelector('.changes') === null) setTimeout(turn)
+      if (bench.start === undefined || shown() === undefined || shown() === example) setTimeout(turn)
       else requestAnimationFrame(() => setTimeout(() => {
         bench.block = Math.max(bench.block, performance.now() - last)
         bench.total = performance.now() - bench.start

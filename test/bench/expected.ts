@@ -30,10 +30,34 @@ const SIDECAR_ROWS = [
 
 const TRANSPORT_ROWS = ['claims', 'batch', 'grpc-js-claims', 'grpc-js-iam-token', 'claims-nghttpd']
 
-const SIGNAL_ROWS = ['metrics', 'decision-log', 'traces', 'everything'].flatMap((signal) => [
+const SIGNAL_ROWS = ['metrics', 'decision-log', 'traces', 'everything', 'shadow'].flatMap((signal) => [
   `${signal}-claims`,
   `${signal}-iam-token`,
 ])
+
+/** The languages beside TypeScript, with the libraries that their clients are compared with. */
+const CLIENT_PEERS = {
+  go: ['casbin', 'cedar', 'opa'],
+  python: ['casbin', 'cedar', 'opa'],
+  java: ['casbin'],
+  rust: ['casbin', 'cedar', 'opa'],
+}
+
+const OTHER_LANGUAGES = Object.keys(CLIENT_PEERS)
+const LANGUAGES = ['typescript', ...OTHER_LANGUAGES]
+/** Those whose runtime counts what a check allocates. */
+const COUNT_ALLOCATIONS = ['go', 'rust']
+
+/** The rows of a client that have a single figure. */
+function clientFigures(language: string): string[] {
+  const names = [
+    'bytes',
+    'first',
+    ...(COUNT_ALLOCATIONS.includes(language) ? ['allocations'] : []),
+    'revocation',
+  ]
+  return names.map((name) => `${language}-${name}`)
+}
 
 const PAGE_ROWS = [
   ...['first-paint', 'usable', 'usable-large'],
@@ -59,6 +83,15 @@ export const EXPECTED: ReadonlyMap<string, Expected> = new Map<string, Expected>
         'deny-allocation',
         'copy-allocation',
       ],
+    },
+  ],
+  [
+    'policy-tests',
+    {
+      // Every cell in both modes, by itself and in a row of the table.
+      answersChecked: 180 + 180,
+      compared: ['rows', 'table'],
+      alone: [],
     },
   ],
   [
@@ -147,8 +180,8 @@ export const EXPECTED: ReadonlyMap<string, Expected> = new Map<string, Expected>
   [
     'signals',
     {
-      // As in the sidecar suite, of each of the five sidecars.
-      answersChecked: 5 * (90 + 90 + 90 + 100),
+      // As in the sidecar suite, of each of the six sidecars.
+      answersChecked: 6 * (90 + 90 + 90 + 100),
       compared: SIGNAL_ROWS,
       alone: [],
       timed: SIGNAL_ROWS,
@@ -182,6 +215,16 @@ export const EXPECTED: ReadonlyMap<string, Expected> = new Map<string, Expected>
     },
   ],
   [
+    'owner',
+    {
+      // Two lints; the cells that close, because one API in a hundred takes a kind less; and those that the
+      // query fits.
+      answersChecked: 2 + 3 + 83,
+      compared: ['lint', 'lint-file', 'diff', 'query'],
+      alone: [],
+    },
+  ],
+  [
     'start',
     {
       // As in the sidecar suite.
@@ -201,6 +244,20 @@ export const EXPECTED: ReadonlyMap<string, Expected> = new Map<string, Expected>
     },
   ],
   [
+    'clients',
+    {
+      answersChecked: 50 * LANGUAGES.length,
+      compared: LANGUAGES.flatMap((language) => [`${language}-local`, `${language}-grpc`]),
+      alone: LANGUAGES.flatMap(clientFigures),
+      timed: LANGUAGES.map((language) => `${language}-revocation`),
+      // At this size only the client that needs nothing but Node is measured.
+      optional: OTHER_LANGUAGES.flatMap((language) => [
+        ...[`${language}-local`, `${language}-grpc`],
+        ...clientFigures(language),
+      ]),
+    },
+  ],
+  [
     'page',
     {
       // Every cell of the table.
@@ -215,6 +272,17 @@ export const EXPECTED: ReadonlyMap<string, Expected> = new Map<string, Expected>
       // Every cell by each of six.
       answersChecked: 6 * 90,
       compared: ['casl', 'casl-ability-at-hand', 'casbin', 'casbin-cached', 'cedar', 'opa-wasm'],
+      alone: [],
+    },
+  ],
+  [
+    'client-peers',
+    {
+      // Every cell by each client and by each of its peers.
+      answersChecked: (OTHER_LANGUAGES.length + Object.values(CLIENT_PEERS).flat().length) * 90,
+      compared: Object.entries(CLIENT_PEERS).flatMap(([language, peers]) =>
+        peers.map((peer) => `${language}-${peer}`),
+      ),
       alone: [],
     },
   ],

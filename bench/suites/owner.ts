@@ -1,0 +1,15 @@
+/** What the owner of a large matrix waits for. */
+import type { Suite } from '../harness/suite.ts'
+import { diffRows } from './owner-diff.ts'
+import { lintRows } from './owner-lint.ts'
+
+export const ownerSuite: Suite = {
+  name: 'owner',
+  run: async (size) => {
+    const reports = [await lintRows(size), await diffRows(size)]
+    return {
+      rows: reports.flatMap(({ rows }) => rows),
+      answersChecked: reports.reduce((sum, report) => sum + report.answersChecked, 0),
+    }
+  },
+}
