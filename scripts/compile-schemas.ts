@@ -17,6 +17,8 @@ const SCHEMAS = [
   'sidecar/config/config.schema.json',
   'sidecar/config/directory.schema.json',
   'sidecar/config/agent.schema.json',
+  'sidecar/config/policy-tests.schema.json',
+  'sidecar/cli/commands/matrix/allowed-flips.schema.json',
   'sidecar/signals/decision-log/line.schema.json',
 ]
 

@@ -107,7 +107,7 @@ function replacements(): Plugin {
   return {
     name: 'replacements',
     setup: ({ onLoad }) => {
-      onLoad({ filter: /\/sidecar\/config\/text-file\.ts$/ }, ({ path }) => ({
+      onLoad({ filter: /\/sidecar\/(config\/text-file|rules\/matrix-file\/read)\.ts$/ }, ({ path }) => ({
         contents: replaced(path, "createRequire(import.meta.url)('yaml')", "require('yaml')"),
         loader: 'ts',
       }))

@@ -218,6 +218,8 @@ function scalarSchema({ scalar }: DescField): Json {
     case ScalarType.INT64:
       // JSON has no whole numbers of 64 bits.
       return { type: 'string', pattern: '^-?[0-9]+$' }
+    case ScalarType.BYTES:
+      return { type: 'string', contentEncoding: 'base64' }
     default:
       throw new Error(`expected a type of the contract, found scalar ${scalar}`)
   }

@@ -14,9 +14,11 @@ import {
   headlineBlock,
 } from '../bench/report/markdown.ts'
 import { docsChart, readDocs } from '../bench/report/results.ts'
+import { FINDINGS } from '../matrix/findings.ts'
 import { CALL_ERRORS } from '../sidecar/base/call-error.ts'
 import { scalarKeys } from '../sidecar/config/config.ts'
 import { attackTable, readResults } from '../test/support/attack/results.ts'
+import { assuranceTable } from './assurance.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 
@@ -40,8 +42,10 @@ export const generatedParts: readonly GeneratedPart[] = [
     name: 'matrix',
     make: () => fenced(['$ npx portcullis matrix', ...matrixLines()]),
   },
-  { page: 'docs/use/clients.md', name: 'errors', make: errorTable },
+  { page: 'docs/use/own-matrix.md', name: 'findings', make: findingsTable },
+  { page: 'docs/use/contract.md', name: 'errors', make: errorTable },
   { page: 'docs/operate/configuration.md', name: 'configuration', make: configurationTable },
+  { page: 'docs/decide/assurance.md', name: 'assurance', make: assuranceTable },
   { page: 'docs/decide/security/attacks.md', name: 'attacks', make: () => attackTable(readResults()) },
   { page: 'docs/operate/deployment.md', name: 'fleet', make: () => fleetBlock(readDocs()) },
   { page: 'docs/operate/deployment.md', name: 'cores', make: () => coresBlock(readDocs()) },
@@ -92,6 +96,13 @@ function errorTable(): string {
       `| \`${reason}\` | \`${code}\` | ${retry ? 'yes' : ''} | ${message} |`,
   )
   return ['| reason | status | retry | message |', '|---|---|---|---|', ...rows].join('\n')
+}
+
+function findingsTable(): string {
+  const rows = Object.entries(FINDINGS).map(
+    ([code, { severity, means, fix }]) => `| \`${code}\` | ${severity} | ${means} | ${fix} |`,
+  )
+  return ['| code | severity | means | what to do |', '|---|---|---|---|', ...rows].join('\n')
 }
 
 function configurationTable(): string {
