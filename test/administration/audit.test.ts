@@ -37,15 +37,17 @@ describe('the audit trail', () => {
     for (const secret of [password, second, value]) expect(JSON.stringify(records)).not.toContain(secret)
   })
 
-  test('names the account of a token that was revoked by its id', async () => {
-    await directory.createControlPanelUser({ account, name: 'person' })
+  test('names the account, the key and the user of a token that was revoked by its id', async () => {
+    const { user } = await directory.createControlPanelUser({ account, name: 'person' })
     const { token: key } = await directory.createStaticToken({ account, userName: 'person', name: 'key' })
     const { token: copied } = await directory.reissueControlPanelUserToken({ account, name: 'person' })
     const ids = [key?.tokenId ?? '', copied?.tokenId ?? '']
     for (const tokenId of ids) await client.revoke({ tokenId })
     const { records } = await directory.listAuditRecords({ account })
     const revoked = records.filter(({ action }) => action === 'token.revoke')
-    expect(revoked.map(({ subject }) => subject)).toEqual(ids)
+    expect(revoked.map(({ subjectId }) => subjectId)).toEqual(ids)
+    expect(revoked.map(({ subject }) => subject)).toEqual(['key', copied?.tokenId])
+    for (const { details } of revoked) expect(details).toMatchObject({ user: 'person', user_id: user?.id })
   })
 
   test('of an earlier account of the same number is for operators alone', async () => {

@@ -95,12 +95,10 @@ beforeAll(async () => {
     return (await running.client.issue({ password: { userName, account: ACCOUNT, password }, scope })).value
   }
   const before = await panelToken(ACCOUNT, 'owner')
-  const { value: staticToken } = await administration.tokens.createStaticToken(
-    TESTER,
-    ACCOUNT,
-    'owner',
-    'key',
-  )
+  const { value: staticToken } = await administration.tokens.createStaticToken(TESTER, ACCOUNT, 'owner', {
+    name: 'key',
+    note: '',
+  })
   const tokens: Readonly<Record<string, string>> = {
     owner: await panelToken(ACCOUNT, 'owner'),
     'iam.admin': await panelToken(ACCOUNT, 'admin'),

@@ -52,7 +52,10 @@ describe('rights', () => {
     const { value: foreign, token } = await running.sidecar.administration.users
       .createControlPanelUser(TESTER, OTHER_ACCOUNT, { name: 'person' })
       .then(() =>
-        running.sidecar.administration.tokens.createStaticToken(TESTER, OTHER_ACCOUNT, 'person', 'key'),
+        running.sidecar.administration.tokens.createStaticToken(TESTER, OTHER_ACCOUNT, 'person', {
+          name: 'key',
+          note: '',
+        }),
       )
     const missing = { code: 'PERMISSION_DENIED', reason: 'CALLER_RIGHT_MISSING' }
     await expect(running.clerk.revoke({ value: foreign.reveal() })).rejects.toMatchObject(missing)

@@ -93,6 +93,32 @@ describe('static tokens (§4.2)', () => {
     expect(JSON.stringify(tokens)).not.toContain(made.value)
   })
 
+  test('a list shows the end of each and its note, and the audit trail keeps both', async () => {
+    const key = { account, userName: 'person', name: 'key' }
+    const { value, token } = await directory.createStaticToken({ ...key, note: 'for the reports' })
+    await directory.createStaticToken({ ...key, name: 'other' })
+    const { tokens } = await directory.listStaticTokens({ account, userName: 'person' })
+    const shown = { lastFour: value.slice(-4), note: 'for the reports' }
+    expect(token).toMatchObject(shown)
+    expect(tokens.find(({ name }) => name === 'key')).toMatchObject(shown)
+    expect(tokens.find(({ name }) => name === 'other')).toMatchObject({ note: '' })
+    const { records } = await directory.listAuditRecords({ account, action: 'static_token.create' })
+    expect(records[0]).toMatchObject({
+      subject: 'key',
+      subjectId: token?.tokenId,
+      details: { user: 'person', last_four: shown.lastFour, note: shown.note },
+    })
+  })
+
+  test('a note is at most 255 characters', async () => {
+    const request = { account, userName: 'person', name: 'key', note: 'x'.repeat(256) }
+    await expect(directory.createStaticToken(request)).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringMatching(/^note: expected at most 255 characters /),
+    })
+    await directory.createStaticToken({ ...request, note: 'x'.repeat(255) })
+  })
+
   test.each<[what: string, change: () => Promise<unknown>]>([
     ['revoking it', () => directory.revokeStaticToken({ account, userName: 'person', name: 'key' })],
     [

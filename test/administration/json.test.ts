@@ -5,6 +5,7 @@
 import { describe, expect, test } from 'vitest'
 import { ROWS } from '../../sidecar/cli/administration/administration-rows.ts'
 import { keysIn, messageOf, offencesIn, SNAKE_CASE } from '../support/contract/contract-json.ts'
+import { storedCredential } from '../support/identity/application-credentials.ts'
 import { command } from '../support/processes/command-line.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
 import { PEOPLE, runSidecar } from '../support/sidecar/sidecar.ts'
@@ -67,6 +68,9 @@ const COMMANDS: readonly (readonly [line: string, answer: string])[] = [
   ['service-user show 1 job', 'GetServiceUserResponse'],
   ['service-user list 1', 'ListServiceUsersResponse'],
 
+  ['application-credential list 1 job', 'ListApplicationCredentialsResponse'],
+  ['application-credential delete 1 job CREDENTIAL', 'DeleteApplicationCredentialResponse'],
+
   ['control-panel-user create 1 olga --owner', 'CreateControlPanelUserResponse'],
   ['control-panel-user update 1 olga --role iam.admin', 'UpdateControlPanelUserResponse'],
   ['control-panel-user disable 1 olga', 'UpdateControlPanelUserResponse'],
@@ -114,10 +118,13 @@ const SHOWS_A_SECRET = [
 
 describe('the JSON of an administration command keeps to the contract', () => {
   const secrets: string[] = []
+  let credential = ''
 
   test.each(COMMANDS)('%s', async (line, answer) => {
     const session = line.includes('session') ? await newSession() : ''
-    const json = await jsonOf(asked(line.replace('SESSION', session)))
+    if (line.startsWith('application-credential list'))
+      credential = await storedCredential(running.sidecar.administration, '1', 'job')
+    const json = await jsonOf(asked(line.replace('SESSION', session).replace('CREDENTIAL', credential)))
     expect(offencesIn(json, messageOf(answer))).toEqual([])
     const shown = secretsIn(json)
     expect(shown.length > 0).toBe(SHOWS_A_SECRET.includes(answer))
@@ -187,19 +194,21 @@ describe('what a program reads', () => {
       account: '2',
       project: 'alpha',
     })
-    for (const name of ['a', 'b']) await jsonOf(asked(`static-token create 2 olga ${name}`))
+    await jsonOf(asked('static-token create 2 olga a'))
+    await jsonOf(asked('static-token create 2 olga b --note nightly'))
     await jsonOf(asked('static-token revoke 2 olga a'))
     const { tokens } = await jsonOf(asked('static-token list 2 olga'))
     const token = {
       token_id: expect.stringMatching(/^[\w-]{22}$/),
       account: '2',
       user_name: 'olga',
+      last_four: expect.stringMatching(/^\w{4}$/),
       created_at: TIME,
     }
     expect(tokens).toEqual(
       expect.arrayContaining([
-        { ...token, name: 'a', revoked_at: TIME },
-        { ...token, name: 'b' },
+        { ...token, name: 'a', note: '', revoked_at: TIME },
+        { ...token, name: 'b', note: 'nightly' },
       ]),
     )
   })
@@ -215,6 +224,7 @@ describe('what a program reads', () => {
       action: 'service_user.set_permissions',
       account: '2',
       subject: 'job',
+      subject_id: SERVICE_USER.id,
       details: {
         permissions: SERVICE_USER.permissions,
         by: { protocol: 'grpc', address: '127.0.0.1' },

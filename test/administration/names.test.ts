@@ -27,6 +27,13 @@ describe.each(NO_NAMES)('a name %s', (_name, name) => {
       },
     ],
     [
+      'a note',
+      async () => {
+        await directory.createControlPanelUser({ account, name: 'olga' })
+        await directory.createStaticToken({ account, userName: 'olga', name: 'key', note: name })
+      },
+    ],
+    [
       'a project of a directory file',
       () => running.sidecar.administration.apply(TESTER, { accounts: [{ account, projects: [name] }] }),
     ],

@@ -5,6 +5,9 @@ import { account, administer, client, clock, directory, reasonOf } from '../supp
 
 administer()
 
+/** Said where no token is to be copied. */
+const NONE = { active: false, tokenId: '', expiresAt: undefined }
+
 describe('a control panel user’s IAM token (§5.1)', () => {
   beforeEach(() => directory.createControlPanelUser({ account, name: 'person' }))
 
@@ -43,6 +46,17 @@ describe('a control panel user’s IAM token (§5.1)', () => {
     expect(await reasonOf(second?.value ?? '')).toBe('ALLOWED')
   })
 
+  test('whether there is one is said without its value, and leaves no record', async () => {
+    const request = { account, name: 'person' }
+    expect(await directory.getControlPanelUserToken(request)).toEqual(NONE)
+    const { token } = await directory.reissueControlPanelUserToken(request)
+    const { records } = await directory.listAuditRecords({ account })
+    expect(await directory.getControlPanelUserToken(request)).toEqual({
+      ...{ active: true, tokenId: token?.tokenId, expiresAt: token?.expiresAt },
+    })
+    expect((await directory.listAuditRecords({ account })).records).toEqual(records)
+  })
+
   test.each<[what: string, befall: (value: string) => Promise<unknown>, reason: string]>([
     ['was revoked', (value) => client.revoke({ value }), 'CREDENTIAL_REVOKED'],
     [
@@ -57,6 +71,7 @@ describe('a control panel user’s IAM token (§5.1)', () => {
   ])('one that %s is not given out again', async (_what, befall, reason) => {
     const { token } = await directory.reissueControlPanelUserToken({ account, name: 'person' })
     await befall(token?.value ?? '')
+    expect(await directory.getControlPanelUserToken({ account, name: 'person' })).toEqual(NONE)
     await expect(directory.copyControlPanelUserToken({ account, name: 'person' })).rejects.toMatchObject({
       code: 'FAILED_PRECONDITION',
       reason,

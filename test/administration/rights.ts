@@ -124,6 +124,7 @@ export const RIGHTS: Readonly<Record<Method, Right>> = {
     forOwners: (sets, is) => is || sets !== undefined,
   },
   deleteControlPanelUser: { need: 'account_administrator', about: 'name', forOwners: (_sets, is) => is },
+  getControlPanelUserToken: { need: 'self', about: 'name' },
   copyControlPanelUserToken: { need: 'self', about: 'name' },
   reissueControlPanelUserToken: { need: 'self', about: 'name' },
 
@@ -152,6 +153,13 @@ export const RIGHTS: Readonly<Record<Method, Right>> = {
     ownersFromAnywhere: true,
   },
 
+  listApplicationCredentials: { need: 'account_administrator', about: 'the account' },
+  deleteApplicationCredential: { need: 'account_administrator', about: 'the account' },
+
   listRevocations: { need: 'operator', about: 'every account' },
+  getMatrixRollout: { need: 'operator', about: 'every account' },
+  promoteMatrix: { need: 'operator', about: 'every account' },
+  rollBackMatrix: { need: 'operator', about: 'every account' },
+
   listAuditRecords: { need: 'account_administrator', about: 'the account' },
 }

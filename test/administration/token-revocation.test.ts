@@ -211,6 +211,7 @@ describe('the right to revoke is looked at again inside the change', async () =>
     roles: { account: [], projects: [], byRole: new Map() },
     unscopedLogin: false,
     tokenMethod: 'off',
+    applicationCredentials: false,
   }
 
   const ASKED = {

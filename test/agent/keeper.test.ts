@@ -48,7 +48,9 @@ class FakeSource implements TokenSource {
     const issuedAt = new Date(this.#clock.now())
     return {
       header: 'X-Auth-Token',
+      scheme: '',
       value: `token-${this.issued}`,
+      headerValue: `token-${this.issued}`,
       kind: 'iam_token_project_scoped',
       scope: { account: '123456', project: 'web' },
       tokenId: `id-${this.issued}`,

@@ -12,7 +12,13 @@ import { newFolder } from '../support/suite/resources.ts'
 
 const HOUR_MS = 3_600_000
 const SCOPE = { account: '123456' }
-const ISSUED = { header: 'X-Auth-Token', kind: 'iam_token_account_scoped', scope: SCOPE, conflicts: [] }
+const ISSUED = {
+  header: 'X-Auth-Token',
+  scheme: '',
+  kind: 'iam_token_account_scoped',
+  scope: SCOPE,
+  conflicts: [],
+}
 
 /** An agent before a sidecar, whose upstream gives tokens of this life. Chance decides both the same way. */
 function agentAndSidecar(lifeMs: number, chance: number) {
@@ -47,7 +53,7 @@ function agentAndSidecar(lifeMs: number, chance: number) {
       })
       const { tokenId, issuedAtMs, expiresAtMs } = token
       const [issuedAt, expiresAt] = [new Date(Number(issuedAtMs)), new Date(Number(expiresAtMs))]
-      return { ...ISSUED, value: value.reveal(), tokenId, issuedAt, expiresAt }
+      return { ...ISSUED, value: value.reveal(), headerValue: value.reveal(), tokenId, issuedAt, expiresAt }
     },
     check: () => Promise.reject(new Error('no check was expected')),
     close: () => {},

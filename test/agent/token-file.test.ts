@@ -89,7 +89,9 @@ test('the owner is set', () => {
 
 const TOKEN: IssuedToken = {
   header: 'X-Auth-Token',
+  scheme: '',
   value: 'abc.DEF-_~',
+  headerValue: 'abc.DEF-_~',
   kind: 'iam_token_project_scoped',
   scope: { account: '123456', project: 'web' },
   tokenId: 'id',

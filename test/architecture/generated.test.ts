@@ -70,11 +70,13 @@ test('the validators and the types of keys are what is made of the schemas', { t
   const generated = filesIn(output)
   expect([...generated.keys()]).toEqual([
     'matrix/gen/support-matrix.ts',
+    'sidecar/cli/commands/matrix/gen/allowed-flips.ts',
     'sidecar/config/gen/agent-keys.ts',
     'sidecar/config/gen/agent.ts',
     'sidecar/config/gen/config-keys.ts',
     'sidecar/config/gen/config.ts',
     'sidecar/config/gen/directory.ts',
+    'sidecar/config/gen/policy-tests.ts',
     'sidecar/signals/decision-log/gen/line.ts',
   ])
   for (const [path, text] of generated) expect(readFileSync(join(ROOT, path), 'utf8'), path).toBe(text)

@@ -128,7 +128,7 @@ const RULES: readonly Rule[] = [
   {
     invariant: 'nothing but the command line starts workers',
     files: [''],
-    except: ['sidecar/cli/', 'sidecar/process/workers/', 'test/sidecar/workers.test.ts'],
+    except: ['sidecar/cli/', 'sidecar/process/workers/', 'test/sidecar/workers.test.ts', 'test/simulation/'],
     never: ['sidecar/process/workers/'],
   },
   {

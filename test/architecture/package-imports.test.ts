@@ -15,13 +15,19 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   // same way. It takes nothing else of the engine's code: what decides comes from the sidecar.
   engine: [
     ...['engine/index.ts', 'engine/denial.ts', 'engine/credentials.ts', 'engine/situations.ts'],
-    ...['engine/reasons.ts', 'engine/messages.ts'],
+    ...['engine/reasons.ts', 'engine/messages.ts', 'engine/meant.ts'],
+    // Whoever compares or queries whole matrices needs no engine.
+    'engine/cells.ts',
   ],
   // The documents of the sidecar are read as strictly as a matrix is. Who explains, plans or compares need
-  // not load the shipped matrix.
+  // not load the shipped matrix, and no other program needs what runs policy tests.
   matrix: [
-    ...['matrix/index.ts', 'matrix/document/index.ts'],
-    ...['matrix/explain.ts', 'matrix/plan.ts', 'matrix/compare.ts', 'matrix/load.ts'],
+    ...['matrix/index.ts', 'matrix/document/index.ts', 'matrix/document/yaml.ts', 'matrix/query/'],
+    ...['matrix/document/edit.ts', 'matrix/document/edit-yaml.ts', 'matrix/edit-file.ts', 'matrix/edits.ts'],
+    ...['matrix/support-matrix.schema.json', 'matrix/lint-file.ts', 'matrix/new-matrix.ts'],
+    'matrix/yaml-editor.ts',
+    ...['matrix/explain.ts', 'matrix/plan.ts', 'matrix/compare.ts', 'matrix/load.ts', 'matrix/yaml.ts'],
+    'matrix/policy-tests/index.ts',
   ],
   // Who prints the error of a call, or the default address, need not load all calls.
   'clients/typescript': [
@@ -89,7 +95,7 @@ test('the client takes no rule of the engine', async () => {
   expect(new Set(folders)).toEqual(
     new Set([
       ...['clients/typescript', 'proto/gen', 'engine/denial.ts', 'engine/credentials.ts'],
-      ...['engine/situations.ts', 'engine/reasons.ts', 'engine/messages.ts'],
+      ...['engine/situations.ts', 'engine/reasons.ts', 'engine/messages.ts', 'engine/meant.ts'],
     ]),
   )
 })

@@ -20,13 +20,13 @@ export const ROOMS: readonly Room[] = [
   },
   {
     room: 'matrix/document/',
-    purpose: 'reads JSON documents strictly',
-    imports: ['jsonc-parser'],
+    purpose: 'reads JSON and YAML documents strictly',
+    imports: ['engine/', 'jsonc-parser', 'yaml'],
   },
   {
     room: 'matrix/',
     purpose: 'the facts',
-    imports: ['engine/', 'matrix/document/'],
+    imports: ['engine/', 'matrix/document/', 'yaml'],
   },
   {
     room: 'proto/gen/',
@@ -66,7 +66,7 @@ export const ROOMS: readonly Room[] = [
   {
     room: 'sidecar/config/',
     purpose: 'the configuration, checked',
-    imports: ['matrix/document/', 'sidecar/base/', 'sidecar/base/net/', 'node:', 'yaml'],
+    imports: ['engine/', 'matrix/document/', 'sidecar/base/', 'sidecar/base/net/', 'node:', 'yaml'],
   },
   {
     room: 'sidecar/directory/',
@@ -106,7 +106,7 @@ export const ROOMS: readonly Room[] = [
   {
     room: 'sidecar/rules/matrix-file/',
     purpose: 'reads a matrix, a large one in a thread',
-    imports: ['engine/', 'matrix/', 'sidecar/base/', 'node:'],
+    imports: ['engine/', 'matrix/document/', 'matrix/', 'sidecar/base/', 'node:', 'yaml'],
   },
   {
     room: 'sidecar/rules/',
@@ -134,8 +134,8 @@ export const ROOMS: readonly Room[] = [
     purpose: 'the handlers of the contract, and how its calls end',
     imports: [
       ...['engine/', 'matrix/', 'proto/gen/', 'sidecar/base/', 'sidecar/base/net/'],
-      ...['sidecar/authority/', 'sidecar/usecases/', 'sidecar/proxies/', 'node:'],
-      ...['@bufbuild/protobuf', '@grpc/grpc-js', '@grpc/reflection'],
+      ...['sidecar/authority/', 'sidecar/rules/routes/', 'sidecar/usecases/', 'sidecar/proxies/'],
+      ...['node:', '@bufbuild/protobuf', '@grpc/grpc-js', '@grpc/reflection'],
     ],
   },
   {
@@ -226,8 +226,8 @@ export const ROOMS: readonly Room[] = [
   },
   {
     room: 'sidecar/signals/',
-    purpose: 'an endpoint of OpenTelemetry',
-    imports: ['sidecar/config/', 'undici'],
+    purpose: 'the endpoint and the resource of OpenTelemetry',
+    imports: ['sidecar/base/', 'sidecar/config/', 'node:', 'undici'],
   },
   {
     room: 'sidecar/signals/log/',
@@ -278,12 +278,13 @@ export const ROOMS: readonly Room[] = [
     imports: [
       ...['engine/', 'sidecar/base/', 'sidecar/base/net/', 'sidecar/rules/routes/'],
       ...['sidecar/config/', 'sidecar/directory/', 'sidecar/authority/'],
-      ...['sidecar/authority/upstream/', 'sidecar/authority/hub/', 'sidecar/rules/', 'sidecar/usecases/'],
+      ...['sidecar/authority/upstream/', 'sidecar/authority/hub/', 'sidecar/rules/'],
+      ...['sidecar/rules/matrix-file/', 'sidecar/usecases/'],
       ...['sidecar/contract/', 'sidecar/transports/', 'sidecar/transports/sockets/'],
       ...['sidecar/transports/connect/', 'sidecar/transports/grpc-js/', 'sidecar/http/'],
       ...['sidecar/http/options.ts', 'sidecar/http/http-server.ts', 'sidecar/signals/metrics/'],
       ...['sidecar/signals/health/', 'sidecar/signals/decision-log/', 'sidecar/signals/tracing/'],
-      ...['sidecar/egress/', 'node:', 'pino'],
+      ...['sidecar/proxies/', 'sidecar/egress/', 'node:', 'pino'],
     ],
   },
   {
@@ -352,7 +353,7 @@ export const ROOMS: readonly Room[] = [
   {
     room: 'console/ui/',
     purpose: 'the components of the page',
-    imports: ['engine/', 'matrix/', 'console/texts/', 'console/model/', 'preact'],
+    imports: ['engine/', 'matrix/document/', 'matrix/', 'console/texts/', 'console/model/', 'preact'],
   },
   {
     room: 'console/gen/',
@@ -363,8 +364,8 @@ export const ROOMS: readonly Room[] = [
     room: 'console/panel/model/',
     purpose: 'the state and the calls of the control panel, without a browser',
     imports: [
-      ...['engine/', 'console/texts/', 'console/model/', 'console/gen/', '@bufbuild/protobuf'],
-      ...['@connectrpc/connect', '@connectrpc/connect-web'],
+      ...['engine/', 'matrix/', 'console/texts/', 'console/model/', 'console/gen/'],
+      ...['@bufbuild/protobuf', '@connectrpc/connect', '@connectrpc/connect-web'],
     ],
   },
   {

@@ -66,6 +66,7 @@ const OTHERS: readonly (readonly [path: string, comparison: string, reason: stri
   ['directory/panel-change.ts', 'created_at_ms > :ms', 'ends what a clock that was ahead began'],
   ['directory/panel-records.ts', 'used_at_ms > :ms', 'the same'],
   ['directory/panel-records.ts', 'created_at_ms > :ms', 'the same'],
+  ['proxies/observation.ts', 'now() >= untilMs', 'the same date of an operator as in usecases/callers.ts'],
   ['usecases/callers.ts', 'this.#now() >= expiresAtMs', 'a date that an operator chose has no beginning'],
   ['usecases/check.ts', 'expiresAtMs - nowMs', 'no longer than a caller may keep any answer'],
   ['usecases/control-panel/operator.ts', 'nowMs >= expiresAtMs', 'as in usecases/callers.ts'],

@@ -145,6 +145,44 @@ test('every fault of a request is named', async () => {
   )
 })
 
+test('a header named `__proto__` is one without a credential, and its value is read as that of any other', async () => {
+  const asked = (more: string) => ({
+    ...QUESTION,
+    subject: credentialOf(JSON.parse(`{${more},"X-Token":${JSON.stringify(credentials.static['X-Token'])}}`)),
+  })
+  expect((await post(EVALUATION, asked('"__proto__":"x"'))).json.decision).toBe(true)
+  expect((await post(EVALUATION, asked('"__proto__":{"X-Token":"x"}'))).text).toBe(
+    `subject.properties.headers: ${HEADERS}`,
+  )
+})
+
+describe('a path or a method that does not exist', () => {
+  test.each<[method: string, path: string, status: number]>([
+    ['POST', '/access/v1/nothing', 404],
+    ['POST', '/access/v2/evaluation', 404],
+    ['GET', '/.well-known/authzen-configuration/tenant', 404],
+    ...PATHS.flatMap((path): [string, string, number][] => [
+      ['GET', path, 405],
+      ['POST', `${path}/more`, 404],
+    ]),
+  ])('%s %s: the text alone, with the id of the request', async (method, path, status) => {
+    const answer = await ask({ method, path, headers: { 'x-request-id': 'bfe9eb29' } })
+    expect(answer).toMatchObject({
+      status,
+      headers: { 'x-request-id': 'bfe9eb29', 'content-type': 'text/plain; charset=utf-8' },
+      text: status === 404 ? 'there is no such path' : 'expected one of OPTIONS, POST',
+    })
+    expect((await ask({ method, path })).headers).not.toHaveProperty('x-request-id')
+  })
+
+  test('of other protocols: as they word it', async () => {
+    for (const path of ['/nothing', '/.well-known/nothing', '/accessible', '/identity/v3/nothing']) {
+      const { status, json } = await ask({ path, headers: { 'x-request-id': 'bfe9eb29' } })
+      expect([status, json]).toEqual([404, { error: expect.objectContaining({ code: 404 }) }])
+    }
+  })
+})
+
 describe('a search', () => {
   test.each<[path: string, body: object, message: string]>([
     ['subject', changed(SUBJECT_SEARCH, 'action', undefined), 'action: expected an object with `name`'],
@@ -179,6 +217,10 @@ describe('a search', () => {
     [{ limit: null }, 'page.limit: expected a whole number of 0 or more, or none'],
     [{ token: 5 }, 'page.token: expected a string, or none'],
     [{ token: null }, 'page.token: expected a string, or none'],
+    [
+      { limit: 0, token: 'x' },
+      'page.limit: expected a whole number of 1 or more beside a token, or none, because pages of 0 results never end',
+    ],
   ])('of the page %j', async (page, message) => {
     for (const searched of SEARCHES) {
       const path = `${SEARCH}/${searched}`
@@ -229,12 +271,17 @@ describe.each(PATHS)('%s', (path) => {
     ['null', /^the body: expected an object$/],
     ['"x"', /^the body: expected an object$/],
     [`{"subject":1,${valid.slice(1)}`, /^the body: expected each key once/],
-    [`{"__proto__":{},${valid.slice(1)}`, /^the body: expected another key/],
+    [`\ufeff${valid}`, /^the body: expected JSON/],
     [`${'{"a":'.repeat(100)}1${'}'.repeat(100)}`, /^the body: expected at most 64 levels/],
     ['{"a":"\\ud800"}', /^the body: expected text without half/],
   ])('the body %j', async (body, message) => {
     const { status, text } = await post(path, body, { 'content-type': 'application/json' })
     expect([status, text]).toEqual([400, expect.stringMatching(message)])
+  })
+
+  test('members that the standard does not know are ignored, whatever they are called', async () => {
+    const { status, json } = await post(path, `{"__proto__":{"subject":5},"constructor":1,${valid.slice(1)}`)
+    expect([status, json]).toEqual([200, (await post(path, valid)).json])
   })
 
   test('a body that is too large, is not UTF-8, or has another method', async () => {

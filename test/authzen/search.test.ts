@@ -208,6 +208,22 @@ describe('pages', () => {
     expect((await pageOf({ limit: 0 }, { subject: token('nothing') })).page.next_token).toBe('')
   })
 
+  test('after one of 0 begin with the first result', async () => {
+    const { next_token } = (await pageOf({ limit: 0 })).page
+    expect(await pageOf({ token: next_token })).toMatchObject(await search('resource', body))
+  })
+
+  test('go on, whatever the order of the members', async () => {
+    const { page } = await pageOf({ limit: 2 }, { context: { a: 1, b: { c: 2, d: 3 } } })
+    const next = await search('resource', {
+      page: { token: page.next_token },
+      resource: { type: 'api' },
+      context: { b: { d: 3, c: 2 }, a: 1 },
+      subject: { id: 'iam_token_account_scoped', type: 'token' },
+    })
+    expect(next.page.count).toBe(2)
+  })
+
   test('of a credential go on, although it is written in another way', async () => {
     const [[name = '', value = '']] = Object.entries(credentials.account) as [[string, string]]
     const first = await pageOf({ limit: 2 }, { subject: credential({ [name]: value }) })
@@ -217,6 +233,18 @@ describe('pages', () => {
     })
     expect(second.page.count).toBe(2)
     expect(idsOf(second)).not.toEqual(idsOf(first))
+  })
+
+  test('of a credential are of the rest of its request, too', async () => {
+    const subject = credential(credentials.account)
+    const { page } = await pageOf({ limit: 2 }, { subject })
+    for (const more of [{ id: 'request 2' }, { properties: { ...subject.properties, ip: '::1' } }]) {
+      const answer = await post('/access/v1/search/resource', {
+        ...{ ...body, action: CALL, subject: { ...subject, ...more } },
+        page: { token: page.next_token },
+      })
+      expect([answer.status, answer.text]).toEqual([400, expect.stringMatching(/^page\.token/)])
+    }
   })
 
   test('of a credential are of that credential alone', async () => {
@@ -237,6 +265,13 @@ describe('pages', () => {
     ['another action', { action: { name: 'read' } }],
     ['another address', { context: { client_address: '203.0.113.1' } }],
     ['another limit', {}, { limit: 3 }],
+    ['other properties of a subject', { subject: { ...body.subject, properties: { department: 'sales' } } }],
+    ['other properties of a resource', { resource: { type: 'api', properties: { status: 'old' } } }],
+    ['the id that is searched', { resource: api('balance') }],
+    ['other properties of an action', { action: { ...CALL, properties: { soft: true } } }],
+    ['another context', { context: { time: '2025-06-27T18:03-07:00' } }],
+    ['a member that the standard does not know', { __proto: 1 }],
+    ['other properties of the page', {}, { properties: { order: 'id' } }],
   ])('a token is refused for %s', async (_claim, more, page) => {
     const { page: first } = await pageOf({ limit: 2 })
     const { status, text } = await post('/access/v1/search/resource', {

@@ -196,12 +196,29 @@ const reads: readonly CommandRow[] = [
     what: 'JSON that is broken',
     words: ['doctor', '--config', newFile(`{"data": "${CANARY}", "callers": [`, 'a.json')],
   },
-  { what: 'a matrix that is broken', words: ['lint', newFile(`{"tokenKinds": "${CANARY}"`, 'a.json')] },
-  { what: 'a matrix that is none', words: ['lint', json({ tokenKinds: [CANARY] })] },
+  {
+    what: 'a matrix that is broken',
+    words: ['matrix', 'lint', newFile(`{"tokenKinds": "${CANARY}"`, 'a.json')],
+  },
+  { what: 'a matrix that is none', words: ['matrix', 'lint', json({ tokenKinds: [CANARY] })] },
   {
     what: 'a decision log that is none',
     words: ['replay', newFile(`${CANARY}\n{"api":"${CANARY}"\n{"time":["${CANARY}"]}\n`)],
   },
+  {
+    what: 'a search of a log that is none',
+    words: ['decisions', newFile(`${CANARY}\n{"time":"${CANARY}","api":1}\n{"time":["${CANARY}"]}\n`)],
+  },
+  {
+    what: 'a search for a token in a file',
+    words: ['decisions', newFile('{}'), '--data', folder, '--token-file', newFile(`X-Token: ${CANARY}`)],
+  },
+  {
+    what: 'a search for a token in a variable, explained',
+    words: ['decisions', newFile('{}'), '--data', folder, '--token', '--explain', '--json'],
+    variables: { PORTCULLIS_HEADER: `X-Auth-Token: ${token}` },
+  },
+  { what: 'a token as a fingerprint', words: ['decisions', newFile('{}'), '--fingerprint', CANARY] },
   {
     what: 'a directory file that is broken',
     words: ['directory', 'apply', '--data', folder, yaml(`accounts:\n- account: "1\n  password: ${CANARY}`)],

@@ -9,6 +9,7 @@ import { CANARY, type Stage } from './stage.ts'
 
 interface PanelRow {
   readonly what: string
+  /** Below `/console/`. */
   readonly path: string
   readonly body: (stage: Stage) => object
   /** The name of the new secret in the cookie. */
@@ -20,67 +21,95 @@ interface PanelRow {
 const login = (password: string, user = 'owner') => ({ account: ACCOUNT, user, password })
 
 const ROWS: readonly PanelRow[] = [
-  { what: 'a wrong password', path: 'login', body: () => login(CANARY) },
-  { what: 'a password as the user', path: 'login', body: () => login('x', CANARY) },
-  { what: 'a password as the account', path: 'login', body: () => ({ ...login('x'), account: CANARY }) },
-  { what: 'a secret as a field', path: 'login', body: () => ({ ...login('x'), [CANARY]: CANARY }) },
-  { what: 'a password that is no text', path: 'login', body: () => ({ ...login('x'), password: [CANARY] }) },
-  { what: 'a password that is too long', path: 'login', body: () => login(CANARY.repeat(100)) },
-  { what: 'a link of no secret', path: 'link', body: () => ({ secret: CANARY }) },
+  { what: 'a wrong password', path: 'session/login', body: () => login(CANARY) },
+  { what: 'a password as the user', path: 'session/login', body: () => login('x', CANARY) },
+  {
+    what: 'a password as the account',
+    path: 'session/login',
+    body: () => ({ ...login('x'), account: CANARY }),
+  },
+  { what: 'a secret as a field', path: 'session/login', body: () => ({ ...login('x'), [CANARY]: CANARY }) },
+  {
+    what: 'a password that is no text',
+    path: 'session/login',
+    body: () => ({ ...login('x'), password: [CANARY] }),
+  },
+  { what: 'a password that is too long', path: 'session/login', body: () => login(CANARY.repeat(100)) },
+  { what: 'a link of no secret', path: 'session/link', body: () => ({ secret: CANARY }) },
   {
     what: 'a look at an invitation',
-    path: 'invitation',
+    path: 'session/invitation',
     body: ({ secrets }) => ({ secret: secrets.newInvitation }),
   },
   {
     what: 'an invitation as a link',
-    path: 'link',
+    path: 'session/link',
     body: ({ secrets }) => ({ secret: secrets.newInvitation }),
   },
   {
     what: 'a password that is refused',
-    path: 'invitation/accept',
+    path: 'session/invitation/accept',
     body: ({ secrets }) => ({ secret: secrets.newInvitation, password: `${ACCOUNT} ${CANARY}` }),
   },
   {
     what: 'an invitation',
-    path: 'invitation/accept',
+    path: 'session/invitation/accept',
     body: ({ secrets }) => ({ secret: secrets.newInvitation, password: secrets.panelPassword }),
     makes: 'session',
   },
   {
     what: 'a password',
-    path: 'login',
+    path: 'session/login',
     body: ({ secrets }) => login(secrets.panelPassword ?? ''),
     makes: 'session2',
   },
-  { what: 'a wrong caller token', path: 'operator', body: () => ({ token: CANARY }) },
+  { what: 'a wrong caller token', path: 'session/operator', body: () => ({ token: CANARY }) },
   {
     what: 'a caller token',
-    path: 'operator',
+    path: 'session/operator',
     body: ({ secrets }) => ({ token: secrets.administratorToken }),
     makes: 'operatorSession',
   },
   {
     what: 'a wrong password of a session',
-    path: 'confirm',
+    path: 'session/confirm',
     body: () => ({ password: CANARY }),
     session: 'session',
   },
   {
     what: 'the password of a session',
-    path: 'confirm',
+    path: 'session/confirm',
     body: ({ secrets }) => ({ password: secrets.panelPassword }),
     session: 'session',
   },
-  { what: 'the end of a session', path: 'end', body: () => ({}), session: 'session' },
+  {
+    what: 'a search for a token',
+    path: 'operator/decisions/search',
+    body: ({ secrets }) => ({ token: secrets.token, api: 'balance' }),
+    session: 'operatorSession',
+  },
+  {
+    what: 'a search for a static token with its header',
+    path: 'operator/decisions/search',
+    body: ({ secrets }) => ({ token: `X-Token: ${secrets.staticToken}` }),
+    session: 'operatorSession',
+  },
+  ...['fingerprint', 'page_token', 'verdict', 'since_ms', CANARY].map(
+    (field): PanelRow => ({
+      what: `a search with a secret in ${field === CANARY ? 'an unknown field' : field}`,
+      path: 'operator/decisions/search',
+      body: () => ({ [field]: CANARY }),
+      session: 'operatorSession',
+    }),
+  ),
+  { what: 'the end of a session', path: 'session/end', body: () => ({}), session: 'session' },
 ]
 
 async function ask({ path, body, makes, session }: PanelRow, stage: Stage): Promise<unknown> {
   const { http, secrets } = stage
   const port = Number(http.split(':').at(-1))
   const answer = await askAt(port, {
-    ...{ method: 'POST', path: `/console/session/${path}`, body: body(stage) },
+    ...{ method: 'POST', path: `/console/${path}`, body: body(stage) },
     headers: {
       ...{ 'x-portcullis-console': '1', origin: `http://${http}`, 'user-agent': 'a browser' },
       ...(session !== undefined && { cookie: `portcullis-${port}=${secrets[session]}` }),

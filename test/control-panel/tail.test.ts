@@ -114,7 +114,10 @@ test('a caller has so many listeners, and all callers together too', () => {
 function newBody(confirm = async () => {}) {
   const opened = newTail({ samplePercent: 100 })
   const listener = opened.tail.listen('ops')
-  const body = new TailBody({ listening: { listener, samplePercent: 100, workers: 1 }, confirm })
+  const body = new TailBody({
+    listening: { listener, samplePercent: 100, workers: 1 },
+    confirm,
+  })
   let text = ''
   body.on('data', (bytes: Buffer) => {
     text += bytes

@@ -1,12 +1,14 @@
 /** OTLP: what the endpoint gets, and what becomes of lines when it does not take them. */
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 import { expect, test } from 'vitest'
 import { compile } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import { Secret } from '../../sidecar/base/secret.ts'
 import { LinesRefused } from '../../sidecar/signals/decision-log/backlog.ts'
 import { OtlpLogs } from '../../sidecar/signals/decision-log/otlp-logs.ts'
+import { Telemetry } from '../../sidecar/signals/tracing/telemetry.ts'
 import { checkClaims } from '../../sidecar/usecases/check.ts'
 import { FACTS, linesOf, newDecisionLog } from '../support/signals/decision-log.ts'
 import { whenTheFileEnds } from '../support/suite/resources.ts'
@@ -42,6 +44,16 @@ async function startCollector(status: number | 'silent' = 200) {
   return { received, logs }
 }
 
+function resourceOfSpans(): object {
+  const ended: ReadableSpan[] = []
+  const none = async () => {}
+  const processor = { onStart: () => {}, onEnd: (span: ReadableSpan) => void ended.push(span) }
+  const telemetry = new Telemetry({ ...processor, forceFlush: none, shutdown: none }, 100)
+  const facts = { name: 'check', kind: 'server', attributes: {} } as const
+  telemetry.begin({ metadata: () => [] }, () => facts)?.span?.end()
+  return ended[0]?.resource.attributes ?? {}
+}
+
 test('a line is a log record: its body, its members, its time and its trace', async () => {
   const { received, logs } = await startCollector()
   const { log } = newDecisionLog({ destination: logs, now: () => Date.parse('2026-11-22T09:44:34.123Z') })
@@ -57,9 +69,14 @@ test('a line is a log record: its body, its members, its time and its trace', as
     authorization: 'Bearer of-the-collector',
   })
   const { resourceLogs } = JSON.parse(body)
-  expect(resourceLogs[0].resource.attributes).toEqual([
-    { key: 'service.name', value: { stringValue: 'portcullis' } },
+  // What an SDK says of itself is not true of lines.
+  const ofSpans = Object.entries(resourceOfSpans()).filter(([key]) => !key.startsWith('telemetry.sdk.'))
+  expect(ofSpans.map(([key]) => key).sort()).toEqual([
+    ...['host.name', 'service.instance.id', 'service.name', 'service.version'],
   ])
+  expect(resourceLogs[0].resource.attributes).toEqual(
+    expect.arrayContaining(ofSpans.map(([key, value]) => ({ key, value: { stringValue: value } }))),
+  )
   const { scope, logRecords } = resourceLogs[0].scopeLogs[0]
   expect(scope.name).toBe('portcullis.decision_log')
   expect(logRecords).toMatchObject(

@@ -41,12 +41,16 @@ const running = await people.run({
 const port = Number(running.sidecar.httpAddress?.split(':').at(-1))
 const box = new BlackBox(running.address)
 const envoy = new EnvoyClient(running.address)
-const wishes = { callerToken: ENVOY_TOKEN, metadata: { ...canaries, traceparent: TRACEPARENT } }
+const REQUEST_ID = 'req-3f2504e0-4f89-41d3-9a0c-0305e82c3301'
+/** In the headers of the client's request, as Envoy puts it there. */
+const ENVOYS_ID = '7f2504e0-4f89-41d3-9a0c-0305e82c3302'
+const ids = { traceparent: TRACEPARENT, 'x-request-id': REQUEST_ID }
+const wishes = { callerToken: ENVOY_TOKEN, metadata: { ...canaries, ...ids } }
 const asProxy = {
   'x-portcullis-proxy-secret': PROXY_SECRET,
   host: 'api.example',
   ...canaries,
-  traceparent: TRACEPARENT,
+  ...ids,
 }
 const byToken = credentialQuestion('balance', 'X-Auth-Token', people.account)
 const byClaims = {
@@ -83,10 +87,11 @@ const denied = (reason: LoggedLine['reason']): Partial<LoggedLine> => ({
 })
 
 const HEADER = { name: 'X-Auth-Token', value: people.account }
-const byHttp = { caller: { address: '127.0.0.1', name: 'envoy' }, trace_id: TRACE_ID }
+const LOGGED_IDS = { trace_id: TRACE_ID, request_id: REQUEST_ID }
+const byHttp = { caller: { address: '127.0.0.1', name: 'envoy' }, ...LOGGED_IDS }
 const post = async (to: string, body: object) => {
   const headers = {
-    ...{ 'content-type': 'application/json', traceparent: TRACEPARENT, ...canaries },
+    ...{ 'content-type': 'application/json', ...ids, ...canaries },
     authorization: `Bearer ${ENVOY_TOKEN}`,
   }
   const answer = await askAt(port, { method: 'POST', path: to, headers, body })
@@ -103,7 +108,7 @@ const ROWS: readonly Row[] = [
     lines: [allowed, claims].map((line) => ({
       ...line,
       caller: { address: '127.0.0.1', name: 'envoy' },
-      trace_id: TRACE_ID,
+      ...LOGGED_IDS,
     })),
   },
   {
@@ -146,14 +151,19 @@ const ROWS: readonly Row[] = [
     ask: async () => {
       const asked = {
         context: { api: 'balance', account: ACCOUNT },
-        headers: [iam(people.account), ...Object.entries(canaries)],
+        headers: [
+          iam(people.account),
+          ['x-request-id', ENVOYS_ID] as [string, string],
+          ...Object.entries(canaries),
+        ],
       }
       await envoy.ask({ ...asked, from: '203.0.113.7' }, wishes)
       await envoy.ask({ context: { api: 'balance' }, headers: [] })
     },
     lines: [
       {
-        ...{ ...allowed, target: { account: ACCOUNT }, client_address: '203.0.113.7', trace_id: TRACE_ID },
+        ...{ ...allowed, target: { account: ACCOUNT }, client_address: '203.0.113.7', ...LOGGED_IDS },
+        request_id: ENVOYS_ID,
         caller: { address: '127.0.0.1', name: 'envoy' },
       },
       { ...denied('CREDENTIAL_MISSING'), caller: { address: '127.0.0.1' } },
@@ -187,7 +197,7 @@ const ROWS: readonly Row[] = [
           'proxy-authorization': `Bearer ${ENVOY_TOKEN}`,
         },
       }),
-    lines: [{ ...allowed, trace_id: TRACE_ID, caller: { address: '127.0.0.1', name: 'envoy' } }],
+    lines: [{ ...allowed, ...LOGGED_IDS, caller: { address: '127.0.0.1', name: 'envoy' } }],
   },
   {
     protocol: 'authorize',
@@ -197,7 +207,7 @@ const ROWS: readonly Row[] = [
         path: `/authorize/balance?key=${CANARY}`,
         headers: { ...asProxy, 'x-auth-token': people.account },
       }),
-    lines: [{ ...allowed, trace_id: TRACE_ID, caller: { address: '127.0.0.1' } }],
+    lines: [{ ...allowed, ...LOGGED_IDS, caller: { address: '127.0.0.1' } }],
   },
   {
     protocol: 'connect',

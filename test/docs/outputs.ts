@@ -5,6 +5,7 @@ const DIFFERENT: readonly (readonly [pattern: RegExp, name: string])[] = [
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, '<time>'],
   [/\beyJ[\w-]+\.[\w-]+\.[\w-]+/g, '<IAM token>'],
   [/\bpcst_\w{20,}/g, '<static token>'],
+  [/\(…\w{4}\)|(?<=^last_four +)\w{4}$/gm, '<end of a static token>'],
   [/\/tmp\/portcullis-[\w-]+/g, '<data folder>'],
   [/127\.0\.0\.1:\d+/g, '<address>'],
   [/\b([0-9a-f]{32}|[0-9a-f]{16})\b/g, '<id>'],

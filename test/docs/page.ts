@@ -72,4 +72,4 @@ export function fileOf({ language, words }: Block): string | undefined {
 }
 
 /** Languages whose blocks are files. */
-const CODE = new Set(['ts', 'json', 'yaml', 'python', 'go', 'ini'])
+const CODE = new Set(['ts', 'json', 'yaml', 'python', 'go', 'java', 'rust', 'toml', 'ini'])

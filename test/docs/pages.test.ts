@@ -135,8 +135,11 @@ const yamlBlocks = userPages.flatMap((page) =>
     .filter((block) => block.language === 'yaml' && needOf(block) === undefined)
     .map((block) => ({ page, block, file: fileOf(block) ?? '' })),
 )
-// The directory files are applied by the commands of their pages.
-const configurations = yamlBlocks.filter(({ file }) => !['directory.yaml', 'agent.yaml'].includes(file))
+// Other files are read by the commands of their pages.
+const OTHERS = ['directory.yaml', 'agent.yaml', 'allowed.yaml']
+const configurations = yamlBlocks.filter(
+  ({ file }) => !OTHERS.includes(file) && !file.endsWith('policy-tests.yaml'),
+)
 
 test.each(configurations)('$page.path:$block.line is accepted as a configuration', ({ block }) => {
   const folder = newFolder()

@@ -222,7 +222,7 @@ interface Addresses {
 function addressesIn(text: string): Addresses | undefined {
   const [, grpc, http] =
     /^ready: gRPC on ([^\s,]+), HTTP (?:off|on ([^\s,]+))/m.exec(text) ??
-    /^ {2}gRPC +(\S+)\n {2}HTTP +(?:off|http:\/\/(\S+)).*[\s\S]*explain audit-logs.*\n/m.exec(text) ??
+    /^ {2}gRPC +(\S+)\n {2}HTTP +(?:off|http:\/\/(\S+)).*[\s\S]*portcullis explain .*\n/m.exec(text) ??
     /^\{"event":"ready","grpc":"([^"]+)","http":"(?:off|([^"]+))"/m.exec(text) ??
     []
   const [, egress] = /^ready: .*, egress on ([^\s,]+)/m.exec(text) ?? []

@@ -6,6 +6,7 @@ import { startIdentity } from '../support/identity/identity.ts'
 import { holdsToRoutes, ROUTES, type RoutedOutcome, type RoutedRow } from '../support/inputs/paths.ts'
 import { EnvoyClient } from '../support/proxies/ext-authz.ts'
 import { httpBehindProxy, PROXY_SECRET } from '../support/proxies/proxied.ts'
+import { canBeSent } from '../support/proxies/routed-middleware.ts'
 import { newFile } from '../support/suite/resources.ts'
 
 const config = newFile(
@@ -30,16 +31,6 @@ for (const raw of [true, false])
     const { method, host, target } = row
     return outcomeOf((await envoy.ask({ method, host, path: target, raw, headers: pairs(row) })).body)
   })
-
-/** Node's client sends no line breaks, no letters beyond one byte and no method of its own making. */
-const canBeSent = ({ method, host, target, headers }: RoutedRow) =>
-  /^[A-Z]+$/.test(method) &&
-  method !== 'CONNECT' &&
-  /^\/[^ ]*$/.test(target) &&
-  [host, target].every((text) => /^[\x21-\xff](?:[\x20-\xff]*[\x21-\xff])?$/.test(text)) &&
-  Object.values(headers)
-    .flat()
-    .every((text) => /^[\x20-\xff]*$/.test(text) && text === text.trim())
 
 holdsToRoutes(
   'ext_authz over HTTP',

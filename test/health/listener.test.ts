@@ -91,6 +91,7 @@ describe('the listener of a sidecar', async () => {
         { name: 'directory', status: 'ok', problems: [] },
         { name: 'matrix', status: 'ok', problems: [] },
         { name: 'decision_log', status: 'ok', problems: [] },
+        { name: 'proxies', status: 'ok', problems: [] },
       ],
       matrix_digests: [sidecar.matrixDigest],
     })

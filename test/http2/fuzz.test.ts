@@ -4,10 +4,9 @@
  * test/http2/fuzz.test.ts
  */
 import { expect, test } from 'vitest'
-import { type Method, type Methods, STATUS, StatusError } from '../../sidecar/contract/call.ts'
 import type { Application } from '../../sidecar/transports/http2/application.ts'
-import { GrpcApplication } from '../../sidecar/transports/sockets/application.ts'
 import { constant } from '../support/http2/constant.ts'
+import { everyKind } from '../support/http2/every-kind.ts'
 import { callOf, END_HEADERS, FRAME, frame, PREFACE } from '../support/http2/frames.ts'
 import { FrameMutator } from '../support/http2/mutations.ts'
 import { described, TestServer } from '../support/http2/peer.ts'
@@ -17,48 +16,12 @@ const FRAMES = Number(process.env.HTTP2_FUZZ_FRAMES ?? 100_000)
 const TALKS_A_CONNECTION = 30
 const SEED = Number(process.env.HTTP2_FUZZ_SEED ?? 1)
 
-/** Methods of every kind, whose answers are longer than the requests. */
+/** Longer than the requests. */
 const answer = Buffer.alloc(3_000, 'x')
-const methods: Methods = new Map<string, Method>([
-  ['/unary', { type: 'unary', handle: () => answer }],
-  ['/later', { type: 'unary', handle: async () => answer }],
-  [
-    '/fails',
-    {
-      type: 'unary',
-      handle: () => {
-        throw new StatusError({ code: STATUS.NOT_FOUND, message: 'nothing' })
-      },
-    },
-  ],
-  ['/stream', { type: 'server_stream', handle: (_request, responses) => responses.write(answer) }],
-  [
-    '/bidi',
-    {
-      type: 'bidi',
-      handle: (responses) => ({
-        next: (request) => responses.write(request),
-        end: () => responses.end(),
-      }),
-    },
-  ],
-])
-const statusOf = (error: unknown) => {
-  if (error instanceof StatusError) return error.status
-  throw error
-}
 
 test.each<[what: string, app: Application<unknown>, frames: number]>([
   ['HTTP/2 alone', constant(answer), FRAMES],
-  [
-    'gRPC',
-    new GrpcApplication(methods, {
-      maxMessageBytes: 1_000,
-      statusOf,
-      metadataNames: new Set(),
-    }) as Application<unknown>,
-    FRAMES / 5,
-  ],
+  ['gRPC', everyKind(answer, [['/later', { type: 'unary', handle: async () => answer }]]), FRAMES / 5],
 ])('damaged frames: %s', { timeout: 0 }, async (_what, app, frames) => {
   const server = new TestServer(app, { bufferBytes: 1_000_000, streams: 20 })
   const neighbour = server.connect().send(PREFACE)

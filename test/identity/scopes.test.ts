@@ -9,6 +9,7 @@ import {
   errorOf,
   idsOf,
   loginBody,
+  OTHER_ACCOUNT,
   rescopeBody,
   startIdentity,
   TOKENS,
@@ -16,7 +17,7 @@ import {
 import { TESTER } from '../support/sidecar/actor.ts'
 import { newFile } from '../support/suite/resources.ts'
 
-const ALL = 'unscoped_login: true, token_method: any, list_scopes: true'
+const ALL = `unscoped_login: true, token_method: any, list_scopes: true, default_domain: '${ACCOUNT}', v3_at_root: true`
 const config = newFile(`http: { compatibility: { ${ALL} } }`, 'config.yaml')
 const sidecar = await startIdentity({ config })
 const { ask, passwordOf, running } = sidecar
@@ -89,6 +90,56 @@ describe('listing scopes', () => {
     expect(anonymous.json).toEqual(UNAUTHORIZED)
   })
 
+  test('a project is found by its id and by its name, among those that the user can get tokens for', async () => {
+    const shown = await listed('alpha', `/projects/${ids.project}`)
+    expect(shown.json.project).toMatchObject({ id: ids.project, name: 'alpha', domain_id: ids.account })
+    expect(named((await listed('alpha', '/projects?name=alpha')).json.projects)).toEqual(['alpha'])
+    expect((await listed('alpha', '/projects?name=beta')).json.projects).toEqual([])
+    expect((await listed('account', '/projects?name=alpha&domain_id=x')).json.projects).toEqual([])
+    // The client of `openstack project show beta` takes 404 as a sign to look for the name.
+    for (const id of ['beta', '0'.repeat(32)])
+      expect((await listed('alpha', `/projects/${id}`)).status).toBe(404)
+  })
+
+  test('a user sees themselves, and nobody else', async () => {
+    const { json } = await listed('account', `/users/${ids.user}`)
+    expect(json.user).toEqual({
+      ...{ id: ids.user, name: 'account', domain_id: ids.account, enabled: true },
+      ...{ password_expires_at: null, options: {} },
+      links: { self: `http://127.0.0.1:${sidecar.port}/identity/v3/users/${ids.user}` },
+    })
+    expect((await listed('alpha', `/users/${ids.user}`)).status).toBe(403)
+  })
+
+  test('regions are those of the catalog', async () => {
+    const region = { id: 'RegionOne', description: '', parent_region_id: null }
+    expect((await listed('alpha', '/regions')).json.regions).toMatchObject([region])
+    expect((await listed('alpha', '/regions/RegionOne')).json.region).toMatchObject(region)
+    expect((await listed('alpha', '/regions/nowhere')).status).toBe(404)
+    expect((await ask({ path: '/identity/v3/regions' })).json).toEqual(UNAUTHORIZED)
+  })
+
+  test('the account of `default_domain` is there under the id `default`, for its users', async () => {
+    expect((await listed('account', '/domains/default')).json.domain).toMatchObject({
+      id: ids.account,
+      name: ACCOUNT,
+    })
+    const headers = {
+      'x-auth-token': await sidecar.tokenFor({ user: 'stranger', account: OTHER_ACCOUNT }),
+    }
+    expect((await ask({ path: '/identity/v3/domains/default', headers })).status).toBe(403)
+  })
+
+  test('with `v3_at_root` the paths of Keystone are at the root too', async () => {
+    const headers = { 'x-auth-token': await unscoped('account') }
+    for (const path of ['/v3/auth/projects', '//v3/auth/projects/', '/identity/v3/auth/projects'])
+      expect((await ask({ path, headers })).status).toBe(200)
+    expect((await ask({ path: '/v3' })).json.version.id).toBe('v3.14')
+    expect((await ask({ path: '/v3?x' })).status).toBe(200)
+    for (const path of ['/v30', '/v3x/auth/projects', '/x/v3'])
+      expect((await ask({ path, headers })).status).toBe(404)
+  })
+
   test('a disabled project is not among them', async () => {
     await administration.projects.setEnabled(TESTER, ACCOUNT, 'beta', false)
     expect(named((await listed('account', '/auth/projects')).json.projects)).toEqual(['alpha'])
@@ -102,9 +153,13 @@ describe('listing scopes', () => {
       'projects',
       'auth/projects',
       'auth/domains',
+      'regions',
+      `projects/${ids.project}`,
+      `users/${ids.user}`,
       `users/${ids.user}/projects`,
       `domains/${ids.account}`,
     ])
       expect((await strict.ask({ path: `/identity/v3/${path}`, headers })).status).toBe(404)
+    expect((await strict.ask({ path: '/v3' })).status).toBe(404)
   })
 })

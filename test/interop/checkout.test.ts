@@ -38,7 +38,7 @@ const packages =
 test.skipIf(!packages)('npm start says how to install the right Node, and then it starts', async () => {
   const refused = spawnSync('npm', ['start'], { cwd: folder, env, encoding: 'utf8' })
   expect(refused.status).toBe(2)
-  expect(refused.stderr).toMatch(/^portcullis: expected Node 24 or later, this is v2\d\./m)
+  expect(refused.stderr).toMatch(/^portcullis: expected Node 24\.7 or later, this is v2\d\./m)
   const [, advice] = /`(npm rebuild node[^`]*)` installs it/.exec(refused.stderr) ?? []
   expect(advice).toBeDefined()
 

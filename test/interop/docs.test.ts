@@ -8,7 +8,8 @@ import { afterAll, describe, expect, inject, test } from 'vitest'
 import { blocksOf, needOf, type Page, userPages } from '../docs/page.ts'
 import { readPage } from '../docs/story.ts'
 import type { Terminal } from '../docs/terminal.ts'
-import { run } from '../support/interop/command.ts'
+import { cargoFolder } from '../support/interop/cargo.ts'
+import { repository, run } from '../support/interop/command.ts'
 import { installFrameworks } from '../support/interop/frameworks.ts'
 import { installKeystoneClients, obtained } from '../support/interop/identity.ts'
 import { PostgresServer } from '../support/postgres/server.ts'
@@ -18,7 +19,9 @@ const grpcurl = inject('grpcurl')
 const postgres = inject('postgres')
 const openstack = await obtained("Keystone's clients", installKeystoneClients)
 const express = await obtained('Express and Hono', installFrameworks)
+const maven = await obtained('Maven', () => run('mvn', ['--version']))
 const curl = await obtained('curl', () => run('curl', ['--version']))
+const rust = await obtained('Rust', () => run('sh', ['-c', 'command -v cargo']))
 
 /** What a block can need, and whether it is there. */
 const THERE: Readonly<Record<string, boolean>> = {
@@ -30,6 +33,7 @@ const THERE: Readonly<Record<string, boolean>> = {
   express: express.ok,
   go: inject('go').ok && python.ok,
   grpcurl: grpcurl.ok,
+  java: maven.ok,
   // No test has a cluster; test/interop/kubernetes.test.ts does what can be done without.
   kubernetes: false,
   openssl: inject('openssl').ok,
@@ -38,6 +42,7 @@ const THERE: Readonly<Record<string, boolean>> = {
   // test/interop/prometheus.test.ts runs one.
   prometheus: false,
   python: python.ok,
+  rust: rust.ok,
   // test/interop/systemd.test.ts boots one.
   systemd: false,
   // test/interop/executable.test.ts builds the executable in the checkout.
@@ -68,9 +73,15 @@ describe.each(needy)('$path', (page) => {
 async function prepare(terminal: Terminal, page: Page): Promise<void> {
   // The one that Python's package brings, so no other must be installed.
   if (python.ok) terminal.addTool('protoc', `exec '${python.command[0]}' -m grpc_tools.protoc "$@"`)
+  // What the tests of the Rust client have compiled is not compiled again.
+  if (rust.ok)
+    terminal.addTool('cargo', `exec env CARGO_TARGET_DIR='${cargoFolder}' '${rust.value.trim()}' "$@"`)
   if (express.ok)
     for (const name of ['express', '@types', 'hono', '@hono'])
       symlinkSync(join(express.value, 'node_modules', name), join(terminal.folder, 'node_modules', name))
+  // The reader is in the checkout.
+  if (blocksOf(page).some(({ text }) => text.includes(' examples/')))
+    symlinkSync(join(repository, 'examples'), join(terminal.folder, 'examples'))
   if (postgres.ok && blocksOf(page).some((block) => needOf(block) === 'postgres'))
     await prepareServers(terminal, postgres.folder)
 }

@@ -9,6 +9,7 @@ import {
   type Context,
   requireToken as requireTokenOfHono,
 } from '../../clients/typescript/hono.ts'
+import type { Client } from '../../clients/typescript/index.ts'
 import { answerOf, requireToken } from '../../clients/typescript/node.ts'
 import { holdsToTheTable } from '../parity/answers.ts'
 import { startSidecars } from '../parity/people.ts'
@@ -16,16 +17,19 @@ import { middleware } from '../parity/protocols/middleware.ts'
 import { frameworkIn, installFrameworks } from '../support/interop/frameworks.ts'
 import { obtained } from '../support/interop/obtain.ts'
 import { guards, listening } from '../support/proxies/middleware.ts'
+import { guardsByRoutes, startRouted } from '../support/proxies/routed-middleware.ts'
 
 const frameworks = await obtained('Express and Hono', installFrameworks)
 
 /** What is used of Express; its types are not installed here. */
 interface Express {
   get(path: string, ...handlers: ((...given: never[]) => unknown)[]): void
+  use(...handlers: unknown[]): Express
 }
 
 interface Hono {
   readonly fetch: (request: Request) => Response | Promise<Response>
+  all(path: string, ...handlers: ((...given: never[]) => unknown)[]): void
   get(path: string, ...handlers: ((...given: never[]) => unknown)[]): void
 }
 
@@ -65,6 +69,31 @@ else {
     )
     return listening(getRequestListener(app.fetch))
   })
+
+  const routed = await startRouted()
+
+  guardsByRoutes('Express', routed, async (client) => {
+    const app = express()
+    const inner = express()
+    inner.use(
+      requireToken({ routes: true, client }),
+      (request: object, response: { json(value: unknown): void }) =>
+        response.json({ route: answerOf(request)?.route }),
+    )
+    // What is mounted sees a path without its beginning.
+    app.use('/iam', inner).use(inner)
+    return listening(app)
+  })
+
+  const serveHono = async (client: Client) => {
+    const app = new Hono()
+    app.all('*', requireTokenOfHono({ routes: true, client }), (context: HonoContext) =>
+      context.json({ route: answerOfHono(context)?.route }),
+    )
+    return listening(getRequestListener(app.fetch))
+  }
+  // Its server for Node refuses a host that is in capitals and has a port.
+  guardsByRoutes('Hono', routed, serveHono, ({ host }) => !/[A-Z].*:/.test(host))
 
   const sidecars = await startSidecars()
 

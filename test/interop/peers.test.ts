@@ -14,7 +14,8 @@ const TEST_MS_MAX = 600_000
 
 const folder = join(repository, 'bench', 'peers')
 const packages = await installPeers(folder)
-const withPeers = suites.filter(({ needs }) => needs === 'peers')
+// Those of the clients take minutes to compile: `npm run test:clients` has them.
+const withPeers = suites.filter(({ needs, onlyByName }) => needs === 'peers' && onlyByName !== true)
 
 test.each(withPeers)(
   'the $name suite runs, checks its answers and produces its rows',

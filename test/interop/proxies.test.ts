@@ -89,7 +89,7 @@ function behind(name: (typeof PROXIES)[number], program: Program): void {
   test('what a client says of itself does not reach the application, and no client learns the secret', async () => {
     const spellings = [
       ...['Kind', 'Account', 'Project', 'User-Id', 'User-Name', 'User-Type', 'Token-Id', 'Authority'],
-      ...['Rules-Digest', 'Proxy-Secret'],
+      ...['Rules-Digest', 'Would-Deny', 'Proxy-Secret'],
     ].map((fact) => `X-Portcullis-${fact}`)
     spellings.push('X_Portcullis_Account', 'X-Portcullis_Account', 'x-portcullis-project')
     const { status, received, headers } = await send(SERVERS, {
@@ -167,8 +167,13 @@ function behind(name: (typeof PROXIES)[number], program: Program): void {
     const answer = await send(path, headers())
     expect([answer.status, answer.received]).toEqual([status, []])
     if (status === 401) expect(answer.headers['www-authenticate']).toContain(`reason="${reason}"`)
-    // nginx answers with a page of its own.
-    if (name !== 'nginx') expect(JSON.parse(answer.text).error.reason).toBe(reason)
+    const { error } = JSON.parse(answer.text)
+    expect([error.reason, typeof error.message, Array.isArray(error.accepted)]).toEqual([
+      reason,
+      'string',
+      true,
+    ])
+    expect(answer.headers).toMatchObject({ 'content-type': 'application/json', 'cache-control': 'no-store' })
   })
 
   test.runIf(name === 'nginx')('its log says why a request was refused, and by which rules', async () => {

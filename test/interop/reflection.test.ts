@@ -7,7 +7,7 @@ import type { Available } from './setup.ts'
 const SERVICE = 'portcullis.v1.AuthorizationService'
 
 const METHODS =
-  'Check CheckBatch CheckStream Issue Revoke Plan GetMatrix WatchMatrix WatchChanges DescribeTokens'.split(
+  'Check CheckBatch CheckStream Issue Revoke Plan GetMatrix WatchMatrix WatchChanges DescribeTokens GetPromotedMatrix'.split(
     ' ',
   )
 

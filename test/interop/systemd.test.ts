@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { comparable, shownAs } from '../docs/outputs.ts'
 import { blocksOf, fileOf, pageOf } from '../docs/page.ts'
-import { isOutput } from '../docs/story.ts'
+import { isNotRun, isOutput } from '../docs/story.ts'
 import { repository, run } from '../support/interop/command.ts'
 import { obtained } from '../support/interop/obtain.ts'
 import { bootSystemd, expectSystemd, type Machine } from '../support/interop/systemd.ts'
@@ -34,6 +34,7 @@ describe.skipIf(!installed.ok)('with systemd', () => {
     })
 
     for (const block of blocksOf(pageOf('docs/operate/systemd.md'))) {
+      if (isNotRun(block)) continue
       const file = fileOf(block)
       test(`line ${block.line}: ${file ?? block.text.split('\n')[0]}`, async () => {
         if (file !== undefined) writeFileSync(join(machine.folder, file), block.text)

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { expect, test } from 'vitest'
 import type { Decision, Engine } from '../../engine/index.ts'
 import { engine, strictEngine } from '../support/matrices/engines.ts'
+import type { RunningSidecar } from '../support/sidecar/sidecar.ts'
 import type { Sidecars } from './people.ts'
 import type { Answer, Protocol } from './protocol.ts'
 import { cellQuestions, otherQuestions, type Question } from './questions.ts'
@@ -42,21 +43,30 @@ export function holdsToTheTable(protocol: Protocol, started: () => Sidecars): vo
   ])(`${protocol.name}, $mode: the answers of the library`, async ({ strict, library }) => {
     const sidecars = started()
     const sidecar = strict ? sidecars.strict : sidecars.lenient
-    const questions = questionsFor(sidecars, strict).filter(
-      (question) => protocol.silent(question) === undefined,
-    )
-    const answers = await protocol.ask(sidecar, questions)
-    expect(answers.length).toBe(questions.length)
-    const rows = questions.map((question, index) => {
-      const said = answers[index] as Answer
-      return { what: question.what, said, expected: partOf(decisionOf(library, question), said) }
-    })
-    // A protocol that has no words for anything would agree with every answer.
-    expect(rows.length).toBeGreaterThanOrEqual(QUESTIONS_MIN)
-    const reasons = new Set(rows.map(({ said }) => said.reason))
-    expect(reasons.size).toBeGreaterThanOrEqual(REASONS_MIN_OF[protocol.name] ?? REASONS_MIN)
-    expect(rows.filter(({ said, expected }) => !isDeepStrictEqual(said, expected))).toEqual([])
+    await answersAs(library, protocol, sidecar, questionsFor(sidecars, strict))
   })
+}
+
+/** Asks a protocol all questions that it has words for: it must answer as the library does. */
+export async function answersAs(
+  library: Engine,
+  protocol: Protocol,
+  sidecar: RunningSidecar,
+  all: readonly Question[],
+  least = QUESTIONS_MIN,
+): Promise<void> {
+  const questions = all.filter((question) => protocol.silent(question) === undefined)
+  const answers = await protocol.ask(sidecar, questions)
+  expect(answers.length).toBe(questions.length)
+  const rows = questions.map((question, index) => {
+    const said = answers[index] as Answer
+    return { what: question.what, said, expected: partOf(decisionOf(library, question), said) }
+  })
+  // A protocol that has no words for anything would agree with every answer.
+  expect(rows.length).toBeGreaterThanOrEqual(least)
+  const reasons = new Set(rows.map(({ said }) => said.reason))
+  expect(reasons.size).toBeGreaterThanOrEqual(REASONS_MIN_OF[protocol.name] ?? REASONS_MIN)
+  expect(rows.filter(({ said, expected }) => !isDeepStrictEqual(said, expected))).toEqual([])
 }
 
 /** As much of a decision as the answer carries, but never less than whether, why, and by which rules. */

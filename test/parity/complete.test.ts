@@ -28,10 +28,14 @@ const ASKS =
 
 /** Files that ask, and decide about no request of anybody. */
 const NO_PROTOCOL = [
+  // It measures the client.
+  'clients/typescript/bench/figures.ts',
   // Whether a token of its own is still active.
   'sidecar/cli/agent/token-source.ts',
   // What another matrix would have decided about the lines of a log.
   'sidecar/signals/decision-log/replay.ts',
+  // What it would answer beside each protocol, which no caller gets.
+  'sidecar/process/open/shadow.ts',
 ]
 
 const PRODUCT = sourcesIn('sidecar/', 'clients/').filter(({ generated }) => !generated)
@@ -83,7 +87,7 @@ test.each<[code: string, decides: boolean]>([
 /** What is announced and answers no question of the table. */
 const NO_QUESTION = [
   /^(?:gRPC|HTTP) \/portcullis\.v1\.DirectoryService\//,
-  /^(?:gRPC|HTTP) \/portcullis\.v1\.AuthorizationService\/(?:Issue|Revoke|Plan|GetMatrix|WatchMatrix|WatchChanges|DescribeTokens)$/,
+  /^(?:gRPC|HTTP) \/portcullis\.v1\.AuthorizationService\/(?:Issue|Revoke|Plan|GetMatrix|WatchMatrix|WatchChanges|DescribeTokens|GetPromotedMatrix)$/,
   /^(?:gRPC|HTTP) \/grpc\.health\.v1\.Health\//,
   /^HTTP \/grpc\.reflection\./,
   // Methods that are none.

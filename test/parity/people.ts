@@ -43,25 +43,29 @@ const RESTRICTED = 'restricted'
 const TWO_DAYS_MS = 2 * 86_400_000
 
 /** For protocols that name the resource by a path. */
-const ROUTES = printedApis().flatMap((api) => [
-  { path: `/any/${api}/`, api },
-  { path: `/account/${api}/{account}/`, api, target: { account: { segment: 'account' } } },
-  {
-    path: `/project/${api}/{account}/{project}/`,
-    api,
-    target: { account: { segment: 'account' }, project: { segment: 'project' } },
-  },
-])
+const routesOf = (apis: readonly string[]) =>
+  apis.flatMap((api) => [
+    { path: `/any/${api}/`, api },
+    { path: `/account/${api}/{account}/`, api, target: { account: { segment: 'account' } } },
+    {
+      path: `/project/${api}/{account}/{project}/`,
+      api,
+      target: { account: { segment: 'account' }, project: { segment: 'project' } },
+    },
+  ])
 
-/** A configuration in which every protocol is switched on. */
-export function everyProtocol(): { readonly flags: Record<string, string>; readonly config: string } {
+/** A configuration in which every protocol is switched on, with routes for these APIs. */
+export function everyProtocol(apis: readonly string[] = printedApis()): {
+  readonly flags: Record<string, string>
+  readonly config: string
+} {
   const http = httpBehindProxy({
     ...{ authorize: true, authzen: true, connect: true, jwks: true },
     ...{ console: true, control_panel: {} },
   })
   return {
     flags: { 'http.address': '127.0.0.1:0' },
-    config: newFile(JSON.stringify({ http, routes: ROUTES }), 'portcullis.json'),
+    config: newFile(JSON.stringify({ http, routes: routesOf(apis) }), 'portcullis.json'),
   }
 }
 

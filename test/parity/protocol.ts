@@ -36,7 +36,9 @@ export function answerOfContract(answer: object): Answer {
   const { reason, rules_digest, conflicts, ...rest } = answer as Readonly<Record<string, unknown>>
   const { allowed, message, header, accepted, advice, digest, strict } = rest as unknown as Decision
   return {
-    ...{ allowed, message, header, accepted, advice, digest, strict },
+    ...{ allowed, message, header, advice, digest, strict },
+    // In messages an empty text stands for an absent one.
+    accepted: accepted.map(({ scheme, ...kind }) => ({ ...kind, ...(scheme && { scheme }) })),
     reason: String(reason).replace(/^REASON_/, '') as Decision['reason'],
     rulesDigest: rules_digest as string,
     conflicts: (conflicts as { id: string }[]).map(({ id }) => id),

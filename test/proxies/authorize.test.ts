@@ -237,6 +237,8 @@ test('whom it lets in is in the headers of the answer, which has no body', async
     'x-portcullis-user-id': expect.any(String),
     'x-portcullis-user-name': 'alpha',
     'x-portcullis-user-type': 'service_user',
+    // It is there for the same reason.
+    'x-portcullis-would-deny': '',
   })
 })
 
@@ -323,5 +325,67 @@ describe('it is off', () => {
       config: newFile(JSON.stringify({ http: { authorize: true } }), 'config.json'),
     })
     await expect(starting).rejects.toThrow('http.authorize: expected http.trusted_proxies too')
+  })
+})
+
+describe('the JSON of a refusal is in a header too, for proxies that drop the body', () => {
+  const HEADER = 'x-portcullis-denial'
+
+  test.each<[claim: string, headers: RequestHeaders, more: string]>([
+    ['no credential', PROXY, '/balance'],
+    ['another kind', { ...PROXY, ...CREDENTIALS.static }, '/iam'],
+    ['no route', described('/nowhere'), ''],
+    ['headers of a client', { ...PROXY, 'x-portcullis-account': '1' }, '/balance'],
+  ])('%s: the whole body', async (_claim, headers, more) => {
+    const answer = await authorize(headers, more)
+    expect([401, 403]).toContain(answer.status)
+    expect(answer.headers[HEADER]).toBe(answer.text)
+  })
+
+  test('not with a permission', async () => {
+    const { status, headers } = await authorize({ ...PROXY, ...CREDENTIALS.account }, '/balance')
+    expect([status, headers]).toEqual([200, expect.not.objectContaining({ [HEADER]: expect.anything() })])
+  })
+
+  test('in ASCII, and without what would have been accepted where it is too long', async () => {
+    const kinds = Array.from({ length: 16 }, (_, index) => ({
+      ...supportMatrix.tokenKinds[0],
+      id: `${'key_'.repeat(12)}${index}`,
+      title: index === 0 ? 'ключ 0' : `key ${index}`,
+      header: `X-${'Key-'.repeat(10)}${index}`,
+    }))
+    const api = { title: 'Дверь', section: '§1' }
+    const matrix = newFile(
+      JSON.stringify({
+        title: 'Двери',
+        tokenKinds: kinds,
+        apis: [
+          { ...api, id: 'few', accepts: [kinds[0]?.id] },
+          { ...api, id: 'many', accepts: kinds.map(({ id }) => id) },
+        ],
+      }),
+      'matrix.json',
+    )
+    const withoutRoutes = newFile(
+      JSON.stringify({ http: httpBehindProxy({ authorize: true }) }),
+      'config.json',
+    )
+    const other = await runSidecar({
+      config: withoutRoutes,
+      flags: { 'http.address': '127.0.0.1:0', matrix },
+    })
+    const ask = async (id: string) => {
+      const response = await fetch(`http://${other.sidecar.httpAddress}/authorize/${id}`, { headers: PROXY })
+      return { inHeader: response.headers.get(HEADER) ?? '', body: await response.text() }
+    }
+    const few = await ask('few')
+    expect(few.inHeader).toMatch(/^[\x20-\x7e]+$/)
+    expect(JSON.parse(few.inHeader)).toEqual(JSON.parse(few.body))
+    expect(few.body).toContain('ключ 0')
+    const many = await ask('many')
+    expect(many.inHeader.length).toBeLessThanOrEqual(2_000)
+    const { error } = JSON.parse(many.body)
+    expect(error.accepted).toHaveLength(16)
+    expect(JSON.parse(many.inHeader)).toEqual({ error: { reason: error.reason, message: error.message } })
   })
 })

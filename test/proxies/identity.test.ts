@@ -2,9 +2,9 @@
 import { expect, test } from 'vitest'
 import type { VerifiedToken } from '../../sidecar/authority/authority.ts'
 import {
-  IDENTITY_HEADERS,
   identityHeaders,
   listsIdentity,
+  OWN_HEADERS,
   relevanceTo,
   removedHeaders,
 } from '../../sidecar/proxies/identity-headers.ts'
@@ -51,9 +51,13 @@ test.each([
 
 test('what is not set is removed, whether the proxy shows it or not, and what is set is not', () => {
   const set = identityHeaders(TOKEN, RULES)
-  expect(removedHeaders([], set)).toEqual(['x-portcullis-authority', ...PATH_OVERRIDES])
+  expect(removedHeaders([], set)).toEqual([
+    'x-portcullis-authority',
+    'x-portcullis-would-deny',
+    ...PATH_OVERRIDES,
+  ])
   const all = [...set.map(([name]) => name), ...removedHeaders([], set)]
-  expect(all.toSorted()).toEqual([...IDENTITY_HEADERS, ...PATH_OVERRIDES].toSorted())
+  expect(all.toSorted()).toEqual([...OWN_HEADERS, ...PATH_OVERRIDES].toSorted())
 })
 
 test.each([
@@ -68,13 +72,13 @@ test.each([
 
 test('other headers are left alone', () => {
   const names = ['x-portcullis', 'x-auth-token', 'x_auth_token', 'authorization', ':path', 'y-x-portcullis-a']
-  expect(removedHeaders(list(names), [])).toEqual([...IDENTITY_HEADERS, ...PATH_OVERRIDES])
+  expect(removedHeaders(list(names), [])).toEqual([...OWN_HEADERS, ...PATH_OVERRIDES])
 })
 
 test('a replaced credential leaves none of the client, in no spelling', () => {
   const names = ['x-auth-token', 'x_auth_token', 'X-Token', 'x_token', 'cookie']
   const removed = removedHeaders(list(names), [['x-auth-token', 'new']], relevanceTo(engine).carriers)
-  const others = removed.filter((name) => !IDENTITY_HEADERS.includes(name) && !PATH_OVERRIDES.includes(name))
+  const others = removed.filter((name) => !OWN_HEADERS.includes(name) && !PATH_OVERRIDES.includes(name))
   expect(others.toSorted()).toEqual(['x-token', 'x_auth_token', 'x_token'])
 })
 

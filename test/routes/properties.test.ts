@@ -110,6 +110,19 @@ test('the route found is one that matches, within all others that do, and it is 
   )
 })
 
+test('the first route that matches, in the order that followers get, is the one that is found', () => {
+  fc.assert(
+    fc.property(accepted, request, ({ routes }, asked) => {
+      const match = routes.match(asked)
+      if (match.refused === 'NOT_CANONICAL') return
+      const first = routes.inOrder().find((route) => matches(route, asked))
+      expect(first).toBe(match.route)
+      expect(routes.inOrder().length).toBe(routes.all.length)
+    }),
+    { numRuns: 300 },
+  )
+})
+
 /** Another way to match: an expression for each route. */
 function matches({ host, path: { segments, below }, methods }: Route, asked: RouteRequest): boolean {
   const name = asked.host?.toLowerCase().replace(/:\d+$/, '') ?? ''

@@ -2,7 +2,7 @@
  * What is costly to check does not hold up other calls: a batch of many, or a single one that is long. A
  * batch ends once however its checks end.
  */
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Verification } from '../../sidecar/authority/authority.ts'
 import { callError } from '../../sidecar/base/call-error.ts'
 import { Turns } from '../../sidecar/base/turns.ts'
@@ -64,8 +64,34 @@ test('others have their turn between the slices of a costly batch', async () => 
 })
 
 test('a batch of claims is answered at once', () => {
+  // The clock stands still, so a busy machine changes nothing.
+  vi.useFakeTimers({ toFake: ['performance'] })
+  onTestFinished(() => void vi.useRealTimers())
   const batch = batchUnder(() => INVALID)
   expect(batch(batchOf({ token: claims }), CONTEXT)).toBeInstanceOf(Buffer)
+})
+
+test('nobody works for a call that is over: a batch, or a long check', async () => {
+  let asked = 0
+  const turns = new Turns()
+  const { check, checkBatch } = handlersUnder(() => {
+    asked++
+    for (const endMs = performance.now() + 1; performance.now() < endMs; );
+    return INVALID
+  }, turns)
+  const context = { over: false } as CallContext & { over: boolean }
+  const long = { headers: [{ name: 'X-Auth-Token', value: 'a'.repeat(100_000) }] }
+  const question = messageType('CheckRequest').serialize({ api: 'balance', credentials: long })
+  const batch = checkBatch(batchOf({ credentials }), context)
+  const waiting = checkBatch(batchOf({ credentials: long }), context)
+  const single = check(Buffer.from(question), context)
+  context.over = true
+  // At once: none may be rejected while another is waited for.
+  const ends = await Promise.allSettled([batch, waiting, single])
+  const cancelled = { status: 'rejected', reason: { status: { code: 1 } } }
+  expect(ends).toMatchObject([cancelled, cancelled, cancelled])
+  // The first slice had begun before.
+  expect(asked).toBe(1)
 })
 
 // An unhandled error would end the process.

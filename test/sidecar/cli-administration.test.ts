@@ -37,6 +37,25 @@ describe('commands with far-reaching effects', () => {
   })
 })
 
+test('a static token is found by its end and its note, in the list and in the whole directory', async () => {
+  await done('account', 'create', '782')
+  await done('control-panel-user', 'create', '782', 'olga')
+  const create = ['static-token', 'create', '782', 'olga', 'reporting', '--note', 'monthly report']
+  const made = JSON.parse(await done(...create, '--json')) as { value: string; token: { token_id: string } }
+  const end = made.value.slice(-4)
+  const [head = '', row = ''] = (await done('static-token', 'list', '782', 'olga')).split('\n')
+  expect(head.split(/ {2,}/)).toEqual([
+    ...['token_id', 'account', 'user_name', 'name', 'last_four', 'note', 'created_at', 'revoked_at'],
+    'last_used_day',
+  ])
+  expect(row).toContain(`reporting  ${end}       monthly report  `)
+  expect(await done('directory', 'show', '--data', folder)).toContain(`reporting (…${end})`)
+  const [, record = ''] = (await done('audit', 'list', '782', '--action', 'static_token')).split('\n')
+  expect(record).toMatch(new RegExp(` {2}reporting {2}${made.token.token_id} {2}`))
+  const [line = ''] = (await done('audit', 'export', '782', '--action', 'static_token')).split('\n')
+  expect(JSON.parse(line)).toMatchObject({ subject: 'reporting', subject_id: made.token.token_id })
+})
+
 test('a preview of an address restriction shows oneself first, and others in a table', async () => {
   await done('account', 'create', '781')
   const preview = () => done('address-restriction', 'preview', '781', '10.0.0.0/8')
@@ -83,14 +102,17 @@ describe('audit list', () => {
     expect(await subjects('--until', '2020-01-01T10:00:00.5Z')).toEqual([])
   })
 
-  test.each(['yesterday', '2026-11-22T10:00', '2026-13-01', '22.11.2026'])('%s is no time', async (text) => {
-    expect(await portcullis('audit', 'list', '--since', text)).toEqual({
-      code: 2,
-      stdout: '',
-      stderr:
-        'portcullis: --since: expected a day, or a time with its zone, for example 2026-11-22T10:00:00Z\n',
-    })
-  })
+  test.each(['yesterday', '2026-11-22Z', '2026-13-01', '22.11.2026', '2 d'])(
+    '%s is no time',
+    async (text) => {
+      expect(await portcullis('audit', 'list', '--since', text)).toEqual({
+        code: 2,
+        stdout: '',
+        stderr:
+          'portcullis: --since: expected a day, a time such as 2026-11-22T10:00:00Z, or how long ago, such as 2d\n',
+      })
+    },
+  )
 })
 
 test.each(['project', 'service-user', 'control-panel-user'])(

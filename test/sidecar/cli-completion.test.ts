@@ -65,7 +65,7 @@ describe('completion offers', () => {
   test.each<[paths: string, words: string[]]>([
     ['files', ['serve', '--config', '']],
     ['files', ['serve', '--matrix=mat']],
-    ['files', ['lint', 'mat']],
+    ['files', ['matrix', 'lint', 'mat']],
     ['files', ['directory', 'apply', '']],
     ['folders', ['keys', 'show', '--data', '']],
   ])('%s to the shell: %j', async (paths, words) => {

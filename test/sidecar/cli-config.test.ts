@@ -102,6 +102,10 @@ describe('config show', () => {
       callers: [{ name: 'job', token_sha256: 'ca'.repeat(32) }],
       profiles: {
         nightly: { account: '1', user_name: 'a', password_command: ['read-secret', CANARY] },
+        credential: {
+          ...{ upstream: 'cloud', account: '1', projects: ['web'], application_credential_id: 'a' },
+          application_credential_secret_command: ['read-secret', CANARY],
+        },
       },
       http: { catalog: [{ type: 'a', name: 'b', url: `https://user:${CANARY}@a.example/` }] },
     })
@@ -113,6 +117,7 @@ describe('config show', () => {
       'callers[0].name': { value: 'job', source: `file ${file}` },
       'callers[0].token_sha256': { value: '[hidden]' },
       'profiles.nightly.password_command': { value: '[hidden]' },
+      'profiles.credential.application_credential_secret_command': { value: '[hidden]' },
       'http.catalog[0].url': { value: 'https://[hidden]@a.example/' },
     })
     const { stdout } = await command(['config', 'show', '--config', file])

@@ -9,6 +9,7 @@ import { ROWS } from '../../sidecar/cli/administration/administration-rows.ts'
 import { everyCommand } from '../../sidecar/cli/empty-program.ts'
 import { buildProgram } from '../../sidecar/cli/program.ts'
 import { confirm } from '../../sidecar/cli/terminal/confirm.ts'
+import { storedCredential } from '../support/identity/application-credentials.ts'
 import { command, FakeTerminal } from '../support/processes/command-line.ts'
 import { runSidecar } from '../support/sidecar/sidecar.ts'
 import { newFile, newFolder } from '../support/suite/resources.ts'
@@ -23,6 +24,7 @@ const admin = running.connect({
 let account = ''
 let accounts = 0
 let password = ''
+let credential = ''
 
 /** A new account with records of each type. */
 async function newAccount(): Promise<void> {
@@ -35,6 +37,7 @@ async function newAccount(): Promise<void> {
     permissions: [{ scope: 2, projects: ['alpha', 'beta'] }],
     roles: ['iam.admin'],
   }))
+  credential = await storedCredential(running.sidecar.administration, account, 'worker')
   await admin.createServiceUser({ account, name: 'guard' })
   await admin.createControlPanelUser({ account, name: 'olga', owner: true })
   await admin.createControlPanelUser({ account, name: 'igor', roles: ['iam.admin'] })
@@ -50,9 +53,13 @@ const everything = async () => {
 
 /**
  * The order matters: each command needs records that the ones before have not deleted. `ACCOUNT` stands for
- * the account.
+ * the account, and `CREDENTIAL` for an application credential of `worker`.
  */
 const CASES: readonly (readonly [command: string, question: string])[] = [
+  [
+    'application-credential delete ACCOUNT worker CREDENTIAL',
+    'Delete application credential CREDENTIAL of user worker of account ACCOUNT? It and its tokens stop working.',
+  ],
   [
     'service-user update ACCOUNT worker --permission project:beta',
     'Take permission project:alpha from service user worker of account ACCOUNT? Tokens based on that stop working.',
@@ -130,7 +137,7 @@ const CASES: readonly (readonly [command: string, question: string])[] = [
   ['account delete ACCOUNT', 'Delete account ACCOUNT with 1 project and 2 users?'],
 ]
 
-const inAccount = (text: string) => text.replaceAll('ACCOUNT', account)
+const inAccount = (text: string) => text.replaceAll('ACCOUNT', account).replaceAll('CREDENTIAL', credential)
 const words = (line: string) => inAccount(line).split(' ')
 
 describe('on a terminal', () => {
@@ -325,6 +332,8 @@ test('the commands that may ask are those with --yes', () => {
     ...['revoke', 'keys rotate', 'keys withdraw', 'keys rotate-administrator-token', 'directory apply'],
     // test/sidecar/restore-refused.test.ts
     'restore',
+    // test/sidecar/cli-matrix-rollout.test.ts
+    ...['matrix promote', 'matrix rollback'],
   ]
   const having = everyCommand(buildProgram())
     .filter((each) => each.options.some(({ long }) => long === '--yes'))

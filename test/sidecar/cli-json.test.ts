@@ -34,6 +34,7 @@ const profiles = newFile(
 )
 
 const backup = join(newFolder(), 'directory.backup')
+const matrixFile = newFile(JSON.stringify(supportMatrix))
 const routes = newFile(JSON.stringify({ routes: [{ path: '/', api: 'balance' }] }))
 
 interface Row {
@@ -57,6 +58,8 @@ const ROWS_HERE: readonly Row[] = [
   { args: ['revoke', '-H', `@${token}`], message: 'RevokeResponse' },
   { args: ['matrix'], message: 'Matrix' },
   { args: ['matrix', '--strict'], message: 'Matrix' },
+  { args: ['matrix', 'diff', matrixFile, matrixFile] },
+  { args: ['matrix', 'query', 'contested'] },
   { args: ['plan', ...supportMatrix.apis.map(({ id }) => id)], message: 'PlanResponse' },
   { args: ['plan', 'cdn', '--strict'], message: 'PlanResponse', code: 1 },
   {
@@ -64,7 +67,7 @@ const ROWS_HERE: readonly Row[] = [
     parts: (explanations: readonly { readonly decision: object }[]) =>
       explanations.map(({ decision }) => [decision, 'CheckResponse'] as const),
   },
-  { args: ['lint'] },
+  { args: ['matrix', 'lint'] },
   { args: ['health'] },
   { args: ['config', 'show', ...data] },
   { args: ['config', 'validate', ...data] },
@@ -141,15 +144,24 @@ test('keys rotate', async () => {
 
 test('there is no other command with --json', () => {
   const path = ({ args }: { readonly args: readonly string[] }) =>
-    ['directory', 'keys', 'caller', 'config', 'profile', 'route'].includes(args[0] ?? '')
-      ? args.slice(0, 2).join(' ')
+    ['directory', 'keys', 'caller', 'config', 'profile', 'route', 'matrix'].includes(args[0] ?? '')
+      ? args.slice(0, args[1]?.startsWith('-') ? 1 : 2).join(' ')
       : args[0]
   const held = [
     ...ROWS_HERE.map(path),
     'serve',
+    // test/decision-log/decisions.test.ts
+    'decisions',
+    // test/sidecar/cli-matrix-test-reports.test.ts
+    'matrix test',
     // test/agent/process.test.ts
     'agent',
     'keys rotate',
+    // test/sidecar/matrix-edit.test.ts
+    ...['matrix init', 'matrix accept', 'matrix reject', 'matrix rename', 'matrix resolve'],
+    ...['add api', 'add kind', 'add statement'],
+    // test/sidecar/cli-matrix-rollout.test.ts
+    ...['matrix shadow', 'matrix promote', 'matrix rollback'],
     // test/administration/withdrawal.test.ts
     'keys withdraw',
     // test/administration/json.test.ts
@@ -167,7 +179,7 @@ describe('the JSON', () => {
   test('of an API and of a kind is the same in the matrix and in a plan', async () => {
     const { token_kinds: kinds, apis } = await read('matrix')
     const { tokens } = await read('plan', 'reports')
-    const { id, scope_level, header, issuable, permission_scopes, steps } = kinds.find(
+    const { id, scope_level, header, scheme, issuable, permission_scopes, steps } = kinds.find(
       (kind: { id: string }) => kind.id === 'static_token',
     )
     expect(tokens).toEqual([
@@ -175,6 +187,7 @@ describe('the JSON', () => {
         kind: id,
         scope_level,
         header,
+        scheme,
         issuable,
         permission_scopes,
         steps,
@@ -210,7 +223,11 @@ describe('the JSON', () => {
   })
 
   test('of a matrix file without problems is an empty list', async () => {
-    const { problems } = await read('lint', join(import.meta.dirname, '../../matrix/support-matrix.json'))
+    const { problems } = await read(
+      'matrix',
+      'lint',
+      join(import.meta.dirname, '../../matrix/support-matrix.json'),
+    )
     expect(problems).toEqual([])
   })
 })

@@ -125,7 +125,7 @@ describe('without a sidecar', () => {
     [['plan', 'iam', 'reports'], 0, { unopened: [] }],
     [['plan', 'cdn', '--strict'], 1, { tokens: [], unopened: ['cdn'] }],
     [['matrix'], 0, { digest: compile(supportMatrix).digest, strict: false }],
-    [['lint'], 0, { problems: [] }],
+    [['matrix', 'lint'], 0, { problems: [] }],
   ])('%j prints one line of JSON', async (args, code, answer) => {
     const ended = await portcullis([...args, '--json'])
     expect(ended).toMatchObject({ code, stderr: '' })
@@ -147,12 +147,12 @@ describe('without a sidecar', () => {
     const broken = newFile(
       JSON.stringify({ ...supportMatrix, apis: [{ ...first, accepts: ['nothing'] }, ...rest] }),
     )
-    const ended = await portcullis(['lint', broken, '--json'])
+    const ended = await portcullis(['matrix', 'lint', broken, '--json'])
     expect(ended).toMatchObject({ code: 1, stderr: '' })
     expect(json(ended)).toMatchObject({
       problems: [
         {
-          path: 'apis[0].accepts[0]',
+          ...{ path: 'apis[0].accepts[0]', line: 1 },
           expected: 'expected the id of a token kind; there is no token kind `nothing`',
         },
       ],

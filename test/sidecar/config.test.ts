@@ -94,8 +94,19 @@ describe('sources', () => {
 
 const PROFILE = `{account: "1", user_name: x, password_file: ${CANARY}}`
 test.each<[claim: string, text: string | Uint8Array, message: string]>([
-  ['an unknown key', `dta: ${CANARY}`, `FILE: dta: unknown field; expected one of ${KEYS}`],
-  ['a key in capitals', `Data: ${CANARY}`, `FILE: Data: unknown field; expected one of ${KEYS}`],
+  ['an unknown key', `dta: ${CANARY}`, 'FILE: dta: unknown field; did you mean `data`?'],
+  ['a key that is like none', `nothing: ${CANARY}`, `FILE: nothing: unknown field; expected one of ${KEYS}`],
+  [
+    'a group in capitals with dashes',
+    'LOGIN-THROTTLE: {}',
+    'FILE: ["LOGIN-THROTTLE"]: unknown field; did you mean `login_throttle`?',
+  ],
+  [
+    'an unknown key of a group that is like none',
+    `http: {nothing: ${CANARY}}`,
+    `FILE: http.nothing: unknown field; expected one of ${HTTP_KEYS}`,
+  ],
+  ['a key in capitals', `Data: ${CANARY}`, 'FILE: Data: unknown field; did you mean `data`?'],
   [
     'a reserved key',
     `__proto__: {data: ${CANARY}}`,
@@ -104,7 +115,7 @@ test.each<[claim: string, text: string | Uint8Array, message: string]>([
   [
     'an unknown key of a group',
     `http: {adress: ${CANARY}}`,
-    `FILE: http.adress: unknown field; expected one of ${HTTP_KEYS}`,
+    'FILE: http.adress: unknown field; did you mean `address`?',
   ],
   ['a word instead of a number', `drain_ms: ${CANARY}`, 'FILE: drain_ms: expected an integer'],
   ['a number in quotes', 'drain_ms: "1"', 'FILE: drain_ms: expected an integer'],
@@ -154,7 +165,7 @@ test.each<[claim: string, text: string | Uint8Array, message: string]>([
   [
     'a password instead of its file',
     `profiles: {job: {account: "1", user_name: x, password_file: f, password: ${CANARY}}}`,
-    'FILE: profiles.job.password: unknown field; expected one of upstream, account, user_name, password_file, password_env, password_command, static_token_file, projects',
+    'FILE: profiles.job.password: unknown field; expected one of upstream, account, user_name, password_file, password_env, password_command, application_credential_id, application_credential_name, application_credential_secret_file, application_credential_secret_env, application_credential_secret_command, static_token_file, projects',
   ],
   [
     'an account number that is a number',

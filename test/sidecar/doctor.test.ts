@@ -207,14 +207,24 @@ const SABOTAGES: readonly Sabotage[] = [
     ],
   },
   {
+    what: 'proxies that are only observed',
+    spoil: () => ({ proxies: { mode: 'observe' } }),
+    expected: ['warning', 'proxies', /only observed, without an end/, /set `proxies\.observe_until`/],
+  },
+  {
     what: 'a matrix that is missing',
     spoil: () => ({ matrix: '/nowhere/matrix.json' }),
-    expected: ['error', 'matrix', /\/nowhere\/matrix\.json cannot be read \(ENOENT\)/, /^portcullis lint/],
+    expected: [
+      'error',
+      'matrix',
+      /\/nowhere\/matrix\.json cannot be read \(ENOENT\)/,
+      /^portcullis matrix lint/,
+    ],
   },
   {
     what: 'a matrix that is invalid',
     spoil: () => ({ matrix: newFile('{"title": "canary"}') }),
-    expected: ['error', 'matrix', /./, /^portcullis lint/],
+    expected: ['error', 'matrix', /./, /^portcullis matrix lint/],
   },
   {
     what: 'a certificate that expires soon',

@@ -9,13 +9,13 @@ import { expect, test } from 'vitest'
 import { ROOT } from '../support/checkout/sources.ts'
 import { newFolder } from '../support/suite/resources.ts'
 
-/** Makes Node report an older version. */
-const OLDER = `data:text/javascript,
-  Object.defineProperty(process.versions, 'node', { value: '20.1.0' });
-  Object.defineProperty(process, 'version', { value: 'v20.1.0' })`
+/** Makes Node report another version. */
+const reporting = (version: string) => `data:text/javascript,
+  Object.defineProperty(process.versions, 'node', { value: '${version}' });
+  Object.defineProperty(process, 'version', { value: 'v${version}' })`
 
 test.each<[where: string, files: string[], advice: RegExp]>([
-  ['in an installed package', [], /^Install Node 24 or later, and run the command again\.$/],
+  ['in an installed package', [], /^Install Node 24\.7 or later, and run the command again\.$/],
   [
     'in a checkout without its own Node',
     ['sidecar/cli/main.ts'],
@@ -35,14 +35,36 @@ test.each<[where: string, files: string[], advice: RegExp]>([
     mkdirSync(dirname(join(folder, file)), { recursive: true })
     writeFileSync(join(folder, file), '')
   }
-  const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', OLDER, launcher, 'serve'], {
-    encoding: 'utf8',
-  })
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    ['--import', reporting('20.1.0'), launcher, 'serve'],
+    {
+      encoding: 'utf8',
+    },
+  )
   const [complaint, ...lines] = stderr.trim().split('\n')
   expect({ status, stdout, complaint }).toEqual({
     status: 2,
     stdout: '',
-    complaint: 'portcullis: expected Node 24 or later, this is v20.1.0',
+    complaint: 'portcullis: expected Node 24.7 or later, this is v20.1.0',
   })
   expect(lines).toEqual([expect.stringMatching(advice)])
+})
+
+test.each<[version: string, runs: boolean]>([
+  ['22.23.3', false],
+  ['24.6.0', false],
+  ['24.7.0', true],
+  ['25.0.0', true],
+])('Node %s, which has argon2 or not: %s', (version, runs) => {
+  const launcher = join(ROOT, 'sidecar/portcullis.js')
+  const words = ['--import', reporting(version), launcher, '--version']
+  const { status, stderr } = spawnSync(process.execPath, words, { encoding: 'utf8' })
+  expect({
+    status,
+    complains: stderr.startsWith(`portcullis: expected Node 24.7 or later, this is v${version}\n`),
+  }).toEqual({
+    status: runs ? 0 : 2,
+    complains: !runs,
+  })
 })

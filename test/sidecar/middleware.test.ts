@@ -9,7 +9,7 @@ import {
   requireToken as requireTokenOfFastify,
 } from '../../clients/typescript/fastify.ts'
 import { Gate } from '../../clients/typescript/gate.ts'
-import { type Check, type CheckAnswer, PortcullisError } from '../../clients/typescript/index.ts'
+import { type Check, type CheckAnswer, connect, PortcullisError } from '../../clients/typescript/index.ts'
 import { answerOf, requireToken } from '../../clients/typescript/node.ts'
 import { DENIAL_STATUSES } from '../../engine/denial.ts'
 import { REASONS } from '../../engine/index.ts'
@@ -45,6 +45,7 @@ const ALLOWED: CheckAnswer = {
   reason: 'ALLOWED',
   message: '',
   header: 'X-Token',
+  scheme: '',
   accepted: [],
   conflicts: [],
   advice: [],
@@ -64,10 +65,11 @@ function gateWith(answers: readonly Partial<CheckAnswer>[], options: object = {}
     asked.push(question)
     return { ...ALLOWED, ...answers[Math.min(asked.length, answers.length) - 1] }
   }
-  const gate = new Gate('balance', { client: { check }, ...options }, () => nowMs)
+  const gate = new Gate(['balance', { client: { check }, ...options }], () => nowMs)
   const judge = async (headers: Record<string, string>, address?: string, account?: string) => {
     const { signal } = new AbortController()
-    const verdict = await gate.judge({ account } as never, { headers, address, signal })
+    const request = { method: 'GET', host: 'a', path: '/' }
+    const verdict = await gate.judge({ account } as never, { headers, request, address, signal })
     return verdict.type === 'denied' ? verdict.denial.status : verdict.type
   }
   const wait = (ms: number) => {
@@ -151,6 +153,89 @@ test('a call that is cancelled ends at once', async () => {
   expect(error).toMatchObject({ code: 'CANCELLED' })
 })
 
+describe('an API that the matrix does not have', () => {
+  const MESSAGE = 'the matrix has no API `balnce`, so the requests of its guard are denied'
+  const HINT = '; did you mean `balance`?'
+  const turns = () => new Promise((resolve) => setTimeout(resolve, 20))
+  const told = (apis: string[] | 'no answer', answer: Partial<CheckAnswer> = {}) => {
+    const errors: string[] = []
+    let asked = 0
+    const client = {
+      check: async () => ({ ...ALLOWED, cacheForMs: 0, ...answer }),
+      getMatrix: async () => {
+        asked++
+        if (apis === 'no answer') throw new Error('there is no sidecar')
+        return { apis: apis.map((id) => ({ id })) } as never
+      },
+    }
+    const gateOf = (api: string) =>
+      new Gate([api, { client, onFailure: (error) => errors.push((error as Error).message) }])
+    const judge = (gate: Gate<object>) =>
+      gate.judge(
+        {},
+        {
+          ...{ headers: {}, request: { method: 'GET', host: '', path: '/' } },
+          ...{ address: undefined, signal: new AbortController().signal },
+        },
+      )
+    return { errors, gateOf, judge, asked: () => asked }
+  }
+
+  test('is said at the start, once for each, with one question for all guards', async () => {
+    const { errors, gateOf, judge, asked } = told(['balance', 'reports'], {
+      ...{ allowed: false, reason: 'UNKNOWN_API' },
+    })
+    const gates = ['balnce', 'balance', 'balnce', 'nothing'].map(gateOf)
+    expect(errors).toEqual([])
+    await turns()
+    const expected = [
+      MESSAGE + HINT,
+      'the matrix has no API `nothing`, so the requests of its guard are denied',
+    ]
+    expect([errors, asked()]).toEqual([expected, 1])
+    for (const gate of [gates[0], gates[2], gates[3], gates[0]]) await judge(gate as Gate<object>)
+    await turns()
+    expect(errors).toEqual(expected)
+  })
+
+  test('is said once at a denial, where nothing answered at the start', async () => {
+    const { errors, gateOf, judge } = told('no answer', { allowed: false, reason: 'UNKNOWN_API' })
+    const gate = gateOf('balnce')
+    await turns()
+    expect(errors).toEqual([])
+    for (let index = 0; index < 5; index++) expect((await judge(gate)).type).toBe('denied')
+    await turns()
+    expect(errors).toEqual([MESSAGE])
+  })
+
+  test('is not said of one that it has, and no question of a request waits for the matrix', async () => {
+    const { errors, gateOf, judge } = told(['balance'])
+    expect((await judge(gateOf('balance'))).type).toBe('passes')
+    const silent = { check: async () => ALLOWED, getMatrix: () => new Promise<never>(() => {}) }
+    expect((await judge(new Gate(['balance', { client: silent }]))).type).toBe('passes')
+    await turns()
+    expect(errors).toEqual([])
+  })
+
+  test('is said by a sidecar, on standard error, with and without local mode', async () => {
+    const lines: unknown[] = []
+    const { error } = console
+    console.error = (line: unknown) => lines.push(line)
+    try {
+      const { address, client } = await runSidecar()
+      const following = connect(address, { local: { onFailure: () => {} } })
+      whenTheFileEnds(() => following.close())
+      for (const each of [client, following]) requireToken('balnce', { client: each })
+      for (let index = 0; lines.length < 2 && index < 500; index++) await turns()
+    } finally {
+      console.error = error
+    }
+    expect(lines).toEqual([`portcullis: ${MESSAGE}${HINT}`, `portcullis: ${MESSAGE}${HINT}`])
+  })
+})
+
 test('an API must be named', () => {
-  expect(() => requireToken('')).toThrow(new TypeError('api: expected the id of an API'))
+  expect(() => requireToken('')).toThrow(
+    new TypeError('api: expected the id of an API, or `{ routes: true }`'),
+  )
 })

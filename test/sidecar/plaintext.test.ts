@@ -43,7 +43,11 @@ test.each(SECRET_CALLS)('%s is tried if plaintext is allowed by name', async (_w
   expect(error).toBeInstanceOf(PortcullisError)
 })
 
-test.each(['callerToken', 'iamToken'])('a client with a %s is refused when it is made', (option) => {
+test.each([
+  ['callerToken', 'secret-canary'],
+  ['iamToken', 'secret-canary'],
+  ['callerTokenFile', newFile('secret-canary')],
+])('a client with a %s is refused when it is made', (option, value) => {
   for (const address of [
     ELSEWHERE,
     'sidecar.example:50051',
@@ -53,9 +57,7 @@ test.each(['callerToken', 'iamToken'])('a client with a %s is refused when it is
     '127.0.0.1.example:50051',
     'localhost.example:50051',
   ])
-    expect(() => open(address, { [option]: 'secret-canary' })).toThrow(
-      expect.toSatisfy(isRefused) as unknown as Error,
-    )
+    expect(() => open(address, { [option]: value })).toThrow(expect.toSatisfy(isRefused) as unknown as Error)
 })
 
 test('claims, which hold no secret, are asked without TLS', async () => {
@@ -87,7 +89,7 @@ test.each(COMMANDS)('%s %s … says what to do, and is tried with --allow-plaint
   expect(await run(given)).toEqual({
     code: 2,
     stdout: '',
-    stderr: `portcullis: --address ${ELSEWHERE}: a secret would be sent to another machine in plaintext; run the command on that machine, or use --allow-plaintext if something else encrypts the connection\n`,
+    stderr: `portcullis: --address ${ELSEWHERE}: a secret would be sent to another machine in plaintext; use --tls, --ca, --cert and --key, or --allow-plaintext if something else encrypts the connection\n`,
   })
   const { code, stderr } = await run([...given, '--allow-plaintext'])
   expect(code).toBe(2)

@@ -102,6 +102,20 @@ describe('a sidecar', () => {
     )
   })
 
+  test('refuses to start where all can change the secret of an application credential', async () => {
+    const secret = newFile('secret')
+    chmodSync(secret, 0o666)
+    const job = {
+      ...{ upstream: 'cloud', account: 'a', projects: ['web'], application_credential_id: 'i' },
+      application_credential_secret_file: secret,
+    }
+    const upstreams = { cloud: { auth_url: 'http://127.0.0.1:1' } }
+    const config = newFile(JSON.stringify({ upstreams, profiles: { job } }))
+    await expect(runSidecar({ config })).rejects.toThrow(
+      `profiles.job.application_credential_secret_file: ${secret}: ${CHANGED_BY_ALL} (mode 0666); expected mode 0600`,
+    )
+  })
+
   test('looks at the file that a link leads to, as Kubernetes mounts secrets', async () => {
     const target = newFile('secret')
     chmodSync(target, 0o644)

@@ -1,4 +1,7 @@
-/** A data folder that cannot be written: nothing in it must change where the directory is in PostgreSQL. */
+/**
+ * A data folder that cannot be written: nothing in it must change where the directory is in PostgreSQL. And
+ * a folder for temporary files that cannot, where a demo begins.
+ */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -61,5 +64,27 @@ describe.skipIf(!CAN_MOUNT)('a read-only data folder', () => {
       code: 2,
       stderr: expect.stringContaining(`${join(folder, 'directory.sqlite')}: cannot be used as a directory`),
     })
+  })
+})
+
+test.each<[claim: string, folder: () => string, code: string, wrap: typeof withReadOnly]>([
+  ['that is not there', () => join(newFolder(), 'nothing'), 'ENOENT', (_folder, line) => [...line]],
+  ...(CAN_MOUNT
+    ? [
+        ['that is read-only', newFolder, 'EROFS', withReadOnly] as [
+          string,
+          typeof newFolder,
+          string,
+          typeof withReadOnly,
+        ],
+      ]
+    : []),
+])('a demo names a folder for temporary files %s, and what to do', async (_claim, folderOf, code, wrap) => {
+  const folder = folderOf()
+  const line = [process.execPath, LAUNCHER, 'serve', '--dev', '--grpc', '127.0.0.1:0', '--http', 'off']
+  const asked = { environment: { TMPDIR: folder }, cwd: newFolder() }
+  expect(await startProcess(wrap(folder, line), asked).ended).toMatchObject({
+    ...{ code: 2, stdout: '' },
+    stderr: `portcullis: --dev: the folder of the demo cannot be created in ${folder} (${code}); expected TMPDIR to name a folder that can be written, or --data with an empty one\n`,
   })
 })

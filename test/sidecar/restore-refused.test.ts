@@ -4,6 +4,8 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
+import { readBackedUpKeys } from '../../sidecar/authority/keys-backup.ts'
+import { writeSealed } from '../../sidecar/base/sealed-file.ts'
 import { restoreDirectory } from '../../sidecar/directory/backup/restore.ts'
 import {
   contentOf,
@@ -135,15 +137,31 @@ describe('a restoration is refused, and changes nothing,', () => {
     ['a column that is SQL', (text) => text.replace('"account_id":', '"name) SELECT (1":')],
     ['a row too few', (text) => text.replace(/\n\["users",[^\n]+/, '')],
     ['a row that refers to none', (text) => text.replace(/("account_id":")[0-9a-f]{4}/, '$10000')],
+    ['a line that is no JSON', (text) => text.replace('["users",', 'canary["users",')],
     ['a value that is an object', (text) => text.replace('"enabled":1', '"enabled":{"a":1}')],
   ])('of a well-formed file with %s', async (_what, change) => {
     const { folder, backup, data } = await stopped()
     sealAgain(backup, change)
     const before = contentOf(folder)
-    expect(await refused('restore', backup, '--replace', ...data)).toMatch(/the backup cannot be loaded \(/)
+    expect(await refused('restore', backup, '--replace', ...data)).toMatch(
+      /the backup cannot be loaded \(|: expected lines of JSON behind the first one$/m,
+    )
     expect(contentOf(folder)).toEqual(before)
   })
 })
+
+test.each([
+  ['a word', 'canary{', /^[^:]+: expected lines of JSON behind the first one$/],
+  ['nothing', 'null', /^[^:]+: expected the backup of keys$/],
+])(
+  'a backup of keys with %s in place of them is refused without a word of it',
+  async (_what, line, expected) => {
+    const path = newBackup()
+    await writeSealed(path, 'keys', (append) => append({}))
+    sealAgain(path, () => `${line}\n`)
+    await expect(readBackedUpKeys(path)).rejects.toThrow(expected)
+  },
+)
 
 /** Changes a backup as somebody who can compute its digest. */
 function sealAgain(backup: string, change: (text: string) => string): void {

@@ -23,6 +23,7 @@ test('the ready line has exactly these keys', async () => {
     matrix_digest: compile(supportMatrix).digest,
     strict: false,
     rules_digest: compile(supportMatrix).rulesDigest,
+    decisions: { kept: false, kept_by: 'decision_log.file.path' },
     demo: {
       account: expect.stringMatching(/^\d{6}$/),
       project: 'demo-project',

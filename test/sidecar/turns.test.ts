@@ -134,3 +134,47 @@ test('a connection with too much work that waits is refused more, and no other o
   expect(await turns.run(c, () => 'c')).toBe('c')
   await Promise.all([...waiting, ...others])
 })
+
+/** Asks for pieces of work that take three turns each. @returns how many have begun and not ended, at most */
+async function longWork(turns: Turns, connections: readonly object[], count: number) {
+  let begun = 0
+  let most = 0
+  const piece = async (connection: object) => {
+    await turns.run(connection, () => {
+      most = Math.max(most, ++begun)
+      takes(LONG_MS)
+    })
+    await turns.run(connection, () => takes(LONG_MS), true)
+    await turns.run(connection, () => takes(LONG_MS), true)
+    begun--
+  }
+  await Promise.all(connections.flatMap((each) => times(count, each, '').map(() => piece(each))))
+  return most
+}
+
+test('of much work that takes several turns, a bounded part has begun', async () => {
+  expect(await longWork(exhausted(), [a], 300)).toBeLessThanOrEqual(20)
+  expect(await longWork(exhausted(), [a, b], 300)).toBeLessThanOrEqual(20)
+})
+
+test('every connection may begin something, however many have begun', async () => {
+  const many = Array.from({ length: 100 }, () => ({}))
+  expect(await longWork(exhausted(), many, 2)).toBeLessThanOrEqual(110)
+})
+
+test('work that goes on and work that begins take turns within a connection', async () => {
+  const turns = exhausted()
+  const done: string[] = []
+  const work = (name: string) => () => {
+    done.push(name)
+    takes(SHORT_MS)
+  }
+  await Promise.all([
+    turns.run(a, work('on'), true),
+    turns.run(a, work('on'), true),
+    turns.run(a, work('new')),
+    turns.run(a, work('new')),
+    turns.run(b, work('other'), true),
+  ])
+  expect(done.join(' ')).toBe('on other new on new')
+})

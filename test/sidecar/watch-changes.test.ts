@@ -234,8 +234,9 @@ describe('a follower learns', () => {
 
   test('new rules', async () => {
     const path = join(newFolder(), 'matrix.json')
-    const replace = (title: string) => {
-      writeFileSync(`${path}.new`, JSON.stringify({ ...supportMatrix, title }))
+    const replace = (title: string, kinds: object = {}) => {
+      const tokenKinds = supportMatrix.tokenKinds.map((kind) => ({ ...kind, ...kinds }))
+      writeFileSync(`${path}.new`, JSON.stringify({ ...supportMatrix, title, tokenKinds }))
       renameSync(`${path}.new`, path)
     }
     replace('first')
@@ -249,6 +250,10 @@ describe('a follower learns', () => {
     expect(running.sidecar.rulesDigest).not.toBe(before)
     // The kinds ask for the same permissions, so what was said about tokens is still true.
     expect(follower.voided).toEqual([])
+    // Elsewhere a token would be known where it is in the wrong place now.
+    replace('third', { header: 'Authorization', scheme: 'Bearer' })
+    await eventually(() => follower.voided.length > 0)
+    expect(follower.voided).toEqual([{ ...NOTHING, everything: true }])
   })
 
   test('that everything is void where a signing key is withdrawn, also after it was away', async () => {

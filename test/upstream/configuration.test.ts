@@ -32,6 +32,76 @@ test.each([
   )
 })
 
+/** Mistakes in a profile that logs in with an application credential. */
+function credentialRows(): [claim: string, config: object, message: string][] {
+  const right = {
+    ...{ upstream: 'cloud', account: '1', projects: ['web'] },
+    ...{ application_credential_id: 'a1', application_credential_secret_file: password },
+  }
+  const rows: [claim: string, changes: object, message: string][] = [
+    [
+      'beside a password',
+      { password_file: password },
+      ': expected either a password or an application credential, found both',
+    ],
+    [
+      'of the directory',
+      { upstream: undefined },
+      '.upstream: expected an upstream, because application credentials log in there',
+    ],
+    [
+      'with an id and a name',
+      { application_credential_name: 'n' },
+      ': expected exactly one of application_credential_id and application_credential_name',
+    ],
+    [
+      'without an id and a name',
+      { application_credential_id: undefined },
+      ': expected exactly one of application_credential_id and application_credential_name',
+    ],
+    [
+      'with an id beside a user',
+      { user_name: 'x' },
+      '.user_name: expected none beside application_credential_id, which has a user',
+    ],
+    [
+      'with a name and no user',
+      { application_credential_id: undefined, application_credential_name: 'n' },
+      '.user_name: expected the user of the application credential',
+    ],
+    [
+      'without a project',
+      { projects: undefined },
+      '.projects: expected the one project of the application credential',
+    ],
+    [
+      'with two projects',
+      { projects: ['web', 'batch'] },
+      '.projects: expected the one project of the application credential',
+    ],
+    [
+      'without a secret',
+      { application_credential_secret_file: undefined },
+      ': expected exactly one of application_credential_secret_file, application_credential_secret_env and application_credential_secret_command',
+    ],
+    [
+      'with two secrets',
+      { application_credential_secret_env: 'S' },
+      ': expected exactly one of application_credential_secret_file, application_credential_secret_env and application_credential_secret_command',
+    ],
+    [
+      'with a variable that is not set',
+      { application_credential_secret_file: undefined, application_credential_secret_env: 'NOT_SET' },
+      '.application_credential_secret_env: expected the secret in the variable NOT_SET',
+    ],
+  ]
+  return rows.map(([claim, changes, message]) => [
+    `an application credential ${claim}`,
+    { upstreams: { cloud }, profiles: { job: { ...right, ...changes } } },
+    `profiles.job${message}`,
+  ])
+}
+
 const URL = 'upstreams.cloud.auth_url: '
 test.each<[claim: string, config: object, message: string]>([
   [
@@ -78,7 +148,7 @@ test.each<[claim: string, config: object, message: string]>([
   [
     'no password',
     { profiles: { job: { account: '1', user_name: 'x' } } },
-    'profiles.job: expected exactly one of password_file, password_env and password_command',
+    'profiles.job: expected exactly one of password_file, password_env and password_command, or an application credential (application_credential_id)',
   ],
   [
     'two passwords',
@@ -95,6 +165,12 @@ test.each<[claim: string, config: object, message: string]>([
     { profiles: { job: { account: '1', user_name: 'x', password_command: [''] } } },
     'profiles.job.password_command[0]: expected the name of a program',
   ],
+  [
+    'a password without a user',
+    { profiles: { job: { account: '1', password_file: password } } },
+    'profiles.job.user_name: expected the name of the service user',
+  ],
+  ...credentialRows(),
   [
     'a validating profile that does not exist',
     { upstreams: { cloud: { ...cloud, verify: { profile: 'job' } } } },

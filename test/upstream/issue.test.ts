@@ -7,11 +7,13 @@ import {
   NEXT_PASSWORD,
   NOBODY,
   PASSWORD,
+  SECRET,
   STATIC,
   startCloud,
 } from '../support/identity/cloud.ts'
+import { eventually } from '../support/suite/resources.ts'
 
-const { cloud, running, printed, issue, ofAccount, logins } = await startCloud()
+const { cloud, running, printed, secretFile, issue, check, ofAccount, logins } = await startCloud()
 
 describe('Issue by profile', () => {
   test('logs in once, and gives the same token until it is due', async () => {
@@ -121,6 +123,83 @@ describe('Issue by profile', () => {
     }
     await expect(issue({ profile: 'broken', scope: { account: ACCOUNT } })).rejects.toMatchObject({
       message: 'the password command of profile `broken` ended with code 3',
+    })
+  })
+})
+
+describe('Issue by a profile with an application credential', () => {
+  const scope = { account: ACCOUNT, project: 'web' }
+
+  test.each([
+    ['its id', 'credential', { id: 'a1b2c3' }],
+    [
+      'its name and its user',
+      'credential-by-name',
+      { name: 'nightly', user: { name: 'robot', domain: { name: ACCOUNT } } },
+    ],
+  ])('logs in with %s and without a scope, once for many calls', async (_claim, profile, named) => {
+    const before = logins()
+    const { value, kind } = await issue({ profile, scope })
+    expect(kind).toBe('iam_token_project_scoped')
+    expect((await issue({ profile, apis: ['cdn'], project: 'web' })).value).toBe(value)
+    expect(logins() - before).toBe(1)
+    expect(JSON.parse(cloud.seen.findLast(({ method }) => method === 'POST')?.body ?? '')).toEqual({
+      auth: {
+        identity: {
+          methods: ['application_credential'],
+          application_credential: { ...named, secret: SECRET },
+        },
+      },
+    })
+    expect(await check(value, 'X-Auth-Token', 'cdn')).toMatchObject({
+      allowed: true,
+      token: { subject: { name: 'robot' }, scope },
+    })
+  })
+
+  test('gives no token for another project or for the account, and asks for none', async () => {
+    const before = logins()
+    for (const other of [{ account: ACCOUNT }, { account: ACCOUNT, project: 'batch' }])
+      await expect(issue({ profile: 'credential', scope: other })).rejects.toMatchObject({
+        reason: 'PROFILE_SCOPE_NOT_ALLOWED',
+      })
+    expect(logins()).toBe(before)
+  })
+
+  test('that is for another project than the configuration says gives no token', async () => {
+    await expect(
+      issue({ profile: 'credential-of-another-project', scope: { account: ACCOUNT, project: 'batch' } }),
+    ).rejects.toMatchObject({
+      reason: 'UPSTREAM_BAD_ANSWER',
+      message:
+        'upstream `cloud` gave an unusable answer: expected a token for the scope that was asked for, found another scope',
+    })
+  })
+
+  test('follows its secret file', async () => {
+    const { value } = await issue({ profile: 'credential', scope })
+    const credential = cloud.credentials[0] as (typeof cloud.credentials)[number]
+    credential.secret = NEXT_PASSWORD
+    writeFileSync(secretFile, NEXT_PASSWORD)
+    try {
+      const next = await eventually(async () => {
+        const issued = await issue({ profile: 'credential', scope }).catch(() => undefined)
+        return issued !== undefined && issued.value !== value && issued
+      })
+      expect(next).toMatchObject({ scope })
+    } finally {
+      credential.secret = SECRET
+      writeFileSync(secretFile, SECRET)
+    }
+  })
+
+  test('takes no answer without a body: it would not say for which project the token is', async () => {
+    const { value } = await issue({ profile: 'credential-by-name', scope })
+    cloud.change = (answer) => {
+      answer.body = ''
+    }
+    await expect(issue({ profile: 'credential-by-name', scope, rejected: value })).rejects.toMatchObject({
+      reason: 'UPSTREAM_BAD_ANSWER',
     })
   })
 })

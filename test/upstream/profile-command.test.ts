@@ -9,6 +9,9 @@ const upstream = await FakeUpstream.start([
   { account: '123456', name: 'robot', password: PASSWORD, roles: { '': ['member'], web: ['reader'] } },
 ])
 const robot = { upstream: 'cloud', account: '123456', user_name: 'robot' }
+upstream.credentials.push({
+  ...{ id: 'a1b2c3', name: 'nightly', user: 'robot', project: 'web', secret: PASSWORD },
+})
 const config = newFile(
   JSON.stringify({
     data: newFolder(),
@@ -22,6 +25,10 @@ const config = newFile(
       missing: { ...robot, password_file: '/nowhere/canary' },
       broken: { ...robot, password_command: ['/nowhere/program'] },
       wrong: { ...robot, password_file: newFile('canary-wrong') },
+      credential: {
+        ...{ upstream: 'cloud', account: '123456', projects: ['web'] },
+        ...{ application_credential_id: 'a1b2c3', application_credential_secret_file: newFile(PASSWORD) },
+      },
       unreachable: { ...robot, upstream: 'nowhere', password_file: newFile(PASSWORD) },
     },
     callers: [
@@ -48,6 +55,9 @@ test('list names profiles, their users and their callers, and reads no secret', 
   expect(stdout).toMatch(/^nightly +cloud +123456 +robot +any +job$/m)
   expect(stdout).toMatch(/^web +cloud +123456 +robot +web, other +job, other$/m)
   expect(stdout).toMatch(/^missing +cloud +123456 +robot +any +only the administrator$/m)
+  expect(stdout).toMatch(
+    /^credential +cloud +123456 +application credential a1b2c3 +web +only the administrator$/m,
+  )
 })
 
 describe('test', () => {
@@ -64,6 +74,14 @@ describe('test', () => {
       /^iam_token_account_scoped for account 123456, until .*Z, with the roles member$/,
     )
     expect(upstream.seen.at(-1)).toMatchObject({ method: 'DELETE' })
+  })
+
+  test('of a profile with an application credential logs in with it, for its project', async () => {
+    const { code, steps } = await tried('credential')
+    expect(code).toBe(0)
+    expect(steps.map(({ step }) => step)).toEqual(['configuration', 'secret', 'login', 'revocation'])
+    expect(steps[0]?.says).toMatch(/^application credential a1b2c3 of account 123456, upstream cloud, /)
+    expect(steps[2]?.says).toMatch(/^iam_token_project_scoped for account 123456, project web, until /)
   })
 
   test('of a profile with projects logs in for the first one, or for the one that is named', async () => {

@@ -15,7 +15,7 @@ import { newFolder } from '../../support/suite/resources.ts'
 const requirements = join(interopFolder, 'connect', 'requirements.txt')
 
 const schemathesis = await obtained('schemathesis', async () =>
-  join(await installedFromPython('schemathesis', { file: requirements }), 'schemathesis'),
+  join(await installedFromPython('schemathesis', { files: [requirements] }), 'schemathesis'),
 )
 
 /** The calls that the document has. */

@@ -9,6 +9,7 @@ import { startPanel } from '../../support/console/control-panel.ts'
 import { accessibilityFaults, PHONE, soon, startChromium } from '../../support/interop/explorer.ts'
 import { obtained } from '../../support/interop/obtain.ts'
 import { dialogOf, fillDirectory, openAs, rowOf } from '../../support/interop/panel-page.ts'
+import { operatorOf } from '../../support/sidecar/operator.ts'
 import { ACCOUNT } from '../../support/sidecar/sidecar.ts'
 
 const started = await obtained('Chromium', startChromium)
@@ -82,6 +83,49 @@ describe.skipIf(!browser)('access limits', () => {
     await page.getByText('There is no restriction: every address is allowed.').waitFor()
   })
 
+  test.each(['light', 'dark'] as const)(
+    'what is typed and not saved is not lost without a word: by a link, the way back, a view, logging out, closing (%s)',
+    async (colorScheme) => {
+      const { page } = await open('olga', '#/projects', { colorScheme })
+      await page.getByRole('link', { name: 'Access limits' }).click()
+      const ranges = page.getByLabel('Addresses and ranges')
+      await ranges.fill('10.0.0.0/8')
+      const stays = async (leave: () => Promise<unknown>) => {
+        await leave()
+        await soon(() => dialogOf(page).textContent()).toContain('Leave without saving?')
+        await dialogOf(page).getByRole('button', { name: 'Cancel' }).click()
+        await soon(() => dialogOf(page).count()).toBe(0)
+        expect([page.url().split('#')[1], await ranges.inputValue()]).toEqual([
+          '/access-limits',
+          '10.0.0.0/8',
+        ])
+      }
+      await stays(() => page.getByRole('link', { name: 'Audit trail' }).click())
+      await stays(() => page.goBack())
+      await stays(() => page.getByRole('link', { name: 'Matrix', exact: true }).click())
+      await stays(async () => {
+        await page.getByRole('button', { name: /^Account menu/ }).click()
+        await page.getByRole('button', { name: 'Log out' }).click()
+      })
+      const asked = page.waitForEvent('dialog')
+      void page.reload().catch(() => {})
+      expect((await asked).type()).toBe('beforeunload')
+      await (await asked).dismiss()
+      await page.getByRole('link', { name: 'Audit trail' }).click()
+      await dialogOf(page).getByRole('button', { name: 'Leave without saving' }).waitFor()
+      expect(await accessibilityFaults(page)).toEqual([])
+      await dialogOf(page).getByRole('button', { name: 'Leave without saving' }).click()
+      await page.getByRole('heading', { level: 1, name: 'Audit trail' }).waitFor()
+      await page.goBack()
+      await soon(() => ranges.inputValue()).toBe('')
+      // What is as it was is nothing to lose.
+      await ranges.fill('10.0.0.0/8')
+      await ranges.fill('')
+      await page.getByRole('link', { name: 'Projects', exact: true }).click()
+      await page.getByRole('heading', { level: 1, name: 'Projects' }).waitFor()
+    },
+  )
+
   test('users who are not owners read them, and why they cannot change them', async () => {
     const { page } = await open('adam', '#/access-limits')
     await page.getByText('Only an owner of the account may do this.').waitFor()
@@ -91,6 +135,36 @@ describe.skipIf(!browser)('access limits', () => {
 })
 
 describe.skipIf(!browser)('the audit trail', () => {
+  test.each(['light', 'dark'] as const)(
+    'keys and users are named with their ids, also deleted ones (%s)',
+    async (colorScheme) => {
+      const { directory } = operatorOf(panel.running)
+      const [name, key] = [`gone ${colorScheme}`, `nightly ${colorScheme}`]
+      const { user } = await directory.createControlPanelUser({ account: ACCOUNT, name })
+      const { token } = await directory.createStaticToken({ account: ACCOUNT, userName: name, name: key })
+      await directory.revokeStaticToken({ account: ACCOUNT, userName: name, name: key })
+      await directory.deleteControlPanelUser({ account: ACCOUNT, name })
+      const { page } = await open('olga', `#/audit?subject=${encodeURIComponent(key)}`, { colorScheme })
+      const rows = page.locator('tbody tr:not(.skipped)')
+      await soon(() => rows.allTextContents()).toEqual(
+        ['token.revoke', 'static_token.create'].map((action) =>
+          expect.stringContaining(`${action}${key} of ${name} ${token?.tokenId}`),
+        ),
+      )
+      await rows.first().click()
+      await page.getByRole('button', { name: 'Only about this subject' }).click()
+      await soon(() => page.url()).toContain(`subject=${token?.tokenId}`)
+      await soon(() => rows.count()).toBe(2)
+      expect(await accessibilityFaults(page)).toEqual([])
+      await page.getByRole('textbox', { name: 'Subject' }).fill(user?.id ?? '')
+      await soon(() => rows.allTextContents()).toEqual(
+        ['control_panel_user.delete', 'control_panel_user.create'].map((action) =>
+          expect.stringContaining(`${action}${name} ${user?.id}`),
+        ),
+      )
+    },
+  )
+
   test('filters are in the link, a row opens its details, and what is found is exported', async () => {
     fillDirectory(panel, [
       `INSERT INTO audit (at_ms, actor, action, account, subject, details) VALUES
@@ -109,7 +183,9 @@ describe.skipIf(!browser)('the audit trail', () => {
     const link = page.url()
     const csv = (await saved(page, 'Export CSV')).split('\r\n')
     expect(csv).toHaveLength(3)
-    expect(csv[1]).toContain(`,"'=cmd()","service_user.set_roles","${ACCOUNT}","old","{""roles"":[""dns""]}"`)
+    expect(csv[1]).toContain(
+      `,"'=cmd()","service_user.set_roles","${ACCOUNT}","old","","{""roles"":[""dns""]}"`,
+    )
     const lines = (await saved(page, 'Export JSON lines')).trimEnd().split('\n')
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
       { actor: '=cmd()', subject: 'old', at: '2023-11-14T22:13:20.000Z', details: { roles: ['dns'] } },

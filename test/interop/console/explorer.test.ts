@@ -78,6 +78,59 @@ describe.skipIf(!browser)('on a laptop', () => {
     expect(await panel(page).textContent()).toMatch(/Without strict mode.*ALLOWED/s)
   })
 
+  test('headers to try, a plan and a comparison begin with an example that answers, and that one replaces', async () => {
+    const { page, requests } = await open('#/try')
+    const result = () => page.locator('.result').textContent()
+    const isExample = /This is an example\.|The example is this matrix/
+    const headers = page.getByLabel('Request headers')
+    await soon(result).toMatch(
+      /This is an example\..*A credential was found in X-Auth-Token\..*Allowed.*Denied/s,
+    )
+    expect(await page.getByRole('button', { name: 'Verify with this sidecar' }).count()).toBe(0)
+    await headers.focus()
+    await page.keyboard.type('X-Token: one')
+    expect(await headers.inputValue()).toBe('X-Token: one')
+    await soon(result).toMatch(/^Choose the API that the request is for\.$/)
+    await page.getByRole('button', { name: 'Clear headers' }).click()
+    await soon(result).toBe('')
+
+    await page.getByRole('link', { name: 'Plan' }).click()
+    const plan = page.locator('.task')
+    await soon(() => plan.textContent()).toMatch(/This is an example\..*3 tokens/s)
+    expect(page.url()).toMatch(/#\/plan$/)
+    await page.getByRole('button', { name: 'Copy link' }).click()
+    expect(await page.evaluate<string>('navigator.clipboard.readText()')).toMatch(
+      /#\/plan\?mode=resolved&apis=iam,/,
+    )
+    await page.getByRole('combobox', { name: 'Add an API' }).fill('cdn')
+    await page.getByRole('option', { name: /CDN/ }).click()
+    await soon(() => plan.textContent()).toMatch(/1 token/)
+    await soon(() => page.url()).toMatch(/#\/plan\?apis=cdn$/)
+    await page.getByRole('button', { name: 'Remove all' }).click()
+    await soon(result).toBe('Choose an API to see the plan.')
+
+    await page.getByRole('link', { name: 'Compare' }).click()
+    await soon(result).toMatch(/The example is this matrix.*Compared with an example.*Opened 1.*Closed 1/s)
+    expect(requests.filter((each) => !each.startsWith(SERVED))).toEqual([])
+
+    // Links that somebody shared show what their authors saw.
+    for (const [hash, shown] of [
+      ['#/try?api=cdn', /^$/],
+      ['#/try?mode=resolved&matrix=0123456789ab', /^$/],
+      ['#/plan?mode=strict&matrix=0123456789ab', /^Choose an API/],
+      ['#/plan?apis=cdn', /^1 token/],
+      ['#/compare?mode=resolved&matrix=0123456789ab', /^$/],
+    ] as const) {
+      const other = (await open(hash)).page
+      await other.locator('.result').waitFor({ state: 'attached' })
+      expect([hash, await other.locator('.result').textContent()]).toEqual([
+        hash,
+        expect.stringMatching(shown),
+      ])
+      expect(await other.locator('.task').textContent()).not.toMatch(isExample)
+    }
+  })
+
   test('pasted headers are judged in the page, and are sent only to verify, to this sidecar', async () => {
     const { page, requests } = await open('#/try')
     await page.getByRole('combobox', { name: 'API' }).fill('balance')
@@ -108,6 +161,22 @@ describe.skipIf(!browser)('on a laptop', () => {
     await soon(() => page.locator('.result').textContent()).toMatch(/CREDENTIAL_MISSING.*Authorization/s)
   })
 
+  test('an expression in the search leaves the cells that fit, and says what is wrong with it', async () => {
+    const { page } = await open('#/matrix')
+    const search = page.getByRole('searchbox')
+    await search.fill('opened only by static_token and title ~ t')
+    await soon(() => page.locator('.grid tbody tr').count()).toBe(5)
+    await search.fill('contested and not allowed')
+    await soon(() => page.locator('.grid tbody tr').count()).toBe(1)
+    expect(await page.locator('.grid [data-fits=true]').count()).toBe(1)
+    await search.fill('kind = static_tokn')
+    await soon(() => page.locator('.query-fault').textContent()).toMatch(/column 8: .*did you mean/)
+    await soon(() => page.locator('.grid tbody tr').count()).toBe(30)
+    await search.fill('dns')
+    await soon(() => page.locator('.grid tbody tr').count()).toBe(3)
+    expect(await page.locator('.query-fault').count()).toBe(0)
+  })
+
   test('a plan has the fewest tokens, with commands to copy', async () => {
     const { page } = await open('#/plan?apis=cdn')
     await page.getByRole('combobox', { name: 'Add an API' }).fill('reports')
@@ -117,7 +186,7 @@ describe.skipIf(!browser)('on a laptop', () => {
     )
     await page.locator('.command', { hasText: 'on a command line' }).getByRole('button').click()
     expect(await page.evaluate<string>('navigator.clipboard.readText()')).toBe(
-      'npx portcullis plan cdn reports',
+      'npx --no-install portcullis plan cdn reports',
     )
     await page.getByRole('button', { name: 'Remove CDN' }).click()
     await soon(() => page.url()).toMatch(/#\/plan\?apis=reports$/)
@@ -128,8 +197,6 @@ describe.skipIf(!browser)('on a laptop', () => {
     apis: supportMatrix.apis.map((api) =>
       api.id === 'tickets' ? { ...api, accepts: ['iam_token_account_scoped'] } : api,
     ),
-    statements: [],
-    conflicts: [],
   }
 
   test('another matrix is compared: what it opens comes first; a file that is none says why', async () => {
@@ -137,7 +204,7 @@ describe.skipIf(!browser)('on a laptop', () => {
     const before = requests.length
     await page.locator('input[type=file]').setInputFiles(newFile(JSON.stringify(otherMatrix), 'other.json'))
     await soon(() => page.locator('.result').textContent()).toMatch(
-      /Compared with other\.json.*Opened 1.*Closed 1/s,
+      /not finished.*contradiction about `tickets`.*Compared with other\.json.*Opened 1.*Closed 1/s,
     )
     const sections = await page.locator('.changes tbody').allTextContents()
     expect(sections[0]).toMatch(/^Tickets tickets\s*Account-scoped IAM token/)
@@ -195,8 +262,11 @@ describe.skipIf(!browser)('on a laptop', () => {
       '#/matrix?mode=strict&cell=cdn',
       '#/matrix?q=nothing-fits',
       '#/try?api=cdn',
+      '#/try',
+      '#/plan',
       '#/plan?apis=cdn,iam,reports',
       '#/compare',
+      '#/edit',
     ]) {
       await page.goto(`${SERVED}${hash}`)
       await page.locator('main').waitFor()
@@ -286,7 +356,7 @@ describe.skipIf(!browser)('on a phone', () => {
     expect(await overflows()).toBe(false)
     expect(await accessibilityFaults(page)).toEqual([])
     await page.getByRole('button', { name: 'Close' }).tap()
-    for (const name of ['Try it', 'Plan', 'Compare']) {
+    for (const name of ['Try it', 'Plan', 'Compare', 'Edit']) {
       await page.getByRole('link', { name }).tap()
       expect(await overflows(), name).toBe(false)
     }

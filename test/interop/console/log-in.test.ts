@@ -149,12 +149,23 @@ describe.skipIf(!browser)('somebody with a password', () => {
 })
 
 describe.skipIf(!browser)('the page', () => {
+  test('somebody who opens the address of the port comes to it', async () => {
+    const { page } = await openPage(browser as Browser, `http://127.0.0.1:${port}`)
+    await page.getByRole('link', { name: 'Log in' }).waitFor()
+    expect(page.url()).toBe(`${SERVED}`)
+  })
+
   test.each(['light', 'dark'] as const)('axe finds nothing (%s)', async (colorScheme) => {
     const { page } = await open('#/login', { colorScheme })
     await heading(page, 'Log in').waitFor()
     await page.getByRole('button', { name: 'Log in', exact: true }).click()
     expect(await accessibilityFaults(page), 'log in').toEqual([])
+    await page.getByText('Password forgotten?').waitFor()
     await page.getByRole('radio', { name: 'Operator' }).check()
+    // An operator has no password that an invitation would replace.
+    await heading(page, 'Log in as an operator').waitFor()
+    await soon(() => page.locator('.card').textContent()).toMatch(/caller token.*administrator-token/s)
+    expect(await page.locator('.card').textContent()).not.toMatch(/Password|invitation|passkey/)
     expect(await accessibilityFaults(page), 'operator').toEqual([])
     await page.goto(`${SERVED}${await loginLink('olga')}`)
     await heading(page, 'Hello, olga').waitFor()

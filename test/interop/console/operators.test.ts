@@ -6,19 +6,17 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser, Page, Route } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
+import type { DirectoryFile } from '../../../sidecar/authority/administration/directory-file.ts'
 import { startPanel } from '../../support/console/control-panel.ts'
 import { type CallerName, type OperatorsSidecar, startForOperators } from '../../support/console/operators.ts'
-import {
-  accessibilityFaults,
-  LAPTOP,
-  openPage,
-  PHONE,
-  soon,
-  startChromium,
-} from '../../support/interop/explorer.ts'
+import { credentialQuestion } from '../../support/contract/answers.ts'
+import { BlackBox } from '../../support/contract/black-box.ts'
+import { accessibilityFaults, openPage, PHONE, soon, startChromium } from '../../support/interop/explorer.ts'
 import { obtained } from '../../support/interop/obtain.ts'
+import { openAsOperator } from '../../support/interop/panel-page.ts'
 import { operatorOf } from '../../support/sidecar/operator.ts'
-import { ACCOUNT } from '../../support/sidecar/sidecar.ts'
+import { ACCOUNT, issued, populate } from '../../support/sidecar/sidecar.ts'
+import { eventually } from '../../support/suite/resources.ts'
 
 const started = await obtained('Chromium', startChromium)
 const browser = started.ok ? started.value : undefined
@@ -27,18 +25,8 @@ const sidecar = await startForOperators()
 const ALLOWED = { api: 'balance', token: { kind: 'static_token', scope: { account: ACCOUNT } } }
 const DENIED = { ...ALLOWED, api: 'cdn' }
 
-/** Opens a page with the session of a caller. */
-async function open(name: CallerName, hash: string, options: object = {}, at: OperatorsSidecar = sidecar) {
-  const { cookie = '' } = await at.loggedInAs(name)
-  const url = `http://127.0.0.1:${at.port}/console/`
-  const opened = await openPage(browser as Browser, `${url}rules.json`, { ...LAPTOP, ...options })
-  const [cookieName = '', value = ''] = cookie.split('=')
-  await opened.page
-    .context()
-    .addCookies([{ name: cookieName, value, domain: '127.0.0.1', path: '/', sameSite: 'Strict' }])
-  await opened.page.goto(`${url}${hash}`)
-  return opened
-}
+const open = (name: CallerName, hash: string, options: object = {}, at: OperatorsSidecar = sidecar) =>
+  openAsOperator(browser as Browser, at, name, hash, options)
 
 const administratorTokenIn = (folder: string) =>
   readFileSync(join(folder, 'administrator-token'), 'utf8').trim()
@@ -265,6 +253,93 @@ describe.skipIf(!browser)('the live tail', () => {
     )
     await page.getByText('This sidecar has no decision log').waitFor()
     expect(await page.locator('pre').textContent()).toContain('decision_log')
+    expect(await accessibilityFaults(page)).toEqual([])
+    await page.goto(`${page.url()}?when=past`)
+    await page.getByText('No file of this host has the decisions').waitFor()
+    expect(await page.locator('pre').textContent()).toContain('decision_log')
+    expect(await accessibilityFaults(page)).toEqual([])
+  })
+})
+
+describe.skipIf(!browser)('decisions of the past', () => {
+  const WORKER: DirectoryFile = {
+    accounts: [
+      {
+        account: ACCOUNT,
+        service_users: [{ name: 'worker', permissions: [{ scope: 'account' }] }],
+        control_panel_users: [{ name: 'igor', static_tokens: ['key'] }],
+      },
+    ],
+  }
+  const REQUEST_ID = '7f2504e0-4f89-41d3-9a0c-0305e82c3302'
+  const past = async (options: object = {}) => {
+    const opened = await open('reader', '#/operator/decisions', options)
+    await opened.page.getByRole('radio', { name: 'Past' }).check()
+    return opened
+  }
+  const find = (page: Page) => page.getByRole('button', { name: 'Search', exact: true }).click()
+
+  test('an operator finds why a request was refused, and what the caller was told', async () => {
+    const secrets = await populate(sidecar.running, WORKER)
+    const token = (await issued(sidecar.running, secrets, { user: 'worker' })).value
+    const question = credentialQuestion('email', 'X-Auth-Token', token)
+    await new BlackBox(sidecar.running.address).ask('check', question, {
+      metadata: { 'x-request-id': REQUEST_ID },
+    })
+    await eventually(() => readFileSync(sidecar.log, 'utf8').includes(REQUEST_ID))
+    const { page, complaints } = await past()
+    const bodies: string[] = []
+    const urls: string[] = []
+    page.on('request', (request) => {
+      urls.push(request.url())
+      if (request.url().endsWith('/decisions/search')) bodies.push(request.postData() ?? '')
+    })
+    await rowOf(page, 'email').first().waitFor()
+    expect(await accessibilityFaults(page)).toEqual([])
+    await page.getByText('More fields').click()
+    await page.getByLabel('Token (its value)').fill(token)
+    await page.getByLabel('API').fill('email')
+    await page.getByRole('radio', { name: 'Denied' }).check()
+    await find(page)
+    await soon(() => rows(page).count()).toBe(1)
+    expect(await rows(page).first().textContent()).toContain('TOKEN_KIND_NOT_ACCEPTED')
+    expect(await rows(page).first().textContent()).toContain('worker')
+    expect(bodies.some((body) => body.includes(token))).toBe(true)
+    expect(urls.filter((url) => url.includes(token))).toEqual([])
+    expect(page.url()).not.toContain(token)
+    expect(await accessibilityFaults(page)).toEqual([])
+
+    await rows(page).first().click()
+    const dialog = page.getByRole('dialog', { name: 'Denied: email' })
+    expect(await dialog.textContent()).toMatch(/The caller was told.*does not accept/)
+    expect(await dialog.textContent()).toMatch(/The rules of now.*decide the same/)
+    expect(await dialog.textContent()).toContain(REQUEST_ID)
+    expect(await accessibilityFaults(page)).toEqual([])
+    await page.keyboard.press('Escape')
+
+    await page.getByRole('button', { name: 'Clear' }).click()
+    await page.getByLabel('Request or trace id').fill(REQUEST_ID)
+    await find(page)
+    await soon(() => rows(page).count()).toBe(1)
+    await page.getByLabel('Request or trace id').fill('nobody')
+    await find(page)
+    await page.getByText('No decision matches.').waitFor()
+    await page.getByRole('button', { name: 'Clear' }).click()
+    await page.getByLabel('From').fill('2001-01-01T00:00')
+    await page.getByLabel('Before').fill('2002-01-01T00:00')
+    await find(page)
+    await page.getByText('No decision matches.').waitFor()
+    await page.getByLabel('Fingerprint').fill('abc')
+    await find(page)
+    await page.getByText('32 hexadecimal digits').waitFor()
+    expect(complaints.filter((each) => !each.includes('400'))).toEqual([])
+  })
+
+  test('on a phone nothing is wider than the screen', async () => {
+    const { page } = await past(PHONE)
+    await rows(page).first().waitFor()
+    await page.getByText('More fields').click()
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
     expect(await accessibilityFaults(page)).toEqual([])
   })
 })

@@ -1,9 +1,10 @@
 /** Profile → Access in Chromium, as a control panel user uses it, with a sidecar: API keys and IAM tokens. */
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
+import { READ_TOKEN } from '../../../console/model/shell.ts'
 import { PASSWORD } from '../../support/console/control-panel.ts'
 import { run } from '../../support/interop/command.ts'
-import { soon, startChromium } from '../../support/interop/explorer.ts'
+import { PHONE, soon, startChromium } from '../../support/interop/explorer.ts'
 import { obtained } from '../../support/interop/obtain.ts'
 import {
   addKey,
@@ -21,6 +22,9 @@ import {
 const started = await obtained('Chromium', startChromium)
 const browser = started.ok ? started.value : undefined
 const { panel, clock, url, openFor, decisionOn, keyWorks } = await startPanelInChromium(browser)
+
+const boxOf = async (element: Locator) =>
+  (await element.boundingBox()) ?? { x: Number.NaN, y: Number.NaN, width: 0, height: 0 }
 
 describe.skipIf(!browser)('API keys', () => {
   test('with the keyboard alone: Profile → Access → API Keys → Add Key → name → Add, and a checked request', async () => {
@@ -50,15 +54,53 @@ describe.skipIf(!browser)('API keys', () => {
     await page.keyboard.press('Enter')
     await soon(() => clipboard(page)).toContain('portcullis check')
     const command = await clipboard(page)
-    expect(command).toContain(key)
-    const environment = { PORTCULLIS_GRPC_ADDRESS: panel.running.address }
-    expect(await run('sh', ['-c', command], { env: environment })).toMatch(/^allowed/i)
+    // The key is in no command: somebody pastes it where the first one reads it.
+    expect(await dialog(page).locator('.command').allTextContents()).not.toContainEqual(
+      expect.stringContaining(key),
+    )
+    const environment = { PORTCULLIS_GRPC_ADDRESS: panel.running.address, PASTED: key }
+    const script = `${READ_TOKEN} <<< "$PASTED"\n${command}`
+    expect(await run('bash', ['-c', script], { env: environment })).toMatch(/^allowed/i)
     for (let stops = 0; stops < 10 && (await focused(page)) !== 'I have saved it'; stops++)
       await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
     await soon(() => focused(page)).toBe('Add Key')
     await soon(() => textOf(page)).toMatch(/nightly job.*Last use not recorded yet/s)
     await expectNoTrace(page, key)
+  })
+
+  test('a key is found in the list by its end, its age and its note; its field shows the beginning', async () => {
+    const { page } = await openFor('olga', HASHES.keys, PHONE)
+    await button(page, 'Add Key').click()
+    await page.getByLabel('Key name').fill('reports')
+    await page.getByLabel(/^Note/).fill('x\u200b')
+    await button(page, 'Add').click()
+    await soon(() => dialog(page).textContent()).toContain('without control characters')
+    await page.getByLabel(/^Note/).fill('  the monthly report  ')
+    await button(page, 'Add').click()
+    const field = page.getByLabel('API key (static token)')
+    const key = await field.inputValue()
+    const isAtBeginning = () =>
+      field.evaluate(
+        (input) => input.scrollLeft === 0 && input.scrollWidth > input.clientWidth && input.matches(':focus'),
+      )
+    await soon(isAtBeginning).toBe(true)
+    for (const key of ['Tab', 'Shift+Tab']) await page.keyboard.press(key)
+    await soon(isAtBeginning).toBe(true)
+    expect(await page.evaluate<string>('getSelection().toString()')).toBe(key)
+    await button(page, 'I have saved it').click()
+    const item = page.getByRole('listitem').filter({ hasText: 'reports' })
+    const seen = new RegExp(`the monthly report.*Ends with ${key.slice(-4)}.*Created .*\\(just now\\)`, 's')
+    await soon(() => item.textContent()).toMatch(seen)
+    clock.aheadMs += 98 * 86_400_000
+    await page.reload()
+    // The session ended meanwhile.
+    await page.goto(url(HASHES.keys))
+    const later = (await openFor('olga', HASHES.keys)).page
+    await soon(() => later.getByRole('listitem').filter({ hasText: 'reports' }).textContent()).toMatch(
+      /\(3 months ago\)/,
+    )
+    clock.aheadMs -= 98 * 86_400_000
   })
 
   test('a key that is shown stays until its owner has saved it, and the next one is shown, too', async () => {
@@ -265,10 +307,14 @@ describe.skipIf(!browser)('IAM tokens', () => {
     await soon(() => textOf(page)).toContain(
       'Such tokens are recommended for testing only. Working tools use a service user.',
     )
-    await button(page, 'Copy token').click()
-    await soon(() => textOf(page)).toMatch(
-      /There is no such IAM token of control panel user pia; reissue makes one\./,
-    )
+    // On a first visit there is nothing to copy, and nothing that reissuing would end.
+    await button(page, 'Create token').waitFor()
+    for (const name of ['Copy token', 'Reissue token']) expect(await button(page, name).count()).toBe(0)
+    await button(page, 'Create token').click()
+    await soon(() => textOf(page)).toContain('The token is created.')
+    expect(await page.getByRole('dialog').count()).toBe(0)
+    await page.reload()
+    await soon(() => textOf(page)).toMatch(/You have a token\. It works until/)
     const reissue = async () => {
       await button(page, 'Reissue token').click()
       await soon(() => dialog(page).textContent()).toMatch(/the previous one is revoked/)
@@ -291,14 +337,55 @@ describe.skipIf(!browser)('IAM tokens', () => {
     await expectNoTrace(page, second)
   })
 
+  test('one that was created elsewhere meanwhile is not replaced; one that ended meanwhile is not copied', async () => {
+    const { page } = await openFor('adam', HASHES.tokens)
+    const elsewhere = await page.context().newPage()
+    await elsewhere.goto(url(HASHES.tokens))
+    for (const each of [page, elsewhere]) await button(each, 'Create token').waitFor()
+    await button(elsewhere, 'Create token').click()
+    await button(elsewhere, 'Copy token').click()
+    await soon(() => textOf(elsewhere)).toContain('The token is copied.')
+    const token = await clipboard(elsewhere)
+    await button(page, 'Create token').click()
+    await soon(() => textOf(page)).toContain('You have a token already.')
+    expect(await decisionOn('X-Auth-Token', token, 'iam')).toBe('ALLOWED')
+    await panel.running.client.revoke({ value: token })
+    await button(page, 'Copy token').click()
+    await soon(() => textOf(page)).toMatch(/is no longer active/)
+    await button(page, 'Create token').waitFor()
+  })
+
+  test.each([320, 360, 768, 1280])(
+    'at %i pixels, also with large letters, the end of a token and its button are on one line, and buttons align',
+    async (width) => {
+      const { page } = await openFor('adam', HASHES.tokens, { viewport: { width, height: 800 } })
+      await page.getByRole('button', { name: /^(Create|Copy) token$/ }).click()
+      await page.getByLabel('Token', { exact: true }).waitFor()
+      for (const size of ['14px', '21px']) {
+        await page.evaluate(`document.documentElement.style.fontSize = '${size}'`)
+        const field = await boxOf(page.getByLabel('Token', { exact: true }))
+        const copy = await boxOf(page.locator('.own-token .secret-row button'))
+        const [first, second] = [
+          await boxOf(button(page, 'Copy token')),
+          await boxOf(button(page, 'Reissue token')),
+        ]
+        expect([size, copy.x >= field.x + field.width, copy.y < field.y + field.height]).toEqual([
+          ...[size, true, true],
+        ])
+        expect(first.x).toBe(field.x)
+        expect(second.y === first.y || second.x === first.x).toBe(true)
+        expect(await overflows(page)).toBe(false)
+      }
+    },
+  )
+
   test('one for a project: chosen by users who see the projects, and typed by others', async () => {
     const owner = (await openFor('olga', HASHES.tokens)).page
     await owner.getByRole('radio', { name: 'A project' }).check()
-    await button(owner, 'Reissue token').click()
+    await button(owner, 'Create token').click()
     await soon(() => textOf(owner)).toContain('expected the name of a project')
     await owner.getByLabel('Project', { exact: true }).selectOption('alpha')
-    await button(owner, 'Reissue token').click()
-    await button(owner, 'Reissue').click()
+    await button(owner, 'Create token').click()
     await soon(() => textOf(owner)).toContain('IAM token for project alpha')
     await owner.getByRole('radio', { name: 'The account' }).check()
     await soon(() => textOf(owner)).not.toContain('IAM token for project alpha')
@@ -306,7 +393,7 @@ describe.skipIf(!browser)('IAM tokens', () => {
     const other = (await openFor('pia', HASHES.tokens)).page
     await other.getByRole('radio', { name: 'A project' }).check()
     await other.getByLabel('Project', { exact: true }).fill('elsewhere')
-    await button(other, 'Copy token').click()
+    await button(other, 'Create token').click()
     await soon(() => textOf(other)).toMatch(/no project elsewhere|project elsewhere/i)
   })
 })

@@ -86,6 +86,18 @@ describe.skipIf(!browser)('with 10,000 APIs', () => {
     await soon(() => rows.count()).toBe(500)
     expect(complaints).toEqual([])
   })
+
+  test('it is too large to edit, which is said with the bound, and a new one begins all the same', async () => {
+    const { page, complaints } = await open(matrix, '#/edit')
+    await soon(() => page.getByRole('alert').textContent()).toMatch(/at most 2,000 APIs/)
+    await page.getByRole('button', { name: 'New matrix' }).click()
+    await page.getByLabel('Title').fill('Doors')
+    await page.getByLabel('First kind of token').fill('pass')
+    await page.getByLabel('APIs that it opens').fill('Hall')
+    await page.getByRole('button', { name: 'Begin' }).click()
+    await soon(() => page.locator('.edit-status').textContent()).toMatch(/Opens 1 cell, closes 10,000 cells/)
+    expect(complaints).toEqual([])
+  })
 })
 
 describe.skipIf(!browser)('with 16 kinds of token', () => {

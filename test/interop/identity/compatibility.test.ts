@@ -7,6 +7,7 @@ import {
   type IdentitySidecar,
   installKeystoneClients,
   type Login,
+  OTHER_ACCOUNT,
   pythonProgram,
   runToEnd,
   startIdentitySidecar,
@@ -17,7 +18,10 @@ import { newFolder } from '../../support/suite/resources.ts'
 const clients = await obtained("Keystone's clients", installKeystoneClients)
 const programOf = (name: string) => join(clients.ok ? clients.value : '', name)
 
-const ALL = { unscoped_login: true, token_method: 'unscoped', list_scopes: true }
+const ALL = {
+  ...{ unscoped_login: true, token_method: 'unscoped', list_scopes: true },
+  ...{ application_credentials: true, default_domain: OTHER_ACCOUNT, v3_at_root: true },
+}
 
 describe.skipIf(!clients.ok)('with compatibility', () => {
   let sidecar: IdentitySidecar
@@ -67,7 +71,61 @@ describe.skipIf(!clients.ok)('with compatibility', () => {
     return JSON.parse(stdout)
   }
 
+  test('openstacksdk makes, uses and deletes an application credential', async () => {
+    const { project, member, identityUrl } = sidecar
+    const done = await drive([programOf('python'), pythonProgram('credentials.py')], {
+      // The prefix that a Keystone with a host of its own has.
+      auth_url: identityUrl.replace('/identity', '/v3'),
+      project,
+      ...member,
+    })
+    expect(done).toEqual({
+      secret: 43,
+      listed: ['nightly'],
+      found: true,
+      same_user: true,
+      same_project: true,
+      roles: ['member'],
+      by_name: true,
+      more: 403,
+      rules: 400,
+      again: 409,
+      own_project: true,
+      regions: ['RegionOne', 'mars'],
+      after: 401,
+    })
+  })
+
   describe('the openstack command line', () => {
+    test('makes an application credential, logs in with it, and deletes it', async () => {
+      const { project, member } = sidecar
+      const by = (...args: string[]) => openstack(args, member, inProject(project))
+      const made = await printed(
+        by('application', 'credential', 'create', 'cli', '--role', 'member', '--format', 'json'),
+      )
+      const issued = await runToEnd([programOf('openstack'), 'token', 'issue', '--format', 'json'], {
+        env: {
+          OS_AUTH_TYPE: 'v3applicationcredential',
+          OS_AUTH_URL: `${sidecar.identityUrl}/v3`,
+          OS_IDENTITY_API_VERSION: '3',
+          OS_APPLICATION_CREDENTIAL_ID: made.id ?? made.ID,
+          OS_APPLICATION_CREDENTIAL_SECRET: made.secret ?? made.Secret,
+        },
+      })
+      expect(issued).toMatchObject({ code: 0, stderr: '' })
+      const shown = await printed(by('application', 'credential', 'show', 'cli', '--format', 'json'))
+      expect(shown.id ?? shown.ID).toBe(made.id ?? made.ID)
+      expect(await by('application', 'credential', 'delete', 'cli')).toMatchObject({ code: 0, stderr: '' })
+      expect(await printed(by('application', 'credential', 'list', '--format', 'json'))).toEqual([])
+    }, 600_000)
+
+    test('shows a project by its name', async () => {
+      const shown = await printed(
+        openstack(['project', 'show', 'batch', '--format', 'json'], sidecar.user, inProject()),
+      )
+      expect(shown).toMatchObject({ name: 'batch', enabled: true })
+    })
+
     test('lists the projects of a user, with a token for a project and with none', async () => {
       const names = async (login: Login, more = {}, args: readonly string[] = ['--my-projects']) =>
         (await printed(openstack(['project', 'list', ...args, '--format', 'json'], login, more))).map(
@@ -160,48 +218,49 @@ describe.skipIf(!clients.ok)('with compatibility', () => {
     expect(done).toEqual({ openstacksdk: url, swiftclient: url })
   })
 
-  test('tempest’s tests of tokens, discovery, catalog, projects and domains', async () => {
-    const folder = await tempestFolder(sidecar)
-    const modules = ['tokens', 'api_discovery', 'catalog', 'projects', 'domains']
-    const { code, stdout, stderr } = await runToEnd(
+  /** Runs tests of tempest as two users would. */
+  const tempest = (folder: string, tests: readonly string[]) =>
+    runToEnd(
       [
         programOf('python'),
         ...['-m', 'testtools.run'],
-        ...modules.map((name) => `tempest.api.identity.v3.test_${name}`),
+        ...tests.map((name) => `tempest.api.identity.v3.test_${name}`),
       ],
       { env: { TEMPEST_CONFIG_DIR: folder, TEMPEST_CONFIG: 'tempest.conf' } },
     )
-    expect(`${stdout}${stderr}`).toMatch(/Ran 11 tests in .*\nOK\n$/)
+
+  test('tempest’s tests of tokens, discovery, catalog, projects, domains and application credentials', async () => {
+    const { user, member, worker, project } = sidecar
+    const users = [[member, project] as const, [worker, 'batch'] as const]
+    const folder = tempestFolder(sidecar, users, await domainOf(sidecar, user))
+    const { code, stdout, stderr } = await tempest(folder, [
+      ...['tokens', 'api_discovery', 'catalog', 'projects', 'domains', 'application_credentials'],
+    ])
+    // The one that is skipped is about access rules.
+    expect(`${stdout}${stderr}`).toMatch(/Ran 16 tests in .*\nOK/)
     expect(code).toBe(0)
+  })
+
+  test('tempest finds the default domain under its id `default`', async () => {
+    const folder = tempestFolder(sidecar, [[sidecar.stranger, 'web']], 'default')
+    const { stdout, stderr } = await tempest(folder, ['domains.DefaultDomainTestJSON'])
+    expect(`${stdout}${stderr}`).toMatch(/Ran 1 test in .*\nOK\n$/)
   })
 })
 
 /** Users and settings as tempest reads them. @returns the folder of its configuration */
-async function tempestFolder({
-  identityUrl,
-  user,
-  worker,
-  member,
-  project,
-}: IdentitySidecar): Promise<string> {
+function tempestFolder(
+  { identityUrl }: IdentitySidecar,
+  users: readonly (readonly [login: Login, project: string])[],
+  domainId: string,
+): string {
   const folder = newFolder()
-  const entry = ({ user: name, account, password }: Login, project_name: string) => ({
-    username: name,
-    password,
-    project_name,
-    domain_name: account,
+  const entries = users.map(([{ user: name, account, password }, project_name]) => ({
+    ...{ username: name, password, project_name, domain_name: account },
     roles: ['member'],
-  })
-  writeFileSync(
-    join(folder, 'accounts.yaml'),
-    JSON.stringify([entry(member, project), entry(worker, 'batch')]),
-  )
+  }))
+  writeFileSync(join(folder, 'accounts.yaml'), JSON.stringify(entries))
   mkdirSync(join(folder, 'locks'))
-  const { domains } = (await (
-    await fetch(`${identityUrl}/v3/auth/domains`, {
-      headers: { 'x-auth-token': await unscopedToken(identityUrl, user) },
-    })
-  ).json()) as { domains: { id: string }[] }
   writeFileSync(
     join(folder, 'tempest.conf'),
     `[DEFAULT]
@@ -211,13 +270,16 @@ lock_path = ${join(folder, 'locks')}
 [auth]
 use_dynamic_credentials = False
 test_accounts_file = ${join(folder, 'accounts.yaml')}
-default_credentials_domain_name = ${user.account}
+default_credentials_domain_name = ${users[0]?.[0].account}
 [identity]
 uri_v3 = ${identityUrl}/v3
 auth_version = v3
 region = RegionOne
 v3_endpoint_type = public
-default_domain_id = ${domains[0]?.id}
+default_domain_id = ${domainId}
+[identity-feature-enabled]
+application_credentials = True
+access_rules = False
 [service_available]
 cinder = False
 neutron = False
@@ -227,6 +289,15 @@ nova = False
 `,
   )
   return folder
+}
+
+/** The id of the account of a user. */
+async function domainOf({ identityUrl }: IdentitySidecar, user: Login): Promise<string> {
+  const answer = await fetch(`${identityUrl}/v3/auth/domains`, {
+    headers: { 'x-auth-token': await unscopedToken(identityUrl, user) },
+  })
+  const { domains } = (await answer.json()) as { domains: { id: string }[] }
+  return domains[0]?.id ?? ''
 }
 
 async function unscopedToken(identityUrl: string, { user, account, password }: Login): Promise<string> {

@@ -29,7 +29,7 @@ describe.skipIf(!modules.ok).each(schemes)('gophercloud, over %s', (scheme) => {
   let client: string
   beforeAll(async () => {
     client = await buildGophercloud(folder)
-    sidecar = await startIdentitySidecar(scheme)
+    sidecar = await startIdentitySidecar(scheme, { compatibility: { application_credentials: true } })
   }, 600_000)
   afterAll(async () => {
     await sidecar?.stop()
@@ -61,6 +61,18 @@ describe.skipIf(!modules.ok).each(schemes)('gophercloud, over %s', (scheme) => {
     })
     expect(lifetime).toBeGreaterThan(DAY_SECONDS - 120)
     expect(lifetime).toBeLessThanOrEqual(DAY_SECONDS)
+  })
+
+  test('makes an application credential, logs in with it, and deletes it', async () => {
+    const { user, project, identityUrl } = sidecar
+    const used = await drive(
+      [client],
+      { auth_url: `${identityUrl}/v3`, ...user, project, credential: true },
+      sidecar.authority === undefined ? {} : { SSL_CERT_FILE: sidecar.authority },
+    )
+    expect(used).toEqual({
+      ...{ project, unrestricted: false, same_expiry: true, listed: 1, more: 403, after: 401 },
+    })
   })
 
   test.each<[claim: string, who: () => Login, project: string]>([

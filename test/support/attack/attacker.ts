@@ -142,6 +142,7 @@ else if (attack.type === 'logins') {
     api: 'balance',
     subject: { $case: 'token', value: { kind: 'static_token', scope: { account: '123456', project: '' } } },
     target: undefined,
+    request: undefined,
     clientAddress: long === 'metadata' ? '' : ' '.repeat(3_500_000),
   }
   for (let connection = 0; connection < connections; connection++) {

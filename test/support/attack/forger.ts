@@ -34,6 +34,7 @@ export function forge(
     subject: { $case: 'credentials' as const, value: { headers: [{ name: 'X-Auth-Token', value: token }] } },
     target: undefined,
     clientAddress: '',
+    request: undefined,
   }
   if (checks !== undefined) {
     const request = new ForgedRequest(CheckRequest.encode(check).finish(), token)

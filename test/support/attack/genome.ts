@@ -187,6 +187,7 @@ const CLAIMS = CheckRequest.encode({
   subject: { $case: 'token', value: { kind: 'static_token', scope: { account: '123456', project: '' } } },
   target: undefined,
   clientAddress: '',
+  request: undefined,
 }).finish()
 const BOMB = gzipSync(Buffer.alloc(4_000_000))
 

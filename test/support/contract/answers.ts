@@ -4,14 +4,15 @@ import type { BlackBox, CallWishes, Message } from './black-box.ts'
 
 /** The message that a decision must be on the wire, but for `verified`, `token` and `cache_for`. */
 export function decisionMessage(decision: Decision): Message {
-  const { allowed, reason, message, header, accepted, conflicts, advice, digest, strict, rulesDigest } =
-    decision
+  const { allowed, reason, message, header, scheme, accepted, conflicts, advice } = decision
+  const { digest, strict, rulesDigest } = decision
   return {
     allowed,
     reason: `REASON_${reason}`,
     message,
     header,
-    accepted,
+    scheme,
+    accepted: accepted.map((kind) => ({ scheme: '', ...kind })),
     conflicts,
     advice,
     digest,
@@ -28,6 +29,7 @@ export function claimsAnswer(decision: Decision): Message {
     token: null,
     cache_for: { seconds: 5, nanos: 0 },
     position: null,
+    route: null,
   }
 }
 

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import {
   type CallOptions,
+  type ChannelOptions,
   type ClientDuplexStream,
   type ClientReadableStream,
   credentials,
@@ -32,10 +33,14 @@ const OPTIONS = { keepCase: true, longs: Number, enums: String, defaults: true, 
 const protos = fileURLToPath(new URL('../../../proto', import.meta.url))
 const require = createRequire(import.meta.url)
 const contract = loadSync('portcullis/v1/authorization.proto', { ...OPTIONS, includeDirs: [protos] })
+const directory = loadSync('portcullis/v1/directory.proto', { ...OPTIONS, includeDirs: [protos] })
 const errorDetails = loadFileDescriptorSetFromBuffer(readFileSync(join(protos, 'google_rpc.binpb')), OPTIONS)
 
 /** The service, as proto-loader reads it. */
 export const contractService = contract['portcullis.v1.AuthorizationService'] as ServiceDefinition
+
+/** The service of administration. */
+export const directoryService = directory['portcullis.v1.DirectoryService'] as ServiceDefinition
 
 /** The definitions of a proto file that a package brings with it. */
 export function protosOf(packageName: string, file: string): ReturnType<typeof loadSync> {
@@ -77,12 +82,14 @@ export class BlackBox {
   constructor(
     address: string,
     service = contract['portcullis.v1.AuthorizationService'] as ServiceDefinition,
+    options: ChannelOptions = {},
   ) {
     const Constructor = makeClientConstructor(withBytes(service) as never, 'service')
     this.#client = new Constructor(address, credentials.createInsecure(), {
       'grpc.max_receive_message_length': -1,
       // Connections of one address are otherwise shared, and one test's would be another's.
       'grpc.use_local_subchannel_pool': 1,
+      ...options,
     })
     whenTheFileEnds(() => this.close())
   }

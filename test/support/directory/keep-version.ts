@@ -15,7 +15,7 @@ import type { OpenedAuthority } from '../../../sidecar/authority/open-authority.
 import { SCHEMA_VERSION } from '../../../sidecar/directory/schema.ts'
 import { ROOT } from '../checkout/sources.ts'
 import { TESTER } from '../sidecar/actor.ts'
-import { issueTo, openAuthority, tokenIdOf } from './scene.ts'
+import { issueTo, openAuthority, projectKind, tokenIdOf } from './scene.ts'
 
 const ACCOUNT = '123456'
 const OTHER = '654321'
@@ -81,6 +81,16 @@ async function fill(opened: OpenedAuthority): Promise<Token[]> {
   for (const { what, value } of tokens)
     if (what.startsWith('revoked'))
       await authority.revoke(TESTER, { tokenId: await tokenIdOf(opened, value), account: ACCOUNT })
+  for (const [name, reason] of [
+    ['nightly', 'ALLOWED'],
+    ['old', 'CREDENTIAL_REVOKED'],
+  ] as const)
+    tokens.push({
+      what: `application credential ${name}`,
+      header: 'X-Auth-Token',
+      value: await byCredential(opened, name, reason === 'CREDENTIAL_REVOKED'),
+      reason,
+    })
   const { users, accounts } = administration
   await users.update(TESTER, ACCOUNT, 'disabled', 'service_user', { enabled: false })
   await users.delete(TESTER, ACCOUNT, 'deleted', 'service_user')
@@ -89,6 +99,24 @@ async function fill(opened: OpenedAuthority): Promise<Token[]> {
     await users.update(TESTER, ACCOUNT, 'withdrawn', 'service_user', { permissions })
   for (const enabled of [false, true]) await accounts.setEnabled(TESTER, OTHER, enabled)
   return tokens
+}
+
+/** A token of an application credential of the user `alpha`. @param end whether the credential is deleted */
+async function byCredential(
+  { administration, authority }: OpenedAuthority,
+  name: string,
+  end: boolean,
+): Promise<string> {
+  const { id: projectId } = await administration.projects.get(ACCOUNT, 'alpha')
+  const user = { account: ACCOUNT, name: 'alpha' }
+  const { credential, secret } = await administration.applicationCredentials.create(TESTER, user, {
+    ...{ name, description: '', projectId, secret: undefined, expiresAtUs: undefined },
+    ...{ roles: ['member'], limited: false, unrestricted: false },
+  })
+  const kind = projectKind()
+  const { value } = await authority.issueByCredential({ key: { id: credential.id }, secret }, kind)
+  if (end) await administration.applicationCredentials.delete(TESTER, user, credential.id)
+  return value.reveal()
 }
 
 async function keep(target: string): Promise<void> {

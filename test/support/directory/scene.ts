@@ -12,8 +12,15 @@ import type { Host } from './host.ts'
 
 const { tokenKinds } = compile(supportMatrix)
 
+/** The kind of tokens for a project. */
+export function projectKind() {
+  const kind = tokenKinds.get('iam_token_project_scoped')
+  if (kind === undefined) throw new TypeError('the shipped matrix has no such kind')
+  return kind
+}
+
 /** For each sort of token an API that takes it, and its header. */
-const TAKEN_BY = {
+export const TAKEN_BY = {
   account: ['balance', 'X-Auth-Token'],
   project: ['cloud-projects', 'X-Auth-Token'],
   static: ['reports', 'X-Token'],

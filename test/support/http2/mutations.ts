@@ -80,6 +80,11 @@ function onStream(frames: Buffer, stream: number): Buffer {
 
 const HEADER_BYTES = 9
 
+/** Every talk that is changed, as bytes. */
+export function talks(): Buffer[] {
+  return allTalks().map(({ bytes }) => bytes)
+}
+
 function allTalks(): Talk[] {
   const request = callOf('/')
   const indexed = Buffer.concat([

@@ -7,7 +7,7 @@ import type { AxeResults } from 'axe-core'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { expect } from 'vitest'
 import type { Matrix } from '../../../engine/index.ts'
-import { writeExplorer } from '../../../sidecar/cli/commands/matrix-html.ts'
+import { writeExplorer } from '../../../sidecar/cli/commands/matrix/html.ts'
 import { newFolder, whenTheFileEnds } from '../suite/resources.ts'
 import { findChromium } from './browser.ts'
 

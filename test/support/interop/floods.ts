@@ -76,6 +76,7 @@ const claims = messageFrame(
     subject: { $case: 'token', value: { kind: 'static_token', scope: { account: '123456', project: '' } } },
     target: undefined,
     clientAddress: '',
+    request: undefined,
   }).finish(),
 )
 

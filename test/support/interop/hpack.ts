@@ -27,7 +27,7 @@ export interface HpackAnswer {
 
 /** @returns the command that runs the HPACK of Python */
 export async function installPythonHpack(): Promise<string[]> {
-  const programs = await installedFromPython('hpack', { file: join(python, 'requirements.txt') })
+  const programs = await installedFromPython('hpack', { files: [join(python, 'requirements.txt')] })
   return [join(programs, 'python'), join(python, 'peer.py')]
 }
 

@@ -16,7 +16,7 @@ const programs = join(interopFolder, 'identity')
 
 /** A virtual environment with Keystone's clients. @returns its folder of programs */
 export function installKeystoneClients(): Promise<string> {
-  return installedFromPython('keystone', { file: join(programs, 'python', 'requirements.txt') })
+  return installedFromPython('keystone', { files: [join(programs, 'python', 'requirements.txt')] })
 }
 
 /** Path of a program of `test/interop/identity/python`. */
@@ -94,7 +94,8 @@ export interface IdentitySidecar {
   stop(): Promise<void>
 }
 
-const OTHER_ACCOUNT = '555000'
+/** Of `stranger`. */
+export const OTHER_ACCOUNT = '555000'
 
 /**
  * Starts a development sidecar and puts further service users into its directory, as a person would.

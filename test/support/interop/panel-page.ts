@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Browser, Page } from 'playwright-core'
 import type { PanelSidecar } from '../console/control-panel.ts'
+import type { CallerName, OperatorsSidecar } from '../console/operators.ts'
 import { LAPTOP, type OpenPage, openPage } from './explorer.ts'
 
 /** Address of the page. */
@@ -21,6 +22,25 @@ export async function openAs(
   const cookie = { name, value, domain: '127.0.0.1', path: '/', expires: -1, httpOnly: true, secure: false }
   const storageState = { cookies: [{ ...cookie, sameSite: 'Strict' as const }], origins: [] }
   return openPage(browser, `${pageOf(panel)}${hash}`, { ...LAPTOP, storageState, ...options })
+}
+
+/** Opens a page with the session of a caller. */
+export async function openAsOperator(
+  browser: Browser,
+  at: Pick<OperatorsSidecar, 'port' | 'loggedInAs'>,
+  name: CallerName,
+  hash: string,
+  options: object = {},
+): Promise<OpenPage> {
+  const { cookie = '' } = await at.loggedInAs(name)
+  const url = `http://127.0.0.1:${at.port}/console/`
+  const opened = await openPage(browser, `${url}rules.json`, { ...LAPTOP, ...options })
+  const [cookieName = '', value = ''] = cookie.split('=')
+  await opened.page
+    .context()
+    .addCookies([{ name: cookieName, value, domain: '127.0.0.1', path: '/', sameSite: 'Strict' }])
+  await opened.page.goto(`${url}${hash}`)
+  return opened
 }
 
 export const rowOf = (page: Page, name: string) =>

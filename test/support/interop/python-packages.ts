@@ -10,18 +10,21 @@ const WHEELS_ONLY = ['--only-binary', ':all:']
  * Installs packages, unless an earlier run has done it.
  *
  * @param name what is installed
- * @param packages with their versions, or the file that lists them
+ * @param packages with their versions, or the files that list them
  * @returns the folder of the programs, of which one is `python`
  * @throws CommandFailed where they cannot be installed
  */
 export async function installedFromPython(
   name: string,
-  packages: readonly string[] | { readonly file: string },
+  packages: readonly string[] | { readonly files: readonly string[] },
   options: readonly string[] = WHEELS_ONLY,
 ): Promise<string> {
   const [wanted, key] =
-    'file' in packages
-      ? [['--requirement', packages.file], [readFileSync(packages.file, 'utf8')]]
+    'files' in packages
+      ? [
+          packages.files.flatMap((file) => ['--requirement', file]),
+          packages.files.map((file) => readFileSync(file, 'utf8')),
+        ]
       : [packages, packages]
   const version = await run('python3', ['--version'])
   const folder = await installed(name, [version, ...key], async (folder) => {

@@ -8,7 +8,7 @@ const programs = join(interopFolder, 'python')
 
 /** Makes a virtual environment with what the client needs. @returns its folder of programs */
 export function installPython(): Promise<string> {
-  return installedFromPython('python', { file: join(programs, 'requirements.txt') })
+  return installedFromPython('python', { files: [join(programs, 'requirements.txt')] })
 }
 
 /** Generates the stubs into `folder`, and returns how a program of `test/interop/python` is run with them. */

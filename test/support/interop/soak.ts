@@ -66,6 +66,7 @@ const check: CheckRequest = {
   },
   target: undefined,
   clientAddress: '',
+  request: undefined,
 }
 const questions: Questions = {
   check: Buffer.from(CheckRequest.encode(check).finish()),

@@ -6,11 +6,15 @@ import { newFile } from '../suite/resources.ts'
 
 const CALLER = 'interop-caller-token-0123456789abcdef'
 
-/** @param validation whose token validates, besides the profile `validator` */
+/**
+ * @param validation whose token validates, besides the profile `validator`
+ * @param more further profiles of the upstream `cloud`
+ */
 export async function startCloudBefore(
   authUrl: string,
   users: { readonly robot: KeystoneUser; readonly validator: KeystoneUser },
   validation: { readonly project?: string; readonly ca?: string; readonly timeoutMs?: number } = {},
+  more: Readonly<Record<string, object>> = {},
 ): Promise<{ readonly client: Client; readonly running: RunningSidecar }> {
   const profileOf = ({ account, user, password }: KeystoneUser) => ({
     ...{ upstream: 'cloud', account, user_name: user },
@@ -22,6 +26,7 @@ export async function startCloudBefore(
     robot: profileOf(users.robot),
     validator: profileOf(users.validator),
     wrong: profileOf({ ...users.robot, password: 'canary-wrong' }),
+    ...more,
   }
   const verify = {
     ...{ profile: 'validator', cache_ms: 1_000, negative_cache_ms: 200 },

@@ -30,7 +30,7 @@ export function matrices(kindsMax = 4, apisMax = 6): fc.Arbitrary<Matrix> {
         })
         .map(({ tokenKinds, accepts, contested, resolution, advised }) => ({
           title: 'a generated matrix',
-          tokenKinds,
+          tokenKinds: withOneOfTheControlPanel(tokenKinds),
           apis: apiIds.map((id, index) => ({
             id,
             title: `the API ${id}`,
@@ -64,6 +64,12 @@ export function matrices(kindsMax = 4, apisMax = 6): fc.Arbitrary<Matrix> {
 
 const numbered = (word: string, count: number): string[] =>
   Array.from({ length: count }, (_, index) => `${word}-${index}`)
+
+/** A second one would be refused. */
+function withOneOfTheControlPanel(kinds: readonly TokenKind[]): TokenKind[] {
+  const first = kinds.find(({ obtained }) => obtained.by === 'control_panel')
+  return kinds.map((kind) => (kind === first ? kind : { ...kind, obtained: { by: 'issue' } }))
+}
 
 function tokenKindOf(id: string): fc.Arbitrary<TokenKind> {
   return fc.record({

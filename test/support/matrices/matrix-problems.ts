@@ -12,7 +12,12 @@ export function problemsOf(
   const { name, message, problems } = error as MatrixError
   const texts = problems.map(problemText)
   expect(name).toBe('MatrixError')
-  expect(message).toBe(['the matrix is not valid:', ...texts.map((text) => `  ${text}`)].join('\n'))
+  const lines = problems.map((problem) => {
+    // What is about a place inside the document begins with its line and column.
+    const { path, line, column } = problem
+    return `  ${path === '' || line === undefined ? '' : `${line}:${column}: `}${problemText(problem)}`
+  })
+  expect(message).toBe(['the matrix is not valid:', ...lines].join('\n'))
   return texts
 }
 

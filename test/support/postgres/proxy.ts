@@ -43,14 +43,14 @@ export class PostgresProxy {
     if (refused) for (const pair of this.#pairs) if (pair.listener) cut(pair)
   }
 
-  /** Nothing comes through any more, without a notice; connections that are there stay open. */
+  /**
+   * Nothing comes through any more, without a notice; connections that are there stay open. What was sent
+   * meanwhile comes through when the silence ends, as TCP would send it again.
+   */
   goSilent(silent: boolean): void {
     this.#silent = silent
-    if (!silent)
-      for (const { near, far } of this.#pairs) {
-        near.resume()
-        far.resume()
-      }
+    for (const { near, far } of this.#pairs)
+      for (const side of [near, far]) silent ? side.pause() : side.resume()
   }
 
   /**
@@ -80,11 +80,9 @@ export class PostgresProxy {
       [pair.far, near],
     ] as const) {
       from.on('data', (bytes) => {
-        // What came before it went silent is lost with it; tests begin and end silence between questions.
-        if (pair.lost) return
-        if (this.#silent) from.pause()
-        else to.write(bytes)
+        if (!pair.lost) to.write(bytes)
       })
+      if (this.#silent) from.pause()
       from.on('error', () => {})
       from.on('close', () => {
         // Who connected is not told of the end of a connection that is lost.

@@ -9,6 +9,7 @@ import type { Ended } from './processes.ts'
 const NO_TERMINAL: Terminal = {
   interactive: false,
   ask: () => Promise.reject(new Error('the user could not be asked')),
+  askSecret: () => Promise.reject(new Error('the user could not be asked')),
 }
 
 /** A terminal with somebody who gives these answers, one after the other. */
@@ -27,6 +28,10 @@ export class FakeTerminal implements Terminal {
     const answer = this.#answers.shift()
     if (answer === undefined) throw new Error(`one question too many: ${question}`)
     return answer
+  }
+
+  askSecret(question: string): Promise<string> {
+    return this.ask(question)
   }
 }
 

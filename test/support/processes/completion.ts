@@ -39,5 +39,5 @@ export const COMPLETIONS: readonly (readonly [typed: string, offered: readonly s
   ['portcullis issue --api mobile-farm --api mob', ['mobile-farm']],
   ['portcullis completion f', ['fish']],
   ['portcullis serve --config portcullis.y', ['portcullis.yaml']],
-  ['portcullis lint portcullis.y', ['portcullis.yaml']],
+  ['portcullis matrix lint portcullis.y', ['portcullis.yaml']],
 ]

@@ -19,6 +19,7 @@ export interface LoggedLine extends Line {
   readonly protocol: string
   readonly caller: { readonly address?: string; readonly name?: string }
   readonly trace_id?: string
+  readonly request_id?: string
   readonly matrix: string
   readonly token?: string
   readonly client_address?: string
@@ -89,6 +90,7 @@ export const FACTS: AskerFacts = {
   address: '127.0.0.1',
   name: undefined,
   traceparent: [],
+  requestIds: [],
 }
 
 /** A log that writes into `kept`. */

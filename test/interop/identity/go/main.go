@@ -23,6 +23,8 @@ type wishes struct {
 	Password string `json:"password"`
 	// Empty: an account-scoped token.
 	Project string `json:"project"`
+	// Whether to make an application credential for the project and to log in with it.
+	Credential bool `json:"credential"`
 }
 
 type outcome struct {
@@ -48,6 +50,10 @@ func main() {
 	log.SetFlags(0)
 	var w wishes
 	must(json.NewDecoder(os.Stdin).Decode(&w))
+	if w.Credential {
+		must(json.NewEncoder(os.Stdout).Encode(useCredential(context.Background(), w)))
+		return
+	}
 	must(json.NewEncoder(os.Stdout).Encode(drive(context.Background(), w)))
 }
 

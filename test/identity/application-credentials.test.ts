@@ -1,0 +1,203 @@
+/** Application credentials at the identity endpoint: who makes them, and what they log in for. */
+import { describe, expect, test } from 'vitest'
+import {
+  LOGIN_FAILED,
+  logInAt,
+  type Made,
+  pathOf,
+  startWith,
+  startWithCredentials,
+} from '../support/identity/application-credentials.ts'
+import { ACCOUNT, about, errorOf, TOKENS } from '../support/identity/identity.ts'
+
+const { sidecar, ask, running, newUser, create, made, logIn, reasonAt } = await startWithCredentials()
+
+describe('a credential', () => {
+  test('is made with a token for a project, shows its secret once, and is listed by name', async () => {
+    const { user, token, path } = await newUser()
+    const { status, json } = await create(path, token, { description: 'of a job' })
+    expect(status).toBe(201)
+    const { secret, ...shown } = json.application_credential
+    expect(secret).toMatch(/^[\w-]{43}$/)
+    expect(shown).toEqual({
+      id: expect.stringMatching(/^[0-9a-f]{32}$/),
+      name: 'nightly',
+      description: 'of a job',
+      project_id: expect.stringMatching(/^[0-9a-f]{32}$/),
+      user_id: user.id,
+      roles: [{ id: expect.stringMatching(/^[0-9a-f]{32}$/), name: 'member', domain_id: null }],
+      expires_at: null,
+      unrestricted: false,
+      links: { self: expect.stringMatching(new RegExp(`/v3/users/${user.id}/application_credentials/`)) },
+    })
+    await made(path, token, { name: 'another' })
+    const asked = async (end: string) =>
+      (await ask({ path: `${path}${end}`, headers: { 'x-auth-token': token } })).json
+    expect((await asked('')).application_credentials).toMatchObject([{ name: 'another' }, shown])
+    expect((await asked('?name=nightly')).application_credentials).toEqual([shown])
+    expect((await asked(`/${shown.id}`)).application_credential).toEqual(shown)
+    expect(running.logLines.join('')).not.toContain(secret)
+  })
+
+  test('logs in for its project, and says so as Keystone does', async () => {
+    const { user, name, token, path } = await newUser()
+    const { id, secret } = await made(path, token)
+    const { status, headers, json } = await logIn({ id, secret })
+    expect(status).toBe(201)
+    expect(json.token).toMatchObject({
+      methods: ['application_credential'],
+      user: { id: user.id, name },
+      project: { name: 'alpha' },
+      roles: [{ name: 'member' }],
+      application_credential: { id, name: 'nightly', restricted: true },
+    })
+    expect(json.token.audit_ids).toHaveLength(1)
+    const value = headers['x-subject-token'] ?? ''
+    expect(await reasonAt(value)).toBe('ALLOWED')
+    expect(await reasonAt(value, 'balance')).toBe('TOKEN_KIND_NOT_ACCEPTED')
+    const shown = await ask({ path: TOKENS, headers: about(value) })
+    expect(shown.json.token).toEqual(json.token)
+  })
+
+  test('logs in by its name and its user, whose id or name is enough', async () => {
+    const { user, name, token, path } = await newUser()
+    const { secret } = await made(path, token)
+    for (const named of [{ id: user.id }, { name, domain: { name: ACCOUNT } }])
+      expect((await logIn({ name: 'nightly', secret, user: named })).status).toBe(201)
+    expect((await logIn({ name: 'other', secret, user: { id: user.id } })).json).toEqual(LOGIN_FAILED)
+  })
+
+  test('has the secret that a client chose', async () => {
+    const { token, path } = await newUser()
+    const { id, secret } = await made(path, token, { secret: 'chosen, and not random' })
+    expect(secret).toBe('chosen, and not random')
+    expect((await logIn({ id, secret })).status).toBe(201)
+  })
+
+  test.each<[claim: string, change: (credential: Made) => object]>([
+    ['a wrong secret', ({ id }) => ({ id, secret: 'wrong' })],
+    ['the secret of another', ({ secret }) => ({ id: '0'.repeat(32), secret })],
+    ['an id that cannot be one', ({ secret }) => ({ id: '\u0000', secret })],
+  ])('with %s gets the answer of every failed login', async (_claim, change) => {
+    const { token, path } = await newUser()
+    const { status, json } = await logIn(change(await made(path, token)))
+    expect(status).toBe(401)
+    expect(json).toEqual(LOGIN_FAILED)
+  })
+
+  test('has no scope in its login', async () => {
+    const { token, path } = await newUser()
+    const { id, secret } = await made(path, token)
+    const scope = { project: { name: 'beta', domain: { name: ACCOUNT } } }
+    expect(await logIn({ id, secret }, { scope })).toMatchObject({
+      status: 400,
+      json: errorOf(
+        400,
+        'Bad Request',
+        'auth.scope: expected no scope: an application credential is for its own project',
+      ),
+    })
+  })
+
+  test('is throttled by what it names and its source, and another one is not', async () => {
+    const strict = await startWith('application_credentials: true', { 'login_throttle.failures': 2 })
+    const id = 'a'.repeat(32)
+    for (let login = 0; login < 2; login++)
+      expect((await logInAt(strict, { id, secret: 'x' })).status).toBe(401)
+    expect((await logInAt(strict, { id, secret: 'x' })).status).toBe(429)
+    expect((await logInAt(strict, { id: 'b'.repeat(32), secret: 'x' })).status).toBe(401)
+  })
+})
+
+describe('making one', () => {
+  test.each<[claim: string, wish: object, message: string]>([
+    ['without a name', { name: undefined }, 'application_credential.name: expected a name of'],
+    [
+      'with access rules',
+      { access_rules: [{ path: '/', method: 'GET', service: 'compute' }] },
+      'application_credential.access_rules: expected none: access rules are not supported here',
+    ],
+    [
+      'with a role that the user does not have',
+      { roles: [{ name: 'member' }, { name: 'iam.admin' }] },
+      'application_credential.roles[1]: expected a role that the user has in the project',
+    ],
+    [
+      'with the id of no role',
+      { roles: [{ id: '0'.repeat(32) }] },
+      'application_credential.roles[0]: expected a role that the user has in the project',
+    ],
+    [
+      'that has ended',
+      { expires_at: '2020-01-01T00:00:00Z' },
+      'application_credential.expires_at: expected a time in the future',
+    ],
+    [
+      'that ends at no time',
+      { expires_at: 'tomorrow' },
+      'application_credential.expires_at: expected a time, for example 2027-01-31T00:00:00.000000Z',
+    ],
+    [
+      'with a word for unrestricted',
+      { unrestricted: 'yes' },
+      'application_credential.unrestricted: expected true or false',
+    ],
+    ['with an empty secret', { secret: '' }, 'application_credential.secret: expected 1 to 1024 characters'],
+  ])('%s is refused', async (_claim, wish, message) => {
+    const { token, path } = await newUser()
+    const { status, json } = await create(path, token, wish)
+    expect(status).toBe(400)
+    expect(json.error.message).toContain(message)
+  })
+
+  test('is for the user themself, with a token for a project', async () => {
+    const [one, other] = [await newUser(), await newUser()]
+    for (const [path, token] of [
+      [one.path, other.token],
+      [one.path, await one.logIn('')],
+      [one.path, await sidecar.tokenFor({ user: 'administrator', project: 'alpha' })],
+    ] as const)
+      expect(await create(path, token)).toMatchObject({
+        status: 403,
+        json: errorOf(403, 'Forbidden', 'only the user themself, with a token for a project, may do this'),
+      })
+    expect((await create(one.path, 'nonsense')).status).toBe(401)
+  })
+
+  test('by somebody who may not leaves a trace in the log', async () => {
+    const [one, other] = [await newUser(), await newUser()]
+    await create(one.path, other.token)
+    // Later ones of the same minute are counted. Nothing else is refused here but POST.
+    const lines = running.logLines.map((line) => JSON.parse(line) as { msg: string })
+    expect(lines.map(({ msg }) => msg)).toContain('an identity call was refused')
+  })
+
+  test('has a name once for each user, and at most twenty', async () => {
+    const { token, path } = await newUser()
+    await made(path, token)
+    expect((await create(path, token)).status).toBe(409)
+    const other = await newUser()
+    await made(other.path, other.token)
+    for (let count = 1; count < 20; count++) await made(path, token, { name: `number ${count}` })
+    expect(await create(path, token, { name: 'one more' })).toMatchObject({
+      status: 400,
+      json: errorOf(400, 'Bad Request', 'a user has at most 20 application credentials; delete one first'),
+    })
+  })
+
+  test('is not there without the setting', async () => {
+    const strict = await startWith('list_scopes: true')
+    const token = await strict.tokenFor({ user: 'alpha', project: 'alpha' })
+    const { status } = await strict.ask({
+      method: 'POST',
+      path: pathOf('x'),
+      headers: { 'x-auth-token': token },
+      body: { application_credential: { name: 'x' } },
+    })
+    expect(status).toBe(404)
+    expect(await logInAt(strict, { id: 'x', secret: 'y' })).toMatchObject({
+      status: 401,
+      json: errorOf(401, 'Unauthorized', 'auth.identity.methods: expected a supported method: password'),
+    })
+  })
+})

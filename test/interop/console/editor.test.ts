@@ -1,0 +1,303 @@
+/**
+ * The page as a playground: from nothing to a matrix that is tested and served, a file that is opened and
+ * saved, and what is in nobody's way.
+ */
+import { readFileSync } from 'node:fs'
+import type { Browser, Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { supportMatrix } from '../../../matrix/index.ts'
+import { startIdentity } from '../../support/identity/identity.ts'
+import { choose, effects, fill, press, saved, status, toggle } from '../../support/interop/editor.ts'
+import {
+  accessibilityFaults,
+  fileOf,
+  LAPTOP,
+  openPage,
+  PHONE,
+  soon,
+  startChromium,
+} from '../../support/interop/explorer.ts'
+import { obtained } from '../../support/interop/obtain.ts'
+import { command } from '../../support/processes/command-line.ts'
+import { newFolder } from '../../support/suite/resources.ts'
+
+const started = await obtained('Chromium', startChromium)
+const browser = started.ok ? started.value : undefined
+
+const { port } = await startIdentity({ flags: { 'http.console': true } })
+const SERVED = `http://127.0.0.1:${port}/console/`
+const CITY = readFileSync('examples/matrices/city-library.json', 'utf8')
+
+const open = (hash = '#/edit', options = {}) =>
+  openPage(browser as Browser, `${SERVED}${hash}`, { ...LAPTOP, ...options })
+/** A file with many APIs, far below what a file may have in bytes. */
+const manyApis = (count: number): string => {
+  const apis = Array.from({ length: count }, (_, at) => ({
+    id: `a${at}`,
+    title: 'x',
+    accepts: [],
+    section: '1',
+  }))
+  return JSON.stringify({ ...supportMatrix, apis, statements: [], conflicts: [] })
+}
+
+/** Somebody who has a document and this page, and nothing else. */
+async function fromNothing(page: Page): Promise<void> {
+  await press(page, 'New matrix')
+  const names = 'Catalogue\nLoans and returns\n\nMember records'
+  const kind = { 'First kind of token': 'staff badge', 'What every token begins with': 'stf_' }
+  await fill(page, { Title: 'City library', ...kind, 'APIs that it opens': names }, 'Begin')
+  await press(page, 'Add a kind of token')
+  await page.getByText('More about this kind').click()
+  await page.getByLabel('Obtained').selectOption('control_panel')
+  await fill(page, { Name: 'kiosk key', 'Scheme before': 'Kiosk', Section: 'Kiosks' }, 'Add')
+  await press(page, 'Add an API')
+  await page.getByRole('dialog').getByLabel('kiosk key').check()
+  await fill(page, { Name: 'Printers', Section: 'Kiosks' }, 'Add')
+
+  await press(page, 'Add a statement')
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('What it claims').selectOption({ label: 'A kind does not open these APIs' })
+  await dialog.getByLabel('Kind of token').selectOption({ label: 'kiosk key' })
+  await dialog.getByRole('combobox', { name: 'Add an API' }).fill('member')
+  await page.keyboard.press('Enter')
+  await dialog.getByRole('button', { name: 'Take Member records off the list' }).waitFor()
+  await fill(page, { 'Words of your document': 'A kiosk never shows the records of members.' }, 'Add')
+}
+
+describe.skipIf(!browser).each([
+  ['on a laptop', LAPTOP],
+  ['on a phone', PHONE],
+])('%s', (_where, options) => {
+  test('a matrix is made from nothing, and its files are linted, tested and served', async () => {
+    const { page, requests, complaints } = await open('#/edit', options)
+    await page.locator('.edit-table').waitFor()
+    const before = requests.length
+    await fromNothing(page)
+    await soon(() => status(page)).not.toMatch(/contradiction/)
+    await toggle(page, 'Member records: kiosk key').click()
+    await soon(() => status(page)).toMatch(/1 contradiction to resolve/)
+    expect(await effects(page)).toContain('undeclared-conflict')
+    expect(await page.getByRole('button', { name: /Save .*policy-tests/ }).count()).toBe(0)
+
+    const conflict = page.locator('.conflict')
+    await conflict.getByRole('button', { name: 'Resolve' }).click()
+    await soon(() => conflict.getByRole('alert').textContent()).toBe('Choose who decides, and write why.')
+    await conflict.getByRole('radio', { name: 'The text' }).check()
+    await conflict.getByLabel(/^Why/).fill('A kiosk stands where everybody sees it.')
+    await conflict.getByRole('button', { name: 'Resolve' }).click()
+    await soon(() => status(page)).not.toMatch(/contradiction/)
+
+    const folder = newFolder()
+    const file = await saved(page, folder, 'city-library.jsonc')
+    const tests = await saved(page, folder, 'city-library.policy-tests.yaml')
+    expect(await command(['matrix', 'lint', file])).toMatchObject({ code: 0 })
+    const run = await command(['matrix', 'test', tests, '--matrix', file, '--coverage-min', '100'])
+    expect([run.code, run.stdout]).toEqual([0, expect.stringMatching(/ tests passed/)])
+    const serving = await startIdentity({ flags: { 'http.console': true, matrix: file } })
+    const rules = await serving.ask({ path: '/console/rules.json' })
+    expect(rules.json).toMatchObject({ matrix: { title: 'City library' } })
+    expect(await page.locator('.command').textContent()).toContain(
+      'matrix test city-library.policy-tests.yaml --matrix city-library.jsonc',
+    )
+    expect(readFileSync(file, 'utf8')).toContain('// A row for each API')
+
+    // Scripts of the page are all that is asked for.
+    expect(requests.slice(before).filter((url) => !/\/assets\/|^blob:/.test(url))).toEqual([])
+    expect(complaints).toEqual([])
+  })
+})
+
+describe.skipIf(!browser)('with a file', () => {
+  const yaml = `# our doors\ntitle: Doors\ntokenKinds:\n  - id: pass # the day pass\n    title: pass
+    family: pass\n    scopeLevel: account\n    header: X-Pass\n    issuedTo: user\n    obtained: { by: issue }
+    permissionScopes: []\n    lifetimeSeconds: null\n    section: "1"\napis:
+  # The hall is open.\n  - { id: hall, title: Hall, accepts: [pass], section: "2" }
+  # The attic is not.\n  - { id: attic, title: Attic, accepts: [], section: "2" }\n`
+
+  test('of YAML an edit changes its line alone, undo takes it back, and both sides are compared', async () => {
+    const { page } = await open()
+    await choose(page, yaml, 'doors.yaml')
+    await soon(() => page.locator('.edit-name').textContent()).toBe('Your file doors.yaml')
+    await soon(() => status(page)).toMatch(/^Opens 1 cell, closes \d\d cells\.1 warning$/)
+    expect(await effects(page)).toMatch(/unopened-api.*line 18, apis\[1\]/s)
+    await page.getByRole('radio', { name: 'What you began with' }).check()
+    await soon(() => status(page)).toMatch(/^Opens and closes nothing\./)
+    await toggle(page, 'Attic: pass').click()
+    await soon(() => status(page)).toBe('Opens 1 cell, closes 0 cells.')
+    expect(await effects(page)).toMatch(/Opened 1.*Attic.*TOKEN_KIND_NOT_ACCEPTED/s)
+    const text = readFileSync(await saved(page, newFolder(), 'doors.yaml'), 'utf8')
+    expect(text).toBe(yaml.replace('accepts: []', 'accepts: [pass]'))
+
+    await press(page, 'Hall: change or remove')
+    await press(page, 'Remove')
+    await soon(() => page.locator('.edit-table tbody tr').count()).toBe(1)
+    await press(page, 'Attic: change or remove')
+    await press(page, 'Remove')
+    await soon(() => page.getByRole('alert').textContent()).toMatch(/at least 1 item/)
+    await press(page, 'Cancel')
+    await press(page, 'Undo')
+    await soon(() => page.locator('.edit-table tbody tr').count()).toBe(2)
+    await press(page, 'Start over')
+    await soon(() => status(page)).toMatch(/^Opens and closes nothing\./)
+    // Starting over is undone as any step.
+    await press(page, 'Undo')
+    await soon(() => toggle(page, 'Attic: pass').getAttribute('aria-pressed')).toBe('true')
+  })
+
+  test.each<[what: string, text: string, name: string, problem: RegExp]>([
+    ['a wrong field', '{\n  "title": 1\n}', 'x.json', /x\.json.*2:3: title: expected a string/s],
+    ['no JSON', '{\n  "title"\n}', 'x.json', /line 3, column 1/],
+    ['no YAML', 'a: [', 'x.yaml', /expected YAML/],
+    ['no text', '\ud800', 'x.json', /expected|UTF-8/],
+    ['more than 512 KiB', `{"apis": [${'{},'.repeat(300_000)}]}`, 'x.json', /at most 2,000 APIs, in 512 KiB/],
+    ['2,001 APIs', manyApis(2_001), 'x.json', /at most 2,000 APIs, in 512 KiB/],
+  ])('with %s is not opened, and says why; what was there stays', async (_what, text, name, problem) => {
+    const { page, complaints } = await open()
+    await toggle(page, 'IAM (users and roles): static token').click()
+    await choose(page, text, name)
+    await soon(() => page.getByRole('alert').textContent()).toMatch(problem)
+    expect(await status(page)).toMatch(/^Opens 1 cell/)
+    expect(complaints).toEqual([])
+  })
+
+  test('a row, a kind and a statement are changed, and ids that are taken are refused', async () => {
+    const { page } = await open()
+    await choose(page, CITY, 'city.json')
+    await page.getByRole('radio', { name: 'What you began with' }).check()
+    await press(page, 'Loans and returns: change or remove')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Id').fill('fines')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await soon(() => dialog.getByRole('alert').textContent()).toMatch(/id .*taken.*id-taken/)
+    await fill(page, { Id: 'lending' }, 'Save')
+    await soon(() => effects(page)).toMatch(/Renamed APIs.*loans → lending/s)
+    await press(page, 'Kiosk key: change or remove')
+    await page.getByText('More about this kind').click()
+    await dialog.getByLabel('Lifetime').fill('1 hour')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await soon(() => dialog.getByRole('alert').textContent()).toMatch(/lifetimeSeconds expected/)
+    await fill(page, { Lifetime: '3600', 'Steps of the person': 'Ask.\nWait.' }, 'Save')
+    await press(page, 'Change staff-most')
+    await dialog.getByLabel('What it claims').selectOption('bound_to')
+    await dialog.getByLabel('Bound to').selectOption('project')
+    await fill(page, {}, 'Save')
+    await soon(() => effects(page)).toMatch(/Contradiction: Staff badge/)
+    await press(page, 'Change the title')
+    await fill(page, { Title: 'Our library' }, 'Save')
+    const text = readFileSync(await saved(page, newFolder(), 'city.json'), 'utf8')
+    expect(JSON.parse(text)).toMatchObject({
+      title: 'Our library',
+      tokenKinds: [{}, {}, { lifetimeSeconds: 3600, obtained: { steps: ['Ask.', 'Wait.'] } }],
+    })
+    expect(text).toContain('"id": "lending"')
+  })
+})
+
+describe.skipIf(!browser)('a new matrix', () => {
+  test('has an id for each name, and a refusal names the line', async () => {
+    const { page } = await open()
+    await press(page, 'New matrix')
+    const dialog = page.getByRole('dialog')
+    const begin = () => dialog.getByRole('button', { name: 'Begin' }).click()
+    await dialog.getByLabel('Title').fill('Doors')
+    await dialog.getByLabel('First kind of token').fill('day pass')
+    await dialog.getByLabel('APIs that it opens').fill('Hall\n\nhall\n')
+    await begin()
+    await soon(() => dialog.getByRole('alert').textContent()).toMatch(/line 3 \(“hall”\): id .*id-taken/)
+    await pasteNames(page, 2_001)
+    await begin()
+    await soon(() => dialog.getByRole('alert').textContent()).toMatch(/at most 2,000 APIs, in 512 KiB/)
+    await fill(page, { 'APIs that it opens': 'Hall\nКаталог' }, 'Begin')
+    await soon(() => page.locator('.edit-table tbody .api-id').allTextContents()).toEqual(['hall', 'api-2'])
+  })
+
+  /** So many lines take `fill` more than ten seconds. */
+  const pasteNames = (page: Page, count: number) =>
+    page.evaluate(`(() => {
+      const area = document.querySelector('dialog textarea')
+      area.value = Array.from({ length: ${count} }, (_, at) => 'Door ' + at).join('\\n')
+      area.dispatchEvent(new Event('input', { bubbles: true }))
+    })()`)
+})
+
+describe.skipIf(!browser)('a resolved contradiction', () => {
+  test('has its reason of before again when the change of it is undone', async () => {
+    const { page } = await open()
+    await page.getByText('Resolved contradictions').click()
+    const reason = page.locator('.conflict').first().getByLabel(/^Why/)
+    const before = await reason.inputValue()
+    await reason.fill('We say so.')
+    const save = page.locator('.conflict').first().getByRole('button', { name: 'Save' })
+    await save.click()
+    await soon(() => page.getByRole('button', { name: 'Undo', exact: true }).isEnabled()).toBe(true)
+    expect(await page.locator(':focus').textContent()).toBe('Save')
+    await press(page, 'Undo')
+    await soon(() => reason.inputValue()).toBe(before)
+  })
+})
+
+describe.skipIf(!browser)('for everybody', () => {
+  test('with the keyboard a cell is exchanged, arrows lead to others, and a dialog gives the focus back', async () => {
+    const { page } = await open()
+    const first = toggle(page, 'IAM (users and roles): account-scoped IAM token')
+    await first.focus()
+    expect(await first.getAttribute('aria-pressed')).toBe('true')
+    await page.keyboard.press('Space')
+    await soon(() => first.getAttribute('aria-pressed')).toBe('false')
+    await soon(() => page.locator('output').first().textContent()).toMatch(/closes 1 cell/)
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('ArrowRight')
+    const focused = () => page.evaluate<string>('document.activeElement.getAttribute("aria-label")')
+    expect(await focused()).toBe('Federations: project-scoped IAM token')
+    for (const key of ['ArrowLeft', 'ArrowLeft', 'Enter']) await page.keyboard.press(key)
+    await page.getByRole('dialog').waitFor()
+    await page.keyboard.press('Escape')
+    await soon(focused).toBe('Federations: change or remove')
+  })
+
+  test.each(['light', 'dark'] as const)(
+    'axe finds nothing, with contradictions and in each form (%s)',
+    async (colorScheme) => {
+      const { page } = await open('#/edit', { colorScheme })
+      await toggle(page, /^Tickets: project-scoped/).click()
+      await page.getByText('Resolved contradictions').click()
+      expect(await accessibilityFaults(page)).toEqual([])
+      for (const name of ['New matrix', 'Add an API', 'Add a kind of token', 'Add a statement']) {
+        await press(page, name)
+        await page.getByRole('dialog').waitFor()
+        expect(await accessibilityFaults(page), name).toEqual([])
+        await page.keyboard.press('Escape')
+      }
+    },
+  )
+
+  test.each([320, 360])('nothing is wider than %d pixels', async (width) => {
+    const { page } = await open('#/edit', { ...PHONE, viewport: { width, height: 740 } })
+    const overflows = () => page.evaluate<boolean>('document.documentElement.scrollWidth > window.innerWidth')
+    await toggle(page, /^Tickets: project-scoped/).click()
+    await page.getByText('Resolved contradictions').click()
+    await soon(() => status(page)).toMatch(/contradiction/)
+    expect(await overflows()).toBe(false)
+    for (const name of ['New matrix', 'Add a kind of token', 'Add a statement']) {
+      await press(page, name)
+      await page.getByRole('dialog').waitFor()
+      expect([name, await overflows()]).toEqual([name, false])
+      await page.keyboard.press('Escape')
+    }
+  })
+
+  test('as one file it edits, too, asks no server, and says that it reads no YAML', async () => {
+    const { page, requests } = await openPage(browser as Browser, `${fileOf(supportMatrix)}#/edit`, {
+      ...LAPTOP,
+      offline: true,
+    })
+    await toggle(page, 'IAM (users and roles): static token').click()
+    await soon(() => status(page)).toBe('Opens 1 cell, closes 0 cells.')
+    await choose(page, 'title: x', 'x.yaml')
+    await soon(() => page.getByRole('alert').textContent()).toMatch(/reads JSON/)
+    const file = await saved(page, newFolder(), 'matrix.json')
+    expect(await command(['matrix', 'lint', file])).toMatchObject({ code: 0 })
+    expect(requests.filter((url) => !/^(data|blob):/.test(url))).toHaveLength(1)
+  })
+})

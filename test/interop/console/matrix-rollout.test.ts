@@ -1,0 +1,179 @@
+/**
+ * The operators' page of the matrix in Chromium: what a shadow would change, promoting it, and rolling it
+ * back.
+ */
+import type { Browser, Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { type CallerName, type OperatorsSidecar, startForOperators } from '../../support/console/operators.ts'
+import { accessibilityFaults, PHONE, soon, startChromium } from '../../support/interop/explorer.ts'
+import { obtained } from '../../support/interop/obtain.ts'
+import { dialogOf, openAsOperator } from '../../support/interop/panel-page.ts'
+import { ACCOUNT_KIND } from '../../support/matrices/engines.ts'
+import { OTHER_CELLS } from '../../support/matrices/shadow-matrices.ts'
+import { operatorOf } from '../../support/sidecar/operator.ts'
+import { ACCOUNT } from '../../support/sidecar/sidecar.ts'
+import { newFile } from '../../support/suite/resources.ts'
+
+const started = await obtained('Chromium', startChromium)
+const browser = started.ok ? started.value : undefined
+
+const HASH = '#/operator/matrix'
+const startBeside = (matrix: object) =>
+  startForOperators({ flags: { matrix_shadow: newFile(JSON.stringify(matrix), 'next.json') } })
+
+const open = (at: OperatorsSidecar, name: CallerName = 'root', options: object = {}) =>
+  openAsOperator(browser as Browser, at, name, HASH, options)
+
+/** The shadow opens it to the account-scoped kind. */
+const OPENED = 'reports'
+/** The shadow closes it. */
+const CLOSED = 'balance'
+
+async function ask({ running }: OperatorsSidecar, api: string, account = ACCOUNT): Promise<boolean> {
+  const { allowed } = await running.client.check({ api, token: { kind: ACCOUNT_KIND, scope: { account } } })
+  return allowed
+}
+
+const fits = (page: Page) => page.evaluate('document.documentElement.scrollWidth <= innerWidth')
+const table = (page: Page, name: string) => page.getByRole('table', { name })
+const inForce = (page: Page) => page.locator('section').filter({ hasText: 'In force' }).first()
+const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click()
+
+describe.skipIf(!browser)('with a shadow', () => {
+  test('an operator sees what would open and close, and for whom, promotes it, and rolls it back', async () => {
+    const sidecar = await startBeside(OTHER_CELLS)
+    for (const account of [ACCOUNT, ACCOUNT, '234567'])
+      expect(await ask(sidecar, OPENED, account)).toBe(false)
+    expect(await ask(sidecar, CLOSED)).toBe(true)
+    const { page, complaints } = await open(sidecar)
+
+    const opened = table(page, 'Would open').locator('tbody tr')
+    await soon(() => opened.count()).toBe(1)
+    expect(await opened.textContent()).toMatch(/reports.*3.*123456 \(2\), 234567 \(1\)/)
+    expect(await table(page, 'Would close').locator('tbody tr').textContent()).toMatch(/balance.*1.*123456/)
+    expect(await table(page, 'Opened').textContent()).toContain(OPENED)
+    expect(await table(page, 'Closed').textContent()).toContain(CLOSED)
+    expect(await inForce(page).textContent()).toContain('The configuration')
+    await page.getByText('No matrix was promoted yet.').waitFor()
+    expect(await accessibilityFaults(page)).toEqual([])
+    await ask(sidecar, OPENED, '345678')
+    await press(page, 'Refresh')
+    await soon(() => opened.textContent()).toContain('and 1 more')
+    await opened.locator('summary').click()
+    await soon(() => opened.textContent()).toContain('345678 (1)')
+
+    await press(page, 'Promote…')
+    const dialog = dialogOf(page)
+    const count = /It opens (\d+) cells/.exec((await dialog.textContent()) ?? '')?.[1] ?? ''
+    expect(await accessibilityFaults(page)).toEqual([])
+    await dialog.getByRole('button', { name: 'Promote' }).click()
+    await dialog.getByText('Enter the reason.').waitFor()
+    await dialog.getByLabel('Reason').fill("agreed, it's time")
+    await dialog.getByLabel('Cells that open').fill('1')
+    await dialog.getByRole('button', { name: 'Promote' }).click()
+    await dialog.getByText(`Expected ${count}, the number of cells that open.`).waitFor()
+    expect(await dialog.locator('pre').textContent()).toContain(`--max-opened ${count}`)
+    await dialog.getByLabel('Cells that open').fill(count)
+    // The session was confirmed a while ago.
+    const again = { reason: 'REAUTHENTICATION_REQUIRED', message: 'confirm that it is you' }
+    await page.route('**/PromoteMatrix', (route) => route.fulfill({ status: 400, json: again }), { times: 1 })
+    await page.keyboard.press('Enter')
+    await page.getByLabel('Caller token').fill(sidecar.tokenOf('root'))
+    await page.getByRole('button', { name: 'Confirm' }).click()
+    await page.getByText('The shadow is in force now.').waitFor()
+    await soon(() => page.evaluate('document.activeElement.tagName')).toBe('H1')
+    expect([await ask(sidecar, OPENED), await ask(sidecar, CLOSED)]).toEqual([true, false])
+    await soon(() => inForce(page).textContent()).toMatch(/A promotion.*root.*agreed, it's time/)
+    await page.getByText('there is nothing to promote').waitFor()
+    expect(await page.getByRole('button', { name: 'Promote…' }).count()).toBe(0)
+    expect(await accessibilityFaults(page)).toEqual([])
+
+    await press(page, 'Roll back…')
+    // The page has seen both matrices.
+    await dialog.getByText(/It opens 1 cell and closes \d+ cells/).waitFor()
+    await dialog.getByLabel('Reason').fill('the importer is refused')
+    expect(await accessibilityFaults(page)).toEqual([])
+    await dialog.getByRole('button', { name: 'Roll back' }).click()
+    await page.getByText('The earlier matrix is in force again.').waitFor()
+    expect([await ask(sidecar, OPENED), await ask(sidecar, CLOSED)]).toEqual([false, true])
+    const versions = table(page, 'Matrices put in force').locator('tbody tr')
+    await soon(() => versions.count()).toBe(3)
+    expect(await versions.first().textContent()).toMatch(/Rolled back.*root.*the importer is refused/)
+    expect(complaints.filter((each) => !each.includes('400'))).toEqual([])
+  })
+
+  test('where another matrix is in force meanwhile, nothing is done, and the page shows that one', async () => {
+    const sidecar = await startBeside(OTHER_CELLS)
+    const { page } = await open(sidecar)
+    await press(page, 'Promote…')
+    const dialog = dialogOf(page)
+    const count = /It opens (\d+) cells/.exec((await dialog.textContent()) ?? '')?.[1] ?? ''
+    const { directory } = operatorOf(sidecar.running)
+    const { digest, shadow } = await directory.getMatrixRollout({})
+    await directory.promoteMatrix({
+      digest,
+      shadowDigest: shadow?.digest ?? '',
+      reason: 'another was faster',
+    })
+    await dialog.getByLabel('Reason').fill('agreed')
+    await dialog.getByLabel('Cells that open').fill(count)
+    await page.keyboard.press('Enter')
+    await page.getByText('Nothing was changed.').waitFor()
+    await soon(() => dialog.count()).toBe(0)
+    await soon(() => inForce(page).textContent()).toContain('another was faster')
+    expect(await accessibilityFaults(page)).toEqual([])
+
+    // This page was opened for another matrix.
+    const later = await open(sidecar)
+    await press(later.page, 'Roll back…')
+    await dialogOf(later.page).getByText('cannot say which cells change').waitFor()
+    await dialogOf(later.page).getByLabel('To').selectOption('Those of the configurations')
+    await dialogOf(later.page).getByLabel('Reason').fill('as before')
+    await page.keyboard.press('Enter')
+    await dialogOf(later.page).getByRole('button', { name: 'Roll back' }).click()
+    await soon(() => inForce(later.page).textContent()).toMatch(/The configuration.*as before/)
+    expect(await ask(sidecar, CLOSED)).toBe(true)
+  })
+
+  test('an API leads to its past decisions', async () => {
+    const sidecar = await startBeside(OTHER_CELLS)
+    await ask(sidecar, OPENED)
+    const { page } = await open(sidecar)
+    await page.getByRole('link', { name: 'Past decisions about reports' }).click()
+    await soon(() => page.getByLabel('API', { exact: true }).inputValue()).toBe(OPENED)
+    await page.locator('tbody tr').filter({ hasText: OPENED }).first().waitFor()
+  })
+
+  test('a caller who only reads sees it all and changes nothing, on a phone too', async () => {
+    const sidecar = await startBeside(OTHER_CELLS)
+    await ask(sidecar, OPENED)
+    const { page, complaints } = await open(sidecar, 'reader', PHONE)
+    await table(page, 'Opened').waitFor()
+    expect(await page.getByRole('button', { name: /Promote|Roll back/ }).count()).toBe(0)
+    expect(await fits(page)).toBe(true)
+    expect(await accessibilityFaults(page)).toEqual([])
+    for (const digest of await page.locator('summary').all()) await digest.click()
+    expect(await fits(page)).toBe(true)
+    expect(complaints).toEqual([])
+  })
+
+  test('on a phone a dialog fits, too', async () => {
+    const sidecar = await startBeside(OTHER_CELLS)
+    const { page } = await open(sidecar, 'root', PHONE)
+    await press(page, 'Promote…')
+    await dialogOf(page).getByLabel('Cells that open').waitFor()
+    expect(await fits(page)).toBe(true)
+    expect(await accessibilityFaults(page)).toEqual([])
+  })
+})
+
+describe.skipIf(!browser)('without a shadow', () => {
+  test('the page says how to name one', async () => {
+    const { page, complaints } = await open(await startForOperators())
+    await page.getByText('There is no shadow.').waitFor()
+    expect(await page.locator('pre').textContent()).toContain('matrix_shadow')
+    expect(await page.getByRole('button', { name: /Promote|Roll back/ }).count()).toBe(0)
+    expect(await accessibilityFaults(page)).toEqual([])
+    expect(complaints).toEqual([])
+  })
+})

@@ -1,0 +1,188 @@
+/** `portcullis matrix lint` for people, for programs, for code hosts and for GitHub Actions. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Ajv } from 'ajv'
+import { expect, test } from 'vitest'
+import { lintFile } from '../../matrix/index.ts'
+import { annotations, reportText, sarifText } from '../../sidecar/cli/commands/matrix/lint-texts.ts'
+import { smallMatrix } from '../support/matrices/small-matrix.ts'
+import { command } from '../support/processes/command-line.ts'
+import { newFolder } from '../support/suite/resources.ts'
+
+const folder = newFolder()
+const { statements: _, conflicts: __, ...rows } = smallMatrix()
+const broken = join(folder, 'my matrix, 100%.json')
+writeFileSync(
+  broken,
+  JSON.stringify(rows, undefined, 2).replace('"lobby"', '"Lobby"').replace('"title"', '"titel"'),
+)
+mkdirSync(join(folder, 'empty'))
+
+/** What SARIF 2.1.0 (§3.13 to §3.30) requires of the parts that are written here, and no other part. */
+const object = (properties: object, required: readonly string[]) => ({
+  type: 'object',
+  additionalProperties: false,
+  required,
+  properties,
+})
+const text = object({ text: { type: 'string', minLength: 1 } }, ['text'])
+const level = { enum: ['error', 'warning'] }
+const SARIF = object(
+  {
+    $schema: { type: 'string' },
+    version: { const: '2.1.0' },
+    runs: {
+      type: 'array',
+      minItems: 1,
+      maxItems: 1,
+      items: object(
+        {
+          columnKind: { const: 'utf16CodeUnits' },
+          tool: object(
+            {
+              driver: object(
+                {
+                  name: { type: 'string' },
+                  version: { type: 'string' },
+                  rules: {
+                    type: 'array',
+                    uniqueItems: true,
+                    items: object(
+                      {
+                        id: { type: 'string' },
+                        shortDescription: text,
+                        help: text,
+                        defaultConfiguration: object({ level }, ['level']),
+                      },
+                      ['id'],
+                    ),
+                  },
+                },
+                ['name'],
+              ),
+            },
+            ['driver'],
+          ),
+          results: {
+            type: 'array',
+            items: object(
+              {
+                ruleId: { type: 'string' },
+                ruleIndex: { type: 'integer', minimum: 0 },
+                level,
+                message: text,
+                locations: {
+                  type: 'array',
+                  minItems: 1,
+                  maxItems: 1,
+                  items: object(
+                    {
+                      physicalLocation: object(
+                        {
+                          artifactLocation: object(
+                            { uri: { type: 'string', pattern: "^[\\w.~!$&'()*+;=:@%/-]+$" } },
+                            ['uri'],
+                          ),
+                          region: object(
+                            {
+                              startLine: { type: 'integer', minimum: 1 },
+                              startColumn: { type: 'integer', minimum: 1 },
+                            },
+                            ['startLine'],
+                          ),
+                        },
+                        ['artifactLocation'],
+                      ),
+                      logicalLocations: {
+                        type: 'array',
+                        items: object({ fullyQualifiedName: { type: 'string' } }, ['fullyQualifiedName']),
+                      },
+                    },
+                    [],
+                  ),
+                },
+              },
+              ['message'],
+            ),
+          },
+        },
+        ['tool'],
+      ),
+    },
+  },
+  ['version', 'runs'],
+)
+const isSarif = new Ajv({ allErrors: true }).compile(SARIF)
+
+const many = JSON.stringify({ ...rows, apis: Array.from({ length: 150 }, () => ({})) })
+
+test.each([
+  ['errors', JSON.stringify(rows).replace('"lobby"', '"Lobby"')],
+  [
+    'warnings',
+    JSON.stringify({
+      ...rows,
+      apis: [...rows.apis.slice(0, 1), { ...rows.apis[1], id: 'lobbi', accepts: [] }],
+    }),
+  ],
+  ['more than a hundred', many],
+  ['text that is no JSON', '['],
+  ['nothing', JSON.stringify({ ...rows, apis: rows.apis.slice(0, 1) })],
+])('SARIF of %s is valid, and each result names its rule and place', (_what, file) => {
+  const report = lintFile(file)
+  const log = JSON.parse(sarifText('folder/my file.json', report))
+  isSarif(log)
+  expect(isSarif.errors).toBeNull()
+  const [{ tool, results }] = log.runs
+  const findings = [...report.problems, ...report.warnings]
+  expect(results).toHaveLength(findings.length)
+  for (const [index, { ruleId, ruleIndex, level, locations }] of results.entries()) {
+    const { code = 'more', severity, line, column } = findings[index] ?? {}
+    expect([ruleId, tool.driver.rules[ruleIndex].id, level]).toEqual([code, code, severity])
+    if (line === undefined) continue
+    expect(locations[0].physicalLocation).toEqual({
+      artifactLocation: { uri: 'folder/my%20file.json' },
+      region: { startLine: line, startColumn: column },
+    })
+  }
+})
+
+test('an annotation is one line, whatever the file is named and says', () => {
+  const lines = annotations(broken, lintFile('{"a\\n::error::x": 1}')).trimEnd().split('\n')
+  for (const line of lines)
+    expect(line).toMatch(
+      /^::error file=[^,:]*my matrix%2C 100%25\.json,(line=\d+,col=\d+,)?title=malformed::/,
+    )
+  expect(lines.length).toBeGreaterThan(1)
+})
+
+test('a fault of the text says its place once', () => {
+  expect(reportText('m.json', lintFile('{"apis": [}'))).toContain(
+    '\n  m.json:1:11: error[unreadable] expected JSON; value expected\n',
+  )
+})
+
+test.each([
+  [['--format', 'sarif'], /^\{"\$schema":.*"ruleId":"malformed".*\}\n$/],
+  [['--format', 'github'], /^(::error file=.*\n)+$/],
+  [['--format', 'json'], /^\{"conflicts":.*"code":"malformed".*\}\n$/],
+  [['--json'], /^\{"conflicts":.*"severity":"error","fix":".*\}\n$/],
+  [[], /: 3 problems\n.*error\[malformed\] .*\n\nwhat to do:\n {2,}malformed /s],
+])('%j', async (options, printed) => {
+  const ended = await command(['matrix', 'lint', broken, ...options])
+  expect(ended).toMatchObject({ code: 1, stderr: '' })
+  expect(ended.stdout).toMatch(printed)
+})
+
+test.each([
+  [['matrix', 'lint', broken, '--json', '--format', 'text'], 'expected one of --json and --format'],
+  [['matrix', 'lint', broken, '--format', 'xml'], 'Allowed choices are text, json, sarif, github'],
+  [['matrix', 'lint', broken, '--strict'], "unknown option '--strict'"],
+  [['matrix', '--html', 'x.html', 'lint', broken], "unknown option '--html'"],
+  [['matrix', 'lint', join(folder, 'none.yaml')], 'none.yaml cannot be read (ENOENT)'],
+  [['matrix', 'lint', join(folder, 'empty')], 'cannot be read (EISDIR)'],
+])('%j is refused', async (words, message) => {
+  const ended = await command(words)
+  expect(ended).toMatchObject({ code: 2, stdout: '' })
+  expect(ended.stderr).toContain(message)
+})

@@ -1,0 +1,275 @@
+/**
+ * A matrix that is computed beside the one in force: what is counted and logged of it, what becomes of its
+ * file, and that nothing of it reaches an answer.
+ */
+import { renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { expect, test, vi } from 'vitest'
+import { compile, type Engine, type Matrix } from '../../engine/index.ts'
+import { supportMatrix } from '../../matrix/index.ts'
+import type { Rules } from '../../sidecar/rules/rules.ts'
+import type { DecisionListener } from '../../sidecar/usecases/asker.ts'
+import { checkClaims } from '../../sidecar/usecases/check.ts'
+import { ComparedShadow } from '../../sidecar/usecases/compared-shadow.ts'
+import type { Shadow } from '../../sidecar/usecases/shadow.ts'
+import { ACCOUNT_KIND, STATIC_KIND } from '../support/matrices/engines.ts'
+import { OTHER_CELLS } from '../support/matrices/shadow-matrices.ts'
+import { command } from '../support/processes/command-line.ts'
+import { issued, populate, runSidecar } from '../support/sidecar/sidecar.ts'
+import { linesIn } from '../support/signals/decision-log.ts'
+import { eventually, newFile, newFolder } from '../support/suite/resources.ts'
+
+const text = JSON.stringify
+const claims = (api: string, kind = ACCOUNT_KIND, account = '1') => ({
+  api,
+  token: { kind, scope: { account } },
+})
+
+/** A sidecar with both matrices in files. */
+async function run(flags: Readonly<Record<string, string | number>> = {}) {
+  const folder = newFolder()
+  const [inForce, shadow, log] = ['matrix.json', 'shadow.json', 'decisions.log'].map((name) =>
+    join(folder, name),
+  )
+  const put = (path = '', content: string) => {
+    writeFileSync(`${path}.new`, content)
+    renameSync(`${path}.new`, path)
+  }
+  put(inForce, text(supportMatrix))
+  put(shadow, text(OTHER_CELLS))
+  const running = await runSidecar({
+    flags: {
+      ...{ 'http.address': '127.0.0.1:0', 'health.address': '127.0.0.1:0', matrix: inForce },
+      ...{ matrix_shadow: shadow, matrix_poll_ms: 5, 'decision_log.file.path': log, ...flags },
+    },
+  })
+  return {
+    ...{ running, log: log ?? '' },
+    computed: running.sidecar.shadow as Shadow,
+    putInForce: (matrix: Matrix) => put(inForce, text(matrix)),
+    putShadow: (content: string) => put(shadow, content),
+    readiness: async () =>
+      (await fetch(`http://${running.sidecar.healthAddress}/readyz?verbose`)).json() as Promise<
+        Record<string, unknown>
+      >,
+    said: (part: string) => running.logLines.filter((line) => line.includes(part)),
+  }
+}
+
+test('each difference is counted with its account, and has a line where others are left out', async () => {
+  const { running, computed, log } = await run({ 'decision_log.sample_percent': 0 })
+  const { client, sidecar } = running
+  const secrets = await populate(running)
+  const { value: token } = await issued(running, secrets)
+  const credentials = { 'X-Auth-Token': token }
+  for (const api of ['balance', 'balance', 'reports', 'iam']) await client.check({ api, credentials })
+  await client.check(claims('balance', ACCOUNT_KIND, '2'))
+  await client.check(claims('balance', STATIC_KIND))
+  await client.check({ api: 'support-tickets', credentials: { 'X-Token': secrets.staticToken } })
+  expect(computed).toMatchObject({ compared: 7, beyond: 0 })
+  const row = { accounts: [], otherAccounts: 0, firstMs: expect.any(Number), lastMs: expect.any(Number) }
+  expect(computed.differences).toEqual([
+    {
+      ...{ ...row, api: 'balance', kind: ACCOUNT_KIND, direction: 'closed', count: 3 },
+      accounts: [
+        { account: '123456', count: 2 },
+        { account: '2', count: 1 },
+      ],
+    },
+    {
+      ...{ ...row, api: 'reports', kind: ACCOUNT_KIND, direction: 'opened', count: 1 },
+      accounts: [{ account: '123456', count: 1 }],
+    },
+    { ...row, api: 'support-tickets', kind: '', direction: 'unknown', count: 1, otherAccounts: 1 },
+  ])
+  for (const { firstMs, lastMs } of computed.differences)
+    expect([computed.sinceMs <= firstMs, firstMs <= lastMs]).toEqual([true, true])
+  const shown = [computed.differences, sidecar.metrics(), running.logLines].map((each) => text(each)).join()
+  await sidecar.close()
+  const lines = linesIn(log)
+  expect(
+    lines.map(({ api, allowed, shadow, sample_percent }) => [api, allowed, shadow, sample_percent]),
+  ).toEqual([
+    ...['balance', 'balance'].map((api) => [api, true, 'closed', undefined]),
+    ['reports', false, 'opened', undefined],
+    ['balance', true, 'closed', undefined],
+    ['support-tickets', false, 'unknown', undefined],
+  ])
+  const found = await command(['decisions', log, '--shadow', 'closed', '--count'])
+  expect(found).toMatchObject({ code: 0, stdout: '3\n' })
+  const replayed = await command([
+    'replay',
+    log,
+    '--matrix',
+    newFile(text(OTHER_CELLS), 'other.json'),
+    '--json',
+  ])
+  expect(JSON.parse(replayed.stdout)).toMatchObject({ decisions: 5, changed: 4 })
+  for (const secret of [token, secrets.staticToken, secrets.passwordOf('account')])
+    expect(shown + text(lines)).not.toContain(secret)
+})
+
+test('its file may change: counts begin anew, and an invalid one is told and never compared', async () => {
+  const { running, computed, putShadow, putInForce, readiness, said } = await run()
+  const beside = compile(OTHER_CELLS)
+  expect(await readiness()).toMatchObject({ status: 'ready', shadow_digests: [beside.digest] })
+  expect(said('decisions are compared')).toEqual([
+    // The renamed API is closed and opened with its one kind.
+    expect.stringMatching(`"shadow_digest":"${beside.digest}","cells_opened":2,"cells_closed":2`),
+  ])
+  await running.client.check(claims('balance'))
+  expect(computed).toMatchObject({ compared: 1, differences: [{ api: 'balance' }] })
+
+  putShadow('{')
+  await eventually(async () => text((await readiness()).warnings) === '["shadow_refused"]')
+  expect(said('the last good one is still compared')).not.toEqual([])
+  expect(computed).toMatchObject({ compared: 1, engine: { digest: beside.digest } })
+
+  putShadow(text({ ...OTHER_CELLS, title: 'another' }))
+  await eventually(async () => (await readiness()).warnings === undefined)
+  expect(computed).toMatchObject({ compared: 0, differences: [], matrix: { title: 'another' } })
+  await running.client.check(claims('balance'))
+  expect(computed.compared).toBe(1)
+
+  putInForce({ ...OTHER_CELLS, title: 'in force' })
+  await eventually(() => computed.compared === 0)
+  await running.client.check(claims('balance'))
+  expect(computed).toMatchObject({ compared: 1, differences: [] })
+})
+
+test('SIGHUP reads it again', async () => {
+  const { running, computed, putShadow } = await run({ matrix_poll_ms: 0 })
+  putShadow(text({ ...OTHER_CELLS, title: 'another' }))
+  running.sidecar.reload()
+  expect(computed.matrix.title).toBe('another')
+})
+
+test('an invalid one keeps a sidecar from starting, and the commands that look say so', async () => {
+  const broken = newFile('{', 'shadow.json')
+  await expect(runSidecar({ flags: { matrix_shadow: broken } })).rejects.toThrow(broken)
+  const config = newFile(text({ matrix_shadow: broken, data: newFolder() }), 'portcullis.json')
+  const checked = await command(['config', 'validate', '--config', config])
+  expect(checked).toMatchObject({ code: 1, stdout: expect.stringContaining(`problem: ${broken}`) })
+  const found = await command(['doctor', '--config', config])
+  expect(found).toMatchObject({ code: 1, stdout: expect.stringMatching(/error +matrix +\S+shadow\.json/) })
+})
+
+test('without it nothing is computed, and health says nothing of it', async () => {
+  const running = await runSidecar({ flags: { 'health.address': '127.0.0.1:0' } })
+  expect([running.sidecar.shadow, running.sidecar.shadowDigest]).toEqual([undefined, undefined])
+  const answer = await fetch(`http://${running.sidecar.healthAddress}/readyz?verbose`)
+  expect(await answer.json()).not.toHaveProperty('shadow_digests')
+})
+
+/** Compares without a sidecar. */
+function beside(
+  shadow: Engine,
+  onDefect = vi.fn<(error: unknown) => void>(),
+  inForce: Engine = compile(supportMatrix),
+) {
+  const rules = (engine: Engine) => ({ engine, watch: () => () => {}, close: () => {} }) as unknown as Rules
+  const compared = new ComparedShadow({
+    ...{ rules: rules(inForce), shadow: rules(shadow), now: Date.now, onDefect },
+    ...{ onBegin: () => {}, counterOf: undefined },
+  })
+  const ask = (api: string, kind = ACCOUNT_KIND, account = '1', next?: DecisionListener) =>
+    checkClaims(
+      { engine: inForce },
+      { api, kind, scope: { account }, target: undefined },
+      compared.listener(next),
+    )
+  return { compared, ask }
+}
+
+test('what clients name fills no table: hostile APIs, kinds and accounts', () => {
+  const { compared, ask } = beside(compile(OTHER_CELLS))
+  for (let index = 0; index < 5_000; index++) {
+    ask(`api-${index}`)
+    ask('balance', `kind-${index}`)
+    ask('balance', ACCOUNT_KIND, index < 30 ? `account-${index}` : 'x'.repeat(1_000) + index)
+  }
+  ask('balance', ACCOUNT_KIND, 'account-3')
+  expect(compared.compared).toBe(15_001)
+  const [row, ...others] = compared.differences
+  expect(others).toEqual([])
+  expect(row).toMatchObject({ count: 5_001, otherAccounts: 4_980 })
+  expect(row?.accounts).toHaveLength(20)
+  expect(row?.accounts[0]).toEqual({ account: 'account-3', count: 2 })
+  compared.close()
+})
+
+test('a matrix with more differences than rows has them counted beyond', () => {
+  const [api] = supportMatrix.apis as [Matrix['apis'][number]]
+  const many = (accepts: readonly string[]): Engine =>
+    compile<string, string>({
+      ...{ title: 'many', tokenKinds: supportMatrix.tokenKinds },
+      apis: Array.from({ length: 1_200 }, (_, index) => ({ ...api, id: `api-${index}`, accepts })),
+    })
+  const { compared, ask } = beside(many([]), undefined, many([ACCOUNT_KIND]))
+  for (let round = 0; round < 2; round++) for (let index = 0; index < 1_200; index++) ask(`api-${index}`)
+  expect(compared.differences).toHaveLength(1_000)
+  expect(compared.beyond).toBe(400)
+  compared.close()
+})
+
+test('a defect of the shadow is told once, and no answer is another one', () => {
+  const onDefect = vi.fn()
+  const shadow = {
+    ...compile(OTHER_CELLS),
+    decide: () => {
+      throw new Error('a defect')
+    },
+  }
+  const { compared, ask } = beside(shadow, onDefect)
+  for (let index = 0; index < 3; index++) expect(ask('balance').allowed).toBe(true)
+  expect(onDefect.mock.calls).toEqual([[new Error('a defect')]])
+  expect(compared.differences).toEqual([])
+  compared.close()
+})
+
+test('any two matrices: the difference is what both engines say, and the answer is that of the one in force', () => {
+  const kinds: string[] = supportMatrix.tokenKinds.map(({ id }) => id)
+  const table = fc
+    .uniqueArray(fc.record({ id: fc.constantFrom('a', 'b', 'c', 'd'), accepts: fc.subarray(kinds) }), {
+      selector: ({ id }) => id,
+      minLength: 1,
+    })
+    .map((rows) => ({
+      ...{ title: 'any', tokenKinds: supportMatrix.tokenKinds },
+      apis: rows.map((row) => ({ ...row, title: row.id, section: '1' })),
+    }))
+  const scope = fc.record({
+    account: fc.constantFrom('1', '2', ''),
+    project: fc.constantFrom(undefined, 'p', 'q'),
+  })
+  const question = fc.record({
+    api: fc.constantFrom('a', 'b', 'c', 'd', 'e'),
+    kind: fc.constantFrom(...kinds, 'none'),
+    scope: fc.option(scope, { nil: undefined }),
+    target: fc.option(scope, { nil: undefined }),
+  })
+  fc.assert(
+    fc.property(
+      table,
+      table,
+      fc.array(question, { minLength: 30, maxLength: 60 }),
+      (one, other, questions) => {
+        const [engine, shadow] = [one, other].map((each) => compile<string, string>(each)) as [Engine, Engine]
+        const { compared } = beside(shadow, undefined, engine)
+        const told: unknown[] = []
+        const next = { ofClaims: (_: unknown, __: unknown, difference: unknown) => told.push(difference) }
+        const listener = compared.listener(next as unknown as DecisionListener)
+        const answers = questions.map((each) => checkClaims({ engine }, each, listener))
+        expect(answers).toEqual(questions.map((each) => checkClaims({ engine }, each, undefined)))
+        const expected = questions.map((each) => {
+          const [was, is] = [engine, shadow].map((of) => checkClaims({ engine: of }, each, undefined).allowed)
+          return was === is ? undefined : is ? 'opened' : 'closed'
+        })
+        expect(told).toEqual(expected)
+        compared.close()
+      },
+    ),
+    { numRuns: 200 },
+  )
+})
