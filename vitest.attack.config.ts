@@ -18,6 +18,8 @@ export default defineConfig(({ mode }) => {
   return {
     test: {
       setupFiles: ['test/support/suite/setup.ts'],
+      // A list that is wrong is printed with its lines: where CI ran, nothing else tells what failed.
+      chaiConfig: { truncateThreshold: 2_000 },
       include: ['test/attack/**/*.test.ts', ...(measures ? [] : Object.keys(LARGER))],
       env: {
         // `npm run docs:attack` keeps the figures for the page.

@@ -20,6 +20,8 @@ const pathOf = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 export default defineConfig({
   test: {
     setupFiles: ['test/support/suite/setup.ts'],
+    // A list that is wrong is printed with its lines: where CI ran, nothing else tells what failed.
+    chaiConfig: { truncateThreshold: 2_000 },
     globalSetup: ['test/support/suite/console.ts'],
     // Two cores: three files at a time, in processes, because some wait for most of their time.
     pool: 'forks',
