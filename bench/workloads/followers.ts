@@ -12,7 +12,6 @@ export const STREAMS_PER_CONNECTION = 100
 
 interface Told {
   readonly position: WatchChangesResponse['position']
-  readonly basis: string
   readonly validForMs: number
 }
 
@@ -42,9 +41,9 @@ class Follower {
   #take(message: Buffer): void {
     const { waiting, onFirst } = this
     if (onFirst !== undefined) {
-      const { position, basis, validFor } = WatchChangesResponse.decode(message)
+      const { position, validFor } = WatchChangesResponse.decode(message)
       const validForMs = (validFor?.seconds ?? 0) * 1_000 + (validFor?.nanos ?? 0) / 1e6
-      this.told = { position, basis, validForMs }
+      this.told = { position, validForMs }
       this.onFirst = undefined
       onFirst()
     }
@@ -81,9 +80,7 @@ export class Followers {
 
   /** Opens so many. Resolves when each has its first response. @param told what they know already */
   async open(count: number, told?: Told): Promise<void> {
-    const request = Buffer.from(
-      WatchChangesRequest.encode({ accounts: [], after: told?.position, basis: told?.basis ?? '' }).finish(),
-    )
+    const request = Buffer.from(WatchChangesRequest.encode({ accounts: [], after: told?.position }).finish())
     const framed = Buffer.alloc(PREFIX_BYTES + request.length)
     framed.writeUInt32BE(request.length, 1)
     request.copy(framed, PREFIX_BYTES)

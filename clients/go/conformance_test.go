@@ -305,11 +305,11 @@ func TestConformanceOfRoutes(t *testing.T) {
 
 type positionJSON [2]int64
 
-func (p *positionJSON) message() *portcullisv1.Position {
+func (p *positionJSON) message(basis string) *portcullisv1.Position {
 	if p == nil {
 		return nil
 	}
-	return &portcullisv1.Position{Change: p[0], RecordedAt: timestamppb.New(time.UnixMilli(p[1]))}
+	return &portcullisv1.Position{Change: p[0], RecordedAt: timestamppb.New(time.UnixMilli(p[1])), Basis: basis}
 }
 
 type stepJSON struct {
@@ -335,6 +335,7 @@ type stepJSON struct {
 		Reason, Message, Header string
 		Verified                bool
 		Position                *positionJSON
+		Basis                   string
 		SameRules               *bool `json:"same_rules"`
 		Route                   *routeJSON
 		Token                   *struct {
@@ -406,7 +407,7 @@ func (p *player) play(number int, step stepJSON) any {
 	switch {
 	case step.Begin != nil:
 		request := p.memory.begin(now)
-		began := map[string]any{"accounts": append([]string{}, request.GetAccounts()...), "after": nil, "basis": request.GetBasis()}
+		began := map[string]any{"accounts": append([]string{}, request.GetAccounts()...), "after": nil, "basis": request.GetAfter().GetBasis()}
 		if after := request.GetAfter(); after != nil {
 			began["after"] = positionJSON{after.GetChange(), after.GetRecordedAt().AsTime().UnixMilli()}
 		}
@@ -423,7 +424,7 @@ func (p *player) play(number int, step stepJSON) any {
 func (p *player) hear(step stepJSON, now int64) string {
 	hear := step.Hear
 	response := &portcullisv1.WatchChangesResponse{
-		Position: hear.Position.message(), ValidFor: durationOf(hear.ValidForMS), SentAt: durationOf(hear.SentAtMS), Basis: hear.Basis,
+		Position: hear.Position.message(hear.Basis), ValidFor: durationOf(hear.ValidForMS), SentAt: durationOf(hear.SentAtMS),
 	}
 	if hear.DayMS != nil {
 		response.TimeOfDay = timestamppb.New(time.UnixMilli(*hear.DayMS))
@@ -498,7 +499,7 @@ func (p *player) learn(step stepJSON) {
 	}
 	response := &portcullisv1.CheckResponse{
 		Allowed: learn.Reason == "ALLOWED", Reason: reason, Message: learn.Message, Header: learn.Header, Verified: learn.Verified,
-		Position: learn.Position.message(), RulesDigest: p.digest,
+		Position: learn.Position.message(learn.Basis), RulesDigest: p.digest,
 	}
 	if route := learn.Route; route != nil {
 		response.Route = &portcullisv1.FoundRoute{Api: route.API, Refused: route.Refused}

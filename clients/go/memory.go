@@ -29,7 +29,6 @@ type memory struct {
 	position   *position
 	// The largest one that was told, or that a denial of a token rests on. Answers before it are not remembered.
 	rememberedFrom *position
-	basis          string
 	stream         stream
 
 	wordsLock sync.RWMutex
@@ -48,6 +47,8 @@ type view struct {
 type position struct {
 	change     int64
 	recordedAt time.Time
+	// What answers rest on besides the directory.
+	basis string
 }
 
 func (p *position) isBefore(other *position) bool {
@@ -228,6 +229,10 @@ func (m *memory) learn(question *Question, asked asked, response *portcullisv1.C
 	if m.rememberedFrom == nil || asked.generation != m.generation || answered.isBefore(m.rememberedFrom) {
 		return
 	}
+	// Of a process that has not read yet which keys are withdrawn, it would stay.
+	if answered.basis != m.position.basis {
+		return
+	}
 	if len(m.accounts) > 0 && !slices.Contains(m.accounts, token.GetScope().GetAccount()) {
 		return
 	}
@@ -268,7 +273,7 @@ func (m *memory) begin(now int64) *portcullisv1.WatchChangesRequest {
 	m.lock.Lock()
 	defer m.lock.Unlock()
 	m.stream = stream{asked: now, isFirst: true}
-	request := &portcullisv1.WatchChangesRequest{Accounts: m.accounts, Basis: m.basis}
+	request := &portcullisv1.WatchChangesRequest{Accounts: m.accounts}
 	if m.position != nil {
 		request.After = m.position.message()
 	}
@@ -304,7 +309,6 @@ func (m *memory) hear(response *portcullisv1.WatchChangesResponse, now int64) er
 	if m.rememberedFrom == nil || m.position.change >= m.rememberedFrom.change {
 		m.rememberedFrom = m.position
 	}
-	m.basis = response.GetBasis()
 	// Only now may more be answered.
 	m.view.Store(m.stream.heard(rules, response, now))
 	return nil
@@ -317,7 +321,7 @@ func (m *memory) follows(response *portcullisv1.WatchChangesResponse) (made *rul
 	}
 	sent, isEverything := int64(response.GetSentAt().AsDuration()), response.GetVoided().GetEverything()
 	isBack := m.position != nil && positionOf(response.GetPosition()).isBefore(m.position)
-	isOtherBasis := m.position != nil && m.stream.isFirst && m.basis != response.GetBasis()
+	isOtherBasis := m.position != nil && m.stream.isFirst && m.position.basis != response.GetPosition().GetBasis()
 	if sent < 0 || response.GetValidFor().AsDuration() < 0 || (isBack || isOtherBasis) && !isEverything {
 		return nil, errStream
 	}
@@ -353,7 +357,7 @@ func (s *stream) heard(rules *rules, response *portcullisv1.WatchChangesResponse
 func (m *memory) forget() {
 	m.view.Store(&view{until: math.MinInt64})
 	m.void()
-	m.position, m.basis = nil, ""
+	m.position = nil
 }
 
 func (m *memory) void() {
@@ -391,9 +395,9 @@ func setOf(texts []string) map[string]bool {
 }
 
 func positionOf(message *portcullisv1.Position) *position {
-	return &position{message.GetChange(), message.GetRecordedAt().AsTime()}
+	return &position{message.GetChange(), message.GetRecordedAt().AsTime(), message.GetBasis()}
 }
 
 func (p *position) message() *portcullisv1.Position {
-	return &portcullisv1.Position{Change: p.change, RecordedAt: timestamppb.New(p.recordedAt)}
+	return &portcullisv1.Position{Change: p.change, RecordedAt: timestamppb.New(p.recordedAt), Basis: p.basis}
 }

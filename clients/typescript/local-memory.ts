@@ -81,7 +81,6 @@ export class LocalMemory {
    * remembered.
    */
   #rememberedFrom: wire.Position | undefined
-  #basis = ''
   #age = 0
   #stream: Stream | undefined
   #askedAtMs = 0
@@ -107,7 +106,7 @@ export class LocalMemory {
   begin(nowMs: number): wire.WatchChangesRequest {
     this.#stream = undefined
     this.#askedAtMs = nowMs
-    return { accounts: [...this.#accounts], after: this.#position, basis: this.#basis }
+    return { accounts: [...this.#accounts], after: this.#position }
   }
 
   /** @throws WrongSidecar if the response cannot be followed. Everything is void then. */
@@ -117,20 +116,16 @@ export class LocalMemory {
     } catch (error) {
       this.#forgetAll()
       this.#position = undefined
-      this.#basis = ''
       this.#knownUntilMs = Number.NEGATIVE_INFINITY
       throw error
     }
   }
 
-  #hear(
-    { position, rules, voided, validFor, sentAt, basis, timeOfDay }: wire.WatchChangesResponse,
-    nowMs: number,
-  ) {
+  #hear({ position, rules, voided, validFor, sentAt, timeOfDay }: wire.WatchChangesResponse, nowMs: number) {
     if (position === undefined || validFor === undefined || sentAt === undefined)
       throw new WrongSidecar('it says no position or no time')
     const sentAtMs = msOf(sentAt)
-    this.#expectForward(position, sentAtMs, basis, voided?.everything === true)
+    this.#expectForward(position, sentAtMs, voided?.everything === true)
     if (rules !== undefined) {
       this.#rules = new LocalRules(rules)
       this.#denials.clear()
@@ -139,7 +134,6 @@ export class LocalMemory {
     this.#position = position
     if (this.#rememberedFrom === undefined || position.change >= this.#rememberedFrom.change)
       this.#rememberedFrom = position
-    this.#basis = basis
     const stream = this.#stream ?? { askedAtMs: this.#askedAtMs, firstSentAtMs: sentAtMs, sentAtMs }
     this.#stream = stream
     stream.sentAtMs = sentAtMs
@@ -149,12 +143,12 @@ export class LocalMemory {
     this.#timeOfDayMs = (timeOfDay?.getTime() ?? Number.NaN) - sentMs
   }
 
-  #expectForward(position: wire.Position, sentAtMs: number, basis: string, isEverything: boolean): void {
+  #expectForward(position: wire.Position, sentAtMs: number, isEverything: boolean): void {
     if (this.#stream !== undefined && sentAtMs < this.#stream.sentAtMs)
       throw new WrongSidecar('its clock goes backwards')
     const known = this.#position
     if (isEverything || known === undefined) return
-    if (basis !== this.#basis && this.#stream === undefined)
+    if (position.basis !== known.basis && this.#stream === undefined)
       throw new WrongSidecar('it goes on from what rests on other keys')
     if (isBefore(position, known)) throw new WrongSidecar('its positions go backwards')
   }
@@ -294,6 +288,8 @@ export class LocalMemory {
     // What became void since, or is older than what was told since, may be what it rests on.
     const from = this.#rememberedFrom
     if (age !== this.#age || from === undefined || isBefore(position, from)) return
+    // Of a process that has not read yet which keys are withdrawn, it would stay.
+    if (position.basis !== this.#position?.basis) return
     if (this.#accounts.size > 0 && !this.#accounts.has(token.scope?.account ?? '')) return
     if (EVERYWHERE.has(reason)) this.#rememberedFrom = position
     this.#keep(credential, token, isFault(reason) ? reason : 'NONE')

@@ -183,7 +183,7 @@ export async function openEmbeddedAuthority(options: OpenOptions): Promise<Opene
     administration: new Administration({ store, passwords, pepper, signer, tokenKinds, controlPanel, now }),
     changes: store.verification.changes,
     promoted: promotedIn(store),
-    trusted: () => keys.last.map(({ keyId }) => keyId),
+    trusted: keyIdsOf(keys),
     state: () => ({
       keys: keys.last,
       signs: keys.last.some(({ privateKey }) => privateKey !== undefined),
@@ -192,6 +192,18 @@ export async function openEmbeddedAuthority(options: OpenOptions): Promise<Opene
       changes: store.verification.changes.state,
     }),
     close: () => open.disposeAsync(),
+  }
+}
+
+/** The same array until the keys change. */
+function keyIdsOf(ring: KeyRing): () => readonly string[] {
+  let keys: readonly SigningKey[] = []
+  let ids: readonly string[] = []
+  return () => {
+    if (ring.last === keys) return ids
+    keys = ring.last
+    ids = keys.map(({ keyId }) => keyId)
+    return ids
   }
 }
 

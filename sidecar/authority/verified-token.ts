@@ -76,6 +76,11 @@ export interface VerifiedToken {
    * it elsewhere.
    */
   readonly roles?: readonly string[]
+  /**
+   * What a hub said of it is true of no position that was told here, so an answer about it has none: nobody
+   * may remember it.
+   */
+  readonly countsOnce?: true
   /** The catalog of the upstream, for a token that it just issued. It never leaves the process. */
   readonly catalog?: readonly unknown[]
 }

@@ -1,5 +1,4 @@
 /** The handlers of `WatchChanges` and `DescribeTokens`, which followers call. */
-import { fieldPlace } from '../../engine/index.ts'
 import type { Admitting, Clocked, Following, PerCall, Reporting, Ruled } from '../usecases/capabilities.ts'
 import { type Describing, describeTokens } from '../usecases/describe-tokens.ts'
 import type { CallContext, ServerStreamMethod, UnaryMethod } from './call.ts'
@@ -31,7 +30,7 @@ const BOUNDS = { ofConnection: 100, ofSource: 20_000, ofAll: 20_000 }
  * @param reachable whether other machines can reach the listener
  */
 export function changeHandlers(
-  { callers, rules, changes, promoted, trusted, meters, forCall, now: timeOfDay }: ChangeServices,
+  { callers, rules, changes, promoted, basis, meters, forCall, now: timeOfDay }: ChangeServices,
   encodedRules: () => Buffer,
   reachable: boolean,
 ): {
@@ -40,8 +39,10 @@ export function changeHandlers(
   endFollowing: () => void
 } {
   const watches = new Watches(callers, reachable, BOUNDS)
-  const basis = () => ({ trusted: trusted(), kinds: kindsOf(rules.engine) })
-  const followers = new Followers({ changes, callers, watches, rules: encodedRules, basis, timeOfDay })
+  const followers = new Followers({
+    ...{ changes, callers, watches, rules: encodedRules, timeOfDay },
+    basis: () => basis(rules.engine),
+  })
   meters?.countFollowers(() => followers.size)
   rules.watch(() => followers.rulesChanged())
   return {
@@ -56,12 +57,13 @@ export function changeHandlers(
       describeTokens: (request, context) => {
         followers.expect(context, reachable)
         const tokens = readDescribeTokensRequest(request)
-        const found = describeTokens(forCall(), tokens, context.connection)
-        // A change that comes while they are looked up has a later position.
-        const position = changes.latest()
+        // Named before they are looked up: a change that comes meanwhile has a later position.
+        const services = forCall()
+        const of = { position: changes.latest(), basis: basis(services.engine).name }
+        const found = describeTokens(services, tokens, context.connection)
         return found instanceof Promise
-          ? found.then((described) => describeTokensResponse(described, position))
-          : describeTokensResponse(found, position)
+          ? found.then((described) => describeTokensResponse(described, of))
+          : describeTokensResponse(found, of)
       },
       getPromotedMatrix: async (_request, context) => {
         followers.expect(context, reachable)
@@ -71,16 +73,4 @@ export function changeHandlers(
     expectFollower: (context) => void followers.expect(context, reachable),
     endFollowing: () => followers.end(),
   }
-}
-
-/** What of the rules decides whether a token is valid: which permissions its kind asks for. */
-function kindsOf({ tokenKinds }: Ruled['rules']['engine']): string {
-  return JSON.stringify(
-    Array.from(tokenKinds.values(), (kind) => [
-      kind.id,
-      kind.permissionScopes,
-      fieldPlace(kind),
-      kind.prefix,
-    ]),
-  )
 }

@@ -9,7 +9,7 @@ import { Secret } from '../base/secret.ts'
 import { DESCRIBE_TOKENS_RESPONSE, DESCRIBED_TOKEN, RULES, WATCH_CHANGES_RESPONSE } from './field-numbers.ts'
 import { FieldWriter } from './field-writer.ts'
 import { decoded } from './handler.ts'
-import { encode, reasonMessage, writePosition, writeTime, writeToken } from './responses.ts'
+import { type AnswersAt, encode, reasonMessage, writePosition, writeTime, writeToken } from './responses.ts'
 
 /** What a follower asks for. */
 export interface Wish {
@@ -59,13 +59,13 @@ const ACCOUNTS_MAX = 1_000
 
 /** @throws CallError if the request does not follow the contract */
 export function readWatchChangesRequest(bytes: Uint8Array): Wish {
-  const { accounts, after, basis } = decoded(bytes, wire.WatchChangesRequest.decode)
+  const { accounts, after } = decoded(bytes, wire.WatchChangesRequest.decode)
   if (accounts.length > ACCOUNTS_MAX || accounts.includes(''))
     throw invalidArgument({ field: 'accounts', expected: `at most ${ACCOUNTS_MAX} account numbers` })
   const atMs = after?.recordedAt?.getTime() ?? 0
   return {
     accounts: new Set(accounts),
-    basis,
+    basis: after?.basis ?? '',
     after: after && { sequence: Number(after.change), atMs },
   }
 }
@@ -80,7 +80,7 @@ export function readDescribeTokensRequest(bytes: Uint8Array): Secret[] {
 
 export function describeTokensResponse(
   tokens: readonly (DescribedToken | undefined)[],
-  position: Position | undefined,
+  { position, basis }: AnswersAt,
 ): Buffer {
   WRITER.start(NO_BYTES)
   for (const found of tokens) {
@@ -92,7 +92,9 @@ export function describeTokensResponse(
     }
     WRITER.end(message)
   }
-  if (position !== undefined) writePosition(WRITER, DESCRIBE_TOKENS_RESPONSE.position, position)
+  const countsOnce = tokens.some((found) => found?.token.countsOnce === true)
+  if (position !== undefined && !countsOnce)
+    writePosition(WRITER, DESCRIBE_TOKENS_RESPONSE.position, position, basis)
   return WRITER.finish()
 }
 
@@ -136,7 +138,7 @@ export function changesResponse(
   voided: Voided | undefined,
 ): Buffer {
   WRITER.start(NO_BYTES)
-  writePosition(WRITER, WATCH_CHANGES_RESPONSE.position, position)
+  writePosition(WRITER, WATCH_CHANGES_RESPONSE.position, position, basis)
   if (rules !== undefined) WRITER.bytes(WATCH_CHANGES_RESPONSE.rules, rules)
   if (voided !== undefined)
     WRITER.bytes(
@@ -145,7 +147,6 @@ export function changesResponse(
     )
   writeTime(WRITER, WATCH_CHANGES_RESPONSE.validFor, validForMs)
   writeTime(WRITER, WATCH_CHANGES_RESPONSE.sentAt, sentAtMs)
-  WRITER.text(WATCH_CHANGES_RESPONSE.basis, basis)
   writeTime(WRITER, WATCH_CHANGES_RESPONSE.timeOfDay, timeOfDayMs)
   return WRITER.finish()
 }

@@ -189,12 +189,14 @@ function answerWith(
 ): MaybePromise<Buffer> {
   if (checked.type === 'claims') return encoded.forClaims(checkClaims(services, checked.question, listener))
   if (checked.type === 'request') return answerRouted(encoded, services, told, checked, connection, listener)
-  const { changes, now } = told
+  const { changes, basis, now } = told
   const outcome = checkCredentials(services, checked.question, { connection, listener })
-  if (!(outcome instanceof Promise)) return encoded.forCredentials(outcome, changes.followed?.position, now())
   // A change that comes while the question is answered has a later position, which voids the answer.
+  const { name } = basis(services.engine)
+  if (!(outcome instanceof Promise))
+    return encoded.forCredentials(outcome, changes.followed?.position, name, now())
   const position = changes.latest()
-  return outcome.then((value) => encoded.forCredentials(value, position, now()))
+  return outcome.then((value) => encoded.forCredentials(value, position, name, now()))
 }
 
 /** The check that the routes make of a request. */

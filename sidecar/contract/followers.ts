@@ -3,9 +3,9 @@
  * is what came after that. So nothing is kept for a follower that does not read; it gets all of it at once
  * later, or `everything`.
  */
-import { hash } from 'node:crypto'
 import type { Changes, RecentRecord } from '../authority/changes.ts'
 import { callError } from '../base/call-error.ts'
+import type { AnswerBasis } from '../usecases/answer-basis.ts'
 import type { Callers, IdentifiedCaller } from '../usecases/callers.ts'
 import type { CallContext, Responses } from './call.ts'
 import { changesResponse, type Head, type Voided, type Wish } from './change-messages.ts'
@@ -44,21 +44,13 @@ interface Follower {
   toldAtMs: number
 }
 
-/** What the answers about tokens rest on besides the directory. */
-interface Basis {
-  /** Names what makes a token genuine, such as a key. */
-  readonly trusted: readonly string[]
-  /** Which permissions each kind of token asks for, as a text. */
-  readonly kinds: string
-}
-
 interface FollowersParts {
   readonly changes: Changes
   readonly callers: Callers
   readonly watches: Watches
   /** The encoded rules in force. */
   readonly rules: () => Buffer
-  readonly basis: () => Basis
+  readonly basis: () => AnswerBasis
   /** Monotonic clock, in milliseconds. */
   readonly now?: () => number
   /** The time of day, in milliseconds since 1970. */
@@ -74,14 +66,12 @@ export class Followers {
   #again = false
   #stopWatching: (() => void) | undefined
   #timer: NodeJS.Timeout | undefined
-  #basis: Basis
-  #basisName = ''
+  #basis: AnswerBasis
 
   constructor(parts: FollowersParts) {
     this.#parts = parts
     this.#now = parts.now ?? (() => performance.now())
     this.#basis = parts.basis()
-    this.#basisName = nameOf(this.#basis)
     parts.callers.watch(() => this.#expectRights())
   }
 
@@ -111,7 +101,7 @@ export class Followers {
       this.#timer = setInterval(() => this.#look(), LOOK_MS).unref()
     }
     // A key may have been withdrawn, too, while nothing was followed.
-    const goesOn = after !== undefined && basis === this.#basisName
+    const goesOn = after !== undefined && basis === this.#basis.name
     const place = goesOn ? changes.followed?.records.placeAfter(after) : undefined
     const follower: Follower = {
       ...{ responses, caller, accounts, place: place ?? NOWHERE, rules: undefined },
@@ -146,13 +136,12 @@ export class Followers {
 
   /** With another key or another rule for a kind, what was said about tokens may no longer be so. */
   #readBasis(): void {
-    const { trusted, kinds } = this.#basis
+    const before = this.#basis
     this.#basis = this.#parts.basis()
-    const name = nameOf(this.#basis)
-    if (name === this.#basisName) return
-    this.#basisName = name
-    const isWithdrawn = trusted.some((name) => !this.#basis.trusted.includes(name))
-    if (isWithdrawn || kinds !== this.#basis.kinds) for (const follower of this.#all) follower.place = NOWHERE
+    const { name, trusted, kinds } = this.#basis
+    if (name === before.name) return
+    const isWithdrawn = before.trusted.some((each) => !trusted.includes(each))
+    if (isWithdrawn || kinds !== before.kinds) for (const follower of this.#all) follower.place = NOWHERE
   }
 
   #expectRights(): void {
@@ -193,7 +182,7 @@ export class Followers {
     const { changes, timeOfDay } = this.#parts
     // The clock is read first: what is promised must not begin later than it says.
     const times = { sentAtMs: this.#now(), timeOfDayMs: timeOfDay() }
-    const basis = this.#basisName
+    const basis = this.#basis.name
     const validForMs = changes.knownForMs() ?? 0
     const { position, records } = changes.followed ?? {}
     // What is not known to be all must not make anybody go on.
@@ -245,10 +234,6 @@ function expectRight(caller: IdentifiedCaller): IdentifiedCaller {
   const { name, rights } = caller
   if (rights.everything || rights.follow) return caller
   throw callError('CALLER_RIGHT_MISSING', { caller: name, action: 'follow what changes', right: 'follow' })
-}
-
-function nameOf({ trusted, kinds }: Basis): string {
-  return hash('sha256', JSON.stringify([[...trusted].sort(), kinds]), 'base64url')
 }
 
 function concerns({ account }: RecentRecord, accounts: ReadonlySet<string>): boolean {

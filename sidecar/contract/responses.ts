@@ -73,10 +73,12 @@ export class EncodedAnswers {
    * because the next check may succeed. No answer may be reused after the token's expiry.
    *
    * @param position of the directory before the question: a change that it does not have voids the answer
+   * @param basis the name of what the answer rests on besides the directory
    */
   forCredentials(
     { decision, token, verified }: CheckOutcome,
     position: Position | undefined,
+    basis: string,
     nowMs: number,
   ): Buffer {
     const encoded = this.#decisions.get(decision) ?? this.#encode(decision)
@@ -87,8 +89,8 @@ export class EncodedAnswers {
     writeToken(writer, CHECK_RESPONSE.token, token)
     if (verified) writeTime(writer, CHECK_RESPONSE.cacheFor, reusableForMs(token, this.#cacheForMs, nowMs))
     // Of a token that an upstream vouches for, the directory knows nothing.
-    if (position !== undefined && token.authority === undefined)
-      writer.bytes(CHECK_RESPONSE.position, encodedPosition(position))
+    if (position !== undefined && token.authority === undefined && token.countsOnce !== true)
+      writer.bytes(CHECK_RESPONSE.position, encodedPosition(position, basis))
     return writer.finish()
   }
 
@@ -137,26 +139,25 @@ export function writeToken(writer: FieldWriter, field: number, token: VerifiedTo
 }
 
 let lastPosition: Position | undefined
+let lastBasis = ''
 let lastEncoded: Buffer = Buffer.alloc(0)
 
 /** Most answers have the position of the one before. */
-function encodedPosition(position: Position): Buffer {
-  if (position !== lastPosition) {
+function encodedPosition(position: Position, basis: string): Buffer {
+  if (position !== lastPosition || basis !== lastBasis) {
     POSITION_WRITER.start(NO_BYTES)
-    writePositionFields(POSITION_WRITER, position)
+    POSITION_WRITER.number(POSITION.change, position.sequence)
+    writeTime(POSITION_WRITER, POSITION.recordedAt, position.atMs)
+    POSITION_WRITER.text(POSITION.basis, basis)
     lastEncoded = POSITION_WRITER.finish()
     lastPosition = position
+    lastBasis = basis
   }
   return lastEncoded
 }
 
-export function writePosition(writer: FieldWriter, field: number, position: Position): void {
-  writer.bytes(field, encodedPosition(position))
-}
-
-function writePositionFields(writer: FieldWriter, { sequence, atMs }: Position): void {
-  writer.number(POSITION.change, sequence)
-  writeTime(writer, POSITION.recordedAt, atMs)
+export function writePosition(writer: FieldWriter, field: number, position: Position, basis: string): void {
+  writer.bytes(field, encodedPosition(position, basis))
 }
 
 /** Writes a `Timestamp` or a `Duration`, which have the same fields. */
@@ -215,9 +216,16 @@ const NO_BYTES = Buffer.alloc(0)
 /** The encoded answers that are given again. A token of the cache is always the same object. */
 const ISSUE_RESPONSES = new WeakMap<Issued, Buffer>()
 
-/** @param position of the directory before the token was issued, where the directory has its holder */
-export function issueResponse(issued: Issued, position?: Position | undefined): Buffer {
-  if (position !== undefined) return encodeIssued(issued, position)
+/** What an answer is true of. */
+export interface AnswersAt {
+  readonly position: Position | undefined
+  /** The name of what it rests on besides the directory. */
+  readonly basis: string
+}
+
+/** @param of as before the token was issued, where the directory has its holder */
+export function issueResponse(issued: Issued, of?: AnswersAt): Buffer {
+  if (of?.position !== undefined) return encodeIssued(issued, of.position, of.basis)
   let response = ISSUE_RESPONSES.get(issued)
   if (response === undefined) {
     response = encodeIssued(issued)
@@ -226,7 +234,7 @@ export function issueResponse(issued: Issued, position?: Position | undefined): 
   return response
 }
 
-function encodeIssued(issued: Issued, position?: Position): Buffer {
+function encodeIssued(issued: Issued, position?: Position, basis = ''): Buffer {
   return encode(wire.IssueResponse, {
     header: issued.header,
     scheme: issued.scheme,
@@ -237,7 +245,7 @@ function encodeIssued(issued: Issued, position?: Position): Buffer {
     expiresAt: dateOf(issued.expiresAtMs),
     conflicts: issued.conflicts.map(conflictMessage),
     tokenId: issued.tokenId,
-    position: position && { change: position.sequence, recordedAt: dateOf(position.atMs) },
+    position: position && { change: position.sequence, recordedAt: dateOf(position.atMs), basis },
   })
 }
 

@@ -1,5 +1,4 @@
 /** The handlers of `Issue` and `Revoke`. */
-import type { Position } from '../authority/changes.ts'
 import { nameOfSource } from '../authority/login-source.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { Admitting, Following, PerCall } from '../usecases/capabilities.ts'
@@ -15,7 +14,7 @@ import { type Revoking, revoke } from '../usecases/revoke.ts'
 import type { UnaryMethod } from './call.ts'
 import { loginSource, nameOfConnection, presentedIn, remoteAddress, requestOf } from './handler.ts'
 import { readIssueRequest, readRevokeRequest } from './requests.ts'
-import { issueResponse, revokeResponse } from './responses.ts'
+import { type AnswersAt, issueResponse, revokeResponse } from './responses.ts'
 
 export type TokenServices = PerCall<Issuing & Revoking> & Admitting & LoginTracing & Following
 
@@ -26,7 +25,7 @@ interface TokenHandlers {
 
 /** @param reachable whether other machines can reach the listener */
 export function tokenHandlers(services: TokenServices, reachable: boolean): TokenHandlers {
-  const { callers, changes, intake, forCall } = services
+  const { callers, changes, basis, intake, forCall } = services
   return {
     issue: (request, context) => {
       const { requester, purpose, rejected } = readIssueRequest(request)
@@ -44,7 +43,7 @@ export function tokenHandlers(services: TokenServices, reachable: boolean): Toke
             await intake.turn(nameOfConnection(context), presented)
             return issue(forCall(), { requester, purpose, from })
           },
-          changes.latest(),
+          { position: changes.latest(), basis: basis(forCall().engine).name },
         )
       }
       const login: { -readonly [Key in keyof TracedLogin]: TracedLogin[Key] } = {
@@ -87,11 +86,11 @@ function issueTraced(
   services: LoginTracing,
   login: TracedLogin,
   work: () => MaybePromise<Issued>,
-  position?: Position | undefined,
+  of?: AnswersAt,
 ): MaybePromise<Buffer> {
   const done = (issued: Issued) => {
     traceIssued(services, login, issued)
-    return issueResponse(issued, position)
+    return issueResponse(issued, of)
   }
   const failed = (error: unknown): never => {
     traceFailure(services, login, error)

@@ -3,6 +3,7 @@ import { Health } from '../base/health.ts'
 import { Turns } from '../base/turns.ts'
 import { type Config, changeRatesOf } from '../config/config.ts'
 import { newLog } from '../signals/log/log.ts'
+import { answerBasisOf } from '../usecases/answer-basis.ts'
 import { openRetention } from '../usecases/audit-retention.ts'
 import { perCall } from '../usecases/capabilities.ts'
 import { ChangeRates } from '../usecases/change-rates.ts'
@@ -62,7 +63,8 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
   const facts = { config, health, rules, authority: state, certificates, log, now }
   const services = {
     ...{ ...lasting, rules, routes, turns, health, log, trace, meters, decisions, tracing },
-    ...{ observation, shadow, changes, promoted, trusted, forward },
+    ...{ observation, shadow, changes, promoted, forward },
+    basis: answerBasisOf(trusted),
     forCall: perCall(rules, lasting),
     cacheForMs: config.cache_for_ms,
     intake: new Intake(callers, controlPanel?.sessions),

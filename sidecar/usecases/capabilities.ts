@@ -10,6 +10,7 @@ import type { PromotedMatrices } from '../authority/promoted-matrices.ts'
 import type { Turns } from '../base/turns.ts'
 import type { Routes } from '../rules/routes/routes.ts'
 import type { Rules } from '../rules/rules.ts'
+import type { AnswerBasis } from './answer-basis.ts'
 import type { ListeningShadow } from './asker.ts'
 import type { Callers } from './callers.ts'
 import type { DecisionLog } from './decision-log.ts'
@@ -32,8 +33,7 @@ export interface Clocked {
 export interface Following {
   readonly changes: Changes
   readonly promoted: PromotedMatrices
-  /** Names what makes a token genuine: each key by its id, or what a hub says in their place. */
-  readonly trusted: () => readonly string[]
+  readonly basis: (engine: Engine) => AnswerBasis
 }
 
 /** Knows callers, and who has a session. */

@@ -271,9 +271,9 @@ test.each<[what: string, check: object, said: string]>([
 /** Local mode with a sidecar that has the shipped rules, and its answer about a token. */
 function follower() {
   const rules = wire.Rules.decode(rulesOf(ENGINES.shipped as never))
-  const position = { change: 1, recordedAt: new Date(1) }
+  const position = { change: 1, recordedAt: new Date(1), basis: 'keys' }
   const told: wire.WatchChangesResponse = {
-    ...{ position, rules, basis: 'keys', timeOfDay: new Date() },
+    ...{ position, rules, timeOfDay: new Date() },
     voided: { everything: true, tokenIds: [], userIds: [], accounts: [], projectIds: [] },
     ...{ validFor: { seconds: 60, nanos: 0 }, sentAt: { seconds: 1, nanos: 0 } },
   }

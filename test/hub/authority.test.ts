@@ -19,7 +19,7 @@ function start() {
   const changes = new HubChanges({ stalenessMs: 5_000, now: () => clock.ownMs })
   const calls: (readonly string[])[] = []
   const hub = {
-    position: at(100) as Described['position'],
+    of: { position: at(100), basis: 'keys' } as Described['of'],
     active: true,
     addresses: [] as string[],
     known: true,
@@ -36,7 +36,7 @@ function start() {
     calls.push(values)
     const status = { active: hub.active, addresses: hub.addresses }
     return {
-      position: hub.position,
+      of: hub.of,
       tokens: values.map((value) => (hub.known ? { token: tokenOf(value), status } : undefined)),
     }
   })
@@ -45,14 +45,24 @@ function start() {
     issue: () => Promise.reject(new Error('nothing is issued here')),
   })
   const hear = (sequence: number, touched: Parameters<HubChanges['hear']>[0]['touched'] = []) =>
-    changes.hear({ position: at(sequence), touched, validForMs: 5_000, sentAtMs: sequence, basis: '' })
+    changes.hear({ position: at(sequence), touched, validForMs: 5_000, sentAtMs: sequence, basis: 'keys' })
   changes.begin()
   hear(100, [undefined])
   const verify = async (value = IAM, from = {}) => {
     const { ok, ...found } = await authority.verify(value, KINDS, from)
     return ok ? 'OK' : 'reason' in found && found.reason
   }
-  return { clock, changes, calls, hub, authority, hear, verify }
+  /** Whether those who follow this sidecar may remember what it answers. */
+  const isPlaced = async () => {
+    const [verification, described] = [
+      await authority.verify(IAM, KINDS),
+      await authority.describe(IAM, KINDS),
+    ]
+    const once = [verification.token, described?.token].map((token) => token?.countsOnce)
+    expect(once[0]).toBe(once[1])
+    return once[0] === undefined
+  }
+  return { clock, changes, calls, hub, authority, hear, verify, isPlaced }
 }
 
 test('a token is asked about once, and again when what it depends on is touched', async () => {
@@ -64,7 +74,7 @@ test('a token is asked about once, and again when what it depends on is touched'
   expect(calls).toHaveLength(1)
   hear(102, [{ thing: 'user', id: 'u' }])
   hub.active = false
-  hub.position = at(102)
+  hub.of = { position: at(102), basis: 'keys' }
   expect(await verify()).toBe('CREDENTIAL_REVOKED')
   expect(calls).toHaveLength(2)
 })
@@ -77,15 +87,20 @@ test('many that ask at the same moment share one question, and one call', async 
   expect(calls[0]).toEqual([IAM, ...others])
 })
 
-test.each<[what: string, position: Described['position']]>([
-  ['that the stream has not told yet', at(101)],
-  ['of another directory', { sequence: 100, atMs: 7 }],
-  ['that is none', undefined],
-])('an answer with a position %s counts once', async (_what, position) => {
-  const { calls, hub, verify } = start()
-  hub.position = position
+test.each<[what: string, of: Partial<Described['of']>]>([
+  ['a position that the stream has not told yet', { position: at(101) }],
+  ['a position of another directory', { position: { sequence: 100, atMs: 7 } }],
+  ['no position', { position: undefined }],
+  ['the keys of a process that has not read of a withdrawal', { basis: 'keys before' }],
+  ['no basis', { basis: '' }],
+])('an answer with %s counts once', async (_what, of) => {
+  const { calls, hub, verify, isPlaced } = start()
+  hub.of = { ...hub.of, ...of }
   for (let time = 0; time < 3; time++) expect(await verify()).toBe('OK')
   expect(calls).toHaveLength(3)
+  expect(await isPlaced()).toBe(false)
+  hub.of = { position: at(100), basis: 'keys' }
+  expect(await isPlaced()).toBe(true)
 })
 
 test('an answer of a process that is behind the stream counts once, and for its asker alone', async () => {
@@ -96,7 +111,7 @@ test('an answer of a process that is behind the stream counts once, and for its 
   expect(await Promise.all(asked)).toEqual(['OK', 'OK', 'OK'])
   // The others ask after it, together.
   expect(calls).toEqual([[IAM], [IAM]])
-  Object.assign(hub, { active: false, position: at(101) })
+  Object.assign(hub, { active: false, of: { position: at(101), basis: 'keys' } })
   expect(await verify()).toBe('CREDENTIAL_REVOKED')
   expect(await verify()).toBe('CREDENTIAL_REVOKED')
   expect(calls).toHaveLength(3)

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { HubChanges, type HubResponse } from '../../sidecar/authority/hub/hub-changes.ts'
 import type { Remembered } from '../../sidecar/directory/feed/recent-changes.ts'
+import type { Position } from '../../sidecar/directory/feed/touches.ts'
 
 const TOKEN = {
   tokenId: 't',
@@ -11,6 +12,7 @@ const TOKEN = {
   derivedFrom: ['d'],
 }
 const EVERYTHING = [undefined]
+const BASIS = 'keys'
 const at = (sequence: number) => ({ sequence, atMs: 1_000 + sequence })
 
 /** @param asked when the stream is asked for, on the clock of this process */
@@ -21,7 +23,7 @@ function following({ stalenessMs = 5_000 } = {}) {
   const hear = (sequence: number, sentAtMs: number, more: Partial<HubResponse> = {}) =>
     changes.hear({
       ...{ position: at(sequence), touched: [], validForMs: 3_000, sentAtMs },
-      basis: 'k',
+      basis: BASIS,
       ...more,
     })
   const begin = () => {
@@ -150,7 +152,7 @@ test('positions may go back where everything is void: the hub has another direct
   hear(3, 50_001, { touched: EVERYTHING })
   expect(changes.isTrue(remembered)).toBe(false)
   expect(changes.followed?.position).toEqual(at(3))
-  expect(changes.wasTold(at(100))).toBe(false)
+  expect(changes.wasTold({ position: at(100), basis: BASIS })).toBe(false)
 })
 
 test('an answer may be remembered at the positions that were told, and at no other', () => {
@@ -158,10 +160,14 @@ test('an answer may be remembered at the positions that were told, and at no oth
   begin()
   hear(101, 50_001)
   hear(104, 50_002)
-  for (const sequence of [100, 101, 104]) expect(changes.wasTold(at(sequence))).toBe(true)
-  expect(changes.wasTold(at(102))).toBe(false)
-  expect(changes.wasTold(at(105))).toBe(false)
-  expect(changes.wasTold({ sequence: 104, atMs: 7 })).toBe(false)
+  const wasTold = (position: Position | undefined, basis = BASIS) => changes.wasTold({ position, basis })
+  for (const sequence of [100, 101, 104]) expect(wasTold(at(sequence))).toBe(true)
+  expect(wasTold(at(102))).toBe(false)
+  expect(wasTold(at(105))).toBe(false)
+  expect(wasTold({ sequence: 104, atMs: 7 })).toBe(false)
+  expect(wasTold(undefined)).toBe(false)
+  // Of a process that has read other keys than that of the stream.
+  expect(wasTold(at(104), 'other keys')).toBe(false)
 })
 
 test('who follows this sidecar is told the same', () => {

@@ -19,6 +19,7 @@ import { readWatchChangesRequest } from '../../sidecar/contract/change-messages.
 import type { Followers } from '../../sidecar/contract/followers.ts'
 import { RecentRecords } from '../../sidecar/directory/feed/recent-records.ts'
 import type { Position, Touched, TouchedThing } from '../../sidecar/directory/feed/touches.ts'
+import { basisOf } from '../../sidecar/usecases/answer-basis.ts'
 import { followersOf } from '../support/contract/followers.ts'
 import { Reader } from '../support/contract/reader.ts'
 import { randomFrom } from '../support/inputs/random.ts'
@@ -205,7 +206,7 @@ export class FleetWorld {
     const { followers, open, tell } = followersOf({
       changes,
       // Withdrawn keys are read from a file, not from the feed.
-      basis: () => ({ trusted: [...read.state.keys], kinds: '' }),
+      basis: () => basisOf([...read.state.keys], ''),
       now: () => this.#nowMs + 5_000,
     })
     return { followers, open, changes, tell, read, history: this.#history, cutOffUntilMs: 0 }
@@ -229,7 +230,8 @@ export class FleetWorld {
 
   /** The question arrives at the hub, is answered there, and the answer arrives. */
   #describe(value: string): Promise<Described & { found: Described['tokens'][number] }> {
-    const hub = this.#asked
+    // Behind the address of a hub may be another process than that of the stream.
+    const hub = this.#asked && (this.#random() < 0.1 ? this.#any(this.#hubs) : this.#asked)
     const token = this.#tokens.find((each) => each.value === value) as Token
     this.found.asked++
     const question = this.#trace?.ask(token)
@@ -241,7 +243,10 @@ export class FleetWorld {
       this.#in(20, () => {
         // It looks for keys as often as for changes, and answers from memory or asks the directory.
         if (hub.changes.knownForMs() === undefined) this.#read(hub)
-        const { position } = hub.changes.followed
+        const of = {
+          position: hub.changes.followed.position,
+          basis: basisOf([...hub.read.state.keys], '').name,
+        }
         const remembers = hub.changes.knownForMs() !== undefined && this.#random() < 0.7
         if (!remembers && this.#nowMs < hub.cutOffUntilMs)
           return this.#in(20, () => {
@@ -251,10 +256,10 @@ export class FleetWorld {
         const isGenuine = hub.read.state.keys.has(token.key)
         const active = isInForce(token, remembers ? hub.read.state : this.#state)
         const found = isGenuine ? described(token, active) : undefined
-        question?.reached(this.#hubs.indexOf(hub), remembers, position, found)
+        question?.reached(this.#hubs.indexOf(hub), remembers, of.position, found)
         this.#in(60, () => {
           question?.answered()
-          resolve({ position, tokens: [], found })
+          resolve({ of, tokens: [], found })
         })
       })
     })

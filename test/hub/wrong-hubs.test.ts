@@ -46,14 +46,13 @@ function response({
       voided: everything ? voided : undefined,
       validFor: { seconds: validForSeconds, nanos: 0 },
       sentAt: { seconds: sentAtSeconds, nanos: 0 },
-      basis: 'keys',
       timeOfDay: new Date(),
     }).finish(),
   )
 }
 
 function positionOf(change: number) {
-  return { change, recordedAt: new Date(1_000_000 + change) }
+  return { change, recordedAt: new Date(1_000_000 + change), basis: 'keys' }
 }
 
 /** Says that the token is in force, at the first position of the stream. */

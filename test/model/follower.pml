@@ -39,6 +39,7 @@
 #define EARLIER_STREAM_HEARD 11    /* a response of an earlier stream counts as one of the new stream */
 #define PROMISE_UNBOUND 12         /* a hub promises the whole bound, whenever it has read */
 #define CLOCK_BACKWARDS 13         /* a response is heard that was sent before one that was heard */
+#define OTHER_KEYS_COUNT 14        /* an answer is remembered whatever keys it rests on */
 
 #define HUBS 2
 
@@ -92,6 +93,8 @@ typedef Question {
   /* The position that was known when it was asked; later that of the answer, and whether that is older. */
   ID position;
   bit isOlder;
+  /* The keys that the answer rests on. */
+  byte basis;
   bit saysGenuine;
   bit saysActive;
   /* When its check began, the token or its key had ended for the bound, and that was not undone since. */
@@ -340,17 +343,20 @@ inline answer(q, h, isActive) {
   question[q].hub = 0;
   question[q].isOlder = question[q].position != NONE && numberOf(hub[h].position) < numberOf(question[q].position);
   question[q].position = hub[h].position;
+  question[q].basis = hub[h].keys;
   question[q].saysGenuine = isGenuine(hub[h].keys);
   question[q].saysActive = isActive && isGenuine(hub[h].keys)
 }
 
 /*
- * The position must have been told, and be no older than what was known when it was asked.
+ * The position must have been told, and be no older than what was known when it was asked; and the answer must
+ * rest on the keys that were told last.
  * do: sidecar/authority/hub/hub-changes.ts wasTold
  */
 #define isPositionRight(q) (has(UNTOLD_COUNTS) || \
   (told[question[q].position] && (!question[q].isOlder || has(OLDER_COUNTS))))
-#define isRememberable(q) (question[q].hasMoment && isPositionRight(q) && \
+#define isBasisRight(q) (question[q].basis == basis || has(OTHER_KEYS_COUNT))
+#define isRememberable(q) (question[q].hasMoment && isPositionRight(q) && isBasisRight(q) && \
   (!question[q].isStale || has(LATE_ANSWER_COUNTS)))
 
 /* do: sidecar/authority/hub/hub-authority.ts #ask */
@@ -370,6 +376,7 @@ inline release(q) {
   question[q].isStale = 0;
   question[q].position = 0;
   question[q].isOlder = 0;
+  question[q].basis = 0;
   question[q].saysGenuine = 0;
   question[q].saysActive = 0;
   question[q].isLate = 0;

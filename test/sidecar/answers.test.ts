@@ -55,13 +55,15 @@ const tokens: fc.Arbitrary<VerifiedToken> = fc
       ),
       { nil: undefined },
     ),
+    countsOnce: fc.option(fc.constant(true as const), { nil: undefined }),
   })
-  .map(({ authority, roles, projectId, derivedFrom, ...token }) => ({
+  .map(({ authority, roles, projectId, derivedFrom, countsOnce, ...token }) => ({
     ...token,
     ...(projectId !== undefined && { projectId }),
     ...(derivedFrom !== undefined && { derivedFrom }),
     ...(authority !== undefined && { authority }),
     ...(roles !== undefined && { roles }),
+    ...(countsOnce && { countsOnce }),
   }))
 const positions = fc.option(fc.record({ sequence: fc.nat(), atMs: fc.nat({ max: 4_000_000_000_000 }) }), {
   nil: undefined,
@@ -95,7 +97,7 @@ function encoded(answer: wire.CheckResponse): Buffer {
 test('an answer to credentials', () => {
   fc.assert(
     fc.property(decisions, tokens, fc.boolean(), positions, (decision, token, verified, position) => {
-      const bytes = answers.forCredentials({ decision, token, verified }, position, NOW_MS)
+      const bytes = answers.forCredentials({ decision, token, verified }, position, 'keys', NOW_MS)
       const answer = wire.CheckResponse.decode(bytes)
       expect(encoded(answer).equals(bytes)).toBe(true)
 
@@ -112,8 +114,11 @@ test('an answer to credentials', () => {
         projectId: token.projectId ?? '',
         derivedFrom: token.derivedFrom ?? [],
       })
-      const told = token.authority === undefined ? position : undefined
-      expect(answer.position).toEqual(told && { change: told.sequence, recordedAt: new Date(told.atMs) })
+      const isPlaced = token.authority === undefined && token.countsOnce === undefined
+      const told = isPlaced ? position : undefined
+      expect(answer.position).toEqual(
+        told && { change: told.sequence, recordedAt: new Date(told.atMs), basis: 'keys' },
+      )
       expect(answer.verified).toBe(verified)
       const leftMs = Math.max(0, (expiresAtMs ?? Number.POSITIVE_INFINITY) - NOW_MS)
       const { seconds, nanos } = answer.cacheFor ?? { seconds: Number.NaN, nanos: 0 }

@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
 import { WatchChangesResponse } from '../../proto/gen/portcullis/v1/authorization.ts'
 import { RecentRecords } from '../../sidecar/directory/feed/recent-records.ts'
+import { basisOf } from '../../sidecar/usecases/answer-basis.ts'
 import { followersOf } from '../support/contract/followers.ts'
 import { Reader } from '../support/contract/reader.ts'
 import { eventually } from '../support/suite/resources.ts'
@@ -25,7 +26,7 @@ function start() {
   const { followers, open, tell } = followersOf({
     changes: { followed, knownForMs: () => state.knownForMs },
     rules: () => state.rules,
-    basis: () => ({ trusted: state.keyIds, kinds: '' }),
+    basis: () => basisOf(state.keyIds, ''),
     now: () => state.nowMs,
   })
   end = () => followers.end()

@@ -109,8 +109,8 @@ export const DEFECTS: readonly Defect[] = [
   {
     name: 'a follower goes on when a key was withdrawn',
     file: 'sidecar/contract/followers.ts',
-    code: 'if (isWithdrawn || kinds !== this.#basis.kinds) for',
-    instead: 'if (kinds !== this.#basis.kinds) for',
+    code: 'if (isWithdrawn || kinds !== before.kinds) for',
+    instead: 'if (kinds !== before.kinds) for',
   },
   {
     name: 'what a hub says counts from its arrival',
@@ -123,6 +123,18 @@ export const DEFECTS: readonly Defect[] = [
     file: `${HUB}/hub-authority.ts`,
     code: 'if (isCurrent) this.#known.set(digest, known)',
     instead: 'if (moment !== undefined) this.#known.set(digest, known)',
+  },
+  {
+    name: 'a program remembers an answer that rests on other keys',
+    file: 'clients/typescript/local-memory.ts',
+    code: 'if (position.basis !== this.#position?.basis) return',
+    instead: '',
+  },
+  {
+    name: 'a follower remembers an answer that rests on other keys',
+    file: `${HUB}/hub-changes.ts`,
+    code: ' && basis === this.#basis',
+    instead: '',
   },
   {
     name: 'what a hub voids stays',

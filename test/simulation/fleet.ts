@@ -1,7 +1,8 @@
 /**
  * A fleet on the simulated network: two hosts that share a directory on PostgreSQL, one of them with two
- * workers; a sidecar without a directory, which follows both as hubs; and programs that ask them, two of
- * which decide in their own memory. All of it is the product's own code, started as the product starts it.
+ * workers behind one address; a sidecar without a directory, which follows both as hubs; and programs that
+ * ask them, three of which decide in their own memory. All of it is the product's own code, started as the
+ * product starts it.
  */
 import { createHash } from 'node:crypto'
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
@@ -29,6 +30,9 @@ export const KEY_POLL_MS = 500
 
 /** How old the staged key is at the beginning, in milliseconds. */
 const STAGED_MS = 3_600_000
+
+/** Behind it are both workers of the first host. */
+const SHARED = '127.0.0.1:7000'
 
 const FOLLOWER_TOKEN = 'fo'.repeat(20)
 
@@ -94,7 +98,11 @@ export class Fleet {
     const b = this.#host('b', 1, directory, 'static_token')
     const token = join(folder, 'follower.token')
     writeFileSync(token, FOLLOWER_TOKEN, { mode: 0o600 })
-    const addresses = [...a.workers.slice(0, 1), ...b.workers].map(({ address }) => address)
+    network.share(SHARED, () => {
+      const [first, second] = a.workers as [Worker, Worker]
+      return (this.#random() < 0.5 ? first : second).address
+    })
+    const addresses = [SHARED, ...b.workers.map(({ address }) => address)]
     const follower = this.#host('f', 1, { hub: { addresses, token_file: token } }, undefined)
     this.hosts = [a, b]
     this.follower = follower.workers[0] as Worker
@@ -152,6 +160,7 @@ export class Fleet {
     for (const worker of [...b.workers, this.follower]) await time.until(this.startWorker(worker), 60_000)
     for (const worker of this.workers) this.#program(worker, false)
     for (const worker of [b.workers[0], this.follower]) this.#program(worker as Worker, true)
+    this.#program(a.workers[0] as Worker, true, SHARED)
     for (const { workers } of this.hosts)
       for (const worker of workers) {
         const machine = this.#machine(`operator-${worker.machine.name}`)
@@ -163,11 +172,11 @@ export class Fleet {
       }
   }
 
-  #program(worker: Worker, local: boolean): void {
+  #program(worker: Worker, local: boolean, address = worker.address): void {
     const name = `program-${worker.machine.name}${local ? '-local' : ''}`
     const machine = this.#machine(name)
     const options = { callerToken: FOLLOWER_TOKEN, local: local && { onFailure: () => {} } }
-    const client = machine.run(() => connect(worker.address, options))
+    const client = machine.run(() => connect(address, options))
     this.programs.push({ name, machine, worker, local, client })
   }
 

@@ -182,7 +182,7 @@ class Player:
             after = None
             if request.HasField("after"):
                 after = [request.after.change, request.after.recorded_at.ToMilliseconds()]
-            return {"accounts": list(request.accounts), "after": after, "basis": request.basis}
+            return {"accounts": list(request.accounts), "after": after, "basis": request.after.basis}
         if "hear" in step:
             try:
                 self.memory.hear(self.response(step["hear"]), now)
@@ -225,9 +225,9 @@ class Player:
         return recalled
 
     def response(self, told: dict[str, Any]) -> wire.WatchChangesResponse:
-        response = wire.WatchChangesResponse(basis=told.get("basis", ""))
+        response = wire.WatchChangesResponse()
         if told.get("position") is not None:
-            response.position.CopyFrom(position_of(told["position"]))
+            response.position.CopyFrom(position_of(told))
         if "rules" in told:
             response.rules.CopyFrom(rules_message(told["rules"]))
             self.digest = response.rules.matrix.rules_digest
@@ -270,13 +270,14 @@ class Player:
             if "target" in route:
                 response.route.target.CopyFrom(decision.Scope(**route["target"]))
         if "position" in answer:
-            response.position.CopyFrom(position_of(answer["position"]))
+            response.position.CopyFrom(position_of(answer))
         return response
 
 
-def position_of(position: list[int]) -> wire.Position:
-    message = wire.Position(change=position[0])
-    message.recorded_at.FromMilliseconds(position[1])
+def position_of(line: dict[str, Any]) -> wire.Position:
+    change, recorded_at = line["position"]
+    message = wire.Position(change=change, basis=line.get("basis", ""))
+    message.recorded_at.FromMilliseconds(recorded_at)
     return message
 
 

@@ -58,12 +58,12 @@ impl Position {
         Position { change: message.change, recorded_at: message.recorded_at.as_ref().map_or(0, times::day_nanos) }
     }
 
-    fn message(self) -> v1::Position {
+    fn message(self, basis: &str) -> v1::Position {
         let recorded_at = prost_types::Timestamp {
             seconds: self.recorded_at.div_euclid(1_000_000_000),
             nanos: i32::try_from(self.recorded_at.rem_euclid(1_000_000_000)).unwrap_or(0),
         };
-        v1::Position { change: self.change, recorded_at: Some(recorded_at) }
+        v1::Position { change: self.change, recorded_at: Some(recorded_at), basis: basis.to_owned() }
     }
 
     /// Whether it is smaller, or has the same number and another time.
@@ -233,7 +233,9 @@ impl Memory {
         let is_fit = response.verified || is_everywhere || reason == Reason::AddressNotAllowed;
         let position = Position::of(position);
         let is_void = asked.generation != state.generation
-            || state.remembered_from.is_none_or(|earliest| position.is_before(&earliest));
+            || state.remembered_from.is_none_or(|earliest| position.is_before(&earliest))
+            // Of a process that has not read yet which keys are withdrawn, it would stay.
+            || response.position.as_ref().is_none_or(|position| position.basis != state.basis);
         let account = token.scope.as_ref().map_or("", |scope| scope.account.as_str());
         let is_of_others = !self.accounts.is_empty() && !self.accounts.iter().any(|each| each == account);
         if !is_fit || is_void || is_of_others {
@@ -258,8 +260,7 @@ impl Memory {
         let mut request = v1::WatchChangesRequest { accounts: self.accounts.clone(), ..Default::default() };
         if let Ok(mut state) = self.state.lock() {
             state.stream = Stream { asked: now, sent: None };
-            request.after = state.position.map(Position::message);
-            request.basis.clone_from(&state.basis);
+            request.after = state.position.map(|position| position.message(&state.basis));
         }
         request
     }
@@ -289,7 +290,7 @@ impl Memory {
         if state.remembered_from.is_none_or(|earliest| heard.position.change >= earliest.change) {
             state.remembered_from = state.position;
         }
-        state.basis.clone_from(&response.basis);
+        state.basis = heard.basis;
         let sent = state.stream.heard(heard.sent_at, now);
         // Only now may more be answered.
         self.view.store(Arc::new(View {
@@ -329,6 +330,7 @@ fn counts(view: &View, known: &Entry, place: &str, question: &Question<'_>, now:
 /// A response that can follow what was heard before.
 struct Heard {
     position: Position,
+    basis: String,
     sent_at: i64,
     valid_for: i64,
     rules: Option<Rules>,
@@ -341,16 +343,17 @@ impl State {
         else {
             return Err(Refused::Changes);
         };
+        let basis = position.basis.clone();
         let (position, sent_at, valid_for) = (Position::of(position), times::nanos(sent_at), times::nanos(valid_for));
         let is_everything = response.voided.as_ref().is_some_and(|voided| voided.everything);
         let is_back = self.position.is_some_and(|last| position.is_before(&last));
-        let is_other_basis = self.position.is_some() && self.stream.sent.is_none() && self.basis != response.basis;
+        let is_other_basis = self.position.is_some() && self.stream.sent.is_none() && self.basis != basis;
         let is_earlier = self.stream.sent.is_some_and(|(_, last)| sent_at < last);
         if sent_at < 0 || valid_for < 0 || (is_back || is_other_basis) && !is_everything || is_earlier {
             return Err(Refused::Changes);
         }
         let rules = response.rules.as_ref().map(Rules::of).transpose().map_err(|_| Refused::Rules)?;
-        Ok(Heard { position, sent_at, valid_for, rules })
+        Ok(Heard { position, basis, sent_at, valid_for, rules })
     }
 }
 

@@ -7,7 +7,7 @@ const TOKENS_MAX = 1_000
 const CALLS_MAX = 8
 const WAITING_MAX = 20_000
 
-type Answer = Pick<Described, 'position'> & { readonly found: Described['tokens'][number] }
+type Answer = Pick<Described, 'of'> & { readonly found: Described['tokens'][number] }
 
 interface Waiting {
   readonly value: string
@@ -51,9 +51,9 @@ export class DescribedTokens {
       this.#waiting = this.#waiting.slice(TOKENS_MAX)
       this.#calls++
       this.#ask(some.map(({ value }) => value))
-        .then(({ tokens, position }) => {
+        .then(({ tokens, of }) => {
           if (tokens.length !== some.length) throw callError('DIRECTORY_UNAVAILABLE', {})
-          for (const [index, { resolve }] of some.entries()) resolve({ position, found: tokens[index] })
+          for (const [index, { resolve }] of some.entries()) resolve({ of, found: tokens[index] })
         })
         .catch((error: unknown) => {
           for (const { reject } of some) reject(error)

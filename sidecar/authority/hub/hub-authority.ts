@@ -147,26 +147,31 @@ export class HubAuthority implements Authority {
   async #ask(value: string, digest: string, moment: number | undefined): Promise<Answer> {
     const { changes, tokens, now } = this.#parts
     const asked = changes.latest()
-    const { found, position } = await tokens.describe(value)
+    const { found, of } = await tokens.describe(value)
     if (found === undefined) {
       this.#unknown.set(digest, { untilMs: this.#monotonic() + UNKNOWN_MS })
       return { known: undefined, isCurrent: true }
     }
     const known: Known = { ...found, moment: moment ?? 0, day: dayOf(now()) }
-    // An answer of a process that is ahead of the stream, or that follows another history, counts once. So
-    // does one of a process that is behind: what it does not know of was told before, and will not be again.
+    // An answer of a process that is ahead of the stream, that follows another history, or that has read
+    // other keys, counts once. So does one of a process that is behind: what it does not know of was told
+    // before, and will not be again.
     const isCurrent =
       moment !== undefined &&
-      position !== undefined &&
-      changes.wasTold(position) &&
-      position.sequence >= (asked?.sequence ?? 0) &&
+      changes.wasTold(of) &&
+      (of.position?.sequence ?? 0) >= (asked?.sequence ?? 0) &&
       changes.isTrue(known)
     if (isCurrent) this.#known.set(digest, known)
-    return { known, isCurrent }
+    return { known: isCurrent ? known : countedOnce(known), isCurrent }
   }
 }
 
 const UNKNOWN: CredentialOrigin = {}
+
+/** Nor may those remember it who follow this sidecar. */
+function countedOnce(known: Known): Known {
+  return { ...known, token: { ...known.token, countsOnce: true } }
+}
 
 /** A static token is asked about once a day, so that the hub knows on which day it was used last. */
 function isNoted({ token, day }: Known, nowMs: number): boolean {

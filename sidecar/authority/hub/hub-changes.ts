@@ -20,6 +20,14 @@ export interface HubResponse {
   readonly basis: string
 }
 
+/** What an answer of a hub is true of. */
+export interface AnswerBasis {
+  /** `undefined`: the hub does not know. */
+  readonly position: Position | undefined
+  /** Likewise named as in the stream. */
+  readonly basis: string
+}
+
 /** The hub says what cannot be. */
 export class WrongHub extends Error {
   override readonly name = 'WrongHub'
@@ -54,6 +62,7 @@ export class HubChanges implements Changes {
   readonly #told = new Map<number, number>()
   #followed: Followed | undefined
   #basis = ''
+  #trusted: readonly string[] = []
   #stream: Stream | undefined
   #askedAtMs = 0
   #knownUntilMs = Number.NEGATIVE_INFINITY
@@ -98,14 +107,25 @@ export class HubChanges implements Changes {
     return this.#basis
   }
 
+  /** The same in place of keys, for those who follow this sidecar; the same array until it changes. */
+  get trusted(): readonly string[] {
+    if (this.#trusted[0] !== this.#basis) this.#trusted = [this.#basis]
+    return this.#trusted
+  }
+
   watch(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  /** Whether the stream has told this position. Only then what was answered at it may be remembered. */
-  wasTold({ sequence, atMs }: Position): boolean {
-    return this.#told.get(sequence) === atMs
+  /**
+   * Whether the stream has told what an answer is true of. Only then the answer may be remembered: the stream
+   * will say when it is void. The process that answers may be another one than that of the stream.
+   */
+  wasTold({ position, basis }: AnswerBasis): boolean {
+    return (
+      position !== undefined && this.#told.get(position.sequence) === position.atMs && basis === this.#basis
+    )
   }
 
   /** A stream is asked for now. What was known still counts for as long as it did. */

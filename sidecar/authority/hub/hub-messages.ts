@@ -5,7 +5,7 @@ import type { Position, Touched } from '../../directory/feed/touches.ts'
 import type { DescribedToken } from '../authority.ts'
 import type { KeptMatrix } from '../promoted-matrices.ts'
 import type { VerifiedToken } from '../verified-token.ts'
-import type { HubResponse } from './hub-changes.ts'
+import type { AnswerBasis, HubResponse } from './hub-changes.ts'
 
 const SERVICE = '/portcullis.v1.AuthorizationService'
 export const WATCH_CHANGES = `${SERVICE}/WatchChanges`
@@ -16,8 +16,8 @@ export const GET_PROMOTED_MATRIX = `${SERVICE}/GetPromotedMatrix`
 export function watchChangesRequest(after: Position | undefined, basis: string): Buffer {
   return encoded(
     wire.WatchChangesRequest.encode({
-      ...{ accounts: [], basis },
-      after: after && { change: after.sequence, recordedAt: new Date(after.atMs) },
+      accounts: [],
+      after: after && { change: after.sequence, recordedAt: new Date(after.atMs), basis },
     }),
   )
 }
@@ -32,18 +32,17 @@ export function readPromotedMatrix(bytes: Buffer): KeptMatrix | undefined {
   return digest === '' ? undefined : { digest, content: Buffer.from(content) }
 }
 
-/** What was answered, and at which position. */
+/** What was answered, and what that is true of. */
 export interface Described {
   readonly tokens: readonly (DescribedToken | undefined)[]
-  /** `undefined`: it must not be remembered. */
-  readonly position: Position | undefined
+  readonly of: AnswerBasis
 }
 
 /** @throws Error if these bytes are no such response */
 export function readDescribed(bytes: Buffer): Described {
   const { tokens, position } = wire.DescribeTokensResponse.decode(new BinaryReader(bytes))
   return {
-    position: position && positionOf(position),
+    of: { position: position && positionOf(position), basis: position?.basis ?? '' },
     tokens: tokens.map(({ token, active, addresses }) =>
       token === undefined ? undefined : { token: tokenOf(token), status: { active, addresses } },
     ),
@@ -52,7 +51,7 @@ export function readDescribed(bytes: Buffer): Described {
 
 /** @throws Error if these bytes are no such response */
 export function readHubResponse(bytes: Buffer): HubResponse & { readonly rulesDigest: string | undefined } {
-  const { position, rules, voided, validFor, sentAt, basis } = wire.WatchChangesResponse.decode(
+  const { position, rules, voided, validFor, sentAt } = wire.WatchChangesResponse.decode(
     new BinaryReader(bytes),
   )
   if (position === undefined) throw new Error('expected a position')
@@ -61,7 +60,7 @@ export function readHubResponse(bytes: Buffer): HubResponse & { readonly rulesDi
     touched: voided === undefined ? [] : touchedOf(voided),
     validForMs: msOf(validFor),
     sentAtMs: msOf(sentAt),
-    basis,
+    basis: position.basis,
     rulesDigest: rules?.matrix?.rulesDigest,
   }
 }

@@ -64,7 +64,7 @@ export async function openHub(
     ...{ authority, changes, administration: ELSEWHERE },
     forward: (path, request, presented) => line.forward(path, request, presented),
     promoted: promoted.of(line),
-    trusted: () => [changes.basis],
+    trusted: () => changes.trusted,
     state: () => ({
       keys: [],
       signs: true,

@@ -27,6 +27,7 @@ const REFUSED_MS = 1
 
 class Network {
   #servers = new Map<string, Server>()
+  #shared = new Map<string, () => string>()
   #cutOff = new Map<string, number>()
   #streams = new Set<Stream>()
   /** How long a message takes, in milliseconds. */
@@ -34,6 +35,7 @@ class Network {
 
   begin(): void {
     this.#servers = new Map()
+    this.#shared = new Map()
     this.#cutOff = new Map()
     this.#streams = new Set()
   }
@@ -44,6 +46,15 @@ class Network {
 
   close(address: string): void {
     this.#servers.delete(address)
+  }
+
+  /** Behind an address are several, as behind a load balancer: each call and each stream reaches one. */
+  share(address: string, pick: () => string): void {
+    this.#shared.set(address, pick)
+  }
+
+  #reached(address: string): Server | undefined {
+    return this.#servers.get(this.#shared.get(address)?.() ?? address)
   }
 
   /** For so long nothing arrives between these two. */
@@ -94,7 +105,7 @@ class Network {
     over: (status: CallStatus, response?: Buffer) => void,
   ): void {
     const from = here()
-    const server = this.#servers.get(address)
+    const server = this.#reached(address)
     if (server === undefined) {
       this.#refuse(from, over)
       return
@@ -126,7 +137,7 @@ class Network {
     reader: StreamReader,
   ): { cancel(): void } {
     const from = here()
-    const server = this.#servers.get(address)
+    const server = this.#reached(address)
     if (server === undefined) {
       this.#refuse(from, (status) => reader.over(status))
       return { cancel: () => {} }

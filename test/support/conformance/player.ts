@@ -74,8 +74,9 @@ export class Player {
   }
 }
 
-function beginning({ accounts, after, basis }: wire.WatchChangesRequest): object {
-  return { accounts, after: after === undefined ? null : [after.change, after.recordedAt?.getTime()], basis }
+function beginning({ accounts, after }: wire.WatchChangesRequest): object {
+  if (after === undefined) return { accounts, after: null, basis: '' }
+  return { accounts, after: [after.change, after.recordedAt?.getTime()], basis: after.basis }
 }
 
 function expected(recalled: CheckAnswer | Ask): Expected {
@@ -101,14 +102,13 @@ function questionOf({
 }
 
 function toldMessage(told: Told, rules: wire.Rules | undefined): wire.WatchChangesResponse {
-  const { voided, basis = '', time_of_day_ms: timeOfDayMs } = told
+  const { voided, time_of_day_ms: timeOfDayMs } = told
   return {
-    position: positionOf(told.position),
+    position: positionOf(told),
     rules,
     voided: voided === undefined ? undefined : voidedOf(voided),
     validFor: durationOf(told.valid_for_ms),
     sentAt: durationOf(told.sent_at_ms),
-    basis,
     timeOfDay: timeOfDayMs === undefined ? undefined : new Date(timeOfDayMs),
   }
 }
@@ -157,7 +157,7 @@ function responseOf(answer: Answer, rulesDigest: string): wire.CheckResponse {
     ...{
       rulesDigest: same ? rulesDigest : 'others',
       cacheFor: undefined,
-      position: positionOf(answer.position),
+      position: positionOf(answer),
       route: route && { api: route.api ?? '', target: scopeOf(route.target), refused: route.refused ?? '' },
     },
     token: token && {
@@ -178,8 +178,8 @@ function scopeOf(scope: Question['target']) {
   return scope && { account: scope.account, project: scope.project ?? '' }
 }
 
-function positionOf(position: Told['position']): wire.Position | undefined {
-  return position == null ? undefined : { change: position[0], recordedAt: new Date(position[1]) }
+function positionOf({ position, basis = '' }: Told | Answer): wire.Position | undefined {
+  return position == null ? undefined : { change: position[0], recordedAt: new Date(position[1]), basis }
 }
 
 function durationOf(ms: number | null | undefined) {

@@ -138,7 +138,7 @@ class World {
   #decided({ token, endedAtMs }: Modelled, { api = '', target, address }: Question): Answer {
     const engine = ENGINES[this.#rules === 'routed' ? 'shipped' : this.#rules]
     if (engine === undefined) throw new Error('no such rules')
-    const position = this.#position()
+    const at = { position: this.#position(), basis: this.#random(20) === 0 ? 'others' : 'keys' }
     const fault =
       endedAtMs <= this.#atMs
         ? 'CREDENTIAL_REVOKED'
@@ -149,7 +149,7 @@ class World {
       ? engine.deny(api, fault, token.kind)
       : engine.decide({ api, kind: token.kind, scope: token, target })
     const { reason, message, header } = decision
-    return { reason, message, header, verified: !fault, token, position }
+    return { reason, message, header, verified: !fault, token, ...at }
   }
 
   #learn(): void {

@@ -1,11 +1,11 @@
 /** Traces of a matrix whose kinds share a header and differ in their schemes. */
 import { ENGINES } from './rules.ts'
-import type { Answer, Question, Token, Trace } from './trace.ts'
+import { type Answer, GENUINE as COMMON, type Question, type Token, type Trace } from './trace.ts'
 
 const KIND = 'kiosk_key'
 const API = 'printers'
 const TOKEN: Token = { id: 't1', kind: KIND, account: '1', user: 'u1' }
-const GENUINE: Answer = { reason: 'ALLOWED', verified: true, token: TOKEN, position: [10, 1_000_010] }
+const GENUINE: Answer = { ...COMMON, token: TOKEN }
 
 const sent = (value: string, more: Partial<Question> = {}): Question => ({
   api: API,

@@ -33,6 +33,7 @@ export interface Answer {
   readonly verified?: boolean
   readonly token?: Token
   readonly position?: Position
+  readonly basis?: string
   /** Whether it was decided by the rules that the client has. Default: true. */
   readonly same_rules?: boolean
   /** What the routes found for a `request`. */
@@ -166,7 +167,10 @@ const POSITION: Position = [10, 1_000_010]
 
 export const STATIC = 'static_token'
 export const TOKEN: Token = { id: 't1', kind: STATIC, account: '1', user: 'u1' }
-export const GENUINE: Answer = { reason: 'ALLOWED', verified: true, token: TOKEN, position: POSITION }
+export const GENUINE: Answer = {
+  ...{ reason: 'ALLOWED', verified: true, token: TOKEN },
+  ...{ position: POSITION, basis: 'keys' },
+}
 /** An API that a static token opens, and another one. */
 export const [OPEN = '', OPEN_TOO = ''] = apisThat(true)
 export const [CLOSED = ''] = apisThat(false)

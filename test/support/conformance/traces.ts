@@ -193,6 +193,22 @@ const TRACES: Readonly<Record<string, (trace: Trace) => void>> = {
     trace.asked()
     trace.begin({ after: [10, 1_000_010], basis: 'others' })
   },
+  'an answer that rests on other keys than the stream is not remembered': (trace) => {
+    trace.follow()
+    // Of a process that has not read yet that a key was withdrawn, and of one that does not say.
+    for (const basis of ['withdrawn', '']) {
+      trace.know(ASKED, { basis })
+      trace.asked()
+    }
+    trace.know()
+    trace.allowed()
+    trace.hear({ basis: 'one more' })
+    trace.allowed()
+    trace.know(UNKNOWN, { token: { ...TOKEN, id: 't2' } })
+    trace.asked(UNKNOWN)
+    trace.know(UNKNOWN, { token: { ...TOKEN, id: 't2' }, basis: 'one more' })
+    trace.allowed(UNKNOWN)
+  },
   'an answer from before everything was void is not remembered': (trace) => {
     trace.follow()
     const asked = trace.asked()

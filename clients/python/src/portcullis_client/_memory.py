@@ -176,10 +176,10 @@ class Memory:
         with self._lock:
             self._stream = None
             self._asked_at = now
-            request = wire.WatchChangesRequest(accounts=sorted(self._accounts), basis=self._basis)
+            request = wire.WatchChangesRequest(accounts=sorted(self._accounts))
             if self._position is not None:
                 change, recorded_at = self._position
-                request.after.change = change
+                request.after.change, request.after.basis = change, self._basis
                 request.after.recorded_at.FromNanoseconds(recorded_at)
             return request
 
@@ -197,13 +197,13 @@ class Memory:
         if not all(response.HasField(name) for name in ("position", "valid_for", "sent_at")):
             raise WrongSidecar("it says no position or no time")
         sent_at, position = seconds(response.sent_at), _position_of(response.position)
-        self._expect_forward(position, sent_at, response.basis, response.voided.everything)
+        self._expect_forward(position, sent_at, response.position.basis, response.voided.everything)
         if response.HasField("rules"):
             self.rules = Rules(response.rules)
             self._words.clear()
         if response.HasField("voided"):
             self._forget(response.voided)
-        self._position, self._basis = position, response.basis
+        self._position, self._basis = position, response.position.basis
         if self._remembered_from is None or position[0] >= self._remembered_from[0]:
             self._remembered_from = position
         asked_at, first, _ = self._stream or (self._asked_at, sent_at, sent_at)
@@ -334,6 +334,9 @@ class Memory:
             # What became void since, or is older than what was told since, may be what it rests on.
             position, earliest = _position_of(response.position), self._remembered_from
             if ask.age != self._age or earliest is None or _is_before(position, earliest):
+                return
+            if response.position.basis != self._basis:
+                # Of a process that has not read yet which keys are withdrawn, it would stay.
                 return
             if self._accounts and response.token.scope.account not in self._accounts:
                 return

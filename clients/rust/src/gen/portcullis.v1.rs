@@ -252,7 +252,7 @@ pub struct Matrix {
 /// A place in the list of changes of the directory. Positions of two directories, or of one that lost changes,
 /// differ in the time even where they have the same number.
 #[allow(clippy::large_enum_variant)]
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Position {
     /// Number of the last change that is known with all before it. 0: there was none yet.
     #[prost(int64, tag = "1")]
@@ -260,6 +260,10 @@ pub struct Position {
     /// When that change was recorded.
     #[prost(message, optional, tag = "2")]
     pub recorded_at: ::core::option::Option<::prost_types::Timestamp>,
+    /// Names what the answers rest on besides the directory: the signing keys, and which permissions each kind
+    /// of token asks for.
+    #[prost(string, tag = "3")]
+    pub basis: ::prost::alloc::string::String,
 }
 /// A request header as it arrived.
 #[allow(clippy::large_enum_variant)]
@@ -728,12 +732,9 @@ pub struct WatchChangesRequest {
     #[prost(string, repeated, tag = "1")]
     pub accounts: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     /// The position that the follower knows, of an earlier stream. What became void since is told first. Unset,
-    /// or a position that this sidecar does not know: everything is void.
+    /// a position that this sidecar does not know, or another basis: everything is void.
     #[prost(message, optional, tag = "2")]
     pub after: ::core::option::Option<Position>,
-    /// `basis` of the last response of the earlier stream. Where it is another one now, everything is void.
-    #[prost(string, tag = "3")]
-    pub basis: ::prost::alloc::string::String,
 }
 /// The answers that a follower remembers about these are void.
 #[allow(clippy::large_enum_variant)]
@@ -894,13 +895,9 @@ pub struct WatchChangesResponse {
     /// most.
     #[prost(message, optional, tag = "5")]
     pub sent_at: ::core::option::Option<::prost_types::Duration>,
-    /// Names what the answers rest on besides the directory: the signing keys, and which permissions each kind
-    /// of token asks for.
-    #[prost(string, tag = "6")]
-    pub basis: ::prost::alloc::string::String,
     /// The time of day of the sidecar when it sent this response. Tokens expire by it, whatever the clock of the
     /// follower says.
-    #[prost(message, optional, tag = "7")]
+    #[prost(message, optional, tag = "6")]
     pub time_of_day: ::core::option::Option<::prost_types::Timestamp>,
 }
 /// Tokens to describe.
@@ -1247,7 +1244,9 @@ pub mod authorization_service_client {
         }
         /// Tells a program what it needs to decide in its own process: the rules, and then what becomes void of the
         /// answers that it remembers. Needs the caller token of a caller with the right `follow`. A follower may
-        /// remember an answer about a verified token that has a position, once the stream has told that position.
+        /// remember an answer about a verified token that has a position, once the stream has told that position,
+        /// and if its basis is that of the stream: the answer may come from another process, which has read other
+        /// keys.
         /// The stream ends when the sidecar stops.
         pub async fn watch_changes(
             &mut self,
@@ -1429,7 +1428,9 @@ pub mod authorization_service_server {
             + 'static;
         /// Tells a program what it needs to decide in its own process: the rules, and then what becomes void of the
         /// answers that it remembers. Needs the caller token of a caller with the right `follow`. A follower may
-        /// remember an answer about a verified token that has a position, once the stream has told that position.
+        /// remember an answer about a verified token that has a position, once the stream has told that position,
+        /// and if its basis is that of the stream: the answer may come from another process, which has read other
+        /// keys.
         /// The stream ends when the sidecar stops.
         async fn watch_changes(
             &self,

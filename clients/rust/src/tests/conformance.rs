@@ -304,8 +304,8 @@ fn routes() {
 struct PositionLine(i64, i64);
 
 impl PositionLine {
-    fn message(self) -> v1::Position {
-        v1::Position { change: self.0, recorded_at: Some(time_of(self.1)) }
+    fn message(self, basis: String) -> v1::Position {
+        v1::Position { change: self.0, recorded_at: Some(time_of(self.1)), basis }
     }
 }
 
@@ -386,6 +386,8 @@ struct LearnLine {
     #[serde(default)]
     verified: bool,
     position: Option<PositionLine>,
+    #[serde(default)]
+    basis: String,
     same_rules: Option<bool>,
     token: Option<TokenLine>,
     route: Option<RouteLine>,
@@ -480,7 +482,8 @@ impl Player {
                 let at = after.recorded_at.unwrap();
                 json!([after.change, at.seconds * 1000 + i64::from(at.nanos) / 1_000_000])
             };
-            return json!({"accounts": request.accounts, "after": request.after.map(position), "basis": request.basis});
+            let basis = request.after.as_ref().map_or(String::new(), |after| after.basis.clone());
+            return json!({"accounts": request.accounts, "after": request.after.map(position), "basis": basis});
         }
         match (step.hear, step.check, step.learn) {
             (Some(hear), _, _) => self.hear(hear, now),
@@ -495,10 +498,9 @@ impl Player {
             voided.get(of).map(|all| serde_json::from_value(all.clone()).unwrap()).unwrap_or_default()
         };
         let response = v1::WatchChangesResponse {
-            position: hear.position.map(PositionLine::message),
+            position: hear.position.map(|position| position.message(hear.basis)),
             valid_for: hear.valid_for_ms.map(duration_of),
             sent_at: hear.sent_at_ms.map(duration_of),
-            basis: hear.basis,
             time_of_day: hear.time_of_day_ms.map(time_of),
             rules: hear.rules.as_deref().map(rules_message),
             voided: hear.voided.map(|voided| v1::Voided {
@@ -551,7 +553,7 @@ impl Player {
             message: learn.message,
             header: learn.header,
             verified: learn.verified,
-            position: learn.position.map(PositionLine::message),
+            position: learn.position.map(|position| position.message(learn.basis)),
             rules_digest: if learn.same_rules == Some(false) { "others".to_owned() } else { self.digest.clone() },
             token: learn.token.map(|token| v1::VerifiedToken {
                 token_id: token.id,

@@ -38,7 +38,14 @@ export interface Position {
   /** Number of the last change that is known with all before it. 0: there was none yet. */
   change: number;
   /** When that change was recorded. */
-  recordedAt: Date | undefined;
+  recordedAt:
+    | Date
+    | undefined;
+  /**
+   * Names what the answers rest on besides the directory: the signing keys, and which permissions each kind
+   * of token asks for.
+   */
+  basis: string;
 }
 
 /** A request header as it arrived. */
@@ -416,13 +423,9 @@ export interface WatchChangesRequest {
   accounts: string[];
   /**
    * The position that the follower knows, of an earlier stream. What became void since is told first. Unset,
-   * or a position that this sidecar does not know: everything is void.
+   * a position that this sidecar does not know, or another basis: everything is void.
    */
-  after:
-    | Position
-    | undefined;
-  /** `basis` of the last response of the earlier stream. Where it is another one now, everything is void. */
-  basis: string;
+  after: Position | undefined;
 }
 
 /** The answers that a follower remembers about these are void. */
@@ -562,11 +565,6 @@ export interface WatchChangesResponse {
     | Duration
     | undefined;
   /**
-   * Names what the answers rest on besides the directory: the signing keys, and which permissions each kind
-   * of token asks for.
-   */
-  basis: string;
-  /**
    * The time of day of the sidecar when it sent this response. Tokens expire by it, whatever the clock of the
    * follower says.
    */
@@ -612,7 +610,7 @@ export interface GetPromotedMatrixResponse {
 }
 
 function createBasePosition(): Position {
-  return { change: 0, recordedAt: undefined };
+  return { change: 0, recordedAt: undefined, basis: "" };
 }
 
 export const Position: MessageFns<Position> = {
@@ -622,6 +620,9 @@ export const Position: MessageFns<Position> = {
     }
     if (message.recordedAt !== undefined) {
       Timestamp.encode(toTimestamp(message.recordedAt), writer.uint32(18).fork()).join();
+    }
+    if (message.basis !== "") {
+      writer.uint32(26).string(message.basis);
     }
     return writer;
   },
@@ -653,6 +654,14 @@ export const Position: MessageFns<Position> = {
             }
 
             message.recordedAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.basis = reader.string();
             continue;
           }
         }
@@ -2659,7 +2668,7 @@ export const WatchMatrixResponse: MessageFns<WatchMatrixResponse> = {
 };
 
 function createBaseWatchChangesRequest(): WatchChangesRequest {
-  return { accounts: [], after: undefined, basis: "" };
+  return { accounts: [], after: undefined };
 }
 
 export const WatchChangesRequest: MessageFns<WatchChangesRequest> = {
@@ -2669,9 +2678,6 @@ export const WatchChangesRequest: MessageFns<WatchChangesRequest> = {
     }
     if (message.after !== undefined) {
       Position.encode(message.after, writer.uint32(18).fork()).join();
-    }
-    if (message.basis !== "") {
-      writer.uint32(26).string(message.basis);
     }
     return writer;
   },
@@ -2703,14 +2709,6 @@ export const WatchChangesRequest: MessageFns<WatchChangesRequest> = {
             }
 
             message.after = Position.decode(reader, reader.uint32());
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
-
-            message.basis = reader.string();
             continue;
           }
         }
@@ -3340,7 +3338,6 @@ function createBaseWatchChangesResponse(): WatchChangesResponse {
     voided: undefined,
     validFor: undefined,
     sentAt: undefined,
-    basis: "",
     timeOfDay: undefined,
   };
 }
@@ -3362,11 +3359,8 @@ export const WatchChangesResponse: MessageFns<WatchChangesResponse> = {
     if (message.sentAt !== undefined) {
       Duration.encode(message.sentAt, writer.uint32(42).fork()).join();
     }
-    if (message.basis !== "") {
-      writer.uint32(50).string(message.basis);
-    }
     if (message.timeOfDay !== undefined) {
-      Timestamp.encode(toTimestamp(message.timeOfDay), writer.uint32(58).fork()).join();
+      Timestamp.encode(toTimestamp(message.timeOfDay), writer.uint32(50).fork()).join();
     }
     return writer;
   },
@@ -3426,14 +3420,6 @@ export const WatchChangesResponse: MessageFns<WatchChangesResponse> = {
           }
           case 6: {
             if (tag !== 50) {
-              break;
-            }
-
-            message.basis = reader.string();
-            continue;
-          }
-          case 7: {
-            if (tag !== 58) {
               break;
             }
 
@@ -3810,7 +3796,9 @@ export const AuthorizationServiceService = {
   /**
    * Tells a program what it needs to decide in its own process: the rules, and then what becomes void of the
    * answers that it remembers. Needs the caller token of a caller with the right `follow`. A follower may
-   * remember an answer about a verified token that has a position, once the stream has told that position.
+   * remember an answer about a verified token that has a position, once the stream has told that position,
+   * and if its basis is that of the stream: the answer may come from another process, which has read other
+   * keys.
    * The stream ends when the sidecar stops.
    */
   watchChanges: {
@@ -3881,7 +3869,9 @@ export interface AuthorizationServiceServer extends UntypedServiceImplementation
   /**
    * Tells a program what it needs to decide in its own process: the rules, and then what becomes void of the
    * answers that it remembers. Needs the caller token of a caller with the right `follow`. A follower may
-   * remember an answer about a verified token that has a position, once the stream has told that position.
+   * remember an answer about a verified token that has a position, once the stream has told that position,
+   * and if its basis is that of the stream: the answer may come from another process, which has read other
+   * keys.
    * The stream ends when the sidecar stops.
    */
   watchChanges: handleServerStreamingCall<WatchChangesRequest, WatchChangesResponse>;
@@ -4014,7 +4004,9 @@ export interface AuthorizationServiceClient extends Client {
   /**
    * Tells a program what it needs to decide in its own process: the rules, and then what becomes void of the
    * answers that it remembers. Needs the caller token of a caller with the right `follow`. A follower may
-   * remember an answer about a verified token that has a position, once the stream has told that position.
+   * remember an answer about a verified token that has a position, once the stream has told that position,
+   * and if its basis is that of the stream: the answer may come from another process, which has read other
+   * keys.
    * The stream ends when the sidecar stops.
    */
   watchChanges(

@@ -32,7 +32,10 @@ type Position struct {
 	// Number of the last change that is known with all before it. 0: there was none yet.
 	Change int64 `protobuf:"varint,1,opt,name=change,proto3" json:"change,omitempty"`
 	// When that change was recorded.
-	RecordedAt    *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=recorded_at,json=recordedAt,proto3" json:"recorded_at,omitempty"`
+	RecordedAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=recorded_at,json=recordedAt,proto3" json:"recorded_at,omitempty"`
+	// Names what the answers rest on besides the directory: the signing keys, and which permissions each kind
+	// of token asks for.
+	Basis         string `protobuf:"bytes,3,opt,name=basis,proto3" json:"basis,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -79,6 +82,13 @@ func (x *Position) GetRecordedAt() *timestamppb.Timestamp {
 		return x.RecordedAt
 	}
 	return nil
+}
+
+func (x *Position) GetBasis() string {
+	if x != nil {
+		return x.Basis
+	}
+	return ""
 }
 
 // A request header as it arrived.
@@ -2025,10 +2035,8 @@ type WatchChangesRequest struct {
 	// Account numbers. Only changes of these accounts, and those of none, are told. Empty: all changes.
 	Accounts []string `protobuf:"bytes,1,rep,name=accounts,proto3" json:"accounts,omitempty"`
 	// The position that the follower knows, of an earlier stream. What became void since is told first. Unset,
-	// or a position that this sidecar does not know: everything is void.
-	After *Position `protobuf:"bytes,2,opt,name=after,proto3" json:"after,omitempty"`
-	// `basis` of the last response of the earlier stream. Where it is another one now, everything is void.
-	Basis         string `protobuf:"bytes,3,opt,name=basis,proto3" json:"basis,omitempty"`
+	// a position that this sidecar does not know, or another basis: everything is void.
+	After         *Position `protobuf:"bytes,2,opt,name=after,proto3" json:"after,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2075,13 +2083,6 @@ func (x *WatchChangesRequest) GetAfter() *Position {
 		return x.After
 	}
 	return nil
-}
-
-func (x *WatchChangesRequest) GetBasis() string {
-	if x != nil {
-		return x.Basis
-	}
-	return ""
 }
 
 // The answers that a follower remembers about these are void.
@@ -2684,12 +2685,9 @@ type WatchChangesResponse struct {
 	// was sent after the follower asked for it, so the difference between the two says how late this one is at
 	// most.
 	SentAt *durationpb.Duration `protobuf:"bytes,5,opt,name=sent_at,json=sentAt,proto3" json:"sent_at,omitempty"`
-	// Names what the answers rest on besides the directory: the signing keys, and which permissions each kind
-	// of token asks for.
-	Basis string `protobuf:"bytes,6,opt,name=basis,proto3" json:"basis,omitempty"`
 	// The time of day of the sidecar when it sent this response. Tokens expire by it, whatever the clock of the
 	// follower says.
-	TimeOfDay     *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=time_of_day,json=timeOfDay,proto3" json:"time_of_day,omitempty"`
+	TimeOfDay     *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=time_of_day,json=timeOfDay,proto3" json:"time_of_day,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2757,13 +2755,6 @@ func (x *WatchChangesResponse) GetSentAt() *durationpb.Duration {
 		return x.SentAt
 	}
 	return nil
-}
-
-func (x *WatchChangesResponse) GetBasis() string {
-	if x != nil {
-		return x.Basis
-	}
-	return ""
 }
 
 func (x *WatchChangesResponse) GetTimeOfDay() *timestamppb.Timestamp {
@@ -3034,11 +3025,12 @@ var File_portcullis_v1_authorization_proto protoreflect.FileDescriptor
 
 const file_portcullis_v1_authorization_proto_rawDesc = "" +
 	"\n" +
-	"!portcullis/v1/authorization.proto\x12\rportcullis.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1cportcullis/v1/decision.proto\x1a\x1aportcullis/v1/matrix.proto\"_\n" +
+	"!portcullis/v1/authorization.proto\x12\rportcullis.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1cportcullis/v1/decision.proto\x1a\x1aportcullis/v1/matrix.proto\"u\n" +
 	"\bPosition\x12\x16\n" +
 	"\x06change\x18\x01 \x01(\x03R\x06change\x12;\n" +
 	"\vrecorded_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"recordedAt\"2\n" +
+	"recordedAt\x12\x14\n" +
+	"\x05basis\x18\x03 \x01(\tR\x05basis\"2\n" +
 	"\x06Header\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value\">\n" +
@@ -3170,11 +3162,10 @@ const file_portcullis_v1_authorization_proto_rawDesc = "" +
 	"\x06matrix\x18\x01 \x01(\v2\x15.portcullis.v1.MatrixR\x06matrix\"\x14\n" +
 	"\x12WatchMatrixRequest\"D\n" +
 	"\x13WatchMatrixResponse\x12-\n" +
-	"\x06matrix\x18\x01 \x01(\v2\x15.portcullis.v1.MatrixR\x06matrix\"v\n" +
+	"\x06matrix\x18\x01 \x01(\v2\x15.portcullis.v1.MatrixR\x06matrix\"`\n" +
 	"\x13WatchChangesRequest\x12\x1a\n" +
 	"\baccounts\x18\x01 \x03(\tR\baccounts\x12-\n" +
-	"\x05after\x18\x02 \x01(\v2\x17.portcullis.v1.PositionR\x05after\x12\x14\n" +
-	"\x05basis\x18\x03 \x01(\tR\x05basis\"\x9d\x01\n" +
+	"\x05after\x18\x02 \x01(\v2\x17.portcullis.v1.PositionR\x05after\"\x9d\x01\n" +
 	"\x06Voided\x12\x1e\n" +
 	"\n" +
 	"everything\x18\x01 \x01(\bR\n" +
@@ -3213,15 +3204,14 @@ const file_portcullis_v1_authorization_proto_rawDesc = "" +
 	"\x06matrix\x18\x01 \x01(\v2\x15.portcullis.v1.MatrixR\x06matrix\x120\n" +
 	"\x05cells\x18\x02 \x03(\v2\x1a.portcullis.v1.CellReasonsR\x05cells\x12+\n" +
 	"\x04apis\x18\x03 \x03(\v2\x17.portcullis.v1.ApiCellsR\x04apis\x12-\n" +
-	"\x06routes\x18\x04 \x01(\v2\x15.portcullis.v1.RoutesR\x06routes\"\xe4\x02\n" +
+	"\x06routes\x18\x04 \x01(\v2\x15.portcullis.v1.RoutesR\x06routes\"\xce\x02\n" +
 	"\x14WatchChangesResponse\x123\n" +
 	"\bposition\x18\x01 \x01(\v2\x17.portcullis.v1.PositionR\bposition\x12*\n" +
 	"\x05rules\x18\x02 \x01(\v2\x14.portcullis.v1.RulesR\x05rules\x12-\n" +
 	"\x06voided\x18\x03 \x01(\v2\x15.portcullis.v1.VoidedR\x06voided\x126\n" +
 	"\tvalid_for\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\bvalidFor\x122\n" +
-	"\asent_at\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x06sentAt\x12\x14\n" +
-	"\x05basis\x18\x06 \x01(\tR\x05basis\x12:\n" +
-	"\vtime_of_day\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\ttimeOfDay\"/\n" +
+	"\asent_at\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x06sentAt\x12:\n" +
+	"\vtime_of_day\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\ttimeOfDay\"/\n" +
 	"\x15DescribeTokensRequest\x12\x16\n" +
 	"\x06tokens\x18\x01 \x03(\tR\x06tokens\"z\n" +
 	"\x0eDescribedToken\x122\n" +

@@ -32,8 +32,13 @@ class Position(_message.Message):
 
     CHANGE_FIELD_NUMBER: _builtins.int
     RECORDED_AT_FIELD_NUMBER: _builtins.int
+    BASIS_FIELD_NUMBER: _builtins.int
     change: _builtins.int
     """Number of the last change that is known with all before it. 0: there was none yet."""
+    basis: _builtins.str
+    """Names what the answers rest on besides the directory: the signing keys, and which permissions each kind
+    of token asks for.
+    """
     @_builtins.property
     def recorded_at(self) -> _timestamp_pb2.Timestamp:
         """When that change was recorded."""
@@ -43,10 +48,11 @@ class Position(_message.Message):
         *,
         change: _builtins.int = ...,
         recorded_at: _timestamp_pb2.Timestamp | None = ...,
+        basis: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["recorded_at", b"recorded_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["change", b"change", "recorded_at", b"recorded_at"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["basis", b"basis", "change", b"change", "recorded_at", b"recorded_at"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1016,9 +1022,6 @@ class WatchChangesRequest(_message.Message):
 
     ACCOUNTS_FIELD_NUMBER: _builtins.int
     AFTER_FIELD_NUMBER: _builtins.int
-    BASIS_FIELD_NUMBER: _builtins.int
-    basis: _builtins.str
-    """`basis` of the last response of the earlier stream. Where it is another one now, everything is void."""
     @_builtins.property
     def accounts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Account numbers. Only changes of these accounts, and those of none, are told. Empty: all changes."""
@@ -1026,7 +1029,7 @@ class WatchChangesRequest(_message.Message):
     @_builtins.property
     def after(self) -> Global___Position:
         """The position that the follower knows, of an earlier stream. What became void since is told first. Unset,
-        or a position that this sidecar does not know: everything is void.
+        a position that this sidecar does not know, or another basis: everything is void.
         """
 
     def __init__(
@@ -1034,11 +1037,10 @@ class WatchChangesRequest(_message.Message):
         *,
         accounts: _abc.Iterable[_builtins.str] | None = ...,
         after: Global___Position | None = ...,
-        basis: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["after", b"after"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["accounts", b"accounts", "after", b"after", "basis", b"basis"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["accounts", b"accounts", "after", b"after"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1349,12 +1351,7 @@ class WatchChangesResponse(_message.Message):
     VOIDED_FIELD_NUMBER: _builtins.int
     VALID_FOR_FIELD_NUMBER: _builtins.int
     SENT_AT_FIELD_NUMBER: _builtins.int
-    BASIS_FIELD_NUMBER: _builtins.int
     TIME_OF_DAY_FIELD_NUMBER: _builtins.int
-    basis: _builtins.str
-    """Names what the answers rest on besides the directory: the signing keys, and which permissions each kind
-    of token asks for.
-    """
     @_builtins.property
     def position(self) -> Global___Position:
         """The position that the follower knows when it has read this response."""
@@ -1394,12 +1391,11 @@ class WatchChangesResponse(_message.Message):
         voided: Global___Voided | None = ...,
         valid_for: _duration_pb2.Duration | None = ...,
         sent_at: _duration_pb2.Duration | None = ...,
-        basis: _builtins.str = ...,
         time_of_day: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["position", b"position", "rules", b"rules", "sent_at", b"sent_at", "time_of_day", b"time_of_day", "valid_for", b"valid_for", "voided", b"voided"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["basis", b"basis", "position", b"position", "rules", b"rules", "sent_at", b"sent_at", "time_of_day", b"time_of_day", "valid_for", b"valid_for", "voided", b"voided"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["position", b"position", "rules", b"rules", "sent_at", b"sent_at", "time_of_day", b"time_of_day", "valid_for", b"valid_for", "voided", b"voided"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

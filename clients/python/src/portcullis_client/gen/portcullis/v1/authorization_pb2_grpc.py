@@ -160,7 +160,9 @@ class AuthorizationServiceServicer:
     def WatchChanges(self, request, context):
         """Tells a program what it needs to decide in its own process: the rules, and then what becomes void of the
         answers that it remembers. Needs the caller token of a caller with the right `follow`. A follower may
-        remember an answer about a verified token that has a position, once the stream has told that position.
+        remember an answer about a verified token that has a position, once the stream has told that position,
+        and if its basis is that of the stream: the answer may come from another process, which has read other
+        keys.
         The stream ends when the sidecar stops.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

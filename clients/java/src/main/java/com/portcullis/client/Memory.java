@@ -44,7 +44,6 @@ final class Memory {
    */
   private Position rememberedFrom;
 
-  private String basis = "";
   private Stream stream;
 
   /**
@@ -302,6 +301,10 @@ final class Memory {
         || isBefore(response.getPosition(), rememberedFrom)) {
       return;
     }
+    // Of a process that has not read yet which keys are withdrawn, it would stay.
+    if (!response.getPosition().getBasis().equals(position.getBasis())) {
+      return;
+    }
     var token = response.getToken();
     var scope = token.getScope();
     if (!accounts.isEmpty() && !accounts.contains(scope.getAccount())) {
@@ -339,7 +342,7 @@ final class Memory {
   /** Begins a stream at a moment. What was known counts for as long as it did. */
   synchronized WatchChangesRequest begin(long now) {
     stream = new Stream(now);
-    var request = WatchChangesRequest.newBuilder().addAllAccounts(accounts).setBasis(basis);
+    var request = WatchChangesRequest.newBuilder().addAllAccounts(accounts);
     if (position != null) {
       request.setAfter(position);
     }
@@ -382,7 +385,6 @@ final class Memory {
     if (rememberedFrom == null || position.getChange() >= rememberedFrom.getChange()) {
       rememberedFrom = position;
     }
-    basis = response.getBasis();
     if (heard != null) {
       stream.isFirst = false;
       stream.firstSent = nanosecondsOf(heard);
@@ -399,7 +401,10 @@ final class Memory {
     }
     var sent = nanosecondsOf(response.getSentAt());
     var isBack = position != null && isBefore(response.getPosition(), position);
-    var isOtherBasis = position != null && stream.isFirst && !basis.equals(response.getBasis());
+    var isOtherBasis =
+        position != null
+            && stream.isFirst
+            && !position.getBasis().equals(response.getPosition().getBasis());
     if (sent < 0
         || nanosecondsOf(response.getValidFor()) < 0
         || (isBack || isOtherBasis) && !response.getVoided().getEverything()
@@ -430,7 +435,6 @@ final class Memory {
     view = NOTHING;
     forgetTokens();
     position = null;
-    basis = "";
   }
 
   private void forgetTokens() {

@@ -340,16 +340,16 @@ class ConformanceTest {
               request.getAfter().getChange(),
               recordedAt.getSeconds() * 1000 + recordedAt.getNanos() / 1_000_000);
       began.add("after", new Gson().toJsonTree(request.hasAfter() ? after : null));
-      began.addProperty("basis", request.getBasis());
+      began.addProperty("basis", request.getAfter().getBasis());
       // Numbers of a parser and of a program are compared by their text.
       return JsonParser.parseString(
           new com.google.gson.GsonBuilder().serializeNulls().create().toJson(began));
     }
 
     private String hear(JsonObject hear, long now) {
-      var response = WatchChangesResponse.newBuilder().setBasis(textOf(hear, "basis"));
+      var response = WatchChangesResponse.newBuilder();
       if (isIn(hear, "position")) {
-        response.setPosition(positionOf(hear.getAsJsonArray("position")));
+        response.setPosition(positionOf(hear));
       }
       if (isIn(hear, "valid_for_ms")) {
         response.setValidFor(durationOf(hear.get("valid_for_ms")));
@@ -435,7 +435,7 @@ class ConformanceTest {
               .setVerified(learn.has("verified") && learn.get("verified").getAsBoolean())
               .setRulesDigest(isSame ? digest : "others");
       if (isIn(learn, "position")) {
-        response.setPosition(positionOf(learn.getAsJsonArray("position")));
+        response.setPosition(positionOf(learn));
       }
       if (isIn(learn, "token")) {
         var token = learn.getAsJsonObject("token");
@@ -467,8 +467,10 @@ class ConformanceTest {
       return found.build();
     }
 
-    private static Position positionOf(JsonArray position) {
+    private static Position positionOf(JsonObject line) {
+      var position = line.getAsJsonArray("position");
       return Position.newBuilder()
+          .setBasis(textOf(line, "basis"))
           .setChange(position.get(0).getAsLong())
           .setRecordedAt(timestampOf(position.get(1).getAsLong()))
           .build();

@@ -1,0 +1,49 @@
+/**
+ * What answers about tokens rest on besides the directory: the signing keys, and which permissions each kind
+ * of token asks for. Neither has a position in the feed of changes, so a follower is told the name of both.
+ */
+import { hash } from 'node:crypto'
+import { type Engine, fieldPlace } from '../../engine/index.ts'
+
+export interface AnswerBasis {
+  /** Names what makes a token genuine: each key by its id, or what a hub says in their place. */
+  readonly trusted: readonly string[]
+  /** What of the rules decides whether a token is valid, as a text. */
+  readonly kinds: string
+  /** Names both. Other processes with the same have the same name. */
+  readonly name: string
+}
+
+/**
+ * Makes the function that says what the answers of an engine rest on now. It is called for each answer, and
+ * gives the same object until something changes.
+ *
+ * @param trusted the same array until it changes
+ */
+export function answerBasisOf(trusted: () => readonly string[]): (engine: Engine) => AnswerBasis {
+  let last: Engine | undefined
+  let basis: AnswerBasis = { trusted: [], kinds: '', name: '' }
+  return (engine) => {
+    const now = trusted()
+    if (now === basis.trusted && engine === last) return basis
+    basis = basisOf(now, engine === last ? basis.kinds : kindsOf(engine))
+    last = engine
+    return basis
+  }
+}
+
+export function basisOf(trusted: readonly string[], kinds: string): AnswerBasis {
+  const name = hash('sha256', JSON.stringify([[...trusted].sort(), kinds]), 'base64url')
+  return { trusted, kinds, name }
+}
+
+function kindsOf({ tokenKinds }: Engine): string {
+  return JSON.stringify(
+    Array.from(tokenKinds.values(), (kind) => [
+      kind.id,
+      kind.permissionScopes,
+      fieldPlace(kind),
+      kind.prefix,
+    ]),
+  )
+}
