@@ -5,7 +5,7 @@
 import { Agent, request } from 'node:http'
 import type { Decision } from '../../../engine/index.ts'
 import { whenTheFileEnds } from '../../support/suite/resources.ts'
-import type { Answer } from '../protocol.ts'
+import { type Answer, refusedWith } from '../protocol.ts'
 import type { Header } from '../questions.ts'
 
 export interface Exchange {
@@ -61,5 +61,6 @@ export function answerOf({ status, headers, text }: Answered): Answer {
   if (status === 200) return { allowed: true, reason: 'ALLOWED', rulesDigest }
   const { error } = JSON.parse(text) as { error: Pick<Decision, 'reason' | 'message' | 'accepted'> }
   const { reason, message, accepted } = error
-  return { allowed: false, reason, message, accepted, rulesDigest }
+  const denial = refusedWith(status, Object.entries(headers))
+  return { allowed: false, reason, message, accepted, rulesDigest, denial }
 }

@@ -2,7 +2,7 @@
 import { EnvoyClient, type Verdict } from '../../support/proxies/ext-authz.ts'
 import { PROXY_SECRET } from '../../support/proxies/proxied.ts'
 import type { RunningSidecar } from '../../support/sidecar/sidecar.ts'
-import { type Answer, headersOf, oneByOne, onlyRequests, type Protocol } from '../protocol.ts'
+import { type Answer, headersOf, oneByOne, onlyRequests, type Protocol, refusedWith } from '../protocol.ts'
 import type { Header, Question } from '../questions.ts'
 import { answerOf, connectionTo } from './http.ts'
 
@@ -134,7 +134,7 @@ function silentRoutes(question: Question): string | undefined {
   return onlyRequests(question)
 }
 
-function answerOfEnvoy({ allowed, body, headers, metadata }: Verdict): Answer {
+function answerOfEnvoy({ allowed, status, body, headers, metadata }: Verdict): Answer {
   const { reason, advice, conflicts, strict, rules_digest } = metadata as unknown as Answer & {
     readonly rules_digest: string
   }
@@ -144,5 +144,11 @@ function answerOfEnvoy({ allowed, body, headers, metadata }: Verdict): Answer {
   const named = new Set([rules_digest, headers['x-portcullis-rules-digest']])
   if (metadata.allowed !== allowed || told.reason !== reason || named.size > 1)
     throw new Error('the metadata and the rest of the answer differ')
-  return { ...told, ...{ allowed, advice, conflicts, strict }, rulesDigest: rules_digest } as Answer
+  const denial = allowed ? {} : { denial: refusedWith(status ?? 0, Object.entries(headers)) }
+  return {
+    ...told,
+    ...{ allowed, advice, conflicts, strict },
+    rulesDigest: rules_digest,
+    ...denial,
+  } as Answer
 }

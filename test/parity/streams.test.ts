@@ -1,0 +1,71 @@
+/**
+ * One stream of questions of chance goes through every protocol, in both modes: each answers as the library
+ * does, and so as every other one. `SEED` asks the same ones again, and `QUESTIONS` says how many for each
+ * seed and mode.
+ */
+import { afterAll, describe, expect, test } from 'vitest'
+import { randomFrom } from '../support/inputs/random.ts'
+import { engine, strictEngine } from '../support/matrices/engines.ts'
+import { answersAs } from './answers.ts'
+import { endedTokens } from './ended-tokens.ts'
+import { startSidecars } from './people.ts'
+import { PROTOCOLS } from './protocols.ts'
+import type { Question } from './questions.ts'
+import { questionsOf } from './stream.ts'
+
+const COUNT = Number(process.env.QUESTIONS ?? 150)
+const SEEDS = process.env.SEED === undefined ? [1, Date.now() % 1_000_000] : [Number(process.env.SEED)]
+
+/** What fits into one batch of any protocol. */
+const PART = { questions: 500, characters: 60_000 }
+
+const sidecars = await startSidecars()
+const ended = await endedTokens(sidecars.lenient)
+
+const MODES = [
+  { mode: 'by default', library: engine, sidecar: sidecars.lenient },
+  { mode: 'in strict mode', library: strictEngine, sidecar: sidecars.strict },
+]
+
+/** How many questions were asked, and for how many a protocol has no words, with what it says of them. */
+let asked = 0
+const unasked: Record<string, number> = {}
+
+describe.each(SEEDS)('SEED=%i', (seed) => {
+  describe.each(MODES)('$mode', ({ library, sidecar }) => {
+    const stream = questionsOf(randomFrom(seed), sidecars.people, ended, library)
+    const questions = Array.from(stream.take(COUNT))
+    test.each(PROTOCOLS)('$name answers as the library', async (protocol) => {
+      const [silent, spoken] = [true, false].map((none) =>
+        questions.filter((question) => (protocol.silent(question) !== undefined) === none),
+      ) as [Question[], Question[]]
+      expect(spoken.length).toBeGreaterThan(COUNT / 20)
+      for (const part of partsOf(spoken)) await answersAs(library, protocol, sidecar, part, 1)
+      asked += spoken.length
+      for (const question of silent) {
+        const why = protocol.silent(question) as string
+        unasked[why] = (unasked[why] ?? 0) + 1
+      }
+    })
+  })
+})
+
+afterAll(() => {
+  const reasons = Object.entries(unasked).map(([why, count]) => `${count} (${why})`)
+  process.stderr.write(
+    `parity: SEED=${SEEDS.join(', ')}: ${asked} questions asked; no words for ${reasons.join(', ')}\n`,
+  )
+})
+
+function partsOf(questions: readonly Question[]): Question[][] {
+  const parts: Question[][] = [[]]
+  let characters = 0
+  for (const question of questions) {
+    const length = JSON.stringify(question).length
+    const isFull = parts.at(-1)?.length === PART.questions || characters + length > PART.characters
+    if (isFull) parts.push([])
+    characters = isFull ? length : characters + length
+    parts.at(-1)?.push(question)
+  }
+  return parts
+}
