@@ -55,21 +55,23 @@ const OTHERS: readonly Header[] = [
   ...[['XToken', 'x'] as const, ['X_Auth_Token', 'x'] as const, ['Authorization', 'Bearer x'] as const],
 ]
 
-/**
- * The questions of a seed.
- *
- * @param library that of the mode
- */
-export function* questionsOf(
+export interface Asking {
+  readonly people: People
+  readonly ended: readonly EndedToken[]
+  /** That of the mode. */
+  readonly library: Engine
+}
+
+/** The first questions of a seed. */
+export function questionsOf(
   random: () => number,
-  people: People,
-  ended: readonly EndedToken[],
-  library: Engine,
-): Generator<Question> {
+  { people, ended, library }: Asking,
+  count: number,
+): Question[] {
   const dice = new Dice(random)
   const credentials = credentialsOf(people, ended)
   const apis = printedApis()
-  for (let index = 0; ; index++) {
+  return Array.from({ length: count }, (_, index) => {
     const api = dice.of(10) === 0 ? dice.one(UNKNOWN_APIS) : dice.one(apis)
     const target = dice.of(2) === 0 ? dice.one(TARGETS) : undefined
     const about = { api, ...(target !== undefined && { target }) }
@@ -82,8 +84,8 @@ export function* questionsOf(
       ...stated(asked.credential, clientAddress),
       reason: 'ALLOWED',
     } satisfies Question
-    yield { ...question, reason: decisionOf(library, question).reason }
-  }
+    return { ...question, reason: decisionOf(library, question).reason }
+  })
 }
 
 /** What there is to know of a credential that comes from there. */
@@ -200,16 +202,17 @@ function tokenOf(kind: string, value: string, scope: Scope): Credential {
   }
 }
 
-class Dice {
-  readonly #random: () => number
+export class Dice {
+  /** Numbers from 0 to 1. */
+  readonly random: () => number
 
   constructor(random: () => number) {
-    this.#random = random
+    this.random = random
   }
 
   /** A number below the limit. */
   of(limit: number): number {
-    return Math.floor(this.#random() * limit)
+    return Math.floor(this.random() * limit)
   }
 
   one<T>(from: readonly T[]): T {

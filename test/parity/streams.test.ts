@@ -1,7 +1,7 @@
 /**
  * One stream of questions of chance goes through every protocol, in both modes: each answers as the library
- * does, and so as every other one. `SEED` asks the same ones again, and `QUESTIONS` says how many for each
- * seed and mode.
+ * does, and so as every other one.
+ * `SEED` asks the same ones again, and `QUESTIONS` says how many for each seed and mode.
  */
 import { afterAll, describe, expect, test } from 'vitest'
 import { randomFrom } from '../support/inputs/random.ts'
@@ -11,10 +11,8 @@ import { endedTokens } from './ended-tokens.ts'
 import { startSidecars } from './people.ts'
 import { PROTOCOLS } from './protocols.ts'
 import type { Question } from './questions.ts'
+import { COUNT, SEEDS } from './seeds.ts'
 import { questionsOf } from './stream.ts'
-
-const COUNT = Number(process.env.QUESTIONS ?? 150)
-const SEEDS = process.env.SEED === undefined ? [1, Date.now() % 1_000_000] : [Number(process.env.SEED)]
 
 /** What fits into one batch of any protocol. */
 const PART = { questions: 500, characters: 60_000 }
@@ -33,8 +31,8 @@ const unasked: Record<string, number> = {}
 
 describe.each(SEEDS)('SEED=%i', (seed) => {
   describe.each(MODES)('$mode', ({ library, sidecar }) => {
-    const stream = questionsOf(randomFrom(seed), sidecars.people, ended, library)
-    const questions = Array.from(stream.take(COUNT))
+    const { people } = sidecars
+    const questions = questionsOf(randomFrom(seed), { people, ended, library }, COUNT)
     test.each(PROTOCOLS)('$name answers as the library', async (protocol) => {
       const [silent, spoken] = [true, false].map((none) =>
         questions.filter((question) => (protocol.silent(question) !== undefined) === none),
