@@ -4,6 +4,7 @@
  * answer follows from what the stream itself made, and from the engine.
  */
 import type { CredentialReason, Engine, Scope } from '../../engine/index.ts'
+import { Dice } from '../support/inputs/random.ts'
 import { ACCOUNT_KIND, PROJECT_KIND, STATIC_KIND } from '../support/matrices/engines.ts'
 import { printedApis } from '../support/matrices/oracle.ts'
 import { ACCOUNT, OTHER_ACCOUNT } from '../support/sidecar/sidecar.ts'
@@ -116,7 +117,7 @@ function presented(dice: Dice, credentials: readonly Credential[], library: Engi
     const credential = dice.one(credentials)
     const belongs = dice.of(10) > 0
     const other = credential.header === IAM_HEADER ? STATIC_HEADER : IAM_HEADER
-    const name = dice.spelled(belongs ? credential.header : other)
+    const name = spelled(dice, belongs ? credential.header : other)
     const misplaced = { value: credential.value, fault: credential.elsewhere } as Credential
     sent.push({
       header: [name, damaged(dice, credential.value)],
@@ -202,36 +203,7 @@ function tokenOf(kind: string, value: string, scope: Scope): Credential {
   }
 }
 
-export class Dice {
-  /** Numbers from 0 to 1. */
-  readonly random: () => number
-
-  constructor(random: () => number) {
-    this.random = random
-  }
-
-  /** A number below the limit. */
-  of(limit: number): number {
-    return Math.floor(this.random() * limit)
-  }
-
-  one<T>(from: readonly T[]): T {
-    return from[this.of(from.length)] as T
-  }
-
-  /** In any order. */
-  mixed<T>(from: readonly T[]): T[] {
-    const left = [...from]
-    return from.flatMap(() => left.splice(this.of(left.length), 1))
-  }
-
-  /** Mostly none of them. */
-  some<T>(from: readonly T[]): T[] {
-    return this.of(3) > 0 ? [] : from.filter(() => this.of(4) === 0)
-  }
-
-  /** The name of a header as one client or another spells it. */
-  spelled(name: string): string {
-    return this.one([name, name, name.toLowerCase(), name.toUpperCase()])
-  }
+/** The name of a header as one client or another spells it. */
+function spelled(dice: Dice, name: string): string {
+  return dice.one([name, name, name.toLowerCase(), name.toUpperCase()])
 }

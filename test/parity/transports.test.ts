@@ -11,14 +11,14 @@ import { expect, test } from 'vitest'
 import { outcomesOf, type SequenceCall } from '../support/contract/call-sequences.ts'
 import { bytesOf } from '../support/contract/contract.ts'
 import { messageFrame } from '../support/http2/frames.ts'
-import { randomFrom } from '../support/inputs/random.ts'
+import { Dice, randomFrom } from '../support/inputs/random.ts'
 import { engine } from '../support/matrices/engines.ts'
 import { ACCOUNT } from '../support/sidecar/sidecar.ts'
 import { endedTokens } from './ended-tokens.ts'
 import { startSidecars } from './people.ts'
 import { checkOf } from './protocols/connect.ts'
 import { COUNT, SEEDS } from './seeds.ts'
-import { Dice, questionsOf } from './stream.ts'
+import { questionsOf } from './stream.ts'
 
 /** Calls that one connection makes at the same time. */
 const AT_ONCE = 6
