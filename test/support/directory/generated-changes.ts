@@ -189,10 +189,13 @@ const OF_DIRECTORY: Readonly<Record<string, Plan>> = {
     }
   },
   setPanelToken: (dice) => {
-    const [user, project, index] = [aPanelUser(dice), dice.one(['', 'p']), dice.of(6)]
-    const id = tokenIdOf(index)
-    return async (inside) =>
-      inside.change.setPanelToken(await user(inside), project, JSON.stringify({ jti: id }), id)
+    const [user, project] = [aPanelUser(dice), dice.one(['', 'p'])]
+    return async (inside) => {
+      const holder = await user(inside)
+      // No two tokens have the same id.
+      const id = `${holder.id}${project}`
+      return inside.change.setPanelToken(holder, project, JSON.stringify({ jti: id }), id)
+    }
   },
   recordTokenCopied: (dice) => {
     const [user, id] = [aPanelUser(dice), tokenIdOf(dice.of(6))]

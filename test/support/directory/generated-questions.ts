@@ -96,7 +96,7 @@ const OF_RECORDS: Readonly<Record<string, Question>> = {
     return ({ records }) => records.staticTokensOfOtherPeppers(pepper)
   },
   tokenById: (dice, known) => {
-    const id = dice.one([tokenIdOf(dice.of(6)), '%', anId(dice, known)])
+    const id = dice.one(['%', anId(dice, known), anId(dice, known), `${anId(dice, known)}p`])
     return ({ records }) => records.tokenById(id)
   },
   changeNumber:
