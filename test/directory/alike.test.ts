@@ -4,7 +4,7 @@
  * `SEED` does the same ones again, and `STEPS` says how many.
  */
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import {
   ApplicationCredentialChange,
   ApplicationCredentialRecords,
@@ -22,10 +22,10 @@ import { DirectoryVerification } from '../../sidecar/directory/verification.ts'
 import { type Side, staysAlike } from '../support/directory/alike.ts'
 import { CHANGES } from '../support/directory/generated-changes.ts'
 import { QUESTIONS } from '../support/directory/generated-questions.ts'
+import { add, report, SEEDS, TIMEOUT_MS } from '../support/inputs/seeds.ts'
 import { newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
 
 const STEPS = Number(process.env.STEPS ?? 400)
-const SEEDS = process.env.SEED === undefined ? [1, Date.now() % 1_000_000] : [Number(process.env.SEED)]
 
 const CLASSES = [
   ...[DirectoryChange, PanelChange, FactorChange, ApplicationCredentialChange],
@@ -41,27 +41,34 @@ test.each(CLASSES)('everything that %o does is among the changes and questions',
   expect(Object.keys(tried ?? {}).toSorted()).toEqual(methods.toSorted())
 })
 
-test.each(SEEDS)('SEED=%i: a file that is opened again is like one that stays open', async (seed) => {
-  const clock = { nowMs: 1_800_000_000_000 }
-  const folder = newFolder()
-  const open = (name: string): Side => {
-    const file = join(folder, name)
-    return { place: { file }, store: new DirectoryStore(openSqlite(file), () => clock.nowMs) }
-  }
-  const held = open('held')
-  let again = open('again')
-  let turns = 0
-  whenTheFileEnds(async () => {
-    await held.store.close()
-    await again.store.close()
-  })
-  const done = await staysAlike(seed, STEPS, clock, async () => {
-    if (++turns % 200 === 0) {
-      await again.store.close()
-      again = open('again')
+const sums: Record<string, number> = {}
+afterAll(() => report('files', sums))
+
+test.each(SEEDS)(
+  'SEED=%i: a file that is opened again is like one that stays open',
+  { timeout: TIMEOUT_MS },
+  async (seed) => {
+    const clock = { nowMs: 1_800_000_000_000 }
+    const folder = newFolder()
+    const open = (name: string): Side => {
+      const file = join(folder, name)
+      return { place: { file }, store: new DirectoryStore(openSqlite(file), () => clock.nowMs) }
     }
-    return [held, again]
-  })
-  process.stderr.write(`directory: SEED=${seed}: ${JSON.stringify(done)}\n`)
-  expect(done.changes).toBeGreaterThan(done.refused)
-})
+    const held = open('held')
+    let again = open('again')
+    let turns = 0
+    whenTheFileEnds(async () => {
+      await held.store.close()
+      await again.store.close()
+    })
+    const done = await staysAlike(seed, STEPS, clock, async () => {
+      if (++turns % 200 === 0) {
+        await again.store.close()
+        again = open('again')
+      }
+      return [held, again]
+    })
+    add(sums, done)
+    expect(done.changes).toBeGreaterThan(done.refused)
+  },
+)

@@ -15,11 +15,12 @@ import {
   toJson,
 } from '@bufbuild/protobuf'
 import { credentials, Metadata, makeGenericClientConstructor } from '@grpc/grpc-js'
-import { describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { type Client, type ClientOptions, connect } from '../../clients/typescript/index.ts'
 import { messageOf } from '../support/contract/contract.ts'
 import { releasedChecks, releasedService, releasedSidecar, SERVICES } from '../support/contract/released.ts'
 import { randomFrom } from '../support/inputs/random.ts'
+import { QUESTIONS, report, SEEDS, TIMEOUT_MS } from '../support/inputs/seeds.ts'
 import { engine, strictEngine } from '../support/matrices/engines.ts'
 import { ACCOUNT } from '../support/sidecar/sidecar.ts'
 import { whenTheFileEnds } from '../support/suite/resources.ts'
@@ -29,7 +30,6 @@ import { startSidecars } from './people.ts'
 import { COMMANDS } from './protocols/command-line.ts'
 import { CONTRACT, contractBy } from './protocols/contract.ts'
 import { MIDDLEWARE } from './protocols/middleware.ts'
-import { COUNT, SEEDS } from './seeds.ts'
 import { questionsOf } from './stream.ts'
 
 const sidecars = await startSidecars()
@@ -42,15 +42,22 @@ const MODES = [
   { mode: 'in strict mode', library: strictEngine, today: sidecars.strict },
 ]
 
+let asked = 0
+afterAll(() => report('release', { calls: LIFE.length, asked }))
+
 describe.each(SEEDS)('SEED=%i', (seed) => {
   describe.each(MODES)('$mode', async ({ library, today }) => {
-    const questions = questionsOf(randomFrom(seed), { people, ended, library }, COUNT)
+    const questions = questionsOf(randomFrom(seed), { people, ended, library }, QUESTIONS)
     const address = await releasedSidecar(today.address)
     const released = { ...today, address, client: connectedTo(address) }
 
     test.each(contractBy('a client of the release,', releasedChecks))(
       '$name: asks the sidecar of today',
-      (protocol) => answersAs(library, protocol, today, questions, 1),
+      { timeout: TIMEOUT_MS },
+      async (protocol) => {
+        await answersAs(library, protocol, today, questions, 1)
+        asked += questions.length
+      },
     )
     // Those that decide nothing of themselves.
     const clients = [
@@ -58,9 +65,10 @@ describe.each(SEEDS)('SEED=%i', (seed) => {
       ...MIDDLEWARE,
       ...COMMANDS.filter(({ name }) => name === 'portcullis check'),
     ]
-    test.each(clients)('$name asks a sidecar of the release', async (protocol) => {
-      const asked = questions.filter((question) => protocol.silent(question) === undefined)
-      await answersAs(library, protocol, released, asked, 1)
+    test.each(clients)('$name asks a sidecar of the release', { timeout: TIMEOUT_MS }, async (protocol) => {
+      const spoken = questions.filter((question) => protocol.silent(question) === undefined)
+      await answersAs(library, protocol, released, spoken, 1)
+      asked += spoken.length
     })
   })
 })

@@ -5,13 +5,13 @@
  */
 import { afterAll, describe, expect, test } from 'vitest'
 import { randomFrom } from '../support/inputs/random.ts'
+import { QUESTIONS, report, SEEDS, TIMEOUT_MS } from '../support/inputs/seeds.ts'
 import { engine, strictEngine } from '../support/matrices/engines.ts'
 import { answersAs } from './answers.ts'
 import { endedTokens } from './ended-tokens.ts'
 import { startSidecars } from './people.ts'
 import { PROTOCOLS } from './protocols.ts'
 import type { Question } from './questions.ts'
-import { COUNT, SEEDS } from './seeds.ts'
 import { questionsOf } from './stream.ts'
 
 /** What fits into one batch of any protocol. */
@@ -32,12 +32,12 @@ const unasked: Record<string, number> = {}
 describe.each(SEEDS)('SEED=%i', (seed) => {
   describe.each(MODES)('$mode', ({ library, sidecar }) => {
     const { people } = sidecars
-    const questions = questionsOf(randomFrom(seed), { people, ended, library }, COUNT)
-    test.each(PROTOCOLS)('$name answers as the library', async (protocol) => {
+    const questions = questionsOf(randomFrom(seed), { people, ended, library }, QUESTIONS)
+    test.each(PROTOCOLS)('$name answers as the library', { timeout: TIMEOUT_MS }, async (protocol) => {
       const [silent, spoken] = [true, false].map((none) =>
         questions.filter((question) => (protocol.silent(question) !== undefined) === none),
       ) as [Question[], Question[]]
-      expect(spoken.length).toBeGreaterThan(COUNT / 20)
+      expect(spoken.length).toBeGreaterThan(QUESTIONS / 20)
       for (const part of partsOf(spoken)) await answersAs(library, protocol, sidecar, part, 1)
       asked += spoken.length
       for (const question of silent) {
@@ -49,10 +49,10 @@ describe.each(SEEDS)('SEED=%i', (seed) => {
 })
 
 afterAll(() => {
-  const reasons = Object.entries(unasked).map(([why, count]) => `${count} (${why})`)
-  process.stderr.write(
-    `parity: SEED=${SEEDS.join(', ')}: ${asked} questions asked; no words for ${reasons.join(', ')}\n`,
-  )
+  for (const [why, count] of Object.entries(unasked))
+    process.stderr.write(`parity: ${count} not asked: ${why}\n`)
+  const silent = Object.values(unasked).reduce((sum, count) => sum + count, 0)
+  report('protocols', { protocols: PROTOCOLS.length, asked, silent })
 })
 
 function partsOf(questions: readonly Question[]): Question[][] {

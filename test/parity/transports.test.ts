@@ -7,17 +7,17 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { JsonObject } from '@bufbuild/protobuf'
-import { expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { outcomesOf, type SequenceCall } from '../support/contract/call-sequences.ts'
 import { bytesOf } from '../support/contract/contract.ts'
 import { messageFrame } from '../support/http2/frames.ts'
 import { Dice, randomFrom } from '../support/inputs/random.ts'
+import { add, QUESTIONS, report, SEEDS, TIMEOUT_MS } from '../support/inputs/seeds.ts'
 import { engine } from '../support/matrices/engines.ts'
 import { ACCOUNT } from '../support/sidecar/sidecar.ts'
 import { endedTokens } from './ended-tokens.ts'
 import { startSidecars } from './people.ts'
 import { checkOf } from './protocols/connect.ts'
-import { COUNT, SEEDS } from './seeds.ts'
 import { questionsOf } from './stream.ts'
 
 /** Calls that one connection makes at the same time. */
@@ -28,32 +28,43 @@ const ended = await endedTokens(sidecars.lenient)
 const { address } = await sidecars.beside({ 'grpc.transport': 'grpc-js' })
 const callerToken = readFileSync(join(sidecars.lenient.folder, 'administrator-token'), 'utf8').trim()
 
-test.each(SEEDS)('SEED=%i: both transports give the same answers and errors', async (seed) => {
-  const dice = new Dice(randomFrom(seed))
-  const checks = questionsOf(dice.random, { people: sidecars.people, ended, library: engine }, COUNT).map(
-    checkOf,
-  )
-  const calls = checks.flatMap((check, index) => [
-    callOf(dice, 'AuthorizationService/Check', [['CheckRequest', check]]),
-    ...(index % 10 === 0 ? [...severalIn(dice, checks.slice(index, index + 10)), refused(dice, check)] : []),
-  ])
-  const statuses: Record<string, number> = {}
-  for (let start = 0; start < calls.length; start += AT_ONCE) {
-    const together = calls.slice(start, start + AT_ONCE)
-    const [sockets, js] = await Promise.all(
-      [sidecars.lenient.address, address].map((each) => outcomesOf(each, together)),
-    )
-    const differing = together.flatMap((_, index) =>
-      isDeepStrictEqual(js?.[index], sockets?.[index]) ? [] : [[js?.[index], sockets?.[index]]],
-    )
-    expect(differing).toEqual([])
-    for (const { status = 'none' } of sockets ?? []) statuses[status] = (statuses[status] ?? 0) + 1
-  }
-  process.stderr.write(
-    `transports: SEED=${seed}: ${calls.length} calls; statuses ${JSON.stringify(statuses)}\n`,
-  )
-  expect(Object.keys(statuses).length).toBeGreaterThan(4)
-})
+const sums: Record<string, number> = {}
+afterAll(() => report('transports', sums))
+
+test.each(SEEDS)(
+  'SEED=%i: both transports give the same answers and errors',
+  { timeout: TIMEOUT_MS },
+  async (seed) => {
+    const dice = new Dice(randomFrom(seed))
+    const checks = questionsOf(
+      dice.random,
+      { people: sidecars.people, ended, library: engine },
+      QUESTIONS,
+    ).map(checkOf)
+    const calls = checks.flatMap((check, index) => [
+      callOf(dice, 'AuthorizationService/Check', [['CheckRequest', check]]),
+      ...(index % 10 === 0
+        ? [...severalIn(dice, checks.slice(index, index + 10)), refused(dice, check)]
+        : []),
+    ])
+    const statuses: Record<string, number> = {}
+    for (let start = 0; start < calls.length; start += AT_ONCE) {
+      const together = calls.slice(start, start + AT_ONCE)
+      const [sockets, js] = await Promise.all(
+        [sidecars.lenient.address, address].map((each) => outcomesOf(each, together)),
+      )
+      const differing = together.flatMap((_, index) =>
+        isDeepStrictEqual(js?.[index], sockets?.[index]) ? [] : [[js?.[index], sockets?.[index]]],
+      )
+      expect(differing).toEqual([])
+      for (const { status = 'none' } of sockets ?? []) statuses[status] = (statuses[status] ?? 0) + 1
+    }
+    process.stderr.write(`transports: statuses of gRPC: ${JSON.stringify(statuses)}\n`)
+    const answered = statuses['0'] ?? 0
+    add(sums, { calls: calls.length, refused: calls.length - answered })
+    expect(Object.keys(statuses).length).toBeGreaterThan(4)
+  },
+)
 
 /** Several questions in one call; perhaps with one among them that is refused. */
 function severalIn(dice: Dice, checks: readonly JsonObject[]): SequenceCall[] {

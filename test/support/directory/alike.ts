@@ -28,7 +28,7 @@ export interface Side {
   readonly afterFailure?: () => Promise<unknown>
 }
 
-export interface Alike {
+export interface Alike extends Readonly<Record<string, number>> {
   readonly changes: number
   /** Transactions that took no effect. */
   readonly refused: number
