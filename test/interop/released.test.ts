@@ -126,7 +126,10 @@ async function tokensBy(client: Client) {
 const SCOPES = [{ account: ACCOUNT }, { account: ACCOUNT, project: 'alpha' }]
 const TARGETS = [undefined, ...SCOPES, { account: 'other' }]
 
-/** Every cell, by claims and by a genuine token of each kind, for each target; with what is right to answer. */
+/**
+ * Every cell, by claims and by a genuine token of each kind, for each target; with what is right to
+ * answer.
+ */
 function questionsAbout(tokens: Awaited<ReturnType<typeof tokensBy>>) {
   return [...engine.apis.keys(), 'nosuch'].flatMap((api) =>
     Array.from(engine.tokenKinds.values()).flatMap(({ id: kind, header, scopeLevel }, index) =>

@@ -1,4 +1,7 @@
-/** Tokens that were genuine, each ended in another way: by what happened to it, its user, project or account. */
+/**
+ * Tokens that were genuine, each ended in another way: by what happened to it, its user, project or
+ * account.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Scope } from '../../engine/index.ts'

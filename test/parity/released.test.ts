@@ -1,7 +1,7 @@
 /**
  * Today's version and the contract of the last release, in both directions: clients of that time get the
- * answers of the stream from today's sidecar, and can make every call that they know; today's clients get them
- * from a sidecar that knows no more than the release.
+ * answers of the stream from today's sidecar, and can make every call that they know; today's clients get
+ * them from a sidecar that knows no more than the release.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

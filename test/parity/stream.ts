@@ -1,7 +1,7 @@
 /**
  * Questions of chance from a seed: every API and some that are none, every kind of credential in every state,
- * in any header, damaged and several at once, for targets that fit and do not, from anywhere. What is right to
- * answer follows from what the stream itself made, and from the engine.
+ * in any header, damaged and several at once, for targets that fit and do not, from anywhere. What is right
+ * to answer follows from what the stream itself made, and from the engine.
  */
 import type { CredentialReason, Engine, Scope } from '../../engine/index.ts'
 import { Dice } from '../support/inputs/random.ts'

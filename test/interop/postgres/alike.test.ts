@@ -1,6 +1,6 @@
 /**
- * SQLite and PostgreSQL under the same changes and questions of a seed: the same answers and errors after each
- * step, and the same rows in the end. `SEED` does the same ones again, and `STEPS` says how many.
+ * SQLite and PostgreSQL under the same changes and questions of a seed: the same answers and errors after
+ * each step, and the same rows in the end. `SEED` does the same ones again, and `STEPS` says how many.
  */
 import { join } from 'node:path'
 import { afterAll, describe, expect, inject, test } from 'vitest'
@@ -17,7 +17,10 @@ const programs = inject('postgres')
 
 const STEPS = Number(process.env.STEPS ?? 3_000)
 
-/** A change that was undone has used up its number on PostgreSQL alone. It is given back, to compare all others. */
+/**
+ * A change that was undone has used up its number on PostgreSQL alone. It is given back, to compare all
+ * others.
+ */
 const GIVE_BACK = `
   SELECT setval(pg_get_serial_sequence('audit', 'sequence'), GREATEST(MAX(sequence), 1), COUNT(*) > 0) FROM audit`
 

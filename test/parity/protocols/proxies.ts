@@ -4,7 +4,7 @@ import { PROXY_SECRET } from '../../support/proxies/proxied.ts'
 import type { RunningSidecar } from '../../support/sidecar/sidecar.ts'
 import { type Answer, headersOf, oneByOne, onlyRequests, type Protocol, refusedWith } from '../protocol.ts'
 import type { Header, Question } from '../questions.ts'
-import { answerOf, connectionTo } from './http.ts'
+import { answerOf, connectionTo, tooLong } from './http.ts'
 
 const CHECK = 'gRPC /envoy.service.auth.v3.Authorization/Check'
 
@@ -50,7 +50,7 @@ const envoyOverHttp: Protocol = {
   name: 'ext_authz over HTTP',
   files: ['sidecar/proxies/ext-authz-route.ts'],
   announced: ['HTTP /ext-authz/*'],
-  silent: onlyRequests,
+  silent: (question) => onlyRequests(question) ?? tooLong(question),
   ask: (sidecar, questions) =>
     asked(sidecar, questions, (question) => {
       const settings = Object.entries(settingsOf(question)).map(
@@ -65,7 +65,9 @@ const authorize: Protocol = {
   files: ['sidecar/proxies/authorize-routes.ts'],
   announced: ['HTTP /authorize/:api'],
   silent: (question) =>
-    onlyRequests(question) ?? (question.target && 'whose resource it is, routes alone can say'),
+    onlyRequests(question) ??
+    tooLong(question) ??
+    (question.target && 'whose resource it is, routes alone can say'),
   ask: (sidecar, questions) =>
     asked(sidecar, questions, ({ api }) => ({ path: `/authorize/${encodeURIComponent(api)}`, headers: [] })),
 }
@@ -74,7 +76,7 @@ const routedAuthorize: Protocol = {
   ...authorize,
   name: 'GET /authorize, by routes',
   announced: ['HTTP /authorize'],
-  silent: silentRoutes,
+  silent: (question) => silentRoutes(question) ?? tooLong(question),
   ask: (sidecar, questions) =>
     asked(sidecar, questions, (question) => ({
       path: '/authorize',

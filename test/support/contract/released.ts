@@ -1,6 +1,6 @@
 /**
- * The contract of the last release, as its descriptors state it: what clients of that time know, and a sidecar
- * that knows no more than they do.
+ * The contract of the last release, as its descriptors state it: what clients of that time know, and a
+ * sidecar that knows no more than they do.
  */
 import { readFileSync } from 'node:fs'
 import {

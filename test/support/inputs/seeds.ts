@@ -1,6 +1,6 @@
 /**
- * Of which seeds a comparison runs: a fixed one, and a new one each time. `SEED` runs the same one again. With
- * `ASSURANCE=record` a run keeps its figures for `docs/decide/assurance.md`.
+ * Of which seeds a comparison runs: a fixed one, and a new one each time. `SEED` runs the same one again.
+ * With `ASSURANCE=record` a run keeps its figures for `docs/decide/assurance.md`.
  */
 import { keepFigures } from '../../../scripts/assurance.ts'
 
