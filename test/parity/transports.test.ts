@@ -43,9 +43,8 @@ test.each(SEEDS)(
     ).map(checkOf)
     const calls = checks.flatMap((check, index) => [
       callOf(dice, 'AuthorizationService/Check', [['CheckRequest', check]]),
-      ...(index % 10 === 0
-        ? [...severalIn(dice, checks.slice(index, index + 10)), refused(dice, check)]
-        : []),
+      ...(index % 10 === 0 ? severalIn(dice, checks.slice(index, index + 10)) : []),
+      ...(index % 2 === 0 ? [refused(dice, check)] : []),
     ])
     const statuses: Record<string, number> = {}
     for (let start = 0; start < calls.length; start += AT_ONCE) {
@@ -62,7 +61,8 @@ test.each(SEEDS)(
     process.stderr.write(`transports: statuses of gRPC: ${JSON.stringify(statuses)}\n`)
     const answered = statuses['0'] ?? 0
     add(sums, { calls: calls.length, refused: calls.length - answered })
-    expect(Object.keys(statuses).length).toBeGreaterThan(4)
+    // Answered, not as expected, and without a right: OK, INVALID_ARGUMENT and UNAUTHENTICATED.
+    expect(Object.keys(statuses)).toEqual(expect.arrayContaining(['0', '3', '16']))
   },
 )
 
