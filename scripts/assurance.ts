@@ -36,6 +36,29 @@ const ROWS: readonly [
     'Known defects that the simulation finds',
     ({ found = 0, of = 0, seeds = 0 }) => `${found} of ${of}, each within ${seeds} seeds`,
   ],
+  [
+    'protocols',
+    'One stream of questions over every protocol, in both modes: the answers of the library',
+    ({ protocols = 0, asked = 0, silent = 0 }) =>
+      `${count(asked)} questions over ${protocols} protocols; ${count(silent)} more that a protocol has no words for`,
+  ],
+  [
+    'transports',
+    'The same over both transports of gRPC: the same bytes, statuses and details',
+    ({ calls = 0, refused = 0 }) => `${count(calls)} calls, ${count(refused)} of them refused`,
+  ],
+  [
+    'release',
+    'Today’s version and the contract of the last release, in both directions',
+    ({ calls = 0, asked = 0 }) =>
+      `${count(asked)} questions; each of the ${calls} unary calls of the release`,
+  ],
+  [
+    'stores',
+    'SQLite and PostgreSQL under the same changes: the same answers after each, the same rows in the end',
+    ({ changes = 0, refused = 0, questions = 0, tokens = 0 }) =>
+      `${count(changes)} transactions, ${count(refused)} of them refused; ${count(questions)} questions; ${count(tokens)} tokens`,
+  ],
 ]
 
 /** The rows of the table for what is searched. */

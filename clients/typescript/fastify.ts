@@ -19,7 +19,7 @@ export interface Reply {
   readonly raw: Pick<ServerResponse, 'once' | 'removeListener'>
   code(status: number): unknown
   headers(headers: Record<string, string>): unknown
-  send(body: string): unknown
+  send(body: Buffer): unknown
   hijack(): unknown
 }
 
@@ -57,7 +57,8 @@ export function requireToken<FastifyRequest extends Request = Request>(
       const { status, headers, body } = verdict.denial
       reply.code(status)
       reply.headers({ ...headers })
-      reply.send(body)
+      // Fastify adds a charset to the type of a text, and then the answer is not the one of a proxy.
+      reply.send(Buffer.from(body))
     }
     // Fastify goes on to the handler unless it gets the reply back.
     return reply

@@ -105,7 +105,8 @@ export class DirectoryStore {
 
 /**
  * Remembers a failed statement. In PostgreSQL a failed statement makes its transaction fail, even if `work`
- * catches the error. With this class the same holds for every database.
+ * catches the error, and each statement after it fails in words of the database. With this class both hold
+ * for every database, in the words of what failed first.
  */
 class FailureTrackingQueries implements Queries {
   readonly #queries: Queries
@@ -116,6 +117,7 @@ class FailureTrackingQueries implements Queries {
   }
 
   async all(...statement: Parameters<Queries['all']>): Promise<Record<string, unknown>[]> {
+    if (this.failure !== undefined) throw this.failure
     try {
       return await this.#queries.all(...statement)
     } catch (error) {

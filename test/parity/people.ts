@@ -35,6 +35,8 @@ export interface Sidecars {
   readonly people: People
   readonly lenient: RunningSidecar
   readonly strict: RunningSidecar
+  /** Starts another one of this directory, which is not strict. */
+  readonly beside: (flags: SidecarOptions['flags']) => Promise<RunningSidecar>
 }
 
 /** The account that restricts addresses. */
@@ -73,9 +75,9 @@ export function everyProtocol(apis: readonly string[] = printedApis()): {
 export async function startSidecars(more: SidecarOptions['flags'] = {}): Promise<Sidecars> {
   let nowMs = Date.now() - TWO_DAYS_MS
   const folder = join(newFolder(), 'data')
-  const start = (strict: boolean) => {
+  const start = (strict: boolean, besides: SidecarOptions['flags'] = {}) => {
     const { flags, config } = everyProtocol()
-    return runSidecar({ folder, now: () => nowMs, flags: { ...flags, ...more, strict }, config })
+    return runSidecar({ folder, now: () => nowMs, flags: { ...flags, ...more, ...besides, strict }, config })
   }
   const lenient = await start(false)
   const secrets = await populate(lenient, {
@@ -103,6 +105,7 @@ export async function startSidecars(more: SidecarOptions['flags'] = {}): Promise
   return {
     lenient,
     strict: await start(true),
+    beside: (flags) => start(false, flags),
     people: {
       genuine: {
         [ACCOUNT_KIND]: (await issued(lenient, secrets)).value,

@@ -11,7 +11,30 @@ export type Answer = Pick<Decision, 'allowed' | 'reason' | 'rulesDigest'> &
   Partial<Pick<Decision, 'message' | 'header' | 'accepted' | 'advice' | 'digest' | 'strict'>> & {
     /** Ids. */
     readonly conflicts?: readonly string[]
+    /** What the client of a denied request gets besides the body. */
+    readonly denial?: Refused
   }
+
+/** The status of a denial, and its headers as far as they are not the server's own. */
+export interface Refused {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** Headers that speak of a denial. */
+const DENIAL_HEADERS = new Set([
+  ...['content-type', 'cache-control', 'www-authenticate'],
+  ...['x-portcullis-reason', 'x-portcullis-rules-digest'],
+])
+
+/** @param headers with names in lower case */
+export function refusedWith(
+  status: number,
+  headers: Iterable<readonly [name: string, value: string | undefined]>,
+): Refused {
+  const speaking = [...headers].filter(([name, value]) => value !== undefined && DENIAL_HEADERS.has(name))
+  return { status, headers: Object.fromEntries(speaking) as Record<string, string> }
+}
 
 export interface Protocol {
   readonly name: string

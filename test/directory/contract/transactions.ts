@@ -35,6 +35,18 @@ export function transactionsContract(subject: () => Subject): void {
     expect(await store.records.account('after')).toBeUndefined()
   })
 
+  test('whatever a change does after a failed statement fails as that did', async () => {
+    const { account } = await subject().newAccount()
+    let after: PromiseSettledResult<unknown> | undefined
+    const failing = changing(subject(), async (change) => {
+      await change.createAccount(account).catch(() => {})
+      after = (await Promise.allSettled([change.records.account(account)]))[0]
+      await change.createAccount('after')
+    })
+    await expect(failing).rejects.toThrow(AlreadyExists)
+    expect(after).toMatchObject({ status: 'rejected', reason: { name: 'AlreadyExists' } })
+  })
+
   test('the store works after a failed change', async () => {
     const { store, newAccount } = subject()
     await expect(changing(subject(), () => Promise.reject(new Error('no')))).rejects.toThrow('no')

@@ -76,7 +76,8 @@ function caller({ sidecar, address, folder }: RunningSidecar, form: (typeof FORM
   }
 }
 
-function checkOf({ api, subject, target, clientAddress }: Question): JsonObject {
+/** The question as JSON of the contract. */
+export function checkOf({ api, subject, target, clientAddress }: Question): JsonObject {
   const asked: JsonObject =
     'claims' in subject
       ? { token: { kind: subject.claims.kind, scope: scopeOf(subject.claims.scope) } }

@@ -5,8 +5,8 @@
 import { Agent, request } from 'node:http'
 import type { Decision } from '../../../engine/index.ts'
 import { whenTheFileEnds } from '../../support/suite/resources.ts'
-import type { Answer } from '../protocol.ts'
-import type { Header } from '../questions.ts'
+import { type Answer, refusedWith } from '../protocol.ts'
+import type { Header, Question } from '../questions.ts'
 
 export interface Exchange {
   readonly method?: string
@@ -19,6 +19,16 @@ export interface Answered {
   readonly status: number
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly text: string
+}
+
+/** What Node takes of headers, less what others than the question's take. */
+const HEADERS_BYTES_MAX = 16_000
+
+/** Why a server of HTTP never sees the headers of a question: it has refused them with 431. */
+export function tooLong({ subject }: Question): string | undefined {
+  if ('claims' in subject) return undefined
+  const bytes = subject.headers.reduce((sum, [name, value]) => sum + name.length + value.length + 4, 0)
+  return bytes > HEADERS_BYTES_MAX ? 'a server of HTTP refuses headers of more than 16 KiB' : undefined
 }
 
 /** Sends requests one after the other on one connection. @param address `HOST:PORT` */
@@ -61,5 +71,6 @@ export function answerOf({ status, headers, text }: Answered): Answer {
   if (status === 200) return { allowed: true, reason: 'ALLOWED', rulesDigest }
   const { error } = JSON.parse(text) as { error: Pick<Decision, 'reason' | 'message' | 'accepted'> }
   const { reason, message, accepted } = error
-  return { allowed: false, reason, message, accepted, rulesDigest }
+  const denial = refusedWith(status, Object.entries(headers))
+  return { allowed: false, reason, message, accepted, rulesDigest, denial }
 }

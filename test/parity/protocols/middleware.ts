@@ -18,7 +18,7 @@ import { listening } from '../../support/proxies/middleware.ts'
 import { whenTheFileEnds } from '../../support/suite/resources.ts'
 import { type Answer, headersOf, oneByOne, onlyRequests, type Protocol } from '../protocol.ts'
 import type { Question } from '../questions.ts'
-import { answerOf, connectionTo } from './http.ts'
+import { answerOf, connectionTo, tooLong } from './http.ts'
 
 /** What the middleware before the handler of a question is given. */
 interface Gate {
@@ -44,7 +44,7 @@ export function middleware(name: string, file: string, serve: Serve): Protocol {
     name: `requireToken of ${name}`,
     files: [file],
     announced: [],
-    silent: onlyRequests,
+    silent: (question) => onlyRequests(question) ?? tooLong(question),
     ask: async ({ client }, questions) => {
       const address = await serve((index) => gateFor(questions[Number(index)] as Question, client))
       const send = connectionTo(address.replace('http://', ''))
@@ -82,6 +82,7 @@ const hono: Protocol = {
   ...middleware('a request of fetch', 'clients/typescript/hono.ts', () => {
     throw new Error('nothing is served')
   }),
+  silent: onlyRequests,
   ask: ({ client }, questions) =>
     oneByOne(questions, async (question) => {
       const { api, options } = gateFor(question, client)

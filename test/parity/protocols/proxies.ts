@@ -2,9 +2,9 @@
 import { EnvoyClient, type Verdict } from '../../support/proxies/ext-authz.ts'
 import { PROXY_SECRET } from '../../support/proxies/proxied.ts'
 import type { RunningSidecar } from '../../support/sidecar/sidecar.ts'
-import { type Answer, headersOf, oneByOne, onlyRequests, type Protocol } from '../protocol.ts'
+import { type Answer, headersOf, oneByOne, onlyRequests, type Protocol, refusedWith } from '../protocol.ts'
 import type { Header, Question } from '../questions.ts'
-import { answerOf, connectionTo } from './http.ts'
+import { answerOf, connectionTo, tooLong } from './http.ts'
 
 const CHECK = 'gRPC /envoy.service.auth.v3.Authorization/Check'
 
@@ -50,7 +50,7 @@ const envoyOverHttp: Protocol = {
   name: 'ext_authz over HTTP',
   files: ['sidecar/proxies/ext-authz-route.ts'],
   announced: ['HTTP /ext-authz/*'],
-  silent: onlyRequests,
+  silent: (question) => onlyRequests(question) ?? tooLong(question),
   ask: (sidecar, questions) =>
     asked(sidecar, questions, (question) => {
       const settings = Object.entries(settingsOf(question)).map(
@@ -65,7 +65,9 @@ const authorize: Protocol = {
   files: ['sidecar/proxies/authorize-routes.ts'],
   announced: ['HTTP /authorize/:api'],
   silent: (question) =>
-    onlyRequests(question) ?? (question.target && 'whose resource it is, routes alone can say'),
+    onlyRequests(question) ??
+    tooLong(question) ??
+    (question.target && 'whose resource it is, routes alone can say'),
   ask: (sidecar, questions) =>
     asked(sidecar, questions, ({ api }) => ({ path: `/authorize/${encodeURIComponent(api)}`, headers: [] })),
 }
@@ -74,7 +76,7 @@ const routedAuthorize: Protocol = {
   ...authorize,
   name: 'GET /authorize, by routes',
   announced: ['HTTP /authorize'],
-  silent: silentRoutes,
+  silent: (question) => silentRoutes(question) ?? tooLong(question),
   ask: (sidecar, questions) =>
     asked(sidecar, questions, (question) => ({
       path: '/authorize',
@@ -134,7 +136,7 @@ function silentRoutes(question: Question): string | undefined {
   return onlyRequests(question)
 }
 
-function answerOfEnvoy({ allowed, body, headers, metadata }: Verdict): Answer {
+function answerOfEnvoy({ allowed, status, body, headers, metadata }: Verdict): Answer {
   const { reason, advice, conflicts, strict, rules_digest } = metadata as unknown as Answer & {
     readonly rules_digest: string
   }
@@ -144,5 +146,11 @@ function answerOfEnvoy({ allowed, body, headers, metadata }: Verdict): Answer {
   const named = new Set([rules_digest, headers['x-portcullis-rules-digest']])
   if (metadata.allowed !== allowed || told.reason !== reason || named.size > 1)
     throw new Error('the metadata and the rest of the answer differ')
-  return { ...told, ...{ allowed, advice, conflicts, strict }, rulesDigest: rules_digest } as Answer
+  const denial = allowed ? {} : { denial: refusedWith(status ?? 0, Object.entries(headers)) }
+  return {
+    ...told,
+    ...{ allowed, advice, conflicts, strict },
+    rulesDigest: rules_digest,
+    ...denial,
+  } as Answer
 }

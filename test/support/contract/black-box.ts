@@ -29,7 +29,8 @@ import { whenTheFileEnds } from '../suite/resources.ts'
 /** A message as proto-loader makes it: names of the proto, enums by name. */
 export type Message = Record<string, unknown>
 
-const OPTIONS = { keepCase: true, longs: Number, enums: String, defaults: true, oneofs: true }
+/** How messages look. */
+export const OPTIONS = { keepCase: true, longs: Number, enums: String, defaults: true, oneofs: true }
 const protos = fileURLToPath(new URL('../../../proto', import.meta.url))
 const require = createRequire(import.meta.url)
 const contract = loadSync('portcullis/v1/authorization.proto', { ...OPTIONS, includeDirs: [protos] })

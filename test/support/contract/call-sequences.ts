@@ -36,6 +36,8 @@ export interface CallOutcome {
   readonly status: string | undefined
   readonly message: string | undefined
   readonly details: string | undefined
+  /** Every other field, but for what each transport says of its own. */
+  readonly metadata: Readonly<Record<string, unknown>>
   /** How the stream has failed. */
   readonly failure: string | undefined
   /** The messages, in order, as hex. */
@@ -114,8 +116,8 @@ async function outcomeOf(session: ClientHttp2Session, call: SequenceCall): Promi
   // What is no call is refused with words that each server chooses.
   if ((fields[':status'] as unknown) !== 200)
     return { what: call.what, ...NOTHING, http: fields[':status'] as unknown as number }
-  const { 'grpc-status': status, 'grpc-message': message } = fields
-  const details = fields['grpc-status-details-bin']?.replace(/=+$/, '')
+  const { 'grpc-status': status, 'grpc-message': message, 'grpc-status-details-bin': bytes } = fields
+  const details = bytes?.replace(/=+$/, '')
   return {
     what: call.what,
     http: fields[':status'] as number | undefined,
@@ -125,13 +127,27 @@ async function outcomeOf(session: ClientHttp2Session, call: SequenceCall): Promi
     // what is answered.
     message: details && message && decodeURIComponent(message),
     details,
+    metadata: Object.fromEntries(Object.entries(fields).filter(([name]) => !OWN_FIELDS.has(name))),
     failure,
     messages: body.messages,
   }
 }
 
+/** Those of the other properties of an outcome, and those of a transport. */
+const OWN_FIELDS = new Set<string>([
+  ...[':status', 'content-type', 'grpc-status', 'grpc-message', 'grpc-status-details-bin'],
+  ...['date', 'grpc-encoding', 'grpc-accept-encoding'],
+])
+
 const NOTHING = {
-  ...{ http: undefined, type: undefined, status: undefined, message: undefined, details: undefined },
+  ...{
+    metadata: {},
+    http: undefined,
+    type: undefined,
+    status: undefined,
+    message: undefined,
+    details: undefined,
+  },
   failure: undefined,
   messages: [],
 } as const
