@@ -84,11 +84,8 @@ test.each(CONTESTED_CELLS)(
 test.each(CONTESTED_CELLS)(
   '$id: resolved for the prose, it reverses its cell and no other',
   ({ id, api, kind }) => {
-    const answers = cells().map((cell) => [
-      cell.api,
-      cell.kind,
-      ask(compileForProse(id), cell.api, cell.kind).allowed,
-    ])
+    const resolved = compileForProse(id)
+    const answers = cells().map((cell) => [cell.api, cell.kind, ask(resolved, cell.api, cell.kind).allowed])
     const reversed = cells().map((cell) => [
       cell.api,
       cell.kind,
@@ -111,7 +108,8 @@ test.each(CONTESTED_CELLS)(
 test.each(UNCONTESTED)('$id contests no cell', ({ id }) => {
   expect(engine.conflicts.find((conflict) => conflict.id === id)).toMatchObject({ cells: [] })
   // Resolving it for the prose changes no cell either: no value of the table is in doubt.
-  expect(cells().map(({ api, kind }) => ask(compileForProse(id), api, kind).allowed)).toEqual(
+  const resolved = compileForProse(id)
+  expect(cells().map(({ api, kind }) => ask(resolved, api, kind).allowed)).toEqual(
     cells().map((cell) => cell.accepted),
   )
 })
