@@ -102,7 +102,8 @@ function configOf(files: readonly string[], report: string): object {
     plugins: ['@stryker-mutator/vitest-runner'],
     testRunner: 'vitest',
     vitest: { configFile: 'scripts/mutants/vitest.config.ts', related: false, pool: 'threads' },
-    coverageAnalysis: 'perTest',
+    // Not by test: what a test finds in memory, it would not seem to need.
+    coverageAnalysis: 'all',
     // Each process has one of its own in which the tests run.
     concurrency: availableParallelism(),
     // TypeScript 7 has no interface for programs, and Vitest takes types off without it.
