@@ -25,7 +25,10 @@ export const AREAS: Readonly<Record<string, Area>> = {
       { files: engine('meant'), tests: judges('engine/messages') },
       { files: engine('cells'), tests: judges('engine/cells-of-both-modes', 'engine/compile') },
       { files: engine('credentials'), tests: judges('engine/credentials', 'engine/messages') },
-      { files: engine('consistency'), tests: judges('engine/compile', 'matrix/carriage', 'matrix/broken-matrix') },
+      {
+        files: engine('consistency'),
+        tests: judges('engine/compile', 'matrix/carriage', 'matrix/broken-matrix'),
+      },
       {
         files: engine('rule', 'reasons', 'situations', 'decide', 'table'),
         tests: judges(

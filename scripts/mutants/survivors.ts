@@ -28,4 +28,38 @@ export const SURVIVORS: readonly Survivor[] = [
     ["return { account: '' }", "''", SOME_TEXT],
     ["return ''", "''", SOME_TEXT],
   ),
+  ...survivors('engine/credentials.ts', 'It only spares a look into the map, where the name is not either.', [
+    'if ((this.#lengths & (1 << (name.length & 31))) === 0) return undefined',
+    '(this.#lengths & (1 << (name.length & 31))) === 0',
+    'false',
+  ]),
+  ...survivors(
+    'engine/credentials.ts',
+    'A value that begins with a space is malformed either way: no scheme has one.',
+    ['const scheme = lowerCase(end < 0 ? value : value.slice(0, end))', 'end < 0', 'end <= 0'],
+    ["if (end < 0) return fault('CREDENTIAL_MISSING')", 'end < 0', 'end <= 0'],
+  ),
+  ...survivors(
+    'engine/credentials.ts',
+    'It only spares the map: what comes after it says the same of one header.',
+    ["if (found.length === 1) return found[0]?.value === ''", 'found.length === 1', 'false'],
+    ["if (found.length === 1) return found[0]?.value === ''", 'found[0]?.value', 'found[0].value'],
+  ),
+  ...survivors(
+    'engine/cells.ts',
+    'The rule compares with the other values of the fact, and no other code sees it.',
+    [
+      "const conflict = (facts & PROSE) !== 0 ? 'prose' : (facts & TABLE) !== 0 ? 'table' : 'none'",
+      "'table'",
+      '""',
+    ],
+    ["...{ api: 'known', credential: 'verified', target: 'not_given' },", "'known'", '""'],
+    ["...{ api: 'known', credential: 'verified', target: 'not_given' },", "'not_given'", '""'],
+    ["table: (facts & ACCEPTED) === 0 ? 'rejects' : 'accepts',", "'rejects'", '""'],
+  ),
+  ...survivors('engine/cells.ts', 'Cells are asked about by their places, so the kind is there.', [
+    'const [api, kind] = [apis[row]?.id as string, kinds[column]?.id]',
+    'kinds[column]?.id',
+    'kinds[column].id',
+  ]),
 ]

@@ -67,6 +67,7 @@ test.each<[reason: string, claim: string, headers: unknown]>([
   ['CREDENTIAL_AMBIGUOUS', 'a list of two values', [['X-Token', ['abc', 'def']]]],
   ['CREDENTIAL_MALFORMED', 'half of a surrogate pair', [['X-Token', 'abc\ud83d']]],
   ['CREDENTIAL_MALFORMED', 'a value that is a number', [['X-Token', 7]]],
+  ['CREDENTIAL_MALFORMED', 'a name that is a number', [[7, 'abc']]],
   ['CREDENTIAL_MALFORMED', 'a value that is null', [['X-Token', null]]],
   ['CREDENTIAL_MISSING', 'a value that is missing', [['X-Token']]],
   ['CREDENTIAL_MALFORMED', 'a list in a list', [['X-Token', [['abc']]]]],
@@ -75,6 +76,11 @@ test.each<[reason: string, claim: string, headers: unknown]>([
   ['CREDENTIAL_MALFORMED', 'null instead of headers', null],
 ])('%s: %s', (reason, _claim, headers) => {
   expect(engine.extract(headers as CredentialHeaders)).toEqual({ ok: false, reason })
+})
+
+test('a name that is no text is a mistake of the programmer’s', () => {
+  const { names } = new CredentialFinder([{ header: 'X-Token' }])
+  expect(() => names.find(7 as unknown as string)).toThrow(new TypeError('expected the name of a header'))
 })
 
 test('the length limit is 8192 characters', () => {
@@ -133,6 +139,11 @@ test.each([
   const finder = new CredentialFinder(kinds)
   expect(finder.hasSchemes(kinds[0]?.header.toLowerCase() ?? '')).toBe(expected)
   expect(finder.hasSchemes('accept')).toBe(false)
+})
+
+test.each(['', ' abc'])('the value of one header is trimmed before it is read: `%s` is no token', (value) => {
+  const finder = new CredentialFinder([BARE])
+  expect(finder.tokenIn('x-token', value)).toEqual({ ok: false, reason: 'CREDENTIAL_MALFORMED' })
 })
 
 test('a token in a header is behind its scheme, where there is one', () => {
