@@ -62,4 +62,32 @@ export const SURVIVORS: readonly Survivor[] = [
     'kinds[column]?.id',
     'kinds[column].id',
   ]),
+  ...survivors('engine/meant.ts', 'It only spares the comparison: so many edits are needed at least.', [
+    'if (Math.abs(each.length - name.length) > most) continue',
+    'Math.abs(each.length - name.length) > most',
+    'false',
+  ]),
+  ...survivors(
+    'engine/situations.ts',
+    'The place of the first is 0.',
+    [
+      'if (target === undefined || level === INVALID) return level + NOT_GIVEN',
+      'level + NOT_GIVEN',
+      'level - NOT_GIVEN',
+    ],
+    [
+      "const INVALID = SCOPES.indexOf('invalid') * TARGETS.length",
+      "SCOPES.indexOf('invalid') * TARGETS.length",
+      "SCOPES.indexOf('invalid') / TARGETS.length",
+    ],
+  ),
+  ...survivors(
+    'engine/situations.ts',
+    'A scope that is not there is invalid, and the line before has answered it.',
+    [
+      'if (levelOf(target) === INVALID || target.account !== scope?.account) return level + OTHER_ACCOUNT',
+      'scope?.account',
+      'scope.account',
+    ],
+  ),
 ]

@@ -157,6 +157,10 @@ test.each<[name: string, known: string[], meant: string[]]>([
   ['', ['lobby', 'a'], ['a']],
   ['a', [''], ['']],
   ['obbyl', ['lobby'], ['lobby']],
+  // What is before the common part, in either of the two, counts as well.
+  ['bbyaa', ['lobby'], []],
+  ['lobby', ['bbyaa'], []],
+  ['yz', ['aby'], []],
   // The nearest first, and of equals the first.
   ['lobbi', ['lobxi', 'lobbi', 'lobb', 'lxbbx'], ['lobbi', 'lobxi', 'lobb', 'lxbbx']],
 ])('`%s` among %j: meant is %j', (name, known, meant) => {
