@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { keepFigures } from './assurance.ts'
 import { AREAS, type Area, type Part } from './mutants/areas.ts'
-import { type Judged, keyOf, type Mutant, mutantsOf, type Report } from './mutants/report.ts'
+import { type Judged, type Mutant, mutantsOf, type Report, verdictOf } from './mutants/report.ts'
 import { SURVIVORS } from './mutants/survivors.ts'
 import { installOnDemand } from './on-demand.ts'
 import { ROOT } from './packages.ts'
@@ -54,31 +54,16 @@ function judge(name: string, area: Area, stryker: string, isKept: boolean): bool
   const mutants = area.parts.flatMap((part, index) =>
     run(stryker, `${name.replaceAll('/', '-')}-${index}`, part),
   )
-  const files = new Set(area.parts.flatMap(({ files }) => files))
+  const files = new Set(area.parts.flatMap((part) => part.files))
   const named = SURVIVORS.filter(({ file }) => files.has(file))
-  const survived = mutants.filter(({ killed }) => !killed)
-  const unnamed = without(survived, named)
-  // On a busy machine a mutant may run out of time that would survive.
-  const gone = without(
-    named,
-    mutants.filter(({ killed, isOutOfTime }) => !killed || isOutOfTime),
-  )
-  const killed = mutants.length - survived.length
-  const share = (100 * killed) / (killed + unnamed.length)
-  const figures = { mutants: mutants.length, killed, named: survived.length - unnamed.length }
-  for (const each of unnamed) process.stdout.write(`survived: ${tell(each)}\n`)
+  const { figures, others, gone, share, passes } = verdictOf(mutants, named, area.least)
+  for (const each of others) process.stdout.write(`survived: ${tell(each)}\n`)
   for (const each of gone) process.stdout.write(`killed or gone, but named: ${tell(each)}\n`)
   process.stdout.write(
-    `${name}: ${killed} of ${mutants.length} mutants killed, ${figures.named} named survivors, ${unnamed.length} others: ${share.toFixed(2)} %, expected ${area.least} %\n`,
+    `${name}: ${figures.killed} of ${figures.mutants} mutants killed, ${figures.named} named survivors, ${others.length} others: ${share.toFixed(2)} %, expected ${area.least} %\n`,
   )
   if (isKept) keepFigures(`mutants ${name}`, figures)
-  return share >= area.least && gone.length === 0
-}
-
-/** Those of the first that are not among the others. */
-function without(some: readonly Mutant[], others: readonly Mutant[]): readonly Mutant[] {
-  const keys = new Set(others.map(keyOf))
-  return some.filter((each) => !keys.has(keyOf(each)))
+  return passes
 }
 
 /** Runs the mutants of some files. */

@@ -57,3 +57,37 @@ export function mutantsOf({ files }: Report): Judged[] {
 export function keyOf({ file, line, from, to }: Mutant): string {
   return JSON.stringify([file, line, from, to])
 }
+
+export interface Verdict {
+  readonly figures: { readonly mutants: number; readonly killed: number; readonly named: number }
+  /** What survived, and is not named. */
+  readonly others: readonly Mutant[]
+  /** What is named, and was killed or is not there. */
+  readonly gone: readonly Mutant[]
+  /** Percent that were killed, named survivors not counted. */
+  readonly share: number
+  readonly passes: boolean
+}
+
+/** @param named mutants that no test can kill */
+export function verdictOf(mutants: readonly Judged[], named: readonly Mutant[], least: number): Verdict {
+  const survived = mutants.filter(({ killed }) => !killed)
+  const others = without(survived, named)
+  // On a busy machine a mutant may run out of time that would survive.
+  const gone = without(
+    named,
+    mutants.filter(({ killed, isOutOfTime }) => !killed || isOutOfTime),
+  )
+  const killed = mutants.length - survived.length
+  const share = (100 * killed) / (killed + others.length)
+  return {
+    figures: { mutants: mutants.length, killed, named: survived.length - others.length },
+    ...{ others, gone, share, passes: share >= least && gone.length === 0 },
+  }
+}
+
+/** Those of the first that are not among the others. */
+function without<T extends Mutant>(some: readonly T[], others: readonly Mutant[]): readonly T[] {
+  const keys = new Set(others.map(keyOf))
+  return some.filter((each) => !keys.has(keyOf(each)))
+}
