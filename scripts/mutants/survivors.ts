@@ -90,4 +90,14 @@ export const SURVIVORS: readonly Survivor[] = [
       'scope.account',
     ],
   ),
+  ...survivors(
+    'engine/decide.ts',
+    'The faults of credentials come after the other situations, so none is at 0.',
+    ['if (situation < 0) return table.build(rowOf(table, api))', 'situation < 0', 'situation <= 0'],
+  ),
+  ...survivors('engine/decide.ts', 'It only spares two looks into maps, where no holder is undefined.', [
+    'return holder === undefined ? 0 : (table.advised.get(column)?.get(holder) ?? 0)',
+    'holder === undefined',
+    'false',
+  ]),
 ]

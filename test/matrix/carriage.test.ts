@@ -50,11 +50,14 @@ test.each([
   ])
 })
 
-test('a scheme that is empty is none, where prefixes are compared', () => {
+test.each([
+  [{ scheme: '' }, {}],
+  [{}, { scheme: '' }],
+])('a scheme that is empty is none, where prefixes are compared: %j, %j', (first, second) => {
   const [one, other] = smallMatrix().tokenKinds
   const tokenKinds = [
-    { ...one, ...A, scheme: '', prefix: 'a_' },
-    { ...other, ...A, prefix: 'a_b_' },
+    { ...one, ...A, ...first, prefix: 'a_' },
+    { ...other, ...A, ...second, prefix: 'a_b_' },
   ] as TokenKind[]
   expect(matrixProblems({ ...smallMatrix(), tokenKinds }).map(({ path }) => path)).toEqual([
     'tokenKinds[1].prefix',
