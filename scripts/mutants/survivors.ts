@@ -100,4 +100,9 @@ export const SURVIVORS: readonly Survivor[] = [
     'holder === undefined',
     'false',
   ]),
+  ...survivors('engine/credentials.ts', 'It only spares to look for a scheme, where the header has none.', [
+    'if (isBare && TOKEN.test(value) && (schemes.size === 1 || !schemes.has(lowerCase(value))))',
+    'schemes.size === 1',
+    'false',
+  ]),
 ]

@@ -222,7 +222,8 @@ function visibleCharacters(): string {
 
 /** Has every method that text is asked for, and is none: code that accepts it has an object for a token. */
 function pretendedText(): object {
-  return { length: 0, slice: () => pretendedText(), includes: () => false, toString: () => 'abc' }
+  const text = { slice: () => pretendedText(), includes: () => false, charCodeAt: () => Number.NaN }
+  return { ...text, length: 0, toString: () => 'abc' }
 }
 
 function makerOfPairs(pairs: readonly (readonly [Maker, Maker])[]): Maker {
