@@ -105,4 +105,23 @@ export const SURVIVORS: readonly Survivor[] = [
     'schemes.size === 1',
     'false',
   ]),
+  ...survivors(
+    'engine/table.ts',
+    'A kind is known only where the API is, and the column of unknown kinds has none.',
+    [
+      'conflicts: joined((kind && api?.conflicts.get(kind.id)) ?? NONE, said?.conflicts ?? NONE),',
+      'api?.conflicts',
+      'api.conflicts',
+    ],
+    [
+      "return REASONS.indexOf(reason) > REASONS.indexOf('UNKNOWN_TOKEN_KIND')",
+      "REASONS.indexOf(reason) > REASONS.indexOf('UNKNOWN_TOKEN_KIND')",
+      "REASONS.indexOf(reason) >= REASONS.indexOf('UNKNOWN_TOKEN_KIND')",
+    ],
+  ),
+  ...survivors('engine/table.ts', 'It only spares a list with the same items.', [
+    'return some.length === 0 ? others : Object.freeze([...some, ...others])',
+    'some.length === 0',
+    'false',
+  ]),
 ]

@@ -1,6 +1,6 @@
 /** The seven conflicts of the source, each in default mode, in strict mode, and resolved for the prose. */
 import { expect, test } from 'vitest'
-import type { Decision, Engine } from '../../engine/index.ts'
+import type { CredentialReason, Decision, Engine } from '../../engine/index.ts'
 import {
   ACCOUNT_KIND,
   compileForProse,
@@ -185,6 +185,19 @@ test.each<[claim: string, kind: string, holder: string | undefined, advice: stri
     )
     expect(held).toEqual({ ...plain, advice, conflicts: [...plain.conflicts, ...named] })
   }
+})
+
+test.each<[reason: CredentialReason, advice: string[]]>([
+  ['CREDENTIAL_EXPIRED', [TESTING_ONLY]],
+  ['CREDENTIAL_REVOKED', [TESTING_ONLY]],
+  ['ADDRESS_NOT_ALLOWED', [TESTING_ONLY]],
+  // Which token it is, is not known.
+  ['CREDENTIAL_INVALID', []],
+  ['CREDENTIAL_MALFORMED', []],
+])('a denial for %s brings the advice about the holder where the token is known', (reason, advice) => {
+  const denial = engine.deny('iam', reason, ACCOUNT_KIND, 'control_panel_user')
+  expect(denial).toMatchObject({ reason, advice })
+  expect(denial.conflicts.map(({ id }) => id)).toEqual(advice.map(() => 'iam-token-holder-contradiction'))
 })
 
 function ask(asked: Engine, api: string, kind: string): Decision {

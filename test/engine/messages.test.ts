@@ -140,6 +140,21 @@ test('where tokens have a scheme before them, the message about a malformed cred
   )
 })
 
+test('a decision has the scheme of its kind; none where the kind has none or is not known', () => {
+  const [day, ...others] = smallMatrix().tokenKinds as readonly TokenKind[] as [TokenKind, ...TokenKind[]]
+  const tokenKinds = [{ ...day, header: 'Authorization', scheme: 'Bearer' }, ...others]
+  const house = compile({ ...smallMatrix(), tokenKinds })
+  const schemes = ['day_pass', 'room_key', 'nothing'].map((kind) => {
+    const { header, scheme } = house.decide({ api: 'lobby', kind, scope: { account: 'house' } })
+    return [header, scheme]
+  })
+  expect(schemes).toEqual([
+    ['Authorization', 'Bearer'],
+    ['X-Room-Key', ''],
+    ['', ''],
+  ])
+})
+
 test.each<[name: string, known: string[], meant: string[]]>([
   ['cdm', ['dns', 'cdn', 'iam'], ['cdn']],
   ['CDN', ['cdn'], ['cdn']],
