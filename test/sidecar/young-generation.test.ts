@@ -58,8 +58,8 @@ test('it stays at 1 MB while the sidecar starts', async () => {
 
 /**
  * Objects that survive, as those of calls in flight do, with turns of the event loop between them. While V8
- * marks the old generation, which takes long on a busy machine, the young one goes beyond its size for a time:
- * the least of several readings is the size that it returns to.
+ * marks the old generation, which takes long on a busy machine, the young one goes beyond its size for a
+ * time: the least of several readings is the size that it returns to.
  */
 const SURVIVORS = `
 import { setTimeout } from 'node:timers/promises'
