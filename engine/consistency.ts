@@ -64,18 +64,19 @@ function whyNotIn(header: string): string | undefined {
 
 /** Where tokens travel: which headers cannot carry one, and prefixes that do not tell kinds apart. */
 function carriageProblems(kinds: readonly TokenKind[]): MatrixProblem[] {
-  return kinds.flatMap(({ header, scheme = '', prefix = '' }, index) => {
+  return kinds.flatMap(({ header, scheme, prefix }, index) => {
     const at = `tokenKinds[${index}]`
     const why = whyNotIn(header)
     if (why !== undefined)
       return [{ path: `${at}.header`, expected: `expected a header that can carry a credential: ${why}` }]
-    const like = kinds.find(
-      (other, place) =>
-        place < index &&
-        isSameText(other.header, header) &&
-        isSameText(other.scheme ?? '', scheme) &&
-        isNested(other.prefix ?? '', prefix),
-    )
+    const like = kinds
+      .slice(0, index)
+      .find(
+        (other) =>
+          isSameText(other.header, header) &&
+          isSameText(other.scheme, scheme) &&
+          isNested(other.prefix, prefix),
+      )
     if (like === undefined) return []
     return [
       {
@@ -87,11 +88,14 @@ function carriageProblems(kinds: readonly TokenKind[]): MatrixProblem[] {
 }
 
 /** Whether one is the beginning of the other. Kinds may have the same one, or none. */
-const isNested = (one: string, other: string): boolean =>
-  one !== other && one !== '' && other !== '' && (one.startsWith(other) || other.startsWith(one))
+function isNested(one: string | undefined, other: string | undefined): boolean {
+  if (!one || !other || one === other) return false
+  return one.startsWith(other) || other.startsWith(one)
+}
 
-const isSameText = (one: string, other: string): boolean =>
-  String(one).toLowerCase() === String(other).toLowerCase()
+/** Whatever their case. Absent is the same as empty. */
+const isSameText = (one: string | undefined, other: string | undefined): boolean =>
+  String(one ?? '').toLowerCase() === String(other ?? '').toLowerCase()
 
 /** The ids of a part. One that is taken is a problem. */
 function* idsInSteps(

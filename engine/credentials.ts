@@ -198,11 +198,12 @@ const fault = (reason: CredentialReason): Extraction => ({ ok: false, reason })
  */
 function trimmed(value: string): string {
   // A caller without types may bring anything. A value that is not a string is malformed.
-  if (typeof value !== 'string') throw new TypeError('expected a header value')
+  if (typeof value !== 'string') throw new TypeError()
   let start = 0
   let end = value.length
-  while (start < end && isBlank(value.charCodeAt(start))) start++
-  while (end > start && isBlank(value.charCodeAt(end - 1))) end--
+  // Outside of the text there is no code, so both end.
+  while (isBlank(value.charCodeAt(start))) start++
+  while (isBlank(value.charCodeAt(end - 1))) end--
   return value.slice(start, end)
 }
 

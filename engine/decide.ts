@@ -32,7 +32,7 @@ export function deny(
   const situation = situationOfFault(reason)
   // Another reason is a mistake of the caller. It is denied as an unknown kind.
   if (situation < 0) return table.build(rowOf(table, api))
-  const column = kind === undefined ? 0 : columnOf(table, kind)
+  const column = columnOf(table, kind)
   const place = rowOf(table, api) + column + further(table, column, holder) + situation
   return table.decisions[place] ?? table.build(place)
 }
@@ -101,8 +101,8 @@ function rowOf(table: Table, api: string): number {
   return table.rows.get(api) ?? 0
 }
 
-function columnOf(table: Table, kind: string): number {
-  return table.columns.get(kind) ?? 0
+function columnOf(table: Table, kind: string | undefined): number {
+  return table.columns.get(kind as string) ?? 0
 }
 
 /** How many places further on the same answers stand with the advice about such a holder. */

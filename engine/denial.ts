@@ -65,7 +65,8 @@ export function headersOfDenial(reason: string): Headers {
 /** The answer to a request that a decision denies. It never lets the request pass, whatever the reason. */
 export function denialOf(denied: Denied): Denial {
   const { reason, message, accepted, rulesDigest } = denied
-  const status = reason !== 'UNSPECIFIED' && DENIAL_STATUSES[reason] === 401 ? 401 : 403
+  // A reason that is not known here has no status, so it is a 403.
+  const status = DENIAL_STATUSES[reason as Reason] === 401 ? 401 : 403
   const headers: Headers = [...headersOfDenial(reason), [RULES_HEADER, rulesDigest]]
   return {
     status,

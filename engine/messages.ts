@@ -2,34 +2,42 @@
 import { carriageOf } from './credentials.ts'
 import type { CompiledApi } from './decision.ts'
 import type { TokenKind } from './matrix.ts'
-import type { Reason } from './reasons.ts'
+import type { CredentialReason, Reason } from './reasons.ts'
 
-/** What a message is about. An API or a kind that is not in the matrix is absent. */
+/** What a message is about. */
 export interface Subject {
   readonly kinds: readonly TokenKind[]
+  /** Absent where it is not in the matrix, which is the reason then. */
   readonly api?: CompiledApi | undefined
+  /** Absent where the reason comes before the question whether the kind opens the API. */
   readonly kind?: TokenKind | undefined
 }
 
+/** The reasons with a kind to speak of. */
+type ReasonAboutKind = Exclude<Reason, 'UNKNOWN_API' | 'UNKNOWN_TOKEN_KIND' | CredentialReason>
+
 /** The sentence for a reason: lower case, no final period, ids in backticks. It never holds a credential. */
-export function messageOf(reason: Reason, subject: Subject): string {
-  const { kinds, api, kind } = subject
-  const apiId = `\`${api?.id}\``
-  const token = kind?.title ?? ''
+export function messageOf(reason: Reason, { kinds, api, kind }: Subject): string {
+  if (api === undefined) return 'the api id is not in the matrix'
+  return kind === undefined
+    ? aboutCredential(reason as CredentialReason | 'UNKNOWN_TOKEN_KIND', kinds, api)
+    : aboutKind(reason as ReasonAboutKind, kinds, api, kind)
+}
+
+function aboutCredential(
+  reason: CredentialReason | 'UNKNOWN_TOKEN_KIND',
+  kinds: readonly TokenKind[],
+  api: CompiledApi,
+): string {
   switch (reason) {
-    case 'UNKNOWN_API':
-      return 'the api id is not in the matrix'
     case 'CREDENTIAL_MISSING':
-      return `no credential arrived; ${whatOpens(subject)}`
+      return `no credential arrived; ${whatOpens(kinds, api)}`
     case 'CREDENTIAL_AMBIGUOUS':
       return `more than one credential arrived; send one token, once, in ${oneOf(carriagesOf(kinds))}`
     case 'CREDENTIAL_MALFORMED':
       return `the credential is not a token: expected visible ASCII characters without spaces, within the length limit${behindScheme(kinds)}`
     case 'WRONG_HEADER':
-      return `the token arrived in the header of another kind; send ${list(
-        kinds.map((each) => `${withArticle(each.title)} in \`${carriageOf(each)}\``),
-        'or',
-      )}`
+      return `the token arrived in the header of another kind; send ${oneOf(kinds.map(withCarriage))}`
     case 'CREDENTIAL_INVALID':
       return 'no authority vouches for the credential; obtain a new one'
     case 'CREDENTIAL_EXPIRED':
@@ -40,32 +48,44 @@ export function messageOf(reason: Reason, subject: Subject): string {
       return 'the account restricts client addresses, and this one is not among those allowed'
     case 'UNKNOWN_TOKEN_KIND':
       return `the token kind is not in the matrix; expected ${oneOf(kinds.map((each) => `\`${each.id}\``))}`
+  }
+}
+
+function aboutKind(
+  reason: ReasonAboutKind,
+  kinds: readonly TokenKind[],
+  api: CompiledApi,
+  kind: TokenKind,
+): string {
+  const apiId = `\`${api.id}\``
+  const token = withArticle(kind.title)
+  switch (reason) {
     case 'INVALID_SCOPE':
-      return kind?.scopeLevel === 'project'
-        ? `the scope does not fit ${withArticle(token)}: expected an account and a project`
-        : `the scope does not fit ${withArticle(token)}: expected an account and no project`
+      return `the scope does not fit ${token}: expected an account and ${kind.scopeLevel === 'project' ? 'a' : 'no'} project`
     case 'TOKEN_KIND_NOT_ACCEPTED':
-      return `${apiId} does not accept ${withArticle(token)}; ${whatOpens(subject, 'it')}`
+      return `${apiId} does not accept ${token}; ${whatOpens(kinds, api, 'it')}`
     case 'CONTESTED':
-      return `strict mode: the source contradicts itself on whether ${apiId} accepts ${withArticle(token)}; ${whatOpens(subject, 'without doubt it')}`
+      return `strict mode: the source contradicts itself on whether ${apiId} accepts ${token}; ${whatOpens(kinds, api, 'without doubt it')}`
     case 'ACCOUNT_MISMATCH':
       return `the target of ${apiId} belongs to another account than the token, or to none`
     case 'PROJECT_MISMATCH':
       return `the token is bound to one project, and the target of ${apiId} is in another or in none`
     case 'ALLOWED':
-      return `${apiId} accepts ${withArticle(token)} in \`${kind && carriageOf(kind)}\``
+      return `${apiId} accepts ${withCarriage(kind)}`
   }
 }
 
 /** Which kinds open the API. `it` names the API in the sentence; without it, the id does. */
-function whatOpens({ kinds, api }: Subject, it = `\`${api?.id}\``): string {
-  const accepted = (api?.accepted ?? []).flatMap(({ kind }) => {
-    const known = kinds.find((each) => each.id === kind)
-    return known === undefined ? [] : [`${withArticle(known.title)} in \`${carriageOf(known)}\``]
-  })
-  return accepted.length > 0
-    ? `${it} accepts ${list(accepted, 'or')}`
-    : `no kind of token opens \`${api?.id}\``
+function whatOpens(kinds: readonly TokenKind[], api: CompiledApi, it = `\`${api.id}\``): string {
+  const opening = kinds.filter(({ id }) => api.accepted.some(({ kind }) => kind === id))
+  return opening.length > 0
+    ? `${it} accepts ${oneOf(opening.map(withCarriage))}`
+    : `no kind of token opens \`${api.id}\``
+}
+
+/** A token of the kind, and where it belongs. */
+function withCarriage(kind: TokenKind): string {
+  return `${withArticle(kind.title)} in \`${carriageOf(kind)}\``
 }
 
 /** Where tokens of these kinds belong, each place once. */
@@ -80,12 +100,9 @@ function behindScheme(kinds: readonly TokenKind[]): string {
 }
 
 function oneOf(items: readonly string[]): string {
-  return list(items, 'or')
-}
-
-function list(items: readonly string[], word: string): string {
-  if (items.length < 2) return items.join('')
-  return `${items.slice(0, -1).join(', ')} ${word} ${items.at(-1)}`
+  // Fewer have nothing between them.
+  if (items.length < 2) return items.join()
+  return `${items.slice(0, -1).join(', ')} or ${items.at(-1)}`
 }
 
 /** The title of a kind with its indefinite article, for a sentence: "an account-scoped IAM token". */

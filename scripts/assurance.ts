@@ -4,6 +4,7 @@
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { AREAS } from './mutants/areas.ts'
 
 const FILE = join(import.meta.dirname, '../docs/assurance.json')
 
@@ -19,12 +20,14 @@ export function keepFigures(search: string, figures: Readonly<Record<string, num
   writeFileSync(FILE, `${JSON.stringify({ ...readFigures(), [search]: figures }, undefined, 2)}\n`)
 }
 
-/** What each row says of its figures. A search that was not run says so. */
-const ROWS: readonly [
+/** What a row says of its figures. A search that was not run says so. */
+type Row = readonly [
   search: string,
   what: string,
   text: (figures: Readonly<Record<string, number>>) => string,
-][] = [
+]
+
+const ROWS: readonly Row[] = [
   [
     'simulation',
     'Whole fleets under a seed: what goes wrong breaks no promise',
@@ -59,6 +62,14 @@ const ROWS: readonly [
     ({ changes = 0, refused = 0, questions = 0, tokens = 0 }) =>
       `${count(changes)} transactions, ${count(refused)} of them refused; ${count(questions)} questions; ${count(tokens)} tokens`,
   ],
+  ...Object.keys(AREAS).map(
+    (area): Row => [
+      `mutants ${area}`,
+      `Small changes of the code that tests notice: ${area}`,
+      ({ mutants = 0, killed = 0, named = 0 }) =>
+        `${count(killed)} of ${count(mutants)} noticed (${percent(killed, mutants)}), ${named} named as equal, ${mutants - killed - named} others`,
+    ],
+  ),
 ]
 
 /** The rows of the table for what is searched. */
@@ -69,6 +80,11 @@ export function assuranceTable(): string {
     return `| ${what} | ${run === undefined ? 'not run' : text(run)} |`
   })
   return ['| what is searched | in the last run |', '|---|---|', ...rows].join('\n')
+}
+
+/** Rounded down: 100 % are all. */
+function percent(some: number, all: number): string {
+  return `${(Math.floor((1000 * some) / all) / 10).toFixed(1)} %`
 }
 
 function count(value: number): string {

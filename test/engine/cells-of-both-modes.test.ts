@@ -2,9 +2,10 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { CELL_ANSWERS, cellsInSteps, conflictsAt } from '../../engine/cells.ts'
-import { compile, finish, type Matrix } from '../../engine/index.ts'
+import { type Conflict, compile, finish, type Matrix } from '../../engine/index.ts'
 import { decideCell, supportMatrix } from '../../matrix/index.ts'
 import { matrices } from '../support/matrices/generated-matrices.ts'
+import { planted, smallMatrix } from '../support/matrices/small-matrix.ts'
 
 function holds(matrix: Matrix): void {
   const cells = finish(cellsInSteps(matrix))
@@ -28,4 +29,17 @@ test('of the shipped matrix', () => holds(supportMatrix))
 
 test('of any matrix', () => {
   fc.assert(fc.property(matrices(), holds), { numRuns: 100 })
+})
+
+test('of a matrix with a conflict about two cells that have neither the API nor the kind in common', () => {
+  const [first, ...others] = smallMatrix().conflicts as readonly Conflict[] as [Conflict, ...Conflict[]]
+  const cells = [...first.cells, { api: 'library', kind: 'day_pass' }]
+  holds({ ...smallMatrix(), conflicts: [{ ...first, cells }, ...others] })
+})
+
+test('a matrix that does not compile has none', () => {
+  const matrix = planted(smallMatrix(), 'apis[1].id', 'lobby')
+  expect(() => finish(cellsInSteps(matrix))).toThrow(
+    new TypeError('the matrix is not valid: apis[1].id: expected a unique id, `lobby` is taken'),
+  )
 })

@@ -1,6 +1,6 @@
 /** The seven conflicts of the source, each in default mode, in strict mode, and resolved for the prose. */
 import { expect, test } from 'vitest'
-import type { Decision, Engine } from '../../engine/index.ts'
+import type { CredentialReason, Decision, Engine } from '../../engine/index.ts'
 import {
   ACCOUNT_KIND,
   compileForProse,
@@ -84,11 +84,8 @@ test.each(CONTESTED_CELLS)(
 test.each(CONTESTED_CELLS)(
   '$id: resolved for the prose, it reverses its cell and no other',
   ({ id, api, kind }) => {
-    const answers = cells().map((cell) => [
-      cell.api,
-      cell.kind,
-      ask(compileForProse(id), cell.api, cell.kind).allowed,
-    ])
+    const resolved = compileForProse(id)
+    const answers = cells().map((cell) => [cell.api, cell.kind, ask(resolved, cell.api, cell.kind).allowed])
     const reversed = cells().map((cell) => [
       cell.api,
       cell.kind,
@@ -111,7 +108,8 @@ test.each(CONTESTED_CELLS)(
 test.each(UNCONTESTED)('$id contests no cell', ({ id }) => {
   expect(engine.conflicts.find((conflict) => conflict.id === id)).toMatchObject({ cells: [] })
   // Resolving it for the prose changes no cell either: no value of the table is in doubt.
-  expect(cells().map(({ api, kind }) => ask(compileForProse(id), api, kind).allowed)).toEqual(
+  const resolved = compileForProse(id)
+  expect(cells().map(({ api, kind }) => ask(resolved, api, kind).allowed)).toEqual(
     cells().map((cell) => cell.accepted),
   )
 })
@@ -187,6 +185,19 @@ test.each<[claim: string, kind: string, holder: string | undefined, advice: stri
     )
     expect(held).toEqual({ ...plain, advice, conflicts: [...plain.conflicts, ...named] })
   }
+})
+
+test.each<[reason: CredentialReason, advice: string[]]>([
+  ['CREDENTIAL_EXPIRED', [TESTING_ONLY]],
+  ['CREDENTIAL_REVOKED', [TESTING_ONLY]],
+  ['ADDRESS_NOT_ALLOWED', [TESTING_ONLY]],
+  // Which token it is, is not known.
+  ['CREDENTIAL_INVALID', []],
+  ['CREDENTIAL_MALFORMED', []],
+])('a denial for %s brings the advice about the holder where the token is known', (reason, advice) => {
+  const denial = engine.deny('iam', reason, ACCOUNT_KIND, 'control_panel_user')
+  expect(denial).toMatchObject({ reason, advice })
+  expect(denial.conflicts.map(({ id }) => id)).toEqual(advice.map(() => 'iam-token-holder-contradiction'))
 })
 
 function ask(asked: Engine, api: string, kind: string): Decision {

@@ -4,11 +4,22 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { CredentialFinder } from '../../engine/credentials.ts'
-import { CREDENTIAL_LENGTH_MAX, type CredentialHeaders, compile } from '../../engine/index.ts'
+import {
+  CREDENTIAL_LENGTH_MAX,
+  type CredentialHeaders,
+  carriageOf,
+  carries,
+  compile,
+  credentialPlaces,
+  fieldPlace,
+  fieldValue,
+  type TokenKind,
+} from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import { credentialRows } from '../support/conformance/files.ts'
 import { type Maker, makerOf, makersOfAnything } from '../support/inputs/hostile-values.ts'
 import { engine } from '../support/matrices/engines.ts'
+import { smallMatrix } from '../support/matrices/small-matrix.ts'
 
 describe('headers of a request, as every client finds the credential among them', () => {
   test.each(credentialRows())('$name', ({ names, headers, found, fault }) => {
@@ -56,6 +67,7 @@ test.each<[reason: string, claim: string, headers: unknown]>([
   ['CREDENTIAL_AMBIGUOUS', 'a list of two values', [['X-Token', ['abc', 'def']]]],
   ['CREDENTIAL_MALFORMED', 'half of a surrogate pair', [['X-Token', 'abc\ud83d']]],
   ['CREDENTIAL_MALFORMED', 'a value that is a number', [['X-Token', 7]]],
+  ['CREDENTIAL_MALFORMED', 'a name that is a number', [[7, 'abc']]],
   ['CREDENTIAL_MALFORMED', 'a value that is null', [['X-Token', null]]],
   ['CREDENTIAL_MISSING', 'a value that is missing', [['X-Token']]],
   ['CREDENTIAL_MALFORMED', 'a list in a list', [['X-Token', [['abc']]]]],
@@ -64,6 +76,11 @@ test.each<[reason: string, claim: string, headers: unknown]>([
   ['CREDENTIAL_MALFORMED', 'null instead of headers', null],
 ])('%s: %s', (reason, _claim, headers) => {
   expect(engine.extract(headers as CredentialHeaders)).toEqual({ ok: false, reason })
+})
+
+test('a name that is no text is a mistake of the programmer’s', () => {
+  const { names } = new CredentialFinder([{ header: 'X-Token' }])
+  expect(() => names.find(7 as unknown as string)).toThrow(new TypeError('expected the name of a header'))
 })
 
 test('the length limit is 8192 characters', () => {
@@ -77,6 +94,93 @@ test('the headers looked at are those of the matrix, and no others', () => {
     ...{ ok: true, header: 'x-gate-key', scheme: '', value: 'abc' },
   })
   expect(other.extract([['X-Token', 'abc']])).toEqual({ ok: false, reason: 'CREDENTIAL_MISSING' })
+})
+
+const BARE = { header: 'X-Token' }
+const BEARER = { header: 'Authorization', scheme: 'Bearer' }
+const PREFIXED = { header: 'Authorization', scheme: 'Bearer', prefix: 'a_' }
+
+test.each([
+  [BARE, 'X-Token', 'x-token'],
+  [{ ...BARE, prefix: 'a_' }, 'X-Token: a_…', 'x-token'],
+  [BEARER, 'Authorization: Bearer', 'authorization bearer'],
+  [PREFIXED, 'Authorization: Bearer a_…', 'authorization bearer'],
+])('%j is shown to people as `%s`, and its place is named `%s`', (kind, shown, place) => {
+  expect(carriageOf(kind)).toBe(shown)
+  expect(fieldPlace(kind)).toBe(place)
+})
+
+test.each<[kind: Parameters<typeof carries>[0], field: string, carried: boolean]>([
+  [BARE, 'x-token: abc', true],
+  [BARE, 'x-auth-token: abc', false],
+  [BARE, 'authorization: Bearer abc', false],
+  [BEARER, 'authorization: Bearer abc', true],
+  [BEARER, 'authorization: Basic abc', false],
+  [BEARER, 'x-token: abc', false],
+  [PREFIXED, 'authorization: Bearer a_c', true],
+  [PREFIXED, 'authorization: Bearer ca_', false],
+])('a token of %j may have come as `%s`: %s', (kind, field, carried) => {
+  const finder = new CredentialFinder([
+    BARE,
+    { header: 'X-Auth-Token' },
+    BEARER,
+    { ...BEARER, scheme: 'Basic' },
+  ])
+  const [name = '', value = ''] = field.split(': ')
+  const found = finder.find([[name, value]])
+  expect(found.ok && carries(kind, found)).toBe(carried)
+})
+
+test.each([
+  [[BARE], false],
+  [[BEARER], true],
+  [[BEARER, { ...BARE, header: 'AUTHORIZATION' }], true],
+])('a header of %j may have a scheme: %s', (kinds, expected) => {
+  const finder = new CredentialFinder(kinds)
+  expect(finder.hasSchemes(kinds[0]?.header.toLowerCase() ?? '')).toBe(expected)
+  expect(finder.hasSchemes('accept')).toBe(false)
+})
+
+test.each(['', ' abc'])('the value of one header is trimmed before it is read: `%s` is no token', (value) => {
+  const finder = new CredentialFinder([BARE])
+  expect(finder.tokenIn('x-token', value)).toEqual({ ok: false, reason: 'CREDENTIAL_MALFORMED' })
+})
+
+test('a token in a header is behind its scheme, where there is one', () => {
+  expect([fieldValue('Bearer', 'abc'), fieldValue('', 'abc'), fieldValue(undefined, 'abc')]).toEqual([
+    'Bearer abc',
+    'abc',
+    'abc',
+  ])
+})
+
+test('each place has the kinds that travel in it, how they are obtained, and their prefixes', () => {
+  const [day, room] = smallMatrix().tokenKinds as readonly TokenKind[] as [TokenKind, TokenKind]
+  const places = credentialPlaces([
+    { ...day, ...BEARER },
+    { ...room, ...PREFIXED },
+    { ...day, ...BARE, id: 'night_pass' },
+  ])
+  const told = (kinds: [string, string][], ...obtainedBy: TokenKind['obtained']['by'][]) => ({
+    obtainedBy: new Set(obtainedBy),
+    prefixes: new Map(kinds),
+  })
+  expect(places).toEqual(
+    new Map([
+      [
+        'authorization bearer',
+        told(
+          [
+            ['day_pass', ''],
+            ['room_key', 'a_'],
+          ],
+          'issue',
+          'control_panel',
+        ),
+      ],
+      ['x-token', told([['night_pass', '']], 'issue')],
+    ]),
+  )
 })
 
 test('any input whatever gets an answer, and a credential found is visible ASCII without commas', () => {
@@ -118,7 +222,8 @@ function visibleCharacters(): string {
 
 /** Has every method that text is asked for, and is none: code that accepts it has an object for a token. */
 function pretendedText(): object {
-  return { length: 0, slice: () => pretendedText(), includes: () => false, toString: () => 'abc' }
+  const text = { slice: () => pretendedText(), includes: () => false, charCodeAt: () => Number.NaN }
+  return { ...text, length: 0, toString: () => 'abc' }
 }
 
 function makerOfPairs(pairs: readonly (readonly [Maker, Maker])[]): Maker {

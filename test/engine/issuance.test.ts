@@ -202,3 +202,11 @@ test.each<[field: string, change: Partial<Issuance>]>([
   const build = () => buildIssuanceBody({ ...USER, scope: { account: '123456' }, ...change })
   expect(build).toThrow(new TypeError(`${field}: expected a non-empty string`))
 })
+
+test('building names every field without a text', () => {
+  expect(() => buildIssuanceBody({ ...USER, userName: '', password: '', scope: { account: '1' } })).toThrow(
+    new TypeError(
+      'auth.identity.password.user.name: expected a non-empty string; auth.identity.password.user.password: expected a non-empty string',
+    ),
+  )
+})

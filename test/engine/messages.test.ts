@@ -1,6 +1,14 @@
 /** Every reason comes with one sentence that a person can act on, and that gives no credential away. */
 import { expect, test } from 'vitest'
-import { CREDENTIAL_REASONS, type CredentialReason, type Engine, type Question } from '../../engine/index.ts'
+import {
+  CREDENTIAL_REASONS,
+  type CredentialReason,
+  compile,
+  type Engine,
+  namesMeant,
+  type Question,
+  type TokenKind,
+} from '../../engine/index.ts'
 import {
   ACCOUNT_KIND,
   compileForProse,
@@ -10,6 +18,7 @@ import {
   strictEngine,
 } from '../support/matrices/engines.ts'
 import { scopeFor } from '../support/matrices/oracle.ts'
+import { smallMatrix } from '../support/matrices/small-matrix.ts'
 
 test.each<[reason: CredentialReason, api: string, message: string]>([
   [
@@ -68,6 +77,12 @@ test.each<[reason: string, engine: Engine, question: Partial<Question>, message:
     'the scope does not fit an account-scoped IAM token: expected an account and no project',
   ],
   [
+    'INVALID_SCOPE',
+    engine,
+    { kind: PROJECT_KIND, scope: { account: '123456' } },
+    'the scope does not fit a project-scoped IAM token: expected an account and a project',
+  ],
+  [
     'TOKEN_KIND_NOT_ACCEPTED',
     engine,
     { api: 'tickets' },
@@ -114,6 +129,57 @@ test('where the prose rules that nothing opens an API, the message says so', () 
   expect(denial.message).toBe(
     '`audit-logs` does not accept a static token; no kind of token opens `audit-logs`',
   )
+})
+
+test('where tokens have a scheme before them, the message about a malformed credential shows each once', () => {
+  const [day, ...others] = smallMatrix().tokenKinds as readonly TokenKind[] as [TokenKind, ...TokenKind[]]
+  const bearer = { ...day, header: 'Authorization', scheme: 'Bearer' }
+  const tokenKinds = [bearer, ...others, { ...bearer, id: 'night_pass' }]
+  expect(compile({ ...smallMatrix(), tokenKinds }).deny('lobby', 'CREDENTIAL_MALFORMED').message).toMatch(
+    /within the length limit, after its scheme as in `Authorization: Bearer`$/,
+  )
+})
+
+test('a decision has the scheme of its kind; none where the kind has none or is not known', () => {
+  const [day, ...others] = smallMatrix().tokenKinds as readonly TokenKind[] as [TokenKind, ...TokenKind[]]
+  const tokenKinds = [{ ...day, header: 'Authorization', scheme: 'Bearer' }, ...others]
+  const house = compile({ ...smallMatrix(), tokenKinds })
+  const schemes = ['day_pass', 'room_key', 'nothing'].map((kind) => {
+    const { header, scheme } = house.decide({ api: 'lobby', kind, scope: { account: 'house' } })
+    return [header, scheme]
+  })
+  expect(schemes).toEqual([
+    ['Authorization', 'Bearer'],
+    ['X-Room-Key', ''],
+    ['', ''],
+  ])
+})
+
+test.each<[name: string, known: string[], meant: string[]]>([
+  ['cdm', ['dns', 'cdn', 'iam'], ['cdn']],
+  ['CDN', ['cdn'], ['cdn']],
+  // Of three characters or fewer, one slip; of more, two.
+  ['cmm', ['cdn'], []],
+  ['cdnxx', ['cdn'], []],
+  ['cdns', ['cdn'], ['cdn']],
+  ['cd', ['cdns'], []],
+  ['lgxx', ['logs'], []],
+  ['lobxx', ['lobby'], ['lobby']],
+  ['lobbyxx', ['lobby'], ['lobby']],
+  ['lobbyxxx', ['lobby'], []],
+  ['lo', ['lobby'], []],
+  ['loxxx', ['lobby'], []],
+  ['', ['lobby', 'a'], ['a']],
+  ['a', [''], ['']],
+  ['obbyl', ['lobby'], ['lobby']],
+  // What is before the common part, in either of the two, counts as well.
+  ['bbyaa', ['lobby'], []],
+  ['lobby', ['bbyaa'], []],
+  ['yz', ['aby'], []],
+  // The nearest first, and of equals the first.
+  ['lobbi', ['lobxi', 'lobbi', 'lobb', 'lxbbx'], ['lobbi', 'lobxi', 'lobb', 'lxbbx']],
+])('`%s` among %j: meant is %j', (name, known, meant) => {
+  expect(namesMeant(name, known)).toEqual(meant)
 })
 
 test('every message is one sentence in lower case without a final period', () => {

@@ -130,5 +130,6 @@ test.each(['ALLOWED', 'CONTESTED', 'no reason', 'constructor', undefined])(
     const denial = engine.deny('iam', reason as CredentialReason)
     expect(denial.allowed).toBe(false)
     expect([...engine.decisions()]).toContain(denial)
+    expect(engine.deny('iam', reason as CredentialReason, ACCOUNT_KIND)).toBe(denial)
   },
 )

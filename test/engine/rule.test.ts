@@ -10,6 +10,7 @@ import {
   type Scope,
 } from '../../engine/index.ts'
 import { type Facts, reasonOf } from '../../engine/rule.ts'
+import { SITUATIONS } from '../../engine/situations.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import { matrices } from '../support/matrices/generated-matrices.ts'
 
@@ -162,9 +163,10 @@ function compareWithRule(matrix: Matrix, strict: boolean): number {
     if (reasons.some((reason) => reason !== reasonOf(facts))) disagreeing.push({ facts, asked, reasons })
   }
   for (const api of [...engine.apis.keys(), 'no-such-api'])
-    for (const kind of [...engine.tokenKinds.keys(), 'no_such_kind'])
+    for (const kind of [...engine.tokenKinds.keys(), 'no_such_kind']) {
+      const cell = { ...cellFacts(matrix, api, kind), strict }
+      expect(engine.reasons(api, kind)).toEqual(SITUATIONS.map((each) => reasonOf({ ...cell, ...each })))
       for (const holder of HOLDERS) {
-        const cell = { ...cellFacts(matrix, api, kind), strict }
         for (const scopeFact of VALUES.scope)
           for (const targetFact of VALUES.target)
             for (const scope of SCOPES[scopeFact])
@@ -182,6 +184,7 @@ function compareWithRule(matrix: Matrix, strict: boolean): number {
             compare(facts, { api, kind, holder }, reason)
           }
       }
+    }
   expect(disagreeing).toEqual([])
   return compared
 }

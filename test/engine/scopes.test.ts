@@ -1,6 +1,7 @@
 /** What a token is bound to, and what the target belongs to (§1, DESIGN §5 scope rules). */
 import { expect, test } from 'vitest'
 import type { Scope } from '../../engine/index.ts'
+import { throwingGetters } from '../support/inputs/hostile-values.ts'
 import { ACCOUNT_KIND, engine, PROJECT_KIND } from '../support/matrices/engines.ts'
 import { scopeFor } from '../support/matrices/oracle.ts'
 
@@ -67,6 +68,12 @@ test.each<[claim: string, kind: string, target: unknown]>([
     reason: 'ACCOUNT_MISMATCH',
     message: OTHER_ACCOUNT,
   })
+})
+
+test('with an invalid scope nothing of the target is read', () => {
+  const target = throwingGetters('account', 'project') as Scope
+  const question = { api: 'iam', kind: ACCOUNT_KIND, scope: { account: '' }, target }
+  expect(engine.decide(question).reason).toBe('INVALID_SCOPE')
 })
 
 function decideOn(kind: string, target: unknown) {

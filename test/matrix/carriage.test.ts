@@ -1,5 +1,6 @@
 /** Where kinds of token may travel, and which headers and prefixes are refused. */
 import { expect, test } from 'vitest'
+import { matrixProblems, type TokenKind } from '../../engine/index.ts'
 import { loadMatrix } from '../../matrix/index.ts'
 import { problemsOf } from '../support/matrices/matrix-problems.ts'
 import { smallMatrix } from '../support/matrices/small-matrix.ts'
@@ -19,6 +20,14 @@ test.each<[claim: string, one: object, other: object]>([
   ['two schemes', { ...A, scheme: 'Bearer' }, { ...A, scheme: 'Basic' }],
   ['two prefixes', { ...A, scheme: 'Bearer', prefix: 'a_' }, { ...A, scheme: 'Bearer', prefix: 'b_' }],
   ['one prefix', { ...A, scheme: 'Bearer', prefix: 'a_' }, { ...A, scheme: 'Bearer' }],
+  ['no prefix and one', A, { ...A, prefix: 'a_' }],
+  ['prefixes with the same end', { ...A, prefix: 'a_b_' }, { ...A, prefix: 'b_' }],
+  ['prefixes of which one is the end of the other', { ...A, prefix: 'b_' }, { ...A, prefix: 'a_b_' }],
+  [
+    'nested prefixes behind two schemes',
+    { ...A, scheme: 'A', prefix: 'a' },
+    { ...A, scheme: 'B', prefix: 'ab' },
+  ],
   ['the same prefix', { ...A, prefix: 'a_' }, { ...A, prefix: 'a_' }],
   ['nested prefixes in two headers', { header: 'X-One', prefix: 'a_' }, { header: 'X-Two', prefix: 'a_b_' }],
 ])('kinds may share a header: %s', (_claim, one, other) => {
@@ -42,6 +51,34 @@ test.each([
 })
 
 test.each([
+  [{ scheme: '' }, {}],
+  [{}, { scheme: '' }],
+])('a scheme that is empty is none, where prefixes are compared: %j, %j', (first, second) => {
+  const [one, other] = smallMatrix().tokenKinds
+  const tokenKinds = [
+    { ...one, ...A, ...first, prefix: 'a_' },
+    { ...other, ...A, ...second, prefix: 'a_b_' },
+  ] as TokenKind[]
+  expect(matrixProblems({ ...smallMatrix(), tokenKinds }).map(({ path }) => path)).toEqual([
+    'tokenKinds[1].prefix',
+  ])
+})
+
+test.each([
+  'X-Host',
+  'Host-Key',
+  'X-Cookie',
+  'Cookies',
+  'Cookie3',
+  'Cookie22',
+  'Accepted',
+  'Re-Accept-X',
+  'Key-Date',
+])('%s only looks like another header, and may carry a credential', (header) => {
+  expect(loadMatrix(matrixWith({ header }, {})).tokenKinds).toMatchObject([{ header }, {}])
+})
+
+test.each([
   ['cookie', 'a browser sends cookies with every request that another site makes it send'],
   ['query', 'addresses are written to logs and histories'],
   ['queryParameter', 'addresses are written to logs and histories'],
@@ -51,7 +88,7 @@ test.each([
   ])
 })
 
-test.each(['Cookie', 'cookie', 'Set-Cookie'])(
+test.each(['Cookie', 'cookie', 'Set-Cookie', 'Cookie2'])(
   '%s carries no credential, and the reason is said',
   (header) => {
     expect(problemsOf(matrixWith({ header }, {}))).toEqual([

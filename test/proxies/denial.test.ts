@@ -1,5 +1,6 @@
 /** What the client of a proxy gets where its request must not pass. */
 import { describe, expect, test } from 'vitest'
+import { type Denied, denialOf, failureOf, refusalOf } from '../../engine/denial.ts'
 import { CALL_ERRORS, type CallErrorReason, callError } from '../../sidecar/base/call-error.ts'
 import { denialAnswer, failureAnswer } from '../../sidecar/proxies/denial-answer.ts'
 import { engine } from '../support/matrices/engines.ts'
@@ -9,6 +10,8 @@ const UNAUTHORIZED: ReadonlySet<string> = new Set([
   ...['CREDENTIAL_MISSING', 'CREDENTIAL_AMBIGUOUS', 'CREDENTIAL_MALFORMED', 'WRONG_HEADER'],
   ...['CREDENTIAL_INVALID', 'CREDENTIAL_EXPIRED', 'CREDENTIAL_REVOKED'],
 ])
+
+const DENIED: Denied = { reason: 'UNKNOWN_API', message: 'no', accepted: [], rulesDigest: 'sha256:0' }
 
 test('every denial says why, by which rules, what would be accepted, and with 401 in which header', () => {
   const denials = Array.from(engine.decisions()).filter(({ allowed }) => !allowed)
@@ -39,7 +42,48 @@ test.each([
   expect(new Map(headers).get('www-authenticate')).toBe(challenge)
 })
 
+test('a challenge names the scheme, where tokens have one before them', () => {
+  const accepted = [
+    { kind: 'a', header: 'Authorization', scheme: 'Bearer', issuable: true },
+    { kind: 'b', header: 'X-Token', issuable: true },
+  ]
+  const { headers } = denialOf({ ...DENIED, reason: 'CREDENTIAL_INVALID', accepted })
+  expect(new Map(headers).get('www-authenticate')).toBe(
+    'Portcullis header="Authorization", scheme="Bearer", reason="CREDENTIAL_INVALID", Portcullis header="X-Token", reason="CREDENTIAL_INVALID"',
+  )
+})
+
+test('where nothing would be accepted, the challenge names the reason alone', () => {
+  const { headers } = denialOf({ ...DENIED, reason: 'CREDENTIAL_EXPIRED' })
+  expect(new Map(headers).get('www-authenticate')).toBe('Portcullis reason="CREDENTIAL_EXPIRED"')
+})
+
+test('a reason that a newer sidecar knows is a denial that no credential helps against', () => {
+  expect(denialOf({ ...DENIED, reason: 'UNSPECIFIED' }).status).toBe(403)
+})
+
+test('a request that no route has an API for is denied with what is wrong with it', () => {
+  expect(refusalOf('NO_ROUTE', 'no route has this path')).toEqual({
+    status: 403,
+    headers: [
+      ['content-type', 'application/json'],
+      ['cache-control', 'no-store'],
+      ['x-portcullis-reason', 'NO_ROUTE'],
+    ],
+    body: '{"error":{"reason":"NO_ROUTE","message":"no route has this path","accepted":[]}}',
+  })
+})
+
 describe('without a decision', () => {
+  test.each([
+    ['1', 'the request could not be authorized; try again later'],
+    [undefined, 'the request could not be authorized; the operator finds the cause in the log'],
+  ])('with %s second to wait the client reads: %s', (seconds, message) => {
+    expect(JSON.parse(failureOf('INTERNAL', seconds, 'id').body)).toEqual({
+      error: { reason: 'INTERNAL', message, request_id: 'id' },
+    })
+  })
+
   test.each(Object.entries(CALL_ERRORS))(
     '%s is a 500, or a 503 that says when to try again',
     (reason, row) => {

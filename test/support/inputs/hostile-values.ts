@@ -66,22 +66,28 @@ export const hostileMakers: fc.Arbitrary<Maker> = fc.constantFrom(...makers)
 
 /** Makers of any value whatever. */
 export const makersOfAnything: fc.Arbitrary<Maker> = fc.oneof(
-  fc
-    .anything({
-      withBigInt: true,
-      withBoxedValues: true,
-      withDate: true,
-      withMap: true,
-      withNullPrototype: true,
-      withObjectString: true,
-      withSet: true,
-      withSparseArray: true,
-      withTypedArray: true,
-      withUnicodeString: true,
-    })
-    .map(makerOf),
+  // To prepare them takes half a second, which is spent where they are drawn.
+  fc.constant(undefined).chain(() => {
+    anything ??= fc
+      .anything({
+        withBigInt: true,
+        withBoxedValues: true,
+        withDate: true,
+        withMap: true,
+        withNullPrototype: true,
+        withObjectString: true,
+        withSet: true,
+        withSparseArray: true,
+        withTypedArray: true,
+        withUnicodeString: true,
+      })
+      .map(makerOf)
+    return anything
+  }),
   hostileMakers,
 )
+
+let anything: fc.Arbitrary<Maker> | undefined
 
 /** A maker of one value, which a failing property prints. */
 export function makerOf(value: unknown): Maker {

@@ -9,7 +9,8 @@ const folder = process.cwd()
 const environment = { ...process.env }
 
 afterAll(async () => {
-  process.chdir(folder)
+  // A thread has the folder of its process, and cannot change it.
+  if (process.cwd() !== folder) process.chdir(folder)
   for (const name of Object.keys(process.env)) if (!(name in environment)) delete process.env[name]
   Object.assign(process.env, environment)
   await closeAll()
