@@ -230,27 +230,6 @@ export function writeWhole(path: string, content: string): void {
   syncFolder(dirname(path))
 }
 
-/**
- * Runs `work` while it holds the lock file.
- *
- * @throws Error if another process holds the lock, or was killed while it held it
- */
-export function withLock<T>(path: string, work: () => T): T {
-  try {
-    closeSync(openSync(path, 'wx', 0o600))
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    throw new Error(
-      `${path} exists: another process is changing the file; if no such process is running, remove ${path} and try again`,
-    )
-  }
-  try {
-    return work()
-  } finally {
-    unlinkSync(path)
-  }
-}
-
 /** @throws Error that names the file where the folder cannot be written */
 function temporaryFor(path: string, content: string): string {
   try {
