@@ -20,7 +20,7 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { type Exposure, exposureOf } from './exposure.ts'
 
 /** The default path of the data folder. The schema of the configuration names the same one. */
@@ -61,7 +61,7 @@ export interface OpenedFolder {
 export function openDataFolder(folder: string, ours: readonly string[] = [SIGNING_KEYS_FILE]): OpenedFolder {
   let names: string[]
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    makeFolder(folder)
     names = readdirSync(folder)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
@@ -278,6 +278,17 @@ function readIfExists(path: string): string | undefined {
 export function giveToOwnerOf(other: string, path: string): void {
   const [{ uid, gid }, made] = [statSync(other), statSync(path)]
   if (process.geteuid?.() === 0 && (made.uid !== uid || made.gid !== gid)) chownSync(path, uid, gid)
+}
+
+/**
+ * Creates a folder that only its owner may enter, with those above it, where it does not exist. Its name
+ * lasts: a power cut that took it away would take all that is in it.
+ */
+export function makeFolder(path: string): void {
+  const whole = resolve(path)
+  const first = mkdirSync(whole, { recursive: true, mode: 0o700 })
+  if (first === undefined) return
+  for (let made = whole; made.length >= first.length; made = dirname(made)) syncFolder(dirname(made))
 }
 
 /** Makes the names in a folder last. */
