@@ -1,6 +1,7 @@
 /** A data folder on which sidecars and commands are killed, one after the other. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { type Client, connect } from '../../clients/typescript/index.ts'
 import { readKeys, type SigningKey } from '../../sidecar/authority/keys.ts'
 import { expectSealed } from '../../sidecar/base/sealed-file.ts'
@@ -28,6 +29,8 @@ const [KEYS, PEPPER, ADMINISTRATOR] = [
   'administrator-token',
 ] as const
 const DAY_MS = 86_400_000
+/** Longer than a killed process takes to end. */
+const DYING_MS = 10_000
 
 const CHEAP_PASSWORDS = new URL('../support/histories/cheap-passwords.ts', import.meta.url).href
 
@@ -103,13 +106,14 @@ export class Stage {
       await this.#examine(this.#served.ready.grpc)
       return this.#client
     } catch (error) {
-      if (error instanceof Violation || !this.#isDead) throw error
+      if (error instanceof Violation || !(await this.#dies())) throw error
       return undefined
     }
   }
 
-  get #isDead(): boolean {
-    return this.#served === undefined || !existsSync(`/proc/${this.#served.pid}/exe`)
+  /** Whether it dies: its connections end a moment before it does. */
+  async #dies(): Promise<boolean | undefined> {
+    return Promise.race([this.#served?.ended.then(() => true), delay(DYING_MS, false, { ref: false })])
   }
 
   /** What it has not done yet, it may do before it ends; with SIGKILL, it does not. */
