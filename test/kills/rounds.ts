@@ -91,8 +91,11 @@ async function playOn(stage: Stage, point: Point, preloaded: string): Promise<En
   }
 }
 
+/** What is left after all kills still does all its work, and is killed once more at the end of it. */
 async function lastJudged(stage: Stage): Promise<void> {
-  await stage.start({ NODE_OPTIONS: preloading() })
+  const unharmed = { NODE_OPTIONS: preloading() }
+  await stage.serve(unharmed, 'SIGKILL')
+  await stage.start(unharmed)
   await stage.stop()
 }
 
