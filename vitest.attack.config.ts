@@ -8,7 +8,7 @@ import { defineConfig } from 'vitest/config'
 const LARGER: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   'test/engine/hostile.test.ts': { DECIDE_CALLS: 20_000_000 },
   'test/sidecar/hostile-checks.test.ts': { CHECKS: 1_000_000 },
-  'test/sidecar/kills.test.ts': { KILLS: 20 },
+  'test/kills/kills.test.ts': { KILLS: 40 },
   'test/http2/fuzz.test.ts': { HTTP2_FUZZ_FRAMES: 2_000_000 },
 }
 

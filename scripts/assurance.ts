@@ -70,6 +70,18 @@ const ROWS: readonly Row[] = [
         `${count(killed)} of ${count(mutants)} noticed (${percent(killed, mutants)}), ${named} named as equal, ${mutants - killed - named} others`,
     ],
   ),
+  [
+    'kills',
+    'Sidecars and commands that are killed: what was acknowledged is there, whole, and nothing else',
+    ({ kills = 0, points = 0, kinds = 0, acknowledged = 0, refused = 0 }) =>
+      `${count(kills)} kills at ${count(points)} points of ${count(kinds)} kinds, ${count(acknowledged)} changes acknowledged and ${count(refused)} refused: no violation`,
+  ],
+  [
+    'power',
+    'Power cuts: the same of every disk that one may leave',
+    ({ disks = 0, events = 0, syncs = 0, acknowledged = 0 }) =>
+      `${count(disks)} disks from ${count(events)} writes and names with ${count(syncs)} syncs, ${count(acknowledged)} changes acknowledged: no violation`,
+  ],
 ]
 
 /** The rows of the table for what is searched. */

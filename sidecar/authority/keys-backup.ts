@@ -2,10 +2,11 @@
  * The backup of what only this folder has: the keys that sign IAM tokens, and the pepper of the static
  * tokens' hashes.
  */
-import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   giveToOwnerOf,
+  makeFolder,
   PEPPER_FILE,
   replaceFile,
   SIGNING_KEYS_FILE,
@@ -101,7 +102,7 @@ export function differenceTo(
 
 /** Writes the files. A running sidecar follows the keys within a second, and the pepper at its next start. */
 export function installKeys(backup: BackedUpKeys, { folder, pepperOnly }: KeysInstallation): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  makeFolder(folder)
   for (const [file, text] of filesOf(backup, folder, pepperOnly))
     if (existsSync(file)) {
       if (readFileSync(file, 'utf8') !== text) replaceFile(file, text)

@@ -20,7 +20,7 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { type Exposure, exposureOf } from './exposure.ts'
 
 /** The default path of the data folder. The schema of the configuration names the same one. */
@@ -61,7 +61,7 @@ export interface OpenedFolder {
 export function openDataFolder(folder: string, ours: readonly string[] = [SIGNING_KEYS_FILE]): OpenedFolder {
   let names: string[]
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    makeFolder(folder)
     names = readdirSync(folder)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
@@ -230,27 +230,6 @@ export function writeWhole(path: string, content: string): void {
   syncFolder(dirname(path))
 }
 
-/**
- * Runs `work` while it holds the lock file.
- *
- * @throws Error if another process holds the lock, or was killed while it held it
- */
-export function withLock<T>(path: string, work: () => T): T {
-  try {
-    closeSync(openSync(path, 'wx', 0o600))
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    throw new Error(
-      `${path} exists: another process is changing the file; if no such process is running, remove ${path} and try again`,
-    )
-  }
-  try {
-    return work()
-  } finally {
-    unlinkSync(path)
-  }
-}
-
 /** @throws Error that names the file where the folder cannot be written */
 function temporaryFor(path: string, content: string): string {
   try {
@@ -299,6 +278,17 @@ function readIfExists(path: string): string | undefined {
 export function giveToOwnerOf(other: string, path: string): void {
   const [{ uid, gid }, made] = [statSync(other), statSync(path)]
   if (process.geteuid?.() === 0 && (made.uid !== uid || made.gid !== gid)) chownSync(path, uid, gid)
+}
+
+/**
+ * Creates a folder that only its owner may enter, with those above it, where it does not exist. Its name
+ * lasts: a power cut that took it away would take all that is in it.
+ */
+export function makeFolder(path: string): void {
+  const whole = resolve(path)
+  const first = mkdirSync(whole, { recursive: true, mode: 0o700 })
+  if (first === undefined) return
+  for (let made = whole; made.length >= first.length; made = dirname(made)) syncFolder(dirname(made))
 }
 
 /** Makes the names in a folder last. */

@@ -1,6 +1,7 @@
 /** Signing keys: rotation under a running sidecar, and the overlap of old and new. */
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
 import { compile } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
@@ -203,9 +204,18 @@ describe('rotation', () => {
 
   test('does not run twice at once', async () => {
     const path = await keyFile()
-    writeFileSync(`${path}.lock`, '')
+    using other = new DatabaseSync(`${path}.lock`)
+    other.exec('BEGIN EXCLUSIVE')
     expect(() => rotateKeys(path, start + MINUTE_MS, DAY_MS)).toThrow(
-      'another process is changing the file; if no such process is running, remove',
+      'another process is changing the file; try again',
     )
+  })
+
+  test('is not kept from it by the file of a process that was killed', async () => {
+    const path = await keyFile()
+    writeFileSync(`${path}.lock`, '')
+    rotateKeys(path, start + MINUTE_MS, DAY_MS)
+    expect(statesOf(path)).toEqual(['retired', 'active', 'staged'])
+    expect(existsSync(`${path}.lock`)).toBe(false)
   })
 })

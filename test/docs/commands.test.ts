@@ -24,6 +24,7 @@ test.each(userPages)(
 const NOT_RUN: Readonly<Record<string, string>> = {
   'npm run simulate': 'a search takes minutes; test/simulation runs 200 short seeds',
   'npm run mutants': 'it takes hours; test/architecture/mutants.test.ts reads its lists',
+  'npm run kills': 'it takes minutes; test/kills kills a few, test/interop/kills.test.ts cuts the power',
   'npm run bench': 'benchmarks take minutes; test/bench runs each suite at smoke size',
   'npm pack --workspace engine --workspace matrix --workspace clients/typescript --pack-destination ../my-service':
     'test/architecture/package.test.ts packs and installs each package',

@@ -124,11 +124,6 @@ const SABOTAGES: readonly Sabotage[] = [
     expected: ['warning', 'keys', /is from the future/, /clock/],
   },
   {
-    what: 'a change of the keys that was cut off',
-    spoil: (folder) => void writeFileSync(`${keysOf(folder)}.lock`, ''),
-    expected: ['error', 'keys', /was interrupted$/, /rm .*signing-keys\.json\.lock$/],
-  },
-  {
     what: 'a pepper that is missing',
     spoil: (folder) => void rmSync(join(folder, 'static-token-pepper')),
     expected: ['error', 'pepper', /denies every static token$/, /backup/],

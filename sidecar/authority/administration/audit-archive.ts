@@ -2,9 +2,8 @@
  * Moves old records of the audit trail to files. A record is deleted only after the file that has it is on
  * the disk.
  */
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { writeWhole } from '../../base/data-folder.ts'
+import { makeFolder, writeWhole } from '../../base/data-folder.ts'
 import type { AuditRecord } from '../../directory/directory.ts'
 import type { DirectoryStore } from '../../directory/store.ts'
 import { trusted } from '../actor.ts'
@@ -35,7 +34,7 @@ export async function archiveAudit(
     const [first, last] = [old[0], old.at(-1)]
     if (first === undefined || last === undefined) return files
     const file = join(folder, `audit-${numbered(first)}-${numbered(last)}.jsonl`)
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    makeFolder(folder)
     // Another process may write the same file at the same time: it has the same content.
     writeWhole(file, old.map(lineOf).join(''))
     await changeDirectory(store, RETENTION, (change) => change.forgetAudit(last.sequence, file))

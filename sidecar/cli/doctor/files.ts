@@ -59,24 +59,13 @@ export function diskFindings(folder: string): Finding[] {
 export function keyFindings(folder: string, nowMs: number): Finding[] {
   const { ok, error } = findingsOf('keys')
   const file = join(folder, SIGNING_KEYS_FILE)
-  const lock = `${file}.lock`
-  const locked = existsSync(lock)
-    ? [
-        error(
-          lock,
-          'a change of the keys is in progress, or was interrupted',
-          `if no \`portcullis keys\` command is running: rm ${lock}`,
-        ),
-      ]
-    : []
   try {
     const keys = readKeys(file)
-    const problems = [...locked, ...problemsOfKeys(file, keys, nowMs)]
+    const problems = problemsOfKeys(file, keys, nowMs)
     const active = keys.find(({ state }) => state === 'active')
     return problems.length > 0 ? problems : [ok(file, `${keys.length} keys, active: ${active?.keyId}`)]
   } catch (caught) {
     return [
-      ...locked,
       error(
         file,
         (caught as Error).message,

@@ -3,7 +3,8 @@
  * tokens that were issued after it are revoked for good, and the revocations of the directory that is
  * replaced are kept, where it can be read.
  */
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
+import { makeFolder } from '../../base/data-folder.ts'
 import { expectSealed, linesOfSealed } from '../../base/sealed-file.ts'
 import { number, text } from '../rows.ts'
 import { LAST_CHANGE, SCHEMA_VERSION } from '../schema.ts'
@@ -59,7 +60,7 @@ export async function restoreDirectory(options: RestoreOptions): Promise<Restore
     throw new Error(
       `${path}: the backup is from ${createdAt}, which is in the future; set the clock of this host`,
     )
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  makeFolder(folder)
   using scratch = await Scratch.load(path, folder)
   const replaced = await readReplaced(scratch, options)
   const { details } = scratch

@@ -1,0 +1,13 @@
+/** Processes that are killed at points spread over what they do. In earnest: `npm run kills`. */
+import { expect, test } from 'vitest'
+import { kill } from './rounds.ts'
+
+const KILLS = Number(process.env.KILLS ?? 8)
+
+test('what was acknowledged before a kill is there, whole and with its records, and nothing else is', {
+  timeout: 0,
+}, async () => {
+  const { kills, acknowledged } = await kill({ kills: KILLS, seed: 7, jobs: 1 })
+  expect(kills).toBe(KILLS)
+  expect(acknowledged).toBeGreaterThan(KILLS)
+})

@@ -1,0 +1,153 @@
+/** Kills processes at points that are spread over all that they pass. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { randomFrom } from '../support/inputs/random.ts'
+import type { Ended } from '../support/processes/processes.ts'
+import { newFolder } from '../support/suite/resources.ts'
+import { COMMANDS, type Command, preloading, Stage } from './stage.ts'
+
+/** Calls of each lane in a round. */
+const CALLS = 8
+/** After so many kills there is a new folder. */
+const KILLS_OF_A_FOLDER = 30
+
+type Victim = Command | 'serve'
+const VICTIMS: readonly Victim[] = ['serve', ...COMMANDS]
+
+/** Where a process is killed. */
+interface Point {
+  readonly victim: Victim
+  readonly kind: string
+  readonly number: number
+}
+
+export interface Found {
+  kills: number
+  /** Different points at which a process was killed. */
+  points: number
+  /** Kinds of points, of all victims. */
+  kinds: number
+  acknowledged: number
+  refused: number
+}
+
+/** What goes wrong, with the round that shows it. */
+class Broken extends Error {}
+
+export interface Options {
+  readonly kills: number
+  readonly seed: number
+  readonly jobs: number
+  /** Loaded into each process: what is wrong on purpose. */
+  readonly planted?: readonly string[]
+  readonly onKill?: (point: string) => void
+}
+
+const POINTS = new URL('./points.ts', import.meta.url).href
+
+/** @throws Broken when a promise was broken */
+export async function kill({ kills, seed, jobs, planted = [], onKill = () => {} }: Options): Promise<Found> {
+  const random = randomFrom(seed)
+  const preloaded = preloading(POINTS, ...planted)
+  const counted = await countPoints(randomFrom(seed + 1), preloaded)
+  const points = dealt(counted, random)
+  const found: Found = { kills: 0, points: 0, kinds: counted.length, acknowledged: 0, refused: 0 }
+  const seen = new Set<string>()
+  let folder = 0
+  const work = async () => {
+    while (found.kills < kills) {
+      const stage = new Stage(randomFrom(seed * 10_000 + folder++), CALLS)
+      for (let killed = 0; killed < KILLS_OF_A_FOLDER && found.kills < kills; ) {
+        // Sidecars create it: commands need a folder that one has made whole.
+        const point = points.next(stage.files.size === 0 ? ['serve'] : VICTIMS)
+        const { code } = await playOn(stage, point, preloaded)
+        if (code !== 'SIGKILL') continue
+        const name = nameOf(point)
+        onKill(name)
+        killed++
+        found.kills++
+        seen.add(name)
+      }
+      await lastJudged(stage)
+      found.acknowledged += stage.truth.acknowledged
+      found.refused += stage.truth.refused
+    }
+  }
+  await Promise.all(Array.from({ length: jobs }, work))
+  found.points = seen.size
+  return found
+}
+
+const nameOf = ({ victim, kind, number }: Point) => `${victim} ${kind} ${number}`
+
+async function playOn(stage: Stage, point: Point, preloaded: string): Promise<Ended> {
+  const environment = { NODE_OPTIONS: preloaded, KILL_AT: `${point.kind} ${point.number}` }
+  try {
+    return await (point.victim === 'serve' ? stage.serve(environment) : stage.run(point.victim, environment))
+  } catch (error) {
+    throw new Broken(`found after ${nameOf(point)}: ${error instanceof Error ? error.stack : error}`, {
+      cause: error,
+    })
+  }
+}
+
+/** What is left after all kills still does all its work, and is killed once more at the end of it. */
+async function lastJudged(stage: Stage): Promise<void> {
+  const unharmed = { NODE_OPTIONS: preloading() }
+  await stage.serve(unharmed, 'SIGKILL')
+  await stage.start(unharmed)
+  await stage.stop()
+}
+
+interface Counted {
+  readonly victim: Victim
+  readonly kind: string
+  readonly count: number
+}
+
+/** Lets each victim do its work once, and counts the points that it passes. */
+async function countPoints(random: () => number, preloaded: string): Promise<Counted[]> {
+  const stage = new Stage(random, CALLS)
+  const counted: Counted[] = []
+  for (const victim of VICTIMS) {
+    const file = join(newFolder(), 'points.json')
+    const environment = { NODE_OPTIONS: preloaded, COUNT_POINTS: file }
+    if (victim === 'serve') await stage.serve(environment)
+    else await stage.run(victim, environment)
+    const points = JSON.parse(readFileSync(file, 'utf8')) as Record<string, number>
+    counted.push(...Object.entries(points).map(([kind, count]) => ({ victim, kind, count })))
+  }
+  return counted
+}
+
+/**
+ * Goes from kind to kind of all victims, and takes one point of each. The points of a kind are taken in
+ * random order, each once, before one is taken again.
+ */
+function dealt(
+  counted: readonly Counted[],
+  random: () => number,
+): { next(victims: readonly Victim[]): Point } {
+  const kinds = shuffled(counted, random).map((each) => ({ ...each, left: [] as number[], started: false }))
+  let turn = 0
+  const nextOf = (victims: readonly Victim[]): Point => {
+    for (let tries = 0; tries < kinds.length; tries++) {
+      const kind = kinds[turn++ % kinds.length] as (typeof kinds)[number]
+      if (!victims.includes(kind.victim)) continue
+      if (!kind.started) kind.left = shuffled(numbersTo(kind.count), random)
+      kind.started = true
+      const number = kind.left.pop()
+      if (number !== undefined) return { victim: kind.victim, kind: kind.kind, number }
+    }
+    for (const kind of kinds) if (victims.includes(kind.victim)) kind.started = false
+    return nextOf(victims)
+  }
+  return { next: nextOf }
+}
+
+const numbersTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1)
+
+function shuffled<T>(values: readonly T[], random: () => number): T[] {
+  const left = [...values]
+  return values.map(() => left.splice(Math.floor(random() * left.length), 1)[0] as T)
+}

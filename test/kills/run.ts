@@ -1,0 +1,64 @@
+/**
+ * Kills sidecars and commands at points spread over all that they do, or cuts their power, and judges what is
+ * left: `npm run kills -- --help`.
+ */
+import { parseArgs } from 'node:util'
+import { keepFigures } from '../../scripts/assurance.ts'
+import { closeAll } from '../support/suite/resources.ts'
+import { cutPower } from './power/search.ts'
+import { kill } from './rounds.ts'
+
+const HELP = `usage: npm run kills -- [options]
+
+  --kills N   how many processes are killed; default: 1000
+  --disks N   instead: how many disks of power cuts are judged; it needs gcc
+  --seed N    other changes, and other points or disks; default: 1
+  --jobs N    folders at the same time, for kills; default: 2
+  --docs      keeps the figures for docs/decide/assurance.md
+`
+
+const { values } = parseArgs({
+  options: {
+    ...{ kills: { type: 'string', default: '1000' }, disks: { type: 'string' } },
+    ...{ seed: { type: 'string', default: '1' }, jobs: { type: 'string', default: '2' } },
+    ...{ docs: { type: 'boolean' }, help: { type: 'boolean' } },
+  },
+} as const)
+
+/** So often there is a line that says how far it is. */
+const TOLD = 50
+
+if (values.help) process.stdout.write(HELP)
+else await search()
+
+async function search(): Promise<void> {
+  const beganMs = Date.now()
+  const seed = Number(values.seed)
+  try {
+    const [name, found] = await (values.disks === undefined ? killed(seed) : cut(seed))
+    const seconds = Math.round((Date.now() - beganMs) / 1_000)
+    console.log(`no promise was broken, in ${seconds} s: ${JSON.stringify(found)}`)
+    if (values.docs) keepFigures(name, { seed, ...found })
+  } catch (error) {
+    process.exitCode = 1
+    console.log(`seed ${seed}: ${error instanceof Error ? error.message : error}`)
+  }
+  await closeAll()
+  process.exit()
+}
+
+async function killed(seed: number) {
+  let done = 0
+  const onKill = (point: string) => {
+    if (++done % TOLD === 0) console.log(`${done} kills, the last at ${point}`)
+  }
+  const found = await kill({ kills: Number(values.kills), seed, jobs: Number(values.jobs), onKill })
+  return ['kills', found] as const
+}
+
+async function cut(seed: number) {
+  const onDisk = (disk: number) => {
+    if (disk % (TOLD * 10) === 0) console.log(`${disk} disks`)
+  }
+  return ['power', await cutPower({ disks: Number(values.disks), seed, onDisk })] as const
+}

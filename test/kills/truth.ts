@@ -1,0 +1,119 @@
+/**
+ * What clients know of a directory: what was acknowledged, and the calls that are under way. They change
+ * several accounts at once, and the matrix in force.
+ */
+import type { Client } from '../../clients/typescript/index.ts'
+import { PortcullisError } from '../../clients/typescript/index.ts'
+import { type Account, isUnanswered, newAccount, nextOperation, restored } from './accounts.ts'
+import { certain, type Possible, type Rollout, type State, Violation } from './judge.ts'
+
+/** Accounts that are changed at the same time. */
+const LANES = 3
+
+const REASON = 'agreed'
+const TO_CONFIGURED = { $case: 'toConfigured', value: true } as const
+
+export class Truth {
+  #lanes: Account[][] = Array.from({ length: LANES }, (_, lane) => [newAccount(lane)])
+  #rollouts: Rollout[] = [{ promoted: false, audit: [] }]
+  #restored: Possible | undefined
+  readonly #random: () => number
+  readonly #onChange: () => void
+  /** Calls that were acknowledged. */
+  acknowledged = 0
+  refused = 0
+
+  /** @param onChange called before each call, and after its answer */
+  constructor(random: () => number, onChange: () => void = () => {}) {
+    this.#random = random
+    this.#onChange = onChange
+  }
+
+  /** What the directory may be now. */
+  get possible(): readonly Possible[] {
+    const now = { accounts: this.#lanes.map((states) => [...states]), rollouts: [...this.#rollouts] }
+    return this.#restored === undefined ? [now] : [now, this.#restored]
+  }
+
+  /** What it was found to be. From now on, nothing else is possible. */
+  is({ accounts, rollout }: State): void {
+    this.#lanes = accounts.map((account) => [account])
+    this.#rollouts = [rollout]
+    this.#restored = undefined
+    this.#onChange()
+  }
+
+  get state(): State {
+    return {
+      accounts: this.#lanes.map(([account]) => account as Account),
+      rollout: this.#rollouts[0] as Rollout,
+    }
+  }
+
+  /** Makes so many calls in each lane. Ends earlier where one is not answered. */
+  async operate(client: Client, calls: number): Promise<void> {
+    const lanes = this.#lanes.map(async (_, lane) => {
+      for (let call = 0; call < calls; call++) if (!(await this.#call(client, lane))) return
+    })
+    await Promise.all([...lanes, this.#rollOut(client)])
+  }
+
+  async #call(client: Client, lane: number): Promise<boolean> {
+    const [now] = this.#lanes[lane] as [Account]
+    const operation = nextOperation(now, this.#random)
+    const next = structuredClone(now)
+    operation.change(next)
+    this.#lanes[lane] = [now, next]
+    this.#onChange()
+    try {
+      await operation.call(client, next)
+    } catch (error) {
+      if (isUnanswered(error)) return false
+      if (!(error instanceof PortcullisError) || error.reason !== operation.refused)
+        throw new Violation(`${operation.what}: ${error}`, { cause: error })
+      this.refused++
+      this.#lanes[lane] = [now]
+      this.#onChange()
+      return true
+    }
+    if (operation.refused !== undefined) throw new Violation(`${operation.what}: it was not refused`)
+    this.acknowledged++
+    this.#lanes[lane] = [next]
+    this.#onChange()
+    return true
+  }
+
+  /** Puts the other matrix in force. */
+  async #rollOut({ directory }: Client): Promise<void> {
+    const [now] = this.#rollouts as [Rollout]
+    try {
+      const { digest, shadow } = await directory.getMatrixRollout({})
+      const action = now.promoted ? 'matrix.roll_back' : 'matrix.promote'
+      const next = { promoted: !now.promoted, audit: [...now.audit, action] }
+      this.#rollouts = [now, next]
+      this.#onChange()
+      if (now.promoted) await directory.rollBackMatrix({ digest, reason: REASON, to: TO_CONFIGURED })
+      else await directory.promoteMatrix({ digest, shadowDigest: shadow?.digest ?? '', reason: REASON })
+      this.#rollouts = [next]
+      this.acknowledged++
+      this.#onChange()
+    } catch (error) {
+      if (!isUnanswered(error)) throw error
+    }
+  }
+
+  /** A restoration begins: from now on, everything may be as in the backup, or as it was. */
+  beginRestoration(backup: State): void {
+    const now = this.state
+    const accounts = now.accounts.map((account, lane) => restored(backup.accounts[lane] as Account, account))
+    const audit = [...backup.rollout.audit, 'directory.restore']
+    this.#restored = certain({ accounts, rollout: { ...backup.rollout, audit } })
+    this.#onChange()
+  }
+
+  /** It was acknowledged. */
+  endRestoration(): void {
+    const { accounts, rollouts } = this.#restored as Possible
+    this.is({ accounts: accounts.map(([account]) => account as Account), rollout: rollouts[0] as Rollout })
+  }
+}
