@@ -195,17 +195,29 @@ export async function openEmbeddedAuthority(options: OpenOptions): Promise<Opene
   }
 }
 
-/** The same array until the keys change. */
+/** Those of the keys that verify tokens now: the same array until they change. */
 function keyIdsOf(ring: KeyRing): () => readonly string[] {
   let keys: readonly SigningKey[] = []
   let ids: readonly string[] = []
   return () => {
-    if (ring.last === keys) return ids
-    keys = ring.last
+    const current = keysOf(ring)
+    if (current === keys) return ids
+    keys = current
     ids = keys.map(({ keyId }) => keyId)
     return ids
   }
 }
+
+/** While they cannot be read no token is genuine here. */
+function keysOf(ring: KeyRing): readonly SigningKey[] {
+  try {
+    return ring.keys
+  } catch {
+    return NO_KEYS
+  }
+}
+
+const NO_KEYS: readonly SigningKey[] = []
 
 /** How long sessions last where nothing else is said. */
 const SESSION_LIMITS: SessionLimits = { idleMs: 30 * 60_000, lifetimeMs: 12 * 3_600_000 }

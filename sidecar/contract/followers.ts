@@ -98,7 +98,7 @@ export class Followers {
     this.#readBasis()
     if (this.#all.size === 0) {
       this.#stopWatching = changes.watch(() => this.#tell())
-      this.#timer = setInterval(() => this.#look(), LOOK_MS).unref()
+      this.#timer = setInterval(() => this.#tell(), LOOK_MS).unref()
     }
     // A key may have been withdrawn, too, while nothing was followed.
     const goesOn = after !== undefined && basis === this.#basis.name
@@ -113,7 +113,6 @@ export class Followers {
   }
 
   rulesChanged(): void {
-    this.#readBasis()
     this.#tell()
   }
 
@@ -127,11 +126,6 @@ export class Followers {
     if (this.#all.size > 0) return
     this.#stopWatching?.()
     clearInterval(this.#timer)
-  }
-
-  #look(): void {
-    this.#readBasis()
-    this.#tell()
   }
 
   /** With another key or another rule for a kind, what was said about tokens may no longer be so. */
@@ -182,6 +176,7 @@ export class Followers {
     const { changes, timeOfDay } = this.#parts
     // The clock is read first: what is promised must not begin later than it says.
     const times = { sentAtMs: this.#now(), timeOfDayMs: timeOfDay() }
+    this.#readBasis()
     const basis = this.#basis.name
     const validForMs = changes.knownForMs() ?? 0
     const { position, records } = changes.followed ?? {}

@@ -139,6 +139,15 @@ test('where a key is withdrawn, every follower forgets everything; where one is 
   await eventually(() => reader.got.at(-1)?.voided?.everything === true)
 })
 
+test('a change that is told says that a key was withdrawn, too', () => {
+  const { state, open, change } = start()
+  const reader = open()
+  // Nothing may be told between the two: it would prolong what rests on that key.
+  state.keyIds = ['a']
+  change()
+  expect(reader.got[1]?.voided?.everything).toBe(true)
+})
+
 test('ten thousand are told a few at a time, and each of every change', async () => {
   const { open, change } = start()
   const readers = Array.from({ length: 10_000 }, () => open())
