@@ -1,8 +1,8 @@
 /**
  * A fleet on the simulated network: two hosts that share a directory on PostgreSQL, one of them with two
- * workers behind one address; a sidecar without a directory, which follows both as hubs; and programs that
- * ask them, three of which decide in their own memory. All of it is the product's own code, started as the
- * product starts it.
+ * workers; an address behind which all three of these processes are; a sidecar without a directory, which
+ * follows them as hubs; and programs that ask them, three of which decide in their own memory. All of it is
+ * the product's own code, started as the product starts it.
  */
 import { createHash } from 'node:crypto'
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
@@ -31,7 +31,7 @@ export const KEY_POLL_MS = 500
 /** How old the staged key is at the beginning, in milliseconds. */
 const STAGED_MS = 3_600_000
 
-/** Behind it are both workers of the first host. */
+/** Behind it are the processes of both hosts, as behind a load balancer. */
 const SHARED = '127.0.0.1:7000'
 
 const FOLLOWER_TOKEN = 'fo'.repeat(20)
@@ -98,10 +98,8 @@ export class Fleet {
     const b = this.#host('b', 1, directory, 'static_token')
     const token = join(folder, 'follower.token')
     writeFileSync(token, FOLLOWER_TOKEN, { mode: 0o600 })
-    network.share(SHARED, () => {
-      const [first, second] = a.workers as [Worker, Worker]
-      return (this.#random() < 0.5 ? first : second).address
-    })
+    const shared = [...a.workers, ...b.workers]
+    network.share(SHARED, () => (shared[Math.floor(this.#random() * shared.length)] as Worker).address)
     const addresses = [SHARED, ...b.workers.map(({ address }) => address)]
     const follower = this.#host('f', 1, { hub: { addresses, token_file: token } }, undefined)
     this.hosts = [a, b]

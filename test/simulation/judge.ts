@@ -111,7 +111,7 @@ export class Judge {
   /** After a disturbance a process decides by the matrix of before until it has read the one in force. */
   #wasDisturbed({ machine, worker, local }: Program, beganMs: number): boolean {
     const hubs = worker === this.#fleet.follower ? this.#fleet.workers : []
-    const asked = local ? worker.host.workers : [worker]
+    const asked = local ? this.#fleet.workers : [worker]
     const machines = [machine, ...[...asked, ...hubs].map((each) => each.machine)]
     return machines.some(({ disturbedUntilMs }) => beganMs < disturbedUntilMs + RECOVERY_MS)
   }

@@ -5,7 +5,7 @@ import type { Findings } from './simulation.ts'
 export const STEPS = 800
 
 /** Within so many seeds each known defect is found. */
-export const DEFECT_SEEDS = 200
+export const DEFECT_SEEDS = 500
 
 export interface Run {
   readonly seed: number
