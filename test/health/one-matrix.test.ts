@@ -12,6 +12,7 @@ import { Turns } from '../../sidecar/base/turns.ts'
 import type { CallContext } from '../../sidecar/contract/call.ts'
 import { type CheckServices, checkHandlers } from '../../sidecar/contract/check-handlers.ts'
 import { Rules } from '../../sidecar/rules/rules.ts'
+import { answerBasisOf } from '../../sidecar/usecases/answer-basis.ts'
 import { perCall } from '../../sidecar/usecases/capabilities.ts'
 import { messageType } from '../support/contract/black-box.ts'
 import { newFolder } from '../support/suite/resources.ts'
@@ -59,6 +60,7 @@ function serve(
     cacheForMs: 0,
     now: Date.now,
     changes: { latest: () => undefined },
+    basis: answerBasisOf(() => []),
   } as unknown as CheckServices
   const { check, checkBatch } = checkHandlers(services, CHECKS_MAX, false)
   const context = {} as CallContext

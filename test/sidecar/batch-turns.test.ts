@@ -9,6 +9,7 @@ import { Turns } from '../../sidecar/base/turns.ts'
 import type { CallContext, Responses } from '../../sidecar/contract/call.ts'
 import { type CheckServices, checkHandlers } from '../../sidecar/contract/check-handlers.ts'
 import { Rules } from '../../sidecar/rules/rules.ts'
+import { answerBasisOf } from '../../sidecar/usecases/answer-basis.ts'
 import { perCall } from '../../sidecar/usecases/capabilities.ts'
 import { messageType } from '../support/contract/black-box.ts'
 
@@ -27,6 +28,7 @@ function handlersUnder(verify: (index: number) => Verification | Promise<Verific
     cacheForMs: 0,
     now: Date.now,
     changes: { latest: () => undefined },
+    basis: answerBasisOf(() => []),
   } as unknown as CheckServices
   return checkHandlers(services, CHECKS, false)
 }

@@ -37,7 +37,9 @@ export async function findChromium(): Promise<string> {
     await run('chromium', ['--version'])
   } catch (error) {
     if (!(error instanceof CommandFailed) || process.getuid?.() !== 0) throw error
-    await run('apt-get', ['install', '--yes', '--no-install-recommends', 'chromium'])
+    // Other tests may install something, too.
+    const flags = ['--yes', '--no-install-recommends', '-o', 'DPkg::Lock::Timeout=600']
+    await run('apt-get', ['install', ...flags, 'chromium'])
   }
   return (await run('which', ['chromium'])).trim()
 }

@@ -62,7 +62,8 @@ function found(): string | undefined {
 }
 
 async function aptGet(...args: readonly string[]): Promise<void> {
-  await promisify(execFile)('apt-get', args, {
+  // Other tests may install something, too.
+  await promisify(execFile)('apt-get', ['-o', 'DPkg::Lock::Timeout=600', ...args], {
     env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
     timeout: INSTALL_MS_MAX,
     killSignal: 'SIGKILL',
