@@ -1,7 +1,7 @@
 /**
  * `portcullis decisions`: what a sidecar has decided is found in its log, with names, and no secret is shown.
  */
-import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, test, vi } from 'vitest'
@@ -41,7 +41,7 @@ for (let round = 0; round < 12; round++) {
   await ask('reports', people.staticToken, 'X-Token')
 }
 await ask('secrets', token, 'X-Auth-Token', { 'x-request-id': REQUEST_ID })
-await eventually(() => readFileSync(path, 'utf8').includes(REQUEST_ID))
+await eventually(() => existsSync(path) && readFileSync(path, 'utf8').includes(REQUEST_ID))
 
 /** The configuration names the log, and the data folder with the names. */
 const decisions = (words: readonly string[], terminal?: FakeTerminal) =>

@@ -2,7 +2,7 @@
  * The pages of operators in Chromium: accounts, callers, keys, and the live tail while thousands of decisions
  * are made.
  */
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser, Page, Route } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
@@ -286,7 +286,7 @@ describe.skipIf(!browser)('decisions of the past', () => {
     await new BlackBox(sidecar.running.address).ask('check', question, {
       metadata: { 'x-request-id': REQUEST_ID },
     })
-    await eventually(() => readFileSync(sidecar.log, 'utf8').includes(REQUEST_ID))
+    await eventually(() => existsSync(sidecar.log) && readFileSync(sidecar.log, 'utf8').includes(REQUEST_ID))
     const { page, complaints } = await past()
     const bodies: string[] = []
     const urls: string[] = []
