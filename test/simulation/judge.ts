@@ -168,12 +168,16 @@ export class Judge {
   }
 
   /** The file of keys of a host has changed. */
-  keysChanged({ name, folder }: Host): void {
+  /** @returns the tokens whose key is withdrawn now */
+  keysChanged({ name, folder }: Host): readonly Held[] {
     const present = new Set(readKeys(join(folder, 'signing-keys.json')).map(({ keyId }) => keyId))
     const ofHost = this.#withdrawnMs.get(name) ?? new Map<string, number>()
     this.#withdrawnMs.set(name, ofHost)
-    for (const { keyId } of this.#truth.tokens)
-      if (keyId !== undefined && !present.has(keyId) && !ofHost.has(keyId)) ofHost.set(keyId, time.nowMs)
+    const ended = this.#truth.tokens.filter(
+      ({ keyId }) => keyId !== undefined && !present.has(keyId) && !ofHost.has(keyId),
+    )
+    for (const { keyId = '' } of ended) ofHost.set(keyId, time.nowMs)
+    return ended
   }
 
   #readBosses(): void {

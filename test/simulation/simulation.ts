@@ -9,7 +9,7 @@ import { type CheckAnswer, type Client, connect, PortcullisError } from '../../c
 import { pepperOf } from '../../sidecar/authority/static-token.ts'
 import { randomFrom } from '../support/inputs/random.ts'
 import { Faults } from './faults.ts'
-import { BOUND_MS, Fleet, type Host, operatorOf, type Program, type Worker } from './fleet.ts'
+import { BOUND_MS, Fleet, type Host, KEY_POLL_MS, operatorOf, type Program, type Worker } from './fleet.ts'
 import { Judge, type Pending } from './judge.ts'
 import { ACCOUNTS, BOSS, Operations, PROJECTS, SERVICE_USERS } from './operations.ts'
 import { EXTRA_API, type Held, type Recorded, Truth } from './truth.ts'
@@ -81,7 +81,8 @@ export class Simulation {
     this.#operations = new Operations(this.#random)
     this.#faults = new Faults({
       ...{ fleet: this.#fleet, random: this.#random, tell: (line) => this.#tell(line) },
-      onKeys: (host) => this.#judge.keysChanged(host),
+      // Some processes have read of it by then, and others have not.
+      onKeys: (host) => this.#askAboutEnded(this.#judge.keysChanged(host), 1.5 * KEY_POLL_MS),
       onChangesLost: () => this.#judge.changesLost(),
     })
   }
@@ -185,11 +186,11 @@ export class Simulation {
     return machine.run(() => client.check({ api, credentials: [[header, held.value]] }))
   }
 
-  /** Soon all programs ask about what has ended. */
-  #askAboutEnded(ended: readonly Held[]): void {
+  /** Soon all programs ask about what has ended, and later once more. */
+  #askAboutEnded(ended: readonly Held[], soonMs = 20): void {
     for (const held of ended)
       for (const program of this.#fleet.programs)
-        for (const ms of [this.#random() * 20, this.#random() * 3 * BOUND_MS])
+        for (const ms of [this.#random() * soonMs, this.#random() * 3 * BOUND_MS])
           time.after(ms, () => {
             if (!this.#calm) this.#check(program, held)
           })
