@@ -57,7 +57,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
   },
   /** What reads the tokens and the headers of others, besides engine/credentials.ts. */
   readers: {
-    least: 0,
+    least: 53,
     parts: [
       {
         files: sidecar('base/request-target'),
