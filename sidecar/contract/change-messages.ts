@@ -2,14 +2,14 @@
 import type { Engine, Reason, Steps } from '../../engine/index.ts'
 import * as wire from '../../proto/gen/portcullis/v1/authorization.ts'
 import type { DescribedToken } from '../authority/authority.ts'
-import type { Position } from '../authority/changes.ts'
+import type { Position, TrueOf } from '../authority/changes.ts'
 import type { KeptMatrix } from '../authority/promoted-matrices.ts'
 import { invalidArgument } from '../base/call-error.ts'
 import { Secret } from '../base/secret.ts'
 import { DESCRIBE_TOKENS_RESPONSE, DESCRIBED_TOKEN, RULES, WATCH_CHANGES_RESPONSE } from './field-numbers.ts'
 import { FieldWriter } from './field-writer.ts'
 import { decoded } from './handler.ts'
-import { type AnswersAt, encode, reasonMessage, writePosition, writeTime, writeToken } from './responses.ts'
+import { encode, reasonMessage, writePosition, writeTime, writeToken } from './responses.ts'
 
 /** What a follower asks for. */
 export interface Wish {
@@ -80,7 +80,7 @@ export function readDescribeTokensRequest(bytes: Uint8Array): Secret[] {
 
 export function describeTokensResponse(
   tokens: readonly (DescribedToken | undefined)[],
-  { position, basis }: AnswersAt,
+  { position, basis }: TrueOf,
 ): Buffer {
   WRITER.start(NO_BYTES)
   for (const found of tokens) {

@@ -190,11 +190,12 @@ function answerWith(
   if (checked.type === 'claims') return encoded.forClaims(checkClaims(services, checked.question, listener))
   if (checked.type === 'request') return answerRouted(encoded, services, told, checked, connection, listener)
   const { changes, basis, now } = told
-  const outcome = checkCredentials(services, checked.question, { connection, listener })
-  // A change that comes while the question is answered has a later position, which voids the answer.
+  // Named before the question is answered: a key may be withdrawn meanwhile.
   const { name } = basis(services.engine)
+  const outcome = checkCredentials(services, checked.question, { connection, listener })
   if (!(outcome instanceof Promise))
     return encoded.forCredentials(outcome, changes.followed?.position, name, now())
+  // A change that comes while the question is answered has a later position, which voids the answer.
   const position = changes.latest()
   return outcome.then((value) => encoded.forCredentials(value, position, name, now()))
 }

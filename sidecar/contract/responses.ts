@@ -13,7 +13,7 @@ import {
   type Scope as WireScope,
 } from '../../proto/gen/portcullis/v1/decision.ts'
 import type { VerifiedToken } from '../authority/authority.ts'
-import type { Position } from '../authority/changes.ts'
+import type { Position, TrueOf } from '../authority/changes.ts'
 import { reusableForMs } from '../usecases/check.ts'
 import type { Issued } from '../usecases/issue.ts'
 import type { CheckOutcome } from '../usecases/questions.ts'
@@ -216,15 +216,8 @@ const NO_BYTES = Buffer.alloc(0)
 /** The encoded answers that are given again. A token of the cache is always the same object. */
 const ISSUE_RESPONSES = new WeakMap<Issued, Buffer>()
 
-/** What an answer is true of. */
-export interface AnswersAt {
-  readonly position: Position | undefined
-  /** The name of what it rests on besides the directory. */
-  readonly basis: string
-}
-
 /** @param of as before the token was issued, where the directory has its holder */
-export function issueResponse(issued: Issued, of?: AnswersAt): Buffer {
+export function issueResponse(issued: Issued, of?: TrueOf): Buffer {
   if (of?.position !== undefined) return encodeIssued(issued, of.position, of.basis)
   let response = ISSUE_RESPONSES.get(issued)
   if (response === undefined) {

@@ -1,4 +1,5 @@
 /** The handlers of `Issue` and `Revoke`. */
+import type { TrueOf } from '../authority/changes.ts'
 import { nameOfSource } from '../authority/login-source.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { Admitting, Following, PerCall } from '../usecases/capabilities.ts'
@@ -14,7 +15,7 @@ import { type Revoking, revoke } from '../usecases/revoke.ts'
 import type { UnaryMethod } from './call.ts'
 import { loginSource, nameOfConnection, presentedIn, remoteAddress, requestOf } from './handler.ts'
 import { readIssueRequest, readRevokeRequest } from './requests.ts'
-import { type AnswersAt, issueResponse, revokeResponse } from './responses.ts'
+import { issueResponse, revokeResponse } from './responses.ts'
 
 export type TokenServices = PerCall<Issuing & Revoking> & Admitting & LoginTracing & Following
 
@@ -86,7 +87,7 @@ function issueTraced(
   services: LoginTracing,
   login: TracedLogin,
   work: () => MaybePromise<Issued>,
-  of?: AnswersAt,
+  of?: TrueOf,
 ): MaybePromise<Buffer> {
   const done = (issued: Issued) => {
     traceIssued(services, login, issued)

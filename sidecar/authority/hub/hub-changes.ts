@@ -5,7 +5,7 @@
 import type { Changes, ChangesState, Followed } from '../../directory/feed/changes.ts'
 import { RecentChanges, type Remembered } from '../../directory/feed/recent-changes.ts'
 import { RecentRecords } from '../../directory/feed/recent-records.ts'
-import type { Position, Touched } from '../../directory/feed/touches.ts'
+import type { Position, Touched, TrueOf } from '../../directory/feed/touches.ts'
 
 /** A response of the hub. */
 export interface HubResponse {
@@ -17,14 +17,6 @@ export interface HubResponse {
   /** When it was sent, on a clock of the hub, in milliseconds. */
   readonly sentAtMs: number
   /** Names what it knows of tokens besides the directory: keys, and what kinds ask for. */
-  readonly basis: string
-}
-
-/** What an answer of a hub is true of. */
-export interface AnswerBasis {
-  /** `undefined`: the hub does not know. */
-  readonly position: Position | undefined
-  /** Likewise named as in the stream. */
   readonly basis: string
 }
 
@@ -122,7 +114,7 @@ export class HubChanges implements Changes {
    * Whether the stream has told what an answer is true of. Only then the answer may be remembered: the stream
    * will say when it is void. The process that answers may be another one than that of the stream.
    */
-  wasTold({ position, basis }: AnswerBasis): boolean {
+  wasTold({ position, basis }: TrueOf): boolean {
     return (
       position !== undefined && this.#told.get(position.sequence) === position.atMs && basis === this.#basis
     )

@@ -1,11 +1,11 @@
 /** Reads and writes the messages between this sidecar and its hub. */
 import { BinaryReader } from '@bufbuild/protobuf/wire'
 import * as wire from '../../../proto/gen/portcullis/v1/authorization.ts'
-import type { Position, Touched } from '../../directory/feed/touches.ts'
+import type { Position, Touched, TrueOf } from '../../directory/feed/touches.ts'
 import type { DescribedToken } from '../authority.ts'
 import type { KeptMatrix } from '../promoted-matrices.ts'
 import type { VerifiedToken } from '../verified-token.ts'
-import type { AnswerBasis, HubResponse } from './hub-changes.ts'
+import type { HubResponse } from './hub-changes.ts'
 
 const SERVICE = '/portcullis.v1.AuthorizationService'
 export const WATCH_CHANGES = `${SERVICE}/WatchChanges`
@@ -35,7 +35,7 @@ export function readPromotedMatrix(bytes: Buffer): KeptMatrix | undefined {
 /** What was answered, and what that is true of. */
 export interface Described {
   readonly tokens: readonly (DescribedToken | undefined)[]
-  readonly of: AnswerBasis
+  readonly of: TrueOf
 }
 
 /** @throws Error if these bytes are no such response */

@@ -112,6 +112,14 @@ export interface FeedRecord {
  */
 export type Position = Pick<FeedRecord, 'sequence' | 'atMs'>
 
+/** What an answer about tokens is true of. */
+export interface TrueOf {
+  /** `undefined`: it is not known. */
+  readonly position: Position | undefined
+  /** Names what the answer rests on besides the directory. */
+  readonly basis: string
+}
+
 /** What a change is about. */
 export interface ChangeSubject {
   /** Empty if the change concerns no account. */
