@@ -40,6 +40,12 @@ const ROWS: readonly Row[] = [
     ({ found = 0, of = 0, seeds = 0 }) => `${found} of ${of}, each within ${seeds} seeds`,
   ],
   [
+    'fuzzing',
+    'Readers of outside bytes, fuzzed by what they cover',
+    ({ targets = 0, executions = 0, findings = 0 }) =>
+      `${count(executions)} inputs for ${targets} readers: ${findings} findings`,
+  ],
+  [
     'protocols',
     'One stream of questions over every protocol, in both modes: the answers of the library',
     ({ protocols = 0, asked = 0, silent = 0 }) =>

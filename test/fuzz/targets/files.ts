@@ -108,6 +108,12 @@ const QUERIES: readonly [query: DecisionQuery, has: (line: Line) => boolean][] =
   [{ sinceMs: Date.parse(line.time) }, ({ time }) => Date.parse(time) >= Date.parse(line.time)],
 ]
 
+/** Whether a sidecar would write the line so. */
+function isWritten(line: Line, text: string, bytes: Buffer): boolean {
+  const time = new Date(Date.parse(line.time) || 0).toISOString()
+  return line.time === time && JSON.stringify(line) === text && bytes.includes(`${text}\n`)
+}
+
 async function* inPieces(bytes: Buffer, size: number): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
 }
@@ -295,9 +301,7 @@ export const targets: readonly Target[] = [
           'what is found has what was looked for',
         )
         // A line of another form may lack what a sidecar would have written.
-        const own = all.filter(
-          ({ line: each, text }) => has(each) && JSON.stringify(each) === text && bytes.includes(`${text}\n`),
-        )
+        const own = all.filter(({ line: each, text }) => has(each) && isWritten(each, text, bytes))
         promised(
           own.every(({ offset }) => offsets.includes(offset)),
           'every line as a sidecar writes it is found',
