@@ -6,7 +6,8 @@ import type { Engine, Matrix } from '../../engine/index.ts'
  * `unknown`: it cannot be said, because the shadow looks for another credential, or would have an authority
  * judge this one otherwise.
  */
-export type ShadowDirection = 'opened' | 'closed' | 'unknown'
+export const SHADOW_DIRECTIONS = ['opened', 'closed', 'unknown'] as const
+export type ShadowDirection = (typeof SHADOW_DIRECTIONS)[number]
 
 /** What was counted of one cell. Times are in milliseconds since the epoch. */
 export interface ShadowDifference {

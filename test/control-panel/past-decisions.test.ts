@@ -7,12 +7,15 @@ import { startPanel } from '../support/console/control-panel.ts'
 import { type CallerName, startForOperators } from '../support/console/operators.ts'
 import { credentialQuestion } from '../support/contract/answers.ts'
 import { BlackBox } from '../support/contract/black-box.ts'
+import { OTHER_CELLS } from '../support/matrices/shadow-matrices.ts'
 import { ACCOUNT, issued, populate } from '../support/sidecar/sidecar.ts'
 import { type LoggedLine, linesIn } from '../support/signals/decision-log.ts'
-import { eventually } from '../support/suite/resources.ts'
+import { eventually, newFile } from '../support/suite/resources.ts'
 
 const SEARCH = '/console/operator/decisions/search'
-const panel = await startForOperators()
+const panel = await startForOperators({
+  flags: { matrix_shadow: newFile(JSON.stringify(OTHER_CELLS), 'next.json') },
+})
 const { running, log } = panel
 const people = await populate(running, {
   accounts: [
@@ -29,7 +32,9 @@ for (let round = 0; round < 130; round++) {
   await box.ask('check', credentialQuestion('email', 'X-Auth-Token', token))
   await box.ask('check', credentialQuestion('reports', 'X-Token', people.staticToken))
 }
-await eventually(() => linesIn(log).length === 260)
+// The shadow closes it.
+await box.ask('check', credentialQuestion('balance', 'X-Auth-Token', token))
+await eventually(() => linesIn(log).length === 261)
 const reader = await panel.loggedInAs('reader')
 const search = async (body: object, browser = reader) => {
   const { status, json } = await browser.post(SEARCH, body)
@@ -83,22 +88,24 @@ test('the newest come first, page by page, with the name of the user and what th
   })
   const all = await search({})
   const rest = await search({ page_token: all.json.nextPageToken })
-  expect([all.json.rows.length, rest.json.rows.length, rest.json.nextPageToken]).toEqual([200, 60, ''])
+  expect([all.json.rows.length, rest.json.rows.length, rest.json.nextPageToken]).toEqual([200, 61, ''])
   const times = [...all.json.rows, ...rest.json.rows].map(({ line }) => line.time)
   expect(times).toEqual(times.toSorted().reverse())
 })
 
 test.each<[what: string, body: object, count: number]>([
-  ['a token by its value', { token }, 130],
-  ['a token with its header', { token: `X-Auth-Token: ${token}` }, 130],
-  ['a user by name and account', { user: 'worker', account: ACCOUNT }, 130],
+  ['a token by its value', { token }, 131],
+  ['a token with its header', { token: `X-Auth-Token: ${token}` }, 131],
+  ['a user by name and account', { user: 'worker', account: ACCOUNT }, 131],
   ['a name without an account', { user: 'worker' }, 0],
   ['a name that nobody has', { user: 'somebody', account: ACCOUNT }, 0],
   ['an account that nobody can have', { user: 'worker', account: '\u0000' }, 0],
-  ['a reason', { reason: 'ALLOWED' }, 130],
+  ['a reason', { reason: 'ALLOWED' }, 131],
   ['a verdict', { verdict: 'denied', api: 'email' }, 130],
   ['a time', { until_ms: 1_000 }, 0],
   ['a fingerprint', { fingerprint: 'A'.repeat(32) }, 0],
+  ['what a shadow would open', { shadow: 'opened' }, 0],
+  ['what a shadow would close', { shadow: 'closed' }, 1],
 ])('%s is found', async (_what, body, count) => {
   const { status, json } = await search(body)
   expect([status, json.rows.length]).toEqual([200, count])
@@ -109,6 +116,7 @@ test.each<[what: string, body: object]>([
   ['a token and a fingerprint', { fingerprint: 'a'.repeat(32), token: 'pcst_secretsecret' }],
   ['a time that is a text', { since_ms: 'pcst_secretsecret' }],
   ['a verdict that is none', { verdict: 'pcst_secretsecret' }],
+  ['a difference that is none', { shadow: 'pcst_secretsecret' }],
   ['a page that is none', { page_token: 'pcst_secretsecret' }],
   ['a field that is none', { tokens: 'pcst_secretsecret' }],
 ])('%s is refused, and nothing repeats it', async (_what, body) => {

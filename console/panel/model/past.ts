@@ -1,6 +1,7 @@
 /** What an operator looks for in the decisions of the past, and what is found. */
 import { REASONS } from '../../../engine/index.ts'
 import type { Known } from './decisions.ts'
+import type { Difference } from './rollout.ts'
 import type { Decision } from './tail.ts'
 
 export { REASONS }
@@ -14,6 +15,8 @@ export interface PastQuestion {
   readonly api: string
   readonly reason: string
   readonly verdict: 'all' | 'allowed' | 'denied'
+  /** What the shadow would have decided otherwise. */
+  readonly shadow: '' | Difference
   readonly account: string
   readonly project: string
   /** The value of a token. It is only ever in the body of a request. */
@@ -24,7 +27,7 @@ export interface PastQuestion {
 }
 
 export const ANY: PastQuestion = {
-  ...{ since: '', until: '', user: '', api: '', reason: '', verdict: 'all' },
+  ...{ since: '', until: '', user: '', api: '', reason: '', verdict: 'all', shadow: '' },
   ...{ account: '', project: '', token: '', fingerprint: '', requestId: '', address: '' },
 }
 
@@ -49,9 +52,10 @@ export interface FoundPart {
 
 /** The body of the request. */
 export function bodyOf(question: PastQuestion, pageToken: string): object {
-  const { since, until, verdict, requestId, user, api, reason, account, project, token, address } = question
+  const { since, until, verdict, shadow, requestId, user, api, reason, account, project, token, address } =
+    question
   const texts = {
-    ...{ user, api, reason, account, project, token, address },
+    ...{ user, api, reason, shadow, account, project, token, address },
     ...{ fingerprint: question.fingerprint, request_id: requestId, page_token: pageToken },
     verdict: verdict === 'all' ? '' : verdict,
   }

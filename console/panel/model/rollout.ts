@@ -13,10 +13,10 @@ import { PORTCULLIS, quoted } from '../../model/shell.ts'
 import { msOf } from './dates.ts'
 import type { ApiError } from './errors.ts'
 
-type Difference = 'opened' | 'closed' | 'unknown'
+export type Difference = 'opened' | 'closed' | 'unknown'
 
 /** What opens is the danger, so it comes first. */
-const DIFFERENCES: readonly Difference[] = ['opened', 'closed', 'unknown']
+export const DIFFERENCES: readonly Difference[] = ['opened', 'closed', 'unknown']
 
 /** A matrix that was put in force. */
 export interface Version {

@@ -1,6 +1,6 @@
 /**
- * Decisions of the past: a form, and what the log of the host has. A link may say which API to begin with.
- * Nothing that is typed is put into it, because that may be a token.
+ * Decisions of the past: a form, and what the log of the host has. A link may say with which API, and which
+ * difference of the shadow, to begin. Nothing that is typed is put into it, because that may be a token.
  */
 import type { ComponentChildren } from 'preact'
 import { useCallback, useId, useRef, useState } from 'preact/hooks'
@@ -10,6 +10,7 @@ import { Choice, Command } from '../../ui/parts.tsx'
 import { useApi, useRoute } from '../context.tsx'
 import { accountOf } from '../model/decisions.ts'
 import { ANY, bodyOf, type FoundRow, type PastQuestion, RARE, REASONS } from '../model/past.ts'
+import { DIFFERENCES } from '../model/rollout.ts'
 import { DecisionDetails } from '../parts/decision-details.tsx'
 import { Page } from '../parts/page.tsx'
 import { PagedTable } from '../parts/paged-table.tsx'
@@ -32,8 +33,9 @@ interface Met {
 const NOTHING_MET: Met = { damaged: 0, unreadable: [] }
 
 export function PastDecisions({ choice }: { readonly choice: ComponentChildren }) {
-  const { api = '' } = useRoute().given
-  const [first] = useState({ ...ANY, api })
+  const { api = '', shadow: given } = useRoute().given
+  const shadow = DIFFERENCES.find((each) => each === given) ?? ''
+  const [first] = useState<PastQuestion>({ ...ANY, api, shadow })
   const { pages, met, ask } = usePast(first)
   const [typed, type] = useState(first)
   const [opened, open] = useState<Row | undefined>(undefined)
@@ -146,7 +148,7 @@ interface QuestionProps {
 }
 
 function Question({ typed, change, ask, clear }: QuestionProps) {
-  const id = useId()
+  const [beginsOpen] = useState(typed.shadow !== '')
   const field = (name: keyof typeof past.fields) => (
     <Field key={name} name={name} value={typed[name]} change={(value) => change({ [name]: value })} />
   )
@@ -160,19 +162,13 @@ function Question({ typed, change, ask, clear }: QuestionProps) {
       }}
     >
       {(['since', 'until', 'user', 'account', 'api'] as const).map(field)}
-      <div class="filter">
-        <label for={id}>{past.fields.reason}</label>
-        <select
-          id={id}
-          value={typed.reason}
-          onChange={({ currentTarget }) => change({ reason: currentTarget.value })}
-        >
-          <option value="">{words.anyReason}</option>
-          {REASONS.map((each) => (
-            <option key={each}>{each}</option>
-          ))}
-        </select>
-      </div>
+      <OneOf
+        label={past.fields.reason}
+        any={words.anyReason}
+        options={REASONS.map((value) => ({ value, text: value }))}
+        chosen={typed.reason}
+        choose={(reason) => change({ reason })}
+      />
       <Choice
         label={words.verdict}
         options={(['all', 'allowed', 'denied'] as const).map((value) => ({
@@ -189,14 +185,48 @@ function Question({ typed, change, ask, clear }: QuestionProps) {
         {past.clear}
       </button>
       {typed.user.trim() !== '' && typed.account.trim() === '' && <p class="hint">{past.userHint}</p>}
-      <details>
+      <details open={beginsOpen}>
         <summary>{past.more}</summary>
-        <div class="filters">{RARE.map(field)}</div>
+        <div class="filters">
+          {RARE.map(field)}
+          <OneOf
+            label={past.shadow}
+            any={past.anyShadow}
+            options={DIFFERENCES.map((value) => ({ value, text: texts.matrix.groups.names[value] }))}
+            chosen={typed.shadow}
+            choose={(shadow) => change({ shadow })}
+          />
+        </div>
         <p class="hint">
           {past.zone(Intl.DateTimeFormat().resolvedOptions().timeZone)} {past.tokenHint}
         </p>
       </details>
     </form>
+  )
+}
+
+interface OneOfProps<T extends string> {
+  readonly label: string
+  readonly any: string
+  readonly options: readonly { readonly value: T; readonly text: string }[]
+  readonly chosen: T | ''
+  readonly choose: (chosen: T | '') => void
+}
+
+function OneOf<T extends string>({ label, any, options, chosen, choose }: OneOfProps<T>) {
+  const id = useId()
+  return (
+    <div class="filter">
+      <label for={id}>{label}</label>
+      <select id={id} value={chosen} onChange={({ currentTarget }) => choose(currentTarget.value as T | '')}>
+        <option value="">{any}</option>
+        {options.map(({ value, text }) => (
+          <option key={value} value={value}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </div>
   )
 }
 

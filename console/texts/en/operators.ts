@@ -197,6 +197,8 @@ export const texts = {
         fingerprint: 'Fingerprint',
         token: 'Token (its value)',
       },
+      shadow: 'Shadow',
+      anyShadow: 'Whatever it would decide',
       userHint: 'Without an account, the user is looked for by the id. A name needs its account.',
       more: 'More fields',
       zone: (zone: string) => `Times are those of your time zone, ${zone}.`,
@@ -286,7 +288,7 @@ export const texts = {
       showMore: (count: number) => `Show ${count.toLocaleString('en')} more`,
       first: 'First',
       last: 'Last',
-      search: (api: string) => `Past decisions about ${api}`,
+      search: (api: string, difference: string) => `Past decisions about ${api}: ${difference.toLowerCase()}`,
       beyond: (count: number) =>
         `${counted(count, 'more decision is', 'more decisions are')} in cells that have no row.`,
     },

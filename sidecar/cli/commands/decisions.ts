@@ -1,6 +1,7 @@
 /** `portcullis decisions`: searches decision logs. */
 import { type Command, Option } from 'commander'
 import { REASONS } from '../../../engine/index.ts'
+import { SHADOW_DIRECTIONS } from '../../usecases/shadow.ts'
 import { usageError } from '../terminal/errors.ts'
 import { addHelpParts } from '../terminal/help.ts'
 import { configOption } from '../terminal/output.ts'
@@ -38,7 +39,7 @@ export function addDecisionsCommand(program: Command, terminal: Terminal): void 
       new Option(
         '--shadow <difference>',
         'only decisions that matrix_shadow would have made otherwise',
-      ).choices([...['opened', 'closed', 'unknown']]),
+      ).choices([...SHADOW_DIRECTIONS]),
     )
     .option('--allowed', 'only decisions that allow')
     .option('--denied', 'only decisions that deny')

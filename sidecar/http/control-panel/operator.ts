@@ -4,6 +4,7 @@ import { callError, invalidArgument } from '../../base/call-error.ts'
 import { authorizeReader, type Operating, OperatorViews } from '../../usecases/control-panel/operator.ts'
 import { DecisionSearches, type SearchQuestion } from '../../usecases/control-panel/search.ts'
 import { expectSession, useSession } from '../../usecases/control-panel/session.ts'
+import { SHADOW_DIRECTIONS } from '../../usecases/shadow.ts'
 import { TailBody } from './decisions.ts'
 import type { Fields, PanelRoutes } from './exchange.ts'
 
@@ -64,6 +65,10 @@ function readSearch(fields: Fields): SearchQuestion {
   const verdict = text('verdict')
   if (verdict !== undefined && verdict !== 'allowed' && verdict !== 'denied')
     throw invalidArgument({ field: 'verdict', expected: '`allowed` or `denied`' })
+  const direction = text('shadow')
+  const shadow = SHADOW_DIRECTIONS.find((each) => each === direction)
+  if (shadow !== direction)
+    throw invalidArgument({ field: 'shadow', expected: '`opened`, `closed` or `unknown`' })
   return {
     sinceMs: timeIn(fields, 'since_ms'),
     untilMs: timeIn(fields, 'until_ms'),
@@ -71,6 +76,7 @@ function readSearch(fields: Fields): SearchQuestion {
     ...{ api: text('api'), reason: text('reason'), account: text('account'), project: text('project') },
     ...{ requestId: text('request_id'), address: text('address'), pageToken: text('page_token') },
     allowed: verdict === undefined ? undefined : verdict === 'allowed',
+    shadow,
   }
 }
 

@@ -139,9 +139,14 @@ describe.skipIf(!browser)('with a shadow', () => {
     const sidecar = await startBeside(OTHER_CELLS)
     await ask(sidecar, OPENED)
     const { page } = await open(sidecar)
-    await page.getByRole('link', { name: 'Past decisions about reports' }).click()
+    await page.getByRole('link', { name: 'Past decisions about reports: would open' }).click()
     await soon(() => page.getByLabel('API', { exact: true }).inputValue()).toBe(OPENED)
+    expect(await page.getByLabel('Shadow').inputValue()).toBe('opened')
     await page.locator('tbody tr').filter({ hasText: OPENED }).first().waitFor()
+    expect(await accessibilityFaults(page)).toEqual([])
+    await page.getByLabel('Shadow').selectOption('Would close')
+    await page.getByRole('button', { name: 'Search', exact: true }).click()
+    await page.getByText('No decision matches.').waitFor()
   })
 
   test('a caller who only reads sees it all and changes nothing, on a phone too', async () => {

@@ -3,7 +3,7 @@ import { linkTo } from '../../../model/routes.ts'
 import { texts } from '../../../texts/en/operators.ts'
 import { Command, Facts, Message } from '../../../ui/parts.tsx'
 import type { Compared } from '../../model/matrices.ts'
-import type { DifferenceGroup, DifferenceRow, Rollout, ShadowView } from '../../model/rollout.ts'
+import type { Difference, DifferenceGroup, DifferenceRow, Rollout, ShadowView } from '../../model/rollout.ts'
 import { Distance, Moment } from '../../parts/time.tsx'
 import type { Loaded } from '../../parts/use-loaded.ts'
 import { Cells } from './cells.tsx'
@@ -90,20 +90,25 @@ function Group({ group: { direction, count, rows } }: { readonly group: Differen
       columns={COLUMNS}
       rows={rows}
     >
-      {(row) => <Row key={`${row.api} ${row.kind}`} row={row} />}
+      {(row) => <Row key={`${row.api} ${row.kind}`} row={row} direction={direction} />}
     </Changes>
   )
 }
 
 function Row({
   row: { api, kind, count, firstMs, lastMs, accounts, others },
+  direction,
 }: {
   readonly row: DifferenceRow
+  readonly direction: Difference
 }) {
   return (
     <tr>
       <th scope="row">
-        <a href={linkTo('operator/decisions', { when: 'past', api })} aria-label={rowWords.search(api)}>
+        <a
+          href={linkTo('operator/decisions', { when: 'past', api, shadow: direction })}
+          aria-label={rowWords.search(api, rowWords.names[direction])}
+        >
           {api}
         </a>
       </th>
