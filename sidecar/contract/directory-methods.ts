@@ -231,7 +231,7 @@ const ROWS: { readonly [Name in keyof Service]: Row<Name> } = {
   },
 
   getMatrixRollout: {
-    decode: ({ matrices }) => ({ matrices }),
+    decode: ({ matrices, toDigest }) => ({ matrices, toDigest }),
     encode: rolloutMessage,
   },
   promoteMatrix: {

@@ -13,11 +13,13 @@ export function rolloutMessage({
   matrix,
   shadow,
   versions,
+  toMatrix,
   ...inForce
 }: RolloutView): wire.GetMatrixRolloutResponse {
   return {
     ...inForce,
     matrix: matrix ?? '',
+    toMatrix: toMatrix ?? '',
     shadow: shadow && shadowMessage(shadow),
     versions: versions.map(({ digest, action, actor, reason, atMs }) => ({
       ...{ digest, action, actor, reason, putInForceAt: new Date(atMs) },

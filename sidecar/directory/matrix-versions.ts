@@ -69,11 +69,11 @@ export class MatrixVersionRecords {
     }))
   }
 
-  /** `undefined`: it is no longer kept, or it is that of the configurations. */
-  async content(position: number): Promise<KeptMatrix | undefined> {
+  /** The matrix of that digest; `undefined`: it is no longer kept. */
+  async content(digest: string): Promise<KeptMatrix | undefined> {
     const [row] = await this.#queries.all(
-      'SELECT digest, content FROM matrix_versions WHERE position = :position',
-      { position },
+      `SELECT digest, content FROM matrix_versions WHERE digest = :digest ${LAST}`,
+      { digest },
     )
     return row && keptOf(row)
   }

@@ -129,6 +129,11 @@ export class Rules {
     return this.#overruled
   }
 
+  /** The matrix of the file; `undefined`: it is not kept. */
+  get configured(): Matrix | undefined {
+    return this.#configured.matrix
+  }
+
   /** Digest of the matrix of the file. */
   get configuredDigest(): string {
     return this.#configured.engine.digest

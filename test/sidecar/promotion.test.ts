@@ -101,6 +101,22 @@ describe('a promotion', () => {
     })
   })
 
+  test('leaves the matrices before to be looked at, also where another process promoted', async () => {
+    const { one, other } = await pair()
+    await one.directory.promoteMatrix(promotion)
+    await eventually(async () => (await other.cells())[0])
+    for (const [toDigest, expected] of [
+      [BEFORE, ROWS],
+      [AFTER, NEXT],
+    ] as const)
+      for (const { directory } of [one, other]) {
+        const { toMatrix } = await directory.getMatrixRollout({ toDigest })
+        expect(JSON.parse(toMatrix)).toEqual(expected)
+      }
+    const unknown = await one.directory.getMatrixRollout({ matrices: true, toDigest: 'sha256:unknown' })
+    expect([unknown.toMatrix, unknown.digest]).toEqual(['', AFTER])
+  })
+
   test('is in a backup, and in force where that is restored', async () => {
     const { folder, one } = await pair()
     await one.directory.promoteMatrix(promotion)

@@ -17,16 +17,13 @@ export interface Compared {
 }
 
 export interface Sources {
-  /** The matrix in force and its shadow, as they are now. */
-  readonly read: (signal: AbortSignal) => Promise<GetMatrixRolloutResponse>
+  /** The matrix in force and its shadow, as they are now, and an earlier one. */
+  readonly read: (toDigest: string, signal: AbortSignal) => Promise<GetMatrixRolloutResponse>
   /** Takes the steps, and lets the page draw meanwhile. */
   readonly run: <T>(steps: Steps<T>, signal: AbortSignal) => Promise<T>
 }
 
-/**
- * The sidecar shows the matrix in force and its shadow alone, so one that was replaced is remembered for the
- * way back.
- */
+/** Each is read once: its digest says what it is. */
 export class Matrices {
   readonly #sources: Sources
   readonly #seen = new Map<string, Matrix>()
@@ -35,13 +32,9 @@ export class Matrices {
     this.#sources = sources
   }
 
-  has(digest: string): boolean {
-    return this.#seen.has(digest)
-  }
-
   /** @throws ApiError where the sidecar no longer has one of them, or TypeError where one is no matrix */
   async compared(digest: string, otherDigest: string, signal: AbortSignal): Promise<Compared> {
-    if (!this.has(digest) || !this.has(otherDigest)) await this.#read(signal)
+    if (!this.#seen.has(digest) || !this.#seen.has(otherDigest)) await this.#read(otherDigest, signal)
     const [before, after] = [this.#seen.get(digest), this.#seen.get(otherDigest)]
     if (before === undefined || after === undefined) throw new ApiError('MATRIX_REPLACED', words.replaced)
     // What compares comes when there are two.
@@ -50,10 +43,11 @@ export class Matrices {
     return { of: [digest, otherDigest], before, after, comparison }
   }
 
-  async #read(signal: AbortSignal): Promise<void> {
-    const { digest, matrix, shadow } = await this.#sources.read(signal)
-    const read = [{ digest, matrix }, ...(shadow ? [shadow] : [])]
+  async #read(toDigest: string, signal: AbortSignal): Promise<void> {
+    const { digest, matrix, shadow, toMatrix } = await this.#sources.read(toDigest, signal)
+    const read = [{ digest, matrix }, ...(shadow ? [shadow] : []), { digest: toDigest, matrix: toMatrix }]
     for (const each of read)
-      if (each.matrix !== '' && !this.has(each.digest)) this.#seen.set(each.digest, JSON.parse(each.matrix))
+      if (each.matrix !== '' && !this.#seen.has(each.digest))
+        this.#seen.set(each.digest, JSON.parse(each.matrix))
   }
 }

@@ -344,7 +344,7 @@ export const texts = {
       to: 'To',
       version: (digest: string, when: string) => `${digest}, ${when}`,
       unknown:
-        'This page does not have that matrix, so it cannot say which cells change. `portcullis matrix diff` compares two files.',
+        'That matrix could not be read, so this page cannot say which cells change. `portcullis matrix diff` compares two files.',
       done: 'The earlier matrix is in force again.',
     },
   },

@@ -53,6 +53,11 @@ export class MatrixAdministration {
     return new MatrixVersionRecords(this.#store.records.queries).all()
   }
 
+  /** One of those that are kept, by its digest; `undefined`: it is not. */
+  version(digest: string): Promise<KeptMatrix | undefined> {
+    return new MatrixVersionRecords(this.#store.records.queries).content(digest)
+  }
+
   /** Puts a matrix in force in every process of the directory. */
   async promote(actor: Actor, { matrix, replaced, inForce, reason }: Promotion): Promise<void> {
     checkReason(reason)
@@ -79,7 +84,7 @@ export class MatrixAdministration {
       const meant = versions.find(
         ({ digest }) => digest !== '' && (to === 'previous' ? digest !== current : digest === to.digest),
       )
-      const kept = meant && (await new MatrixVersionRecords(change.writer.queries).content(meant.position))
+      const kept = meant && (await new MatrixVersionRecords(change.writer.queries).content(meant.digest))
       if (kept === undefined)
         throw callError('NOT_FOUND', { what: `${KEPT}${to === 'previous' ? '' : ' with that digest'}` })
       await putInForce(change, { matrix: kept, action: 'rolled_back', reason })

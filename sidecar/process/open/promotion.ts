@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import type { PromotedMatrices } from '../../authority/promoted-matrices.ts'
 import { CallError } from '../../base/call-error.ts'
 import type { Health } from '../../base/health.ts'
-import { contentOf, jsonOfMatrix, readContent } from '../../rules/matrix-file/content.ts'
+import { contentOf, jsonOfKept, jsonOfMatrix, readContent } from '../../rules/matrix-file/content.ts'
 import type { Rules } from '../../rules/rules.ts'
 import type { MatrixRollout } from '../../usecases/matrix-rollout.ts'
 import type { Shadow } from '../../usecases/shadow.ts'
@@ -79,6 +79,7 @@ class Promotion {
       ...{ rules: this.#parts.rules, shadow },
       follow: () => this.follow(),
       jsonOf: (matrix) => jsonOfMatrix(matrix, signal),
+      jsonOfKept,
       contentOf: (matrix) => contentOf(matrix, signal),
     }
   }

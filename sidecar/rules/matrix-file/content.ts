@@ -34,6 +34,11 @@ export async function contentOf(matrix: Matrix, closed: AbortSignal): Promise<Bu
   return promisify(gzip)(json)
 }
 
+/** @throws Error where it cannot be decompressed */
+export async function jsonOfKept({ content }: { readonly content: Buffer }): Promise<string> {
+  return (await promisify(gunzip)(content, { maxOutputLength: bytesMax })).toString()
+}
+
 /** Longest content that is decompressed at once. */
 const AT_ONCE_BYTES_MAX = 16_384
 

@@ -8,6 +8,8 @@ import { operation } from './operation.ts'
 export interface RolloutRequest {
   /** Whether the answer has the matrices themselves. */
   readonly matrices: boolean
+  /** Digest of a matrix that somebody would go back to; empty: none. */
+  readonly toDigest: string
 }
 
 /** Which matrix is in force, and what its shadow would have answered otherwise. */
@@ -24,6 +26,8 @@ export interface RolloutView {
     | (Omit<Shadow, 'engine' | 'matrix'> & { digest: string; matrix: string | undefined })
     | undefined
   readonly versions: readonly MatrixVersion[]
+  /** The matrix that somebody would go back to, as JSON; `undefined`: it is not kept. */
+  readonly toMatrix: string | undefined
 }
 
 export interface PromotionRequest {
@@ -49,15 +53,21 @@ export const MATRIX_OPERATIONS = {
     need: 'operator',
     reads: true,
     about,
-    work: async ({ administration, rollout }, { matrices }) => {
+    work: async ({ administration, rollout }, { matrices, toDigest }) => {
       const versions = await administration.matrices.versions()
-      const { rules, shadow, jsonOf } = rollout
-      const { engine, matrix, configuredDigest, overruled } = rules
+      const { rules, shadow, jsonOf, jsonOfKept } = rollout
+      const { engine, matrix, configured, configuredDigest, overruled } = rules
       const json = async (of: Matrix | undefined) => (matrices && of ? jsonOf(of) : undefined)
+      const to = async () => {
+        if (toDigest === configuredDigest && configured) return jsonOf(configured)
+        const kept = await administration.matrices.version(toDigest)
+        return kept && jsonOfKept(kept)
+      }
       return {
         ...{ digest: engine.digest, configuredDigest, promoted: overruled, versions },
         shadow: shadow && (await viewOf(shadow, json)),
         matrix: await json(matrix),
+        toMatrix: toDigest === '' ? undefined : await to(),
       }
     },
   }),

@@ -230,8 +230,8 @@ const OF_MATRICES: Readonly<Record<string, Question>> = {
     ({ records }) =>
       new MatrixVersionRecords(records.queries).all(),
   content: (dice) => {
-    const position = dice.of(30)
-    return ({ records }) => new MatrixVersionRecords(records.queries).content(position)
+    const digest = `sha256:${dice.of(30)}`
+    return ({ records }) => new MatrixVersionRecords(records.queries).content(digest)
   },
 }
 

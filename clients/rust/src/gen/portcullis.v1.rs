@@ -3283,11 +3283,15 @@ pub struct ListAuditRecordsResponse {
 }
 /// What to say of the matrix in force and its shadow.
 #[allow(clippy::large_enum_variant)]
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetMatrixRolloutRequest {
     /// Whether the answer has the matrices themselves.
     #[prost(bool, tag = "1")]
     pub matrices: bool,
+    /// Digest of a matrix that somebody would go back to: one of `versions`, or `configured_digest`. The answer
+    /// has it, too.
+    #[prost(string, tag = "2")]
+    pub to_digest: ::prost::alloc::string::String,
 }
 /// The matrix in force, its shadow, and the matrices before it.
 #[allow(clippy::large_enum_variant)]
@@ -3311,6 +3315,9 @@ pub struct GetMatrixRolloutResponse {
     /// The matrices that were put in force, newest first; at most ten.
     #[prost(message, repeated, tag = "6")]
     pub versions: ::prost::alloc::vec::Vec<MatrixVersion>,
+    /// The matrix of `to_digest` as JSON. Empty: none was asked for, or it is not kept.
+    #[prost(string, tag = "7")]
+    pub to_matrix: ::prost::alloc::string::String,
 }
 /// A matrix that is computed beside the one in force, and decides nothing. What it counts is of this process
 /// alone.

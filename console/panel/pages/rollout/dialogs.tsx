@@ -145,11 +145,10 @@ interface ChangeProps {
   readonly to: string
 }
 
-/** What the way back opens and closes, where the page has seen that matrix. */
+/** What the way back opens and closes. */
 function Change({ matrices, from, to }: ChangeProps) {
-  const known = matrices.has(to)
-  const { value, error } = useCompared(matrices, from, known ? to : undefined)
-  if (!known || error !== undefined)
+  const { value, error } = useCompared(matrices, from, to)
+  if (error !== undefined)
     return (
       <p class="hint">
         <Message text={words.rollBack.unknown} />

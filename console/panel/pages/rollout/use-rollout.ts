@@ -33,7 +33,7 @@ export function useRollout(): UsedRollout {
   const matrices = useMemo(
     () =>
       new Matrices({
-        read: (signal) => directory.getMatrixRollout({ matrices: true }, { signal }),
+        read: (toDigest, signal) => directory.getMatrixRollout({ matrices: true, toDigest }, { signal }),
         run: inSlices,
       }),
     [directory],

@@ -992,6 +992,11 @@ export interface ListAuditRecordsResponse {
 export interface GetMatrixRolloutRequest {
   /** Whether the answer has the matrices themselves. */
   matrices: boolean;
+  /**
+   * Digest of a matrix that somebody would go back to: one of `versions`, or `configured_digest`. The answer
+   * has it, too.
+   */
+  toDigest: string;
 }
 
 /** The matrix in force, its shadow, and the matrices before it. */
@@ -1010,6 +1015,8 @@ export interface GetMatrixRolloutResponse {
     | undefined;
   /** The matrices that were put in force, newest first; at most ten. */
   versions: MatrixVersion[];
+  /** The matrix of `to_digest` as JSON. Empty: none was asked for, or it is not kept. */
+  toMatrix: string;
 }
 
 /**
@@ -7033,13 +7040,16 @@ export const ListAuditRecordsResponse: MessageFns<ListAuditRecordsResponse> = {
 };
 
 function createBaseGetMatrixRolloutRequest(): GetMatrixRolloutRequest {
-  return { matrices: false };
+  return { matrices: false, toDigest: "" };
 }
 
 export const GetMatrixRolloutRequest: MessageFns<GetMatrixRolloutRequest> = {
   encode(message: GetMatrixRolloutRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.matrices !== false) {
       writer.uint32(8).bool(message.matrices);
+    }
+    if (message.toDigest !== "") {
+      writer.uint32(18).string(message.toDigest);
     }
     return writer;
   },
@@ -7065,6 +7075,14 @@ export const GetMatrixRolloutRequest: MessageFns<GetMatrixRolloutRequest> = {
             message.matrices = reader.bool();
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.toDigest = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -7079,7 +7097,15 @@ export const GetMatrixRolloutRequest: MessageFns<GetMatrixRolloutRequest> = {
 };
 
 function createBaseGetMatrixRolloutResponse(): GetMatrixRolloutResponse {
-  return { digest: "", configuredDigest: "", promoted: false, matrix: "", shadow: undefined, versions: [] };
+  return {
+    digest: "",
+    configuredDigest: "",
+    promoted: false,
+    matrix: "",
+    shadow: undefined,
+    versions: [],
+    toMatrix: "",
+  };
 }
 
 export const GetMatrixRolloutResponse: MessageFns<GetMatrixRolloutResponse> = {
@@ -7101,6 +7127,9 @@ export const GetMatrixRolloutResponse: MessageFns<GetMatrixRolloutResponse> = {
     }
     for (const v of message.versions) {
       MatrixVersion.encode(v!, writer.uint32(50).fork()).join();
+    }
+    if (message.toMatrix !== "") {
+      writer.uint32(58).string(message.toMatrix);
     }
     return writer;
   },
@@ -7164,6 +7193,14 @@ export const GetMatrixRolloutResponse: MessageFns<GetMatrixRolloutResponse> = {
             }
 
             message.versions.push(MatrixVersion.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.toMatrix = reader.string();
             continue;
           }
         }

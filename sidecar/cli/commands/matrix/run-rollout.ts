@@ -102,9 +102,15 @@ export async function promote(options: PromoteOptions, terminal: Terminal): Prom
 export async function rollBack(options: RollBackOptions, terminal: Terminal): Promise<void> {
   const { reason, to, toConfigured = false, json } = options
   await asking(options, async ({ directory }) => {
-    const { digest, versions } = await directory.getMatrixRollout({ matrices: false })
-    const meant = toConfigured ? undefined : versionMeant(versions, digest, to)
+    const now = await directory.getMatrixRollout({ matrices: false })
+    const meant = toConfigured ? undefined : versionMeant(now.versions, now.digest, to)
     const what = meant === undefined ? 'the matrix of each configuration' : meant.digest
+    const toDigest = meant?.digest ?? now.configuredDigest
+    const rollout = await directory.getMatrixRollout({ matrices: !json, toDigest })
+    const { digest, matrix, toMatrix } = rollout
+    // A sidecar that keeps no matrices can go back, too.
+    if (matrix !== '' && toMatrix !== '')
+      print(diffText(diffOf(rollout, { digest: toDigest, matrix: toMatrix })))
     await confirm(
       terminal,
       options,
@@ -151,17 +157,17 @@ function asking<T>(options: ShadowOptions, work: (client: Client) => Promise<T>)
   return withClient({ ...options, ...readIdentity(options) }, work)
 }
 
-/** As `matrix diff` compares two files. */
+/** The matrix in force and another one, as `matrix diff` compares two files. */
 function diffOf(
   { matrix, digest }: GetMatrixRolloutResponse,
-  shadow: MatrixShadow,
+  after: Pick<MatrixShadow, 'digest' | 'matrix'>,
   entries: ReturnType<typeof readAllowedFlips> = [],
 ): Parameters<typeof diffText>[0] {
-  const comparison = compareMatrices(loadMatrix(matrix), loadMatrix(shadow.matrix))
+  const comparison = compareMatrices(loadMatrix(matrix), loadMatrix(after.matrix))
   const judged = judgeFlips(comparison, entries, new Date().toISOString().slice(0, 10))
   return {
     before: { name: shortOf(digest), problems: [] },
-    after: { name: shortOf(shadow.digest), problems: [] },
+    after: { name: shortOf(after.digest), problems: [] },
     ...{ comparison, judged, failing: [], unsettled: false },
   }
 }

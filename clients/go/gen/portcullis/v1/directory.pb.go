@@ -5645,7 +5645,10 @@ func (x *ListAuditRecordsResponse) GetNextPageToken() string {
 type GetMatrixRolloutRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Whether the answer has the matrices themselves.
-	Matrices      bool `protobuf:"varint,1,opt,name=matrices,proto3" json:"matrices,omitempty"`
+	Matrices bool `protobuf:"varint,1,opt,name=matrices,proto3" json:"matrices,omitempty"`
+	// Digest of a matrix that somebody would go back to: one of `versions`, or `configured_digest`. The answer
+	// has it, too.
+	ToDigest      string `protobuf:"bytes,2,opt,name=to_digest,json=toDigest,proto3" json:"to_digest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5687,6 +5690,13 @@ func (x *GetMatrixRolloutRequest) GetMatrices() bool {
 	return false
 }
 
+func (x *GetMatrixRolloutRequest) GetToDigest() string {
+	if x != nil {
+		return x.ToDigest
+	}
+	return ""
+}
+
 // The matrix in force, its shadow, and the matrices before it.
 type GetMatrixRolloutResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -5701,7 +5711,9 @@ type GetMatrixRolloutResponse struct {
 	// Unset: the configuration names no shadow.
 	Shadow *MatrixShadow `protobuf:"bytes,5,opt,name=shadow,proto3" json:"shadow,omitempty"`
 	// The matrices that were put in force, newest first; at most ten.
-	Versions      []*MatrixVersion `protobuf:"bytes,6,rep,name=versions,proto3" json:"versions,omitempty"`
+	Versions []*MatrixVersion `protobuf:"bytes,6,rep,name=versions,proto3" json:"versions,omitempty"`
+	// The matrix of `to_digest` as JSON. Empty: none was asked for, or it is not kept.
+	ToMatrix      string `protobuf:"bytes,7,opt,name=to_matrix,json=toMatrix,proto3" json:"to_matrix,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5776,6 +5788,13 @@ func (x *GetMatrixRolloutResponse) GetVersions() []*MatrixVersion {
 		return x.Versions
 	}
 	return nil
+}
+
+func (x *GetMatrixRolloutResponse) GetToMatrix() string {
+	if x != nil {
+		return x.ToMatrix
+	}
+	return ""
 }
 
 // A matrix that is computed beside the one in force, and decides nothing. What it counts is of this process
@@ -6753,16 +6772,18 @@ const file_portcullis_v1_directory_proto_rawDesc = "" +
 	"\fnewest_first\x18\t \x01(\bR\vnewestFirst\"x\n" +
 	"\x18ListAuditRecordsResponse\x124\n" +
 	"\arecords\x18\x01 \x03(\v2\x1a.portcullis.v1.AuditRecordR\arecords\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"5\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"R\n" +
 	"\x17GetMatrixRolloutRequest\x12\x1a\n" +
-	"\bmatrices\x18\x01 \x01(\bR\bmatrices\"\x82\x02\n" +
+	"\bmatrices\x18\x01 \x01(\bR\bmatrices\x12\x1b\n" +
+	"\tto_digest\x18\x02 \x01(\tR\btoDigest\"\x9f\x02\n" +
 	"\x18GetMatrixRolloutResponse\x12\x16\n" +
 	"\x06digest\x18\x01 \x01(\tR\x06digest\x12+\n" +
 	"\x11configured_digest\x18\x02 \x01(\tR\x10configuredDigest\x12\x1a\n" +
 	"\bpromoted\x18\x03 \x01(\bR\bpromoted\x12\x16\n" +
 	"\x06matrix\x18\x04 \x01(\tR\x06matrix\x123\n" +
 	"\x06shadow\x18\x05 \x01(\v2\x1b.portcullis.v1.MatrixShadowR\x06shadow\x128\n" +
-	"\bversions\x18\x06 \x03(\v2\x1c.portcullis.v1.MatrixVersionR\bversions\"\xe7\x01\n" +
+	"\bversions\x18\x06 \x03(\v2\x1c.portcullis.v1.MatrixVersionR\bversions\x12\x1b\n" +
+	"\tto_matrix\x18\a \x01(\tR\btoMatrix\"\xe7\x01\n" +
 	"\fMatrixShadow\x12\x16\n" +
 	"\x06digest\x18\x01 \x01(\tR\x06digest\x12\x16\n" +
 	"\x06matrix\x18\x02 \x01(\tR\x06matrix\x120\n" +

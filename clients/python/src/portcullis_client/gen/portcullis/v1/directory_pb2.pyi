@@ -2839,16 +2839,22 @@ class GetMatrixRolloutRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     MATRICES_FIELD_NUMBER: _builtins.int
+    TO_DIGEST_FIELD_NUMBER: _builtins.int
     matrices: _builtins.bool
     """Whether the answer has the matrices themselves."""
+    to_digest: _builtins.str
+    """Digest of a matrix that somebody would go back to: one of `versions`, or `configured_digest`. The answer
+    has it, too.
+    """
     def __init__(
         self,
         *,
         matrices: _builtins.bool = ...,
+        to_digest: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["matrices", b"matrices"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["matrices", b"matrices", "to_digest", b"to_digest"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -2866,6 +2872,7 @@ class GetMatrixRolloutResponse(_message.Message):
     MATRIX_FIELD_NUMBER: _builtins.int
     SHADOW_FIELD_NUMBER: _builtins.int
     VERSIONS_FIELD_NUMBER: _builtins.int
+    TO_MATRIX_FIELD_NUMBER: _builtins.int
     digest: _builtins.str
     """Digest of the matrix in force in this process."""
     configured_digest: _builtins.str
@@ -2874,6 +2881,8 @@ class GetMatrixRolloutResponse(_message.Message):
     """Whether a promoted matrix is in force."""
     matrix: _builtins.str
     """The matrix in force as JSON, where it was asked for."""
+    to_matrix: _builtins.str
+    """The matrix of `to_digest` as JSON. Empty: none was asked for, or it is not kept."""
     @_builtins.property
     def shadow(self) -> Global___MatrixShadow:
         """Unset: the configuration names no shadow."""
@@ -2891,10 +2900,11 @@ class GetMatrixRolloutResponse(_message.Message):
         matrix: _builtins.str = ...,
         shadow: Global___MatrixShadow | None = ...,
         versions: _abc.Iterable[Global___MatrixVersion] | None = ...,
+        to_matrix: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["shadow", b"shadow"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["configured_digest", b"configured_digest", "digest", b"digest", "matrix", b"matrix", "promoted", b"promoted", "shadow", b"shadow", "versions", b"versions"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["configured_digest", b"configured_digest", "digest", b"digest", "matrix", b"matrix", "promoted", b"promoted", "shadow", b"shadow", "to_matrix", b"to_matrix", "versions", b"versions"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
