@@ -15,6 +15,7 @@ export interface Area {
 const engine = (...names: readonly string[]) => names.map((name) => `engine/${name}.ts`)
 const matrix = (...names: readonly string[]) => names.map((name) => `matrix/${name}.ts`)
 const sidecar = (...names: readonly string[]) => names.map((name) => `sidecar/${name}.ts`)
+const usecases = (...names: readonly string[]) => names.map((name) => `sidecar/usecases/${name}.ts`)
 const judges = (...names: readonly string[]) => names.map((name) => `test/${name}.test.ts`)
 
 export const AREAS: Readonly<Record<string, Area>> = {
@@ -43,13 +44,13 @@ export const AREAS: Readonly<Record<string, Area>> = {
   },
   /** The other files of the engine: what it takes to come from a matrix to the table. */
   compile: {
-    least: 0,
+    least: 100,
     parts: [
       {
         files: engine('apis', 'conflicts', 'compile', 'reasons', 'large'),
         tests: judges(
-          ...['engine/cells', 'engine/compile', 'engine/messages', 'engine/conflicts', 'engine/rule'],
-          ...['engine/digest', 'engine/steps', 'engine/laws', 'engine/handles'],
+          ...['engine/conflicts', 'engine/compile', 'engine/cells', 'engine/messages', 'engine/credentials'],
+          ...['engine/handles', 'engine/steps', 'engine/laws', 'engine/rule', 'engine/digest'],
         ),
       },
       { files: engine('digest'), tests: judges('engine/digest') },
@@ -72,6 +73,26 @@ export const AREAS: Readonly<Record<string, Area>> = {
       {
         files: sidecar('authority/iam-claims', 'authority/iam-token', 'authority/own-form'),
         tests: judges('sidecar/forged-tokens', 'sidecar/claims', 'sidecar/token-names', 'sidecar/signatures'),
+      },
+    ],
+  },
+  /** The use cases on which safety depends. docs/decide/assurance.md names those that are missing. */
+  usecases: {
+    least: 100,
+    parts: [
+      {
+        files: usecases('callers', 'change-rates', 'answer-basis', 'decision-search'),
+        tests: judges(
+          ...['usecases/callers', 'usecases/change-rates'],
+          ...['usecases/answer-basis', 'usecases/decision-search'],
+        ),
+      },
+      { files: usecases('references', 'scopes', 'roles'), tests: judges('usecases/login-names') },
+      { files: usecases('check'), tests: judges('usecases/check') },
+      { files: usecases('issue', 'egress'), tests: judges('usecases/issue', 'usecases/egress') },
+      {
+        files: usecases('revocation-right', 'revoke', 'requester'),
+        tests: judges('sidecar/revocation-grounds', 'usecases/requester', 'usecases/revoke'),
       },
     ],
   },

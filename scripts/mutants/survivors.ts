@@ -1,24 +1,9 @@
 /** Mutants that no test can kill, each with the reason: they change nothing that anybody could notice. */
-import type { Mutant } from './report.ts'
-
-/** A mutant in the words of the report: the line that it changes, and what of it becomes what. */
-export interface Survivor extends Mutant {
-  /** Why nothing is missing in the tests. */
-  readonly reason: string
-}
-
-/** Mutants of one file that survive for one reason. */
-function survivors(
-  file: string,
-  reason: string,
-  ...mutants: readonly (readonly [line: string, from: string, to: string])[]
-): readonly Survivor[] {
-  return mutants.map(([line, from, to]) => ({ file, line, from, to, reason }))
-}
-
-const SOME_TEXT = '"Stryker was here!"'
+import { SOME_TEXT, type Survivor, survivors } from './survivor.ts'
+import { OF_USE_CASES } from './usecase-survivors.ts'
 
 export const SURVIVORS: readonly Survivor[] = [
+  ...OF_USE_CASES,
   ...survivors(
     'engine/issuance.ts',
     'A fault is noted before, and a reading with faults has no values.',
@@ -124,4 +109,44 @@ export const SURVIVORS: readonly Survivor[] = [
     'some.length === 0',
     'false',
   ]),
+  ...survivors(
+    'engine/apis.ts',
+    'The rule compares with the other values of the fact, and no other code sees it.',
+    [
+      "return [undefined, ...this.#kinds].map(() => this.#reasonsOf('unknown', 'unknown', 'rejects', NONE))",
+      "'unknown'",
+      '""',
+    ],
+    [
+      "return [undefined, ...this.#kinds].map(() => this.#reasonsOf('unknown', 'unknown', 'rejects', NONE))",
+      "'rejects'",
+      '""',
+    ],
+    ["const table = accepts.includes(kind.id) ? 'accepts' : 'rejects'", "'rejects'", '""'],
+    ["const reasons = this.#reasonsOf('known', kind.scopeLevel, table, contesting)", "'known'", '""'],
+    ["const unknownKind = this.#reasonsOf('known', 'unknown', 'rejects', NONE)", "'known'", '""'],
+    ["const unknownKind = this.#reasonsOf('known', 'unknown', 'rejects', NONE)", "'rejects'", '""'],
+    ["const conflict = contesting.length === 0 ? 'none' : reversed ? 'prose' : 'table'", "'table'", '""'],
+  ),
+  ...survivors('engine/large.ts', 'There are twenty places for each cell, so there are never just so many.', [
+    'if (places > BUILT_AHEAD_MAX) return false',
+    'places > BUILT_AHEAD_MAX',
+    'places >= BUILT_AHEAD_MAX',
+  ]),
+  ...survivors('engine/conflicts.ts', 'The conflicts are those of the matrix, in its order.', [
+    'conflict.kinds.includes(kind) && matrix.conflicts[index]?.statements.some((id) => about.has(id)),',
+    'matrix.conflicts[index]?.statements',
+    'matrix.conflicts[index].statements',
+  ]),
+  ...survivors(
+    'engine/digest.ts',
+    'A typed array ignores what is written behind its end.',
+    ['for (let candidate = 2, found = 0; found < count; candidate++) {', 'found < count', 'found <= count'],
+    ['for (let t = 16; t < 64; t++) {', 't < 64', 't <= 64'],
+    [
+      'for (let i = 0; i < 8; i++) state[i] = (state[i] as number) + (worked[i] as number)',
+      'i < 8',
+      'i <= 8',
+    ],
+  ),
 ]

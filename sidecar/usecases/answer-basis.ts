@@ -22,11 +22,11 @@ export interface AnswerBasis {
  */
 export function answerBasisOf(trusted: () => readonly string[]): (engine: Engine) => AnswerBasis {
   let last: Engine | undefined
-  let basis: AnswerBasis = { trusted: [], kinds: '', name: '' }
+  let basis: AnswerBasis | undefined
   return (engine) => {
     const now = trusted()
-    if (now === basis.trusted && engine === last) return basis
-    basis = basisOf(now, engine === last ? basis.kinds : kindsOf(engine))
+    if (now === basis?.trusted && engine === last) return basis
+    basis = basisOf(now, kindsOf(engine))
     last = engine
     return basis
   }

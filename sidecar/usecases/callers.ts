@@ -59,7 +59,8 @@ export class Callers {
   #all: readonly Caller[] = []
   /** With the digests of their tokens, which are of one length, as `timingSafeEqual` asks for. */
   #known: readonly { readonly caller: Caller; readonly tokenDigest: Buffer }[] = []
-  #byName: ReadonlyMap<CertificateName, Caller> = new Map()
+  /** Those without a name are there too, where no name finds them. */
+  #byName: ReadonlyMap<CertificateName | undefined, Caller> = new Map()
   readonly #now: () => number
   readonly #watchers = new Set<() => void>()
 
@@ -82,11 +83,7 @@ export class Callers {
         ? []
         : [{ caller, tokenDigest: Buffer.from(caller.tokenSha256, 'hex') }],
     )
-    this.#byName = new Map(
-      callers.flatMap((caller): [CertificateName, Caller][] =>
-        caller.certificateName === undefined ? [] : [[caller.certificateName, caller]],
-      ),
-    )
+    this.#byName = new Map(callers.map((caller) => [caller.certificateName, caller]))
     for (const watcher of this.#watchers) watcher()
   }
 
@@ -103,11 +100,8 @@ export class Callers {
    * @throws CallError where the token is unknown, or the certificate has names of several callers
    */
   find({ authorization, iamToken, certificateNames }: CallerCredentials): IdentifiedCaller | undefined {
-    const [value, ...more] = authorization
-    if (value === undefined) return iamToken.length > 0 ? undefined : this.#byCertificate(certificateNames)
-    const token = /^Bearer ([\x21-\x7e]+)$/i.exec(value)?.[1]
-    if (more.length > 0 || token === undefined) throw callError('CALLER_TOKEN_INVALID', {})
-    return this.byDigest(hash('sha256', token, 'buffer'))
+    if (authorization.length > 0) return this.#byToken(authorization)
+    return iamToken.length > 0 ? undefined : this.#byCertificate(certificateNames)
   }
 
   /**
@@ -116,9 +110,8 @@ export class Callers {
    * @throws CallError where it has none, or not that of a caller
    */
   expectToken(authorization: readonly string[]): IdentifiedCaller {
-    const caller = this.find({ authorization, iamToken: [], certificateNames: [] })
-    if (caller === undefined) throw callError('CALLER_TOKEN_MISSING', EVERY_CALL)
-    return caller
+    if (authorization.length === 0) throw callError('CALLER_TOKEN_MISSING', EVERY_CALL)
+    return this.#byToken(authorization)
   }
 
   /** The caller of a call that needs none: `undefined` too if what it presents identifies no caller. */
@@ -156,6 +149,12 @@ export class Callers {
       if (!this.#hasExpired(caller)) return { ...caller, identifiedBy: { type: 'token', digest } }
     }
     throw callError('CALLER_TOKEN_INVALID', {})
+  }
+
+  #byToken([value, ...more]: readonly string[]): IdentifiedCaller {
+    const token = /^Bearer ([\x21-\x7e]+)$/i.exec(value as string)?.[1]
+    if (more.length > 0 || token === undefined) throw callError('CALLER_TOKEN_INVALID', {})
+    return this.byDigest(hash('sha256', token, 'buffer'))
   }
 
   #byCertificate(names: readonly CertificateName[]): IdentifiedCaller | undefined {

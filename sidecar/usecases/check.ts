@@ -113,15 +113,16 @@ export function checkCredentials(
   found = engine.extract(question.headers)
   if (!found.ok) return denied(found.reason)
   const { value } = found
-  const place = placesOf(engine).get(fieldPlace(found))
+  // The places where it was looked for are those of the kinds.
+  const place = placesOf(engine).get(fieldPlace(found)) as CredentialPlace
   const obtainedBy = authority.recognize(value, engine.tokenKinds)
   // A form that tells nothing fits any place.
-  if (obtainedBy !== undefined && place?.obtainedBy.has(obtainedBy) !== true) return denied('WRONG_HEADER')
+  if (obtainedBy !== undefined && !place.obtainedBy.has(obtainedBy)) return denied('WRONG_HEADER')
 
   const decided = (verification: Verification): CheckOutcome => {
     if (!verification.ok) return denied(verification.reason, verification.token)
     const { token } = verification
-    const prefix = place?.prefixes.get(token.kind)
+    const prefix = place.prefixes.get(token.kind)
     // A kind that this matrix does not know is for `decide` to say.
     if ((prefix === undefined || !value.startsWith(prefix)) && engine.tokenKinds.has(token.kind))
       return denied('WRONG_HEADER', token)
@@ -129,7 +130,7 @@ export function checkCredentials(
   }
   // A token that only a control panel gives cannot be verified at an identity endpoint, so it is sent to
   // none.
-  const asked = place?.obtainedBy.has('issue') === true ? verifier : authority
+  const asked = place.obtainedBy.has('issue') ? verifier : authority
   const from = { clientAddress: question.clientAddress, connection }
   const verification =
     listener?.verifying === undefined

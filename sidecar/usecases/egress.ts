@@ -2,12 +2,13 @@
  * Which credential goes out with a request of an egress route: who may use the route, and what the matrix
  * lets pass.
  */
-import type { Decision, Engine } from '../../engine/index.ts'
+import type { Decision, Engine, TokenKind } from '../../engine/index.ts'
 import { CallError } from '../base/call-error.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import type { Secret } from '../base/secret.ts'
-import type { Caller, Callers } from './callers.ts'
+import type { Callers } from './callers.ts'
 import { type Issued, type Issuing, issue } from './issue.ts'
+import type { ProfileCaller } from './profiles.ts'
 
 /** What a route may be used for, and by whom. The operator writes it down in the configuration. */
 export interface Passage {
@@ -36,19 +37,17 @@ export type Admission = 'admitted' | 'unknown' | 'not_allowed'
  * @param authorization values that name the caller: `Bearer CALLER_TOKEN`
  */
 export function admit(
-  callers: Pick<Callers, 'find'>,
+  callers: Pick<Callers, 'expectToken'>,
   passage: Passage,
   authorization: readonly string[],
 ): Admission {
   if (passage.callers === 'anyone') return 'admitted'
-  let caller: Caller | undefined
   try {
-    caller = callers.find({ authorization, iamToken: [], certificateNames: [] })
+    return passage.callers.has(callers.expectToken(authorization).name) ? 'admitted' : 'not_allowed'
   } catch (error) {
     if (!(error instanceof CallError)) throw error
+    return 'unknown'
   }
-  if (caller === undefined) return 'unknown'
-  return passage.callers.has(caller.name) ? 'admitted' : 'not_allowed'
 }
 
 /**
@@ -72,7 +71,7 @@ export function outgoing(services: Issuing, passage: Passage, rejected?: Secret)
 export function credentialFor(
   services: Issuing,
   { api, profile, project }: Pick<Passage, 'api' | 'profile' | 'project'>,
-  caller: Caller | undefined,
+  caller: ProfileCaller | undefined,
   rejected?: Secret,
 ): MaybePromise<Outgoing> {
   const { engine } = services
@@ -108,7 +107,7 @@ export function routeProblems(
     const at = `egress.routes[${index}]`
     const api = engine.apis.get(passage.api)
     if (api === undefined) return [`${at}.api: expected the id of an API of the matrix`]
-    const kinds = api.accepted.flatMap(({ kind }) => engine.tokenKinds.get(kind) ?? [])
+    const kinds = api.accepted.map(({ kind }) => engine.tokenKinds.get(kind) as TokenKind)
     const issued = kinds.filter(({ obtained }) => obtained.by === 'issue')
     if (issued.length === 0 && kinds.length > 0 && !hasStaticToken(passage.profile))
       return [`${at}.profile: expected a profile with a static token, because the API accepts no other token`]
@@ -135,23 +134,9 @@ function denialOf(engine: Engine, api: string): Decision {
 }
 
 /** A route is a caller of its own: bound to its one profile, without any right. */
-function callerOf(passage: Passage): Caller {
-  let caller = ROUTE_CALLERS.get(passage)
-  if (caller === undefined) {
-    caller = {
-      name: `egress route ${passage.path}`,
-      tokenSha256: undefined,
-      certificateName: undefined,
-      profiles: new Set([passage.profile]),
-      rights: { everything: false, revoke: false, read: false, follow: false, administer: new Set() },
-      expiresAtMs: undefined,
-    }
-    ROUTE_CALLERS.set(passage, caller)
-  }
-  return caller
+function callerOf({ path, profile }: Passage): ProfileCaller {
+  return { name: `egress route ${path}`, profiles: new Set([profile]) }
 }
-
-const ROUTE_CALLERS = new WeakMap<Passage, Caller>()
 
 /**
  * Whether a renewed token may be accepted where this one was refused: what the configuration holds stays the

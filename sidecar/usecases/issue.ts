@@ -13,9 +13,8 @@ import type { Authority, IssuedToken, Origin, PasswordRequester } from '../autho
 import { type CallError, callError, invalidArgument, invalidFields } from '../base/call-error.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import type { Secret } from '../base/secret.ts'
-import type { Caller } from './callers.ts'
 import type { Deciding } from './capabilities.ts'
-import { type Profile, type Profiles, profileFor } from './profiles.ts'
+import { type Profile, type ProfileCaller, type Profiles, profileFor } from './profiles.ts'
 
 export interface Issuing extends Deciding {
   readonly authority: Authority
@@ -46,7 +45,7 @@ export interface Issued {
 export interface IssueRequest {
   readonly requester:
     | { readonly type: 'password'; readonly login: PasswordRequester }
-    | { readonly type: 'profile'; readonly name: string; readonly caller: Caller | undefined }
+    | { readonly type: 'profile'; readonly name: string; readonly caller: ProfileCaller | undefined }
   readonly purpose: Purpose
   /**
    * A token that an API has just refused with 401. If a profile would give it again, it gives another one. A
@@ -120,7 +119,7 @@ const CHOICES_MAX = 1_000
 function choiceFor(engine: Engine, purpose: Purpose, projectsOnly: boolean): Choice {
   const key =
     purpose.type === 'scope'
-      ? `scope ${purpose.scope.project === undefined}`
+      ? String(purpose.scope.project === undefined)
       : JSON.stringify([purpose.project === undefined, projectsOnly, ...purpose.apis])
   const choices = CHOICES.get(engine) ?? new Map<string, Choice>()
   const known = choices.get(key)
@@ -186,11 +185,10 @@ function kindForApis(
     (kind) => contestedCells(engine, kind, apis),
   )
   const fitting = opensAll.filter((kind) => !projectsOnly || kind.scopeLevel === 'project')
-  const [first] = fitting.length > 0 ? fitting : opensAll
+  const preferred = [...fitting, ...opensAll]
+  const [first] = preferred
   if (first === undefined) throw noSingleKind(engine, apis)
-  const usable = [...fitting, ...opensAll].find(
-    (kind) => kind.scopeLevel !== 'project' || project !== undefined,
-  )
+  const usable = preferred.find((kind) => kind.scopeLevel !== 'project' || project !== undefined)
   if (usable === undefined || (first.obtained.by === 'issue' && usable.obtained.by !== 'issue'))
     throw invalidArgument({
       field: 'apis.project',

@@ -32,12 +32,15 @@ export type Profiles = Pick<ReadonlyMap<string, Profile>, 'get'>
  */
 export const PROFILES_ORIGIN: Origin = { source: { type: 'profiles' }, restricted: false }
 
+/** What of a caller counts: nothing that they may do besides. */
+export type ProfileCaller = Pick<Caller, 'name' | 'profiles'>
+
 /**
  * The profile, if the caller is bound to it.
  *
  * @throws CallError; a profile that does not exist and one that is not the caller's get the same answer
  */
-export function profileFor(profiles: Profiles, name: string, caller: Caller | undefined): Profile {
+export function profileFor(profiles: Profiles, name: string, caller: ProfileCaller | undefined): Profile {
   if (caller === undefined) throw callError('CALLER_TOKEN_MISSING', { action: 'issuing by profile' })
   const profile = profiles.get(name)
   if (profile === undefined || !caller.profiles.has(name))

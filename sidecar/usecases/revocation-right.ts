@@ -87,7 +87,7 @@ export function revokingUser(
       authorizeRevocation(current, token)
     },
     authorize: (holder) => {
-      if (holder.owner && holder.id !== current.user.id) authorizeAsOwner(current)
+      if (holder.owner) authorizeAsOwner(current)
     },
   }
 }

@@ -67,7 +67,7 @@ async function revokeByValue(
   value: Secret,
   credentials: PresentedCredentials,
 ): Promise<Revoked> {
-  const { authority, verifier, engine } = services
+  const { authority, verifier, engine, upstreams, now } = services
   const isStatic = authority.recognize(value.reveal(), engine.tokenKinds) === 'control_panel'
   const asker = await askerOf(services, credentials, isStatic)
   // Before anything is said about the token.
@@ -79,13 +79,14 @@ async function revokeByValue(
   if (token === undefined) throw callError('CREDENTIAL_INVALID', {})
   const ground = groundOf(classOf(asker, token), tokenClassOf(asker, token, isStatic))
   expectGround(ground, 'not_authenticated', 'not_holder')
-  if (token.authority !== undefined) {
+  const { tokenId, scope, subject, authority: upstream } = token
+  if (upstream !== undefined) {
     if (ground === 'right' && 'caller' in asker)
-      expectRightToRevoke(asker.caller, 'revoke this token', token.scope.account)
+      expectRightToRevoke(asker.caller, 'revoke this token', scope.account)
     const presented = asker.type === 'user_of_upstream' ? asker.presented : value
-    return revokeUpstream(services, token, value, ground === 'right' ? undefined : presented)
+    await upstreams.revoke(upstream, value, ground === 'right' ? undefined : presented)
+    return { tokenId, revokedAtMs: now() }
   }
-  const { tokenId, scope, subject } = token
   const revocation = { tokenId, account: scope.account, holderId: subject.id }
   const actor = actorOf(services, asker, ground, token, credentials)
   return { tokenId, revokedAtMs: await authority.revoke(actor, revocation) }
@@ -154,19 +155,9 @@ function actorOf(
     const { account } = token.scope
     return revokingCaller(services.callers, asker.caller, credentials, 'revoke this token', account)
   }
-  return ground === 'user' && asker.type === 'user'
+  return asker.type === 'user'
     ? revokingUser(services, asker.user, token, CREDENTIAL)
     : holder(token, credentials)
-}
-
-async function revokeUpstream(
-  { upstreams, now }: Revoking,
-  { tokenId, authority = '' }: VerifiedToken,
-  value: Secret,
-  by: Secret | undefined,
-): Promise<Revoked> {
-  await upstreams.revoke(authority, value, by)
-  return { tokenId, revokedAtMs: now() }
 }
 
 const CREDENTIAL =

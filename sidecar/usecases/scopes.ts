@@ -25,9 +25,8 @@ export async function projectsFor(
   for (let after = ''; ; ) {
     const page = await projects.list(user.account, { after, size: PAGE_SIZE })
     found.push(...page.filter(({ name, enabled }) => enabled && (hasAccount(user) || selected.has(name))))
-    const last = page.at(-1)
-    if (last === undefined || page.length < PAGE_SIZE) return found
-    after = last.name
+    if (page.length < PAGE_SIZE) return found
+    after = (page.at(-1) as ProjectRecord).name
   }
 }
 

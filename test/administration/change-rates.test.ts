@@ -7,31 +7,9 @@ import { connect } from '../../clients/typescript/index.ts'
 import type { ChangeAuthor, ChangeLane } from '../../sidecar/directory/author.ts'
 import { openSqlite } from '../../sidecar/directory/sqlite.ts'
 import { DirectoryStore } from '../../sidecar/directory/store.ts'
-import { ChangeRates } from '../../sidecar/usecases/change-rates.ts'
 import { operatorOf } from '../support/sidecar/operator.ts'
 import { ACCOUNT, populate, runSidecar } from '../support/sidecar/sidecar.ts'
 import { newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
-
-const LIMITS = { burst: 10, administratorPerMinute: 60, userPerMinute: 6 }
-
-test.each<[claim: string, lane: ChangeLane, before: number, laterMs: number, allowed: boolean]>([
-  ['a burst is allowed', 'users', 9, 0, true],
-  ['and no more', 'users', 10, 0, false],
-  ['the rest comes back in time, for a user', 'users', 10, 10_000, true],
-  ['not sooner', 'users', 10, 9_000, false],
-  ['for an administrator sooner', 'administrators', 10, 1_000, true],
-  ['an operator has no rate', 'operators', 1_000, 0, true],
-  ['nor has what takes rights away', 'revocations', 1_000, 0, true],
-])('%s', (_claim, lane, before, laterMs, allowed) => {
-  const clock = { nowMs: 0 }
-  const rates = new ChangeRates(LIMITS, () => clock.nowMs)
-  for (let index = 0; index < before; index++) rates.spend({ lane, principal: 'a' })
-  clock.nowMs += laterMs
-  const spend = () => rates.spend({ lane, principal: 'a' })
-  if (allowed) expect(spend).not.toThrow()
-  else expect(spend).toThrow(/^too many changes by this user or caller; try again in \d+ s$/)
-  expect(() => rates.spend({ lane, principal: 'b' })).not.toThrow()
-})
 
 test('over the wire: a user learns when to come back; what takes rights away and operators are never refused', async () => {
   const running = await runSidecar({ flags: { 'changes.burst': 3, 'changes.user_per_minute': 6 } })

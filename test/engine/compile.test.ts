@@ -91,6 +91,38 @@ test('the mode is strict only where it was asked for', () => {
   expect(compile(supportMatrix, { strict: true }).strict).toBe(true)
 })
 
+test('an API lists how each accepted kind is sent, and a scheme only where there is one', () => {
+  const matrix = smallMatrix()
+  const [pass, key] = matrix.tokenKinds
+  if (pass === undefined || key === undefined) throw new TypeError('the kinds are not there')
+  const { apis } = compile({ ...matrix, tokenKinds: [{ ...pass, scheme: 'Bearer' }, key] })
+  expect(apis.get('lobby')?.accepted).toStrictEqual([
+    { kind: 'day_pass', header: 'X-Day-Pass', scheme: 'Bearer', issuable: true },
+    { kind: 'room_key', header: 'X-Room-Key', issuable: false },
+  ])
+})
+
+test('what APIs have in common is there once, so that a large matrix stays small', () => {
+  const { apis, reasons } = compile({ ...smallMatrix(), conflicts: [] })
+  const [lobby, library, cellar] = [apis.get('lobby'), apis.get('library'), apis.get('cellar')]
+  expect(library?.conflicts).toEqual(
+    new Map([
+      ['day_pass', []],
+      ['room_key', []],
+    ]),
+  )
+  expect(library?.conflicts).toBe(cellar?.conflicts)
+  expect(library?.contested).toBe(cellar?.contested)
+  expect(reasons('lobby', 'day_pass')).toBe(reasons('library', 'day_pass'))
+  const twice = {
+    ...smallMatrix(),
+    apis: smallMatrix().apis.map((row) => ({ ...row, accepts: ['room_key'] })),
+  }
+  const alike = compile({ ...twice, conflicts: [] }).apis
+  expect(alike.get('lobby')?.accepted).toBe(alike.get('cellar')?.accepted)
+  expect(lobby?.accepted).not.toBe(cellar?.accepted)
+})
+
 function unknownId(row: string): string {
   return `expected the id of ${row}; there is no ${row.split(' ').slice(1).join(' ')} \`nothing\``
 }

@@ -1,6 +1,15 @@
-/** The seven conflicts of the source, each in default mode, in strict mode, and resolved for the prose. */
-import { expect, test } from 'vitest'
-import type { CredentialReason, Decision, Engine } from '../../engine/index.ts'
+/**
+ * The seven conflicts of the source, each in default mode, in strict mode, and resolved for the prose; and on
+ * what a conflict bears in any matrix.
+ */
+import { describe, expect, test } from 'vitest'
+import {
+  type Conflict,
+  type CredentialReason,
+  compile,
+  type Decision,
+  type Engine,
+} from '../../engine/index.ts'
 import {
   ACCOUNT_KIND,
   compileForProse,
@@ -10,6 +19,7 @@ import {
   strictEngine,
 } from '../support/matrices/engines.ts'
 import { cells, printedApis, scopeFor } from '../support/matrices/oracle.ts'
+import { smallMatrix } from '../support/matrices/small-matrix.ts'
 
 /** A conflict that puts a cell in doubt: §5.4 notes 2 and 3. */
 const CONTESTED_CELLS = [
@@ -198,6 +208,89 @@ test.each<[reason: CredentialReason, advice: string[]]>([
   const denial = engine.deny('iam', reason, ACCOUNT_KIND, 'control_panel_user')
   expect(denial).toMatchObject({ reason, advice })
   expect(denial.conflicts.map(({ id }) => id)).toEqual(advice.map(() => 'iam-token-holder-contradiction'))
+})
+
+describe('in a small matrix', () => {
+  const LOBBY_KEY = { api: 'lobby', kind: 'room_key' }
+  const LOBBY_PASS = { api: 'lobby', kind: 'day_pass' }
+  const LIBRARY_PASS = { api: 'library', kind: 'day_pass' }
+  /** A conflict about nothing, for the table; what is given changes that. */
+  const conflict = (id: string, change: Partial<Conflict>): Conflict => ({
+    ...{ id, type: 'contradiction', cells: [], apis: [], kinds: [], statements: [] },
+    ...{ resolution: 'table', reason: 'either may be so', ...change },
+  })
+  const NONE_OF_LIBRARY = { 'library day_pass': [], 'library room_key': [] }
+
+  test.each<[claim: string, conflicts: Conflict[], named: Record<string, string[]>, contested: string[]]>([
+    [
+      'a conflict about a cell is named there alone',
+      [conflict('a', { cells: [LOBBY_KEY] }), conflict('b', { cells: [LOBBY_PASS] })],
+      { 'lobby day_pass': ['b'], 'lobby room_key': ['a'], ...NONE_OF_LIBRARY },
+      ['lobby day_pass', 'lobby room_key'],
+    ],
+    [
+      'a conflict about an API is named for each kind, and contests none',
+      [conflict('a', { apis: ['lobby'] }), conflict('b', { cells: [LOBBY_PASS] })],
+      { 'lobby day_pass': ['a', 'b'], 'lobby room_key': ['a'], ...NONE_OF_LIBRARY },
+      ['lobby day_pass'],
+    ],
+    [
+      'of a conflict about cells of two APIs, each has its own',
+      [conflict('a', { cells: [LOBBY_KEY, LIBRARY_PASS] })],
+      {
+        ...{ 'lobby day_pass': [], 'lobby room_key': ['a'] },
+        ...{ 'library day_pass': ['a'], 'library room_key': [] },
+      },
+      ['lobby room_key', 'library day_pass'],
+    ],
+  ])('%s', (_claim, conflicts, named, contested) => {
+    const { apis } = compile({ ...smallMatrix(), conflicts })
+    const rows = [...apis.values()].filter(({ id }) => id !== 'cellar')
+    const each = rows.flatMap(({ id, conflicts: byKind }) =>
+      Array.from(byKind, ([kind, list]) => [`${id} ${kind}`, list.map((one) => one.id)]),
+    )
+    expect(Object.fromEntries(each)).toEqual(named)
+    expect(rows.flatMap(({ id, contested: kinds }) => kinds.map((kind) => `${id} ${kind}`))).toEqual(
+      contested,
+    )
+  })
+
+  test.each<[sides: string, resolutions: Conflict['resolution'][], allowed: boolean]>([
+    ['the table', ['table', 'table'], true],
+    ['the prose and the table', ['prose', 'table'], false],
+    ['the table and the prose', ['table', 'prose'], false],
+    ['the prose twice', ['prose', 'prose'], false],
+  ])('conflicts about one cell that are resolved for %s', (_sides, resolutions, allowed) => {
+    const conflicts = resolutions.map((resolution, index) =>
+      conflict(`conflict-${index}`, { cells: [LOBBY_KEY], resolution }),
+    )
+    const scope = { account: 'house', project: 'attic' }
+    const asked = compile({ ...smallMatrix(), conflicts })
+    expect(asked.decide({ ...LOBBY_KEY, scope }).allowed).toBe(allowed)
+  })
+
+  test.each<[claim: string, change: Partial<Conflict>, isNamed: boolean]>([
+    ['about who gets such a token', { statements: ['pass-issued-to'] }, true],
+    ['in which that is one of the statements', { statements: ['pass-most', 'pass-issued-to'] }, true],
+    ['about another kind', { kinds: ['room_key'], statements: ['pass-issued-to'] }, false],
+    ['about who else gets one', { statements: ['pass-for-residents'] }, false],
+    ['about the advice itself', { statements: ['pass-advice'] }, false],
+    ['about no statement', {}, false],
+  ])('beside the advice about a holder, a conflict %s', (_claim, change, isNamed) => {
+    const { statements, ...matrix } = smallMatrix()
+    const issuedTo = statements.find(({ id }) => id === 'pass-issued-to')
+    if (issuedTo?.claim.type !== 'issued_to') throw new TypeError('the statement is not there')
+    const claim = { ...issuedTo.claim, holder: 'resident' }
+    const asked = compile({
+      ...matrix,
+      statements: [...statements, { ...issuedTo, id: 'pass-for-residents', claim }],
+      conflicts: [conflict('a', { kinds: ['day_pass'], ...change })],
+    })
+    const scope = { account: 'house' }
+    const decision = asked.decide({ api: 'library', kind: 'day_pass', scope, holder: 'guest' })
+    expect(decision.advice).toEqual(['keep it dry'])
+    expect(decision.conflicts.map(({ id }) => id)).toEqual(isNamed ? ['a'] : [])
+  })
 })
 
 function ask(asked: Engine, api: string, kind: string): Decision {

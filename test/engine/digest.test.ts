@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto'
 import canonicalize from 'canonicalize'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { canonicalJson, digestOf } from '../../engine/digest.ts'
-import { compile, type Matrix } from '../../engine/index.ts'
+import { canonicalJson, digestInSteps, digestOf } from '../../engine/digest.ts'
+import { compile, finish, type Matrix } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import { engine } from '../support/matrices/engines.ts'
 import { cells } from '../support/matrices/oracle.ts'
@@ -25,6 +25,21 @@ test('texts of every length around the block boundaries have the digest of the p
 test('a megabyte of text in every width of UTF-8 has the digest of the platform', () => {
   const text = 'aé€😀'.repeat(100_000)
   expect(digestOf(text)).toBe(sha256(`"${text}"`))
+})
+
+test('the first and the last character of each width have the digest of the platform', () => {
+  for (const text of '\u0000\u007f\u0080\u07ff\u0800\uffff\u{10000}\u{10ffff}')
+    expect(digestOf(text)).toBe(sha256(JSON.stringify(text)))
+})
+
+test.each<[value: object, steps: number]>([
+  [{}, 0],
+  [{ a: [] }, 0],
+  [{ a: [1, 'b'], c: [null], d: {} }, 3],
+  [{ a: 'b', c: { d: [1, 2] } }, 0],
+])('the digest of %j is made in steps, one for each item of its lists: %d', (value, steps) => {
+  expect([...digestInSteps(value)]).toHaveLength(steps)
+  expect(finish(digestInSteps(value))).toBe(digestOf(value))
 })
 
 test('any JSON value has the digest that the reference computes', () => {

@@ -2,12 +2,19 @@
  * Who may revoke what, over the whole space of requesters and tokens, against the rule as the docs say it.
  */
 import { describe, expect, test } from 'vitest'
+import { UNSCOPED_KIND, type VerifiedToken } from '../../sidecar/authority/authority.ts'
+import type { UserByToken } from '../../sidecar/usecases/requester.ts'
 import {
   type AskerClass,
+  expectAdministrator,
+  expectHolderOrAdministrator,
   type Ground,
   groundOf,
+  isHolder,
   type TokenClass,
 } from '../../sidecar/usecases/revocation-right.ts'
+import { ACCOUNT_KIND } from '../support/matrices/engines.ts'
+import { outcomeOf } from '../support/sidecar/services.ts'
 
 const ASKERS = [
   ...(['named_caller', 'caller_with_right', 'caller_without_right'] as const),
@@ -56,5 +63,41 @@ describe('laws', () => {
 
   test('a wrong credential never allows what none allows', () => {
     for (const token of TOKENS) expect(groundOf('unknown_user', token)).toBe('not_authenticated')
+  })
+})
+
+describe('the holder of a token, and who administers its account', () => {
+  const [HERE, ELSEWHERE] = ['4711', '4712']
+  const token = (holder: string, account = HERE): VerifiedToken => ({
+    ...{
+      kind: ACCOUNT_KIND,
+      scope: { account },
+      subject: { id: holder, name: holder, type: 'service_user' },
+    },
+    ...{ tokenId: `of ${holder}`, issuedAtMs: 0, expiresAtMs: undefined },
+  })
+  const requester = (rights: { owner?: boolean; roles?: string[] }, kind = ACCOUNT_KIND) => {
+    const user = { account: HERE, id: 'a', owner: false, roles: [], ...rights }
+    return { type: 'user', user, token: { ...token('a'), kind } } as unknown as UserByToken
+  }
+  const ADMINISTRATOR = { roles: ['iam.admin'] }
+
+  test.each<[claim: string, requester: UserByToken, of: VerifiedToken, holds: boolean, administers: boolean]>(
+    [
+      ['the holder', requester({}), token('a'), true, false],
+      ['an administrator', requester(ADMINISTRATOR), token('b'), false, true],
+      ['an owner', requester({ owner: true }), token('b'), false, true],
+      ['a user without the role', requester({}), token('b'), false, false],
+      ['an administrator of another account', requester(ADMINISTRATOR), token('b', ELSEWHERE), false, false],
+      ['an administrator without a scope', requester(ADMINISTRATOR, UNSCOPED_KIND), token('b'), false, false],
+    ],
+  )('%s', async (_claim, asking, of, holds, administers) => {
+    expect(isHolder(asking, of)).toBe(holds)
+    const refusal = (isAllowed: boolean) =>
+      isAllowed ? undefined : expect.stringMatching(/^NOT_HOLDER_NOR_ADMINISTRATOR: only the holder/)
+    const { account } = of.scope
+    expect(await outcomeOf(() => expectAdministrator(asking, account))).toEqual(refusal(administers))
+    const either = await outcomeOf(() => expectHolderOrAdministrator(asking, of))
+    expect(either).toEqual(refusal(holds || administers))
   })
 })
