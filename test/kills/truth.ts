@@ -4,7 +4,7 @@
  */
 import type { Client } from '../../clients/typescript/index.ts'
 import { PortcullisError } from '../../clients/typescript/index.ts'
-import { type Account, isUnanswered, newAccount, nextOperation, restored } from './accounts.ts'
+import { type Account, isUnanswered, newAccount, nextOperation, restored, type Token } from './accounts.ts'
 import { certain, type Possible, type Rollout, type State, Violation } from './judge.ts'
 
 /** Accounts that are changed at the same time. */
@@ -100,6 +100,18 @@ export class Truth {
     } catch (error) {
       if (!isUnanswered(error)) throw error
     }
+  }
+
+  /** Whether a call was not answered, so that nobody knows what it did. */
+  get isUnsure(): boolean {
+    return this.#rollouts.length > 1 || this.#lanes.some((states) => states.length > 1)
+  }
+
+  /** Changes what is known of tokens, whatever the accounts are like: `dead` or `unsure` from now on. */
+  mark(as: 'dead' | 'unsure', isMeant: (token: Token) => boolean): void {
+    for (const { tokens } of this.#lanes.flat())
+      for (const token of tokens) if (isMeant(token)) token[as] = true
+    this.#onChange()
   }
 
   /** A restoration begins: from now on, everything may be as in the backup, or as it was. */
