@@ -7,7 +7,7 @@ import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expectSealed } from '../../sidecar/base/sealed-file.ts'
-import type { Token } from '../kills/accounts.ts'
+import { type Account, nextOperation, type Operation, type Token } from '../kills/accounts.ts'
 import { judged, judgeTokens, type Possible, recordsOfArchive, Violation } from '../kills/judge.ts'
 import { Truth } from '../kills/truth.ts'
 import { Dice, randomFrom } from '../support/inputs/random.ts'
@@ -86,13 +86,14 @@ class Day {
     this.#options = options
     const random = randomFrom(options.seed)
     this.#dice = new Dice(random)
-    this.#truth = new Truth(random, () => this.#known.look(this.#truth.possible[0] as Possible))
+    const onChange = () => this.#known.look(this.#truth.possible[0] as Possible)
+    this.#truth = new Truth(random, onChange, nextOfDay)
     this.#programs = new Programs(fleet, this.#known, randomFrom(options.seed + 1))
     this.#usage = new Usage(fleet)
   }
 
   async live(): Promise<Found> {
-    const { onChore = () => {} } = this.#options
+    const { forMs, onChore = () => {} } = this.#options
     await this.#yesterday()
     await this.#fleet.follower.start()
     const beganMs = performance.now()
@@ -101,6 +102,7 @@ class Day {
       this.#loop(QUESTIONS_PAUSE_MS, () => this.#programs.askHost()),
       this.#loop(QUESTIONS_PAUSE_MS, () => this.#programs.askFollower()),
       this.#loop(4 * QUESTIONS_PAUSE_MS, () => this.#programs.logIn()),
+      this.#loop(500, async () => this.#usage.look((performance.now() - beganMs) / forMs)),
       this.#chores(beganMs, onChore),
     ]
     try {
@@ -170,7 +172,6 @@ class Day {
       while (performance.now() < dueMs) {
         if (this.#over) return
         await delay(Math.min(200, Math.max(dueMs - performance.now(), 1)))
-        this.#usage.look((performance.now() - beganMs) / forMs)
       }
       const { clock } = this.#fleet
       onChore(`${new Date(clock.now()).toISOString()} ${chore}`)
@@ -258,6 +259,7 @@ class Day {
   }
 
   async #again(member: Fleet['host'], signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+    this.#usage.begins()
     await member.end(signal)
     await member.start()
     if (member === this.#fleet.host) await this.#find()
@@ -370,6 +372,25 @@ class Day {
     }
   }
 }
+
+/** Most of a day, more is opened than closed. */
+function nextOfDay(account: Account, random: () => number): Operation {
+  for (;;) {
+    const operation = nextOperation(account, random)
+    const next = structuredClone({ ...account, audit: [] })
+    operation.change(next)
+    if (openness(next) >= openness(account) || random() < CLOSED) return operation
+  }
+}
+
+function openness({ enabled, ranges, users, tokens }: Account): number {
+  const open = Object.values(users).flatMap((user) => [true, user.enabled, user.permitted])
+  const alive = tokens.filter(({ dead }) => !dead)
+  return [enabled, ranges.length === 0, ...open].filter(Boolean).length + alive.length
+}
+
+/** So many of the changes that close something are made. */
+const CLOSED = 0.15
 
 /** Kills may leave some; they must not become more and more. */
 const LEFT_MAX = 8

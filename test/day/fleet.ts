@@ -101,12 +101,16 @@ export class Member {
     this.#client = undefined
   }
 
-  /** The sums over its processes. */
-  measures(): Measures {
+  /** The sums over its processes; `undefined`: one of them has ended. */
+  measures(): Measures | undefined {
     const pids = this.pids
-    return {
-      memoryMb: pids.reduce((sum, pid) => sum + residentMb(pid), 0),
-      files: pids.reduce((sum, pid) => sum + readdirSync(`/proc/${pid}/fd`).length, 0),
+    try {
+      return {
+        memoryMb: pids.reduce((sum, pid) => sum + residentMb(pid), 0),
+        files: pids.reduce((sum, pid) => sum + readdirSync(`/proc/${pid}/fd`).length, 0),
+      }
+    } catch {
+      return undefined
     }
   }
 }

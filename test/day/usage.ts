@@ -36,6 +36,7 @@ export class Usage {
     this.#nextMs = performance.now() + LOOK_MS
     const { host, follower, sizes } = this.#fleet
     const [one, other] = [host.measures(), follower.measures()]
+    if (one === undefined || other === undefined) return
     const half = part < 0.5 ? 0 : 1
     const before = this.#halves[half]
     this.#looks++

@@ -23,10 +23,16 @@ export class Truth {
   acknowledged = 0
   refused = 0
 
-  /** @param onChange called before each call, and after its answer */
-  constructor(random: () => number, onChange: () => void = () => {}) {
+  readonly #choose: typeof nextOperation
+
+  /**
+   * @param onChange called before each call, and after its answer
+   * @param choose what is done next
+   */
+  constructor(random: () => number, onChange: () => void = () => {}, choose = nextOperation) {
     this.#random = random
     this.#onChange = onChange
+    this.#choose = choose
   }
 
   /** What the directory may be now. */
@@ -60,7 +66,7 @@ export class Truth {
 
   async #call(client: Client, lane: number): Promise<boolean> {
     const [now] = this.#lanes[lane] as [Account]
-    const operation = nextOperation(now, this.#random)
+    const operation = this.#choose(now, this.#random)
     const next = structuredClone(now)
     operation.change(next)
     this.#lanes[lane] = [now, next]
