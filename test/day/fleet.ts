@@ -196,10 +196,10 @@ export class Fleet {
     return new Fleet(clock, members, { authority, shown, certificates, decisionLog })
   }
 
-  /** Runs a command of the operator. @throws Violation if it fails */
+  /** Runs a command of the operator. @throws Error if it fails */
   async command(...args: readonly string[]): Promise<string> {
     const { code, stdout, stderr } = await run(args, { environment: environmentOf(this.clock) })
-    if (code !== 0) throw new Violation(`portcullis ${args.join(' ')} ended with ${code}: ${stderr}`)
+    if (code !== 0) throw new Error(`portcullis ${args.join(' ')} ended with ${code}: ${stderr}`)
     return stdout
   }
 

@@ -23,7 +23,7 @@ import type { Known, Standing } from './known.ts'
 /** Tokens in one round of questions. */
 const AT_ONCE = 8
 /** Clocks of processes begin with whole seconds, and a busy machine starts a process late. */
-export const CLOCKS_MS = 120_000
+export const CLOCKS_MS = 240_000
 /** The follower counts its bound by a clock of its own. */
 const FOLLOWER_MS = STALENESS_MS / SPEED + 500
 

@@ -191,7 +191,7 @@ export function recordsOfArchive(folder: string): Map<number, string> {
 const TOKENS = 200
 
 /** What a sidecar may say of a token at the moment when it expires. */
-const EXPIRY_MS = 60_000
+const EXPIRY_MS = 240_000
 
 /**
  * Asks a sidecar about the tokens of an account.
