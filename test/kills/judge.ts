@@ -134,32 +134,35 @@ interface AuditRecord {
 
 /** The records by lane, in their order, with those of the archive. @throws Violation if a number is missing */
 async function auditOf({ directory }: Client, archive: string | undefined) {
-  const lanes = new Map<number, string[]>()
-  const global: string[] = []
-  let last = 0
-  const take = ({ sequence, account, action, details }: AuditRecord) => {
+  const records: AuditRecord[] = []
+  const take = (record: AuditRecord) => {
+    // A restoration takes back what came after its backup.
+    const { sequence, action, details } = record
     const before = action === 'directory.restore' ? Object(details).after : sequence - 1
+    while (action === 'directory.restore' && (records.at(-1)?.sequence ?? 0) > before) records.pop()
+    const last = records.at(-1)?.sequence ?? 0
     if (before !== last) throw new Violation(`record ${sequence} of the audit trail follows ${last}`)
-    last = sequence
-    if (action === 'audit.archive') return
-    if (account === '') global.push(action)
-    else {
-      const lane = lanes.get(laneOf(account))
-      if (lane === undefined) lanes.set(laneOf(account), [`${account} ${action}`])
-      else lane.push(`${account} ${action}`)
-    }
+    records.push(record)
   }
   let pageToken = ''
   do {
     const page = await directory.listAuditRecords({ pageSize: 1_000, pageToken })
     // What is only in the archive is before what the directory has, and it is there before it is deleted.
-    if (last === 0 && archive !== undefined)
+    if (records.length === 0 && archive !== undefined)
       for (const [sequence, line] of recordsOfArchive(archive))
         if (sequence < (page.records[0]?.sequence ?? 0)) take(JSON.parse(line) as AuditRecord)
     for (const record of page.records) take(record)
     pageToken = page.nextPageToken
   } while (pageToken !== '')
-  return { lanes, global }
+  const global = records.filter(({ account, action }) => account === '' && action !== 'audit.archive')
+  const ofLanes = records.filter(({ account }) => account !== '')
+  const lanes = Map.groupBy(ofLanes, ({ account }) => laneOf(account))
+  return {
+    lanes: new Map(
+      [...lanes].map(([lane, of]) => [lane, of.map(({ account, action }) => `${account} ${action}`)]),
+    ),
+    global: global.map(({ action }) => action),
+  }
 }
 
 /**
@@ -172,7 +175,7 @@ export function recordsOfArchive(folder: string): Map<number, string> {
   const records = new Map<number, string>()
   const names = existsSync(folder) ? readdirSync(folder).filter((name) => !name.endsWith('.tmp')) : []
   for (const name of names.toSorted()) {
-    const [, first, end] = /^audit-(\d{12})-(\d{12})\.jsonl$/.exec(name) ?? []
+    const [, first, end] = /^audit-(\d{12,})-(\d{12,})\.jsonl$/.exec(name) ?? []
     const lines = readFileSync(join(folder, name), 'utf8').split('\n')
     const numbers = lines.slice(0, -1).map((line) => (JSON.parse(line) as AuditRecord).sequence)
     if (lines.at(-1) !== '' || numbers[0] !== Number(first) || numbers.at(-1) !== Number(end))

@@ -29,6 +29,9 @@ export interface Found {
   kinds: number
   acknowledged: number
   refused: number
+  /** Records in audit archives, and lines in decision logs, in the end. */
+  archived: number
+  lines: number
 }
 
 /** What goes wrong, with the round that shows it. */
@@ -51,7 +54,10 @@ export async function kill({ kills, seed, jobs, planted = [], onKill = () => {} 
   const preloaded = preloading(POINTS, ...planted)
   const counted = await countPoints(randomFrom(seed + 1), preloaded)
   const points = dealt(counted, random)
-  const found: Found = { kills: 0, points: 0, kinds: counted.length, acknowledged: 0, refused: 0 }
+  const found: Found = {
+    ...{ kills: 0, points: 0, kinds: counted.length, acknowledged: 0, refused: 0 },
+    ...{ archived: 0, lines: 0 },
+  }
   const seen = new Set<string>()
   let folder = 0
   const work = async () => {
@@ -71,6 +77,8 @@ export async function kill({ kills, seed, jobs, planted = [], onKill = () => {} 
       await lastJudged(stage)
       found.acknowledged += stage.truth.acknowledged
       found.refused += stage.truth.refused
+      found.archived += stage.archived
+      found.lines += stage.log.lines
     }
   }
   await Promise.all(Array.from({ length: jobs }, work))
@@ -97,6 +105,7 @@ async function lastJudged(stage: Stage): Promise<void> {
   await stage.serve(unharmed, 'SIGKILL')
   await stage.start(unharmed)
   await stage.stop()
+  await stage.log.search(stage.config)
 }
 
 interface Counted {
