@@ -6,7 +6,7 @@ import { copyFileSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Client, connect } from '../../clients/typescript/index.ts'
 import { Violation } from '../kills/judge.ts'
-import { preloading } from '../kills/stage.ts'
+import { CHEAP_PASSWORDS } from '../kills/stage.ts'
 import { everyProtocol } from '../parity/people.ts'
 import { type Certificate, makeAuthority, makeCertificate } from '../support/interop/certificates.ts'
 import { residentMb, run, type Served, serve } from '../support/processes/processes.ts'
@@ -124,7 +124,7 @@ interface MemberOptions {
 
 function environmentOf(clock: Clock): Record<string, string> {
   // V8 would rather grow than collect garbage, which would look like a leak.
-  return { ...clock.environment, NODE_OPTIONS: `${preloading()} --max-semi-space-size=4` }
+  return { ...clock.environment, NODE_OPTIONS: `--import=${CHEAP_PASSWORDS} --max-semi-space-size=4` }
 }
 
 function childrenOf(pid: number): number[] {
@@ -188,7 +188,7 @@ export class Fleet {
       ...{ ...PATIENT, data: follower.folder, matrix: fileOf(ROWS) },
       http: { connect: true, tls: { certificate: shown.certificate, key: shown.key } },
       directory: {
-        staleness_ms: STALENESS_MS,
+        ...{ staleness_ms: STALENESS_MS, timeout_ms: 48_000 },
         hub: { addresses: [host.grpc], token_file: newFile(FOLLOWER) },
       },
     }

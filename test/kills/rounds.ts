@@ -15,8 +15,8 @@ type Victim = Command | 'serve'
 const VICTIMS: readonly Victim[] = ['serve', ...COMMANDS]
 
 /** Where a process is killed. */
-interface Point {
-  readonly victim: Victim
+export interface Point<V extends string> {
+  readonly victim: V
   readonly kind: string
   readonly number: number
 }
@@ -35,7 +35,7 @@ export interface Found {
 }
 
 /** What goes wrong, with the round that shows it. */
-class Broken extends Error {}
+export class Broken extends Error {}
 
 export interface Options {
   readonly kills: number
@@ -46,7 +46,7 @@ export interface Options {
   readonly onKill?: (point: string) => void
 }
 
-const POINTS = new URL('./points.ts', import.meta.url).href
+export const POINTS = new URL('./points.ts', import.meta.url).href
 
 /** @throws Broken when a promise was broken */
 export async function kill({ kills, seed, jobs, planted = [], onKill = () => {} }: Options): Promise<Found> {
@@ -86,9 +86,9 @@ export async function kill({ kills, seed, jobs, planted = [], onKill = () => {} 
   return found
 }
 
-const nameOf = ({ victim, kind, number }: Point) => `${victim} ${kind} ${number}`
+export const nameOf = ({ victim, kind, number }: Point<string>) => `${victim} ${kind} ${number}`
 
-async function playOn(stage: Stage, point: Point, preloaded: string): Promise<Ended> {
+async function playOn(stage: Stage, point: Point<Victim>, preloaded: string): Promise<Ended> {
   const environment = { NODE_OPTIONS: preloaded, KILL_AT: `${point.kind} ${point.number}` }
   try {
     return await (point.victim === 'serve' ? stage.serve(environment) : stage.run(point.victim, environment))
@@ -108,16 +108,16 @@ async function lastJudged(stage: Stage): Promise<void> {
   await stage.log.search(stage.config)
 }
 
-interface Counted {
-  readonly victim: Victim
+export interface Counted<V extends string> {
+  readonly victim: V
   readonly kind: string
   readonly count: number
 }
 
 /** Lets each victim do its work once, and counts the points that it passes. */
-async function countPoints(random: () => number, preloaded: string): Promise<Counted[]> {
+async function countPoints(random: () => number, preloaded: string): Promise<Counted<Victim>[]> {
   const stage = new Stage(random, CALLS)
-  const counted: Counted[] = []
+  const counted: Counted<Victim>[] = []
   for (const victim of VICTIMS) {
     const file = join(newFolder(), 'points.json')
     const environment = { NODE_OPTIONS: preloaded, COUNT_POINTS: file }
@@ -133,13 +133,13 @@ async function countPoints(random: () => number, preloaded: string): Promise<Cou
  * Goes from kind to kind of all victims, and takes one point of each. The points of a kind are taken in
  * random order, each once, before one is taken again.
  */
-function dealt(
-  counted: readonly Counted[],
+export function dealt<V extends string>(
+  counted: readonly Counted<V>[],
   random: () => number,
-): { next(victims: readonly Victim[]): Point } {
+): { next(victims: readonly V[]): Point<V> } {
   const kinds = shuffled(counted, random).map((each) => ({ ...each, left: [] as number[], started: false }))
   let turn = 0
-  const nextOf = (victims: readonly Victim[]): Point => {
+  const nextOf = (victims: readonly V[]): Point<V> => {
     for (let tries = 0; tries < kinds.length; tries++) {
       const kind = kinds[turn++ % kinds.length] as (typeof kinds)[number]
       if (!victims.includes(kind.victim)) continue

@@ -7,6 +7,7 @@ import { keepFigures } from '../../scripts/assurance.ts'
 import { closeAll } from '../support/suite/resources.ts'
 import { cutPower } from './power/search.ts'
 import { kill } from './rounds.ts'
+import { killUpgrades } from './upgrades.ts'
 
 const HELP = `usage: npm run kills -- [options]
 
@@ -52,8 +53,12 @@ async function killed(seed: number) {
   const onKill = (point: string) => {
     if (++done % TOLD === 0) console.log(`${done} kills, the last at ${point}`)
   }
-  const found = await kill({ kills: Number(values.kills), seed, jobs: Number(values.jobs), onKill })
-  return ['kills', found] as const
+  // One of ten befalls an upgrade.
+  const upgrades = await killUpgrades({ kills: Math.ceil(Number(values.kills) / 10), seed })
+  const kills = Number(values.kills) - upgrades.kills
+  const found = await kill({ kills, seed, jobs: Number(values.jobs), onKill })
+  for (const figure of ['kills', 'points', 'kinds'] as const) found[figure] += upgrades[figure]
+  return ['kills', { ...found, upgrades: upgrades.kills }] as const
 }
 
 async function cut(seed: number) {

@@ -41,7 +41,8 @@ const LINES_MS = 60
 /** Longer than a killed process takes to end. */
 const DYING_MS = 10_000
 
-const CHEAP_PASSWORDS = new URL('../support/histories/cheap-passwords.ts', import.meta.url).href
+/** Hashes of passwords cost next to nothing. */
+export const CHEAP_PASSWORDS = new URL('../support/histories/cheap-passwords.ts', import.meta.url).href
 const AT_ONCE = new URL('./archived-at-once.ts', import.meta.url).href
 
 /**
