@@ -1,8 +1,9 @@
 /** Kills processes at points that are spread over all that they pass. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { randomFrom } from '../support/inputs/random.ts'
-import type { Ended } from '../support/processes/processes.ts'
+import { PostgresServer } from '../support/postgres/server.ts'
 import { newFolder } from '../support/suite/resources.ts'
 import { COMMANDS, type Command, preloading, Stage } from './stage.ts'
 
@@ -11,8 +12,14 @@ const CALLS = 8
 /** After so many kills there is a new folder. */
 const KILLS_OF_A_FOLDER = 30
 
-type Victim = Command | 'serve'
+type Victim = Command | 'serve' | 'postgres'
 const VICTIMS: readonly Victim[] = ['serve', ...COMMANDS]
+/** PostgreSQL itself is ended after so many steps of time, while calls are made. */
+const POSTGRES: readonly Counted<Victim>[] = [
+  { victim: 'postgres', kind: 'SIGKILL', count: 100 },
+  { victim: 'postgres', kind: 'SIGQUIT', count: 100 },
+]
+const STEP_MS = 4
 
 /** Where a process is killed. */
 export interface Point<V extends string> {
@@ -43,16 +50,24 @@ export interface Options {
   readonly jobs: number
   /** Loaded into each process: what is wrong on purpose. */
   readonly planted?: readonly string[]
+  /** Folder of PostgreSQL's programs: directories are in a server of its own for each job. */
+  readonly postgres?: string
   readonly onKill?: (point: string) => void
 }
 
 export const POINTS = new URL('./points.ts', import.meta.url).href
 
 /** @throws Broken when a promise was broken */
-export async function kill({ kills, seed, jobs, planted = [], onKill = () => {} }: Options): Promise<Found> {
+export async function kill(options: Options): Promise<Found> {
+  const { kills, seed, jobs, planted = [], postgres, onKill = () => {} } = options
   const random = randomFrom(seed)
   const preloaded = preloading(POINTS, ...planted)
-  const counted = await countPoints(randomFrom(seed + 1), preloaded)
+  const servers: (PostgresServer | undefined)[] = []
+  for (let job = 0; job < jobs; job++)
+    servers.push(postgres === undefined ? undefined : await PostgresServer.start(postgres))
+  const counted = await countPoints(randomFrom(seed + 1), preloaded, servers[0])
+  if (postgres !== undefined) counted.push(...POSTGRES)
+  const victims = [...new Set(counted.map(({ victim }) => victim))]
   const points = dealt(counted, random)
   const found: Found = {
     ...{ kills: 0, points: 0, kinds: counted.length, acknowledged: 0, refused: 0 },
@@ -60,14 +75,15 @@ export async function kill({ kills, seed, jobs, planted = [], onKill = () => {} 
   }
   const seen = new Set<string>()
   let folder = 0
-  const work = async () => {
+  const work = async (server: PostgresServer | undefined) => {
     while (found.kills < kills) {
-      const stage = new Stage(randomFrom(seed * 10_000 + folder++), CALLS)
+      const stage = new Stage(randomFrom(seed * 10_000 + folder++), CALLS, {
+        url: await server?.newDatabase(),
+      })
       for (let killed = 0; killed < KILLS_OF_A_FOLDER && found.kills < kills; ) {
         // Sidecars create it: commands need a folder that one has made whole.
-        const point = points.next(stage.files.size === 0 ? ['serve'] : VICTIMS)
-        const { code } = await playOn(stage, point, preloaded)
-        if (code !== 'SIGKILL') continue
+        const point = points.next(stage.files.size === 0 ? ['serve'] : victims)
+        if (!(await playOn(stage, point, preloaded, server))) continue
         const name = nameOf(point)
         onKill(name)
         killed++
@@ -80,18 +96,35 @@ export async function kill({ kills, seed, jobs, planted = [], onKill = () => {} 
       found.archived += stage.archived
       found.lines += stage.log.lines
     }
+    await server?.remove()
   }
-  await Promise.all(Array.from({ length: jobs }, work))
+  await Promise.all(servers.map(work))
   found.points = seen.size
   return found
 }
 
 export const nameOf = ({ victim, kind, number }: Point<string>) => `${victim} ${kind} ${number}`
 
-async function playOn(stage: Stage, point: Point<Victim>, preloaded: string): Promise<Ended> {
-  const environment = { NODE_OPTIONS: preloaded, KILL_AT: `${point.kind} ${point.number}` }
+/** @returns whether something was killed */
+async function playOn(
+  stage: Stage,
+  point: Point<Victim>,
+  preloaded: string,
+  server: PostgresServer | undefined,
+): Promise<boolean> {
+  const { victim, kind, number } = point
+  const environment = { NODE_OPTIONS: preloaded, KILL_AT: `${kind} ${number}` }
   try {
-    return await (point.victim === 'serve' ? stage.serve(environment) : stage.run(point.victim, environment))
+    if (victim === 'postgres') {
+      await stage.serveDuring({ NODE_OPTIONS: preloaded }, async () => {
+        await delay(number * STEP_MS)
+        await (kind === 'SIGKILL' ? server?.kill() : server?.stopImmediately())
+        await server?.start()
+      })
+      return true
+    }
+    const { code } = await (victim === 'serve' ? stage.serve(environment) : stage.run(victim, environment))
+    return code === 'SIGKILL'
   } catch (error) {
     throw new Broken(`found after ${nameOf(point)}: ${error instanceof Error ? error.stack : error}`, {
       cause: error,
@@ -115,14 +148,18 @@ export interface Counted<V extends string> {
 }
 
 /** Lets each victim do its work once, and counts the points that it passes. */
-async function countPoints(random: () => number, preloaded: string): Promise<Counted<Victim>[]> {
-  const stage = new Stage(random, CALLS)
+async function countPoints(
+  random: () => number,
+  preloaded: string,
+  server: PostgresServer | undefined,
+): Promise<Counted<Victim>[]> {
+  const stage = new Stage(random, CALLS, { url: await server?.newDatabase() })
   const counted: Counted<Victim>[] = []
   for (const victim of VICTIMS) {
     const file = join(newFolder(), 'points.json')
     const environment = { NODE_OPTIONS: preloaded, COUNT_POINTS: file }
     if (victim === 'serve') await stage.serve(environment)
-    else await stage.run(victim, environment)
+    else if (victim !== 'postgres') await stage.run(victim, environment)
     const points = JSON.parse(readFileSync(file, 'utf8')) as Record<string, number>
     counted.push(...Object.entries(points).map(([kind, count]) => ({ victim, kind, count })))
   }

@@ -61,6 +61,12 @@ interface Backup {
 
 type Environment = Readonly<Record<string, string>>
 
+interface StageOptions {
+  /** Called when something else is known. */
+  readonly onChange?: () => void
+  readonly url?: string | undefined
+}
+
 export class Stage {
   /** What is in it is written down, where the power is cut. */
   readonly root = newFolder()
@@ -77,8 +83,14 @@ export class Stage {
   #served: Served | undefined
   #client: Client | undefined
 
-  /** @param calls of each lane, while a sidecar serves */
-  constructor(random: () => number, calls: number, onChange: () => void = () => {}) {
+  readonly #shared: Environment
+
+  /**
+   * @param calls of each lane, while a sidecar serves
+   * @param url of the directory, where it is shared
+   */
+  constructor(random: () => number, calls: number, { onChange = () => {}, url }: StageOptions = {}) {
+    this.#shared = url === undefined ? {} : { PORTCULLIS_DIRECTORY_URL: url }
     this.truth = new Truth(random, onChange)
     this.#calls = calls
     this.#onChange = onChange
@@ -87,6 +99,7 @@ export class Stage {
         ...{ matrix: fileOf(ROWS), matrix_shadow: fileOf(NEXT), matrix_poll_ms: 10, data: this.folder },
         decision_log: { file: { path: this.log.path, max_bytes: LOG_BYTES, keep: 10_000 } },
         audit: { keep_days: 1, archive: this.#archive },
+        ...(url !== undefined && { directory: { url } }),
       }),
       'portcullis.json',
     )
@@ -115,6 +128,14 @@ export class Stage {
     return this.stop(signal)
   }
 
+  /** While calls are made, something befalls the directory; the sidecar lives on, and stops as it is told. */
+  async serveDuring(environment: Environment, disaster: () => Promise<void>): Promise<void> {
+    const client = (await this.start(environment)) as Client
+    await Promise.all([this.truth.operate(client, this.#calls), disaster()])
+    const { code, stderr } = await this.stop()
+    if (code !== 0) throw new Violation(`it ended with ${code}: ${stderr}`)
+  }
+
   /** Questions, for the decision log. */
   async #ask(client: Client): Promise<void> {
     const token = { kind: 'static_token', scope: { account: '1' } }
@@ -133,7 +154,7 @@ export class Stage {
     this.#served = undefined
     try {
       this.#served = await serve(['--config', this.config], {
-        environment: { ...environment, KEEP_LINES: this.log.kept },
+        environment: { ...environment, ...this.#shared, KEEP_LINES: this.log.kept },
       })
     } catch (error) {
       if (environment.KILL_AT !== undefined && /ended with SIGKILL/.test(String(error))) return undefined
@@ -144,7 +165,8 @@ export class Stage {
         callerToken: this.#administratorToken(),
         deadlineMs: 60_000,
       })
-      this.truth.is(await judged(this.#client, this.truth.possible, { archive: this.#archive }))
+      const trail = { archive: this.#archive, skips: this.#shared.PORTCULLIS_DIRECTORY_URL !== undefined }
+      this.truth.is(await judged(this.#client, this.truth.possible, trail))
       this.#lasts(...[KEYS, PEPPER, ADMINISTRATOR].map((name) => join(this.folder, name)))
       await this.#examine(this.#served.ready.grpc)
       return this.#client
@@ -208,7 +230,9 @@ export class Stage {
   }
 
   #command(args: readonly string[], environment: Environment): RunningProcess {
-    return startProcess([process.execPath, LAUNCHER, ...args, ...this.#data], { environment })
+    return startProcess([process.execPath, LAUNCHER, ...args, ...this.#data], {
+      environment: { ...environment, ...this.#shared },
+    })
   }
 
   async #backUp(environment: Environment): Promise<Ended> {
