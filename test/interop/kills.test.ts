@@ -4,7 +4,9 @@
  */
 import { describe, expect, inject, test } from 'vitest'
 import { cutPower } from '../kills/power/search.ts'
-import { kill } from '../kills/rounds.ts'
+import { kill, POINTS } from '../kills/rounds.ts'
+import { preloading, Stage } from '../kills/stage.ts'
+import { randomFrom } from '../support/inputs/random.ts'
 import { run } from '../support/interop/command.ts'
 import { obtained } from '../support/interop/obtain.ts'
 
@@ -17,6 +19,15 @@ const planted = (name: string) => [new URL(`../kills/planted/${name}.ts`, import
 test('a change that is half done is found within 60 kills', { timeout: 0 }, async () => {
   const killing = kill({ kills: 60, seed: 1, jobs: 1, planted: planted('half-change') })
   await expect(killing).rejects.toThrow(/expected one of/)
+})
+
+test('records that are deleted before they are archived are found lost', { timeout: 0 }, async () => {
+  const stage = new Stage(randomFrom(1), 8)
+  const environment = { NODE_OPTIONS: preloading(POINTS, ...planted('archived-late')) }
+  await stage.serve(environment)
+  await stage.serve({ ...environment, KILL_AT: 'fs.renameSync:before 1' })
+  await expect(stage.start(environment)).rejects.toThrow(/audit trail follows/)
+  await stage.stop()
 })
 
 test.runIf(programs.ok)(
