@@ -7,15 +7,17 @@ import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expectSealed } from '../../sidecar/base/sealed-file.ts'
-import { type Account, nextOperation, type Operation, type Token } from '../kills/accounts.ts'
+import type { Token } from '../kills/accounts.ts'
 import { judged, judgeTokens, type Possible, recordsOfArchive, Violation } from '../kills/judge.ts'
 import { Truth } from '../kills/truth.ts'
 import { Dice, randomFrom } from '../support/inputs/random.ts'
 import { newFile, newFolder } from '../support/suite/resources.ts'
+import { type Chore, planOf } from './chores.ts'
 import { Clock, SPEED } from './clock.ts'
 import { Fleet, STALENESS_MS } from './fleet.ts'
 import { Known } from './known.ts'
 import { CLOCKS_MS, Programs } from './programs.ts'
+import { nextOfDay } from './traffic.ts'
 import { Usage } from './usage.ts'
 
 const HOUR_MS = 3_600_000
@@ -33,22 +35,6 @@ const FOLLOWED_MS = STALENESS_MS / SPEED + 500
 /** How long something may take to become right when there is nothing new. */
 const REST_MS_MAX = 300_000
 const BACKUPS_KEPT = 2
-
-/** What a whole day has, and how often. A shorter one has each at least once. */
-const CHORES = {
-  rest: 48,
-  backup: 24,
-  search: 12,
-  rotate: 6,
-  certificate: 6,
-  withdraw: 3,
-  restart: 3,
-  restartFollower: 3,
-  killWorker: 8,
-  killFollower: 4,
-  kill: 4,
-} as const
-type Chore = keyof typeof CHORES
 
 export interface Options {
   /** How long it takes, by our clock. */
@@ -168,7 +154,7 @@ class Day {
 
   async #chores(beganMs: number, onChore: (line: string) => void): Promise<void> {
     const { forMs } = this.#options
-    for (const { part, chore } of this.#plan(forMs)) {
+    for (const { part, chore } of planOf(forMs, this.#dice.random)) {
       const dueMs = beganMs + part * forMs
       while (performance.now() < dueMs) {
         if (this.#over) return
@@ -186,18 +172,6 @@ class Day {
     }
     await delay(Math.max(0, beganMs + forMs - performance.now()))
     this.#over = true
-  }
-
-  /** When what is done, in parts of the day. */
-  #plan(forMs: number): { readonly part: number; readonly chore: Chore }[] {
-    const plan: { part: number; chore: Chore }[] = []
-    for (const [chore, ofDay] of Object.entries(CHORES)) {
-      const times = Math.max(1, Math.round((ofDay * forMs) / HOUR_MS))
-      const shift = 0.1 + 0.8 * this.#dice.random()
-      for (let time = 0; time < times; time++)
-        plan.push({ part: (time + shift) / times, chore: chore as Chore })
-    }
-    return plan.sort((one, other) => one.part - other.part)
   }
 
   #do(chore: Chore): Promise<void> {
@@ -389,25 +363,6 @@ async function patiently<T>(work: () => Promise<T>, alsoViolations = false): Pro
       await delay(200)
     }
 }
-
-/** Most of a day, more is opened than closed. */
-function nextOfDay(account: Account, random: () => number): Operation {
-  for (;;) {
-    const operation = nextOperation(account, random)
-    const next = structuredClone({ ...account, audit: [] })
-    operation.change(next)
-    if (openness(next) >= openness(account) || random() < CLOSED) return operation
-  }
-}
-
-function openness({ enabled, ranges, users, tokens }: Account): number {
-  const open = Object.values(users).flatMap((user) => [true, user.enabled, user.permitted])
-  const alive = tokens.filter(({ dead }) => !dead)
-  return [enabled, ranges.length === 0, ...open].filter(Boolean).length + alive.length
-}
-
-/** So many of the changes that close something are made. */
-const CLOSED = 0.15
 
 /** Kills may leave some; they must not become more and more. */
 const LEFT_MAX = 8

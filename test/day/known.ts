@@ -1,4 +1,4 @@
-/** Since when the directory has ended a token, or had it in force, whatever became of calls without answer. */
+/** Since when the directory has ended a token, or had it in force, whatever calls without an answer did. */
 import { type Account, isInForce, type Token } from '../kills/accounts.ts'
 import type { Possible } from '../kills/judge.ts'
 

@@ -1,4 +1,4 @@
-/** A day of operation by a clock that is 24 times as fast, at its smallest size. In earnest: `npm run day`. */
+/** A day of operation by a fast clock, at its smallest size. In earnest: `npm run day`. */
 import { expect, test } from 'vitest'
 import { obtainFaketime } from '../day/clock.ts'
 import { live } from '../day/day.ts'

@@ -1,6 +1,6 @@
 /**
- * Power cuts, on disks that are built from what processes wrote; kills with PostgreSQL; and that these searches
- * find something.
+ * Power cuts, on disks that are built from what processes wrote; kills with PostgreSQL; and that these
+ * searches find something.
  */
 import { describe, expect, inject, test } from 'vitest'
 import { cutPower } from '../kills/power/search.ts'

@@ -1,4 +1,4 @@
-/** Loaded into a process: the audit trail is archived whatever its age is, so each start has something to move. */
+/** Loaded into a process: the audit trail is archived whatever its age, so each start has some to move. */
 import { registerHooks } from 'node:module'
 
 const RETENTION = '/sidecar/usecases/audit-retention.ts'

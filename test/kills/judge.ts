@@ -140,7 +140,11 @@ interface Trail {
   readonly skips?: boolean
 }
 
-/** The records by lane, in their order, with those of the archive. @throws Violation if a number is missing */
+/**
+ * The records by lane, in their order, with those of the archive.
+ *
+ * @throws Violation if a number is missing
+ */
 async function auditOf({ directory }: Client, { archive, skips = false }: Trail) {
   const records: AuditRecord[] = []
   const take = (record: AuditRecord) => {

@@ -38,6 +38,8 @@ const DAY_MS = 86_400_000
 const BATCHES = 4
 const BATCH = 600
 const LINES_MS = 60
+/** On a machine with other work, PostgreSQL answers late. */
+const PATIENCE_MS = 60_000
 /** Longer than a killed process takes to end. */
 const DYING_MS = 10_000
 
@@ -99,7 +101,7 @@ export class Stage {
         ...{ matrix: fileOf(ROWS), matrix_shadow: fileOf(NEXT), matrix_poll_ms: 10, data: this.folder },
         decision_log: { file: { path: this.log.path, max_bytes: LOG_BYTES, keep: 10_000 } },
         audit: { keep_days: 1, archive: this.#archive },
-        ...(url !== undefined && { directory: { url } }),
+        ...(url !== undefined && { directory: { url, timeout_ms: PATIENCE_MS } }),
       }),
       'portcullis.json',
     )
