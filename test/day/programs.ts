@@ -142,6 +142,11 @@ export class Programs {
       const { closedMs, openMs, token } = before[index] as Standing
       const now = this.#known.of(token.value) as Standing
       const { user, expiresMs } = token
+      // A proxy gets a status in place of an answer, too.
+      if (reason === undefined) {
+        this.#unanswered(how, 'no reason')
+        continue
+      }
       this.asked.questions++
       this.asked[allowed ? 'allowed' : 'denied']++
       if (reason === 'CREDENTIAL_EXPIRED') this.asked.expired++

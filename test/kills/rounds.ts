@@ -96,9 +96,12 @@ export async function kill(options: Options): Promise<Found> {
       found.archived += stage.archived
       found.lines += stage.log.lines
     }
-    await server?.remove()
   }
-  await Promise.all(servers.map(work))
+  try {
+    await Promise.all(servers.map(work))
+  } finally {
+    for (const server of servers) await server?.remove()
+  }
   found.points = seen.size
   return found
 }
