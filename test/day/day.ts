@@ -40,6 +40,8 @@ export interface Options {
   /** How long it takes, by our clock. */
   readonly forMs: number
   readonly seed: number
+  /** Loaded into each process: what is wrong on purpose. */
+  readonly planted?: readonly string[]
   readonly onChore?: (line: string) => void
 }
 
@@ -48,8 +50,9 @@ export type Found = Readonly<Record<string, number>>
 
 /** @throws Violation when a promise was broken */
 export async function live(library: string, options: Options): Promise<Found> {
-  const day = new Day(await Fleet.make(new Clock(library, Date.now())), options)
-  return day.live()
+  const { planted = [] } = options
+  const fleet = await Fleet.make({ clock: new Clock(library, Date.now()), planted })
+  return new Day(fleet, options).live()
 }
 
 class Day {

@@ -41,12 +41,12 @@ export class Member {
   /** What it said on standard error, over all its lives. */
   log = ''
   readonly #config: string
-  readonly #clock: Clock
+  readonly #inside: Inside
   #served: Served | undefined
   #client: Client | undefined
 
-  constructor(clock: Clock, { grpc, http, folder, config }: MemberOptions) {
-    this.#clock = clock
+  constructor(inside: Inside, { grpc, http, folder, config }: MemberOptions) {
+    this.#inside = inside
     this.grpc = grpc
     this.http = http
     this.folder = folder
@@ -59,7 +59,7 @@ export class Member {
 
   async start(): Promise<void> {
     const args = ['--config', this.#config, '--grpc', this.grpc, '--http', this.http]
-    this.#served = await serve(args, { environment: environmentOf(this.#clock) })
+    this.#served = await serve(args, { environment: environmentOf(this.#inside) })
   }
 
   /** Its calls are answered with every right. */
@@ -122,9 +122,17 @@ interface MemberOptions {
   readonly config: object
 }
 
-function environmentOf(clock: Clock): Record<string, string> {
+function environmentOf({ clock, planted }: Inside): Record<string, string> {
+  const loaded = [CHEAP_PASSWORDS, ...planted].map((module) => `--import=${module}`)
   // V8 would rather grow than collect garbage, which would look like a leak.
-  return { ...clock.environment, NODE_OPTIONS: `--import=${CHEAP_PASSWORDS} --max-semi-space-size=4` }
+  return { ...clock.environment, NODE_OPTIONS: [...loaded, '--max-semi-space-size=4'].join(' ') }
+}
+
+/** What every process has. */
+interface Inside {
+  readonly clock: Clock
+  /** Loaded into each: what is wrong on purpose. */
+  readonly planted: readonly string[]
 }
 
 function childrenOf(pid: number): number[] {
@@ -151,12 +159,14 @@ export class Fleet {
   /** Of the follower: PEM of the authority, and what is shown now. */
   readonly authority: Certificate
   readonly decisionLog: string
+  readonly #inside: Inside
   readonly #shown: Certificate
   readonly #certificates: string
   #made = 0
 
-  private constructor(clock: Clock, members: [Member, Member], files: FleetFiles) {
-    this.clock = clock
+  private constructor(inside: Inside, members: [Member, Member], files: FleetFiles) {
+    this.clock = inside.clock
+    this.#inside = inside
     this.host = members[0]
     this.follower = members[1]
     this.authority = files.authority
@@ -165,7 +175,7 @@ export class Fleet {
     this.#certificates = files.certificates
   }
 
-  static async make(clock: Clock): Promise<Fleet> {
+  static async make(inside: Inside): Promise<Fleet> {
     const certificates = newFolder()
     const authority = await makeAuthority(certificates, 'authority')
     const shown = await makeCertificate(certificates, 'shown', authority)
@@ -192,13 +202,13 @@ export class Fleet {
         hub: { addresses: [host.grpc], token_file: newFile(FOLLOWER) },
       },
     }
-    const members: [Member, Member] = [new Member(clock, host), new Member(clock, { ...follower, config })]
-    return new Fleet(clock, members, { authority, shown, certificates, decisionLog })
+    const members: [Member, Member] = [new Member(inside, host), new Member(inside, { ...follower, config })]
+    return new Fleet(inside, members, { authority, shown, certificates, decisionLog })
   }
 
   /** Runs a command of the operator. @throws Error if it fails */
   async command(...args: readonly string[]): Promise<string> {
-    const { code, stdout, stderr } = await run(args, { environment: environmentOf(this.clock) })
+    const { code, stdout, stderr } = await run(args, { environment: environmentOf(this.#inside) })
     if (code !== 0) throw new Error(`portcullis ${args.join(' ')} ended with ${code}: ${stderr}`)
     return stdout
   }
