@@ -79,16 +79,30 @@ const ROWS: readonly Row[] = [
   [
     'kills',
     'Sidecars and commands that are killed: what was acknowledged is there, whole, and nothing else',
-    ({ kills = 0, points = 0, kinds = 0, acknowledged = 0, refused = 0 }) =>
-      `${count(kills)} kills at ${count(points)} points of ${count(kinds)} kinds, ${count(acknowledged)} changes acknowledged and ${count(refused)} refused: no violation`,
+    killsText,
   ],
+  ['kills postgres', 'The same with the directory in PostgreSQL, which is killed, too', killsText],
   [
     'power',
     'Power cuts: the same of every disk that one may leave',
     ({ disks = 0, events = 0, syncs = 0, acknowledged = 0 }) =>
       `${count(disks)} disks from ${count(events)} writes and names with ${count(syncs)} syncs, ${count(acknowledged)} changes acknowledged: no violation`,
   ],
+  ['day', 'A day of operation in the twenty-fourth part of its time, with kills and chores', dayText],
 ]
+
+function killsText(figures: Readonly<Record<string, number>>): string {
+  const { kills = 0, points = 0, kinds = 0, acknowledged = 0, refused = 0, archived = 0, lines = 0 } = figures
+  return `${count(kills)} kills at ${count(points)} points of ${count(kinds)} kinds, ${count(acknowledged)} changes acknowledged and ${count(refused)} refused, ${count(archived)} records archived, ${count(lines)} lines of decisions: no violation`
+}
+
+function dayText(figures: Readonly<Record<string, number>>): string {
+  const { seconds = 0, allowed = 0, denied = 0, acknowledged = 0, logins = 0 } = figures
+  const { kill = 0, killWorker = 0, killFollower = 0, restart = 0, restartFollower = 0 } = figures
+  const { memoryFirst = 0, memorySecond = 0, dataWarm = 0, dataHalf = 0, dataEnd = 0 } = figures
+  const mb = (bytes: number) => (bytes / 1_000_000).toFixed(1)
+  return `${((seconds * 24) / 3_600).toFixed(1)} hours: ${count(allowed)} permissions and ${count(denied)} denials judged, ${count(acknowledged)} changes acknowledged, ${count(logins)} logins, ${kill + killWorker + killFollower} kills, ${restart + restartFollower} restarts: no violation; memory at most ${memoryFirst} MB, then ${memorySecond} MB; data folder ${mb(dataWarm)}, ${mb(dataHalf)} and ${mb(dataEnd)} MB`
+}
 
 /** The rows of the table for what is searched. */
 export function assuranceTable(): string {

@@ -72,6 +72,7 @@ export function openDataFolder(folder: string, ours: readonly string[] = [SIGNIN
       { cause: error },
     )
   }
+  removeAbandoned(folder, names)
   const found = names.filter((name) => !name.endsWith('.tmp'))
   // A folder of another program must neither be closed to its users nor filled with our files.
   if (found.length > 0 && !ours.some((name) => found.includes(name)))
@@ -246,7 +247,7 @@ function temporaryFor(path: string, content: string): string {
  * file system.
  */
 function writeTemporary(path: string, content: string): string {
-  const temporary = join(dirname(path), `.${randomBytes(8).toString('hex')}.tmp`)
+  const temporary = temporaryIn(dirname(path))
   const descriptor = openSync(temporary, 'wx', 0o600)
   try {
     // Unlike `writeSync`, `writeFileSync` writes everything or throws: half a file must never replace a whole
@@ -260,6 +261,28 @@ function writeTemporary(path: string, content: string): string {
     closeSync(descriptor)
   }
   return temporary
+}
+
+/**
+ * A path for a file that is not complete yet. Removes those that processes which were killed have left in the
+ * folder: one may hold the private keys of tokens.
+ */
+export function temporaryIn(folder: string): string {
+  removeAbandoned(folder, readdirSync(folder))
+  return join(folder, `.portcullis-${randomBytes(8).toString('hex')}.tmp`)
+}
+
+/** What was last written so long ago is abandoned, in milliseconds: to write a file takes a moment. */
+const ABANDONED_MS = 3_600_000
+
+function removeAbandoned(folder: string, names: readonly string[]): void {
+  for (const name of names.filter((each) => /^\.portcullis-[0-9a-f]{16}\.tmp$/.test(each)))
+    try {
+      const path = join(folder, name)
+      if (Date.now() - statSync(path).mtimeMs > ABANDONED_MS) unlinkSync(path)
+    } catch {
+      // It is gone, or this process may not remove it.
+    }
 }
 
 function readIfExists(path: string): string | undefined {

@@ -3,7 +3,7 @@
  * all of its content or not at all, and one that was cut off or damaged is refused. The digest is against bit
  * rot, not against somebody who can write the file.
  */
-import { createHash, type Hash, randomBytes } from 'node:crypto'
+import { createHash, type Hash } from 'node:crypto'
 import {
   closeSync,
   createReadStream,
@@ -14,8 +14,8 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { syncFolder } from './data-folder.ts'
+import { dirname } from 'node:path'
+import { syncFolder, temporaryIn } from './data-folder.ts'
 
 /** What a file holds. */
 export type SealedKind = 'directory' | 'keys'
@@ -42,7 +42,7 @@ export async function writeSealed(
   kind: SealedKind,
   write: (append: (line: unknown) => void) => Promise<void> | void,
 ): Promise<void> {
-  const temporary = join(dirname(path), `.${randomBytes(8).toString('hex')}.tmp`)
+  const temporary = temporaryIn(dirname(path))
   const descriptor = openSync(temporary, 'wx', 0o600)
   try {
     const hash = createHash('sha256')

@@ -147,6 +147,22 @@ describe('the command', () => {
   })
 })
 
+test('a line that follows the beginning of one is read: that process was killed, and another one went on', async () => {
+  const [torn, whole] = lines.map((line) => JSON.stringify(line)) as [string, string]
+  const read: unknown[] = []
+  const malformed: MalformedLine[] = []
+  async function* log() {
+    yield Buffer.from(`${torn.slice(0, 50)}${whole}\n${whole}\n${torn.slice(0, 5)}${torn.slice(0, 9)}\n`)
+  }
+  await readLines(
+    log(),
+    (line) => read.push(line),
+    (line) => malformed.push(line),
+  )
+  expect(read).toEqual([lines[1], lines[1]])
+  expect(malformed.map(({ line }) => line)).toEqual([1, 3])
+})
+
 test('a long log is read in bounded memory, and a long line is malformed', async () => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void

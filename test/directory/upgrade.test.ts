@@ -3,43 +3,15 @@
  * that version, and so on: `node test/support/directory/keep-version.ts` adds that of a new version, and none
  * is ever removed.
  */
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { gunzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { SCHEMA_VERSION } from '../../sidecar/directory/schema.ts'
+import { folderOf, type Kept, VERSIONS } from '../support/directory/kept-versions.ts'
 import { command } from '../support/processes/command-line.ts'
 import { runSidecar } from '../support/sidecar/sidecar.ts'
 import { newFolder } from '../support/suite/resources.ts'
-
-interface Kept {
-  /** When the tokens were issued: they expire a day later. */
-  readonly issued_at: string
-  readonly tokens: readonly {
-    readonly what: string
-    readonly header: string
-    readonly value: string
-    readonly reason: string
-  }[]
-}
-
-const HERE = import.meta.dirname
-const VERSIONS = readdirSync(HERE)
-  .flatMap((name) => /^version-(\d+)$/.exec(name)?.[1] ?? [])
-  .map(Number)
-
-/** A data folder as that version has left it. */
-function folderOf(version: number): { folder: string; kept: Kept } {
-  const from = join(HERE, `version-${version}`)
-  const folder = join(newFolder(), 'data')
-  mkdirSync(folder, { mode: 0o700 })
-  for (const name of ['signing-keys.json', 'static-token-pepper'])
-    copyFileSync(join(from, name), join(folder, name))
-  const bytes = gunzipSync(readFileSync(join(from, 'directory.sqlite.gz')))
-  writeFileSync(join(folder, 'directory.sqlite'), bytes, { mode: 0o600 })
-  return { folder, kept: JSON.parse(readFileSync(join(from, 'tokens.json'), 'utf8')) as Kept }
-}
 
 function versionIn(folder: string): number {
   const database = new DatabaseSync(join(folder, 'directory.sqlite'), { readOnly: true })

@@ -25,6 +25,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npm run simulate': 'a search takes minutes; test/simulation runs 200 short seeds',
   'npm run mutants': 'it takes hours; test/architecture/mutants.test.ts reads its lists',
   'npm run kills': 'it takes minutes; test/kills kills a few, test/interop/kills.test.ts cuts the power',
+  'npm run day': 'it takes an hour; test/interop/day.test.ts runs less of it',
   'npm run bench': 'benchmarks take minutes; test/bench runs each suite at smoke size',
   'npm pack --workspace engine --workspace matrix --workspace clients/typescript --pack-destination ../my-service':
     'test/architecture/package.test.ts packs and installs each package',

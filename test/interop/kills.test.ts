@@ -1,11 +1,18 @@
-/** Power cuts, on disks that are built from what processes wrote; and that these searches find something. */
-import { describe, expect, test } from 'vitest'
+/**
+ * Power cuts, on disks that are built from what processes wrote; kills with PostgreSQL; and that these
+ * searches find something.
+ */
+import { describe, expect, inject, test } from 'vitest'
 import { cutPower } from '../kills/power/search.ts'
-import { kill } from '../kills/rounds.ts'
+import { kill, POINTS } from '../kills/rounds.ts'
+import { preloading, Stage } from '../kills/stage.ts'
+import { randomFrom } from '../support/inputs/random.ts'
 import { run } from '../support/interop/command.ts'
 import { obtained } from '../support/interop/obtain.ts'
 
 const compiler = await obtained('gcc', () => run('gcc', ['--version']))
+
+const programs = inject('postgres')
 
 const planted = (name: string) => [new URL(`../kills/planted/${name}.ts`, import.meta.url).href]
 
@@ -13,6 +20,27 @@ test('a change that is half done is found within 60 kills', { timeout: 0 }, asyn
   const killing = kill({ kills: 60, seed: 1, jobs: 1, planted: planted('half-change') })
   await expect(killing).rejects.toThrow(/expected one of/)
 })
+
+test('records that are deleted before they are archived are found lost', { timeout: 0 }, async () => {
+  const stage = new Stage(randomFrom(1), 8)
+  const environment = { NODE_OPTIONS: preloading(POINTS, ...planted('archived-late')) }
+  await stage.serve(environment)
+  await stage.serve({ ...environment, KILL_AT: 'fs.renameSync:before 1' })
+  await expect(stage.start(environment)).rejects.toThrow(/audit trail follows/)
+  await stage.stop()
+})
+
+test.runIf(programs.ok)(
+  'with PostgreSQL, which is killed, too, nothing is lost or doubled',
+  {
+    timeout: 0,
+  },
+  async () => {
+    const postgres = programs.ok ? programs.folder : ''
+    const { acknowledged } = await kill({ kills: 20, seed: 1, jobs: 1, postgres })
+    expect(acknowledged).toBeGreaterThan(50)
+  },
+)
 
 describe.runIf(compiler.ok)('after a power cut', () => {
   test('what was acknowledged is there, and nothing is half done', { timeout: 0 }, async () => {

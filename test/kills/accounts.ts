@@ -6,7 +6,7 @@ import { type Client, PortcullisError } from '../../clients/typescript/index.ts'
 import { PermissionScope } from '../../proto/gen/portcullis/v1/directory.ts'
 
 /** A token, and what is known of it. */
-interface Token {
+export interface Token {
   readonly value: string
   readonly user: string
   /** It was ended, and never opens anything again. */
@@ -15,6 +15,8 @@ interface Token {
   revoked: boolean
   /** It was out of force for a while: whether it opens something is not judged. */
   unsure: boolean
+  /** When it expires, in milliseconds since the epoch by the clock of the sidecar. */
+  readonly expiresMs: number
 }
 
 interface User {
@@ -257,8 +259,9 @@ function tokenChoices(state: Account, random: () => number): Operation[] {
       change: () => {},
       call: async (client, next) => {
         const asked = { password: { userName: user, account, password }, scope: { account } }
-        const { value } = await client.issue(asked)
-        next.tokens.push({ value, user, dead: false, revoked: false, unsure: false })
+        const { value, expiresAt } = await client.issue(asked)
+        const expiresMs = expiresAt?.getTime() ?? Number.POSITIVE_INFINITY
+        next.tokens.push({ value, user, dead: false, revoked: false, unsure: false, expiresMs })
       },
     })
   return choices
@@ -328,6 +331,12 @@ export function restored(backup: Account, now: Account): Account {
   if (next.keys !== undefined)
     for (const name of now.revokedKeys) if (next.keys[name] !== undefined) next.keys[name] = false
   return next
+}
+
+/** Whether the state of an account, of its users and of the token lets it open something. */
+export function isInForce({ enabled, ranges, users }: Account, { dead, user }: Token): boolean {
+  const holder = users[user]
+  return !dead && enabled && ranges.length === 0 && holder?.enabled === true && holder.permitted
 }
 
 /** Reasons of errors that say nothing of what the call did. */

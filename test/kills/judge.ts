@@ -1,7 +1,9 @@
 /** Compares a directory that was started again with what it was said to have. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { type Client, PortcullisError } from '../../clients/typescript/index.ts'
 import { PermissionScope } from '../../proto/gen/portcullis/v1/directory.ts'
-import { type Account, laneOf, numberOf } from './accounts.ts'
+import { type Account, isInForce, laneOf, numberOf } from './accounts.ts'
 
 /** What was changed beside the accounts. */
 export interface Rollout {
@@ -33,10 +35,15 @@ export class Violation extends Error {}
  * Reads the directory. Returns which of what is possible it is, with all the tokens judged.
  *
  * @param possible what it may be; of several, as a whole: a restoration is done for all accounts, or for none
+ * @param options where the audit trail is, and the clock of the sidecar
  * @throws Violation if it is none of them
  */
-export async function judged(client: Client, possible: readonly Possible[]): Promise<State> {
-  const audit = await auditOf(client)
+export async function judged(
+  client: Client,
+  possible: readonly Possible[],
+  { now = Date.now, ...trail }: Trail & { readonly now?: () => number } = {},
+): Promise<State> {
+  const audit = await auditOf(client, trail)
   const rollout = { promoted: (await client.directory.getMatrixRollout({})).promoted, audit: audit.global }
   const lanes = (possible[0] as Possible).accounts.map((_, lane) => audit.lanes.get(lane) ?? [])
   const differences: string[] = []
@@ -48,7 +55,7 @@ export async function judged(client: Client, possible: readonly Possible[]): Pro
     if (global === undefined)
       differences.push(`found ${JSON.stringify(rollout)}, expected one of ${JSON.stringify(rollouts)}`)
     else if (found.every((each) => each !== undefined)) {
-      for (const account of found) await judgeTokens(client, account)
+      for (const account of found) await judgeTokens(client, account, now())
       return { accounts: found, rollout: global }
     }
   }
@@ -67,11 +74,19 @@ async function firstMatching(
     if (!found.has(number)) found.set(number, { ...(await contentOf(client, number)), audit })
     if (same(found.get(number), expectedOf(state))) return state
   }
-  const expected = states.map((state) => JSON.stringify(expectedOf(state)))
+  const from = Math.min(...states.map((state) => firstDifference(audit, state.audit)))
+  const shown = (value: object) =>
+    JSON.stringify(value, (key, each) => (key === 'audit' ? each.slice(from, from + 8) : each))
+  const expected = states.map((state) => shown(expectedOf(state)))
   differences.push(
-    `lane ${states[0]?.lane}: found ${JSON.stringify([...found.values()])}\n  expected one of\n  ${expected.join('\n  ')}`,
+    `lane ${states[0]?.lane}, records from ${from}: found ${shown([...found.values()])}\n  expected one of\n  ${expected.join('\n  ')}`,
   )
   return undefined
+}
+
+function firstDifference(one: readonly string[], other: readonly string[]): number {
+  const first = one.findIndex((value, index) => value !== other[index])
+  return first < 0 ? one.length : first
 }
 
 function expectedOf({ exists, enabled, ranges, projects, users, keys, audit }: Account): object {
@@ -110,43 +125,108 @@ async function orNot<T>(answer: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** The records by lane, in their order. @throws Violation if a number is missing */
-async function auditOf({ directory }: Client) {
-  const lanes = new Map<number, string[]>()
-  const global: string[] = []
-  let [last, pageToken] = [0, '']
+interface AuditRecord {
+  readonly sequence: number
+  readonly account: string
+  readonly action: string
+  readonly details?: unknown
+}
+
+/** Where records of the audit trail are beside the directory. */
+interface Trail {
+  /** Folder of the archive. */
+  readonly archive?: string
+  /** Whether numbers may be missing: PostgreSQL skips some when it recovers. */
+  readonly skips?: boolean
+}
+
+/**
+ * The records by lane, in their order, with those of the archive.
+ *
+ * @throws Violation if a number is missing
+ */
+async function auditOf({ directory }: Client, { archive, skips = false }: Trail) {
+  const records: AuditRecord[] = []
+  const take = (record: AuditRecord) => {
+    // A restoration takes back what came after its backup.
+    const { sequence, action, details } = record
+    const before = action === 'directory.restore' ? Object(details).after : sequence - 1
+    while (action === 'directory.restore' && (records.at(-1)?.sequence ?? 0) > before) records.pop()
+    const last = records.at(-1)?.sequence ?? 0
+    if (skips ? before < last : before !== last)
+      throw new Violation(`record ${sequence} of the audit trail follows ${last}`)
+    records.push(record)
+  }
+  let pageToken = ''
   do {
     const page = await directory.listAuditRecords({ pageSize: 1_000, pageToken })
-    for (const { sequence, account, action, details } of page.records) {
-      const before = action === 'directory.restore' ? Object(details).after : sequence - 1
-      if (before !== last) throw new Violation(`record ${sequence} of the audit trail follows ${last}`)
-      last = sequence
-      if (account === '') global.push(action)
-      else {
-        const lane = lanes.get(laneOf(account))
-        if (lane === undefined) lanes.set(laneOf(account), [`${account} ${action}`])
-        else lane.push(`${account} ${action}`)
-      }
-    }
+    // What is only in the archive is before what the directory has, and it is there before it is deleted.
+    if (records.length === 0 && archive !== undefined)
+      for (const [sequence, line] of recordsOfArchive(archive))
+        if (sequence < (page.records[0]?.sequence ?? 0)) take(JSON.parse(line) as AuditRecord)
+    for (const record of page.records) take(record)
     pageToken = page.nextPageToken
   } while (pageToken !== '')
-  return { lanes, global }
+  const global = records.filter(({ account, action }) => account === '' && action !== 'audit.archive')
+  const ofLanes = records.filter(({ account }) => account !== '')
+  const lanes = Map.groupBy(ofLanes, ({ account }) => laneOf(account))
+  return {
+    lanes: new Map(
+      [...lanes].map(([lane, of]) => [lane, of.map(({ account, action }) => `${account} ${action}`)]),
+    ),
+    global: global.map(({ action }) => action),
+  }
+}
+
+/**
+ * The lines of the archive, by the number of their record. A process that was killed before it deleted what
+ * it had archived leaves a file whose records are archived again.
+ *
+ * @throws Violation if a file is not whole, or two say different things of a record
+ */
+export function recordsOfArchive(folder: string): Map<number, string> {
+  const records = new Map<number, string>()
+  const names = existsSync(folder) ? readdirSync(folder).filter((name) => !name.endsWith('.tmp')) : []
+  for (const name of names.toSorted()) {
+    const [, first, end] = /^audit-(\d{12,})-(\d{12,})\.jsonl$/.exec(name) ?? []
+    const lines = readFileSync(join(folder, name), 'utf8').split('\n')
+    const numbers = lines.slice(0, -1).map((line) => (JSON.parse(line) as AuditRecord).sequence)
+    if (lines.at(-1) !== '' || numbers[0] !== Number(first) || numbers.at(-1) !== Number(end))
+      throw new Violation(`${name} of the audit archive is not whole`)
+    for (const [index, sequence] of numbers.entries()) {
+      const line = lines[index] as string
+      if ((records.get(sequence) ?? line) !== line)
+        throw new Violation(`record ${sequence} of the audit archive is two different ones`)
+      records.set(sequence, line)
+    }
+  }
+  return new Map([...records].sort(([one], [other]) => one - other))
 }
 
 /** Most tokens that are judged of a lane, the last ones. */
 const TOKENS = 200
 
-async function judgeTokens(client: Client, { enabled, ranges, users, tokens }: Account): Promise<void> {
-  const last = tokens.slice(-TOKENS)
+/** What a sidecar may say of a token at the moment when it expires. */
+const EXPIRY_MS = 240_000
+
+/**
+ * Asks a sidecar about the tokens of an account.
+ *
+ * @param nowMs by the clock of the sidecar
+ * @throws Violation if it allows what was ended, or denies what is in force
+ */
+export async function judgeTokens(client: Client, account: Account, nowMs: number): Promise<void> {
+  const last = account.tokens.slice(-TOKENS)
   const answers = await client.checkBatch(
     last.map(({ value }) => ({ api: 'balance', credentials: [['X-Auth-Token', value]] as const })),
   )
-  for (const [index, { dead, unsure, user }] of last.entries()) {
+  for (const [index, token] of last.entries()) {
     const { allowed, reason } = answers[index] as (typeof answers)[number]
-    const holder = users[user]
-    const inForce = enabled && ranges.length === 0 && holder?.enabled === true && holder.permitted
-    if (allowed && (dead || !inForce)) throw new Violation(`a token that was ended is allowed (user ${user})`)
-    if (!allowed && !dead && !unsure && inForce)
+    const inForce = isInForce(account, token)
+    const { dead, unsure, user, expiresMs } = token
+    if (allowed && (!inForce || expiresMs < nowMs - EXPIRY_MS))
+      throw new Violation(`a token that was ended is allowed (user ${user})`)
+    if (!allowed && !dead && !unsure && inForce && expiresMs > nowMs + EXPIRY_MS)
       throw new Violation(`a token in force is denied: ${reason} (user ${user})`)
   }
 }

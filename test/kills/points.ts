@@ -4,15 +4,16 @@
  * SQLite, or what is written to a socket.
  *
  * `KILL_AT=KIND NUMBER` kills the process at that point; `COUNT_POINTS=FILE` keeps what it passed when it
- * ends.
+ * ends. `KEEP_LINES=FILE` keeps what was written of the decision log, write by write.
  */
 import fs, { type PathOrFileDescriptor } from 'node:fs'
+import type { FileHandle } from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 import { Socket } from 'node:net'
 import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { isMainThread } from 'node:worker_threads'
 
-const { KILL_AT, COUNT_POINTS } = process.env
+const { KILL_AT, COUNT_POINTS, KEEP_LINES } = process.env
 const [killedIn, killedAt] = KILL_AT?.split(' ') ?? []
 const passed = new Map<string, number>()
 
@@ -28,11 +29,12 @@ type Callable = (this: unknown, ...args: never[]) => unknown
 if (isMainThread) install()
 
 function install(): void {
-  const { writeFileSync } = fs
+  const { appendFileSync, writeFileSync, writeSync } = fs
   wrap(fs, 'openSync', 'fs.openSync', ([, flags]) => (/[wa+]/.test(String(flags)) ? 'write' : 'read'))
   for (const name of `${SYNC} ${WRITES}`.split(' ')) wrap(fs, name, `fs.${name}`)
   for (const name of CALLBACK.split(' ')) wrapCallback(fs, name, `fs.${name}`)
   for (const name of PROMISES.split(' ')) wrap(fs.promises, name, `fs.promises.${name}`)
+  wrapLog(appendFileSync, writeSync)
   syncBuiltinESMExports()
   wrap(DatabaseSync.prototype, 'exec', 'sqlite.exec', verbOf)
   for (const name of ['run', 'get', 'all'])
@@ -53,10 +55,13 @@ function verbOf([sql]: readonly unknown[]): string {
   )
 }
 
-function point(kind: string): void {
+/** @param last what it still does before it is killed there */
+function point(kind: string, last: () => void = () => {}): void {
   const number = (passed.get(kind) ?? 0) + 1
   passed.set(kind, number)
-  if (kind === killedIn && number === Number(killedAt)) process.kill(process.pid, 'SIGKILL')
+  if (kind !== killedIn || number !== Number(killedAt)) return
+  last()
+  process.kill(process.pid, 'SIGKILL')
 }
 
 function wrap(
@@ -75,6 +80,25 @@ function wrap(
     if (result instanceof Promise) return result.finally(() => point(`${named}:after`))
     point(`${named}:after`)
     return result
+  })
+}
+
+/** The file of the decision log: a write of its lines may be cut off in its middle. */
+function wrapLog(append: typeof fs.appendFileSync, write: typeof fs.writeSync): void {
+  const { open } = fs.promises
+  Reflect.set(fs.promises, 'open', async (...args: Parameters<typeof open>) => {
+    const handle = await open(...args)
+    const writev = handle.writev.bind(handle) as (blocks: Buffer[]) => ReturnType<FileHandle['writev']>
+    const wrapped = async (blocks: Buffer[]) => {
+      const bytes = Buffer.concat(blocks)
+      point('log.writev:before')
+      point('log.writev:within', () => write(handle.fd, bytes, 0, Math.floor(bytes.length / 2)))
+      const written = await writev(blocks)
+      if (KEEP_LINES !== undefined) append(KEEP_LINES, bytes.subarray(0, written.bytesWritten))
+      point('log.writev:after')
+      return written
+    }
+    return Object.assign(handle, { writev: wrapped })
   })
 }
 

@@ -1,8 +1,9 @@
 /** Kills processes at points that are spread over all that they pass. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { randomFrom } from '../support/inputs/random.ts'
-import type { Ended } from '../support/processes/processes.ts'
+import { PostgresServer } from '../support/postgres/server.ts'
 import { newFolder } from '../support/suite/resources.ts'
 import { COMMANDS, type Command, preloading, Stage } from './stage.ts'
 
@@ -11,12 +12,18 @@ const CALLS = 8
 /** After so many kills there is a new folder. */
 const KILLS_OF_A_FOLDER = 30
 
-type Victim = Command | 'serve'
+type Victim = Command | 'serve' | 'postgres'
 const VICTIMS: readonly Victim[] = ['serve', ...COMMANDS]
+/** PostgreSQL itself is ended after so many steps of time, while calls are made. */
+const POSTGRES: readonly Counted<Victim>[] = [
+  { victim: 'postgres', kind: 'SIGKILL', count: 100 },
+  { victim: 'postgres', kind: 'SIGQUIT', count: 100 },
+]
+const STEP_MS = 4
 
 /** Where a process is killed. */
-interface Point {
-  readonly victim: Victim
+export interface Point<V extends string> {
+  readonly victim: V
   readonly kind: string
   readonly number: number
 }
@@ -29,10 +36,13 @@ export interface Found {
   kinds: number
   acknowledged: number
   refused: number
+  /** Records in audit archives, and lines in decision logs, in the end. */
+  archived: number
+  lines: number
 }
 
 /** What goes wrong, with the round that shows it. */
-class Broken extends Error {}
+export class Broken extends Error {}
 
 export interface Options {
   readonly kills: number
@@ -40,28 +50,40 @@ export interface Options {
   readonly jobs: number
   /** Loaded into each process: what is wrong on purpose. */
   readonly planted?: readonly string[]
+  /** Folder of PostgreSQL's programs: directories are in a server of its own for each job. */
+  readonly postgres?: string
   readonly onKill?: (point: string) => void
 }
 
-const POINTS = new URL('./points.ts', import.meta.url).href
+export const POINTS = new URL('./points.ts', import.meta.url).href
 
 /** @throws Broken when a promise was broken */
-export async function kill({ kills, seed, jobs, planted = [], onKill = () => {} }: Options): Promise<Found> {
+export async function kill(options: Options): Promise<Found> {
+  const { kills, seed, jobs, planted = [], postgres, onKill = () => {} } = options
   const random = randomFrom(seed)
   const preloaded = preloading(POINTS, ...planted)
-  const counted = await countPoints(randomFrom(seed + 1), preloaded)
+  const servers: (PostgresServer | undefined)[] = []
+  for (let job = 0; job < jobs; job++)
+    servers.push(postgres === undefined ? undefined : await PostgresServer.start(postgres))
+  const counted = await countPoints(randomFrom(seed + 1), preloaded, servers[0])
+  if (postgres !== undefined) counted.push(...POSTGRES)
+  const victims = [...new Set(counted.map(({ victim }) => victim))]
   const points = dealt(counted, random)
-  const found: Found = { kills: 0, points: 0, kinds: counted.length, acknowledged: 0, refused: 0 }
+  const found: Found = {
+    ...{ kills: 0, points: 0, kinds: counted.length, acknowledged: 0, refused: 0 },
+    ...{ archived: 0, lines: 0 },
+  }
   const seen = new Set<string>()
   let folder = 0
-  const work = async () => {
+  const work = async (server: PostgresServer | undefined) => {
     while (found.kills < kills) {
-      const stage = new Stage(randomFrom(seed * 10_000 + folder++), CALLS)
+      const stage = new Stage(randomFrom(seed * 10_000 + folder++), CALLS, {
+        url: await server?.newDatabase(),
+      })
       for (let killed = 0; killed < KILLS_OF_A_FOLDER && found.kills < kills; ) {
         // Sidecars create it: commands need a folder that one has made whole.
-        const point = points.next(stage.files.size === 0 ? ['serve'] : VICTIMS)
-        const { code } = await playOn(stage, point, preloaded)
-        if (code !== 'SIGKILL') continue
+        const point = points.next(stage.files.size === 0 ? ['serve'] : victims)
+        if (!(await playOn(stage, point, preloaded, server))) continue
         const name = nameOf(point)
         onKill(name)
         killed++
@@ -71,19 +93,41 @@ export async function kill({ kills, seed, jobs, planted = [], onKill = () => {} 
       await lastJudged(stage)
       found.acknowledged += stage.truth.acknowledged
       found.refused += stage.truth.refused
+      found.archived += stage.archived
+      found.lines += stage.log.lines
     }
   }
-  await Promise.all(Array.from({ length: jobs }, work))
+  try {
+    await Promise.all(servers.map(work))
+  } finally {
+    for (const server of servers) await server?.remove()
+  }
   found.points = seen.size
   return found
 }
 
-const nameOf = ({ victim, kind, number }: Point) => `${victim} ${kind} ${number}`
+export const nameOf = ({ victim, kind, number }: Point<string>) => `${victim} ${kind} ${number}`
 
-async function playOn(stage: Stage, point: Point, preloaded: string): Promise<Ended> {
-  const environment = { NODE_OPTIONS: preloaded, KILL_AT: `${point.kind} ${point.number}` }
+/** @returns whether something was killed */
+async function playOn(
+  stage: Stage,
+  point: Point<Victim>,
+  preloaded: string,
+  server: PostgresServer | undefined,
+): Promise<boolean> {
+  const { victim, kind, number } = point
+  const environment = { NODE_OPTIONS: preloaded, KILL_AT: `${kind} ${number}` }
   try {
-    return await (point.victim === 'serve' ? stage.serve(environment) : stage.run(point.victim, environment))
+    if (victim === 'postgres') {
+      await stage.serveDuring({ NODE_OPTIONS: preloaded }, async () => {
+        await delay(number * STEP_MS)
+        await (kind === 'SIGKILL' ? server?.kill() : server?.stopImmediately())
+        await server?.start()
+      })
+      return true
+    }
+    const { code } = await (victim === 'serve' ? stage.serve(environment) : stage.run(victim, environment))
+    return code === 'SIGKILL'
   } catch (error) {
     throw new Broken(`found after ${nameOf(point)}: ${error instanceof Error ? error.stack : error}`, {
       cause: error,
@@ -97,23 +141,28 @@ async function lastJudged(stage: Stage): Promise<void> {
   await stage.serve(unharmed, 'SIGKILL')
   await stage.start(unharmed)
   await stage.stop()
+  await stage.log.search(stage.config)
 }
 
-interface Counted {
-  readonly victim: Victim
+export interface Counted<V extends string> {
+  readonly victim: V
   readonly kind: string
   readonly count: number
 }
 
 /** Lets each victim do its work once, and counts the points that it passes. */
-async function countPoints(random: () => number, preloaded: string): Promise<Counted[]> {
-  const stage = new Stage(random, CALLS)
-  const counted: Counted[] = []
+async function countPoints(
+  random: () => number,
+  preloaded: string,
+  server: PostgresServer | undefined,
+): Promise<Counted<Victim>[]> {
+  const stage = new Stage(random, CALLS, { url: await server?.newDatabase() })
+  const counted: Counted<Victim>[] = []
   for (const victim of VICTIMS) {
     const file = join(newFolder(), 'points.json')
     const environment = { NODE_OPTIONS: preloaded, COUNT_POINTS: file }
     if (victim === 'serve') await stage.serve(environment)
-    else await stage.run(victim, environment)
+    else if (victim !== 'postgres') await stage.run(victim, environment)
     const points = JSON.parse(readFileSync(file, 'utf8')) as Record<string, number>
     counted.push(...Object.entries(points).map(([kind, count]) => ({ victim, kind, count })))
   }
@@ -124,13 +173,13 @@ async function countPoints(random: () => number, preloaded: string): Promise<Cou
  * Goes from kind to kind of all victims, and takes one point of each. The points of a kind are taken in
  * random order, each once, before one is taken again.
  */
-function dealt(
-  counted: readonly Counted[],
+export function dealt<V extends string>(
+  counted: readonly Counted<V>[],
   random: () => number,
-): { next(victims: readonly Victim[]): Point } {
+): { next(victims: readonly V[]): Point<V> } {
   const kinds = shuffled(counted, random).map((each) => ({ ...each, left: [] as number[], started: false }))
   let turn = 0
-  const nextOf = (victims: readonly Victim[]): Point => {
+  const nextOf = (victims: readonly V[]): Point<V> => {
     for (let tries = 0; tries < kinds.length; tries++) {
       const kind = kinds[turn++ % kinds.length] as (typeof kinds)[number]
       if (!victims.includes(kind.victim)) continue

@@ -4,13 +4,16 @@
  */
 import { parseArgs } from 'node:util'
 import { keepFigures } from '../../scripts/assurance.ts'
+import { obtainPostgres } from '../support/postgres/programs.ts'
 import { closeAll } from '../support/suite/resources.ts'
 import { cutPower } from './power/search.ts'
 import { kill } from './rounds.ts'
+import { killUpgrades } from './upgrades.ts'
 
 const HELP = `usage: npm run kills -- [options]
 
   --kills N   how many processes are killed; default: 1000
+  --postgres  with directories in PostgreSQL, which is killed, too; Debian's is installed
   --disks N   instead: how many disks of power cuts are judged; it needs gcc
   --seed N    other changes, and other points or disks; default: 1
   --jobs N    folders at the same time, for kills; default: 2
@@ -21,7 +24,7 @@ const { values } = parseArgs({
   options: {
     ...{ kills: { type: 'string', default: '1000' }, disks: { type: 'string' } },
     ...{ seed: { type: 'string', default: '1' }, jobs: { type: 'string', default: '2' } },
-    ...{ docs: { type: 'boolean' }, help: { type: 'boolean' } },
+    ...{ postgres: { type: 'boolean' }, docs: { type: 'boolean' }, help: { type: 'boolean' } },
   },
 } as const)
 
@@ -52,8 +55,19 @@ async function killed(seed: number) {
   const onKill = (point: string) => {
     if (++done % TOLD === 0) console.log(`${done} kills, the last at ${point}`)
   }
-  const found = await kill({ kills: Number(values.kills), seed, jobs: Number(values.jobs), onKill })
-  return ['kills', found] as const
+  const options = { seed, jobs: Number(values.jobs), onKill }
+  if (values.postgres) {
+    const programs = await obtainPostgres()
+    if (!programs.ok) throw new Error(programs.why)
+    const found = await kill({ ...options, kills: Number(values.kills), postgres: programs.folder })
+    return ['kills postgres', found] as const
+  }
+  // One of ten befalls an upgrade.
+  const upgrades = await killUpgrades({ kills: Math.ceil(Number(values.kills) / 10), seed })
+  const kills = Number(values.kills) - upgrades.kills
+  const found = await kill({ ...options, kills })
+  for (const figure of ['kills', 'points', 'kinds'] as const) found[figure] += upgrades[figure]
+  return ['kills', { ...found, upgrades: upgrades.kills }] as const
 }
 
 async function cut(seed: number) {

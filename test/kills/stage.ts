@@ -16,8 +16,10 @@ import {
 } from '../support/processes/processes.ts'
 import { fileOf, NEXT, ROWS } from '../support/sidecar/shadowed.ts'
 import { newFile, newFolder } from '../support/suite/resources.ts'
-import { judged, type State, Violation } from './judge.ts'
+import { isUnanswered } from './accounts.ts'
+import { judged, recordsOfArchive, type State, Violation } from './judge.ts'
 import { Truth } from './truth.ts'
+import { LOG_BYTES, WrittenLog } from './written-log.ts'
 
 /** The commands that are killed; each is run where no sidecar is. */
 export const COMMANDS = ['backup', 'restore', 'rotate', 'administrator'] as const
@@ -29,14 +31,28 @@ const [KEYS, PEPPER, ADMINISTRATOR] = [
   'administrator-token',
 ] as const
 const DAY_MS = 86_400_000
+/**
+ * Batches of questions before a sidecar ends, and time enough for their lines to be written: more than a file
+ * of the log takes.
+ */
+const BATCHES = 4
+const BATCH = 600
+const LINES_MS = 60
+/** On a machine with other work, PostgreSQL answers late. */
+const PATIENCE_MS = 60_000
 /** Longer than a killed process takes to end. */
 const DYING_MS = 10_000
 
-const CHEAP_PASSWORDS = new URL('../support/histories/cheap-passwords.ts', import.meta.url).href
+/** Hashes of passwords cost next to nothing. */
+export const CHEAP_PASSWORDS = new URL('../support/histories/cheap-passwords.ts', import.meta.url).href
+const AT_ONCE = new URL('./archived-at-once.ts', import.meta.url).href
 
-/** For every process of a stage: hashes of passwords cost next to nothing, and what is given is loaded. */
+/**
+ * For every process of a stage: hashes of passwords cost next to nothing, all of the audit trail is archived
+ * at each start, and what is given is loaded.
+ */
 export function preloading(...modules: string[]): string {
-  return [CHEAP_PASSWORDS, ...modules].map((module) => `--import=${module}`).join(' ')
+  return [CHEAP_PASSWORDS, AT_ONCE, ...modules].map((module) => `--import=${module}`).join(' ')
 }
 
 interface Backup {
@@ -47,6 +63,12 @@ interface Backup {
 
 type Environment = Readonly<Record<string, string>>
 
+interface StageOptions {
+  /** Called when something else is known. */
+  readonly onChange?: () => void
+  readonly url?: string | undefined
+}
+
 export class Stage {
   /** What is in it is written down, where the power is cut. */
   readonly root = newFolder()
@@ -54,7 +76,8 @@ export class Stage {
   readonly truth: Truth
   /** Files of which a command has said that they are there, with their content. */
   readonly files = new Map<string, string>()
-  readonly #config: string
+  readonly log = new WrittenLog()
+  readonly config: string
   readonly #calls: number
   readonly #onChange: () => void
   #backup: Backup | undefined
@@ -62,18 +85,35 @@ export class Stage {
   #served: Served | undefined
   #client: Client | undefined
 
-  /** @param calls of each lane, while a sidecar serves */
-  constructor(random: () => number, calls: number, onChange: () => void = () => {}) {
+  readonly #shared: Environment
+
+  /**
+   * @param calls of each lane, while a sidecar serves
+   * @param url of the directory, where it is shared
+   */
+  constructor(random: () => number, calls: number, { onChange = () => {}, url }: StageOptions = {}) {
+    this.#shared = url === undefined ? {} : { PORTCULLIS_DIRECTORY_URL: url }
     this.truth = new Truth(random, onChange)
     this.#calls = calls
     this.#onChange = onChange
-    this.#config = newFile(
+    this.config = newFile(
       JSON.stringify({
         ...{ matrix: fileOf(ROWS), matrix_shadow: fileOf(NEXT), matrix_poll_ms: 10, data: this.folder },
-        decision_log: { file: { path: join(newFolder(), 'decisions.log') } },
+        decision_log: { file: { path: this.log.path, max_bytes: LOG_BYTES, keep: 10_000 } },
+        audit: { keep_days: 1, archive: this.#archive },
+        ...(url !== undefined && { directory: { url, timeout_ms: PATIENCE_MS } }),
       }),
       'portcullis.json',
     )
+  }
+
+  get #archive(): string {
+    return join(this.folder, 'audit-archive')
+  }
+
+  /** Records of the audit trail that were archived. */
+  get archived(): number {
+    return recordsOfArchive(this.#archive).size
   }
 
   get #data(): string[] {
@@ -83,15 +123,41 @@ export class Stage {
   /** A sidecar that is judged, and changes the directory until it is dead, or has done all. */
   async serve(environment: Environment, signal?: NodeJS.Signals): Promise<Ended> {
     const client = await this.start(environment)
-    if (client !== undefined) await this.truth.operate(client, this.#calls)
+    if (client !== undefined) {
+      await this.truth.operate(client, this.#calls)
+      await this.#ask(client)
+    }
     return this.stop(signal)
+  }
+
+  /** While calls are made, something befalls the directory; the sidecar lives on, and stops as it is told. */
+  async serveDuring(environment: Environment, disaster: () => Promise<void>): Promise<void> {
+    const client = (await this.start(environment)) as Client
+    await Promise.all([this.truth.operate(client, this.#calls), disaster()])
+    const { code, stderr } = await this.stop()
+    if (code !== 0) throw new Violation(`it ended with ${code}: ${stderr}`)
+  }
+
+  /** Questions, for the decision log. */
+  async #ask(client: Client): Promise<void> {
+    const token = { kind: 'static_token', scope: { account: '1' } }
+    try {
+      for (let batch = 0; batch < BATCHES; batch++) {
+        await client.checkBatch(Array.from({ length: BATCH }, () => ({ api: 'balance', token })))
+        await delay(LINES_MS)
+      }
+    } catch (error) {
+      if (!isUnanswered(error)) throw error
+    }
   }
 
   /** Starts a sidecar and judges the directory. `undefined`: it was killed before that was done. */
   async start(environment: Environment): Promise<Client | undefined> {
     this.#served = undefined
     try {
-      this.#served = await serve(['--config', this.#config], { environment })
+      this.#served = await serve(['--config', this.config], {
+        environment: { ...environment, ...this.#shared, KEEP_LINES: this.log.kept },
+      })
     } catch (error) {
       if (environment.KILL_AT !== undefined && /ended with SIGKILL/.test(String(error))) return undefined
       throw new Violation(`it does not start: ${error}`)
@@ -101,7 +167,8 @@ export class Stage {
         callerToken: this.#administratorToken(),
         deadlineMs: 60_000,
       })
-      this.truth.is(await judged(this.#client, this.truth.possible))
+      const trail = { archive: this.#archive, skips: this.#shared.PORTCULLIS_DIRECTORY_URL !== undefined }
+      this.truth.is(await judged(this.#client, this.truth.possible, trail))
       this.#lasts(...[KEYS, PEPPER, ADMINISTRATOR].map((name) => join(this.folder, name)))
       await this.#examine(this.#served.ready.grpc)
       return this.#client
@@ -121,7 +188,9 @@ export class Stage {
     this.#client?.close()
     this.#client = undefined
     this.#served?.signal(signal)
-    return (await this.#served?.ended) ?? KILLED
+    const ended = await this.#served?.ended
+    this.log.judge()
+    return ended ?? KILLED
   }
 
   /** These files must last as they are. */
@@ -143,7 +212,7 @@ export class Stage {
   }
 
   async #examine(grpc: string): Promise<void> {
-    const findings = await examine({ config: this.#config, grpc, http: 'off' }, Date.now)
+    const findings = await examine({ config: this.config, grpc, http: 'off' }, Date.now)
     const errors = findings.filter(({ severity }) => severity === 'error')
     if (errors.length > 0) throw new Violation(`the doctor found ${JSON.stringify(errors)}`)
   }
@@ -163,7 +232,9 @@ export class Stage {
   }
 
   #command(args: readonly string[], environment: Environment): RunningProcess {
-    return startProcess([process.execPath, LAUNCHER, ...args, ...this.#data], { environment })
+    return startProcess([process.execPath, LAUNCHER, ...args, ...this.#data], {
+      environment: { ...environment, ...this.#shared },
+    })
   }
 
   async #backUp(environment: Environment): Promise<Ended> {

@@ -4,7 +4,7 @@
  */
 import type { Client } from '../../clients/typescript/index.ts'
 import { PortcullisError } from '../../clients/typescript/index.ts'
-import { type Account, isUnanswered, newAccount, nextOperation, restored } from './accounts.ts'
+import { type Account, isUnanswered, newAccount, nextOperation, restored, type Token } from './accounts.ts'
 import { certain, type Possible, type Rollout, type State, Violation } from './judge.ts'
 
 /** Accounts that are changed at the same time. */
@@ -23,10 +23,16 @@ export class Truth {
   acknowledged = 0
   refused = 0
 
-  /** @param onChange called before each call, and after its answer */
-  constructor(random: () => number, onChange: () => void = () => {}) {
+  readonly #choose: typeof nextOperation
+
+  /**
+   * @param onChange called before each call, and after its answer
+   * @param choose what is done next
+   */
+  constructor(random: () => number, onChange: () => void = () => {}, choose = nextOperation) {
     this.#random = random
     this.#onChange = onChange
+    this.#choose = choose
   }
 
   /** What the directory may be now. */
@@ -60,7 +66,7 @@ export class Truth {
 
   async #call(client: Client, lane: number): Promise<boolean> {
     const [now] = this.#lanes[lane] as [Account]
-    const operation = nextOperation(now, this.#random)
+    const operation = this.#choose(now, this.#random)
     const next = structuredClone(now)
     operation.change(next)
     this.#lanes[lane] = [now, next]
@@ -100,6 +106,18 @@ export class Truth {
     } catch (error) {
       if (!isUnanswered(error)) throw error
     }
+  }
+
+  /** Whether a call was not answered, so that nobody knows what it did. */
+  get isUnsure(): boolean {
+    return this.#rollouts.length > 1 || this.#lanes.some((states) => states.length > 1)
+  }
+
+  /** Changes what is known of tokens, whatever the accounts are like: `dead` or `unsure` from now on. */
+  mark(as: 'dead' | 'unsure', isMeant: (token: Token) => boolean): void {
+    for (const { tokens } of this.#lanes.flat())
+      for (const token of tokens) if (isMeant(token)) token[as] = true
+    this.#onChange()
   }
 
   /** A restoration begins: from now on, everything may be as in the backup, or as it was. */

@@ -1,10 +1,21 @@
 /** The data folder: its permissions, sharing by two processes from the start, and what cannot be used. */
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
 import { describe, expect, test } from 'vitest'
 import { connect } from '../../clients/typescript/index.ts'
+import { writeSealed } from '../../sidecar/base/sealed-file.ts'
+import { rotateAdministratorToken } from '../../sidecar/config/administrator-token.ts'
 import { run, serve } from '../support/processes/processes.ts'
 import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar/sidecar.ts'
 import { newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
@@ -117,6 +128,26 @@ test('two processes that start at the same time on a new folder have the same ke
   }
   // No half-written file remains.
   expect(readdirSync(folder).filter((name) => name.endsWith('.tmp'))).toEqual([])
+})
+
+describe('a file that a killed process has not completed', () => {
+  const OLD = '.portcullis-0123456789abcdef.tmp'
+  const YOUNG = '.portcullis-fedcba9876543210.tmp'
+  const FOREIGN = '.0123456789abcdef.tmp'
+
+  test.each<[by: string, next: (folder: string) => Promise<unknown>]>([
+    ['start', (folder) => runSidecar({ folder })],
+    ['file', async (folder) => rotateAdministratorToken(folder)],
+    ['backup', (folder) => writeSealed(join(folder, 'backup'), 'keys', () => {})],
+  ])('is removed by the next %s, once it is old', async (_by, next) => {
+    const { folder, sidecar } = await runSidecar()
+    await sidecar.close()
+    for (const name of [OLD, YOUNG, FOREIGN]) writeFileSync(join(folder, name), 'a private key')
+    for (const name of [OLD, FOREIGN]) utimesSync(join(folder, name), 0, 0)
+    await next(folder)
+    const left = readdirSync(folder).filter((name) => name.endsWith('.tmp'))
+    expect(left.toSorted()).toEqual([YOUNG, FOREIGN].toSorted())
+  })
 })
 
 function directoryFile(): string {

@@ -6,7 +6,7 @@ import { escapedJson } from '../../base/visible-text.ts'
 import type { DecisionQuery } from '../../usecases/decision-search.ts'
 import { type Block, eachLine } from './blocks.ts'
 import { short } from './parts.ts'
-import { jsonOf, type Line, problemOf, unknownMemberOf } from './read-line.ts'
+import { jsonOf, type Line, problemOf, START, unknownMemberOf } from './read-line.ts'
 
 /** A line that a query asks for. */
 export interface Found {
@@ -33,8 +33,6 @@ export function newTally(): Tally {
   return { bytes: 0, lines: 0, damaged: 0, foreign: 0, foreignProblem: undefined }
 }
 
-/** As each line begins that a sidecar has written. Its members have a fixed form, without spaces. */
-const START = Buffer.from('{"time":"')
 const TIME_LENGTH = '2026-11-22T09:44:34.123Z'.length
 const BRACE = 0x7d
 
@@ -93,8 +91,7 @@ export class Matcher {
     const value = jsonOf(text)
     if (!isDecision(value)) {
       tally.damaged++
-      // Of a process that was killed, the last line may have only its beginning, and the next one follows it.
-      // It may end within a character, so it is cut where its bytes say.
+      // What is torn may end within a character, so it is cut where its bytes say.
       const again = bytes.lastIndexOf(START)
       if (again > 0) this.#read(bytes.subarray(again), offset + again, tally, found)
       return

@@ -40,6 +40,12 @@ export interface MalformedLine {
 
 const TOO_LONG = `expected at most ${LINE_BYTES_MAX} bytes`
 
+/**
+ * As each line begins that a sidecar has written. Its members have a fixed form, without spaces. Of a process
+ * that was killed, the last line may have only its beginning, and the next one follows it.
+ */
+export const START = Buffer.from('{"time":"')
+
 /** Reads each line that is not empty, in bounded memory. @throws what the source throws */
 export async function readLines(
   source: AsyncIterable<Uint8Array>,
@@ -54,8 +60,11 @@ export async function readLines(
       const text = bytes.toString('utf8', start, end).trim()
       if (text === '') return
       const read = parse(text)
-      if (typeof read === 'string') onMalformed({ line, problem: read })
-      else onLine(read)
+      if (typeof read !== 'string') return onLine(read)
+      onMalformed({ line, problem: read })
+      const last = bytes.lastIndexOf(START, end)
+      const behind = last > start ? parse(bytes.toString('utf8', last, end).trim()) : read
+      if (typeof behind !== 'string') onLine(behind)
     })
   }
 }

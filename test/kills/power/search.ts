@@ -83,10 +83,11 @@ async function record({ seed, planted = [] }: Options): Promise<Recorded> {
   execFileSync('gcc', ['-shared', '-fPIC', '-O1', '-o', library, JOURNAL])
   const file = join(newFolder(), 'journal')
   const known: Known[] = []
-  const stage = new Stage(randomFrom(seed), CALLS, () => {
+  const onChange = () => {
     known.push({ possible: stage.truth.possible, files: new Map(stage.files) })
     appendFileSync(file, 'M 0\n')
-  })
+  }
+  const stage = new Stage(randomFrom(seed), CALLS, { onChange })
   const environment = {
     ...{ LD_PRELOAD: library, JOURNAL: file, JOURNAL_ROOT: stage.root },
     NODE_OPTIONS: preloading(...planted),

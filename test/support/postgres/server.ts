@@ -177,6 +177,11 @@ export class PostgresServer {
     await this.#end('SIGINT')
   }
 
+  /** At once, so that it recovers when it starts again (`pg_ctl stop -m immediate`). */
+  async stopImmediately(): Promise<void> {
+    await this.#end('SIGQUIT')
+  }
+
   async remove(): Promise<void> {
     await this.stop()
     rmSync(this.#folder, { recursive: true, force: true })

@@ -1,0 +1,35 @@
+/** The chores of a day, and what befalls it. */
+
+/** So much of our time a whole day takes, in milliseconds. */
+const WHOLE_MS = 3_600_000
+
+/** What a whole day has, and how often. A shorter one has each at least once. */
+const CHORES = {
+  rest: 48,
+  backup: 24,
+  search: 12,
+  rotate: 6,
+  certificate: 6,
+  withdraw: 3,
+  restart: 3,
+  restartFollower: 3,
+  killWorker: 8,
+  killFollower: 4,
+  kill: 4,
+} as const
+export type Chore = keyof typeof CHORES
+
+/** When what is done, in parts of the day. */
+export function planOf(
+  forMs: number,
+  random: () => number,
+): readonly { readonly part: number; readonly chore: Chore }[] {
+  const plan: { part: number; chore: Chore }[] = []
+  for (const [chore, ofDay] of Object.entries(CHORES)) {
+    const times = Math.max(1, Math.round((ofDay * forMs) / WHOLE_MS))
+    const shift = 0.1 + 0.8 * random()
+    for (let time = 0; time < times; time++)
+      plan.push({ part: (time + shift) / times, chore: chore as Chore })
+  }
+  return plan.sort((one, other) => one.part - other.part)
+}

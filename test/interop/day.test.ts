@@ -1,0 +1,26 @@
+/** A day of operation by a fast clock, at its smallest size. In earnest: `npm run day`. */
+import { describe, expect, test } from 'vitest'
+import { obtainFaketime } from '../day/clock.ts'
+import { live } from '../day/day.ts'
+import { run } from '../support/interop/command.ts'
+import { obtained } from '../support/interop/obtain.ts'
+
+const openssl = await obtained('openssl', () => run('openssl', ['version']))
+const faketime = await obtained('libfaketime', obtainFaketime)
+
+const NEVER_VOID = new URL('../kills/planted/never-void.ts', import.meta.url).href
+
+describe.runIf(faketime.ok && openssl.ok)('a day', () => {
+  const library = faketime.ok ? faketime.value : ''
+
+  test('breaks no promise, and takes no more at its end', { timeout: 0 }, async () => {
+    const { allowed, denied, acknowledged, logins } = await live(library, { forMs: 45_000, seed: 1 })
+    for (const count of [allowed, denied, acknowledged]) expect(count).toBeGreaterThan(50)
+    expect(logins).toBeGreaterThan(0)
+  })
+
+  test('finds out that what is remembered of a token is never void', { timeout: 0 }, async () => {
+    const living = live(library, { forMs: 45_000, seed: 1, planted: [NEVER_VOID] })
+    await expect(living).rejects.toThrow(/was ended/)
+  })
+})
