@@ -34,12 +34,17 @@ const STAGED_MS = 3_600_000
 /** Behind it are the processes of both hosts, as behind a load balancer. */
 const SHARED = '127.0.0.1:7000'
 
+/** The file of a data folder that has the pepper of static tokens. */
+export const PEPPER_FILE = 'static-token-pepper'
+
 const FOLLOWER_TOKEN = 'fo'.repeat(20)
 
 /** A process of a host. */
 export interface Worker {
   machine: Machine
   readonly address: string
+  /** Of its control panel; `undefined`: it has none. */
+  readonly panel: string | undefined
   readonly config: string
   readonly folder: string
   /** Those of its host, this one among them. */
@@ -120,11 +125,14 @@ export class Fleet {
     const host: Host = { name, folder, workers: [], kind, shadowDigest: matrix && compile(matrix).digest }
     for (let index = 0; index < workers; index++) {
       const address = `127.0.0.1:${++this.#ports}`
+      const panel = kind && `127.0.0.1:${this.#ports + 1_000}`
+      const http = { address: panel, console: true, connect: true, control_panel: {} }
       const config = join(this.#folder, `${name}${index}.json`)
       writeFileSync(
         config,
         JSON.stringify({
-          ...{ data: folder, grpc: { address }, http: { address: 'off' } },
+          ...{ data: folder, grpc: { address }, http: panel === undefined ? { address: 'off' } : http },
+          login_throttle: { failures: 1_000 },
           directory: { staleness_ms: BOUND_MS, ...directory },
           ...{ matrix: join(this.#folder, 'matrix.json'), ...(matrix && { matrix_shadow: shadow }) },
           callers: [
@@ -135,7 +143,7 @@ export class Fleet {
         { mode: 0o600 },
       )
       host.workers.push({
-        ...{ machine: this.#machine(`${name}${index}`), address, config, folder, host },
+        ...{ machine: this.#machine(`${name}${index}`), address, panel, config, folder, host },
         ...{ sidecar: undefined, siblings: undefined, log: [] },
       })
     }
@@ -147,13 +155,18 @@ export class Fleet {
     return new Machine(name, { rate: 1 + between(DRIFT_MAX), wallAheadMs: Math.round(between(200)) })
   }
 
-  /** Starts everything. The keys of the hosts are those of the first one. */
-  async start(): Promise<void> {
+  /**
+   * Starts everything. The keys of the hosts are those of the first one.
+   *
+   * @param pepper that of the static tokens; default: a new one
+   */
+  async start(pepper?: Buffer): Promise<void> {
     const [a, b] = this.hosts as [Host, Host]
+    if (pepper !== undefined) writeFileSync(join(a.folder, PEPPER_FILE), pepper, { mode: 0o600 })
     // Keys are changed only after every process has had time to read the staged one.
     createKeys(join(a.folder, 'signing-keys.json'), Date.now() - STAGED_MS)
     for (const worker of a.workers) await time.until(this.startWorker(worker), 60_000)
-    for (const file of ['signing-keys.json', 'static-token-pepper'])
+    for (const file of ['signing-keys.json', PEPPER_FILE])
       copyFileSync(join(a.folder, file), join(b.folder, file))
     for (const worker of [...b.workers, this.follower]) await time.until(this.startWorker(worker), 60_000)
     for (const worker of this.workers) this.#program(worker, false)

@@ -3,15 +3,18 @@
  * wrong does. Each answer is judged by what the directory itself has said.
  */
 import { createHash } from 'node:crypto'
-import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type CheckAnswer, type Client, connect, PortcullisError } from '../../clients/typescript/index.ts'
 import { pepperOf } from '../../sidecar/authority/static-token.ts'
+import { CallError } from '../../sidecar/base/call-error.ts'
 import { randomFrom } from '../support/inputs/random.ts'
 import { Faults } from './faults.ts'
-import { BOUND_MS, Fleet, type Host, KEY_POLL_MS, operatorOf, type Program, type Worker } from './fleet.ts'
+import { BOUND_MS, Fleet, KEY_POLL_MS, operatorOf, type Program, type Worker } from './fleet.ts'
 import { Judge, type Pending } from './judge.ts'
+import { Once } from './once.ts'
 import { ACCOUNTS, BOSS, Operations, PROJECTS, SERVICE_USERS } from './operations.ts'
+import type { Populated } from './populated.ts'
 import { EXTRA_API, type Held, type Recorded, Truth } from './truth.ts'
 import { network } from './world/network.ts'
 import { PostgresServer } from './world/postgres-server.ts'
@@ -35,6 +38,9 @@ export interface Findings {
   readonly acknowledged: number
   readonly refused: number
   readonly faults: number
+  /** How often something that works once worked, or was refused. */
+  readonly used: number
+  readonly unused: number
   /** SHA-256 of all that happened: the same for the same seed. */
   readonly history: string
 }
@@ -55,6 +61,7 @@ export class Simulation {
   readonly found = { allowed: 0, denied: 0, unanswered: 0, acknowledged: 0, refused: 0, faults: 0 }
   readonly #random: () => number
   readonly #folder: string
+  readonly #populated: Populated
   readonly #fleet: Fleet
   readonly #operations: Operations
   readonly #faults: Faults
@@ -63,27 +70,37 @@ export class Simulation {
   readonly #operatorMachines = new Map<string, Machine>()
   #truth = undefined as unknown as Truth
   #judge = undefined as unknown as Judge
+  #once = undefined as unknown as Once
   #underWay = 0
   #calm = true
 
-  constructor(seed: number, folder: string, narrate: (line: string) => void = () => {}) {
+  constructor(
+    seed: number,
+    folder: string,
+    populated: Populated,
+    narrate: (line: string) => void = () => {},
+  ) {
     this.#random = randomFrom(seed)
     Math.random = this.#random
     this.#folder = join(folder, `seed-${seed}`)
     this.#narrate = narrate
+    this.#populated = populated
     mkdirSync(this.#folder)
     time.begin()
     network.begin()
     network.delayMs = () => this.#delayMs()
     time.syncMs = () => this.#random() * 5
-    world.postgres = new PostgresServer(folder)
+    world.postgres = new PostgresServer(folder, populated.file)
     this.#fleet = new Fleet(this.#folder, this.#random)
-    this.#operations = new Operations(this.#random)
+    this.#operations = new Operations(this.#random, populated.secrets)
     this.#faults = new Faults({
       ...{ fleet: this.#fleet, random: this.#random, tell: (line) => this.#tell(line) },
       // Some processes have read of it by then, and others have not.
       onKeys: (host) => this.#askAboutEnded(this.#judge.keysChanged(host), 1.5 * KEY_POLL_MS),
-      onChangesLost: () => this.#judge.changesLost(),
+      onChangesLost: () => {
+        this.#judge.changesLost()
+        this.#once.changesLost()
+      },
     })
   }
 
@@ -98,11 +115,11 @@ export class Simulation {
       for (let step = 0; step < steps; step++) {
         await time.pass(this.#random() * STEP_MS_MAX)
         if (!skipped.has(step)) this.#step()
-        if (this.#judge.wrong !== undefined)
-          throw new Broken(`at ${time.nowMs.toFixed(1)} ms: ${this.#judge.wrong}`, step + 1)
+        const wrong = this.#judge.wrong ?? this.#once.wrong
+        if (wrong !== undefined) throw new Broken(`at ${time.nowMs.toFixed(1)} ms: ${wrong}`, step + 1)
       }
       await this.#comeToRest(steps)
-      return { ...this.found, history: this.#history.digest('hex') }
+      return { ...this.found, ...this.#once.found, history: this.#history.digest('hex') }
     } finally {
       this.#fleet.close()
       world.postgres.close()
@@ -111,13 +128,11 @@ export class Simulation {
   }
 
   async #begin(): Promise<void> {
-    await this.#fleet.start()
-    const file = join((this.#fleet.hosts[0] as Host).folder, 'static-token-pepper')
-    this.#truth = new Truth(pepperOf(readFileSync(file, 'utf8'), file))
+    const { pepper, members } = this.#populated
+    await this.#fleet.start(pepper)
+    this.#truth = new Truth(pepperOf(pepper.toString(), 'the pepper'))
     this.#judge = new Judge(this.#fleet, this.#truth)
-    const [[worker, operator]] = [...this.#fleet.operators] as [[Worker, Client]]
-    const populated = worker.machine.run(() => this.#operations.populate(operator))
-    await time.until(populated, CALM_MS_MAX)
+    this.#once = new Once(this.#fleet, this.#random, members)
     this.#truth.look()
     this.#truth.onRecorded = (records, ended) => this.#recorded(records, ended)
     for (let count = 0; count < TOKENS; count++) await time.until(this.#addToken(), CALM_MS_MAX)
@@ -126,8 +141,10 @@ export class Simulation {
   #step(): void {
     const dice = this.#random()
     if (this.#underWay < UNDER_WAY_MAX) {
-      if (dice < 0.52) this.#check(this.#pick(this.#fleet.programs), this.#anyToken())
-      else if (dice < 0.72) this.#operate(this.#operations.anyChange(this.#anyToken().claims))
+      if (dice < 0.46) this.#check(this.#pick(this.#fleet.programs), this.#anyToken())
+      else if (dice < 0.66) this.#operate(this.#operations.anyChange(this.#anyToken().claims))
+      else if (dice < 0.69) this.#operate(this.#once.anyChange())
+      else if (dice < 0.72) this.#useOnce()
       else if (dice < 0.74) this.#asBoss()
       else if (dice < 0.82) void this.#addToken().catch(() => {})
       else if (dice < 0.835) this.#rollOut()
@@ -154,6 +171,10 @@ export class Simulation {
         .catch((error: Error) => error.message)
       // A change that waited for the lock of a process that was cut off comes only now: that was no rest.
     } while (found !== undefined && this.#truth.lastSequence !== changes)
+    found ??= await this.#once
+      .expectRest()
+      .then(() => this.#once.wrong ?? this.#judge.wrong)
+      .catch((error: Error) => error.message)
     if (found !== undefined) throw new Broken(`at rest: ${found}`, steps)
   }
 
@@ -247,6 +268,14 @@ export class Simulation {
     )
   }
 
+  #useOnce(): void {
+    this.#start(
+      this.#once.any(),
+      () => {},
+      () => {},
+    )
+  }
+
   /** Another matrix is put in force in every process, or that of the configuration again. */
   #rollOut(): void {
     const isBack = this.#random() < 0.4
@@ -262,6 +291,7 @@ export class Simulation {
   #recorded(records: readonly Recorded[], ended: readonly Held[]): void {
     for (const { sequence, actor, action } of records) this.#tell(`change ${sequence}: ${action} by ${actor}`)
     this.#judge.recorded(records, ended)
+    this.#once.recorded(records)
     this.#askAboutEnded(ended)
   }
 
@@ -306,7 +336,8 @@ export class Simulation {
       .finally(() => this.#underWay--)
       .then(done, (error: unknown) => {
         // Anything else is no answer that a client expects.
-        if (!(error instanceof PortcullisError)) this.#judge.wrong ??= String((error as Error).stack)
+        if (!(error instanceof PortcullisError || error instanceof CallError))
+          this.#judge.wrong ??= String((error as Error).stack)
         failed()
       })
   }

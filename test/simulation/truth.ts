@@ -122,7 +122,7 @@ export class Truth {
 }
 
 /** Whether the directory would have allowed the token at some time of the period. */
-export function wasActive({ said }: Held, fromMs: number, untilMs: number): boolean {
+export function wasActive({ said }: Pick<Held, 'said'>, fromMs: number, untilMs: number): boolean {
   return said.some(
     ({ active, atMs }, index) =>
       active && atMs <= untilMs && (said[index + 1]?.atMs ?? Number.POSITIVE_INFINITY) > fromMs,

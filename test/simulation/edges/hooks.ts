@@ -9,7 +9,9 @@ import { DEFECTS, withDefect } from '../defects.ts'
 const EDGES: readonly [imported: RegExp, edge: string][] = [
   [/\/node_modules\/@grpc\/grpc-js\//, 'grpc-js.ts'],
   [/\/node_modules\/pg\//, 'pg.ts'],
+  [/\/node_modules\/lru-cache\//, 'lru-cache.ts'],
   [/\/sidecar\/transports\/sockets\/sockets-transport\.ts$/, 'transport.ts'],
+  [/\/sidecar\/http\/http-server\.ts$/, 'http-server.ts'],
   [/\/sidecar\/authority\/password-cost\.ts$/, '../../support/suite/cheap-password-cost.ts'],
 ]
 

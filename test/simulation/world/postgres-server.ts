@@ -52,10 +52,11 @@ export class PostgresServer {
   #waiting: { readonly session: Session; readonly granted: () => void }[] = []
   #notifications: string[] = []
 
-  constructor(folder: string) {
+  /** @param content a file that `save` wrote; default: a directory without a record */
+  constructor(folder: string, content = templateIn(folder)) {
     this.#folder = mkdtempSync(join(folder, 'postgres-'))
     const file = this.#newFile()
-    copyFileSync(templateIn(folder), file)
+    copyFileSync(content, file)
     ;[this.#reader, this.#writer] = this.#open(file)
   }
 
@@ -177,11 +178,22 @@ export class PostgresServer {
       if (session.machine === machine) session.silentUntilMs = time.nowMs + msOf()
   }
 
+  save(file: string): void {
+    this.#reader.exec(`VACUUM INTO '${file}'`)
+  }
+
+  /** Changes something as if time had passed for it. Returns whether it did: no transaction may be open. */
+  alter(text: string, values: readonly SQLInputValue[]): boolean {
+    if (this.#holder !== undefined) return false
+    this.#statement(this.#writes, this.#writer, text).run(...values)
+    return true
+  }
+
   /** A standby has everything that was changed until now. */
   replicate(): void {
     if (this.#holder !== undefined) return
     this.#standby = this.#newFile()
-    this.#reader.exec(`VACUUM INTO '${this.#standby}'`)
+    this.save(this.#standby)
   }
 
   /**

@@ -194,13 +194,15 @@ class Time {
     while (this.#turns > 0 || this.#outside > 0 || isBusyOutside())
   }
 
+  /** What the wall clock of a machine says, in milliseconds since the epoch. */
+  wallMs({ rate, wallAheadMs }: Pick<Machine, 'rate' | 'wallAheadMs'> = { rate: 1, wallAheadMs: 0 }): number {
+    return Math.floor(WALL_MS + this.nowMs * rate + wallAheadMs)
+  }
+
   /** From now on this process has no other time. */
   install(): void {
     const machineNow = () => (this.nowMs + UP_MS) * (current.getStore()?.rate ?? 1)
-    const wallNow = () => {
-      const { rate = 1, wallAheadMs = 0 } = current.getStore() ?? {}
-      return Math.floor(WALL_MS + this.nowMs * rate + wallAheadMs)
-    }
+    const wallNow = () => this.wallMs(current.getStore())
     performance.now = machineNow
     globalThis.Date = class extends RealDate {
       constructor(...given: ConstructorParameters<typeof Date> | []) {
@@ -218,6 +220,7 @@ class Time {
     this.#countOutside(crypto, ['argon2'])
     Object.assign(crypto, seeded())
     this.#countOutside(zlib, ['gzip', 'gunzip'])
+    this.#countPromises(Object.getPrototypeOf(crypto.webcrypto.subtle), ['importKey', 'verify', 'digest'])
     syncBuiltinESMExports()
   }
 
@@ -291,6 +294,24 @@ class Time {
             this.#outside--
             callback(...results)
           })
+        },
+      })
+    }
+  }
+
+  /** The same, of functions that return promises. */
+  #countPromises<Names extends string>(module: Record<Names, unknown>, names: readonly Names[]): void {
+    for (const name of names) {
+      const real = module[name] as (...given: unknown[]) => Promise<unknown>
+      const count = (change: 1 | -1) => {
+        this.#outside += change
+      }
+      Object.assign(module, {
+        [name](...given: unknown[]) {
+          const result = real.apply(this, given)
+          count(1)
+          result.finally(() => count(-1)).catch(() => {})
+          return result
         },
       })
     }
