@@ -77,7 +77,7 @@ export class Faults {
   #restart(worker: Worker): void {
     this.#parts.fleet.startWorker(worker).catch(() => {
       // Without its directory it does not start. It is started again.
-      worker.machine.alive = false
+      this.#parts.fleet.kill(worker)
       time.after(500, () => this.#restart(worker))
     })
   }

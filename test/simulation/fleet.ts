@@ -18,6 +18,7 @@ import type { FromWorker } from '../../sidecar/process/workers/worker-messages.t
 import { matrix as configured, matrixWith } from './truth.ts'
 import { network } from './world/network.ts'
 import { Machine, time } from './world/time.ts'
+import { world } from './world/world.ts'
 
 type Sidecar = Awaited<ReturnType<typeof startSidecar>>
 
@@ -256,6 +257,7 @@ export class Fleet {
     worker.sidecar = undefined
     worker.siblings = undefined
     network.ended(machine)
+    time.after(network.delayMs(), () => world.postgres.ended(machine))
     for (const { machine: ended, run } of this.#whenEnded) if (ended === machine) run()
     this.#whenEnded = this.#whenEnded.filter((each) => each.machine !== machine)
   }

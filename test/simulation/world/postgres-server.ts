@@ -169,6 +169,11 @@ export class PostgresServer {
     pick([...this.#sessions])?.terminate()
   }
 
+  /** A machine has ended, and so have its connections. The server is told. */
+  ended(machine: Machine): void {
+    for (const session of [...this.#sessions]) if (session.machine === machine) session.leave()
+  }
+
   /**
    * For about so long nothing that the server says arrives on the sessions of a machine, as when packets are
    * lost and sent again. Each session is silent for another time.
