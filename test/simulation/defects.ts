@@ -192,6 +192,18 @@ export const DEFECTS: readonly Defect[] = [
     instead: ' RETURNING',
   },
   {
+    name: 'an exchanged file is read on',
+    file: 'sidecar/directory/exchange-watch.ts',
+    code: '    if (this.#files.wereExchanged(performance.now())) this.#fail()\n',
+    instead: '',
+  },
+  {
+    name: 'a damaged file is used',
+    file: 'sidecar/directory/sqlite.ts',
+    code: '    writer.expectWhole(path)\n',
+    instead: '',
+  },
+  {
     name: 'a challenge is answered again',
     file: 'sidecar/directory/factor-change.ts',
     code: 'return used !== undefined\n  }\n\n  #all',

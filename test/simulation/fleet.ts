@@ -1,8 +1,8 @@
 /**
  * A fleet on the simulated network: two hosts that share a directory on PostgreSQL, one of them with two
- * workers; an address behind which all three of these processes are; a sidecar without a directory, which
- * follows them as hubs; and programs that ask them, three of which decide in their own memory. All of it is
- * the product's own code, started as the product starts it.
+ * workers, or one host with two workers and a file; an address behind which all of these processes are; a
+ * sidecar without a directory, which follows them as hubs; and programs that ask them, three of which decide
+ * in their own memory. All of it is the product's own code, started as the product starts it.
  */
 import { createHash } from 'node:crypto'
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
@@ -11,6 +11,7 @@ import { pino } from 'pino'
 import { type Client, connect } from '../../clients/typescript/index.ts'
 import { compile } from '../../engine/index.ts'
 import { createKeys } from '../../sidecar/authority/keys.ts'
+import { PEPPER_FILE, SIGNING_KEYS_FILE } from '../../sidecar/base/data-folder.ts'
 import { readConfig } from '../../sidecar/config/config.ts'
 import { startSidecar } from '../../sidecar/index.ts'
 import { OtherWorkers } from '../../sidecar/process/workers/changes.ts'
@@ -34,9 +35,6 @@ const STAGED_MS = 3_600_000
 
 /** Behind it are the processes of both hosts, as behind a load balancer. */
 const SHARED = '127.0.0.1:7000'
-
-/** The file of a data folder that has the pepper of static tokens. */
-export const PEPPER_FILE = 'static-token-pepper'
 
 const FOLLOWER_TOKEN = 'fo'.repeat(20)
 
@@ -95,20 +93,20 @@ export class Fleet {
   readonly #folder: string
   #ports = 7000
 
-  constructor(folder: string, random: () => number) {
+  /** @param shared whether the directory is shared, or else a file */
+  constructor(folder: string, random: () => number, shared = true) {
     this.#folder = folder
     this.#random = random
     writeFileSync(join(folder, 'matrix.json'), JSON.stringify(configured))
-    const directory = { url: 'postgres://127.0.0.1/fleet' }
+    const directory = shared ? { url: 'postgres://127.0.0.1/fleet' } : {}
     const a = this.#host('a', 2, directory, 'iam_token_account_scoped')
-    const b = this.#host('b', 1, directory, 'static_token')
+    this.hosts = shared ? [a, this.#host('b', 1, directory, 'static_token')] : [a]
     const token = join(folder, 'follower.token')
     writeFileSync(token, FOLLOWER_TOKEN, { mode: 0o600 })
-    const shared = [...a.workers, ...b.workers]
-    network.share(SHARED, () => (shared[Math.floor(this.#random() * shared.length)] as Worker).address)
-    const addresses = [SHARED, ...b.workers.map(({ address }) => address)]
+    const hubs = this.hosts.flatMap(({ workers }) => workers)
+    network.share(SHARED, () => (hubs[Math.floor(this.#random() * hubs.length)] as Worker).address)
+    const addresses = [SHARED, (hubs.at(-1) as Worker).address]
     const follower = this.#host('f', 1, { hub: { addresses, token_file: token } }, undefined)
-    this.hosts = [a, b]
     this.follower = follower.workers[0] as Worker
   }
 
@@ -162,16 +160,19 @@ export class Fleet {
    * @param pepper that of the static tokens; default: a new one
    */
   async start(pepper?: Buffer): Promise<void> {
-    const [a, b] = this.hosts as [Host, Host]
+    const [a, ...others] = this.hosts as [Host, ...Host[]]
     if (pepper !== undefined) writeFileSync(join(a.folder, PEPPER_FILE), pepper, { mode: 0o600 })
     // Keys are changed only after every process has had time to read the staged one.
-    createKeys(join(a.folder, 'signing-keys.json'), Date.now() - STAGED_MS)
+    createKeys(join(a.folder, SIGNING_KEYS_FILE), Date.now() - STAGED_MS)
     for (const worker of a.workers) await time.until(this.startWorker(worker), 60_000)
-    for (const file of ['signing-keys.json', PEPPER_FILE])
-      copyFileSync(join(a.folder, file), join(b.folder, file))
-    for (const worker of [...b.workers, this.follower]) await time.until(this.startWorker(worker), 60_000)
+    for (const { folder } of others)
+      for (const file of [SIGNING_KEYS_FILE, PEPPER_FILE])
+        copyFileSync(join(a.folder, file), join(folder, file))
+    for (const worker of [...others.flatMap(({ workers }) => workers), this.follower])
+      await time.until(this.startWorker(worker), 60_000)
     for (const worker of this.workers) this.#program(worker, false)
-    for (const worker of [b.workers[0], this.follower]) this.#program(worker as Worker, true)
+    const last = this.hosts.at(-1)?.workers.at(-1)
+    for (const worker of [last, this.follower]) this.#program(worker as Worker, true)
     this.#program(a.workers[0] as Worker, true, SHARED)
     for (const { workers } of this.hosts)
       for (const worker of workers) {
@@ -253,17 +254,17 @@ export class Fleet {
   /** Ends a process at once, as SIGKILL does. */
   kill(worker: Worker): void {
     const { machine } = worker
-    machine.alive = false
+    machine.end()
     worker.sidecar = undefined
     worker.siblings = undefined
     network.ended(machine)
-    time.after(network.delayMs(), () => world.postgres.ended(machine))
+    if (world.file === undefined) time.after(network.delayMs(), () => world.postgres.ended(machine))
     for (const { machine: ended, run } of this.#whenEnded) if (ended === machine) run()
     this.#whenEnded = this.#whenEnded.filter((each) => each.machine !== machine)
   }
 
   /** Ends everything. Nothing of it goes on. */
   close(): void {
-    for (const { machine } of [...this.workers, ...this.programs]) machine.alive = false
+    for (const { machine } of [...this.workers, ...this.programs]) machine.end()
   }
 }

@@ -64,6 +64,6 @@ export async function setUpMembers({ directory }: Client, { panel = '' }: Worker
     members.push({ account, name: NAME, password, codes, passkey })
   }
   // The code that set it up is of an earlier time, so that the present one is not used up.
-  world.postgres.alter('UPDATE panel_codes SET last_step = last_step - 9', [])
+  world.directory.alter('UPDATE panel_codes SET last_step = last_step - 9', [])
   return members
 }

@@ -121,7 +121,7 @@ export class Once {
   #age(account: string): void {
     const leftMs = CLOCKS_MS + Math.floor(this.#random() * 500)
     const endsAtMs = time.wallMs() + leftMs
-    const aged = world.postgres.alter(
+    const aged = world.directory.alter(
       `UPDATE panel_links SET created_at_ms = created_at_ms - ends_at_ms + ?1, ends_at_ms = ?1
        WHERE ends_at_ms > ?1 AND user_id IN
          (SELECT users.id FROM users JOIN accounts ON accounts.id = account_id WHERE account = ?2)`,
@@ -214,7 +214,7 @@ export class Once {
         this.wrong ??= `${what} outlived the right of an administrator`
   }
 
-  /** A server without the last changes has taken the place of the other one. */
+  /** A directory without the last changes has taken the place of the other one. */
   changesLost(): void {
     this.#losses++
     for (const each of this.#known) each.uses = 0
@@ -264,7 +264,7 @@ const MAY_LOG_IN =
   'users.enabled = 1 AND users.deleted_at_ms IS NULL AND accounts.enabled = 1 AND accounts.deleted_at_ms IS NULL'
 
 function isThere(from: string, values: readonly (string | number | Buffer)[]): boolean {
-  return world.postgres.all(`SELECT 1 AS there ${from}`, values).length > 0
+  return world.directory.all(`SELECT 1 AS there ${from}`, values).length > 0
 }
 
 function works({ said }: Single): boolean {
@@ -310,7 +310,7 @@ function codeOf({ account, name, password, codes }: Member, step: number): NewSi
 
 /** Accounts whose administrator has the role. */
 function bosses(): ReadonlySet<string> {
-  const rows = world.postgres.all(
+  const rows = world.directory.all(
     `SELECT account FROM user_roles ${OF_USER} WHERE role = 'iam.admin' AND name = ? AND users.deleted_at_ms IS NULL`,
     [BOSS],
   )

@@ -4,8 +4,11 @@
  */
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { PEPPER_FILE } from '../../sidecar/base/data-folder.ts'
+import { AUDIT_PROTECTION, SCHEMA_VERSION } from '../../sidecar/directory/schema.ts'
 import { randomFrom } from '../support/inputs/random.ts'
-import { Fleet, type Host, PEPPER_FILE } from './fleet.ts'
+import { Fleet, type Host } from './fleet.ts'
 import { type Member, setUpMembers } from './members.ts'
 import { Operations, type Secrets } from './operations.ts'
 import { network } from './world/network.ts'
@@ -14,7 +17,9 @@ import { time } from './world/time.ts'
 import { world } from './world/world.ts'
 
 export interface Populated {
-  /** What `PostgresServer.save` wrote. */
+  /** For a PostgreSQL server. */
+  readonly shared: string
+  /** The same as the file of a data folder. */
   readonly file: string
   readonly pepper: Buffer
   readonly secrets: Secrets
@@ -30,7 +35,8 @@ export async function populate(folder: string): Promise<Populated> {
   network.begin()
   time.syncMs = () => 0
   network.delayMs = () => 1
-  world.postgres = new PostgresServer(folder)
+  const server = new PostgresServer(folder)
+  Object.assign(world, { postgres: server, directory: server })
   const fleet = new Fleet(place, random)
   await fleet.start()
   const operations = new Operations(random)
@@ -41,11 +47,22 @@ export async function populate(folder: string): Promise<Populated> {
     return setUpMembers(operator, worker)
   }
   const members = await time.until(worker.machine.run(work), 60_000)
-  const file = join(folder, 'populated.sqlite')
-  world.postgres.save(file)
+  const [shared, file] = [join(folder, 'shared.sqlite'), join(folder, 'file.sqlite')]
+  server.save(shared)
+  server.save(file)
+  makeDirectoryFile(file)
   const pepper = readFileSync(join((fleet.hosts[0] as Host).folder, PEPPER_FILE))
   fleet.close()
-  world.postgres.close()
+  server.close()
   rmSync(place, { recursive: true })
-  return { file, pepper, secrets: operations.secrets, members }
+  return { shared, file, pepper, secrets: operations.secrets, members }
+}
+
+/** The tables are those of the product already. */
+function makeDirectoryFile(file: string): void {
+  const database = new DatabaseSync(file)
+  database.exec(
+    `DROP TABLE schema_version; ${AUDIT_PROTECTION.sqlite.restore}; PRAGMA user_version = ${SCHEMA_VERSION}`,
+  )
+  database.close()
 }

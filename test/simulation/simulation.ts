@@ -8,14 +8,16 @@ import { join } from 'node:path'
 import { type CheckAnswer, type Client, connect, PortcullisError } from '../../clients/typescript/index.ts'
 import { pepperOf } from '../../sidecar/authority/static-token.ts'
 import { CallError } from '../../sidecar/base/call-error.ts'
+import { DIRECTORY_FILE } from '../../sidecar/base/data-folder.ts'
 import { randomFrom } from '../support/inputs/random.ts'
 import { Faults } from './faults.ts'
-import { BOUND_MS, Fleet, KEY_POLL_MS, operatorOf, type Program, type Worker } from './fleet.ts'
+import { BOUND_MS, Fleet, type Host, KEY_POLL_MS, operatorOf, type Program, type Worker } from './fleet.ts'
 import { Judge, type Pending } from './judge.ts'
 import { Once } from './once.ts'
 import { ACCOUNTS, BOSS, Operations, PROJECTS, SERVICE_USERS } from './operations.ts'
 import type { Populated } from './populated.ts'
 import { EXTRA_API, type Held, type Recorded, Truth } from './truth.ts'
+import { DirectoryFile } from './world/directory-file.ts'
 import { network } from './world/network.ts'
 import { PostgresServer } from './world/postgres-server.ts'
 import { Machine, time } from './world/time.ts'
@@ -28,6 +30,8 @@ const STEP_MS_MAX = 12
 const REST_MS = 9_000
 /** How long anything may take while nothing goes wrong, in milliseconds. */
 const CALM_MS_MAX = 60_000
+/** Of so many seeds one has a file as its directory, and the others share PostgreSQL. */
+const FILE_EVERY = 4
 /** Most calls of operators and programs that are under way. */
 const UNDER_WAY_MAX = 40
 
@@ -63,6 +67,7 @@ export class Simulation {
   readonly #folder: string
   readonly #populated: Populated
   readonly #fleet: Fleet
+  readonly #close: () => void
   readonly #operations: Operations
   readonly #faults: Faults
   readonly #history = createHash('sha256')
@@ -90,18 +95,33 @@ export class Simulation {
     network.begin()
     network.delayMs = () => this.#delayMs()
     time.syncMs = () => this.#random() * 5
-    world.postgres = new PostgresServer(folder, populated.file)
-    this.#fleet = new Fleet(this.#folder, this.#random)
+    const isFile = seed % FILE_EVERY === 0
+    this.#fleet = new Fleet(this.#folder, this.#random, !isFile)
+    this.#close = isFile ? this.#openFile(folder) : this.#openServer(folder)
     this.#operations = new Operations(this.#random, populated.secrets)
     this.#faults = new Faults({
       ...{ fleet: this.#fleet, random: this.#random, tell: (line) => this.#tell(line) },
       // Some processes have read of it by then, and others have not.
       onKeys: (host) => this.#askAboutEnded(this.#judge.keysChanged(host), 1.5 * KEY_POLL_MS),
-      onChangesLost: () => {
-        this.#judge.changesLost()
+      onChangesLost: (lastKept) => {
+        this.#judge.changesLost(lastKept)
         this.#once.changesLost()
       },
     })
+  }
+
+  #openServer(folder: string): () => void {
+    const server = new PostgresServer(folder, this.#populated.shared)
+    Object.assign(world, { postgres: server, file: undefined, directory: server })
+    return () => server.close()
+  }
+
+  #openFile(folder: string): () => void {
+    const [host] = this.#fleet.hosts as [Host]
+    const file = new DirectoryFile(join(host.folder, DIRECTORY_FILE), folder, this.#populated.file)
+    Object.assign(world, { postgres: undefined, file, directory: file })
+    time.onSettled = () => file.look()
+    return () => file.close()
   }
 
   /**
@@ -122,7 +142,7 @@ export class Simulation {
       return { ...this.found, ...this.#once.found, history: this.#history.digest('hex') }
     } finally {
       this.#fleet.close()
-      world.postgres.close()
+      this.#close()
       rmSync(this.#folder, { recursive: true })
     }
   }

@@ -7,6 +7,7 @@ import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { migrationsFrom, SCHEMA_VERSION } from '../../../sidecar/directory/schema.ts'
+import { restorationOf } from './restoration.ts'
 import { Machine, time } from './time.ts'
 
 export type Rows = Record<string, unknown>[]
@@ -225,13 +226,7 @@ export class PostgresServer {
     if (this.#holder !== undefined) return void time.after(1, () => this.endTokens(nowMs))
     const [last] = this.all('SELECT COALESCE(MAX(sequence), 0) AS last FROM audit')
     const change = Math.max(nowMs, Number(last?.last) + 1)
-    this.#writer.exec(
-      `BEGIN IMMEDIATE;
-       INSERT INTO audit (sequence, at_ms, actor, action, account, subject, details)
-         VALUES (${change}, ${nowMs}, 'an operator', 'directory.restore', '', '', '{}');
-       INSERT INTO restorations (after_change, change) VALUES (0, ${change});
-       COMMIT`,
-    )
+    this.#writer.exec(`BEGIN IMMEDIATE; ${restorationOf(change, nowMs)}; COMMIT`)
     for (const each of this.#sessions) each.notify(`${change} ${nowMs}`)
     this.onCommit()
   }
@@ -337,7 +332,8 @@ function inSqlite(text: string): string {
     .replaceAll("(details::json ->> 'through')::bigint", "CAST(details ->> 'through' AS INTEGER)")
 }
 
-function rowsOf(statement: StatementSync, values: readonly SQLInputValue[]): Rows {
+/** What a statement answers, as PostgreSQL would write it. */
+export function rowsOf(statement: StatementSync, values: readonly SQLInputValue[]): Rows {
   const rows = statement.all(...values) as Rows
   for (const row of rows)
     for (const [name, value] of Object.entries(row))
