@@ -29,6 +29,7 @@ test('no promise is broken', { timeout: 600_000 }, async () => {
     ['allowed', 40],
     ['denied', 15],
     ['acknowledged', 3],
+    ['used', 0.5],
     ['faults', 1],
   ] as const)
     expect([name, (found[name] ?? 0) / SEEDS > least]).toEqual([name, true])
