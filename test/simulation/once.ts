@@ -23,9 +23,6 @@ import { network, type Panel, Unanswered } from './world/network.ts'
 import { Machine, time } from './world/time.ts'
 import { world } from './world/world.ts'
 
-/** Most that are known at a time. */
-const KNOWN_MAX = 14
-
 /** No two clocks of hosts differ by more, in milliseconds. */
 const CLOCKS_MS = 450
 
@@ -43,13 +40,11 @@ interface Single {
   readonly said: Held['said']
   /** How often it has worked. */
   uses: number
-  /** Browsers that use it now. */
-  users: number
   readonly use: (panel: Panel) => Promise<unknown>
   readonly isThere: () => boolean
 }
 
-type NewSingle = Omit<Single, 'said' | 'uses' | 'users'>
+type NewSingle = Omit<Single, 'said' | 'uses'>
 
 export class Once {
   /** Which promise was broken, as far as one was. */
@@ -59,7 +54,7 @@ export class Once {
   readonly #fleet: Fleet
   readonly #random: () => number
   readonly #members: readonly Member[]
-  #known: Single[] = []
+  readonly #known: Single[] = []
   #bosses: ReadonlySet<string>
   /** How often the last changes of the directory were lost. */
   #losses = 0
@@ -160,17 +155,13 @@ export class Once {
 
   #learn(single: NewSingle): void {
     const said = [{ atMs: time.nowMs, active: single.isThere() }]
-    this.#known.push({ ...single, said, uses: 0, users: 0 })
-    if (this.#known.length <= KNOWN_MAX) return
-    const idle = this.#known.filter(({ way, users }) => way !== 'password' && users === 0)
-    const over = idle.find((each) => !works(each)) ?? idle[0]
-    this.#known = this.#known.filter((each) => each !== over)
+    // None is forgotten: a host may still be asked about it when no browser waits for the answer any more.
+    this.#known.push({ ...single, said, uses: 0 })
   }
 
   /** @throws CallError where it does not work, or Unanswered */
   async #use(single: Single, { panel = '', machine }: Worker): Promise<void> {
     const [beganMs, clockMs, losses] = [time.nowMs, time.wallMs(machine), this.#losses]
-    single.users++
     try {
       await BROWSER.run(() => network.browse(panel, single.use))
     } catch (error) {
@@ -178,8 +169,6 @@ export class Once {
       // Anything else is no answer that a browser expects.
       else if (!(error instanceof Unanswered)) this.wrong ??= String((error as Error).stack)
       throw error
-    } finally {
-      single.users--
     }
     this.found.used++
     // What the last changes were is not known where they were lost.

@@ -190,7 +190,7 @@ export class Simulation {
         .then(() => this.#judge.wrong)
         .catch((error: Error) => error.message)
       // A change that waited for the lock of a process that was cut off comes only now: that was no rest.
-    } while (found !== undefined && this.#truth.lastSequence !== changes)
+    } while (this.#truth.lastSequence !== changes || world.postgres?.isIdle === false)
     found ??= await this.#once
       .expectRest()
       .then(() => this.#once.wrong ?? this.#judge.wrong)

@@ -188,6 +188,11 @@ export class PostgresServer {
     this.#reader.exec(`VACUUM INTO '${file}'`)
   }
 
+  /** Whether no transaction is open, and none waits. */
+  get isIdle(): boolean {
+    return this.#holder === undefined && this.#waiting.length === 0
+  }
+
   /** Changes something as if time had passed for it. Returns whether it did: no transaction may be open. */
   alter(text: string, values: readonly SQLInputValue[]): boolean {
     if (this.#holder !== undefined) return false
