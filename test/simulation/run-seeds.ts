@@ -12,6 +12,7 @@ import { time } from './world/time.ts'
 
 const folder = mkdtempSync(join(process.env.SIMULATION_FOLDER ?? tmpdir(), 'simulation-'))
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+process.on('SIGTERM', () => process.exit(0))
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
 time.install()
 // What it imports must find the simulated time.

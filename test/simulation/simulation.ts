@@ -31,7 +31,7 @@ const REST_MS = 9_000
 /** How long anything may take while nothing goes wrong, in milliseconds. */
 const CALM_MS_MAX = 60_000
 /** Of so many seeds one has a file as its directory, and the others share PostgreSQL. */
-const FILE_EVERY = 4
+const FILE_EVERY = 8
 /** Most calls of operators and programs that are under way. */
 const UNDER_WAY_MAX = 40
 
