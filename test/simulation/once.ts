@@ -106,7 +106,8 @@ export class Once {
     const dice = this.#random()
     const working = this.#known.filter(works)
     const single = this.#pick(working.length > 0 && this.#random() < 0.8 ? working : this.#known)
-    if (dice < 0.1) this.#age(single.account)
+    const link = working.find(({ user }) => user === GUEST)
+    if (dice < 0.15 && link !== undefined) this.#age(link.account)
     if (dice < 0.3) return this.#challenge(this.#pick(this.#members))
     const count = this.#random() < 0.6 ? 3 : 1
     return Promise.allSettled(Array.from({ length: count }, () => this.#use(single, this.#anyWorker())))
@@ -122,7 +123,8 @@ export class Once {
          (SELECT users.id FROM users JOIN accounts ON accounts.id = account_id WHERE account = ?2)`,
       [endsAtMs, account],
     )
-    if (!aged) return
+    // A change is under way.
+    if (!aged) return void time.after(1, () => this.#age(account))
     for (const each of this.#known.filter((single) => works(single) && single.account === account))
       if (each.user === GUEST) {
         each.endsAtMs = Math.min(each.endsAtMs, endsAtMs)

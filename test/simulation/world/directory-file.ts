@@ -113,11 +113,13 @@ export class DirectoryFile {
   }
 }
 
-/** A copy of a file as it is when only a part has come: it ends there, or nothing but zeros follow. */
+const PAGE_BYTES = 4_096
+
+/** A copy of a file of which not all has come: it ends early, or some pages are empty. */
 export function torn(file: string, part: number, isCutOff: boolean): string {
   const bytes = readFileSync(file)
-  const length = 4_096 + Math.floor(part * (bytes.length - 8_192))
+  const page = PAGE_BYTES * (1 + Math.floor(part * (bytes.length / PAGE_BYTES - 2)))
   const copy = `${file}.torn`
-  writeFileSync(copy, isCutOff ? bytes.subarray(0, length) : bytes.fill(0, length))
+  writeFileSync(copy, isCutOff ? bytes.subarray(0, page) : bytes.fill(0, page, page + 2 * PAGE_BYTES))
   return copy
 }
