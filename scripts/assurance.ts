@@ -31,8 +31,8 @@ const ROWS: readonly Row[] = [
   [
     'simulation',
     'Whole fleets under a seed: what goes wrong breaks no promise',
-    ({ seeds = 0, allowed = 0, denied = 0, acknowledged = 0, faults = 0 }) =>
-      `${count(seeds)} seeds: ${count(allowed)} permissions and ${count(denied)} denials judged, ${count(acknowledged)} changes acknowledged, ${count(faults)} faults`,
+    ({ seeds = 0, steps = 0, allowed = 0, denied = 0, acknowledged = 0, faults = 0, used = 0, unused = 0 }) =>
+      `${count(seeds)} seeds of ${steps} steps: ${count(allowed)} permissions and ${count(denied)} denials judged, ${count(acknowledged)} changes acknowledged, ${count(used + unused)} uses of what works once, ${count(unused)} of them refused; ${count(faults)} faults`,
   ],
   [
     'defects',

@@ -13,6 +13,7 @@ export interface Defect {
 }
 
 const FEED = 'sidecar/directory/feed'
+const PANEL = 'sidecar/authority/control-panel'
 const HUB = 'sidecar/authority/hub'
 
 export const DEFECTS: readonly Defect[] = [
@@ -159,6 +160,54 @@ export const DEFECTS: readonly Defect[] = [
     file: 'sidecar/process/open/promotion.ts',
     code: 'this.#stopWatching = parts.promoted.watch(() => void this.#followOn())',
     instead: 'this.#stopWatching = parts.promoted.watch(() => {})',
+  },
+  {
+    name: 'an invitation is not looked for again in the transaction',
+    file: `${PANEL}/log-in.ts`,
+    code: "const { user } = await links.find(secret, 'invitation', change.records)",
+    instead: 'const { user } = invitation',
+  },
+  {
+    name: 'a link that logs in is not used up',
+    file: `${PANEL}/log-in.ts`,
+    code: '      await new PanelChange(change).removeLink(hash)\n',
+    instead: '',
+  },
+  {
+    name: 'a link has no end',
+    file: `${PANEL}/links.ts`,
+    code: ' || LINK_LIMIT.isOver(link.endsAtMs, this.#parts.now())',
+    instead: '',
+  },
+  {
+    name: 'an invitation outlives the right of an administrator',
+    file: 'sidecar/directory/change.ts',
+    code: '    if (had && !has) await this.#endInvitationsIn(user.account)\n',
+    instead: '',
+  },
+  {
+    name: 'a one-time code is used again',
+    file: 'sidecar/directory/factor-change.ts',
+    code: ' AND last_step < :step RETURNING',
+    instead: ' RETURNING',
+  },
+  {
+    name: 'an exchanged file is read on',
+    file: 'sidecar/directory/exchange-watch.ts',
+    code: '    if (this.#files.wereExchanged(performance.now())) this.#fail()\n',
+    instead: '',
+  },
+  {
+    name: 'a damaged file is used',
+    file: 'sidecar/directory/sqlite.ts',
+    code: '    writer.expectWhole(path)\n',
+    instead: '',
+  },
+  {
+    name: 'a challenge is answered again',
+    file: 'sidecar/directory/factor-change.ts',
+    code: 'return used !== undefined\n  }\n\n  #all',
+    instead: 'return true || used\n  }\n\n  #all',
   },
 ]
 

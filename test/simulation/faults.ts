@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { readKeys, rotateKeys, withdrawKey } from '../../sidecar/authority/keys.ts'
 import { BOUND_MS, type Fleet, type Host, type Worker } from './fleet.ts'
 import { KEY_LIFETIME_MS } from './operations.ts'
+import { type DirectoryFile, torn } from './world/directory-file.ts'
 import { network } from './world/network.ts'
+import { prepareRestoration } from './world/restoration.ts'
 import { type Machine, time } from './world/time.ts'
 import { world } from './world/world.ts'
 
@@ -15,12 +17,25 @@ interface Parts {
   /** The file of keys of a host has changed. */
   readonly onKeys: (host: Host) => void
   /** The last changes of the directory are lost. */
-  readonly onChangesLost: () => void
+  readonly onChangesLost: (lastKept: number) => void
+}
+
+type Fault = readonly [what: string, fault: () => void, disturbed: readonly Machine[]]
+
+interface Disturbed {
+  readonly ms: number
+  readonly both: readonly Machine[]
+  readonly machines: readonly Machine[]
 }
 
 export class Faults {
   readonly #parts: Parts
   readonly #random: () => number
+
+  /** What was copied of the file. */
+  #backup: string | undefined
+  /** Whether the file is a part of one. */
+  #isTorn = false
 
   constructor(parts: Parts) {
     this.#parts = parts
@@ -36,23 +51,15 @@ export class Faults {
     const { name } = worker.machine
     const other = this.#pick(machines)
     const both = [worker.machine, other]
-    const faults: readonly [what: string, fault: () => void, disturbed: readonly Machine[]][] = [
-      [`${name} is cut off from postgres`, () => network.cutOff(name, 'postgres', ms), both],
+    const faults: readonly Fault[] = [
+      ...(world.file === undefined
+        ? this.#ofServer(worker, { ms, both, machines })
+        : this.#ofFile(world.file, worker, { ms, both, machines })),
       [`${name} and ${other.name} are cut off`, () => network.cutOff(name, other.name, ms), both],
-      [
-        `sessions of ${name} are silent`,
-        () => world.postgres.silence(worker.machine, () => ms * (0.5 + this.#random())),
-        both,
-      ],
       [`streams of ${name} break`, () => network.breakStreams(name), machines],
-      ['a session of PostgreSQL ends', () => world.postgres.terminate((all) => this.#pick(all)), machines],
       [`${other.name} stops`, () => stop(other, ms), both],
       [`${name} stops`, () => stop(worker.machine, ms), both],
       [`${name} is killed`, () => this.#kill(worker), both],
-      ['the standby is promoted', () => world.postgres.failOver(true), machines],
-      this.#random() < 0.5
-        ? ['the standby has all', () => world.postgres.replicate(), []]
-        : ['the standby is promoted without the last changes', () => this.#loseChanges(), machines],
       this.#random() < 0.5
         ? ['a key is withdrawn', () => this.#changeKeys(withdrawActive), []]
         : [
@@ -68,6 +75,86 @@ export class Faults {
       machine.disturbedUntilMs = Math.max(machine.disturbedUntilMs, time.nowMs + 1.5 * ms)
   }
 
+  #ofServer({ machine }: Worker, { ms, both, machines }: Disturbed): readonly Fault[] {
+    const { name } = machine
+    return [
+      [`${name} is cut off from postgres`, () => network.cutOff(name, 'postgres', ms), both],
+      [
+        `sessions of ${name} are silent`,
+        () => world.postgres.silence(machine, () => ms * (0.5 + this.#random())),
+        both,
+      ],
+      ['a session of PostgreSQL ends', () => world.postgres.terminate((all) => this.#pick(all)), machines],
+      ['the standby is promoted', () => world.postgres.failOver(true), machines],
+      this.#random() < 0.5
+        ? ['the standby has all', () => world.postgres.replicate(), []]
+        : ['the standby is promoted without the last changes', () => this.#loseChanges(), machines],
+    ]
+  }
+
+  #ofFile(file: DirectoryFile, { machine }: Worker, { ms, both, machines }: Disturbed): readonly Fault[] {
+    const isStopped = this.#random() < 0.5
+    return [
+      [`the disk of ${machine.name} fails`, () => this.#failDisk(machine, ms), both],
+      ['the file is copied', () => this.#backUp(file), []],
+      ['a backup takes the place of the file', () => this.#restore(file, isStopped), machines],
+      ['a part of a copy takes the place of the file', () => this.#tear(file, isStopped), machines],
+    ]
+  }
+
+  #failDisk(machine: Machine, ms: number): void {
+    machine.diskFailsUntilMs = Math.max(machine.diskFailsUntilMs, time.nowMs + ms)
+  }
+
+  #backUp(file: DirectoryFile): void {
+    if (!this.#isTorn) this.#backup = file.copy() ?? this.#backup
+  }
+
+  /** What was changed after the backup is lost. An operator ends all tokens with it. */
+  #restore(file: DirectoryFile, isStopped: boolean): void {
+    const { fleet } = this.#parts
+    if (this.#backup === undefined || this.#isTorn) return
+    const [row] = file.all('SELECT MAX(sequence) AS last FROM audit')
+    const lastKept = prepareRestoration(this.#backup, Number(row?.last), Date.now())
+    if (isStopped) for (const { workers } of fleet.hosts) for (const worker of workers) this.#kill(worker)
+    file.install(this.#backup)
+    this.#backup = undefined
+    this.#parts.onChangesLost(lastKept)
+    this.#restartOlder()
+  }
+
+  /** Nobody can start with it, until the whole copy is there. */
+  #tear(file: DirectoryFile, isStopped: boolean): void {
+    const { fleet } = this.#parts
+    const whole = this.#isTorn ? undefined : file.copy()
+    if (whole === undefined) return
+    this.#isTorn = true
+    if (isStopped) for (const { workers } of fleet.hosts) for (const worker of workers) this.#kill(worker)
+    file.install(torn(whole, this.#random(), this.#random() < 0.5))
+    this.#restartOlder()
+    time.after(this.#random() * 3 * BOUND_MS, () => {
+      this.#isTorn = false
+      file.install(whole)
+      this.#restartOlder()
+    })
+  }
+
+  /** An operator restarts what has another file open than the one that is there. */
+  #restartOlder(): void {
+    for (const { workers } of this.#parts.fleet.hosts)
+      for (const worker of workers) this.#restartIfOlder(worker, time.nowMs)
+  }
+
+  #restartIfOlder(worker: Worker, exchangedMs: number): void {
+    const { machine } = worker
+    if (!machine.alive || machine.beganMs > exchangedMs) return
+    time.after(this.#random() * BOUND_MS, () => {
+      if (worker.machine === machine) this.#kill(worker)
+      // Until it has started it cannot be.
+      this.#restartIfOlder(worker, exchangedMs)
+    })
+  }
+
   #kill(worker: Worker): void {
     if (!worker.machine.alive || worker.sidecar === undefined) return
     this.#parts.fleet.kill(worker)
@@ -77,14 +164,15 @@ export class Faults {
   #restart(worker: Worker): void {
     this.#parts.fleet.startWorker(worker).catch(() => {
       // Without its directory it does not start. It is started again.
-      worker.machine.alive = false
+      this.#parts.fleet.kill(worker)
       time.after(500, () => this.#restart(worker))
     })
   }
 
   #loseChanges(): void {
     if (!world.postgres.failOver(false)) return
-    this.#parts.onChangesLost()
+    const [row] = world.postgres.all('SELECT MAX(sequence) AS last FROM audit')
+    this.#parts.onChangesLost(Number(row?.last))
     // What the lost changes were is not known, so an operator ends all tokens.
     time.after(this.#random() * 1.5 * BOUND_MS, () => world.postgres.endTokens(Date.now()))
   }
@@ -92,7 +180,7 @@ export class Faults {
   /** On one host, whose file is copied to the other one soon. */
   #changeKeys(change: (path: string) => void): void {
     const { fleet, tell, onKeys } = this.#parts
-    const [first, second] = fleet.hosts as [Host, Host]
+    const [first, ...others] = fleet.hosts as [Host, ...Host[]]
     const path = (host: Host) => join(host.folder, 'signing-keys.json')
     try {
       change(path(first))
@@ -102,12 +190,13 @@ export class Faults {
       return
     }
     onKeys(first)
-    time.after(this.#random() * 300, () => {
-      const copy = `${path(second)}.new`
-      copyFileSync(path(first), copy)
-      renameSync(copy, path(second))
-      onKeys(second)
-    })
+    for (const other of others)
+      time.after(this.#random() * 300, () => {
+        const copy = `${path(other)}.new`
+        copyFileSync(path(first), copy)
+        renameSync(copy, path(other))
+        onKeys(other)
+      })
   }
 
   #pick<T>(values: readonly T[]): T {

@@ -1,8 +1,8 @@
 /**
  * A fleet on the simulated network: two hosts that share a directory on PostgreSQL, one of them with two
- * workers; an address behind which all three of these processes are; a sidecar without a directory, which
- * follows them as hubs; and programs that ask them, three of which decide in their own memory. All of it is
- * the product's own code, started as the product starts it.
+ * workers, or one host with two workers and a file; an address behind which all of these processes are; a
+ * sidecar without a directory, which follows them as hubs; and programs that ask them, three of which decide
+ * in their own memory. All of it is the product's own code, started as the product starts it.
  */
 import { createHash } from 'node:crypto'
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
@@ -11,6 +11,7 @@ import { pino } from 'pino'
 import { type Client, connect } from '../../clients/typescript/index.ts'
 import { compile } from '../../engine/index.ts'
 import { createKeys } from '../../sidecar/authority/keys.ts'
+import { PEPPER_FILE, SIGNING_KEYS_FILE } from '../../sidecar/base/data-folder.ts'
 import { readConfig } from '../../sidecar/config/config.ts'
 import { startSidecar } from '../../sidecar/index.ts'
 import { OtherWorkers } from '../../sidecar/process/workers/changes.ts'
@@ -18,6 +19,7 @@ import type { FromWorker } from '../../sidecar/process/workers/worker-messages.t
 import { matrix as configured, matrixWith } from './truth.ts'
 import { network } from './world/network.ts'
 import { Machine, time } from './world/time.ts'
+import { world } from './world/world.ts'
 
 type Sidecar = Awaited<ReturnType<typeof startSidecar>>
 
@@ -40,6 +42,8 @@ const FOLLOWER_TOKEN = 'fo'.repeat(20)
 export interface Worker {
   machine: Machine
   readonly address: string
+  /** Of its control panel; `undefined`: it has none. */
+  readonly panel: string | undefined
   readonly config: string
   readonly folder: string
   /** Those of its host, this one among them. */
@@ -89,20 +93,20 @@ export class Fleet {
   readonly #folder: string
   #ports = 7000
 
-  constructor(folder: string, random: () => number) {
+  /** @param shared whether the directory is shared, or else a file */
+  constructor(folder: string, random: () => number, shared = true) {
     this.#folder = folder
     this.#random = random
     writeFileSync(join(folder, 'matrix.json'), JSON.stringify(configured))
-    const directory = { url: 'postgres://127.0.0.1/fleet' }
+    const directory = shared ? { url: 'postgres://127.0.0.1/fleet' } : {}
     const a = this.#host('a', 2, directory, 'iam_token_account_scoped')
-    const b = this.#host('b', 1, directory, 'static_token')
+    this.hosts = shared ? [a, this.#host('b', 1, directory, 'static_token')] : [a]
     const token = join(folder, 'follower.token')
     writeFileSync(token, FOLLOWER_TOKEN, { mode: 0o600 })
-    const shared = [...a.workers, ...b.workers]
-    network.share(SHARED, () => (shared[Math.floor(this.#random() * shared.length)] as Worker).address)
-    const addresses = [SHARED, ...b.workers.map(({ address }) => address)]
+    const hubs = this.hosts.flatMap(({ workers }) => workers)
+    network.share(SHARED, () => (hubs[Math.floor(this.#random() * hubs.length)] as Worker).address)
+    const addresses = [SHARED, (hubs.at(-1) as Worker).address]
     const follower = this.#host('f', 1, { hub: { addresses, token_file: token } }, undefined)
-    this.hosts = [a, b]
     this.follower = follower.workers[0] as Worker
   }
 
@@ -120,11 +124,14 @@ export class Fleet {
     const host: Host = { name, folder, workers: [], kind, shadowDigest: matrix && compile(matrix).digest }
     for (let index = 0; index < workers; index++) {
       const address = `127.0.0.1:${++this.#ports}`
+      const panel = kind && `127.0.0.1:${this.#ports + 1_000}`
+      const http = { address: panel, console: true, connect: true, control_panel: {} }
       const config = join(this.#folder, `${name}${index}.json`)
       writeFileSync(
         config,
         JSON.stringify({
-          ...{ data: folder, grpc: { address }, http: { address: 'off' } },
+          ...{ data: folder, grpc: { address }, http: panel === undefined ? { address: 'off' } : http },
+          login_throttle: { failures: 1_000 },
           directory: { staleness_ms: BOUND_MS, ...directory },
           ...{ matrix: join(this.#folder, 'matrix.json'), ...(matrix && { matrix_shadow: shadow }) },
           callers: [
@@ -135,7 +142,7 @@ export class Fleet {
         { mode: 0o600 },
       )
       host.workers.push({
-        ...{ machine: this.#machine(`${name}${index}`), address, config, folder, host },
+        ...{ machine: this.#machine(`${name}${index}`), address, panel, config, folder, host },
         ...{ sidecar: undefined, siblings: undefined, log: [] },
       })
     }
@@ -147,17 +154,25 @@ export class Fleet {
     return new Machine(name, { rate: 1 + between(DRIFT_MAX), wallAheadMs: Math.round(between(200)) })
   }
 
-  /** Starts everything. The keys of the hosts are those of the first one. */
-  async start(): Promise<void> {
-    const [a, b] = this.hosts as [Host, Host]
+  /**
+   * Starts everything. The keys of the hosts are those of the first one.
+   *
+   * @param pepper that of the static tokens; default: a new one
+   */
+  async start(pepper?: Buffer): Promise<void> {
+    const [a, ...others] = this.hosts as [Host, ...Host[]]
+    if (pepper !== undefined) writeFileSync(join(a.folder, PEPPER_FILE), pepper, { mode: 0o600 })
     // Keys are changed only after every process has had time to read the staged one.
-    createKeys(join(a.folder, 'signing-keys.json'), Date.now() - STAGED_MS)
+    createKeys(join(a.folder, SIGNING_KEYS_FILE), Date.now() - STAGED_MS)
     for (const worker of a.workers) await time.until(this.startWorker(worker), 60_000)
-    for (const file of ['signing-keys.json', 'static-token-pepper'])
-      copyFileSync(join(a.folder, file), join(b.folder, file))
-    for (const worker of [...b.workers, this.follower]) await time.until(this.startWorker(worker), 60_000)
+    for (const { folder } of others)
+      for (const file of [SIGNING_KEYS_FILE, PEPPER_FILE])
+        copyFileSync(join(a.folder, file), join(folder, file))
+    for (const worker of [...others.flatMap(({ workers }) => workers), this.follower])
+      await time.until(this.startWorker(worker), 60_000)
     for (const worker of this.workers) this.#program(worker, false)
-    for (const worker of [b.workers[0], this.follower]) this.#program(worker as Worker, true)
+    const last = this.hosts.at(-1)?.workers.at(-1)
+    for (const worker of [last, this.follower]) this.#program(worker as Worker, true)
     this.#program(a.workers[0] as Worker, true, SHARED)
     for (const { workers } of this.hosts)
       for (const worker of workers) {
@@ -239,16 +254,17 @@ export class Fleet {
   /** Ends a process at once, as SIGKILL does. */
   kill(worker: Worker): void {
     const { machine } = worker
-    machine.alive = false
+    machine.end()
     worker.sidecar = undefined
     worker.siblings = undefined
     network.ended(machine)
+    if (world.file === undefined) time.after(network.delayMs(), () => world.postgres.ended(machine))
     for (const { machine: ended, run } of this.#whenEnded) if (ended === machine) run()
     this.#whenEnded = this.#whenEnded.filter((each) => each.machine !== machine)
   }
 
   /** Ends everything. Nothing of it goes on. */
   close(): void {
-    for (const { machine } of [...this.workers, ...this.programs]) machine.alive = false
+    for (const { machine } of [...this.workers, ...this.programs]) machine.end()
   }
 }

@@ -153,10 +153,9 @@ export class Judge {
     }
   }
 
-  /** A server without the last changes has taken the place of the other one. They are lost. */
-  changesLost(): void {
-    const last = this.#truth.lastSequence
-    for (const sequence of this.#kept.keys()) if (sequence > last) this.#kept.delete(sequence)
+  /** A directory without the last changes has taken the place of the other one. They are lost. */
+  changesLost(lastKept: number): void {
+    for (const sequence of this.#kept.keys()) if (sequence > lastKept) this.#kept.delete(sequence)
     for (const pending of this.pending.values()) {
       pending.committedMs = undefined
       pending.records.length = 0
@@ -182,7 +181,7 @@ export class Judge {
 
   #readBosses(): void {
     this.#bosses.clear()
-    const rows = world.postgres.all(
+    const rows = world.directory.all(
       `SELECT account FROM user_roles JOIN users ON users.id = user_id JOIN accounts ON accounts.id = account_id
        WHERE role = 'iam.admin' AND users.deleted_at_ms IS NULL AND accounts.deleted_at_ms IS NULL`,
     )
@@ -210,7 +209,7 @@ export class Judge {
   }
 
   #expectKept(): void {
-    const rows = world.postgres.all('SELECT sequence, actor, action FROM audit ORDER BY sequence')
+    const rows = world.directory.all('SELECT sequence, actor, action FROM audit ORDER BY sequence')
     const there = new Map(rows.map((row) => [Number(row.sequence), row]))
     for (const { sequence, action, actor } of this.#kept.values()) {
       const row = there.get(sequence)

@@ -22,12 +22,14 @@ export type Secrets = Map<string, string>
 export type Operation = (client: Client) => Promise<unknown>
 
 export class Operations {
-  readonly secrets: Secrets = new Map()
+  readonly secrets: Secrets
   readonly #random: () => number
   #names = 0
 
-  constructor(random: () => number) {
+  /** @param secrets those of what the directory has already */
+  constructor(random: () => number, secrets: Secrets = new Map()) {
     this.#random = random
+    this.secrets = new Map(secrets)
   }
 
   /** A change of something that is there, mostly of what the token of these claims depends on. */

@@ -12,10 +12,12 @@ import { time } from './world/time.ts'
 
 const folder = mkdtempSync(join(process.env.SIMULATION_FOLDER ?? tmpdir(), 'simulation-'))
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+process.on('SIGTERM', () => process.exit(0))
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
 time.install()
 // What it imports must find the simulated time.
 const { Broken, Simulation } = await import('./simulation.ts')
+const populated = await (await import('./populated.ts')).populate(folder)
 
 for (let line = await lines.next(); !line.done; line = await lines.next()) {
   const run: Run = JSON.parse(line.value)
@@ -25,7 +27,7 @@ process.exit(0)
 
 async function outcomeOf({ seed, steps, skipped = [], narrates = false }: Run): Promise<Outcome> {
   const narrate = narrates ? (text: string) => void process.stderr.write(`${text}\n`) : undefined
-  const simulation = new Simulation(seed, folder, narrate)
+  const simulation = new Simulation(seed, folder, populated, narrate)
   try {
     return { seed, found: await simulation.run(steps, new Set(skipped)) }
   } catch (error) {

@@ -11,8 +11,8 @@ import { firstBroken, Runner, shrunk } from './runner.ts'
 
 const HELP = `usage: npm run simulate -- [options]
 
-  --seeds N       how many seeds are run; default: 200, and ${DEFECT_SEEDS} for each defect
-  --for TIME      runs seeds for so long, for example 30m or 8h
+  --seeds N       how many seeds are run; default: 200, with --for any number, and ${DEFECT_SEEDS} for each defect
+  --for TIME      begins no seed after so long, for example 30m or 8h
   --from N        the first seed; default: 1
   --seed N        runs this seed alone, and tells all that happens in it
   --steps N       steps of each seed; default: ${STEPS}
@@ -40,8 +40,7 @@ const { values } = parseArgs({
 const steps = number('steps', STEPS)
 const jobs = number('jobs', availableParallelism())
 const from = number('from', 1)
-const seeds =
-  values.for === undefined ? number('seeds', values.defects ? DEFECT_SEEDS : 200) : Number.POSITIVE_INFINITY
+const seeds = number('seeds', values.defects ? DEFECT_SEEDS : values.for === undefined ? 200 : 999_999_999)
 const untilMs = Date.now() + (values.for === undefined ? Number.POSITIVE_INFINITY : milliseconds(values.for))
 
 if (values.help) process.stdout.write(HELP)

@@ -29,21 +29,23 @@ test('no promise is broken', { timeout: 600_000 }, async () => {
     ['allowed', 40],
     ['denied', 15],
     ['acknowledged', 3],
+    ['used', 0.5],
     ['faults', 1],
   ] as const)
     expect([name, (found[name] ?? 0) / SEEDS > least]).toEqual([name, true])
 })
 
+// That of a directory file, after one with PostgreSQL.
 test('a seed makes the same history each time, whatever was run before', async () => {
   const runs = await Promise.all(
-    [[5], [4, 5]].map(async (seeds) => {
+    [[8], [5, 8]].map(async (seeds) => {
       const runner = newRunner()
       let last: unknown
       for (const seed of seeds) last = await runner.run({ seed, steps: STEPS })
       return last
     }),
   )
-  expect(runs[0]).toMatchObject({ seed: 5, found: { history: expect.stringMatching(/^[0-9a-f]{64}$/) } })
+  expect(runs[0]).toMatchObject({ seed: 8, found: { history: expect.stringMatching(/^[0-9a-f]{64}$/) } })
   expect(runs[1]).toEqual(runs[0])
 })
 

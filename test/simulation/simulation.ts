@@ -3,16 +3,21 @@
  * wrong does. Each answer is judged by what the directory itself has said.
  */
 import { createHash } from 'node:crypto'
-import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type CheckAnswer, type Client, connect, PortcullisError } from '../../clients/typescript/index.ts'
 import { pepperOf } from '../../sidecar/authority/static-token.ts'
+import { CallError } from '../../sidecar/base/call-error.ts'
+import { DIRECTORY_FILE } from '../../sidecar/base/data-folder.ts'
 import { randomFrom } from '../support/inputs/random.ts'
 import { Faults } from './faults.ts'
 import { BOUND_MS, Fleet, type Host, KEY_POLL_MS, operatorOf, type Program, type Worker } from './fleet.ts'
 import { Judge, type Pending } from './judge.ts'
+import { Once } from './once.ts'
 import { ACCOUNTS, BOSS, Operations, PROJECTS, SERVICE_USERS } from './operations.ts'
+import type { Populated } from './populated.ts'
 import { EXTRA_API, type Held, type Recorded, Truth } from './truth.ts'
+import { DirectoryFile } from './world/directory-file.ts'
 import { network } from './world/network.ts'
 import { PostgresServer } from './world/postgres-server.ts'
 import { Machine, time } from './world/time.ts'
@@ -25,6 +30,8 @@ const STEP_MS_MAX = 12
 const REST_MS = 9_000
 /** How long anything may take while nothing goes wrong, in milliseconds. */
 const CALM_MS_MAX = 60_000
+/** Of so many seeds one has a file as its directory, and the others share PostgreSQL. */
+const FILE_EVERY = 8
 /** Most calls of operators and programs that are under way. */
 const UNDER_WAY_MAX = 40
 
@@ -35,6 +42,9 @@ export interface Findings {
   readonly acknowledged: number
   readonly refused: number
   readonly faults: number
+  /** How often something that works once worked, or was refused. */
+  readonly used: number
+  readonly unused: number
   /** SHA-256 of all that happened: the same for the same seed. */
   readonly history: string
 }
@@ -55,7 +65,9 @@ export class Simulation {
   readonly found = { allowed: 0, denied: 0, unanswered: 0, acknowledged: 0, refused: 0, faults: 0 }
   readonly #random: () => number
   readonly #folder: string
+  readonly #populated: Populated
   readonly #fleet: Fleet
+  readonly #close: () => void
   readonly #operations: Operations
   readonly #faults: Faults
   readonly #history = createHash('sha256')
@@ -63,28 +75,53 @@ export class Simulation {
   readonly #operatorMachines = new Map<string, Machine>()
   #truth = undefined as unknown as Truth
   #judge = undefined as unknown as Judge
+  #once = undefined as unknown as Once
   #underWay = 0
   #calm = true
 
-  constructor(seed: number, folder: string, narrate: (line: string) => void = () => {}) {
+  constructor(
+    seed: number,
+    folder: string,
+    populated: Populated,
+    narrate: (line: string) => void = () => {},
+  ) {
     this.#random = randomFrom(seed)
     Math.random = this.#random
     this.#folder = join(folder, `seed-${seed}`)
     this.#narrate = narrate
+    this.#populated = populated
     mkdirSync(this.#folder)
     time.begin()
     network.begin()
     network.delayMs = () => this.#delayMs()
     time.syncMs = () => this.#random() * 5
-    world.postgres = new PostgresServer(folder)
-    this.#fleet = new Fleet(this.#folder, this.#random)
-    this.#operations = new Operations(this.#random)
+    const isFile = seed % FILE_EVERY === 0
+    this.#fleet = new Fleet(this.#folder, this.#random, !isFile)
+    this.#close = isFile ? this.#openFile(folder) : this.#openServer(folder)
+    this.#operations = new Operations(this.#random, populated.secrets)
     this.#faults = new Faults({
       ...{ fleet: this.#fleet, random: this.#random, tell: (line) => this.#tell(line) },
       // Some processes have read of it by then, and others have not.
       onKeys: (host) => this.#askAboutEnded(this.#judge.keysChanged(host), 1.5 * KEY_POLL_MS),
-      onChangesLost: () => this.#judge.changesLost(),
+      onChangesLost: (lastKept) => {
+        this.#judge.changesLost(lastKept)
+        this.#once.changesLost()
+      },
     })
+  }
+
+  #openServer(folder: string): () => void {
+    const server = new PostgresServer(folder, this.#populated.shared)
+    Object.assign(world, { postgres: server, file: undefined, directory: server })
+    return () => server.close()
+  }
+
+  #openFile(folder: string): () => void {
+    const [host] = this.#fleet.hosts as [Host]
+    const file = new DirectoryFile(join(host.folder, DIRECTORY_FILE), folder, this.#populated.file)
+    Object.assign(world, { postgres: undefined, file, directory: file })
+    time.onSettled = () => file.look()
+    return () => file.close()
   }
 
   /**
@@ -98,26 +135,24 @@ export class Simulation {
       for (let step = 0; step < steps; step++) {
         await time.pass(this.#random() * STEP_MS_MAX)
         if (!skipped.has(step)) this.#step()
-        if (this.#judge.wrong !== undefined)
-          throw new Broken(`at ${time.nowMs.toFixed(1)} ms: ${this.#judge.wrong}`, step + 1)
+        const wrong = this.#judge.wrong ?? this.#once.wrong
+        if (wrong !== undefined) throw new Broken(`at ${time.nowMs.toFixed(1)} ms: ${wrong}`, step + 1)
       }
       await this.#comeToRest(steps)
-      return { ...this.found, history: this.#history.digest('hex') }
+      return { ...this.found, ...this.#once.found, history: this.#history.digest('hex') }
     } finally {
       this.#fleet.close()
-      world.postgres.close()
+      this.#close()
       rmSync(this.#folder, { recursive: true })
     }
   }
 
   async #begin(): Promise<void> {
-    await this.#fleet.start()
-    const file = join((this.#fleet.hosts[0] as Host).folder, 'static-token-pepper')
-    this.#truth = new Truth(pepperOf(readFileSync(file, 'utf8'), file))
+    const { pepper, members } = this.#populated
+    await this.#fleet.start(pepper)
+    this.#truth = new Truth(pepperOf(pepper.toString(), 'the pepper'))
     this.#judge = new Judge(this.#fleet, this.#truth)
-    const [[worker, operator]] = [...this.#fleet.operators] as [[Worker, Client]]
-    const populated = worker.machine.run(() => this.#operations.populate(operator))
-    await time.until(populated, CALM_MS_MAX)
+    this.#once = new Once(this.#fleet, this.#random, members)
     this.#truth.look()
     this.#truth.onRecorded = (records, ended) => this.#recorded(records, ended)
     for (let count = 0; count < TOKENS; count++) await time.until(this.#addToken(), CALM_MS_MAX)
@@ -126,8 +161,10 @@ export class Simulation {
   #step(): void {
     const dice = this.#random()
     if (this.#underWay < UNDER_WAY_MAX) {
-      if (dice < 0.52) this.#check(this.#pick(this.#fleet.programs), this.#anyToken())
-      else if (dice < 0.72) this.#operate(this.#operations.anyChange(this.#anyToken().claims))
+      if (dice < 0.46) this.#check(this.#pick(this.#fleet.programs), this.#anyToken())
+      else if (dice < 0.66) this.#operate(this.#operations.anyChange(this.#anyToken().claims))
+      else if (dice < 0.69) this.#operate(this.#once.anyChange())
+      else if (dice < 0.72) this.#useOnce()
       else if (dice < 0.74) this.#asBoss()
       else if (dice < 0.82) void this.#addToken().catch(() => {})
       else if (dice < 0.835) this.#rollOut()
@@ -153,7 +190,11 @@ export class Simulation {
         .then(() => this.#judge.wrong)
         .catch((error: Error) => error.message)
       // A change that waited for the lock of a process that was cut off comes only now: that was no rest.
-    } while (found !== undefined && this.#truth.lastSequence !== changes)
+    } while (this.#truth.lastSequence !== changes || world.postgres?.isIdle === false)
+    found ??= await this.#once
+      .expectRest()
+      .then(() => this.#once.wrong ?? this.#judge.wrong)
+      .catch((error: Error) => error.message)
     if (found !== undefined) throw new Broken(`at rest: ${found}`, steps)
   }
 
@@ -247,6 +288,14 @@ export class Simulation {
     )
   }
 
+  #useOnce(): void {
+    this.#start(
+      this.#once.any(),
+      () => {},
+      () => {},
+    )
+  }
+
   /** Another matrix is put in force in every process, or that of the configuration again. */
   #rollOut(): void {
     const isBack = this.#random() < 0.4
@@ -262,6 +311,7 @@ export class Simulation {
   #recorded(records: readonly Recorded[], ended: readonly Held[]): void {
     for (const { sequence, actor, action } of records) this.#tell(`change ${sequence}: ${action} by ${actor}`)
     this.#judge.recorded(records, ended)
+    this.#once.recorded(records)
     this.#askAboutEnded(ended)
   }
 
@@ -306,7 +356,8 @@ export class Simulation {
       .finally(() => this.#underWay--)
       .then(done, (error: unknown) => {
         // Anything else is no answer that a client expects.
-        if (!(error instanceof PortcullisError)) this.#judge.wrong ??= String((error as Error).stack)
+        if (!(error instanceof PortcullisError || error instanceof CallError))
+          this.#judge.wrong ??= String((error as Error).stack)
         failed()
       })
   }

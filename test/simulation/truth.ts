@@ -53,18 +53,20 @@ export class Truth {
   readonly #verification = new DirectoryVerification({
     all: (sql: string, parameters = {}) => {
       const { text, values } = numberParameters('?', sql, parameters)
-      return world.postgres.all(text, values)
+      return world.directory.all(text, values)
     },
   } as never)
 
   constructor(pepper: KeyObject) {
     this.#pepper = pepper
     this.#last = this.lastSequence
-    world.postgres.onCommit = () => this.look()
+    world.directory.onCommit = () => this.look()
   }
 
   get lastSequence(): number {
-    return Number(world.postgres.all('SELECT COALESCE(MAX(sequence), 0) AS last FROM audit')[0]?.last)
+    const [row] = world.directory.all('SELECT COALESCE(MAX(sequence), 0) AS last FROM audit')
+    // Where the directory cannot be read, nothing is known to be lost.
+    return Number(row?.last ?? this.#last)
   }
 
   add(value: string): Held {
@@ -90,11 +92,12 @@ export class Truth {
   /** Something was committed, or another server has other records. */
   look(): void {
     const ended = this.tokens.filter((held) => this.#lookAt(held))
-    const [matrix] = world.postgres.all('SELECT digest FROM matrix_versions ORDER BY position DESC LIMIT 1')
+    const [matrix] = world.directory.all('SELECT digest FROM matrix_versions ORDER BY position DESC LIMIT 1')
     const digest = String(matrix?.digest ?? '')
-    if (this.matrices.at(-1)?.digest !== digest) this.matrices.push({ atMs: time.nowMs, digest })
+    if (world.file?.isWhole !== false && this.matrices.at(-1)?.digest !== digest)
+      this.matrices.push({ atMs: time.nowMs, digest })
     const after = Math.min(this.#last, this.lastSequence)
-    const rows = world.postgres.all(
+    const rows = world.directory.all(
       `SELECT sequence, at_ms AS "atMs", actor, action, account, subject, details FROM audit
        WHERE sequence > ? ORDER BY sequence`,
       [after],
@@ -122,7 +125,7 @@ export class Truth {
 }
 
 /** Whether the directory would have allowed the token at some time of the period. */
-export function wasActive({ said }: Held, fromMs: number, untilMs: number): boolean {
+export function wasActive({ said }: Pick<Held, 'said'>, fromMs: number, untilMs: number): boolean {
   return said.some(
     ({ active, atMs }, index) =>
       active && atMs <= untilMs && (said[index + 1]?.atMs ?? Number.POSITIVE_INFINITY) > fromMs,

@@ -9,11 +9,15 @@ import { DEFECTS, withDefect } from '../defects.ts'
 const EDGES: readonly [imported: RegExp, edge: string][] = [
   [/\/node_modules\/@grpc\/grpc-js\//, 'grpc-js.ts'],
   [/\/node_modules\/pg\//, 'pg.ts'],
+  [/^node:sqlite$/, 'sqlite.ts'],
+  [/\/node_modules\/lru-cache\//, 'lru-cache.ts'],
   [/\/sidecar\/transports\/sockets\/sockets-transport\.ts$/, 'transport.ts'],
+  [/\/sidecar\/http\/http-server\.ts$/, 'http-server.ts'],
   [/\/sidecar\/authority\/password-cost\.ts$/, '../../support/suite/cheap-password-cost.ts'],
 ]
 
 const HERE = new URL('.', import.meta.url).href
+const WORLD = new URL('../world/', import.meta.url).href
 const CHECKOUT = new URL('../../../', import.meta.url).href
 
 const { DEFECT } = process.env
@@ -24,7 +28,8 @@ registerHooks({
   resolve(specifier, context, next) {
     const found = next(specifier, context)
     const importer = context.parentURL ?? ''
-    if (importer.startsWith(HERE) || importer.includes('/node_modules/')) return found
+    if (importer.startsWith(HERE) || importer.startsWith(WORLD) || importer.includes('/node_modules/'))
+      return found
     const [, edge] = EDGES.find(([imported]) => imported.test(found.url)) ?? []
     return edge === undefined
       ? found

@@ -11,6 +11,7 @@ import {
   STATUS,
 } from '../../../sidecar/contract/call.ts'
 import type { TransportOptions } from '../../../sidecar/transports/transport.ts'
+import type { FactorServices } from '../../../sidecar/usecases/control-panel/factors.ts'
 import { type Machine, thisMachine, time } from './time.ts'
 
 /** What is sent with a call. */
@@ -22,11 +23,21 @@ interface Server {
   readonly statusOf: TransportOptions['statusOf']
 }
 
+/** A control panel, as the pages of browsers ask it. */
+export type Panel = FactorServices
+
+/** How long a browser waits for an answer, in milliseconds. */
+const BROWSER_MS = 3_000
+
+/** A browser was not answered. */
+export class Unanswered extends Error {}
+
 /** How long it takes until a connection that is refused is known to be. */
 const REFUSED_MS = 1
 
 class Network {
   #servers = new Map<string, Server>()
+  #panels = new Map<string, { readonly machine: Machine; readonly panel: Panel }>()
   #shared = new Map<string, () => string>()
   #cutOff = new Map<string, number>()
   #streams = new Set<Stream>()
@@ -35,6 +46,7 @@ class Network {
 
   begin(): void {
     this.#servers = new Map()
+    this.#panels = new Map()
     this.#shared = new Map()
     this.#cutOff = new Map()
     this.#streams = new Set()
@@ -46,6 +58,27 @@ class Network {
 
   close(address: string): void {
     this.#servers.delete(address)
+  }
+
+  servePanel(address: string, machine: Machine, panel: Panel): void {
+    this.#panels.set(address, { machine, panel })
+  }
+
+  /** Asks a control panel. @throws CallError, or Unanswered where the request or the answer is lost */
+  browse<T>(address: string, ask: (panel: Panel) => Promise<T>): Promise<T> {
+    const from = here()
+    const server = this.#panels.get(address)
+    return new Promise((resolve, reject) => {
+      setTimeout(() => reject(new Unanswered()), server?.machine.alive ? BROWSER_MS : REFUSED_MS)
+      if (server === undefined) return
+      const answer = (settle: () => void) => this.travel(server.machine, from, settle)
+      this.travel(from, server.machine, () => {
+        ask(server.panel).then(
+          (value) => answer(() => resolve(value)),
+          (error) => answer(() => reject(error)),
+        )
+      })
+    })
   }
 
   /** Behind an address are several, as behind a load balancer: each call and each stream reaches one. */

@@ -7,6 +7,7 @@ import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { migrationsFrom, SCHEMA_VERSION } from '../../../sidecar/directory/schema.ts'
+import { restorationOf } from './restoration.ts'
 import { Machine, time } from './time.ts'
 
 export type Rows = Record<string, unknown>[]
@@ -52,10 +53,11 @@ export class PostgresServer {
   #waiting: { readonly session: Session; readonly granted: () => void }[] = []
   #notifications: string[] = []
 
-  constructor(folder: string) {
+  /** @param content a file that `save` wrote; default: a directory without a record */
+  constructor(folder: string, content = templateIn(folder)) {
     this.#folder = mkdtempSync(join(folder, 'postgres-'))
     const file = this.#newFile()
-    copyFileSync(templateIn(folder), file)
+    copyFileSync(content, file)
     ;[this.#reader, this.#writer] = this.#open(file)
   }
 
@@ -168,6 +170,11 @@ export class PostgresServer {
     pick([...this.#sessions])?.terminate()
   }
 
+  /** A machine has ended, and so have its connections. The server is told. */
+  ended(machine: Machine): void {
+    for (const session of [...this.#sessions]) if (session.machine === machine) session.leave()
+  }
+
   /**
    * For about so long nothing that the server says arrives on the sessions of a machine, as when packets are
    * lost and sent again. Each session is silent for another time.
@@ -177,11 +184,27 @@ export class PostgresServer {
       if (session.machine === machine) session.silentUntilMs = time.nowMs + msOf()
   }
 
+  save(file: string): void {
+    this.#reader.exec(`VACUUM INTO '${file}'`)
+  }
+
+  /** Whether no transaction is open, and none waits. */
+  get isIdle(): boolean {
+    return this.#holder === undefined && this.#waiting.length === 0
+  }
+
+  /** Changes something as if time had passed for it. Returns whether it did: no transaction may be open. */
+  alter(text: string, values: readonly SQLInputValue[]): boolean {
+    if (this.#holder !== undefined) return false
+    this.#statement(this.#writes, this.#writer, text).run(...values)
+    return true
+  }
+
   /** A standby has everything that was changed until now. */
   replicate(): void {
     if (this.#holder !== undefined) return
     this.#standby = this.#newFile()
-    this.#reader.exec(`VACUUM INTO '${this.#standby}'`)
+    this.save(this.#standby)
   }
 
   /**
@@ -208,13 +231,7 @@ export class PostgresServer {
     if (this.#holder !== undefined) return void time.after(1, () => this.endTokens(nowMs))
     const [last] = this.all('SELECT COALESCE(MAX(sequence), 0) AS last FROM audit')
     const change = Math.max(nowMs, Number(last?.last) + 1)
-    this.#writer.exec(
-      `BEGIN IMMEDIATE;
-       INSERT INTO audit (sequence, at_ms, actor, action, account, subject, details)
-         VALUES (${change}, ${nowMs}, 'an operator', 'directory.restore', '', '', '{}');
-       INSERT INTO restorations (after_change, change) VALUES (0, ${change});
-       COMMIT`,
-    )
+    this.#writer.exec(`BEGIN IMMEDIATE; ${restorationOf(change, nowMs)}; COMMIT`)
     for (const each of this.#sessions) each.notify(`${change} ${nowMs}`)
     this.onCommit()
   }
@@ -320,7 +337,8 @@ function inSqlite(text: string): string {
     .replaceAll("(details::json ->> 'through')::bigint", "CAST(details ->> 'through' AS INTEGER)")
 }
 
-function rowsOf(statement: StatementSync, values: readonly SQLInputValue[]): Rows {
+/** What a statement answers, as PostgreSQL would write it. */
+export function rowsOf(statement: StatementSync, values: readonly SQLInputValue[]): Rows {
   const rows = statement.all(...values) as Rows
   for (const row of rows)
     for (const [name, value] of Object.entries(row))

@@ -9,6 +9,7 @@ import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import timersPromises from 'node:timers/promises'
 import zlib from 'node:zlib'
+import { type Due, DueHeap } from './due-heap.ts'
 
 /** A process of the fleet. What it has begun goes on only while it lives. */
 export class Machine {
@@ -17,11 +18,16 @@ export class Machine {
   readonly rate: number
   /** How far its wall clock is ahead, in milliseconds. */
   readonly wallAheadMs: number
+  readonly beganMs = time.nowMs
   alive = true
   /** Until then it does nothing, as after SIGSTOP. */
   stoppedUntilMs = 0
   /** Until then something goes wrong with it or around it. */
   disturbedUntilMs = 0
+  /** Until then the disk fails whatever it is asked to sync. */
+  diskFailsUntilMs = 0
+  /** What it has open, with how that is closed. */
+  readonly open = new Map<unknown, () => void>()
   /** What was due meanwhile, in its order. */
   readonly backlog: (() => void)[] = []
 
@@ -33,6 +39,13 @@ export class Machine {
 
   run<T>(work: () => T): T {
     return current.run(this, work)
+  }
+
+  /** Ends the process. */
+  end(): void {
+    this.alive = false
+    for (const close of this.open.values()) close()
+    this.open.clear()
   }
 }
 
@@ -50,61 +63,6 @@ type Timers = Pick<
   'setTimeout' | 'setInterval' | 'clearTimeout' | 'clearInterval' | 'setImmediate' | 'clearImmediate'
 >
 
-interface Due {
-  readonly atMs: number
-  readonly order: number
-  readonly run: () => void
-  cancelled: boolean
-}
-
-/** What is due, in its order: a binary heap. */
-class DueHeap {
-  #all: Due[] = []
-
-  clear(): void {
-    this.#all = []
-  }
-
-  /** The next one that was not cancelled. */
-  get first(): Due | undefined {
-    while (this.#all[0]?.cancelled) this.removeFirst()
-    return this.#all[0]
-  }
-
-  add(due: Due): void {
-    const all = this.#all
-    let place = all.push(due) - 1
-    for (
-      let above = (place - 1) >> 1;
-      place > 0 && isBefore(due, all[above] as Due);
-      above = (place - 1) >> 1
-    ) {
-      all[place] = all[above] as Due
-      place = above
-    }
-    all[place] = due
-  }
-
-  removeFirst(): void {
-    const all = this.#all
-    const last = all.pop()
-    if (last === undefined || all.length === 0) return
-    let place = 0
-    for (;;) {
-      let below = 2 * place + 1
-      if (below + 1 < all.length && isBefore(all[below + 1] as Due, all[below] as Due)) below++
-      if (below >= all.length || isBefore(last, all[below] as Due)) break
-      all[place] = all[below] as Due
-      place = below
-    }
-    all[place] = last
-  }
-}
-
-function isBefore(one: Due, other: Due): boolean {
-  return one.atMs === other.atMs ? one.order < other.order : one.atMs < other.atMs
-}
-
 class Time {
   nowMs = 0
   readonly #due = new DueHeap()
@@ -119,7 +77,11 @@ class Time {
     this.nowMs = 0
     this.#due.clear()
     this.#orders = 0
+    this.onSettled = () => {}
   }
+
+  /** Called after everything that happens. */
+  onSettled: () => void = () => {}
 
   /** Does something later, outside every machine. */
   after(ms: number, run: () => void): { cancel(): void } {
@@ -167,6 +129,7 @@ class Time {
       this.nowMs = Math.max(this.nowMs, next.atMs)
       next.run()
       await this.settle()
+      this.onSettled()
     }
     this.nowMs = endMs
   }
@@ -194,13 +157,15 @@ class Time {
     while (this.#turns > 0 || this.#outside > 0 || isBusyOutside())
   }
 
+  /** What the wall clock of a machine says, in milliseconds since the epoch. */
+  wallMs({ rate, wallAheadMs }: Pick<Machine, 'rate' | 'wallAheadMs'> = { rate: 1, wallAheadMs: 0 }): number {
+    return Math.floor(WALL_MS + this.nowMs * rate + wallAheadMs)
+  }
+
   /** From now on this process has no other time. */
   install(): void {
     const machineNow = () => (this.nowMs + UP_MS) * (current.getStore()?.rate ?? 1)
-    const wallNow = () => {
-      const { rate = 1, wallAheadMs = 0 } = current.getStore() ?? {}
-      return Math.floor(WALL_MS + this.nowMs * rate + wallAheadMs)
-    }
+    const wallNow = () => this.wallMs(current.getStore())
     performance.now = machineNow
     globalThis.Date = class extends RealDate {
       constructor(...given: ConstructorParameters<typeof Date> | []) {
@@ -218,6 +183,7 @@ class Time {
     this.#countOutside(crypto, ['argon2'])
     Object.assign(crypto, seeded())
     this.#countOutside(zlib, ['gzip', 'gunzip'])
+    this.#countPromises(Object.getPrototypeOf(crypto.webcrypto.subtle), ['importKey', 'verify', 'digest'])
     syncBuiltinESMExports()
   }
 
@@ -274,9 +240,32 @@ class Time {
 
   /** A sync of the disk takes a while. */
   #installDisk(): void {
-    const sync = (_descriptor: number, callback: (error: null) => void) =>
-      this.afterOn(current.getStore(), this.syncMs(), () => callback(null))
+    const sync = (_descriptor: number, callback: (error: Error | null) => void) => {
+      const machine = current.getStore()
+      this.afterOn(machine, this.syncMs(), () =>
+        callback(this.nowMs < (machine?.diskFailsUntilMs ?? 0) ? failure() : null),
+      )
+    }
+    const failure = () => Object.assign(new Error('EIO: i/o error, fdatasync'), { code: 'EIO' })
     Object.assign(fs, { fdatasync: sync, fsync: sync })
+    this.#installFiles()
+  }
+
+  /** What a process has open is closed when it ends. */
+  #installFiles(): void {
+    const { openSync, close } = fs
+    const open = (...given: Parameters<typeof openSync>) => {
+      const descriptor = openSync(...given)
+      // Others are closed at once by those who open them.
+      if (String(given[0]).endsWith('-wal'))
+        current.getStore()?.open.set(descriptor, () => fs.closeSync(descriptor))
+      return descriptor
+    }
+    const closed = (descriptor: number, ...given: [callback?: fs.NoParamCallback]) => {
+      current.getStore()?.open.delete(descriptor)
+      return close(descriptor, ...given)
+    }
+    Object.assign(fs, { openSync: open, close: closed })
   }
 
   /** Threads work while time stands still. */
@@ -291,6 +280,24 @@ class Time {
             this.#outside--
             callback(...results)
           })
+        },
+      })
+    }
+  }
+
+  /** The same, of functions that return promises. */
+  #countPromises<Names extends string>(module: Record<Names, unknown>, names: readonly Names[]): void {
+    for (const name of names) {
+      const real = module[name] as (...given: unknown[]) => Promise<unknown>
+      const count = (change: 1 | -1) => {
+        this.#outside += change
+      }
+      Object.assign(module, {
+        [name](...given: unknown[]) {
+          const result = real.apply(this, given)
+          count(1)
+          result.finally(() => count(-1)).catch(() => {})
+          return result
         },
       })
     }

@@ -1,4 +1,19 @@
 /** What the edges of the simulation find: of the fleet that is simulated now. */
-import type { PostgresServer } from './postgres-server.ts'
+import type { SQLInputValue } from 'node:sqlite'
+import type { DirectoryFile } from './directory-file.ts'
+import type { PostgresServer, Rows } from './postgres-server.ts'
 
-export const world: { postgres: PostgresServer } = { postgres: undefined as never }
+/** What the truth asks, without delay. */
+export interface DirectoryItself {
+  onCommit: () => void
+  all(text: string, values?: readonly SQLInputValue[]): Rows
+  alter(text: string, values: readonly SQLInputValue[]): boolean
+}
+
+export const world: {
+  /** Where a file is the directory, nobody asks it. */
+  postgres: PostgresServer
+  file: DirectoryFile | undefined
+  /** That of the two which the fleet has. */
+  directory: DirectoryItself
+} = { postgres: undefined as never, file: undefined, directory: undefined as never }
