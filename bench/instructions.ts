@@ -11,14 +11,20 @@
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { countInstructions, valgrindVersion } from './instructions/callgrind.ts'
-import { compare, elsewhere, judged, keep, type Place, placeText, readKept } from './instructions/kept.ts'
+import {
+  compare,
+  elsewhere,
+  judged,
+  keep,
+  METHOD,
+  type Place,
+  placeText,
+  readKept,
+} from './instructions/kept.ts'
 import { GROUPS } from './instructions/operations.ts'
 import { columns } from './report/text.ts'
 
 const { values } = parseArgs({ options: { keep: { type: 'boolean', default: false } } })
-
-const METHOD =
-  'Instructions of the user, by callgrind, at one operation at a time in one process, warm: of 2N operations less those of N, divided by N; the median of five rounds. Clocks stand still, there are no sockets, and no garbage is collected meanwhile.'
 
 await main()
 

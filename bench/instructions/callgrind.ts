@@ -11,8 +11,10 @@ import { temporaryFolder } from '../harness/temporary.ts'
 import { recordCalls } from '../workloads/record.ts'
 import type { Counted, Group, Repeated, Size } from './operations.ts'
 
-const PROGRAM = join(import.meta.dirname, 'program.ts')
+/** What is counted: it repeats the operations of a group. */
+export const PROGRAM = join(import.meta.dirname, 'program.ts')
 
+/** What makes V8 do the same in each run. */
 export const NODE_FLAGS = [
   ...['--single-threaded', '--predictable', '--hash-seed=1', '--random-seed=1'],
   // Large enough that no garbage is collected while something is counted.

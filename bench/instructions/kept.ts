@@ -24,6 +24,9 @@ export const TOLERANCE = 0.01
 /** Rounds of one run that are further apart than this say nothing. */
 const SPREAD_MAX = 0.005
 
+export const METHOD =
+  'Instructions of the process, by callgrind, one operation at a time and warm: those of 2N operations less those of N, divided by N; the median of five rounds. Clocks stand still, there are no sockets, and no garbage is collected meanwhile.'
+
 /** What is to be said of an operation. Only `less` and `same` pass. */
 export type Verdict = 'same' | 'more' | 'less' | 'not kept' | 'not counted' | 'not settled'
 
@@ -119,4 +122,16 @@ function sentenceOn({ id, what, before = 0, now = 0, verdict }: Compared): strin
     case 'not settled':
       return `${name} does not settle: its rounds are further apart than ${100 * SPREAD_MAX} %`
   }
+}
+
+/** The kept counts as a table of the docs, with how they were made. @returns an empty text if there are none */
+export function instructionsBlock(kept = readKept()): string {
+  if (kept === undefined) return ''
+  const rows = kept.operations.map(
+    ({ what, instructions }) => `| ${what} | ${Math.round(instructions).toLocaleString('en')} |`,
+  )
+  return [
+    ...['| what | instructions |', '|---|---|', ...rows, ''],
+    `\`npm run instructions -- --keep\`, ${placeText(kept)}. ${METHOD}`,
+  ].join('\n')
 }

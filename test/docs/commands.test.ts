@@ -26,6 +26,8 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npm run mutants': 'it takes hours; test/architecture/mutants.test.ts reads its lists',
   'npm run kills': 'it takes minutes; test/kills kills a few, test/interop/kills.test.ts cuts the power',
   'npm run bench': 'benchmarks take minutes; test/bench runs each suite at smoke size',
+  'npm run instructions':
+    'it takes minutes; test/bench/instructions.test.ts runs the operations, test/interop/instructions.test.ts counts',
   'npm pack --workspace engine --workspace matrix --workspace clients/typescript --pack-destination ../my-service':
     'test/architecture/package.test.ts packs and installs each package',
   'npm ci && npm pack --workspace sidecar':
