@@ -17,12 +17,18 @@ export const PROGRAM = join(import.meta.dirname, 'program.ts')
 /** What makes V8 do the same in each run. */
 export const NODE_FLAGS = [
   ...['--single-threaded', '--predictable', '--hash-seed=1', '--random-seed=1'],
+  // A tenth of the calls that V8 waits for otherwise until it compiles: so many fewer are needed before.
+  ...['--invocation-count-for-maglev=40', '--invocation-count-for-turbofan=300'],
+  ...['--invocation-count-for-maglev-osr=10', '--invocation-count-for-osr=50'],
   // Large enough that no garbage is collected while something is counted.
   ...['--expose-gc', '--min-semi-space-size=64', '--max-semi-space-size=64'],
 ]
 
 /** What the program calls between its parts: whenever it begins, the count until then is written. */
 const MARK = 'node::os::GetPriority*'
+
+/** A minute or two; a busy machine takes many times as long, and counts the same. */
+const COUNT_MS_MAX = 3_600_000
 
 /** @returns undefined where valgrind is not installed */
 export async function valgrindVersion(): Promise<string | undefined> {
@@ -57,7 +63,7 @@ export async function countInstructions(
       ...['--smc-check=all-non-file', `--dump-before=${MARK}`],
       ...[process.execPath, ...program(size)],
     ],
-    { env },
+    { env, msMax: COUNT_MS_MAX },
   )
   return countedOf(JSON.parse(printed) as Repeated[], countsBetweenMarks(folder))
 }

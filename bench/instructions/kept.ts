@@ -106,7 +106,7 @@ const KEEP = '`npm run instructions -- --keep && npm run docs`'
 /** @returns undefined: nothing is to be said */
 function sentenceOn({ id, what, before = 0, now = 0, verdict }: Compared): string | undefined {
   const name = `${id} (${what})`
-  const change = `${((100 * Math.abs(now - before)) / before).toFixed(1)} %`
+  const change = `${((100 * Math.abs(now - before)) / before).toFixed(2)} %`
   const figures = `${before.toFixed(1)} instructions before, ${now.toFixed(1)} now`
   switch (verdict) {
     case 'same':

@@ -19,7 +19,7 @@ export interface Effort {
 }
 
 export const EFFORTS: Readonly<Record<Size, Effort>> = {
-  full: { warmUpCalls: { engine: 60_000, calls: 20_000 }, calls: 300, rounds: 5 },
+  full: { warmUpCalls: { engine: 20_000, calls: 12_000 }, calls: 300, rounds: 5 },
   smoke: { warmUpCalls: { engine: 100, calls: 100 }, calls: 10, rounds: 1 },
 }
 

@@ -19,11 +19,11 @@ test.each([
   { instructions: 198, spread: 0.005, fails: false, says: 'every operation takes what it took, within 1 %' },
   {
     ...{ instructions: 202.1, spread: 0, fails: true },
-    says: `a (an operation) takes 1.1 % more: 200.0 instructions before, 202.1 now; at most 1 % passes\n${HOW}`,
+    says: `a (an operation) takes 1.05 % more: 200.0 instructions before, 202.1 now; at most 1 % passes\n${HOW}`,
   },
   {
     ...{ instructions: 150, spread: 0, fails: false },
-    says: `a (an operation) takes 25.0 % less: 200.0 instructions before, 150.0 now; until that is kept, it may be lost again\n${HOW}`,
+    says: `a (an operation) takes 25.00 % less: 200.0 instructions before, 150.0 now; until that is kept, it may be lost again\n${HOW}`,
   },
   {
     ...{ instructions: 200, spread: 0.006, fails: true },

@@ -44,7 +44,7 @@ describe.skipIf(valgrind === undefined)('under callgrind', () => {
     )
     const { text, fails } = judged(found)
     expect(fails).toBe(true)
-    expect(text).toMatch(/^decide-allowed \(decide: allowed\) takes \d+\.\d % more: /m)
+    expect(text).toMatch(/^decide-allowed \(decide: allowed\) takes \d+\.\d\d % more: /m)
     expect(text).toContain('keep the new counts: `npm run instructions -- --keep')
   })
 })
