@@ -19,7 +19,7 @@ export interface Kept extends Place {
 }
 
 /** A count may be so much more or less than the kept one: runs of the same code differ by less. */
-export const TOLERANCE = 0.01
+const TOLERANCE = 0.01
 
 /** Rounds of one run that are further apart than this say nothing. */
 const SPREAD_MAX = 0.005
@@ -28,7 +28,7 @@ export const METHOD =
   'Instructions of the process, by callgrind, one operation at a time and warm: those of 2N operations less those of N, divided by N; the median of five rounds. Clocks stand still, there are no sockets, and no garbage is collected meanwhile.'
 
 /** What is to be said of an operation. Only `less` and `same` pass. */
-export type Verdict = 'same' | 'more' | 'less' | 'not kept' | 'not counted' | 'not settled'
+type Verdict = 'same' | 'more' | 'less' | 'not kept' | 'not counted' | 'not settled'
 
 export interface Compared {
   readonly id: string
