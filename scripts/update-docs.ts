@@ -6,6 +6,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { instructionsBlock } from '../bench/instructions/kept.ts'
 import {
   benchmarksPart,
   coresBlock,
@@ -50,6 +51,7 @@ export const generatedParts: readonly GeneratedPart[] = [
   { page: 'docs/operate/deployment.md', name: 'fleet', make: () => fleetBlock(readDocs()) },
   { page: 'docs/operate/deployment.md', name: 'cores', make: () => coresBlock(readDocs()) },
   { page: 'docs/decide/benchmarks.md', name: 'benchmarks-summary', make: () => headlineBlock(readDocs()) },
+  { page: 'docs/decide/benchmarks.md', name: 'instructions', make: () => instructionsBlock() },
   {
     page: 'docs/decide/benchmarks.md',
     name: 'benchmarks',

@@ -65,7 +65,7 @@ export class FrameConnection {
     socket.on('data', (chunk: Buffer) => this.turn(() => this.#read(chunk)))
     socket.on('error', (error) => this.onFailure(error))
     socket.on('close', () => this.onFailure(new Error('the server has closed the connection')))
-    this.#out.push(PREFACE, settings(), number(FRAME.windowUpdate, 0, WINDOW_BYTES - WINDOW_DEFAULT))
+    this.#out.push(...greeting())
     this.#flush()
   }
 
@@ -144,7 +144,7 @@ export class FrameConnection {
     }
     this.#partial = at === bytes.length ? NOTHING : Buffer.from(bytes.subarray(at))
     if (this.#consumed > WINDOW_BYTES / 2) {
-      this.#out.push(number(FRAME.windowUpdate, 0, this.#consumed))
+      this.#out.push(widened(this.#consumed))
       this.#consumed = 0
     }
   }
@@ -209,6 +209,11 @@ export class FrameConnection {
   }
 }
 
+/** What a client says first: no answer waits for a window. */
+export function greeting(): Buffer[] {
+  return [PREFACE, settings(), widened(WINDOW_BYTES - WINDOW_DEFAULT)]
+}
+
 function settings(): Buffer {
   const payload = Buffer.alloc(2 * SETTING_BYTES)
   payload.writeUInt16BE(SETTING.enablePush, 0)
@@ -217,13 +222,14 @@ function settings(): Buffer {
   return frame(FRAME.settings, FLAG.none, 0, payload)
 }
 
-function number(type: number, stream: number, value: number): Buffer {
+/** Room for so many further bytes of answers on the connection. */
+export function widened(bytes: number): Buffer {
   const payload = Buffer.alloc(4)
-  payload.writeUInt32BE(value)
-  return frame(type, FLAG.none, stream, payload)
+  payload.writeUInt32BE(bytes)
+  return frame(FRAME.windowUpdate, FLAG.none, 0, payload)
 }
 
-function frame(type: number, flags: number, stream: number, payload: Uint8Array): Buffer {
+export function frame(type: number, flags: number, stream: number, payload: Uint8Array): Buffer {
   const bytes = Buffer.allocUnsafe(FRAME_HEADER_BYTES + payload.length)
   bytes.writeUIntBE(payload.length, 0, 3)
   bytes[3] = type

@@ -63,7 +63,7 @@ export class GrpcLoad {
     const connection = this.#connections[0] as FrameConnection
     await this.#untilDone((resolve) => {
       connection.turn(() => {
-        const stream = connection.begin(this.#fields(path, headers), {
+        const stream = connection.begin(callFields(path, this.#address, headers), {
           data: (bytes, start, end) => chunks.push(Buffer.from(bytes.subarray(start, end))),
           ended: (status) => {
             expectOk(status)
@@ -81,7 +81,7 @@ export class GrpcLoad {
    */
   async run(workload: Workload, calls: number): Promise<Latencies> {
     const latencies = this.#newLatencies()
-    const fields = this.#fields(workload.path, workload.headers)
+    const fields = callFields(workload.path, this.#address, workload.headers)
     await this.#untilDone((resolve) => {
       const calling = new UnaryCalls(workload, calls, { fields, latencies, done: resolve })
       this.#connections.forEach((connection, index) => {
@@ -101,7 +101,7 @@ export class GrpcLoad {
   async runStreams(workload: Workload, questions: number): Promise<Latencies> {
     const each = Math.ceil(questions / this.#connections.length)
     const latencies = this.#newLatencies()
-    const fields = this.#fields(workload.path, workload.headers)
+    const fields = callFields(workload.path, this.#address, workload.headers)
     await this.#untilDone((resolve) => {
       let left = this.#connections.length
       const done = () => {
@@ -131,18 +131,23 @@ export class GrpcLoad {
       work(resolve)
     })
   }
+}
 
-  #fields(path: string, headers: Readonly<Record<string, string>> = {}): RepeatedFields {
-    return new RepeatedFields(
-      [':method', 'POST'],
-      [':scheme', 'http'],
-      [':path', path],
-      [':authority', this.#address],
-      ['content-type', 'application/grpc'],
-      ['te', 'trailers'],
-      ...Object.entries(headers),
-    )
-  }
+/** The header fields of a call. */
+export function callFields(
+  path: string,
+  authority: string,
+  headers: Readonly<Record<string, string>> = {},
+): RepeatedFields {
+  return new RepeatedFields(
+    [':method', 'POST'],
+    [':scheme', 'http'],
+    [':path', path],
+    [':authority', authority],
+    ['content-type', 'application/grpc'],
+    ['te', 'trailers'],
+    ...Object.entries(headers),
+  )
 }
 
 /** The position in an answer about a token has more digits after some changes than before. */

@@ -15,6 +15,7 @@ import {
   cellQuestions,
   decisionMaps,
   refuseWrongDecisions,
+  requestHeaders,
   shippedEngine,
   withHandles,
   withTargets,
@@ -199,19 +200,4 @@ function otherWorks(engine: Engine) {
     extract: { calls: 1, work: () => consume(engine.extract(headers)) },
     compile: { calls: 1, work: () => consume(compile(supportMatrix)) },
   } satisfies Record<string, Work>
-}
-
-/** Headers as a service receives them, the credential last. */
-function requestHeaders(engine: Engine): [string, string][] {
-  const [kind] = engine.tokenKinds.values()
-  return [
-    ['host', 'api.example.com'],
-    ['user-agent', 'curl/8.5.0'],
-    ['accept', '*/*'],
-    ['accept-encoding', 'gzip, deflate'],
-    ['content-type', 'application/json'],
-    ['content-length', '2'],
-    ['x-request-id', '5f2b9f0e-6f0c-4f5e-9d0b-0a3c1f6f2e11'],
-    [kind?.header ?? '', 'x'.repeat(400)],
-  ]
 }

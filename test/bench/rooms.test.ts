@@ -19,6 +19,7 @@ const ROOMS: readonly Room[] = [
   { room: 'suites', holds: 'what is compared', imports: ['harness', 'servers', 'workloads'] },
   { room: 'peers', holds: 'foreign software', imports: ['harness', 'servers', 'workloads'] },
   { room: 'report', holds: 'how results are shown', imports: ['harness', 'gates.ts'] },
+  { room: 'instructions', holds: 'what operations take', imports: ['harness', 'workloads'] },
   { room: 'profile', holds: 'where time goes', imports: ['harness', 'servers', 'workloads', 'report'] },
 ]
 
@@ -52,10 +53,12 @@ test('only what is asked, the numbers of HTTP/2, how text is aligned, a director
     'bench/sizing.ts',
     'bench/suites/changes.ts',
     'bench/suites/fleet.ts',
+    'bench/workloads/call-operations.ts',
     'bench/workloads/checks.ts',
     'bench/workloads/egress.ts',
     'bench/workloads/ext-authz.ts',
     'bench/workloads/followers.ts',
+    'bench/workloads/in-process.ts',
     'bench/workloads/login.ts',
     'bench/workloads/tokens.ts',
     'bench/workloads/upstream.ts',

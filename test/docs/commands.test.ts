@@ -27,6 +27,8 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npm run kills': 'it takes minutes; test/kills kills a few, test/interop/kills.test.ts cuts the power',
   'npm run day': 'it takes an hour; test/interop/day.test.ts runs less of it',
   'npm run bench': 'benchmarks take minutes; test/bench runs each suite at smoke size',
+  'npm run instructions':
+    'it takes minutes; test/bench/instructions.test.ts runs the operations, test/interop/instructions.test.ts counts',
   'npm pack --workspace engine --workspace matrix --workspace clients/typescript --pack-destination ../my-service':
     'test/architecture/package.test.ts packs and installs each package',
   'npm ci && npm pack --workspace sidecar':

@@ -30,6 +30,8 @@ export interface CommandOptions {
   readonly cwd?: string
   /** Added to the environment. */
   readonly env?: Readonly<Record<string, string>>
+  /** Default: longer than any install takes. */
+  readonly msMax?: number
 }
 
 /**
@@ -41,12 +43,12 @@ export interface CommandOptions {
 export async function run(
   command: string,
   args: readonly string[],
-  { cwd = repository, env = {} }: CommandOptions = {},
+  { cwd = repository, env = {}, msMax = COMMAND_MS_MAX }: CommandOptions = {},
 ): Promise<string> {
   const running = promisify(execFile)(command, args, {
     cwd,
     env: { ...process.env, ...env },
-    timeout: COMMAND_MS_MAX,
+    timeout: msMax,
     killSignal: 'SIGKILL',
     maxBuffer: 64 * 1024 * 1024,
   })
@@ -55,7 +57,7 @@ export async function run(
     return (await running).stdout
   } catch (error) {
     const { stdout = '', stderr = '', message, killed } = error as Failure
-    const said = killed ? `no end after ${COMMAND_MS_MAX / 1000} s` : `${stderr}${stdout}`.trim() || message
+    const said = killed ? `no end after ${msMax / 1000} s` : `${stderr}${stdout}`.trim() || message
     throw new CommandFailed(`\`${[command, ...args].join(' ')}\` failed: ${said}`)
   }
 }
