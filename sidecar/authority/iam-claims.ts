@@ -55,7 +55,9 @@ type Check = (value: unknown) => boolean
 
 const isName: Check = (value) => typeof value === 'string' && canBeName(value)
 /** The schema of the configuration has the same form. */
-const isTokenName: Check = (value) => typeof value === 'string' && /^[!-~]{1,255}$/.test(value)
+const isTokenName = textOf(/^[!-~]{1,255}$/)
+const isTokenId = textOf(/^[\w-]{22}$/)
+const isCredentialId = textOf(/^[0-9a-f]{32}$/)
 const isTime: Check = (value) => isWhole(value, TIME_MAX)
 
 /** The form of each claim. There are no other claims: an unknown one could restrict the token. */
@@ -71,7 +73,7 @@ const CLAIMS: Readonly<Record<keyof IamClaims, Check>> = {
   type: (value) => value === 'service_user' || value === 'control_panel_user',
   gen: (value) => isWhole(value, GENERATION_MAX),
   seq: (value) => isWhole(value, Number.MAX_SAFE_INTEGER),
-  jti: (value) => isTokenId(value),
+  jti: isTokenId,
   from: (value) =>
     Array.isArray(value) && value.length > 0 && value.length <= ANCESTORS_MAX && value.every(isTokenId),
   cred: isCredential,
@@ -131,24 +133,24 @@ export function isNamedHere(
 
 /** Reads the payload of a token. Returns `undefined` for claims that Portcullis does not write. */
 export function readClaims(payload: string): IamClaims | undefined {
-  let value: unknown
+  let claims: Readonly<Record<string, unknown>>
   try {
-    value = JSON.parse(payload)
+    // What is no object has none of the claims that are required.
+    claims = Object(JSON.parse(payload))
   } catch {
     return undefined
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
-  const claims = value as Readonly<Record<string, unknown>>
   const found = Object.keys(claims)
   if (!found.every((name) => KNOWN.get(name)?.(claims[name]) === true)) return undefined
   if (!REQUIRED.every((name) => Object.hasOwn(claims, name))) return undefined
   // Without its id the project would not be looked up in the directory.
   if (Object.hasOwn(claims, 'project') !== Object.hasOwn(claims, 'project_id')) return undefined
-  const read = value as IamClaims
+  const read = claims as unknown as IamClaims
   // Its end is found by its id among those that the token was derived from.
   if (read.cred !== undefined && read.from?.at(-1) !== revocationIdOf(read.cred.id)) return undefined
   if (read.kind === UNSCOPED_KIND && read.project !== undefined) return undefined
-  return read.exp !== undefined && read.exp < read.iat ? undefined : read
+  const { iat, exp = iat } = read
+  return exp < iat ? undefined : read
 }
 
 /** Makes the claims of a token that is issued now. */
@@ -203,19 +205,17 @@ export function newClaims(issuance: {
 }
 
 function isCredential(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
-  const { id, unrestricted, limited, ...others } = value as Readonly<Record<string, unknown>>
+  const { id, unrestricted, limited, ...others } = Object(value) as Readonly<Record<string, unknown>>
   return (
-    typeof id === 'string' &&
-    /^[0-9a-f]{32}$/.test(id) &&
+    isCredentialId(id) &&
     typeof unrestricted === 'boolean' &&
     typeof limited === 'boolean' &&
     Object.keys(others).length === 0
   )
 }
 
-function isTokenId(value: unknown): boolean {
-  return typeof value === 'string' && /^[\w-]{22}$/.test(value)
+function textOf(form: RegExp): Check {
+  return (value) => typeof value === 'string' && form.test(value)
 }
 
 function isWhole(value: unknown, max: number): boolean {

@@ -15,7 +15,7 @@ export class IamTokenSigner {
   /** Whom new tokens name. */
   readonly names: TokenNames
   readonly #ring: KeyRing
-  #indexed: readonly SigningKey[] = []
+  #indexed: readonly SigningKey[] | undefined
   #byHeader: ReadonlyMap<string, SigningKey> = new Map()
   #reloadedAtMs = Number.NEGATIVE_INFINITY
   readonly #onUnknownKey: (keyId: string) => void
@@ -53,7 +53,7 @@ export class IamTokenSigner {
     const headerEnd = token.indexOf('.')
     const signedEnd = token.lastIndexOf('.')
     const key = this.#keyOf(headerIn(token))
-    if (key === undefined || signedEnd === headerEnd) return undefined
+    if (key === undefined) return undefined
     const signature = Buffer.from(token.slice(signedEnd + 1), 'base64url')
     // A different spelling of the same bytes (padding, stray characters, spare bits) is not the same token
     // and is refused.
@@ -71,7 +71,7 @@ export class IamTokenSigner {
   #index(): void {
     if (this.#ring.keys === this.#indexed) return
     this.#indexed = this.#ring.keys
-    this.#byHeader = new Map(this.#indexed.map((key) => [headerOf(key.keyId), key]))
+    this.#byHeader = new Map(this.#ring.keys.map((key) => [headerOf(key.keyId), key]))
   }
 
   /**
@@ -96,7 +96,7 @@ export class IamTokenSigner {
    * to the log.
    */
   #reportUnknownKey(header: string, nowMs: number): void {
-    const [, keyId] = /"kid":"([0-9a-f]{16})"/.exec(Buffer.from(header, 'base64url').toString()) ?? []
+    const keyId = /"kid":"([0-9a-f]{16})"/.exec(Buffer.from(header, 'base64url').toString())?.[1]
     if (keyId === undefined || header !== headerOf(keyId)) return
     this.#reportedAtMs = nowMs
     this.#onUnknownKey(keyId)

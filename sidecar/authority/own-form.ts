@@ -17,9 +17,7 @@ const PREFIXES = new WeakMap<Kinds, readonly string[]>()
 export function withoutPrefix(value: string, kinds: Kinds): string {
   let prefixes = PREFIXES.get(kinds)
   if (prefixes === undefined) {
-    prefixes = [...new Set(Array.from(kinds.values(), ({ prefix = '' }) => prefix))].filter(
-      (prefix) => prefix !== '',
-    )
+    prefixes = Array.from(kinds.values(), ({ prefix }) => prefix).filter((prefix) => prefix !== undefined)
     PREFIXES.set(kinds, prefixes)
   }
   for (const prefix of prefixes) {

@@ -15,8 +15,7 @@ const GIVEN = /^(?:(?:req-)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]
 
 /** The id that a request came with; `undefined`: none, or none that may be written down. */
 export function givenRequestId(values: readonly string[] | undefined): string | undefined {
-  const [value] = values ?? []
-  return values?.length === 1 && value !== undefined && GIVEN.test(value) ? value : undefined
+  return values?.length === 1 && GIVEN.test(values[0] as string) ? values[0] : undefined
 }
 
 /** An id of a format that clients of Keystone know. */

@@ -4,6 +4,15 @@
 const TRACEPARENT =
   /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-((?!0{16})[0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
 
+type Parts = readonly [
+  whole: string,
+  version: string,
+  trace: string,
+  span: string,
+  flags: string,
+  rest?: string,
+]
+
 /** What the header says. */
 export interface TraceParent {
   readonly traceId: string
@@ -14,10 +23,10 @@ export interface TraceParent {
 }
 
 /** `undefined`: there is no such header, or none that can be believed. */
-export function traceParentOf([value, ...more]: readonly string[]): TraceParent | undefined {
-  const found = more.length === 0 ? TRACEPARENT.exec(value ?? '') : null
+export function traceParentOf(values: readonly string[]): TraceParent | undefined {
+  const found = values.length === 1 ? TRACEPARENT.exec(values[0] as string) : null
   if (found === null) return undefined
-  const [, version, traceId = '', spanId = '', flags = '', rest] = found
+  const [, version, traceId, spanId, flags, rest] = found as unknown as Parts
   if (version === '00' && rest !== undefined) return undefined
   return { traceId, spanId, sampled: (Number.parseInt(flags, 16) & 1) === 1 }
 }

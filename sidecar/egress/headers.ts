@@ -72,8 +72,10 @@ export function readHeaders(raw: readonly string[], stripped: ReadonlySet<string
 export function returnedHeaders(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   const listed = headers.connection === undefined ? undefined : namesIn(String(headers.connection))
   const returned: IncomingHttpHeaders = {}
-  for (const name in headers)
-    if (!RETURNED_NOT.has(name) && !listed?.has(name)) returned[name] = headers[name]
+  for (const name in headers) {
+    const canonical = canonicalName(name)
+    if (!RETURNED_NOT.has(canonical) && !listed?.has(canonical)) returned[name] = headers[name]
+  }
   return returned
 }
 
@@ -86,9 +88,11 @@ function canonicalName(name: string): string {
 /** What `Connection` lists. Its options `close` and `keep-alive` are no headers, which does no harm. */
 function listedIn(raw: readonly string[]): Set<string> | undefined {
   let listed: Set<string> | undefined
-  for (let index = 0; index < raw.length; index += 2)
-    if (raw[index]?.length === 10 && raw[index]?.toLowerCase() === 'connection')
+  for (let index = 0; index < raw.length; index += 2) {
+    const name = raw[index] as string
+    if (name.length === 10 && name.toLowerCase() === 'connection')
       listed = namesIn(raw[index + 1] as string, listed)
+  }
   return listed
 }
 

@@ -22,12 +22,9 @@ export function clientAddress(
 ): string | undefined {
   if (trustedHops === 0) return addressOf(peer)
   // Only the end is looked at: the beginning may be as long as its sender likes.
-  const list = headers.flatMap(([name, value]) => (name === FORWARDED_FOR ? [value] : [])).join(',')
-  let end = list.length
-  for (let hop = 1; hop < trustedHops && end >= 0; hop++) end = list.lastIndexOf(',', end - 1)
-  if (end < 0) return undefined
-  const start = end === 0 ? 0 : list.lastIndexOf(',', end - 1) + 1
-  return addressOf(list.slice(start, end).trim())
+  let list = headers.flatMap(([name, value]) => (name === FORWARDED_FOR ? [value] : [])).join(',')
+  for (let hop = 1; hop < trustedHops; hop++) list = list.slice(0, Math.max(0, list.lastIndexOf(',')))
+  return addressOf(list.slice(list.lastIndexOf(',') + 1).trim())
 }
 
 function addressOf(text: string | undefined): string | undefined {

@@ -9,6 +9,12 @@ import type { RouteRequest } from '../rules/routes/route.ts'
 /** A whole URL: `X-Original-URL`, as Ingress NGINX has it. */
 const URL_PARTS = /^https?:\/\/([^/?#]+)(.*)$/i
 
+/** A header with its value. */
+interface Named {
+  readonly name: string
+  readonly value: string
+}
+
 /**
  * Reads each part of the request from one header. A client can send such headers, too: where the proxy writes
  * one name and lets another one of the client through, nothing is decided.
@@ -19,31 +25,30 @@ export function readProxiedRequest({
   headersDistinct,
 }: Pick<IncomingMessage, 'headersDistinct'>): RouteRequest {
   const violations: FieldViolation[] = []
-  const expectOne = (...names: readonly string[]) => {
+  const expectOne = (first: string, ...others: readonly string[]): Named | undefined => {
+    const names = [first, ...others]
     const found = names.flatMap((name) =>
       (headersDistinct[name.toLowerCase()] ?? []).map((value) => ({ name, value })),
     )
     const [one, ...more] = found
     if (one !== undefined && one.value !== '' && more.length === 0) return one
-    violations.push({
-      field: names[0] ?? '',
-      expected: `one header ${names.join(' or ')}, which the proxy writes`,
-    })
+    const expected = `one header ${names.join(' or ')}, which the proxy writes`
+    violations.push({ field: first, expected })
     return undefined
   }
   const method = expectOne('X-Original-Method', 'X-Forwarded-Method')
   const uri = expectOne('X-Original-URI', 'X-Forwarded-Uri', 'X-Original-URL')
-  const [, urlHost, urlTarget] =
-    (uri?.name === 'X-Original-URL' ? URL_PARTS.exec(uri.value) : undefined) ?? []
+  const url = uri?.name === 'X-Original-URL' ? URL_PARTS.exec(uri.value) : null
+  const urlHost = url?.[1]
   const named = headersDistinct['x-forwarded-host'] !== undefined
   const host = urlHost !== undefined && !named ? urlHost : expectOne('X-Forwarded-Host')?.value
   if (urlHost !== undefined && host?.toLowerCase() !== urlHost.toLowerCase())
     violations.push({ field: 'X-Forwarded-Host', expected: 'the host of X-Original-URL' })
   if (violations.length > 0) throw invalidFields(violations)
   return {
-    method: method?.value ?? '',
+    method: (method as Named).value,
     host,
-    target: urlTarget ?? uri?.value ?? '',
+    target: url?.[2] ?? (uri as Named).value,
     // The proxy's own word for the path overrides none.
     header: (name) => (name === 'x-original-url' ? undefined : headersDistinct[name]),
   }

@@ -2,11 +2,13 @@
 import { expect, test } from 'vitest'
 import type { VerifiedToken } from '../../sidecar/authority/authority.ts'
 import {
+  everyIdentityHeader,
   identityHeaders,
   listsIdentity,
   OWN_HEADERS,
   relevanceTo,
   removedHeaders,
+  wouldDenyHeaders,
 } from '../../sidecar/proxies/identity-headers.ts'
 import { PATH_OVERRIDES } from '../../sidecar/rules/routes/overrides.ts'
 import { engine } from '../support/matrices/engines.ts'
@@ -34,6 +36,24 @@ test('the facts that an authority vouches for', () => {
     'x-portcullis-rules-digest': 'sha256:1',
   })
   expect(named({ ...TOKEN, authority: 'region-1' })['x-portcullis-authority']).toBe('region-1')
+})
+
+test('a fact that is not known has no header, or an empty one where every header is set', () => {
+  const { project: _project, ...scope } = TOKEN.scope
+  const token = { ...TOKEN, scope, subject: { ...TOKEN.subject, name: '' } }
+  const facts = {
+    'x-portcullis-kind': 'iam_token_project_scoped',
+    'x-portcullis-account': '123456',
+    'x-portcullis-user-id': 'u1',
+    'x-portcullis-user-type': 'service_user',
+    'x-portcullis-token-id': 't1',
+    'x-portcullis-rules-digest': 'sha256:1',
+  }
+  expect(named(token)).toEqual(facts)
+  const nothing = Object.fromEntries(OWN_HEADERS.map((name) => [name, '']))
+  expect(Object.fromEntries(everyIdentityHeader(token, RULES))).toEqual({ ...nothing, ...facts })
+  const wouldDeny = { ...nothing, 'x-portcullis-would-deny': 'WRONG_HEADER' }
+  expect(Object.fromEntries(wouldDenyHeaders('WRONG_HEADER'))).toEqual(wouldDeny)
 })
 
 test.each([
@@ -72,7 +92,24 @@ test.each([
 
 test('other headers are left alone', () => {
   const names = ['x-portcullis', 'x-auth-token', 'x_auth_token', 'authorization', ':path', 'y-x-portcullis-a']
+  names.push('x-px-portcullis-a')
   expect(removedHeaders(list(names), [])).toEqual([...OWN_HEADERS, ...PATH_OVERRIDES])
+})
+
+test.each<[name: string, relevant: boolean]>([
+  ...['X-Auth-Token', 'x_auth_token', 'X-Token', 'X-Forwarded-For', 'x_forwarded_for', 'Connection'].map(
+    (name): [string, boolean] => [name, true],
+  ),
+  ...['x-portcullis-a', 'X_Portcullis_B'].map((name): [string, boolean] => [name, true]),
+  ...['', 'accept', 'authorization', 'x-portcullis', 'x-px-portcullis-a'].map((name): [string, boolean] => [
+    name,
+    false,
+  ]),
+])('what becomes of a request can depend on its header %j: %s', (name, relevant) => {
+  const { isRelevant, names, carriers } = relevanceTo(engine)
+  expect(isRelevant(name)).toBe(relevant)
+  expect([...carriers].toSorted()).toEqual(['x-auth-token', 'x-token'])
+  expect([...names].toSorted()).toEqual(['connection', 'x-auth-token', 'x-forwarded-for', 'x-token'])
 })
 
 test('a replaced credential leaves none of the client, in no spelling', () => {
@@ -80,6 +117,8 @@ test('a replaced credential leaves none of the client, in no spelling', () => {
   const removed = removedHeaders(list(names), [['x-auth-token', 'new']], relevanceTo(engine).carriers)
   const others = removed.filter((name) => !OWN_HEADERS.includes(name) && !PATH_OVERRIDES.includes(name))
   expect(others.toSorted()).toEqual(['x-token', 'x_auth_token', 'x_token'])
+  // Also where the proxy does not show it.
+  expect(removedHeaders([], [['x-auth-token', 'new']], relevanceTo(engine).carriers)).toContain('x-token')
 })
 
 test.each<[connection: string, lists: boolean]>([
@@ -90,7 +129,7 @@ test.each<[connection: string, lists: boolean]>([
   ['Upgrade, x-auth-token', false],
   ['keep-alive, not-x-portcullis-kind', false],
 ])('Connection: %j lists a header that says who sent the request: %s', (value, lists) => {
-  expect(listsIdentity([['connection', value]])).toBe(lists)
+  expect(listsIdentity([...list(['accept']), ['connection', value]])).toBe(lists)
   expect(listsIdentity([['upgrade', value]])).toBe(false)
 })
 

@@ -68,6 +68,19 @@ test.each<[what: string, settings: Record<string, string>, message: string]>([
   expect(() => alone(settings)).toThrow(expect.objectContaining({ reason: 'INVALID_ARGUMENT', message }))
 })
 
+test.each([0, 7, 10, 16])('%i addresses of proxies can be trusted', (hops) => {
+  expect(read({ api: 'balance', trusted_hops: String(hops) }).trustedHops).toBe(hops)
+})
+
+test('of any number of faults a few are named', () => {
+  const many = Array.from({ length: 1_000 }, () => ['acount', '1'] as const)
+  const fault = 'at: expected no other names than '
+  const count = (text: string) => text.split(fault).length - 1
+  expect(() => readRouteSettings(many, 'at')).toThrow(
+    expect.objectContaining({ message: expect.toSatisfy((text: string) => count(text) === 8) }),
+  )
+})
+
 test('a name with two values is refused, and so are names of objects', () => {
   const twice = [['api', 'balance'] as const, ['api', 'balance'] as const]
   expect(() => readRouteSettings(twice, 'at')).toThrow('at.api: expected one value')
@@ -125,6 +138,13 @@ describe('beside the routes of the configuration', () => {
     expect(at(settings, path)).toMatchObject(found)
   })
 
+  test('a resource of another account than the route says is not found, for a reason', () => {
+    expect(at({ account: '2' }, '/of/1/')).toEqual({
+      refused: 'TARGET_NOT_FOUND',
+      detail: 'expected a resource of the account and project of the route',
+    })
+  })
+
   test.each<[settings: Record<string, string>, path: string, message: string]>([
     [{ api: 'cdn' }, '/balance/', 'at.api: expected the API of routes[0] of the configuration, or none'],
     [
@@ -146,7 +166,9 @@ test.each<[peer: string | undefined, forwarded: string[], hops: number, address:
   ['10.0.0.1', ['6.6.6.6, 1.1.1.1', '10.0.0.9'], 3, '6.6.6.6'],
   ['10.0.0.1', ['::1,2001:db8::1'], 1, '2001:db8::1'],
   // Fewer addresses than there are proxies: somebody went past one of them.
-  ['10.0.0.1', ['1.1.1.1'], 2, undefined],
+  ['10.0.0.1', ['1.1.1.12'], 2, undefined],
+  ['10.0.0.1', ['1.1.1.1,'], 2, '1.1.1.1'],
+  ['10.0.0.1', [',1.1.1.1'], 2, undefined],
   ['10.0.0.1', [], 1, undefined],
   ['10.0.0.1', [','], 1, undefined],
   ['10.0.0.1', [','], 2, undefined],
@@ -154,6 +176,10 @@ test.each<[peer: string | undefined, forwarded: string[], hops: number, address:
   ['10.0.0.1', ['1.1.1.1, unknown'], 1, undefined],
   ['10.0.0.1', ['1.1.1.1:80'], 1, undefined],
 ])('the client of a proxy: peer %s, forwarded for %j, %i trusted: %s', (peer, forwarded, hops, address) => {
-  const headers = forwarded.map((value) => ['x-forwarded-for', value] as const)
+  const others = [
+    ['forwarded', 'for=9.9.9.9'],
+    ['x-real-ip', '9.9.9.9'],
+  ] as const
+  const headers = [...forwarded.map((value) => ['x-forwarded-for', value] as const), ...others]
   expect(clientAddress(peer, headers, hops)).toBe(address)
 })

@@ -3,9 +3,9 @@
  * protocol, over each method of the contract and over HTTP; and what is refused.
  */
 import { describe, expect, test } from 'vitest'
-import { BlackBox, invalid, type Message, refused } from '../support/contract/black-box.ts'
+import { BlackBox, encoded, invalid, type Message, refused } from '../support/contract/black-box.ts'
 import { FORMS, outcomeOf, transportOf } from '../support/contract/contract.ts'
-import { encoded, joined } from '../support/contract/protobuf-bytes.ts'
+import { joined } from '../support/contract/protobuf-bytes.ts'
 import { holdsToRoutes, ROUTES, type RoutedOutcome, type RoutedRow } from '../support/inputs/paths.ts'
 import { ACCOUNT, OTHER_ACCOUNT, populate, runSidecar } from '../support/sidecar/sidecar.ts'
 import { newFile } from '../support/suite/resources.ts'

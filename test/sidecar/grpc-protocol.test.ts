@@ -13,7 +13,7 @@ import {
 import { gzipSync } from 'node:zlib'
 import * as fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
-import { encoded } from '../support/contract/protobuf-bytes.ts'
+import { encoded } from '../support/contract/black-box.ts'
 import { ACCOUNT, runSidecar } from '../support/sidecar/sidecar.ts'
 
 const MESSAGE_BYTES_MAX = 65_536

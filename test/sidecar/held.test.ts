@@ -5,7 +5,7 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2 } from 'node:http2'
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { encoded } from '../support/contract/protobuf-bytes.ts'
+import { encoded } from '../support/contract/black-box.ts'
 import { messageFrame, PREFACE } from '../support/http2/frames.ts'
 import { runSidecar } from '../support/sidecar/sidecar.ts'
 import { eventually, whenTheFileEnds } from '../support/suite/resources.ts'

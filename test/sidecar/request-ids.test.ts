@@ -7,7 +7,6 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import type { PortcullisError } from '../../clients/typescript/error.ts'
-import { givenRequestId, newRequestId, requestIdOfFailure } from '../../sidecar/base/request-id.ts'
 import { everyProtocol } from '../parity/people.ts'
 import { BlackBox, type Message, refused } from '../support/contract/black-box.ts'
 import { askAt, type Request, TOKENS } from '../support/identity/identity.ts'
@@ -15,32 +14,6 @@ import { EnvoyClient } from '../support/proxies/ext-authz.ts'
 import { PROXY_SECRET } from '../support/proxies/proxied.ts'
 import { operatorOf } from '../support/sidecar/operator.ts'
 import { ACCOUNT, populate, runSidecar } from '../support/sidecar/sidecar.ts'
-
-const UUID = '3f2504e0-4f89-41d3-9a0c-0305e82c3301'
-
-test.each<[what: string, values: string[] | undefined, id: string | undefined]>([
-  ['a UUID', [UUID], UUID],
-  ["Keystone's form", [`req-${UUID}`], `req-${UUID}`],
-  ['a trace id', ['4bf92f3577b34da6a3ce929d0e0e4736'], '4bf92f3577b34da6a3ce929d0e0e4736'],
-  ['none', undefined, undefined],
-  ['an empty one', [''], undefined],
-  ['two of them', [UUID, UUID], undefined],
-  ['two in one header', [`${UUID}, ${UUID}`], undefined],
-  ['a word', ['password'], undefined],
-  ['more digits than a trace id has: a pepper, or a key', ['ab'.repeat(32)], undefined],
-  ['a line break behind it', [`${UUID}\n`], undefined],
-  ['a text that a terminal obeys', [`${UUID}\u001b[2J`], undefined],
-  ['a static token', [`pct_${'A'.repeat(43)}`], undefined],
-])('of %s the id is taken over, or not', (_what, values, id) => {
-  expect(givenRequestId(values)).toBe(id)
-})
-
-test('an error has one id, and two have two', () => {
-  const error = new Error('a defect')
-  expect(requestIdOfFailure(error)).toBe(requestIdOfFailure(error))
-  expect(requestIdOfFailure(new Error('another'))).not.toBe(requestIdOfFailure(error))
-  expect(givenRequestId([newRequestId()])).toBeDefined()
-})
 
 describe.each(['sockets', 'grpc-js'])('over gRPC on %s', async (transport) => {
   const running = await runSidecar({ flags: { 'grpc.transport': transport } })

@@ -2,8 +2,8 @@
  * Invalid requests: each violation is reported with the path of its field, alone and together with others.
  */
 import { describe, expect, test } from 'vitest'
-import { BlackBox, invalid, type Message, refused } from '../support/contract/black-box.ts'
-import { encoded, field, joined } from '../support/contract/protobuf-bytes.ts'
+import { BlackBox, encoded, invalid, type Message, refused } from '../support/contract/black-box.ts'
+import { field, joined } from '../support/contract/protobuf-bytes.ts'
 import { ACCOUNT, runSidecar } from '../support/sidecar/sidecar.ts'
 
 const box = new BlackBox((await runSidecar()).address)

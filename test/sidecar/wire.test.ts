@@ -3,13 +3,14 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   BlackBox,
+  encoded,
   invalid,
   type Message,
   type Refusal,
   refusalOf,
   refused,
 } from '../support/contract/black-box.ts'
-import { encoded, field, joined, tag, varint } from '../support/contract/protobuf-bytes.ts'
+import { field, joined, tag, varint } from '../support/contract/protobuf-bytes.ts'
 import { ACCOUNT, populate, runSidecar } from '../support/sidecar/sidecar.ts'
 
 const MESSAGE_BYTES_MAX = 1_048_576

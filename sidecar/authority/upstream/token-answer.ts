@@ -121,7 +121,7 @@ function lifetimeOf(
   { headers: { date } }: Answer,
   nowMs: number,
 ): { readonly issuedAtMs: number; readonly expiresAtMs: number } {
-  const dateMs = typeof date === 'string' ? Date.parse(date) : Number.NaN
+  const dateMs = Date.parse(String(date))
   const issuedAtMs = Number.isNaN(dateMs) ? nowMs : dateMs
   return { issuedAtMs, expiresAtMs: issuedAtMs + LIFETIME_MS }
 }

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { encoded } from '../../support/contract/protobuf-bytes.ts'
+import { encoded } from '../../support/contract/black-box.ts'
 import { messageFrame } from '../../support/http2/frames.ts'
 import { startClient } from '../../support/interop/client.ts'
 import { run } from '../../support/interop/command.ts'

@@ -56,6 +56,11 @@ export function messageType(name: string): MessageTypeDefinition<object, object>
   return typeOf(contract, `portcullis.v1.${name}`)
 }
 
+/** The bytes of a message of the contract. */
+export function encoded(name: string, message: Message): Buffer {
+  return messageType(name).serialize(message)
+}
+
 function typeOf(protos: ReturnType<typeof loadSync>, name: string): MessageTypeDefinition<object, object> {
   const found = protos[name]
   if (found === undefined || !('serialize' in found)) throw new Error(`no message ${name}`)

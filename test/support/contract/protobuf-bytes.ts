@@ -1,10 +1,4 @@
 /** Protobuf by hand: bytes that no generated code would write. */
-import { type Message, messageType } from './black-box.ts'
-
-/** The bytes of a message of the contract. */
-export function encoded(name: string, message: Message): Buffer {
-  return messageType(name).serialize(message)
-}
 
 /** A varint; numbers of more than 32 bits are not needed here. */
 export function varint(number: number): number[] {

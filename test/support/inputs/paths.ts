@@ -17,6 +17,7 @@ export const CANONICAL_TARGETS: readonly (readonly [url: string, path: string, q
   ['/balance/caf%c3%a9', '/balance/caf%c3%a9', ''],
   ['/balance/100%25', '/balance/100%25', ''],
   ['/balance/100%25-off', '/balance/100%25-off', ''],
+  ['/balance/5%25a-b', '/balance/5%25a-b', ''],
   ['/balance?', '/balance', '?'],
   ['/balance?a=1&b=/../;%2F%00', '/balance', '?a=1&b=/../;%2F%00'],
   ['/balance?a?b', '/balance', '?a?b'],
