@@ -124,7 +124,7 @@ function sentenceOn({ id, what, before = 0, now = 0, verdict }: Compared): strin
   }
 }
 
-/** The kept counts as a table of the docs, with how they were made. @returns an empty text if there are none */
+/** The kept counts as a table of the docs, and how they were made. @returns an empty text without them */
 export function instructionsBlock(kept = readKept()): string {
   if (kept === undefined) return ''
   const rows = kept.operations.map(
