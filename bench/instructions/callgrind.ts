@@ -1,7 +1,7 @@
 /**
- * Counts instructions with callgrind. Valgrind runs the program on a processor that it simulates, so what else
- * the machine does is not counted. V8 works without threads of its own and with fixed seeds, so that a run
- * does what the last one did.
+ * Counts instructions with callgrind. Valgrind runs the program on a processor that it simulates, so what
+ * else the machine does is not counted. V8 works without threads of its own and with fixed seeds, so that a
+ * run does what the last one did.
  */
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -78,8 +78,8 @@ function countsBetweenMarks(folder: string): number[] {
 }
 
 /**
- * @param counts for each operation what precedes its first mark, and then in each round N passes and 2N. Their
- *   difference leaves out what a mark takes.
+ * @param counts for each operation what precedes its first mark, and then in each round N passes and 2N.
+ *   Their difference leaves out what a mark takes.
  */
 function countedOf(repeated: readonly Repeated[], counts: readonly number[]): Counted[] {
   const expected = repeated.reduce((sum, { rounds }) => sum + 1 + 2 * rounds, 0)

@@ -21,13 +21,13 @@ export interface Kept extends Place {
 /** A count may be so much more or less than the kept one: runs of the same code differ by less. */
 const TOLERANCE = 0.01
 
-/** Rounds of one run that are further apart than this say nothing. */
+/** Rounds of one run that are further apart than this say nothing, so that nothing fails for them. */
 const SPREAD_MAX = 0.005
 
 export const METHOD =
   'Instructions of the process, by callgrind, one operation at a time and warm: those of 2N operations less those of N, divided by N; the median of five rounds. Clocks stand still, there are no sockets, and no garbage is collected meanwhile.'
 
-/** What is to be said of an operation. Only `less` and `same` pass. */
+/** What is to be said of an operation. */
 type Verdict = 'same' | 'more' | 'less' | 'not kept' | 'not counted' | 'not settled'
 
 export interface Compared {
@@ -82,8 +82,8 @@ export function compare(kept: Kept, counted: readonly Counted[]): Compared[] {
 }
 
 function verdictOn(before: number | undefined, now: number, spread: number): Verdict {
-  // Neither does what is no number settle.
-  if (!(spread <= SPREAD_MAX)) return 'not settled'
+  if (!Number.isFinite(now)) return 'not counted'
+  if (spread > SPREAD_MAX) return 'not settled'
   if (before === undefined) return 'not kept'
   if (now > before * (1 + TOLERANCE)) return 'more'
   return now < before * (1 - TOLERANCE) ? 'less' : 'same'
@@ -96,10 +96,11 @@ export function judged(compared: readonly Compared[]): { readonly text: string; 
     return { text: `every operation takes what it took, within ${PERCENT}`, fails: false }
   return {
     text: [...lines, `if that is meant, keep the new counts: ${KEEP}`].join('\n'),
-    fails: compared.some(({ verdict }) => verdict !== 'same' && verdict !== 'less'),
+    fails: compared.some(({ verdict }) => FAILS.has(verdict)),
   }
 }
 
+const FAILS: ReadonlySet<Verdict> = new Set<Verdict>(['more', 'not kept', 'not counted'])
 const PERCENT = `${100 * TOLERANCE} %`
 const KEEP = '`npm run instructions -- --keep && npm run docs`'
 
@@ -120,11 +121,11 @@ function sentenceOn({ id, what, before = 0, now = 0, verdict }: Compared): strin
     case 'not counted':
       return `${name} was not counted, and a count of it is kept`
     case 'not settled':
-      return `${name} does not settle: its rounds are further apart than ${100 * SPREAD_MAX} %`
+      return `${name} is not judged: its rounds are further apart than ${100 * SPREAD_MAX} %`
   }
 }
 
-/** The kept counts as a table of the docs, with how they were made. @returns an empty text if there are none */
+/** The kept counts as a table of the docs, and how they were made. @returns an empty text without them */
 export function instructionsBlock(kept = readKept()): string {
   if (kept === undefined) return ''
   const rows = kept.operations.map(

@@ -1,7 +1,7 @@
 /**
  * A real sidecar in this process, and connections to it that are no sockets: a call is answered before the
- * function that made it returns. So nothing but the sidecar runs meanwhile. Its clocks can be stopped, so that
- * no call depends on how fast this machine is.
+ * function that made it returns. So nothing but the sidecar runs meanwhile. Its clocks can be stopped, so
+ * that no call depends on how fast this machine is.
  */
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
