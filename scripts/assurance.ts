@@ -92,8 +92,11 @@ const ROWS: readonly Row[] = [
 ]
 
 function killsText(figures: Readonly<Record<string, number>>): string {
-  const { kills = 0, points = 0, kinds = 0, acknowledged = 0, refused = 0, archived = 0, lines = 0 } = figures
-  return `${count(kills)} kills at ${count(points)} points of ${count(kinds)} kinds, ${count(acknowledged)} changes acknowledged and ${count(refused)} refused, ${count(archived)} records archived, ${count(lines)} lines of decisions: no violation`
+  const { kills = 0, points = 0, kinds = 0, acknowledged = 0, refused = 0, archived = 0, lines } = figures
+  const changes = `${count(acknowledged)} changes acknowledged and ${count(refused)} refused`
+  // A run of before did not judge these.
+  const files = lines && `, ${count(archived)} records archived and ${count(lines)} lines of decisions`
+  return `${count(kills)} kills at ${count(points)} points of ${count(kinds)} kinds, ${changes}${files ?? ''}: no violation`
 }
 
 function dayText(figures: Readonly<Record<string, number>>): string {

@@ -268,7 +268,11 @@ function writeTemporary(path: string, content: string): string {
  * folder: one may hold the private keys of tokens.
  */
 export function temporaryIn(folder: string): string {
-  removeAbandoned(folder, readdirSync(folder))
+  try {
+    removeAbandoned(folder, readdirSync(folder))
+  } catch {
+    // A folder that cannot be read can be written all the same.
+  }
   return join(folder, `.portcullis-${randomBytes(8).toString('hex')}.tmp`)
 }
 

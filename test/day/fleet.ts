@@ -2,7 +2,7 @@
  * What a day runs on: a host with two workers, a sidecar that follows it, and the commands of their operator.
  * All of them live by the clock of the day.
  */
-import { copyFileSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Client, connect } from '../../clients/typescript/index.ts'
 import { Violation } from '../kills/judge.ts'
@@ -217,8 +217,8 @@ export class Fleet {
   async renewCertificate(): Promise<void> {
     const name = `renewed-${this.#made++}`
     const made = await makeCertificate(this.#certificates, name, this.authority)
-    copyFileSync(made.key, this.#shown.key)
-    copyFileSync(made.certificate, this.#shown.certificate)
+    renameSync(made.key, this.#shown.key)
+    renameSync(made.certificate, this.#shown.certificate)
   }
 
   /** What is on the disk, in bytes. */
