@@ -79,7 +79,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
     least: 0,
     parts: [
       { files: matrix('query/parse', 'query/evaluate', 'query/vocabulary'), tests: judges('matrix/query') },
-      { files: matrix('derive'), tests: judges('matrix/derive', 'matrix/appended-row') },
+      { files: matrix('derive'), tests: judges('matrix/derive', 'matrix/lint', 'matrix/appended-row') },
       { files: matrix('allowed-flips'), tests: judges('matrix/allowed-flips') },
       { files: matrix('compare', 'renames', 'similar-ids'), tests: judges('matrix/compare') },
       { files: matrix('plan', 'explain'), tests: judges('matrix/plan') },

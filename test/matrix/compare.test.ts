@@ -1,7 +1,14 @@
 /** Comparing two matrices: exactly the cells that open and close in each mode, held to engines. */
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Api, compile, type Matrix, type Steps } from '../../engine/index.ts'
+import {
+  type Api,
+  type Conflict,
+  compile,
+  type Matrix,
+  type Steps,
+  type TokenKind,
+} from '../../engine/index.ts'
 import { compareInSteps, MODES, type Mode } from '../../matrix/compare.ts'
 import { type Comparison, compareMatrices, decideCell, supportMatrix } from '../../matrix/index.ts'
 import { draftInSteps, loadInSteps } from '../../matrix/load.ts'
@@ -47,6 +54,12 @@ test('opened cells come first, whatever their place', () => {
     ['opened', 'attachments', ACCOUNT_KIND, BOTH],
     ['closed', 'iam', ACCOUNT_KIND, BOTH],
   ])
+  const [allowed, denied] = ['ALLOWED', 'TOKEN_KIND_NOT_ACCEPTED'].map((reason) => ({
+    ...{ lenient: reason, strict: reason, conflicts: [] },
+  }))
+  expect(comparison.flips[2]).toStrictEqual({
+    ...{ direction: 'closed', api: 'iam', kind: ACCOUNT_KIND, modes: MODES, before: allowed, after: denied },
+  })
   expect({ ...comparison, flips: [] }).toEqual(SAME)
 })
 
@@ -72,8 +85,8 @@ test('a kind that is gone closes its cells', () => {
     tokenKinds: ROWS.tokenKinds.filter(({ id }) => id !== STATIC_KIND),
   }
   const { flips, tokenKinds } = compareMatrices(ROWS, other)
-  expect(new Set(flips.map(({ kind, after }) => `${kind} ${after.lenient}`))).toEqual(
-    new Set([`${STATIC_KIND} UNKNOWN_TOKEN_KIND`]),
+  expect(new Set(flips.map(({ kind, after }) => `${kind} ${after.lenient} ${after.strict}`))).toEqual(
+    new Set([`${STATIC_KIND} UNKNOWN_TOKEN_KIND UNKNOWN_TOKEN_KIND`]),
   )
   expect(flips).toHaveLength(8)
   expect(tokenKinds).toEqual({ ...NOTHING, removed: [STATIC_KIND] })
@@ -154,6 +167,11 @@ test('a resolution for the prose opens a cell in lenient mode alone; a mark that
   expect(flipsOf(compareMatrices(supportMatrix, reversed))).toEqual([
     ['opened', 'audit-logs', PROJECT_KIND, 'lenient'],
   ])
+  // The conflict goes, which opens nothing; and beside it another cell is opened.
+  const other = withRow({ ...supportMatrix, conflicts: [] }, 'audit-logs', {
+    accepts: [ACCOUNT_KIND, STATIC_KIND],
+  })
+  expect(compareMatrices(supportMatrix, other).apis).toEqual(NOTHING)
   // What follows from the row would no longer be a contradiction: this file is not finished.
   const marked = withRow(reversed, 'audit-logs', { accepts: [ACCOUNT_KIND, PROJECT_KIND] })
   const comparison = compareMatrices(supportMatrix, marked)
@@ -164,6 +182,31 @@ test('a resolution for the prose opens a cell in lenient mode alone; a mark that
       fields: [{ field: 'accepts', before: [ACCOUNT_KIND], after: [ACCOUNT_KIND, PROJECT_KIND] }],
     },
   ])
+})
+
+test('a mark of a kind that only one of two matrices has is no other mark, though a conflict reverses it', () => {
+  const [kind] = ROWS.tokenKinds
+  const cell = { api: 'cdn', kind: 'badge' }
+  const marked: Matrix = {
+    ...withRow(ROWS, 'cdn', { accepts: [PROJECT_KIND, 'badge'] }),
+    tokenKinds: [...ROWS.tokenKinds, { ...(kind as TokenKind), id: 'badge', header: 'X-Badge' }],
+    conflicts: [
+      {
+        ...(supportMatrix.conflicts[0] as Conflict),
+        apis: [],
+        statements: [],
+        cells: [cell],
+        resolution: 'prose',
+      },
+    ],
+  }
+  for (const [before, after] of [
+    [ROWS, marked],
+    [marked, ROWS],
+  ] as const) {
+    const { flips, apis } = compareMatrices(before, after)
+    expect([flips, apis]).toEqual([[], NOTHING])
+  }
 })
 
 describe('an API with another id', () => {
@@ -209,6 +252,10 @@ describe('an API with another id', () => {
     [
       'a similar id in another section',
       (api) => (api.id === 'cdn' ? { ...api, id: 'cdn-2', title: 'Edge', section: '§9' } : api),
+    ],
+    [
+      'a title that one of the others takes',
+      (api) => (api.id === 'cdn' ? [] : api.id === 'iam' ? { ...api, title: 'CDN' } : api),
     ],
     [
       'two that could be meant by their title',

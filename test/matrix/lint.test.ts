@@ -106,6 +106,19 @@ test.each<[claim: string, change: (conflicts: Conflict[]) => Conflict[], problem
     ['conflicts[2]: expected each conflict once; `lobby-key-contradiction` declares the same'],
   ],
   [
+    'a conflict declared twice, in another order',
+    (conflicts) => {
+      const [cell, ...apis] = [{ api: 'cellar', kind: 'day_pass' }, 'lobby', 'library'] as const
+      const parts = { cells: [cell, { api: 'lobby', kind: 'day_pass' }], apis }
+      const turned = { cells: parts.cells.toReversed(), apis: apis.toReversed() }
+      return [...conflicts, declared(parts), declared({ ...turned, id: 'turned' })]
+    },
+    [
+      'conflicts[3]: expected each conflict once; `declared` declares the same',
+      'conflicts[2]: expected a conflict that follows from the rows and the statements; no contradiction about `cellar` × `day_pass`, `lobby` × `day_pass`, `lobby`, `library` does, so remove it',
+    ],
+  ],
+  [
     'a conflict of the wrong type',
     (conflicts) =>
       conflicts.map((conflict) => (conflict.cells.length > 0 ? { ...conflict, type: 'omission' } : conflict)),

@@ -13,6 +13,7 @@ import { matrixForm } from '../../sidecar/rules/matrix-file/read.ts'
 import { ACCOUNT_KIND, engine, PROJECT_KIND, STATIC_KIND, strictEngine } from '../support/matrices/engines.ts'
 import { matrices } from '../support/matrices/generated-matrices.ts'
 import { cells } from '../support/matrices/oracle.ts'
+import { smallMatrix } from '../support/matrices/small-matrix.ts'
 
 const engines = { lenient: engine, strict: strictEngine }
 
@@ -78,10 +79,14 @@ describe('coverage', () => {
   })
 })
 
+const enginesOf = (matrix: Matrix) => ({
+  lenient: compile(matrix),
+  strict: compile(matrix, { strict: true }),
+})
+
 /** The tests that hold a matrix, read from their text. */
 function testsOf(matrix: Matrix): PolicyTests {
-  const both = { lenient: compile(matrix), strict: compile(matrix, { strict: true }) }
-  const text = characterise({ matrix, engines: both, schema: 'a.json' })
+  const text = characterise({ matrix, engines: enginesOf(matrix), schema: 'a.json' })
   const reading = matrixForm('policy-tests.yaml').read(text)
   if (!reading.ok || !validate(reading.value)) throw new Error('expected tests that fit the schema')
   return reading.value as PolicyTests
@@ -107,8 +112,9 @@ describe('the tests that hold a matrix', () => {
         : row
     })
     const changed = { ...supportMatrix, apis } as Matrix
-    const both = { lenient: compile(changed), strict: compile(changed, { strict: true }) }
-    const failed = runTests(tests, { engines: both, mode: 'lenient' }).filter((each) => each.failed > 0)
+    const failed = runTests(tests, { engines: enginesOf(changed), mode: 'lenient' }).filter(
+      (each) => each.failed > 0,
+    )
     expect(failed.flatMap(({ failures }) => failures.map(({ question }) => question))).toContain(
       `${api} × ${kind}`,
     )
@@ -124,8 +130,9 @@ describe('the tests that hold a matrix', () => {
         ),
       ]) {
         const changed = { ...supportMatrix, conflicts } as Matrix
-        const both = { lenient: compile(changed), strict: compile(changed, { strict: true }) }
-        const failed = runTests(tests, { engines: both, mode: 'lenient' }).some((each) => each.failed > 0)
+        const failed = runTests(tests, { engines: enginesOf(changed), mode: 'lenient' }).some(
+          (each) => each.failed > 0,
+        )
         // A cell that the table rejects is denied in both modes, with or without the conflict.
         const resolved = conflicts.length === supportMatrix.conflicts.length
         expect(failed).toBe(resolved || id !== 'audit-logs-project-contradiction')
@@ -136,7 +143,7 @@ describe('the tests that hold a matrix', () => {
   test('pass and ask about all of any matrix', () => {
     fc.assert(
       fc.property(matrices(), (matrix) => {
-        const both = { lenient: compile(matrix), strict: compile(matrix, { strict: true }) }
+        const both = enginesOf(matrix)
         const document = testsOf(matrix)
         expect(testProblems(document, both.lenient, false)).toEqual([])
         const coverage = new Coverage(both)
@@ -146,6 +153,15 @@ describe('the tests that hold a matrix', () => {
       }),
       { numRuns: 50 },
     )
+  })
+
+  test('are written for people to read', () => {
+    const attic = { id: 'attic', title: 'Attic', accepts: [], section: '§2' }
+    const matrix = { ...smallMatrix(), apis: [...smallMatrix().apis, attic] }
+    expect(characterise({ matrix, engines: enginesOf(matrix), schema: 'a.json' })).toBe(WRITTEN)
+    expect(
+      `# yaml-language-server: $schema=a.json\n${characterise({ matrix, engines: enginesOf(matrix) })}`,
+    ).toBe(WRITTEN)
   })
 
   test('are read as they were meant, whatever ids and titles are like', () => {
@@ -169,3 +185,86 @@ describe('the tests that hold a matrix', () => {
     expect(found.find(({ reason }) => reason === 'UNKNOWN_API')).toMatchObject({ api: 'no-such-id-either' })
   })
 })
+
+/** The small matrix with an API that nothing opens. */
+const WRITTEN = `# yaml-language-server: $schema=a.json
+# Written by \`portcullis matrix test --init\`. It holds the matrix as it was; change it with the matrix.
+title: Doors of a house
+mode: both
+
+# What the values of credential headers below stand for.
+tokens:
+  expired: { fault: CREDENTIAL_EXPIRED }
+  revoked: { fault: CREDENTIAL_REVOKED }
+  elsewhere: { fault: ADDRESS_NOT_ALLOWED }
+  misplaced: { kind: day_pass }
+
+tests:
+  # Which kinds open which APIs; all other kinds are denied.
+  - apis: [library]
+    accepted: [day_pass]
+  - apis: [cellar]
+    accepted: [room_key]
+  - apis: [attic]
+    accepted: []
+
+  # The source contradicts itself about these.
+  - mode: lenient
+    apis: [lobby]
+    accepted: [day_pass, room_key]
+  - mode: strict
+    apis: [lobby]
+    accepted: [day_pass]
+  - mode: strict
+    apis: [lobby]
+    kind: room_key
+    reason: CONTESTED
+
+  # What tokens are bound to.
+  - name: a day pass opens every project
+    api: library
+    kind: day_pass
+    scope: { account: "1" }
+    target: { account: "1", project: two }
+    reason: ALLOWED
+  - name: a day pass opens no other account
+    api: library
+    kind: day_pass
+    scope: { account: "1" }
+    target: { account: "2", project: one }
+    reason: ACCOUNT_MISMATCH
+  - name: a day pass is bound to an account
+    api: library
+    kind: day_pass
+    scope: { account: "1", project: one }
+    reason: INVALID_SCOPE
+  - name: a room key opens no other project
+    api: cellar
+    kind: room_key
+    scope: { account: "1", project: one }
+    target: { account: "1", project: two }
+    reason: PROJECT_MISMATCH
+  - name: a room key opens no other account
+    api: cellar
+    kind: room_key
+    scope: { account: "1", project: one }
+    target: { account: "2", project: one }
+    reason: ACCOUNT_MISMATCH
+  - name: a room key is bound to a project
+    api: cellar
+    kind: room_key
+    scope: { account: "1" }
+    reason: INVALID_SCOPE
+
+  # What is wrong with a credential.
+  - { api: lobby, headers: {}, reason: CREDENTIAL_MISSING }
+  - { api: lobby, headers: { X-Day-Pass: [expired, revoked] }, reason: CREDENTIAL_AMBIGUOUS }
+  - { api: lobby, headers: { X-Day-Pass: two words }, reason: CREDENTIAL_MALFORMED }
+  - { api: lobby, headers: { X-Room-Key: misplaced }, reason: WRONG_HEADER }
+  - { api: lobby, headers: { X-Day-Pass: unheard-of }, reason: CREDENTIAL_INVALID }
+  - { api: lobby, headers: { X-Day-Pass: expired }, reason: CREDENTIAL_EXPIRED }
+  - { api: lobby, headers: { X-Day-Pass: revoked }, reason: CREDENTIAL_REVOKED }
+  - { api: lobby, headers: { X-Day-Pass: elsewhere }, reason: ADDRESS_NOT_ALLOWED }
+  - { api: no-such-id, kind: day_pass, reason: UNKNOWN_API }
+  - { api: lobby, kind: no-such-id, reason: UNKNOWN_TOKEN_KIND }
+`
