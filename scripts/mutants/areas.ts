@@ -81,15 +81,18 @@ export const AREAS: Readonly<Record<string, Area>> = {
       { files: matrix('query/parse', 'query/evaluate', 'query/vocabulary'), tests: judges('matrix/query') },
       { files: matrix('derive'), tests: judges('matrix/derive', 'matrix/lint', 'matrix/appended-row') },
       { files: matrix('allowed-flips'), tests: judges('matrix/allowed-flips') },
-      { files: matrix('compare', 'renames', 'similar-ids'), tests: judges('matrix/compare') },
+      { files: matrix('compare', 'renames'), tests: judges('matrix/compare') },
       { files: matrix('plan', 'explain'), tests: judges('matrix/plan') },
       {
-        files: matrix('lint', 'findings', 'lint-file', 'warnings', 'loose-rows'),
-        tests: judges('matrix/lint', 'matrix/findings', 'matrix/lint-file'),
+        files: matrix('lint', 'findings', 'lint-file', 'warnings', 'loose-rows', 'similar-ids'),
+        tests: judges('matrix/lint', 'matrix/lint-file', 'matrix/findings', 'matrix/appended-row'),
       },
       {
         files: matrix('load', 'document/problems', 'document/schema'),
-        tests: judges('matrix/load', 'matrix/broken-matrix', 'matrix/carriage'),
+        tests: judges(
+          ...['matrix/broken-matrix', 'matrix/carriage', 'matrix/lint-file', 'matrix/findings'],
+          ...['matrix/forms', 'matrix/load', 'matrix/broken-json'],
+        ),
       },
       {
         files: matrix('document/json', 'document/yaml', 'document/form', 'document/places', 'yaml'),
