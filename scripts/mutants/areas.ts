@@ -82,7 +82,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
       { files: matrix('derive'), tests: judges('matrix/derive', 'matrix/lint', 'matrix/appended-row') },
       { files: matrix('allowed-flips'), tests: judges('matrix/allowed-flips') },
       { files: matrix('compare', 'renames'), tests: judges('matrix/compare') },
-      { files: matrix('plan', 'explain'), tests: judges('matrix/plan') },
+      { files: matrix('plan', 'explain'), tests: judges('matrix/explain', 'matrix/plan') },
       {
         files: matrix('lint', 'findings', 'lint-file', 'warnings', 'loose-rows', 'similar-ids'),
         tests: judges('matrix/lint', 'matrix/lint-file', 'matrix/findings', 'matrix/appended-row'),
