@@ -82,6 +82,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
       { files: matrix('derive'), tests: judges('matrix/derive', 'matrix/lint', 'matrix/appended-row') },
       { files: matrix('allowed-flips'), tests: judges('matrix/allowed-flips') },
       { files: matrix('compare', 'renames'), tests: judges('matrix/compare') },
+      { files: matrix('new-matrix'), tests: judges('matrix/new-matrix') },
       { files: matrix('plan', 'explain'), tests: judges('matrix/explain', 'matrix/plan') },
       {
         files: matrix('lint', 'findings', 'lint-file', 'warnings', 'loose-rows', 'similar-ids'),
@@ -94,14 +95,18 @@ export const AREAS: Readonly<Record<string, Area>> = {
           ...['matrix/forms', 'matrix/load', 'matrix/broken-json'],
         ),
       },
+      { files: matrix('document/edit', 'document/edit-yaml'), tests: judges('matrix/edit-text') },
       {
-        files: matrix('document/json', 'document/yaml', 'document/form', 'document/places', 'yaml'),
-        tests: judges('matrix/broken-json', 'matrix/forms', 'matrix/json-suite', 'matrix/edit'),
+        files: matrix('document/json'),
+        tests: judges('matrix/json-suite', 'matrix/lint-file', 'matrix/forms', 'matrix/broken-json'),
       },
+      { files: matrix('document/yaml', 'yaml'), tests: judges('matrix/forms') },
       {
-        files: matrix('edits', 'edit-file', 'document/edit', 'document/edit-yaml'),
-        tests: judges('matrix/edit'),
+        files: matrix('document/form', 'document/places'),
+        tests: judges('matrix/lint-file', 'matrix/forms', 'matrix/broken-json'),
       },
+      { files: matrix('edits'), tests: judges('matrix/edits') },
+      { files: matrix('edit-file'), tests: judges('matrix/edit') },
       {
         files: matrix(
           ...['policy-tests/characterise', 'policy-tests/coverage', 'policy-tests/credential'],
