@@ -1,7 +1,15 @@
 /** Each code of the linter: a matrix that has it, where, and that nothing else is said. */
 import { describe, expect, test } from 'vitest'
 import type { Matrix } from '../../engine/index.ts'
-import { FINDINGS, type FindingCode, findingsOf, lintFile, supportMatrix } from '../../matrix/index.ts'
+import {
+  FINDINGS,
+  type FindingCode,
+  findingsOf,
+  lintFile,
+  problemText,
+  supportMatrix,
+  warningsOf,
+} from '../../matrix/index.ts'
 import { similarIds } from '../../matrix/similar-ids.ts'
 import { planted, smallMatrix } from '../support/matrices/small-matrix.ts'
 
@@ -101,6 +109,31 @@ test.each(ROWS)('%s', (code, text, findings) => {
 
 test('every code has a row', () => {
   expect([...new Set(ROWS.map(([code]) => code))].sort()).toEqual(Object.keys(FINDINGS).sort())
+})
+
+test.each<[what: string, plants: (readonly [path: string, value: unknown])[], warnings: string[]]>([
+  [
+    'an id with a slip',
+    [['apis[1].id', 'lobbi']],
+    ['apis[1].id: expected an id that differs from `lobby` by more than a slip'],
+  ],
+  [
+    'a title that begins with a capital',
+    [['tokenKinds[0].title', 'Day pass']],
+    ['tokenKinds[0].title: expected a title for the middle of a sentence: `day pass`'],
+  ],
+  ['an abbreviation', [['tokenKinds[0].title', 'API key']], []],
+  ['a capital inside a title', [['tokenKinds[0].title', 'pass for a Day']], []],
+  [
+    'a section that is none',
+    [['statements[1].section', 'see §2']],
+    ['statements[1].section: expected a section of the source, as other statements have: `§3`'],
+  ],
+  ['sections that are none', [...Array(9).keys()].map((at) => [`statements[${at}].section`, 'a note']), []],
+])('%s: what is said', (_what, plants, warnings) => {
+  const matrix = smallMatrix()
+  for (const [path, value] of plants) planted(matrix, path, value)
+  expect(warningsOf(matrix as Matrix).map(problemText)).toEqual(warnings)
 })
 
 test('the shipped matrix has no finding', () => {
