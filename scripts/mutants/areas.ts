@@ -95,7 +95,10 @@ export const AREAS: Readonly<Record<string, Area>> = {
           ...['matrix/forms', 'matrix/load', 'matrix/broken-json'],
         ),
       },
-      { files: matrix('document/edit', 'document/edit-yaml'), tests: judges('matrix/edit-text') },
+      {
+        files: matrix('document/edit', 'document/edit-yaml'),
+        tests: judges('matrix/edit-json', 'matrix/edit-yaml'),
+      },
       {
         files: matrix('document/json'),
         tests: judges('matrix/json-suite', 'matrix/lint-file', 'matrix/forms', 'matrix/broken-json'),
