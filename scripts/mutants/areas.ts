@@ -85,9 +85,10 @@ export const AREAS: Readonly<Record<string, Area>> = {
       { files: matrix('new-matrix'), tests: judges('matrix/new-matrix') },
       { files: matrix('plan', 'explain'), tests: judges('matrix/explain', 'matrix/plan') },
       {
-        files: matrix('lint', 'findings', 'lint-file', 'warnings', 'loose-rows', 'similar-ids'),
+        files: matrix('lint', 'findings', 'lint-file', 'warnings', 'loose-rows'),
         tests: judges('matrix/lint', 'matrix/lint-file', 'matrix/findings', 'matrix/appended-row'),
       },
+      { files: matrix('similar-ids'), tests: judges('matrix/findings') },
       {
         files: matrix('load', 'document/problems', 'document/schema'),
         tests: judges(

@@ -187,10 +187,31 @@ describe('ids are similar', () => {
     [false, 'vpc', 'vpn'],
     [false, 'server', 'serv'],
     [false, 'server', 'server'],
+    [true, 'server-1', 'server1'],
+    [true, 'disk1-a', 'disk1a'],
+    [true, 'serverz', 'server'],
+    [true, 'servera', 'server'],
+    [true, 'abcde', 'abcdf'],
+    [true, 'abcd', 'abcde'],
+    [false, 'server1', 'servera'],
+    [false, 'disk-0-12', 'disk-01-2'],
+    [false, 'disk-9-12', 'disk-91-2'],
+    [false, 'disk-12-0', 'disk-1-20'],
+    [false, 'disk-12-9', 'disk-1-29'],
   ])('%s: %s and %s', (similar, one, other) => {
     const expected = similar ? [{ index: 1, earlier: 0 }] : []
     expect(similarIds([one, other])).toEqual(expected)
     expect(similarIds([other, one])).toEqual(expected)
+  })
+
+  test('to one of the 64 before them, however many are alike', () => {
+    const ids = Array.from({ length: 66 }, (_, index) =>
+      [...'abcdefgh'].map((letter, at) => ((index >> at) & 1 ? `${letter}-` : letter)).join(''),
+    )
+    expect(similarIds(ids).slice(-2)).toEqual([
+      { index: 64, earlier: 0 },
+      { index: 65, earlier: 1 },
+    ])
   })
 
   test('as a comparison of every pair says', () => {
