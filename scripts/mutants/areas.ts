@@ -113,11 +113,13 @@ export const AREAS: Readonly<Record<string, Area>> = {
       { files: matrix('edit-file'), tests: judges('matrix/edit') },
       {
         files: matrix(
-          ...['policy-tests/characterise', 'policy-tests/coverage', 'policy-tests/credential'],
-          ...['policy-tests/document', 'policy-tests/problems', 'policy-tests/run'],
+          ...['policy-tests/run', 'policy-tests/credential'],
+          ...['policy-tests/document', 'policy-tests/problems'],
         ),
-        tests: judges('matrix/policy-tests', 'matrix/policy-tests-coverage'),
+        tests: judges('matrix/policy-tests'),
       },
+      { files: matrix('policy-tests/coverage'), tests: judges('matrix/policy-tests-coverage') },
+      { files: matrix('policy-tests/characterise'), tests: judges('matrix/characterise') },
     ],
   },
 }
