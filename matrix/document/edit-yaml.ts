@@ -98,7 +98,7 @@ function withoutKey(text: string, map: MapNode, key: string): string {
 
 /** Without the lines that a part of a text begins and ends in. */
 function withoutLines(text: string, from: number, end: number): string {
-  return text.slice(0, lineStartOf(text, from)) + text.slice(end).replace(/^[^\n]*\n?/, '')
+  return text.slice(0, lineStartOf(text, from)) + text.slice(end).replace(/[^\n]*\n?/, '')
 }
 /** All keys are scalars: other texts are not read. */
 function nodeAt(library: YamlLibrary, root: ParsedNode, path: DocumentPath): ParsedNode | undefined {
@@ -130,13 +130,14 @@ function appended(
     return `${begun}${String(path.at(-1))}:${eol}${item('  ')}${eol}`
   }
   const [start, end] = list.range
-  const [first, last] = [list.items[0], list.items.at(-1)]
-  if (first === undefined || last === undefined) {
+  const [first] = list.items
+  if (first === undefined) {
     if (typeof value !== 'object' || (root as MapNode).flow)
       return spliced(text, start, end, `[${flowText(value)}]`)
     const indent = `${indentAt(text, start)}  `
     return `${text.slice(0, start).trimEnd()}${eol}${item(indent)}${text.slice(end)}`
   }
+  const last = list.items.at(-1) as ParsedNode
   const after = last.range[1]
   if (list.flow)
     return appendedAfter(text, {

@@ -50,7 +50,7 @@ function appendedJson(text: string, path: DocumentPath, value: unknown): string 
 }
 
 /** White space and comments, then a comma. */
-const COMMA = /^(?:\s|\/\*[\s\S]*?\*\/|\/\/[^\n]*|#[^\n]*)*,/
+const COMMA = /^(?:\s|\/\*[\s\S]*?\*\/|(?:\/\/|#)[^\n]*\n)*,/
 
 function withValue(text: string, path: DocumentPath, value: unknown): string {
   const root = rootOf(text)
@@ -159,7 +159,7 @@ export const lineLength = (text: string): number => text.search(/\r?\n|$/)
 /** The white space that the line of an offset begins with. */
 export function indentAt(text: string, offset: number): string {
   const line = text.slice(lineStartOf(text, offset))
-  return line.slice(0, line.search(/[^ \t]|$/))
+  return line.slice(0, line.search(/[^ \t]/))
 }
 
 export function spliced(text: string, from: number, to: number, inserted: string): string {

@@ -112,6 +112,12 @@ test.each<[claim: string, from: string, change: DocumentChange, to: string]>([
   ['the last row less', 'a:\n  - x\n  - y', remove('a', 1), 'a:\n  - x\n'],
   ['the first item in a line less', 'a: [x,  y]\n', remove('a', 0), 'a: [y]\n'],
   ['the only item of a list in a list less', '- [x]\n- y\n', remove(0, 0), '- []\n- y\n'],
+  [
+    'a text behind a comment with a comma, in brackets',
+    'a: [\n  x # a, b\n]\n',
+    append(['a'], 'y'),
+    'a: [\n  x, # a, b\n  y\n]\n',
+  ],
   // Values.
   ['an item', 'a:\n  - x\n  - y # c\n', set(['a', 1], 'day_pass-2'), 'a:\n  - x\n  - day_pass-2 # c\n'],
   [
@@ -133,7 +139,11 @@ test.each<[claim: string, from: string, change: DocumentChange, to: string]>([
   ],
   ['a key more, at the end', 'a:\r\n  b: 1 # one', set(['a', 'c'], 2), 'a:\r\n  b: 1 # one\r\n  c: 2'],
   ['a key more, with Windows’ line ends', 'a: 1 # one\r\n', set(['c'], 2), 'a: 1 # one\r\nc: 2\r\n'],
-  ['the last key in lines less', 'a: 1\nb: 2', remove('b'), 'a: 1\n'],
+  ['the last key in lines less', 'a: 1\nb: 2 # two', remove('b'), 'a: 1\n'],
+  ['the only key in a line less', 'a: { b: 1 }\n', remove('a', 'b'), 'a: {  }\n'],
+  ['a block behind a colon that stands apart', 'a :\n  b: 1\n', set(['a'], 2), 'a : 2\n'],
+  ['a key more before a brace', 'a: {\n  b: 1 }\n', set(['a', 'c'], 2), 'a: {\n  b: 1,\n  c: 2 }\n'],
+  ['a text before a bracket', 'a: [\n  x ]\n', append(['a'], 'y'), 'a: [\n  x,\n  y ]\n'],
   ['a key in a line less', 'a: { b: 1, c: 2 }\n', remove('a', 'b'), 'a: { c: 2 }\n'],
   ['a key less, behind one without a value', 'a: { b, c: 2 }\n', remove('a', 'c'), 'a: { b }\n'],
 ])('%s', (_claim, from, change, to) => {
