@@ -89,11 +89,12 @@ export const AREAS: Readonly<Record<string, Area>> = {
         tests: judges('matrix/lint', 'matrix/lint-file', 'matrix/findings', 'matrix/appended-row'),
       },
       { files: matrix('similar-ids'), tests: judges('matrix/findings') },
+      { files: matrix('document/problems', 'document/schema'), tests: judges('matrix/problems') },
       {
-        files: matrix('load', 'document/problems', 'document/schema'),
+        files: matrix('load'),
         tests: judges(
-          ...['matrix/broken-matrix', 'matrix/carriage', 'matrix/lint-file', 'matrix/findings'],
-          ...['matrix/forms', 'matrix/load', 'matrix/broken-json'],
+          ...['matrix/carriage', 'matrix/lint-file', 'matrix/findings', 'matrix/load'],
+          ...['matrix/broken-json', 'matrix/forms'],
         ),
       },
       {
