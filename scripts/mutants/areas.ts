@@ -93,8 +93,8 @@ export const AREAS: Readonly<Record<string, Area>> = {
       {
         files: matrix('load'),
         tests: judges(
-          ...['matrix/carriage', 'matrix/lint-file', 'matrix/findings', 'matrix/load'],
-          ...['matrix/broken-json', 'matrix/forms'],
+          ...['matrix/broken-matrix', 'matrix/carriage', 'matrix/lint-file', 'matrix/findings'],
+          ...['matrix/load', 'matrix/broken-json', 'matrix/forms'],
         ),
       },
       {
@@ -117,7 +117,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
           ...['policy-tests/run', 'policy-tests/credential'],
           ...['policy-tests/document', 'policy-tests/problems'],
         ),
-        tests: judges('matrix/policy-tests'),
+        tests: judges('matrix/policy-tests', 'matrix/policy-tests-problems'),
       },
       { files: matrix('policy-tests/coverage'), tests: judges('matrix/policy-tests-coverage') },
       { files: matrix('policy-tests/characterise'), tests: judges('matrix/characterise') },
