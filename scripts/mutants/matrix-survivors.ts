@@ -1,4 +1,105 @@
 /** Those of `matrix/`. */
-import { type Survivor, survivors } from './survivor.ts'
+import { SOME_TEXT, type Survivor, survivors } from './survivor.ts'
 
-export const OF_MATRIX: readonly Survivor[] = []
+const REMEMBERS =
+  "const tests = matchers.map((matcher) => (about === 'cell' ? remembered(cells, matcher) : matcher.fits))"
+
+export const OF_MATRIX: readonly Survivor[] = [
+  ...survivors('matrix/query/parse.ts', 'A list of one says what its item says.', [
+    'return of.length === 1 ? (of[0] as Query) : { type, of }',
+    'of.length === 1',
+    'false',
+  ]),
+  ...survivors('matrix/query/parse.ts', 'No term has either text.', [
+    "const name = token?.type === 'word' ? token.text.toLowerCase() : ''",
+    "''",
+    SOME_TEXT,
+  ]),
+  ...survivors(
+    'matrix/query/evaluate.ts',
+    'Answers are remembered to spare work: asked again, they are the same.',
+    [REMEMBERS, "about === 'cell'", 'true'],
+    [REMEMBERS, "about === 'cell'", 'false'],
+    [REMEMBERS, "about === 'cell'", "about !== 'cell'"],
+    [REMEMBERS, "'cell'", '""'],
+    ["if (about === 'cell') return fits", "about === 'cell'", 'true'],
+    ['if (row !== last) [last, answer] = [row, fits(row, column)]', 'row !== last', 'true'],
+  ),
+  ...survivors('matrix/query/evaluate.ts', 'What is about neither APIs nor kinds is about cells.', [
+    "const about: About = abouts.size === 1 ? (matchers[0] as Matcher).about : 'cell'",
+    "'cell'",
+    '""',
+  ]),
+  ...survivors('matrix/derive.ts', 'Claims of no other type are exclusive: the type tells the compiler.', [
+    "if (other.claim.type !== 'issued_to' || !other.claim.exclusive || other.claim.holder === claim.holder)",
+    "other.claim.type !== 'issued_to'",
+    'false',
+  ]),
+  ...survivors('matrix/compare.ts', 'It only spares a look: equal answers flip nothing.', [
+    'if (was === is) continue',
+    'was === is',
+    'false',
+  ]),
+  ...survivors('matrix/compare.ts', 'It only spares an object with the same fields.', [
+    'return conflicts.length === 0 ? side : { ...side, conflicts: conflicts.map(({ id }) => id) }',
+    'conflicts.length === 0',
+    'false',
+  ]),
+  ...survivors('matrix/compare.ts', 'It only spares the comparison of an item with itself.', [
+    'if (earlier !== undefined && earlier !== item) {',
+    'earlier !== item',
+    'true',
+  ]),
+  ...survivors(
+    'matrix/policy-tests/run.ts',
+    'It only spares to describe what is counted and not listed.',
+    [
+      'if (!isTwin && this.first.length >= FAILURES_MAX) return',
+      '!isTwin && this.first.length >= FAILURES_MAX',
+      'false',
+    ],
+    [
+      'if (!isTwin && this.first.length >= FAILURES_MAX) return',
+      'this.first.length >= FAILURES_MAX',
+      'this.first.length > FAILURES_MAX',
+    ],
+  ),
+  ...survivors('matrix/policy-tests/run.ts', 'Tests that expect nothing are refused before.', [
+    'wanted: isRow ? { ...NOTHING, allowed: wanted.accepted?.has(kind) === true } : wanted,',
+    'wanted.accepted?.has',
+    'wanted.accepted.has',
+  ]),
+  ...survivors('matrix/policy-tests/run.ts', 'What is allowed is about an API that is there.', [
+    'return decision.allowed ? (apis.get(api)?.accepted ?? NONE) : decision.accepted',
+    'apis.get(api)?.accepted',
+    'apis.get(api).accepted',
+  ]),
+  ...survivors(
+    'matrix/policy-tests/run.ts',
+    'Without expected kinds every answer has them; and a field that is undefined is as one that is absent.',
+    [
+      'if (accepted !== undefined && !meets({ ...NOTHING, accepted }, engine, api, decision))',
+      'accepted !== undefined',
+      'true',
+    ],
+    [
+      'const NOTHING: Wanted = { allowed: undefined, reason: undefined, accepted: undefined }',
+      '{ allowed: undefined, reason: undefined, accepted: undefined }',
+      '{}',
+    ],
+  ),
+  ...survivors(
+    'matrix/policy-tests/credential.ts',
+    'No kind is undefined, and tokens of unknown kinds are refused before.',
+    [
+      'const obtainedBy = kind === undefined ? undefined : this.#kinds.get(kind)?.obtained.by',
+      'kind === undefined',
+      'false',
+    ],
+    [
+      'const obtainedBy = kind === undefined ? undefined : this.#kinds.get(kind)?.obtained.by',
+      'this.#kinds.get(kind)?.obtained',
+      'this.#kinds.get(kind).obtained',
+    ],
+  ),
+]

@@ -61,6 +61,7 @@ test.each<[expression: string, found: string[]]>([
   ['not allowed and api = tickets', [`tickets ${ACCOUNT_KIND}`, `tickets ${PROJECT_KIND}`]],
   ["title = 'Tickets'", ['tickets']],
   ['strict.allowed and api = balance', [`balance ${ACCOUNT_KIND}`, `balance ${STATIC_KIND}`]],
+  ['statement = project-manages and api = audit-logs', [`audit-logs ${PROJECT_KIND}`]],
   ['reason = ALLOWED and api = iam', [`iam ${ACCOUNT_KIND}`]],
   ['conflict = audit-logs-project-contradiction and api = audit-logs', [`audit-logs ${PROJECT_KIND}`]],
 ])('%s', (expression, expected) => {
@@ -179,7 +180,7 @@ describe('an error has the column, and what was expected', () => {
     const apis = doors(count).map((id) => ({ id, title: id, accepts: ['day_pass'], section: 'x' }))
     expect(() =>
       queryMatrix({ ...smallMatrix(), apis, statements: [], conflicts: [] }, `api = ${asked}`),
-    ).toThrow(`column 7: the matrix has no api \`${asked}\`; ${hint}`)
+    ).toThrow(new QueryError(7, `the matrix has no api \`${asked}\`; ${hint}`))
   })
 
   test('and the beginning of a long name', () => {
