@@ -78,7 +78,10 @@ export const AREAS: Readonly<Record<string, Area>> = {
   matrix: {
     least: 0,
     parts: [
-      { files: matrix('query/parse', 'query/evaluate', 'query/vocabulary'), tests: judges('matrix/query') },
+      {
+        files: matrix('query/parse', 'query/evaluate', 'query/vocabulary', 'query/index'),
+        tests: judges('matrix/query'),
+      },
       { files: matrix('derive'), tests: judges('matrix/derive', 'matrix/lint', 'matrix/appended-row') },
       { files: matrix('allowed-flips'), tests: judges('matrix/allowed-flips') },
       { files: matrix('compare', 'renames'), tests: judges('matrix/compare') },
@@ -102,14 +105,10 @@ export const AREAS: Readonly<Record<string, Area>> = {
         tests: judges('matrix/edit-json', 'matrix/edit-yaml'),
       },
       {
-        files: matrix('document/json'),
-        tests: judges('matrix/json-suite', 'matrix/lint-file', 'matrix/forms', 'matrix/broken-json'),
+        files: matrix('document/json', 'document/form', 'document/places'),
+        tests: judges('matrix/json', 'matrix/json-suite'),
       },
       { files: matrix('document/yaml', 'yaml'), tests: judges('matrix/forms') },
-      {
-        files: matrix('document/form', 'document/places'),
-        tests: judges('matrix/lint-file', 'matrix/forms', 'matrix/broken-json'),
-      },
       { files: matrix('edits'), tests: judges('matrix/edits') },
       { files: matrix('edit-file'), tests: judges('matrix/edit') },
       {
