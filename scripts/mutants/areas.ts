@@ -108,7 +108,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
         files: matrix('document/json', 'document/form', 'document/places'),
         tests: judges('matrix/json', 'matrix/json-suite'),
       },
-      { files: matrix('document/yaml', 'yaml'), tests: judges('matrix/forms') },
+      { files: matrix('document/yaml', 'yaml'), tests: judges('matrix/yaml', 'matrix/forms') },
       { files: matrix('edits'), tests: judges('matrix/edits') },
       { files: matrix('edit-file'), tests: judges('matrix/edit') },
       {
