@@ -84,7 +84,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
       },
       { files: matrix('derive'), tests: judges('matrix/derive', 'matrix/lint', 'matrix/appended-row') },
       { files: matrix('allowed-flips'), tests: judges('matrix/allowed-flips') },
-      { files: matrix('compare', 'renames'), tests: judges('matrix/compare') },
+      { files: matrix('compare', 'renames'), tests: judges('matrix/renames', 'matrix/compare') },
       { files: matrix('new-matrix'), tests: judges('matrix/new-matrix') },
       { files: matrix('plan', 'explain'), tests: judges('matrix/explain', 'matrix/plan') },
       {

@@ -40,6 +40,12 @@ export const OF_MATRIX: readonly Survivor[] = [
     'was === is',
     'false',
   ]),
+  ...survivors(
+    'matrix/renames.ts',
+    'Two of one title are as many as a thousand: none of them is meant.',
+    ['if (same !== undefined && same.length < 2) same.push(api)', 'same.length < 2', 'true'],
+    ['if (same !== undefined && same.length < 2) same.push(api)', 'same.length < 2', 'same.length <= 2'],
+  ),
   ...survivors('matrix/compare.ts', 'It only spares an object with the same fields.', [
     'return conflicts.length === 0 ? side : { ...side, conflicts: conflicts.map(({ id }) => id) }',
     'conflicts.length === 0',

@@ -1,6 +1,6 @@
 /** Comparing two matrices: exactly the cells that open and close in each mode, held to engines. */
 import * as fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import {
   type Api,
   type Conflict,
@@ -142,6 +142,16 @@ test('titles, kinds, statements and conflicts are named with what differs, thoug
   })
 })
 
+test('a field that only one of the two has is named', () => {
+  const [first, ...kinds] = supportMatrix.tokenKinds
+  const other = { ...supportMatrix, tokenKinds: [{ ...first, scheme: 'Bearer' }, ...kinds] } as Matrix
+  const changed = (before: unknown, after: unknown) => [
+    { id: ACCOUNT_KIND, fields: [{ field: 'scheme', before, after }] },
+  ]
+  expect(compareMatrices(supportMatrix, other).tokenKinds.changed).toEqual(changed(undefined, 'Bearer'))
+  expect(compareMatrices(other, supportMatrix).tokenKinds.changed).toEqual(changed('Bearer', undefined))
+})
+
 test('without its declared conflicts a matrix opens three cells in strict mode alone', () => {
   const { flips } = compareMatrices(supportMatrix, { ...supportMatrix, conflicts: [] })
   expect(flipsOf({ ...SAME, flips })).toEqual([
@@ -207,76 +217,6 @@ test('a mark of a kind that only one of two matrices has is no other mark, thoug
     const { flips, apis } = compareMatrices(before, after)
     expect([flips, apis]).toEqual([[], NOTHING])
   }
-})
-
-describe('an API with another id', () => {
-  const renamed = (from: string, fields: Partial<Api>) => compareMatrices(ROWS, withRow(ROWS, from, fields))
-
-  test.each<[what: string, from: string, fields: Partial<Api> & { readonly id: string }, because: string]>([
-    ['and the same title', 'cdn', { id: 'edge' }, 'title'],
-    ['that is the old one with a word added', 'email', { id: 'email-sending', title: 'Sending' }, 'row'],
-    ['that is the old one without a word', 'dns-hosting-legacy', { id: 'legacy', title: 'Old' }, 'row'],
-    ['with a slip or two', 'secrets', { id: 'secretz', title: 'Vault' }, 'row'],
-  ])('%s is the same API, and who asks with the old id is named', (_what, from, fields, because) => {
-    const { flips, renames, apis } = renamed(from, fields)
-    const { accepts } = ROWS.apis.find(({ id }) => id === from) as Api
-    expect(renames).toMatchObject([{ from, to: fields.id, because }])
-    expect(renames[0]?.lost).toMatchObject(
-      accepts.map((kind) => ({ direction: 'closed', api: from, kind, after: { lenient: 'UNKNOWN_API' } })),
-    )
-    expect(flips).toEqual([])
-    expect([apis.added, apis.removed]).toEqual([[], []])
-  })
-
-  test('hides no flip: its cells are compared across the two ids', () => {
-    const { flips, renames, apis } = renamed('cdn', { id: 'edge', accepts: [STATIC_KIND], section: '§9' })
-    expect(renames).toMatchObject([{ from: 'cdn', to: 'edge', lost: [{ api: 'cdn', kind: PROJECT_KIND }] }])
-    expect(flips).toMatchObject([
-      { direction: 'opened', api: 'edge', kind: STATIC_KIND, renamedFrom: 'cdn' },
-      { direction: 'closed', api: 'edge', kind: PROJECT_KIND, renamedFrom: 'cdn' },
-    ])
-    expect(apis.changed).toEqual([
-      { id: 'edge', fields: [{ field: 'section', before: '§5.4', after: '§9' }] },
-    ])
-  })
-
-  test.each<[why: string, rows: (api: Api) => Api | readonly Api[]]>([
-    [
-      'another title and a distant id',
-      (api) => (api.id === 'cdn' ? { ...api, id: 'edge', title: 'Edge' } : api),
-    ],
-    [
-      'a similar id and other kinds',
-      (api) => (api.id === 'cdn' ? { ...api, id: 'cdn-2', title: 'Edge', accepts: [STATIC_KIND] } : api),
-    ],
-    [
-      'a similar id in another section',
-      (api) => (api.id === 'cdn' ? { ...api, id: 'cdn-2', title: 'Edge', section: '§9' } : api),
-    ],
-    [
-      'a title that one of the others takes',
-      (api) => (api.id === 'cdn' ? [] : api.id === 'iam' ? { ...api, title: 'CDN' } : api),
-    ],
-    [
-      'two that could be meant by their title',
-      (api) => (api.id === 'cdn' ? ['edge', 'fastly'].map((id) => ({ ...api, id })) : api),
-    ],
-    [
-      'two that could be meant by their ids',
-      (api) => (api.id === 'cdn' ? ['cdn-1', 'cdn-2'].map((id) => ({ ...api, id, title: id })) : api),
-    ],
-  ])('with %s is a new one beside one that is gone', (_why, rows) => {
-    const { renames, flips, apis } = compareMatrices(ROWS, withRows(ROWS, rows))
-    expect(renames).toEqual([])
-    expect(apis.removed).toEqual(['cdn'])
-    expect(flips.some(({ direction, api }) => direction === 'closed' && api === 'cdn')).toBe(true)
-  })
-
-  test('and a title that two of the old ones had is none of them', () => {
-    const twins = withRows(ROWS, (api) => (api.id === 'cdn' ? [api, { ...api, id: 'quic' }] : api))
-    const other = withRows(ROWS, (api) => (api.id === 'cdn' ? { ...api, id: 'edge' } : api))
-    expect(compareMatrices(twins, other).renames).toEqual([])
-  })
 })
 
 test('the flips of any two matrices are those that a look at every cell with engines finds', () => {
