@@ -4,6 +4,8 @@ import { SOME_TEXT, type Survivor, survivors } from './survivor.ts'
 const REMEMBERS =
   "const tests = matchers.map((matcher) => (about === 'cell' ? remembered(cells, matcher) : matcher.fits))"
 
+const NO_JSON = "return { ok: false, problems: [{ path: '', expected: 'expected JSON' }] }"
+
 export const OF_MATRIX: readonly Survivor[] = [
   ...survivors('matrix/query/parse.ts', 'A list of one says what its item says.', [
     'return of.length === 1 ? (of[0] as Query) : { type, of }',
@@ -30,6 +32,45 @@ export const OF_MATRIX: readonly Survivor[] = [
     "'cell'",
     '""',
   ]),
+  ...survivors('matrix/loose-rows.ts', 'Any number does that no other row has.', [
+    `const id = (value: unknown) => (typeof value === 'string' ? value : \`\${++unread}\${NO_TEXT}\`)`,
+    '++unread',
+    '--unread',
+  ]),
+  ...survivors(
+    'matrix/document/json.ts',
+    'What the walk accepts, `JSON.parse` reads; if ever it does not, its message must not get out.',
+    ['} catch {', '{', '{}'],
+    [NO_JSON, "{ ok: false, problems: [{ path: '', expected: 'expected JSON' }] }", '{}'],
+    [NO_JSON, 'false', 'true'],
+    [NO_JSON, "[{ path: '', expected: 'expected JSON' }]", '[]'],
+    [NO_JSON, "{ path: '', expected: 'expected JSON' }", '{}'],
+    [NO_JSON, "''", SOME_TEXT],
+    [NO_JSON, "'expected JSON'", '""'],
+  ),
+  ...survivors('matrix/document/json.ts', 'The walk throws nothing else.', [
+    'if (error !== ENOUGH) throw error',
+    'error !== ENOUGH',
+    'false',
+  ]),
+  ...survivors(
+    'matrix/document/json.ts',
+    'White space before the text and between its tokens says nothing.',
+    ['readonly #foreign: (readonly [offset: number, length: number])[] = []', '[]', '["Stryker was here"]'],
+    ["return [...parts, text.slice(end)].join(' ')", "' '", '""'],
+  ),
+  ...survivors('matrix/document/json.ts', 'A value follows a colon, and takes it back.', [
+    "if (character === ',') this.#comma = offset",
+    "character === ','",
+    'true',
+  ]),
+  ...survivors(
+    'matrix/document/places.ts',
+    'Separators and keys are inside of something, and nothing is looked for outside.',
+    ['const levels: Level[] = []', '[]', '["Stryker was here"]'],
+    ['if (level?.index !== undefined) level.index++', 'level?.index', 'level.index'],
+    ['next = levels.at(-1)?.wanted?.members.get(key)', 'levels.at(-1)?.wanted', 'levels.at(-1).wanted'],
+  ),
   ...survivors('matrix/derive.ts', 'Claims of no other type are exclusive: the type tells the compiler.', [
     "if (other.claim.type !== 'issued_to' || !other.claim.exclusive || other.claim.holder === claim.holder)",
     "other.claim.type !== 'issued_to'",
