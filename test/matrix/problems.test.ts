@@ -38,6 +38,10 @@ test.each<[expected: string, error: SchemaError, path?: string]>([
     'expected one of `account`, `project`; did you mean `project`?',
     error('enum', { allowedValues: ['account', 'project'] }, { data: 'projekt' }),
   ],
+  [
+    'expected one of `project`, 2, null; did you mean `project`?',
+    error('enum', { allowedValues: ['project', 2, null] }, { data: 'projekt' }),
+  ],
   ['expected one of `5`, `6`', error('enum', { allowedValues: ['5', '6'] }, { data: 5 })],
   ['expected `one`', error('const', { allowedValue: 'one' })],
   ['expected the name of a known type', error('discriminator', { tag: 'type' }), 'a.type'],
