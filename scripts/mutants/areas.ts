@@ -96,8 +96,8 @@ export const AREAS: Readonly<Record<string, Area>> = {
       {
         files: matrix('load'),
         tests: judges(
-          ...['matrix/broken-matrix', 'matrix/carriage', 'matrix/lint-file', 'matrix/findings'],
-          ...['matrix/load', 'matrix/broken-json', 'matrix/forms'],
+          ...['matrix/lint-file', 'matrix/carriage', 'matrix/findings', 'matrix/broken-matrix'],
+          'matrix/load',
         ),
       },
       {

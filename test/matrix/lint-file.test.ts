@@ -204,6 +204,50 @@ describe('problems of form and of ids are shown together, in the order of the te
   })
 })
 
+test('an error names the file, where it is in one', () => {
+  const problems = [{ path: 'apis', expected: 'expected an array', line: 2, column: 3 }]
+  expect(new MatrixError(problems, 'doors.json').message).toBe(
+    'doors.json: the matrix is not valid:\n  2:3: apis: expected an array',
+  )
+})
+
+const UTF_8 = 'expected UTF-8 text'
+const UTF_16 = `${UTF_8}, found the byte order mark of UTF-16`
+const NO_MARK = `${UTF_8} without a byte order mark at line 1, column 1`
+
+/** Files with bytes before their text, with the most that a form reads, and what is said of them. */
+test.each<[what: string, file: string | Uint8Array, bytesMax: number, expected: string, yaml?: boolean]>([
+  ['as many bytes as may be', '{"a": 1}', 8, 'unknown field'],
+  ['one byte too many', '{"a": 1}', 7, 'expected at most 7 bytes, found 8'],
+  ['one byte too many, of a letter with two', '["é"]', 5, 'expected at most 5 bytes, found 6'],
+  ['bytes, one too many', new Uint8Array(9), 8, 'expected at most 8 bytes, found 9'],
+  ['bytes that are no text', new Uint8Array([0xff]), 8, UTF_8],
+  ['a mark of UTF-16', new Uint8Array([0xff, 0xfe, 0x7b, 0]), 8, UTF_16],
+  ['another mark of UTF-16', new Uint8Array([0xfe, 0xff, 0, 0x7b]), 8, UTF_16],
+  ['a mark in a text', '\ufeff{}', 8, NO_MARK],
+  ['a mark in bytes', new Uint8Array([0xef, 0xbb, 0xbf, 0x7b]), 8, NO_MARK],
+  ['a mark at the end', '{}\ufeff', 8, 'expected JSON; invalid symbol at line 1, column 3'],
+  [
+    'YAML, one byte too many',
+    '{}',
+    1,
+    'expected at most 1 bytes, found 2; write so large a matrix in JSON',
+    true,
+  ],
+])('a file of %s', (_what, file, bytesMax, expected, isYaml = false) => {
+  const { problems } = lintFile(file, { ...json, bytesMax, ...(isYaml && { id: 'yaml' as const }) })
+  const [first] = problems
+  expect(problems.some((each) => each.expected.startsWith(expected))).toBe(true)
+  if (expected === 'unknown field') return
+  expect(problems).toHaveLength(1)
+  expect(first).toMatchObject({ code: 'unreadable', path: '', expected })
+  expect([first?.line, first?.column]).toEqual(
+    expected === NO_MARK ? [1, 1] : /^expected JSON/.test(expected) ? [1, 3] : [undefined, undefined],
+  )
+  // The place of the text as a whole is said once.
+  expect(new MatrixError([first as never]).message).toBe(`the matrix is not valid:\n  ${expected}`)
+})
+
 describe('a row that changes nothing is a warning', () => {
   test('an API that nothing opens, and a kind that nothing accepts', () => {
     const closed = API.replace('lobby', 'roof').replace('["day_pass"]', '[]')

@@ -62,13 +62,6 @@ test('a file without statements and conflicts is a file with empty lists of them
   expect(new Set(digests).size).toBe(1)
 })
 
-test('an error names the file, where it is in one', () => {
-  const problems = [{ path: 'apis', expected: 'expected an array', line: 2, column: 3 }]
-  expect(new MatrixError(problems, 'doors.json').message).toBe(
-    'doors.json: the matrix is not valid:\n  2:3: apis: expected an array',
-  )
-})
-
 test('parsing leaves the comparison of the conflicts to the linter', () => {
   const text = JSON.stringify({ ...smallMatrix(), conflicts: [] })
   expect(parseMatrix(text)).toEqual({ ...smallMatrix(), conflicts: [] })
