@@ -36,7 +36,7 @@ tests:
     accepted: [day_pass]
   - apis: [cellar]
     accepted: [room_key]
-  - apis: [attic]
+  - apis: [office]
     accepted: []
 
   # The source contradicts itself about these.
@@ -117,8 +117,8 @@ describe('the tests that hold a matrix', () => {
   const tests = testsOf(supportMatrix)
 
   test('are written for people to read', () => {
-    const attic = { id: 'attic', title: 'Attic', accepts: [], section: '§2' }
-    const matrix = { ...smallMatrix(), apis: [...smallMatrix().apis, attic] }
+    const office = { id: 'office', title: 'Office', accepts: [], section: '§2' }
+    const matrix = { ...smallMatrix(), apis: [...smallMatrix().apis, office] }
     expect(characterise({ matrix, engines: enginesOf(matrix), schema: 'a.json' })).toBe(WRITTEN)
     expect(
       `# yaml-language-server: $schema=a.json\n${characterise({ matrix, engines: enginesOf(matrix) })}`,
@@ -183,6 +183,16 @@ describe('the tests that hold a matrix', () => {
       }),
       { numRuns: 50 },
     )
+  })
+
+  test('have long lists on lines of at most 86 characters, and nothing of conflicts where there are none', () => {
+    const ids = Array.from({ length: 6 }, (_, index) => `door-of-house-${index}`)
+    const apis = ids.map((id) => ({ id, title: id, accepts: ['day_pass'], section: '§2' }))
+    const matrix = { ...smallMatrix(), title: 'Yes', apis, statements: [], conflicts: [] }
+    const text = characterise({ matrix, engines: enginesOf(matrix) })
+    const lines = `[${ids.slice(0, 5).join(', ')},\n       ${ids[5]}]`
+    expect(text).toContain(`  - apis: ${lines}\n    accepted: [day_pass]\n\n  # What tokens are bound to.\n`)
+    expect(text).toContain('title: "Yes"\n')
   })
 
   test('are read as they were meant, whatever ids and titles are like', () => {

@@ -66,6 +66,10 @@ test.each<[edit: MatrixEdit, changes: string[]]>([
   ],
   [{ type: 'remove', part: 'apis', id: 'cellar' }, ['remove statements[2]', 'remove apis[2]']],
   [
+    { type: 'remove', part: 'apis', id: 'library' },
+    ['remove statements[1].claim.apis[1]', 'remove statements[0].claim.apis[1]', 'remove apis[1]'],
+  ],
+  [
     { type: 'remove', part: 'tokenKinds', id: 'day_pass' },
     [
       ...['tokenKinds[0]', 'statements[7]', 'statements[6].claim.accepts[0]', 'statements[5]'],
@@ -98,6 +102,40 @@ test('a row that says several things of what goes is removed once, with the conf
       ...['statements[0].claim.apis[0]', 'conflicts[1].statements[1]', 'conflicts[1].statements[0]'],
       ...['conflicts[0]', 'apis[0]'],
     ].map((path) => `remove ${path}`),
+  )
+})
+
+test('what has the same id in another part stays, and conflicts about kinds name them', () => {
+  const { tokenKinds, conflicts, ...rest } = smallMatrix()
+  const [pass, key] = tokenKinds
+  const [first, second] = conflicts
+  const matrix = {
+    ...{ ...rest, tokenKinds: [pass, { ...key, id: 'lobby' }] },
+    apis: rest.apis.map((api) => ({ ...api, accepts: ['lobby'] })),
+    statements: [
+      { ...rest.statements[6], claim: { type: 'row_repeated', api: 'lobby', accepts: ['lobby'] } },
+    ],
+    conflicts: [
+      { ...first, cells: [{ api: 'lobby', kind: 'lobby' }] },
+      { ...second, kinds: ['lobby'] },
+    ],
+  } as Matrix
+  const rename = (part: 'apis' | 'tokenKinds') =>
+    changesOf(matrix, { type: 'rename', part, id: 'lobby', to: 'x' }).map(briefly)
+  expect(rename('apis')).toEqual(
+    ['apis[0].id', 'statements[0].claim.api', 'conflicts[0].cells[0].api', 'conflicts[1].apis[0]'].map(
+      (path) => `set ${path} = "x"`,
+    ),
+  )
+  expect(rename('tokenKinds')).toEqual(
+    [
+      ...['tokenKinds[1].id', 'apis[0].accepts[0]', 'apis[1].accepts[0]', 'apis[2].accepts[0]'],
+      ...['statements[0].claim.accepts[0]', 'conflicts[0].cells[0].kind', 'conflicts[1].kinds[0]'],
+    ].map((path) => `set ${path} = "x"`),
+  )
+  // A row that is repeated may accept nothing.
+  expect(changesOf(matrix, { type: 'remove', part: 'tokenKinds', id: 'lobby' }).map(briefly)).toContain(
+    'remove statements[0].claim.accepts[0]',
   )
 })
 
