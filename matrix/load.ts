@@ -127,8 +127,8 @@ function withIdCode(problem: Problem): MatrixProblem {
 const NO_HEADER = /^(?:cookies?|quer(?:y|ies)|(?:query|url)[_-]?param(?:eter)?s?|param(?:eter)?s?)$/i
 
 function withReason(problem: Problem): Problem {
-  const [list, , field, ...inside] = segmentsOf(problem.path)
-  if (list !== 'tokenKinds' || inside.length > 0 || !NO_HEADER.test(String(field))) return problem
+  const [list, , field] = segmentsOf(problem.path)
+  if (list !== 'tokenKinds' || !NO_HEADER.test(String(field))) return problem
   const why = /cookie/i.test(problem.path)
     ? 'a browser sends cookies with every request that another site makes it send'
     : 'addresses are written to logs and histories'

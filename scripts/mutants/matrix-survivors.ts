@@ -71,6 +71,21 @@ export const OF_MATRIX: readonly Survivor[] = [
     ['if (level?.index !== undefined) level.index++', 'level?.index', 'level.index'],
     ['next = levels.at(-1)?.wanted?.members.get(key)', 'levels.at(-1)?.wanted', 'levels.at(-1).wanted'],
   ),
+  ...survivors(
+    'matrix/edits.ts',
+    'No row has a field of that name.',
+    ['statements: [],', '[]', '["Stryker was here"]'],
+    [
+      "const CELL_FIELDS: typeof CLAIM_ID_FIELDS = { apis: ['api'], tokenKinds: ['kind'], statements: [] }",
+      '[]',
+      '["Stryker was here"]',
+    ],
+  ),
+  ...survivors('matrix/edits.ts', 'Equal segments are passed over before.', [
+    'return segment < (against as string) ? -1 : 1',
+    'segment < (against as string)',
+    'segment <= (against as string)',
+  ]),
   ...survivors('matrix/derive.ts', 'Claims of no other type are exclusive: the type tells the compiler.', [
     "if (other.claim.type !== 'issued_to' || !other.claim.exclusive || other.claim.holder === claim.holder)",
     "other.claim.type !== 'issued_to'",
