@@ -6,6 +6,7 @@ import { Coverage, percentOf } from '../../matrix/policy-tests/coverage.ts'
 import type { PolicyTest, TestToken } from '../../matrix/policy-tests/document.ts'
 import { runTests } from '../../matrix/policy-tests/run.ts'
 import { ACCOUNT_KIND, engine, PROJECT_KIND, STATIC_KIND, strictEngine } from '../support/matrices/engines.ts'
+import { smallMatrix } from '../support/matrices/small-matrix.ts'
 
 const engines = { lenient: engine, strict: strictEngine }
 
@@ -48,7 +49,16 @@ describe('coverage', () => {
     expect(once).toMatchObject({ covered: 0, total: 4 })
     const twice = coverageOf({ ...CONTESTED, mode: 'both', allowed: true }).conflicts
     expect(twice).toMatchObject({ covered: 1, total: 4 })
-    expect(twice.missing).not.toContain('cdn-project-omission')
+    expect(twice.missing).toEqual(once.missing.filter((id) => id !== 'cdn-project-omission'))
+    expect(once.missing).toContain('cdn-project-omission')
+    const [first, ...others] = supportMatrix.conflicts.filter(({ cells }) => cells.length > 0)
+    const more = { ...first, cells: [CONTESTED, { api: 'iam', kind: PROJECT_KIND }] }
+    const matrix = { ...supportMatrix, conflicts: [more, ...others] } as Matrix
+    const both = { lenient: compile(matrix), strict: compile(matrix, { strict: true }) }
+    const coverage = new Coverage(both)
+    const tests: PolicyTest[] = [{ ...CONTESTED, mode: 'both', allowed: true }]
+    runTests({ tests }, { engines: both, mode: 'lenient', coverage })
+    expect(coverage.report().conflicts.missing).toContain(first?.id)
   })
 
   test('counts the reasons that there can be', () => {
@@ -63,6 +73,31 @@ describe('coverage', () => {
     expect(missing).not.toContain('CONTESTED')
     expect(missing).not.toContain('PROJECT_MISMATCH')
     expect(missing).toContain('ACCOUNT_MISMATCH')
+  })
+
+  test('lists a thousand of what is missing', () => {
+    const [pass] = smallMatrix().tokenKinds
+    const apis = Array.from({ length: 1_001 }, (_, index) => ({
+      ...{ id: `door-${index}`, title: 'x', accepts: [], section: 'x' },
+    }))
+    const matrix = { ...smallMatrix(), tokenKinds: [pass], apis, statements: [], conflicts: [] } as Matrix
+    const lenient = compile(matrix)
+    const { missing, ...counts } = new Coverage({ lenient, strict: lenient }).report().cells
+    expect([missing.length, counts]).toEqual([1_000, { covered: 0, total: 1_001 }])
+  })
+
+  test('counts a token in another header where its prefix alone would tell', () => {
+    const [pass, key] = smallMatrix().tokenKinds
+    const missing = (prefix: object) => {
+      const tokenKinds = [
+        { ...pass, ...prefix },
+        { ...key, header: pass?.header },
+      ]
+      const lenient = compile({ ...smallMatrix(), tokenKinds } as Matrix)
+      return new Coverage({ lenient, strict: lenient }).report().reasons.missing
+    }
+    expect(missing({ prefix: 'a_' })).toContain('WRONG_HEADER')
+    expect(missing({})).not.toContain('WRONG_HEADER')
   })
 
   test('is 100 only where nothing is missing', () => {

@@ -289,6 +289,7 @@ test('a token of which nothing is known is invalid', () => {
 test.each<[what: string, value: string, header: string, reason: Reason]>([
   ['its prefix', 'a_1', 'X-Day-Pass', 'ALLOWED'],
   ['another prefix', 'b_a_', 'X-Day-Pass', 'WRONG_HEADER'],
+  ['a name like that of no prefix', 'undefined-1', 'X-Room-Key', 'WRONG_HEADER'],
   ['its prefix, in the header of another kind', 'a_1', 'X-Room-Key', 'WRONG_HEADER'],
 ])('a token with %s', (_what, value, header, reason) => {
   const [pass, key] = smallMatrix().tokenKinds
