@@ -178,8 +178,8 @@ function inOrder(one: DocumentPath, other: DocumentPath): number {
   for (const [at, segment] of one.entries()) {
     const against = other[at]
     if (segment === against) continue
-    if (typeof segment === 'number') return segment - (against as number)
-    return segment < (against as string) ? -1 : 1
+    // Both are numbers, or both are names.
+    return (segment as string) < (against as string) ? -1 : 1
   }
   return 0
 }

@@ -82,9 +82,9 @@ export const OF_MATRIX: readonly Survivor[] = [
     ],
   ),
   ...survivors('matrix/edits.ts', 'Equal segments are passed over before.', [
-    'return segment < (against as string) ? -1 : 1',
-    'segment < (against as string)',
-    'segment <= (against as string)',
+    'return (segment as string) < (against as string) ? -1 : 1',
+    '(segment as string) < (against as string)',
+    '(segment as string) <= (against as string)',
   ]),
   ...survivors('matrix/derive.ts', 'Claims of no other type are exclusive: the type tells the compiler.', [
     "if (other.claim.type !== 'issued_to' || !other.claim.exclusive || other.claim.holder === claim.holder)",
