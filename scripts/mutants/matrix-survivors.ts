@@ -86,6 +86,27 @@ export const OF_MATRIX: readonly Survivor[] = [
     '(segment as string) < (against as string)',
     '(segment as string) <= (against as string)',
   ]),
+  ...survivors('matrix/query/index.ts', 'It only spares a list that is empty.', [
+    'conflicts: conflicts.length === 0 ? NONE : conflicts.map(idOf),',
+    'conflicts.length === 0',
+    'false',
+  ]),
+  ...survivors(
+    'matrix/similar-ids.ts',
+    'Ids have letters, digits and marks, and no character before or behind all of these.',
+    ['const isDigit = (code: number): boolean => code >= 48 && code <= 57', 'code >= 48', 'true'],
+    ['const isLetter = (code: number): boolean => code >= 97 && code <= 122', 'code <= 122', 'true'],
+  ),
+  ...survivors(
+    'matrix/similar-ids.ts',
+    'Behind the last letter there is none; and another hash does as well.',
+    ['for (let at = 0; at < word.length; at++) {', 'at < word.length', 'at <= word.length'],
+    [
+      'begun.push((Math.imul(begun[at] as number, BASE) + word.charCodeAt(at)) | 0)',
+      'Math.imul(begun[at] as number, BASE) + word.charCodeAt(at)',
+      'Math.imul(begun[at] as number, BASE) - word.charCodeAt(at)',
+    ],
+  ),
   ...survivors('matrix/derive.ts', 'Claims of no other type are exclusive: the type tells the compiler.', [
     "if (other.claim.type !== 'issued_to' || !other.claim.exclusive || other.claim.holder === claim.holder)",
     "other.claim.type !== 'issued_to'",

@@ -187,11 +187,16 @@ describe('the tests that hold a matrix', () => {
 
   test('have long lists on lines of at most 86 characters, and nothing of conflicts where there are none', () => {
     const ids = Array.from({ length: 6 }, (_, index) => `door-of-house-${index}`)
-    const apis = ids.map((id) => ({ id, title: id, accepts: ['day_pass'], section: '§2' }))
+    const short = Array.from({ length: 10 }, (_, index) => `door-1${index}`)
+    const row = (id: string, kind: string) => ({ id, title: id, accepts: [kind], section: '§2' })
+    const apis = [...ids.map((id) => row(id, 'day_pass')), ...short.map((id) => row(id, 'room_key'))]
     const matrix = { ...smallMatrix(), title: 'Yes', apis, statements: [], conflicts: [] }
     const text = characterise({ matrix, engines: enginesOf(matrix) })
     const lines = `[${ids.slice(0, 5).join(', ')},\n       ${ids[5]}]`
-    expect(text).toContain(`  - apis: ${lines}\n    accepted: [day_pass]\n\n  # What tokens are bound to.\n`)
+    const others = `[${short.slice(0, 9).join(', ')},\n       ${short[9]}]`
+    expect(text).toContain(
+      `  - apis: ${lines}\n    accepted: [day_pass]\n  - apis: ${others}\n    accepted: [room_key]\n\n  # What tokens are bound to.\n`,
+    )
     expect(text).toContain('title: "Yes"\n')
   })
 

@@ -105,6 +105,12 @@ test('a found cell has its answers in both modes and its conflicts', () => {
   })
 })
 
+test('a found cell that no conflict is about has none', () => {
+  expect(queryMatrix(supportMatrix, `api = iam and kind = ${ACCOUNT_KIND}`)).toMatchObject({
+    cells: [{ api: 'iam', contested: false, conflicts: [] }],
+  })
+})
+
 test('the allowed cells of any matrix are those that engines allow, and the rest is the rest', () => {
   fc.assert(
     fc.property(matrices(), (matrix) => {
