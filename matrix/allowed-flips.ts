@@ -55,16 +55,19 @@ export function judgeFlips(
   const left: CellFlip[] = []
   const signedOff: SignedOff[] = []
   for (const flip of [...comparison.flips, ...lostByRenames(comparison)]) {
-    const covering = flip.modes.map((mode) => holding.get(keyOf(flip, mode)))
-    const modes = flip.modes.filter((_, index) => covering[index] === undefined)
-    const by = [...new Set(covering.filter((entry) => entry !== undefined))]
+    const modes: Mode[] = []
+    const by = new Set<AllowedFlip>()
+    for (const mode of flip.modes) {
+      const entry = holding.get(keyOf(flip, mode))
+      if (entry === undefined) modes.push(mode)
+      else by.add(entry)
+    }
     for (const entry of by) used.add(entry)
-    if (modes.length === 0) signedOff.push({ flip, by })
-    else left.push(modes.length === flip.modes.length ? flip : { ...flip, modes })
+    if (modes.length === 0) signedOff.push({ flip, by: [...by] })
+    else left.push({ ...flip, modes })
   }
-  const inForce = new Set(holding.values())
   // Of two entries about one flip, one is enough.
-  const unused = entries.filter((entry) => entry.until >= today && !(inForce.has(entry) && used.has(entry)))
+  const unused = entries.filter((entry) => entry.until >= today && !used.has(entry))
   return { left, signedOff, expired, unused }
 }
 

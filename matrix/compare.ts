@@ -1,5 +1,6 @@
 /** Comparing: exactly the cells that another matrix opens and closes in both modes, and what else differs. */
-import { CELL_ANSWERS, type Cells, cellsInSteps, conflictsAt } from '../engine/cells.ts'
+import { CELL_ANSWERS, type CellAnswer, type Cells, cellsInSteps, conflictsAt } from '../engine/cells.ts'
+import { canonicalJson } from '../engine/digest.ts'
 import { type Api, finish, type MatrixInput, type Reason, type Steps } from '../engine/index.ts'
 import { type RenamedApi, type RenameGround, renamedApis } from './renames.ts'
 
@@ -107,7 +108,7 @@ interface Line {
   readonly id: string
   readonly was: number
   readonly is: number
-  readonly renamedFrom?: string
+  readonly renamedFrom: string | undefined
 }
 
 interface Flips {
@@ -148,13 +149,12 @@ function linesOf(
 ): Line[] {
   const from = new Map(renamed.map((each) => [each.to.id, each.from.id]))
   const gone = new Set(from.values())
-  const lines: Line[] = []
-  for (const [id, place] of now) {
+  const lines = Array.from(now, ([id, is]): Line => {
     const renamedFrom = from.get(id)
-    const earlier = then.get(renamedFrom ?? id) ?? -1
-    lines.push({ id, was: earlier, is: place, ...(renamedFrom !== undefined && { renamedFrom }) })
-  }
-  for (const [id, place] of then) if (!now.has(id) && !gone.has(id)) lines.push({ id, was: place, is: -1 })
+    return { id, was: then.get(renamedFrom ?? id) ?? -1, is, renamedFrom }
+  })
+  for (const [id, was] of then)
+    if (!now.has(id) && !gone.has(id)) lines.push({ id, was, is: -1, renamedFrom: undefined })
   return lines
 }
 
@@ -185,7 +185,7 @@ const FLIPS: readonly (readonly (readonly FlipModes[])[])[] = withAbsent((was) =
 )
 
 function flipsOf(was: number, is: number): readonly FlipModes[] {
-  return FLIPS[was + 1]?.[is + 1] ?? []
+  return (FLIPS[was + 1] as (typeof FLIPS)[number])[is + 1] as readonly FlipModes[]
 }
 
 function withAbsent<T>(make: (answer: number) => T): readonly T[] {
@@ -196,7 +196,7 @@ function isAllowed(answer: number, mode: Mode): boolean {
   return CELL_ANSWERS[answer]?.[mode] === 'ALLOWED'
 }
 
-const isMarked = (answer: number): boolean => CELL_ANSWERS[answer]?.marked === true
+const isMarked = (answer: number): boolean => (CELL_ANSWERS[answer] as CellAnswer).marked
 
 /** Sides without a conflict, of which there are few. */
 const PLAIN_SIDES = CELL_ANSWERS.map(({ lenient, strict }): CellSide => plainSide(lenient, strict))
@@ -263,15 +263,11 @@ function* listChange<T extends Identified>(
 function fieldsOf(before: object, after: object): FieldChange[] {
   const [then, now] = [before, after] as [Record<string, unknown>, Record<string, unknown>]
   return [...new Set([...Object.keys(now), ...Object.keys(then)])]
-    .filter((field) => !isSame(then[field], now[field]))
+    .filter((field) => jsonOf(then[field]) !== jsonOf(now[field]))
     .map((field) => ({ field, before: then[field], after: now[field] }))
 }
 
-/** Whether two values are the same JSON. The order of keys is no difference. */
-function isSame(one: unknown, other: unknown): boolean {
-  if (one === other) return true
-  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false
-  if (Array.isArray(one) !== Array.isArray(other)) return false
-  if (Array.isArray(one) && one.length !== (other as readonly unknown[]).length) return false
-  return fieldsOf(one, other).length === 0
+/** Two values are the same where this is: the order of keys is no difference. */
+function jsonOf(value: unknown): string | undefined {
+  return value === undefined ? undefined : canonicalJson(value)
 }

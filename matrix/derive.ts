@@ -34,11 +34,17 @@ export function deriveConflicts(input: MatrixInput): DerivedConflict[] {
 /** The rows: which cells they mark as accepted; and the APIs that the statements list. Each is found once. */
 class Table {
   readonly #accepts: ReadonlyMap<string, ReadonlySet<string>>
-  readonly #apisOf = new Map<string, readonly string[]>()
+  readonly #apisOf = new Map<string, string[]>()
   readonly #listed = new Map<string, Set<string>>()
 
   constructor(matrix: Matrix) {
     this.#accepts = new Map(matrix.apis.map((api) => [api.id, new Set(api.accepts)]))
+    for (const [api, kinds] of this.#accepts)
+      for (const kind of kinds) {
+        const apis = this.#apisOf.get(kind) ?? []
+        this.#apisOf.set(kind, apis)
+        apis.push(api)
+      }
     for (const { claim } of matrix.statements) {
       if (claim.type !== 'manages') continue
       const listed = this.#listed.get(claim.kind) ?? new Set()
@@ -56,12 +62,7 @@ class Table {
   }
 
   apisOf(kind: string): readonly string[] {
-    let apis = this.#apisOf.get(kind)
-    if (apis === undefined) {
-      apis = [...this.#accepts.keys()].filter((api) => this.accepts(api, kind))
-      this.#apisOf.set(kind, apis)
-    }
-    return apis
+    return this.#apisOf.get(kind) ?? []
   }
 
   /** APIs that some statement says a token of the kind manages. */
@@ -150,8 +151,11 @@ function holderConflicts(
   return [conflict('contradiction', { kinds: ordered, statements: [...against, statement.id] })]
 }
 
-function conflict(type: ConflictType, parts: Partial<Omit<DerivedConflict, 'type'>>): DerivedConflict {
-  return { type, cells: [], apis: [], kinds: [], statements: [], ...parts }
+function conflict(
+  type: ConflictType,
+  parts: Partial<DerivedConflict> & Pick<DerivedConflict, 'statements'>,
+): DerivedConflict {
+  return { type, cells: [], apis: [], kinds: [], ...parts }
 }
 
 /** Two conflicts of one type about the same cells, APIs and kinds are the same conflict. */

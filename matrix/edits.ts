@@ -45,7 +45,7 @@ export function changesOf(matrix: Matrix, edit: MatrixEdit): DocumentChange[] {
     case 'accept':
     case 'reject': {
       const index = matrix.apis.findIndex(({ id }) => id === edit.api)
-      const at = matrix.apis[index]?.accepts.indexOf(edit.kind) ?? -1
+      const at = (matrix.apis[index] as Api).accepts.indexOf(edit.kind)
       const path = ['apis', index, 'accepts']
       if (edit.type === 'accept') return at === -1 ? [{ type: 'append', path, value: edit.kind }] : []
       return at === -1 ? [] : [{ type: 'remove', path: [...path, at] }]
@@ -144,12 +144,12 @@ function removing(matrix: Matrix, part: MatrixPart, id: string): DocumentChange[
   )
   // A statement that goes is named by conflicts.
   const more = places
-    .filter((path) => path.length === 2 && path[0] === 'statements' && part !== 'statements')
+    .filter((path) => path.length === 2 && path[0] === 'statements')
     .flatMap(([, index]) =>
-      placesOf(matrix, 'statements', matrix.statements[index as number]?.id ?? '').slice(1),
+      placesOf(matrix, 'statements', (matrix.statements[index as number] as Statement).id),
     )
   const gone = [...places, ...more]
-  const rows = new Set(gone.filter(({ length }) => length === 2).map(String))
+  const rows = new Set(gone.map(String))
   const kept = gone.filter((path) => path.length === 2 || !rows.has(String(rowOf(path))))
   return [...new Map(kept.map((path) => [String(path), path])).values()]
     .sort((one, other) => -inOrder(one, other))
@@ -168,9 +168,9 @@ function goneAt(matrix: Matrix, path: DocumentPath): DocumentPath {
 /** Whether a claim would say nothing without the id at this place. */
 function isOnly({ statements }: Matrix, [, index, , field, at]: DocumentPath): boolean {
   if (at === undefined) return true
-  const claim = statements[index as number]?.claim as unknown as Fields | undefined
+  const { claim } = statements[index as number] as Statement
   // A row that is repeated may accept nothing.
-  return field !== 'accepts' && (claim?.[field as string] as readonly unknown[] | undefined)?.length === 1
+  return field !== 'accepts' && ((claim as unknown as Fields)[field as string] as unknown[]).length === 1
 }
 
 /** By the lists and the places in them. */
@@ -178,8 +178,8 @@ function inOrder(one: DocumentPath, other: DocumentPath): number {
   for (const [at, segment] of one.entries()) {
     const against = other[at]
     if (segment === against) continue
-    if (typeof segment === 'number' && typeof against === 'number') return segment - against
-    return String(segment) < String(against) ? -1 : 1
+    // Both are numbers, or both are names.
+    return (segment as string) < (against as string) ? -1 : 1
   }
   return 0
 }

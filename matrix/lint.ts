@@ -125,7 +125,10 @@ function freeId(
   const subject = cell === undefined ? (api ?? kind) : `${cell.api}-${cell.kind}`
   for (let count = 1; ; count++) {
     const ending = `-${type.replaceAll('_', '-')}${count === 1 ? '' : `-${count}`}`
-    const id = `${subject}`.slice(0, ID_LENGTH_MAX - ending.length).replace(/[-_]$/, '') + ending
+    const id =
+      String(subject)
+        .slice(0, ID_LENGTH_MAX - ending.length)
+        .replace(/[-_]$/, '') + ending
     if (!taken.has(id)) return id
   }
 }
@@ -140,15 +143,18 @@ function describe({ type, cells, apis, kinds }: DerivedConflict): string {
 
 /** A user creates an API key in the control panel without saying of which kind (§4.2). */
 function findSecondStaticKinds({ tokenKinds }: Matrix, problems: Problems<MatrixProblem>): void {
-  const created = Array.from(tokenKinds.entries()).filter(
-    ([, { obtained }]) => obtained.by === 'control_panel',
-  )
-  for (const [index] of created.slice(1))
-    problems.add(() => ({
-      code: 'second-static-kind',
-      path: pathOf(['tokenKinds', index, 'obtained', 'by']),
-      expected: `expected at most one kind that the control panel creates; \`${created[0]?.[1].id}\` is one`,
-    }))
+  let first: string | undefined
+  for (const [index, { id, obtained }] of tokenKinds.entries()) {
+    if (obtained.by !== 'control_panel') continue
+    const earlier = first
+    if (earlier === undefined) first = id
+    else
+      problems.add(() => ({
+        code: 'second-static-kind',
+        path: pathOf(['tokenKinds', index, 'obtained', 'by']),
+        expected: `expected at most one kind that the control panel creates; \`${earlier}\` is one`,
+      }))
+  }
 }
 
 /** One cell cannot be ruled by the table and by the prose at once. */

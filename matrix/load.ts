@@ -15,6 +15,7 @@ import {
   problemsBy,
   problemText,
   REPEATS,
+  segmentsOf,
 } from './document/index.ts'
 import { coded, type MatrixProblem } from './findings.ts'
 import { validate } from './gen/support-matrix.ts'
@@ -119,15 +120,15 @@ function withCode(problem: Problem): MatrixProblem {
 
 /** An id of a row is taken; anywhere else an id is unknown. */
 function withIdCode(problem: Problem): MatrixProblem {
-  return { code: /\.id$/.test(problem.path) ? 'id-taken' : 'id-unknown', ...problem }
+  return { code: problem.path.endsWith('.id') ? 'id-taken' : 'id-unknown', ...problem }
 }
 
 /** Fields that somebody may expect for a token that travels in no header. */
-const NO_HEADER =
-  /^tokenKinds\[\d+\]\.(?:cookies?|quer(?:y|ies)|(?:query|url)[_-]?param(?:eter)?s?|param(?:eter)?s?)$/i
+const NO_HEADER = /^(?:cookies?|quer(?:y|ies)|(?:query|url)[_-]?param(?:eter)?s?|param(?:eter)?s?)$/i
 
 function withReason(problem: Problem): Problem {
-  if (!NO_HEADER.test(problem.path)) return problem
+  const [list, , field] = segmentsOf(problem.path)
+  if (list !== 'tokenKinds' || !NO_HEADER.test(String(field))) return problem
   const why = /cookie/i.test(problem.path)
     ? 'a browser sends cookies with every request that another site makes it send'
     : 'addresses are written to logs and histories'
@@ -172,8 +173,8 @@ function decoded(file: Uint8Array): string {
   }
 }
 
-/** UTF-16 is what some editors write. */
-function otherEncoding([first, second]: Uint8Array): string {
-  const mark = `${first?.toString(16)}${second?.toString(16)}`
-  return mark === 'fffe' || mark === 'feff' ? ', found the byte order mark of UTF-16' : ''
+/** UTF-16 is what some editors write: it begins with FF FE or FE FF. */
+function otherEncoding(file: Uint8Array): string {
+  const isMarked = ['255,254', '254,255'].includes(file.subarray(0, 2).join())
+  return isMarked ? ', found the byte order mark of UTF-16' : ''
 }

@@ -1,6 +1,6 @@
 /** What can be said of the ids of a document whose form is wrong. */
 import { type MatrixInput, matrixProblems } from '../engine/index.ts'
-import { PROBLEMS_MAX, type Problem } from './document/index.ts'
+import { PROBLEMS_MAX, type Problem, segmentsOf } from './document/index.ts'
 
 /** What an unknown id is said to be, by the part that has the ids. */
 const NAMED = { tokenKinds: 'token kind', apis: 'api', statements: 'statement' } as const
@@ -21,7 +21,7 @@ export function idProblems(document: unknown, misfits: readonly Problem[]): read
   if (misfits.length > PROBLEMS_MAX) return []
   const named = new Set(misfits.map(({ path }) => path))
   const unsure = Object.entries(NAMED)
-    .filter(([part]) => misfits.some(({ path }) => path === '' || isOfIds(path, part)))
+    .filter(([part]) => misfits.some(({ path }) => isOfIds(path, part)))
     .map(([, what]) => `there is no ${what} `)
   return matrixProblems(readable(rowOf(document)) as MatrixInput).filter(
     ({ path, expected }) => !named.has(path) && ![...unsure, NO_TEXT].some((text) => expected.includes(text)),
@@ -30,7 +30,8 @@ export function idProblems(document: unknown, misfits: readonly Problem[]): read
 
 /** Whether ids of the part cannot be read: those of all rows, of a row, or one. */
 function isOfIds(path: string, part: string): boolean {
-  return path.startsWith(part) && /^(\[\d+\](\.id)?)?$/.test(path.slice(part.length))
+  const [list, , field] = segmentsOf(path)
+  return list === part && (field === undefined || field === 'id')
 }
 
 /** The rows with nothing but ids, each where it was. What is no text is one that no row has. */
@@ -38,18 +39,16 @@ function readable(document: Row): object {
   let unread = 0
   const id = (value: unknown) => (typeof value === 'string' ? value : `${++unread}${NO_TEXT}`)
   const ids = (value: unknown) => listOf(value).map(id)
-  const picked = (row: Row, one: readonly string[], several: readonly string[]) =>
-    Object.fromEntries([
-      ...one.filter((key) => key in row).map((key) => [key, id(row[key])]),
-      ...several.filter((key) => key in row).map((key) => [key, ids(row[key])]),
-    ])
   const rows = (part: string, of: (row: Row) => object) =>
     listOf(document[part]).map((row) => ({ id: id(rowOf(row).id), ...of(rowOf(row)) }))
+  const claimOf = ({ kind, api, kinds, apis, accepts }: Row) => ({
+    ...{ kind: id(kind), api: id(api), kinds: ids(kinds), apis: ids(apis), accepts: ids(accepts) },
+  })
   return {
-    tokenKinds: rows('tokenKinds', () => ({})),
+    tokenKinds: listOf(document.tokenKinds).map((row) => ({ id: id(rowOf(row).id) })),
     apis: rows('apis', ({ accepts }) => ({ accepts: ids(accepts) })),
     statements: rows('statements', ({ claim }) => ({
-      claim: picked(rowOf(claim), ['kind', 'api'], ['kinds', 'apis', 'accepts']),
+      claim: claimOf(rowOf(claim)),
     })),
     conflicts: rows('conflicts', ({ cells, ...row }) => ({
       ...{ apis: ids(row.apis), kinds: ids(row.kinds), statements: ids(row.statements) },

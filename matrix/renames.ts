@@ -37,8 +37,8 @@ export function renamedApis(gone: readonly Api[], come: readonly Api[]): readonl
   const [before, after] = [left(gone, 'from'), left(come, 'to')]
   if (before.length <= PAIRED_MAX && after.length <= PAIRED_MAX)
     found.push(...paired(before, after, 'row', (api) => before.filter((other) => isAlike(other, api))))
-  const places = new Map(come.map((api, place) => [api, place]))
-  return found.sort((one, other) => (places.get(one.to) ?? 0) - (places.get(other.to) ?? 0))
+  const renamed = new Map(found.map((each) => [each.to, each]))
+  return come.flatMap((api) => renamed.get(api) ?? [])
 }
 
 /** Those of the new APIs that have one candidate, which is the candidate of no other. */
@@ -52,11 +52,11 @@ function paired(
   const only = new Map<Api, Api>()
   for (const to of come) {
     const candidates = candidatesOf(to)
-    for (const from of candidates) claims.get(from)?.push(to)
+    for (const from of candidates) (claims.get(from) as Api[]).push(to)
     if (candidates.length === 1) only.set(to, candidates[0] as Api)
   }
   return Array.from(only, ([to, from]) => ({ from, to, because })).filter(
-    ({ from }) => claims.get(from)?.length === 1,
+    ({ from }) => (claims.get(from) as Api[]).length === 1,
   )
 }
 
@@ -67,9 +67,7 @@ function byTitle(gone: readonly Api[], come: readonly Api[]): (api: Api) => read
     // Two are as many as a thousand: none of them is meant for certain.
     if (same !== undefined && same.length < 2) same.push(api)
   }
-  const times = new Map<string, number>()
-  for (const { title } of come) times.set(title, (times.get(title) ?? 0) + 1)
-  return ({ title }) => (times.get(title) === 1 ? (wanted.get(title) ?? []) : [])
+  return ({ title }) => wanted.get(title) as Api[]
 }
 
 function isAlike(one: Api, other: Api): boolean {
@@ -79,12 +77,12 @@ function isAlike(one: Api, other: Api): boolean {
 }
 
 function hasSimilarId(one: string, other: string): boolean {
-  const [short, long] = one.length < other.length ? [one, other] : [other, one]
+  const [short, long] = [one, other].sort((a, b) => a.length - b.length) as [string, string]
   const isPart = [`${short}-`, `${short}_`].some((start) => long.startsWith(start))
   const isEnd = [`-${short}`, `_${short}`].some((end) => long.endsWith(end))
   return isPart || isEnd || namesMeant(one, [other]).length > 0
 }
 
 function sameIds(one: readonly string[], other: readonly string[]): boolean {
-  return one.length === other.length && [...one].sort().join() === [...other].sort().join()
+  return [...one].sort().join() === [...other].sort().join()
 }

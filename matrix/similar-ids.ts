@@ -20,15 +20,15 @@ export function similarIds(ids: readonly string[]): SimilarIds[] {
   const words = ids.map(wordOf)
   const hashes = sortedHashes(words)
   const earliest = new Map<number, number>()
-  for (let start = 0; start < hashes.length; start++) {
-    const hash = Math.floor((hashes[start] as number) / INDEXES)
-    const one = (hashes[start] as number) % INDEXES
-    for (let next = start + 1; next < hashes.length && next - start <= COMPARED_MAX; next++) {
+  for (const [start, found] of hashes.entries()) {
+    const hash = Math.floor(found / INDEXES)
+    const one = found % INDEXES
+    for (let next = start + 1; next - start <= COMPARED_MAX; next++) {
       if (Math.floor((hashes[next] as number) / INDEXES) !== hash) break
-      const other = (hashes[next] as number) % INDEXES
       // Of one hash, indexes ascend.
-      if (other === one || !isSlip(words[one] as string, words[other] as string)) continue
-      if (ids[one] !== ids[other]) earliest.set(other, Math.min(one, earliest.get(other) ?? one))
+      const other = (hashes[next] as number) % INDEXES
+      if (ids[one] !== ids[other] && isSlip(words[one] as string, words[other] as string))
+        earliest.set(other, Math.min(one, earliest.get(other) ?? one))
     }
   }
   return Array.from(earliest, ([index, earlier]) => ({ index, earlier })).sort((a, b) => a.index - b.index)
@@ -44,7 +44,7 @@ function wordOf(id: string): string {
 const isDigit = (code: number): boolean => code >= 48 && code <= 57
 const isLetter = (code: number): boolean => code >= 97 && code <= 122
 
-/** Most ids of a list; a hash and an index together fit into a number. */
+/** More than a file can have rows. A hash and an index together fit into a number. */
 const INDEXES = 2 ** 20
 const BASE = 0x01000193
 
@@ -58,7 +58,7 @@ function sortedHashes(words: readonly string[]): Float64Array {
   const hashes = new Float64Array(letters)
   let count = 0
   const powers = [1]
-  for (const [index, word] of words.slice(0, INDEXES).entries()) {
+  for (const [index, word] of words.entries()) {
     const begun = [0]
     for (let at = 0; at < word.length; at++) {
       begun.push((Math.imul(begun[at] as number, BASE) + word.charCodeAt(at)) | 0)
@@ -77,14 +77,15 @@ function sortedHashes(words: readonly string[]): Float64Array {
   return hashes.subarray(0, count).sort()
 }
 
-/** Whether one word is the other one, or becomes it by inserting, deleting or replacing one letter. */
+/**
+ * Whether one word is the other one, or becomes it by inserting, deleting or replacing one character. That it
+ * is a letter, their hashes have said.
+ */
 function isSlip(one: string, other: string): boolean {
   if (one === other) return true
-  const [short, long] = one.length <= other.length ? [one, other] : [other, one]
-  if (long.length - short.length > 1 || long.length < LENGTH_MIN) return false
+  const [short, long] = [one, other].sort((a, b) => a.length - b.length) as [string, string]
+  if (long.length < LENGTH_MIN) return false
   let at = 0
-  while (at < short.length && short[at] === long[at]) at++
-  const isReplaced = short.length === long.length
-  if (!isLetter(long.charCodeAt(at)) || (isReplaced && !isLetter(short.charCodeAt(at)))) return false
-  return short.slice(isReplaced ? at + 1 : at) === long.slice(at + 1)
+  while (short[at] === long[at]) at++
+  return short.slice(short.length === long.length ? at + 1 : at) === long.slice(at + 1)
 }

@@ -10,13 +10,15 @@ export function warningsOf(matrix: Matrix): readonly MatrixProblem[] {
   findClosed(matrix, warnings)
   findStatementsWithoutSection(matrix, warnings)
   findTitles(matrix, warnings)
-  for (const part of ['tokenKinds', 'apis'] as const)
-    for (const { index, earlier } of similarIds(matrix[part].map(({ id }) => id)))
+  for (const part of ['tokenKinds', 'apis'] as const) {
+    const ids = matrix[part].map(({ id }) => id)
+    for (const { index, earlier } of similarIds(ids))
       warnings.add(() => ({
         code: 'similar-ids',
         path: pathOf([part, index, 'id']),
-        expected: `expected an id that differs from \`${matrix[part][earlier]?.id}\` by more than a slip`,
+        expected: `expected an id that differs from \`${ids[earlier]}\` by more than a slip`,
       }))
+  }
   return warnings.list()
 }
 
@@ -60,7 +62,7 @@ function findTitles({ tokenKinds }: Matrix, warnings: Problems<MatrixProblem>): 
       warnings.add(() => ({
         code: 'title-in-capitals',
         path: pathOf(['tokenKinds', index, 'title']),
-        expected: `expected a title for the middle of a sentence: \`${title[0]?.toLowerCase()}${title.slice(1)}\``,
+        expected: `expected a title for the middle of a sentence: \`${title.charAt(0).toLowerCase()}${title.slice(1)}\``,
       }))
 }
 

@@ -27,78 +27,81 @@ export function editJson(text: string, change: DocumentChange): string {
 
 const rootOf = (text: string): Node => parseTree(text, [], { allowTrailingComma: true }) as Node
 
-const eolOf = (text: string): string => (text.includes('\r\n') ? '\r\n' : '\n')
+/** The items of a list, the members of an object, or the key and the value of a member. */
+const partsOf = (node: Node): readonly Node[] => node.children as Node[]
+
+const endOf = ({ offset, length }: Node): number => offset + length
+
+export const eolOf = (text: string): string => (text.includes('\r\n') ? '\r\n' : '\n')
 
 function appendedJson(text: string, path: DocumentPath, value: unknown): string {
   const root = rootOf(text)
   const list = findNodeAtLocation(root, [...path])
-  if (list === undefined) return withMember(text, root, String(path.at(-1)), value)
-  const indent = `${indentAt(text, list.offset)}  `
-  const end = list.offset + list.length - 1
-  const last = list.children?.at(-1)
-  if (last === undefined) {
-    const isRow = typeof value === 'object'
-    const item = isRow ? `\n${indent}${rowText(value, indent)}\n${indent.slice(2)}` : JSON.stringify(value)
-    return spliced(text, list.offset + 1, end, item.replaceAll('\n', eolOf(text)))
-  }
-  const after = last.offset + last.length
-  return appendedAfter(text, {
-    first: list.children?.[0]?.offset ?? after,
-    after,
-    start: list.offset,
-    end,
-    row: (at) => rowText(value, at),
-  })
+  const member = (indent: string) =>
+    `${JSON.stringify(path.at(-1))}: [\n${indent}  ${rowText(value, `${indent}  `)}\n${indent}]`
+  if (list === undefined) return appendedTo(text, root, member)
+  if (partsOf(list).length > 0) return appendedTo(text, list, (indent) => rowText(value, indent))
+  const indent = indentAt(text, list.offset)
+  const isRow = typeof value === 'object'
+  const item = isRow
+    ? `[\n${indent}  ${rowText(value, `${indent}  `)}\n${indent}]`
+    : `[${JSON.stringify(value)}]`
+  return spliced(text, list.offset, endOf(list), item.replaceAll('\n', eolOf(text)))
 }
 
 /** White space and comments, then a comma. */
-const COMMA = /^(?:\s|\/\*[\s\S]*?\*\/|\/\/[^\n]*|#[^\n]*)*,/
+const COMMA = /^(?:\s|\/\*[\s\S]*?\*\/|(?:\/\/|#)[^\n]*\n)*,/
 
 function withValue(text: string, path: DocumentPath, value: unknown): string {
   const root = rootOf(text)
   const node = findNodeAtLocation(root, [...path])
   const written = (indent: string) => rowText(value, indent).replaceAll('\n', eolOf(text))
-  if (node !== undefined)
-    return spliced(text, node.offset, node.offset + node.length, written(indentAt(text, node.offset)))
+  if (node !== undefined) return spliced(text, node.offset, endOf(node), written(indentAt(text, node.offset)))
   const object = findNodeAtLocation(root, path.slice(0, -1)) as Node
-  const [first, last] = [object.children?.[0] as Node, object.children?.at(-1) as Node]
-  return appendedAfter(text, {
-    start: object.offset,
-    first: first.offset,
-    after: last.offset + last.length,
-    end: object.offset + object.length - 1,
-    row: (indent) => `${JSON.stringify(path.at(-1))}: ${written(indent)}`,
-  })
+  return appendedTo(text, object, (indent) => `${JSON.stringify(path.at(-1))}: ${rowText(value, indent)}`)
 }
 
 /** The comments of the other items stay. */
 function without(text: string, path: DocumentPath): string {
   const list = findNodeAtLocation(rootOf(text), path.slice(0, -1)) as Node
-  const [items, which] = [list.children ?? [], path.at(-1)]
+  const [items, which] = [partsOf(list), path.at(-1)]
   const index =
-    typeof which === 'number' ? which : items.findIndex(({ children }) => children?.[0]?.value === which)
+    typeof which === 'number'
+      ? which
+      : items.findIndex((member) => (partsOf(member)[0] as Node).value === which)
   const [before, item, next] = [items[index - 1], items[index] as Node, items[index + 1]]
   if (next !== undefined) return withoutLines(text, item, next)
-  const end = item.offset + item.length
-  if (before === undefined) return spliced(text, list.offset, list.offset + list.length, '[]')
-  const from = before.offset + before.length
+  if (before === undefined) return spliced(text, list.offset, endOf(list), '[]')
+  const [from, end] = [endOf(before), endOf(item)]
   const between = text.slice(from, item.offset)
-  const comma = COMMA.exec(text.slice(end, list.offset + list.length))?.[0]
+  const comma = COMMA.exec(text.slice(end, endOf(list)))?.[0]
   // A comma behind the last item stays one behind the last item.
   const kept = comma === undefined ? between.replace(COMMA, (found) => found.slice(0, -1)) : between
-  return spliced(text, from, end + (comma?.length ?? 0), kept.trimEnd())
+  const to = end + (comma?.length ?? 0)
+  // A comment that goes to the end of its line does not take the bracket with it.
+  const isOpen = /\/\/[^\n]*$/.test(kept.trimEnd()) && !text.slice(to, endOf(list)).includes('\n')
+  return spliced(text, from, to, `${kept.trimEnd()}${isOpen ? eolOf(text) : ''}`)
 }
 
 /** Without an item that another one follows: what stands above that one is about it, and stays. */
 function withoutLines(text: string, item: Node, next: Node): string {
-  const lineStart = text.lastIndexOf('\n', item.offset - 1) + 1
-  const end = item.offset + item.length
+  const lineStart = lineStartOf(text, item.offset)
+  const end = endOf(item)
   const rest = /^[ \t]*,[^\n]*\n/.exec(text.slice(end, next.offset))?.[0]
   const isAlone = text.slice(lineStart, item.offset).trim() === ''
   // A comment that goes on in the next line is not cut in two.
-  if (isAlone && rest !== undefined && !rest.replaceAll(/\/\*.*?\*\//g, '').includes('/*'))
+  if (isAlone && rest !== undefined && !/\/\*(?!.*\*\/)/.test(rest))
     return spliced(text, lineStart, end + rest.length, '')
   return spliced(text, item.offset, next.offset, '')
+}
+
+/** Appends to a list or an object that has something already. */
+function appendedTo(text: string, node: Node, row: (indent: string) => string): string {
+  const parts = partsOf(node)
+  const [first, last] = [parts[0] as Node, parts.at(-1) as Node]
+  return appendedAfter(text, {
+    ...{ start: node.offset, first: first.offset, after: endOf(last), end: endOf(node) - 1, row },
+  })
 }
 
 interface Appending {
@@ -114,51 +117,49 @@ interface Appending {
 /** Appends to a list in brackets, in its line or in a line of its own as its items are. */
 export function appendedAfter(text: string, { start, first, after, end, row }: Appending): string {
   const rest = text.slice(after, end)
-  const comma = COMMA.exec(rest)?.[0]
-  if (!text.slice(start, first).includes('\n')) return spliced(text, after, after, `, ${row('')}`)
+  const hasComma = COMMA.test(rest)
+  const written = (indent: string) => row(indent).replaceAll('\n', eolOf(text))
+  if (!text.slice(start, first).includes('\n')) return spliced(text, after, after, `, ${written('')}`)
   const indent = indentAt(text, first)
   // Behind the comment of the last item, which stays with it.
-  const lineEnd = after + (/^[^\n]*/.exec(rest)?.[0].replace(/\r$/, '').length ?? 0)
-  const line = `${eolOf(text)}${indent}${row(indent)}`.replaceAll(/(?<!\r)\n/g, eolOf(text))
+  const lineEnd = after + lineLength(rest)
+  const line = `${eolOf(text)}${indent}${written(indent)}`
   const at = lineEnd < end ? lineEnd : after
-  const separated = comma === undefined ? ',' : ''
-  const ending = comma === undefined ? '' : ','
+  const [separated, ending] = hasComma ? ['', ','] : [',', '']
   return `${text.slice(0, after)}${separated}${text.slice(after, at)}${line}${ending}${text.slice(at)}`
 }
 
 /** A row as JSON: in one line where it fits. */
 export function rowText(value: unknown, indent: string): string {
   const line = lineText(value)
-  if (line.length + indent.length <= LINE_MAX || typeof value !== 'object' || value === null) return line
-  const members = Object.entries(value).map(
-    ([key, each]) => `${indent}  ${JSON.stringify(key)}: ${lineText(each)}`,
-  )
-  return `{\n${members.join(',\n')}\n${indent}}`
+  if (line.length + indent.length <= LINE_MAX || typeof value !== 'object') return line
+  const [open, close] = Array.isArray(value) ? '[]' : '{}'
+  const members = membersOf(value as object).map((member) => `${indent}  ${member}`)
+  return `${open}\n${members.join(',\n')}\n${indent}${close}`
 }
 
 function lineText(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(lineText).join(', ')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  const members = Object.entries(value).map(([key, each]) => `${JSON.stringify(key)}: ${lineText(each)}`)
-  return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`
+  const members = membersOf(value).join(', ')
+  if (Array.isArray(value)) return `[${members}]`
+  return members === '' ? '{}' : `{ ${members} }`
 }
 
-/** The document with a member more, whose list has one item. */
-function withMember(text: string, root: Node, name: string, value: unknown): string {
-  const last = root.children?.at(-1)
-  const after = last === undefined ? root.offset + 1 : last.offset + last.length
-  const member = `"${name}": [\n    ${rowText(value, '    ')}\n  ]`
-  const end = root.offset + root.length - 1
-  const rest = text.slice(after, end)
-  const hasComma = COMMA.test(rest)
-  const lineEnd = after + (/^[^\n]*/.exec(rest)?.[0].replace(/\r$/, '').length ?? 0)
-  const made = `\n  ${member}${hasComma ? ',' : ''}`.replaceAll('\n', eolOf(text))
-  return `${text.slice(0, after)}${hasComma ? '' : ','}${text.slice(after, lineEnd)}${made}${text.slice(lineEnd)}`
+/** The items of a list, or the members of an object. */
+function membersOf(value: object): string[] {
+  if (Array.isArray(value)) return value.map(lineText)
+  return Object.entries(value).map(([key, each]) => `${JSON.stringify(key)}: ${lineText(each)}`)
 }
+
+export const lineStartOf = (text: string, offset: number): number => text.lastIndexOf('\n', offset - 1) + 1
+
+/** How long the rest of a line is, without its end. */
+export const lineLength = (text: string): number => text.search(/\r?\n|$/)
 
 /** The white space that the line of an offset begins with. */
 export function indentAt(text: string, offset: number): string {
-  return /^[ \t]*/.exec(text.slice(text.lastIndexOf('\n', offset - 1) + 1))?.[0] ?? ''
+  const line = text.slice(lineStartOf(text, offset))
+  return line.slice(0, line.search(/[^ \t]/))
 }
 
 export function spliced(text: string, from: number, to: number, inserted: string): string {

@@ -43,7 +43,7 @@ export const forms = { json, jsonc } as const
  * other name is JSON with comments, which JSON is as well.
  */
 export function formOfName(name: string): DocumentForm['id'] {
-  const ending = /\.(json|ya?ml)$/i.exec(name)?.[1]?.toLowerCase()
+  const ending = /\.(?:json|ya?ml)$/i.exec(name)?.[0].toLowerCase()
   if (ending === undefined) return 'jsonc'
-  return ending === 'json' ? 'json' : 'yaml'
+  return ending === '.json' ? 'json' : 'yaml'
 }

@@ -88,13 +88,13 @@ class Scan {
     onArrayEnd: () => this.#leave(),
     onObjectProperty: (key, _offset, _length, line, column, parents) => {
       this.#comma = undefined
-      const seen = this.#keys.at(-1)
+      const seen = this.#keys.at(-1) as Set<string>
       const note = (expected: string) =>
         this.#add(() => ({ path: pathOf([...parents(), key]), expected, ...place(line, column) }))
-      if (seen?.has(key)) note(REPEATS)
+      if (seen.has(key)) note(REPEATS)
       if (key === '__proto__' && !this.#anyKey) note(RESERVED)
       if (!key.isWellFormed()) note(WELL_FORMED)
-      seen?.add(key)
+      seen.add(key)
     },
     onLiteralValue: (value, _offset, _length, line, column, parents) => {
       this.#comma = undefined
@@ -122,7 +122,6 @@ class Scan {
 
   /** The text as JSON: a space for each comment and for each comma behind a last item. */
   plain(text: string): string {
-    if (this.#foreign.length === 0) return text
     const parts: string[] = []
     let end = 0
     for (const [offset, length] of this.#foreign.toSorted(([one], [other]) => one - other)) {

@@ -62,9 +62,9 @@ function find(text: string, root: Wanted): void {
     onArrayBegin: (_offset, _length, line, column) => enter(0, line, column),
     onArrayEnd: leave,
     onLiteralValue: (_value, _offset, _length, line, column) => found(line, column),
-    onSeparator: (character) => {
+    onSeparator: () => {
       const level = levels.at(-1)
-      if (character === ',' && level?.index !== undefined) level.index++
+      if (level?.index !== undefined) level.index++
     },
     onObjectProperty: (key, _offset, _length, line, column) => {
       next = levels.at(-1)?.wanted?.members.get(key)
@@ -77,9 +77,9 @@ function find(text: string, root: Wanted): void {
 /** The keys and indexes of a path that `pathOf` has made. */
 export function segmentsOf(path: string): (string | number)[] {
   return [...path.matchAll(/\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]|\.?([A-Za-z_$][\w$]*)/g)].map(
-    ([, index, quoted, name = '']) => {
+    ([, index, quoted, name]) => {
       if (index !== undefined) return Number(index)
-      return quoted === undefined ? name : (JSON.parse(quoted) as string)
+      return quoted === undefined ? (name as string) : (JSON.parse(quoted) as string)
     },
   )
 }

@@ -3,6 +3,7 @@
  * the matrix makes some of them fail, and those say in a review what has changed.
  */
 import {
+  type CompiledApi,
   type Engine,
   fieldPlace,
   fieldValue,
@@ -41,6 +42,9 @@ class Writer {
   readonly #lenient: Engine
   readonly #strict: Engine
   readonly #kinds: readonly TokenKind[]
+  /** The first kind and the first API: a matrix has one of each at least. */
+  readonly #kind: TokenKind
+  readonly #api: string
   /** APIs without a contested cell, and with one. */
   readonly #settled: readonly string[]
   readonly #doubtful: readonly string[]
@@ -49,6 +53,8 @@ class Writer {
     this.#lenient = lenient
     this.#strict = strict
     this.#kinds = [...lenient.tokenKinds.values()]
+    this.#kind = this.#kinds[0] as TokenKind
+    this.#api = [...lenient.apis.keys()][0] as string
     const apis = [...lenient.apis.values()]
     this.#settled = apis.filter(({ contested }) => contested.length === 0).map(({ id }) => id)
     this.#doubtful = apis.filter(({ contested }) => contested.length > 0).map(({ id }) => id)
@@ -117,14 +123,13 @@ class Writer {
     const opened = [...this.#settled, ...this.#doubtful].find((api) =>
       this.#lenient.reasons(api, id).includes('ALLOWED'),
     )
-    const [first = ''] = this.#lenient.apis.keys()
     // In strict mode a contested cell is denied before anybody looks at the target.
-    const mode = opened !== undefined && this.#doubtful.includes(opened) ? { mode: 'lenient' } : {}
+    const mode = this.#doubtful.includes(opened as string) ? { mode: 'lenient' } : {}
     const ask = (name: string, fields: Readonly<Record<string, string>>) =>
       test({
         name: textOf(`${withArticle(title)} ${name}`),
         ...mode,
-        api: idOf(opened ?? first),
+        api: idOf(opened ?? this.#api),
         kind: idOf(id),
         ...fields,
       })
@@ -145,9 +150,7 @@ class Writer {
 
   /** What is wrong with a credential, whatever the matrix says. */
   faults(): string[] {
-    const [api = ''] = this.#lenient.apis.keys()
-    const [kind] = this.#kinds
-    if (kind === undefined || api === '') return []
+    const [api, kind] = [this.#api, this.#kind]
     const sent = (values: readonly string[], reason: string, { header, scheme }: TokenKind = kind) => {
       const [only = '', ...more] = values.map((value) => fieldValue(scheme, value))
       const value = more.length === 0 ? only : `[${[only, ...more].join(', ')}]`
@@ -172,9 +175,9 @@ class Writer {
 
   /** A kind, and one whose tokens travel in another place. */
   #misplaced(): { readonly kind: TokenKind; readonly sentAs: TokenKind } | undefined {
-    const [kind, ...others] = this.#kinds
-    const sentAs = others.find((other) => kind !== undefined && fieldPlace(other) !== fieldPlace(kind))
-    return kind === undefined || sentAs === undefined ? undefined : { kind, sentAs }
+    const kind = this.#kind
+    const sentAs = this.#kinds.find((other) => fieldPlace(other) !== fieldPlace(kind))
+    return sentAs && { kind, sentAs }
   }
 
   /** An id that is not among these. */
@@ -188,7 +191,7 @@ class Writer {
   #groups(engine: Engine, apis: readonly string[]): [accepted: string[], apis: string[]][] {
     const groups = new Map<string, [string[], string[]]>()
     for (const api of apis) {
-      const accepted = (engine.apis.get(api)?.accepted ?? []).map(({ kind }) => kind)
+      const accepted = (engine.apis.get(api) as CompiledApi).accepted.map(({ kind }) => kind)
       const group = groups.get(accepted.join()) ?? [accepted, []]
       groups.set(accepted.join(), group)
       group[1].push(api)
@@ -238,7 +241,7 @@ const RESERVED = /^(?:null|true|false|yes|no|on|off|y|n)$/
 
 /** An id, in quotes where YAML would read it otherwise. The schema of a matrix allows no other characters. */
 function idOf(id: string): string {
-  return /^[a-z][\w-]*$/.test(id) && !RESERVED.test(id) ? id : JSON.stringify(id)
+  return RESERVED.test(id) ? JSON.stringify(id) : id
 }
 
 /** A text, in quotes where YAML would read it otherwise. */

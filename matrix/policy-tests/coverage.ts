@@ -43,19 +43,17 @@ export class Coverage {
   /** Counts a decision. @param kind `undefined`: that of the token is not known */
   add(mode: Mode, api: string, kind: string | undefined, reason: Reason): void {
     this.#reasons.add(reason)
-    if (kind === undefined || !OF_CELLS.has(reason)) return
-    const cell = this.#cellOf(api, kind)
-    if (cell !== undefined) this.#cells[cell] = (this.#cells[cell] ?? 0) | BITS[mode]
+    if (!OF_CELLS.has(reason)) return
+    const cell = this.#cellOf(api, kind as string)
+    this.#cells[cell] = (this.#cells[cell] as number) | BITS[mode]
   }
 
   report(): CoverageReport {
     return { cells: this.#cellsPart(), conflicts: this.#conflictsPart(), reasons: this.#reasonsPart() }
   }
 
-  #cellOf(api: string, kind: string): number | undefined {
-    const row = this.#rows.get(api)
-    const column = this.#columns.get(kind)
-    return row === undefined || column === undefined ? undefined : row + column
+  #cellOf(api: string, kind: string): number {
+    return (this.#rows.get(api) as number) + (this.#columns.get(kind) as number)
   }
 
   #cellsPart(): CoveredPart {
@@ -74,7 +72,7 @@ export class Coverage {
     const contesting = this.#engines.lenient.conflicts.filter(({ cells }) => cells.length > 0)
     const missing = new Missing()
     for (const { id, cells } of contesting)
-      if (!cells.every(({ api, kind }) => this.#cells[this.#cellOf(api, kind) ?? -1] === BOTH))
+      if (!cells.every(({ api, kind }) => this.#cells[this.#cellOf(api, kind)] === BOTH))
         missing.add(() => id)
     return missing.of(contesting.length)
   }

@@ -34,14 +34,14 @@ export class Credentials {
     // No authority vouches for a token that nobody knows.
     if (token === undefined) return { decision: engine.deny(api, 'CREDENTIAL_INVALID'), kind: undefined }
     const { kind, fault, holder } = token
-    const place = this.#places.get(fieldPlace(found))
+    const place = this.#places.get(fieldPlace(found)) as CredentialPlace
     const obtainedBy = kind === undefined ? undefined : this.#kinds.get(kind)?.obtained.by
     // The form of a token says how it was obtained, before an authority is asked.
-    if (obtainedBy !== undefined && place?.obtainedBy.has(obtainedBy) !== true)
+    if (obtainedBy !== undefined && !place.obtainedBy.has(obtainedBy))
       return { decision: engine.deny(api, 'WRONG_HEADER'), kind }
     if (fault !== undefined || kind === undefined)
       return { decision: engine.deny(api, fault ?? 'CREDENTIAL_INVALID', kind, holder), kind }
-    const prefix = place?.prefixes.get(kind)
+    const prefix = place.prefixes.get(kind)
     if (prefix === undefined || !found.value.startsWith(prefix))
       return { decision: engine.deny(api, 'WRONG_HEADER', kind, holder), kind }
     const scope = token.scope ?? fittingScope(engine.tokenKinds, kind)

@@ -115,7 +115,6 @@ function some(ids: readonly string[]): string {
 /** Whether a test is about a text: it is part of its name, its request or one of its ids. Case is ignored. */
 export function isAbout(test: PolicyTest, text: string): boolean {
   const lower = text.toLowerCase()
-  const ids =
-    test.request === undefined ? [...apisOf(test), ...(kindsOf(test) ?? [])] : [test.request, test.api ?? '']
-  return [nameOf(test), ...ids].some((each) => each.toLowerCase().includes(lower))
+  const ids = test.request === undefined ? [apisOf(test), kindsOf(test)].flat() : [test.request, test.api]
+  return [nameOf(test), ...ids].some((each) => each?.toLowerCase().includes(lower))
 }

@@ -65,7 +65,7 @@ function contradictionsOf(test: PolicyTest): [path: Path, expected: string][] {
   const expect = (holds: boolean, path: Path, expected: string) => {
     if (!holds) found.push([path, expected])
   }
-  const expectsAllowed = allowed ?? (reason === undefined ? undefined : reason === 'ALLOWED')
+  const expectsAllowed = allowed ?? reason === 'ALLOWED'
   expect(
     reason === undefined || allowed === undefined || allowed === (reason === 'ALLOWED'),
     ['allowed'],

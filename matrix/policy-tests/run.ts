@@ -103,11 +103,9 @@ class Failures {
 }
 
 function isAlike(one: Failure, other: Failure): boolean {
-  if (one.message !== other.message || one.differences.length !== other.differences.length) return false
-  return one.differences.every(({ what, expected, found }, index) => {
-    const twin = other.differences[index]
-    return what === twin?.what && expected === twin.expected && found === twin.found
-  })
+  return (
+    one.message === other.message && JSON.stringify(one.differences) === JSON.stringify(other.differences)
+  )
 }
 
 /** What must be of an answer. */
@@ -151,7 +149,7 @@ class Asking {
       return
     }
     const named = kindsOf(test)
-    const [{ tokenKinds } = NO_KINDS] = this.#engines
+    const { tokenKinds } = this.#engines[0] as Engine
     const kinds = named ?? [...tokenKinds.keys()]
     // A row of the table: each of its cells is what `accepted` says of it.
     const isRow = named === undefined && test.allowed === undefined && test.reason === undefined
@@ -275,7 +273,6 @@ function differencesOf(wanted: Wanted, engine: Engine, api: string, decision: De
   return differences
 }
 
-const NO_KINDS: Pick<Engine, 'tokenKinds'> = { tokenKinds: new Map() }
 const NONE: readonly never[] = Object.freeze([])
 const NOTHING: Wanted = { allowed: undefined, reason: undefined, accepted: undefined }
 

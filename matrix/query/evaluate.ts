@@ -110,7 +110,7 @@ function remembered({ kinds }: Cells, { about, fits }: Matcher): Test {
   }
   if (about === 'cell') return fits
   let last = -1
-  let answer = false
+  let answer: boolean
   return (row, column) => {
     if (row !== last) [last, answer] = [row, fits(row, column)]
     return answer

@@ -57,28 +57,21 @@ interface Token extends Value {
   readonly type: 'word' | 'quoted' | 'sign'
 }
 
-const TOKEN = /\s*(?:(?<sign>!=|[=~(),])|"(?<double>[^"]*)"|'(?<single>[^']*)'|(?<word>[^\s=~!(),"']+))/uy
+/** Between tokens there is white space. The last two begin none: a quote that is not closed, and `!`. */
+const TOKEN =
+  /(?<sign>!=|[=~(),])|"(?<double>[^"]*)"|'(?<single>[^']*)'|(?<word>[^\s=~!(),"']+)|(?<open>["'])|!/gu
 
 function tokensOf(text: string): Token[] {
-  const tokens: Token[] = []
-  const end = text.trimEnd().length
-  TOKEN.lastIndex = 0
-  while (TOKEN.lastIndex < end) {
-    const start = TOKEN.lastIndex
-    const groups = TOKEN.exec(text)?.groups
-    const column = start + 1 + (/^\s*/.exec(text.slice(start, end))?.[0].length ?? 0)
-    if (groups === undefined) {
-      const what = `"'`.includes(text[column - 1] ?? ' ')
-        ? 'expected the closing quote of this text'
-        : 'expected `!=`'
-      throw new QueryError(column, what)
-    }
-    const { sign, double, single, word } = groups
+  return Array.from(text.matchAll(TOKEN), ({ index, groups }): Token => {
+    const { sign, double, single, word, open } = groups ?? {}
+    const column = index + 1
+    if (open !== undefined) throw new QueryError(column, 'expected the closing quote of this text')
     const quoted = double ?? single
-    const type = sign !== undefined ? 'sign' : quoted !== undefined ? 'quoted' : 'word'
-    tokens.push({ type, text: sign ?? quoted ?? word ?? '', column })
-  }
-  return tokens
+    if (quoted !== undefined) return { type: 'quoted', text: quoted, column }
+    if (sign !== undefined) return { type: 'sign', text: sign, column }
+    if (word !== undefined) return { type: 'word', text: word, column }
+    throw new QueryError(column, 'expected `!=`')
+  })
 }
 
 class Parser {
@@ -94,7 +87,7 @@ class Parser {
 
   whole(): Query {
     const query = this.#any()
-    if (this.#peek() !== undefined) this.#fail('expected `and`, `or` or the end', ['and', 'or', 'in'])
+    if (this.#peek() !== undefined) this.#fail('expected `and`, `or` or the end', 'and', 'or')
     return query
   }
 
@@ -130,7 +123,7 @@ class Parser {
     const token = this.#peek()
     const name = token?.type === 'word' ? token.text.toLowerCase() : ''
     if (!TERMS.includes(name))
-      this.#fail(`expected a term: \`not\`, \`(\` or one of ${TERMS.join(', ')}`, ['not', ...TERMS])
+      this.#fail(`expected a term: \`not\`, \`(\` or one of ${TERMS.join(', ')}`, 'not', ...TERMS)
     this.#next++
     if (Object.hasOwn(FLAGS, name)) return { type: 'flag', name }
     if (Object.hasOwn(FIELDS, name)) return this.#comparison(name)
@@ -147,7 +140,7 @@ class Parser {
     if (this.#takes('=')) return { type: 'equals', field, values: [value()] }
     if (this.#takes('!=')) return { type: 'not', of: { type: 'equals', field, values: [value()] } }
     if (this.#takes('~')) return { type: 'contains', field, value: value() }
-    if (!this.#takes('in')) this.#fail('expected `=`, `!=`, `~` or `in`')
+    if (!this.#takes('in')) this.#fail('expected `=`, `!=`, `~` or `in`', 'in')
     this.#expect('(', 'expected `(`')
     const values = [value()]
     while (this.#takes(',')) values.push(value())
@@ -178,7 +171,7 @@ class Parser {
   }
 
   /** @param known the words that may have been meant */
-  #fail(expected: string, known: readonly string[] = []): never {
+  #fail(expected: string, ...known: readonly string[]): never {
     const token = this.#peek()
     const [meant] = token?.type === 'word' ? namesMeant(token.text, known) : []
     const hint = meant === undefined ? '' : `; did you mean \`${meant}\`?`

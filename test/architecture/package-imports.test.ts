@@ -17,7 +17,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
     ...['engine/index.ts', 'engine/denial.ts', 'engine/credentials.ts', 'engine/situations.ts'],
     ...['engine/reasons.ts', 'engine/messages.ts', 'engine/meant.ts'],
     // Whoever compares or queries whole matrices needs no engine.
-    'engine/cells.ts',
+    ...['engine/cells.ts', 'engine/digest.ts'],
   ],
   // The documents of the sidecar are read as strictly as a matrix is. Who explains, plans or compares need
   // not load the shipped matrix, and no other program needs what runs policy tests.

@@ -52,6 +52,12 @@ test.each<[claim: string, file: string | Uint8Array, problem: string]>([
     Buffer.from(`\ufeff${text}`, 'utf16le'),
     'expected UTF-8 text, found the byte order mark of UTF-16',
   ],
+  [
+    'UTF-16 in the other order',
+    Buffer.from(`\ufeff${text}`, 'utf16le').swap16(),
+    'expected UTF-8 text, found the byte order mark of UTF-16',
+  ],
+  ['half of a mark', new Uint8Array([0xff]), 'expected UTF-8 text'],
   // At the limit a file is read, and refused only for what it holds.
   ['letters up to the size limit', new Uint8Array(MATRIX_BYTES_MAX).fill(0x61), at('invalid symbol', '{')],
   [

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { matrixProblems, type TokenKind } from '../../engine/index.ts'
 import { loadMatrix } from '../../matrix/index.ts'
 import { problemsOf } from '../support/matrices/matrix-problems.ts'
-import { smallMatrix } from '../support/matrices/small-matrix.ts'
+import { planted, smallMatrix } from '../support/matrices/small-matrix.ts'
 
 /** The small matrix whose two kinds travel so. */
 function matrixWith(one: object, other: object): string {
@@ -78,13 +78,32 @@ test.each([
   expect(loadMatrix(matrixWith({ header }, {})).tokenKinds).toMatchObject([{ header }, {}])
 })
 
+const COOKIES = 'a browser sends cookies with every request that another site makes it send'
+const ADDRESSES = 'addresses are written to logs and histories'
+
 test.each([
-  ['cookie', 'a browser sends cookies with every request that another site makes it send'],
-  ['query', 'addresses are written to logs and histories'],
-  ['queryParameter', 'addresses are written to logs and histories'],
-])('a field `%s` is refused with the reason', (field, why) => {
+  ['.cookie', COOKIES],
+  ['.Cookies', COOKIES],
+  ...['query', 'queries', 'queryParameter', 'query_params', 'urlParameters', 'URLparam'].map((field) => [
+    `.${field}`,
+    ADDRESSES,
+  ]),
+  ...['.param', '.params', '.parameter', '.Parameters', '["url-param"]'].map((path) => [path, ADDRESSES]),
+])('a field is refused with the reason: %s', (path, why) => {
+  const field = path.replaceAll(/[^\w-]/g, '')
   expect(problemsOf(matrixWith({ [field]: 'token' }, {}))).toEqual([
-    `tokenKinds[0].${field}: expected a \`header\` instead: ${why}`,
+    `tokenKinds[0]${path}: expected a \`header\` instead: ${why}`,
+  ])
+})
+
+test.each([
+  ...['cookiejar', 'queryString', 'paramount', 'xparam', 'obtained.cookie'].map(
+    (path) => `tokenKinds[0].${path}`,
+  ),
+  ...['cookie', 'apis[0].query'],
+])('a field is unknown as any other: %s', (path) => {
+  expect(problemsOf(JSON.stringify(planted(smallMatrix(), path, 'token')))).toEqual([
+    expect.stringContaining(`${path}: unknown field`),
   ])
 })
 

@@ -1,7 +1,14 @@
 /** Comparing two matrices: exactly the cells that open and close in each mode, held to engines. */
 import * as fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
-import { type Api, compile, type Matrix, type Steps } from '../../engine/index.ts'
+import { expect, test } from 'vitest'
+import {
+  type Api,
+  type Conflict,
+  compile,
+  type Matrix,
+  type Steps,
+  type TokenKind,
+} from '../../engine/index.ts'
 import { compareInSteps, MODES, type Mode } from '../../matrix/compare.ts'
 import { type Comparison, compareMatrices, decideCell, supportMatrix } from '../../matrix/index.ts'
 import { draftInSteps, loadInSteps } from '../../matrix/load.ts'
@@ -47,6 +54,12 @@ test('opened cells come first, whatever their place', () => {
     ['opened', 'attachments', ACCOUNT_KIND, BOTH],
     ['closed', 'iam', ACCOUNT_KIND, BOTH],
   ])
+  const [allowed, denied] = ['ALLOWED', 'TOKEN_KIND_NOT_ACCEPTED'].map((reason) => ({
+    ...{ lenient: reason, strict: reason, conflicts: [] },
+  }))
+  expect(comparison.flips[2]).toStrictEqual({
+    ...{ direction: 'closed', api: 'iam', kind: ACCOUNT_KIND, modes: MODES, before: allowed, after: denied },
+  })
   expect({ ...comparison, flips: [] }).toEqual(SAME)
 })
 
@@ -72,8 +85,8 @@ test('a kind that is gone closes its cells', () => {
     tokenKinds: ROWS.tokenKinds.filter(({ id }) => id !== STATIC_KIND),
   }
   const { flips, tokenKinds } = compareMatrices(ROWS, other)
-  expect(new Set(flips.map(({ kind, after }) => `${kind} ${after.lenient}`))).toEqual(
-    new Set([`${STATIC_KIND} UNKNOWN_TOKEN_KIND`]),
+  expect(new Set(flips.map(({ kind, after }) => `${kind} ${after.lenient} ${after.strict}`))).toEqual(
+    new Set([`${STATIC_KIND} UNKNOWN_TOKEN_KIND UNKNOWN_TOKEN_KIND`]),
   )
   expect(flips).toHaveLength(8)
   expect(tokenKinds).toEqual({ ...NOTHING, removed: [STATIC_KIND] })
@@ -129,6 +142,16 @@ test('titles, kinds, statements and conflicts are named with what differs, thoug
   })
 })
 
+test('a field that only one of the two has is named', () => {
+  const [first, ...kinds] = supportMatrix.tokenKinds
+  const other = { ...supportMatrix, tokenKinds: [{ ...first, scheme: 'Bearer' }, ...kinds] } as Matrix
+  const changed = (before: unknown, after: unknown) => [
+    { id: ACCOUNT_KIND, fields: [{ field: 'scheme', before, after }] },
+  ]
+  expect(compareMatrices(supportMatrix, other).tokenKinds.changed).toEqual(changed(undefined, 'Bearer'))
+  expect(compareMatrices(other, supportMatrix).tokenKinds.changed).toEqual(changed('Bearer', undefined))
+})
+
 test('without its declared conflicts a matrix opens three cells in strict mode alone', () => {
   const { flips } = compareMatrices(supportMatrix, { ...supportMatrix, conflicts: [] })
   expect(flipsOf({ ...SAME, flips })).toEqual([
@@ -154,6 +177,11 @@ test('a resolution for the prose opens a cell in lenient mode alone; a mark that
   expect(flipsOf(compareMatrices(supportMatrix, reversed))).toEqual([
     ['opened', 'audit-logs', PROJECT_KIND, 'lenient'],
   ])
+  // The conflict goes, which opens nothing; and beside it another cell is opened.
+  const other = withRow({ ...supportMatrix, conflicts: [] }, 'audit-logs', {
+    accepts: [ACCOUNT_KIND, STATIC_KIND],
+  })
+  expect(compareMatrices(supportMatrix, other).apis).toEqual(NOTHING)
   // What follows from the row would no longer be a contradiction: this file is not finished.
   const marked = withRow(reversed, 'audit-logs', { accepts: [ACCOUNT_KIND, PROJECT_KIND] })
   const comparison = compareMatrices(supportMatrix, marked)
@@ -166,70 +194,29 @@ test('a resolution for the prose opens a cell in lenient mode alone; a mark that
   ])
 })
 
-describe('an API with another id', () => {
-  const renamed = (from: string, fields: Partial<Api>) => compareMatrices(ROWS, withRow(ROWS, from, fields))
-
-  test.each<[what: string, from: string, fields: Partial<Api> & { readonly id: string }, because: string]>([
-    ['and the same title', 'cdn', { id: 'edge' }, 'title'],
-    ['that is the old one with a word added', 'email', { id: 'email-sending', title: 'Sending' }, 'row'],
-    ['that is the old one without a word', 'dns-hosting-legacy', { id: 'legacy', title: 'Old' }, 'row'],
-    ['with a slip or two', 'secrets', { id: 'secretz', title: 'Vault' }, 'row'],
-  ])('%s is the same API, and who asks with the old id is named', (_what, from, fields, because) => {
-    const { flips, renames, apis } = renamed(from, fields)
-    const { accepts } = ROWS.apis.find(({ id }) => id === from) as Api
-    expect(renames).toMatchObject([{ from, to: fields.id, because }])
-    expect(renames[0]?.lost).toMatchObject(
-      accepts.map((kind) => ({ direction: 'closed', api: from, kind, after: { lenient: 'UNKNOWN_API' } })),
-    )
-    expect(flips).toEqual([])
-    expect([apis.added, apis.removed]).toEqual([[], []])
-  })
-
-  test('hides no flip: its cells are compared across the two ids', () => {
-    const { flips, renames, apis } = renamed('cdn', { id: 'edge', accepts: [STATIC_KIND], section: '§9' })
-    expect(renames).toMatchObject([{ from: 'cdn', to: 'edge', lost: [{ api: 'cdn', kind: PROJECT_KIND }] }])
-    expect(flips).toMatchObject([
-      { direction: 'opened', api: 'edge', kind: STATIC_KIND, renamedFrom: 'cdn' },
-      { direction: 'closed', api: 'edge', kind: PROJECT_KIND, renamedFrom: 'cdn' },
-    ])
-    expect(apis.changed).toEqual([
-      { id: 'edge', fields: [{ field: 'section', before: '§5.4', after: '§9' }] },
-    ])
-  })
-
-  test.each<[why: string, rows: (api: Api) => Api | readonly Api[]]>([
-    [
-      'another title and a distant id',
-      (api) => (api.id === 'cdn' ? { ...api, id: 'edge', title: 'Edge' } : api),
+test('a mark of a kind that only one of two matrices has is no other mark, though a conflict reverses it', () => {
+  const [kind] = ROWS.tokenKinds
+  const cell = { api: 'cdn', kind: 'badge' }
+  const marked: Matrix = {
+    ...withRow(ROWS, 'cdn', { accepts: [PROJECT_KIND, 'badge'] }),
+    tokenKinds: [...ROWS.tokenKinds, { ...(kind as TokenKind), id: 'badge', header: 'X-Badge' }],
+    conflicts: [
+      {
+        ...(supportMatrix.conflicts[0] as Conflict),
+        apis: [],
+        statements: [],
+        cells: [cell],
+        resolution: 'prose',
+      },
     ],
-    [
-      'a similar id and other kinds',
-      (api) => (api.id === 'cdn' ? { ...api, id: 'cdn-2', title: 'Edge', accepts: [STATIC_KIND] } : api),
-    ],
-    [
-      'a similar id in another section',
-      (api) => (api.id === 'cdn' ? { ...api, id: 'cdn-2', title: 'Edge', section: '§9' } : api),
-    ],
-    [
-      'two that could be meant by their title',
-      (api) => (api.id === 'cdn' ? ['edge', 'fastly'].map((id) => ({ ...api, id })) : api),
-    ],
-    [
-      'two that could be meant by their ids',
-      (api) => (api.id === 'cdn' ? ['cdn-1', 'cdn-2'].map((id) => ({ ...api, id, title: id })) : api),
-    ],
-  ])('with %s is a new one beside one that is gone', (_why, rows) => {
-    const { renames, flips, apis } = compareMatrices(ROWS, withRows(ROWS, rows))
-    expect(renames).toEqual([])
-    expect(apis.removed).toEqual(['cdn'])
-    expect(flips.some(({ direction, api }) => direction === 'closed' && api === 'cdn')).toBe(true)
-  })
-
-  test('and a title that two of the old ones had is none of them', () => {
-    const twins = withRows(ROWS, (api) => (api.id === 'cdn' ? [api, { ...api, id: 'quic' }] : api))
-    const other = withRows(ROWS, (api) => (api.id === 'cdn' ? { ...api, id: 'edge' } : api))
-    expect(compareMatrices(twins, other).renames).toEqual([])
-  })
+  }
+  for (const [before, after] of [
+    [ROWS, marked],
+    [marked, ROWS],
+  ] as const) {
+    const { flips, apis } = compareMatrices(before, after)
+    expect([flips, apis]).toEqual([[], NOTHING])
+  }
 })
 
 test('the flips of any two matrices are those that a look at every cell with engines finds', () => {

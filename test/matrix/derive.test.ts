@@ -132,11 +132,50 @@ test.each([
   expect(deriveConflicts(matrix).map(briefly)).toEqual(conflicts)
 })
 
-test('statements that say the same of a cell take part in one conflict, all of them', () => {
-  const claims = [manages('day_pass', ['cellar'], false), manages('day_pass', ['cellar'], false)]
-  expect(deriveConflicts(claiming(claims)).map(({ statements }) => statements)).toEqual([
-    ['statement-0', 'statement-1'],
-  ])
+test.each<[what: string, claims: Claim[], statements: number[][]]>([
+  [
+    'that say the same of a cell, in one conflict',
+    [manages('day_pass', ['cellar'], false), manages('day_pass', ['cellar'], false)],
+    [[0, 1]],
+  ],
+  ['about the binding of a kind', [bound('room_key', 'account')], [[0]]],
+  [
+    'about the bindings of two kinds, in two conflicts',
+    [bound('room_key', 'account'), bound('day_pass', 'project')],
+    [[0], [1]],
+  ],
+  ['about a repeated row', [repeated('lobby', ['day_pass', 'room_key'])], [[0]]],
+  [
+    'about two repeated rows, in two conflicts',
+    [repeated('lobby', ['day_pass', 'room_key']), repeated('library', ['day_pass'])],
+    [[0], [1]],
+  ],
+  [
+    'that issue the kind to others alone, and none that speaks of another kind',
+    [
+      issuedTo(['day_pass'], 'guest', true),
+      issuedTo(['room_key'], 'resident', true),
+      issuedTo(['day_pass'], 'porter', false),
+    ],
+    [[0, 2]],
+  ],
+])('the statements that take part: those %s', (_what, claims, statements) => {
+  expect(deriveConflicts(claiming(claims)).map((each) => each.statements)).toEqual(
+    statements.map((places) => places.map((place) => `statement-${place}`)),
+  )
+})
+
+test.each<[what: string, claim: Claim, conflicts: string[]]>([
+  ['a list with an API', manages('day_pass', ['attic'], false), ['contradiction attic×day_pass']],
+  ['a binding of a kind', bound('badge', 'account'), ['contradiction badge']],
+  ['a complete list of a kind', manages('badge', [], true), []],
+  [
+    'the only option for an API',
+    { type: 'only_option', kind: 'room_key', apis: ['attic', 'cellar'] },
+    ['contradiction attic×room_key'],
+  ],
+])('%s that the table does not have is contradicted by it', (_what, claim, conflicts) => {
+  expect(deriveConflicts(claiming([claim])).map(briefly)).toEqual(conflicts)
 })
 
 test('any matrix passes once every derived conflict is declared, and fails with any of them missing', () => {
@@ -184,6 +223,14 @@ function claiming(claims: readonly Claim[]): Matrix {
 
 function manages(kind: string, apis: string[], complete: boolean): Claim {
   return { type: 'manages', kind, apis, complete }
+}
+
+function bound(kind: string, scopeLevel: 'account' | 'project'): Claim {
+  return { type: 'bound_to', kind, scopeLevel }
+}
+
+function repeated(api: string, accepts: string[]): Claim {
+  return { type: 'row_repeated', api, accepts }
 }
 
 function issuedTo(kinds: string[], holder: string, exclusive: boolean): Claim {

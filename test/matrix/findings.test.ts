@@ -1,7 +1,15 @@
 /** Each code of the linter: a matrix that has it, where, and that nothing else is said. */
 import { describe, expect, test } from 'vitest'
 import type { Matrix } from '../../engine/index.ts'
-import { FINDINGS, type FindingCode, findingsOf, lintFile, supportMatrix } from '../../matrix/index.ts'
+import {
+  FINDINGS,
+  type FindingCode,
+  findingsOf,
+  lintFile,
+  problemText,
+  supportMatrix,
+  warningsOf,
+} from '../../matrix/index.ts'
 import { similarIds } from '../../matrix/similar-ids.ts'
 import { planted, smallMatrix } from '../support/matrices/small-matrix.ts'
 
@@ -103,6 +111,31 @@ test('every code has a row', () => {
   expect([...new Set(ROWS.map(([code]) => code))].sort()).toEqual(Object.keys(FINDINGS).sort())
 })
 
+test.each<[what: string, plants: (readonly [path: string, value: unknown])[], warnings: string[]]>([
+  [
+    'an id with a slip',
+    [['apis[1].id', 'lobbi']],
+    ['apis[1].id: expected an id that differs from `lobby` by more than a slip'],
+  ],
+  [
+    'a title that begins with a capital',
+    [['tokenKinds[0].title', 'Day pass']],
+    ['tokenKinds[0].title: expected a title for the middle of a sentence: `day pass`'],
+  ],
+  ['an abbreviation', [['tokenKinds[0].title', 'API key']], []],
+  ['a capital inside a title', [['tokenKinds[0].title', 'pass for a Day']], []],
+  [
+    'a section that is none',
+    [['statements[1].section', 'see §2']],
+    ['statements[1].section: expected a section of the source, as other statements have: `§3`'],
+  ],
+  ['sections that are none', [...Array(9).keys()].map((at) => [`statements[${at}].section`, 'a note']), []],
+])('%s: what is said', (_what, plants, warnings) => {
+  const matrix = smallMatrix()
+  for (const [path, value] of plants) planted(matrix, path, value)
+  expect(warningsOf(matrix as Matrix).map(problemText)).toEqual(warnings)
+})
+
 test('the shipped matrix has no finding', () => {
   expect(findingsOf(supportMatrix)).toMatchObject({ problems: [], warnings: [] })
 })
@@ -154,10 +187,31 @@ describe('ids are similar', () => {
     [false, 'vpc', 'vpn'],
     [false, 'server', 'serv'],
     [false, 'server', 'server'],
+    [true, 'server-1', 'server1'],
+    [true, 'disk1-a', 'disk1a'],
+    [true, 'serverz', 'server'],
+    [true, 'servera', 'server'],
+    [true, 'abcde', 'abcdf'],
+    [true, 'abcd', 'abcde'],
+    [false, 'server1', 'servera'],
+    [false, 'disk-0-12', 'disk-01-2'],
+    [false, 'disk-9-12', 'disk-91-2'],
+    [false, 'disk-12-0', 'disk-1-20'],
+    [false, 'disk-12-9', 'disk-1-29'],
   ])('%s: %s and %s', (similar, one, other) => {
     const expected = similar ? [{ index: 1, earlier: 0 }] : []
     expect(similarIds([one, other])).toEqual(expected)
     expect(similarIds([other, one])).toEqual(expected)
+  })
+
+  test('to one of the 64 before them, however many are alike', () => {
+    const ids = Array.from({ length: 66 }, (_, index) =>
+      [...'abcdefgh'].map((letter, at) => ((index >> at) & 1 ? `${letter}-` : letter)).join(''),
+    )
+    expect(similarIds(ids).slice(-2)).toEqual([
+      { index: 64, earlier: 0 },
+      { index: 65, earlier: 1 },
+    ])
   })
 
   test('as a comparison of every pair says', () => {

@@ -5,7 +5,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { stringify } from 'yaml'
-import { formOfName, readJson } from '../../matrix/document/index.ts'
 import { type DocumentForm, jsonc, lintFile, loadMatrix, supportMatrix } from '../../matrix/index.ts'
 import { yaml } from '../../matrix/yaml.ts'
 import { problemsOf } from '../support/matrices/matrix-problems.ts'
@@ -36,38 +35,6 @@ test.each<[form: string, text: string, form: DocumentForm]>([
   expect(loadMatrix(text, form)).toEqual(supportMatrix)
   expect(loadMatrix(new TextEncoder().encode(text), form)).toEqual(supportMatrix)
 })
-
-test.each([
-  ['matrix.json', 'json'],
-  ['matrix.JSON', 'json'],
-  ['matrix.jsonc', 'jsonc'],
-  ['matrix.yaml', 'yaml'],
-  ['folder.json/matrix.yml', 'yaml'],
-  ['matrix.YML', 'yaml'],
-  ['matrix', 'jsonc'],
-  ['yaml', 'jsonc'],
-  ['/dev/fd/63', 'jsonc'],
-  ['matrix.yaml.bak', 'jsonc'],
-])('a file named %s is %s', (name, form) => {
-  expect(formOfName(name)).toBe(form)
-})
-
-test.each<[text: string, value: unknown, inJson?: boolean]>([
-  ['// a\n{"a": 1} // b', { a: 1 }],
-  ['/* {"a": 2,} */ {"a": [1, 2, /* 3 */],}', { a: [1, 2] }],
-  ['{"a": "// no, /* no */ ,}", "b": ",]"}', { a: '// no, /* no */ ,}', b: ',]' }, true],
-  ['[{},[],]', [{}, []]],
-])('JSON with comments: %s', (text, value, inJson = false) => {
-  expect(readJson(text, { comments: true })).toEqual({ ok: true, value })
-  expect(readJson(text).ok).toBe(inJson)
-})
-
-test.each(['[,]', '{,}', '[1,,]', '{"a":1,,}', '/* open', '[1] // a\n[2]', '{"a":1,"a":2,}'])(
-  'JSON with comments refuses %s',
-  (text) => {
-    expect(readJson(text, { comments: true }).ok).toBe(false)
-  },
-)
 
 const YAML = stringify(smallMatrix())
 const at = (text: string, part: string) => {

@@ -3,7 +3,7 @@
  * meant.
  */
 import { describe, expect, test } from 'vitest'
-import { lintFile, loadMatrix, MatrixError, supportMatrix, warningsOf } from '../../matrix/index.ts'
+import { json, lintFile, loadMatrix, MatrixError, supportMatrix, warningsOf } from '../../matrix/index.ts'
 
 const KIND = `{
       "id": "day_pass", "title": "day pass", "family": "pass", "scopeLevel": "account", "header": "X-Pass",
@@ -92,6 +92,67 @@ describe('problems of form and of ids are shown together, in the order of the te
         expect.stringMatching(/^\d+:\d+ conflicts\[0\]\.type: expected this field/),
       ]),
     ],
+    [
+      'claims about what is not there, and one that is missing',
+      file(
+        [API.replace('"Lobby"', '5')],
+        [KIND],
+        `,
+  "statements": [
+    { "id": "a", "section": "§3", "text": "x" },
+    { "id": "b", "section": "§3", "text": "x", "claim": { "type": "row_repeated", "api": "roof", "accepts": ["key"] } },
+    { "id": "c", "section": "§3", "text": "x", "claim": { "type": "remark", "kinds": ["night_pass"] } }
+  ]`,
+      ),
+      [
+        '8:22 apis[0].title: expected a string',
+        '11:5 statements[0].claim: expected this field, it is missing',
+        '12:83 statements[1].claim.api: expected the id of an api; there is no api `roof`',
+        '12:110 statements[1].claim.accepts[0]: expected the id of a token kind; there is no token kind `key`',
+        '13:87 statements[2].claim.kinds[0]: expected the id of a token kind; there is no token kind `night_pass`',
+      ],
+    ],
+    [
+      'an id that is not there, above a problem of form and beside one',
+      file([
+        API.replace('"day_pass"]', '"night_pass", "No Id"]'),
+        API.replace('"Lobby"', '5').replace('lobby', 'roof'),
+      ]),
+      [
+        '8:52 apis[0].accepts[0]: expected the id of a token kind; there is no token kind `night_pass`',
+        '8:66 apis[0].accepts[1]: expected a string that matches ^[a-z][a-z0-9]*([-_][a-z0-9]+)*$',
+        '9:21 apis[1].title: expected a string',
+      ],
+    ],
+    [
+      'an id that is not there, where a kind has another problem',
+      file([API.replace('day_pass', 'night_pass')], [KIND.replace('"day pass"', '7')]),
+      [
+        '3:25 tokenKinds[0].title: expected a string',
+        '8:52 apis[0].accepts[0]: expected the id of a token kind; there is no token kind `night_pass`',
+      ],
+    ],
+    [
+      'a kind that is none, which other rows may mean, and an API that nobody means',
+      file(
+        [API.replace('day_pass', 'night_pass')],
+        ['null'],
+        `,
+  "conflicts": [{
+    "id": "c", "type": "omission", "resolution": "table", "reason": "x",
+    "cells": [{ "api": "roof", "kind": "night_pass" }], "apis": [], "kinds": ["pass"], "statements": []
+  }]`,
+      ),
+      [
+        '2:36 tokenKinds[0]: expected an object',
+        '8:17 conflicts[0].cells[0].api: expected the id of an api; there is no api `roof`',
+      ],
+    ],
+    [
+      'kinds that are no list, which other rows may mean',
+      file([API]).replace(/"tokenKinds": \[.*?\],\n {2}"apis"/s, '"tokenKinds": 7,\n  "apis"'),
+      ['2:21 tokenKinds: expected an array'],
+    ],
     ['text that is no JSON', '{"apis": [}', ['1:11 : expected JSON; value expected at line 1, column 11']],
     ['nesting without end', '['.repeat(200_000), ['1:65 : expected at most 64 levels of nesting']],
     [
@@ -108,6 +169,26 @@ describe('problems of form and of ids are shown together, in the order of the te
     expect(shown(text).problems).toEqual(problems)
   })
 
+  test.each([
+    [100, 'and 1 more'],
+    [101, 'and 1 more'],
+  ])('of %d problems of form and one of an id, a hundred', (count, more) => {
+    const rows = Array.from({ length: count }, (_, index) =>
+      API.replace('"Lobby"', '5').replace('lobby', `lobby-${index}`),
+    )
+    const { problems } = lintFile(file([...rows, API.replace('day_pass', 'night_pass')]))
+    expect([problems.length, problems.at(-1)?.expected]).toEqual([101, more])
+    expect(problems.every(({ path }) => !path.includes('accepts'))).toBe(true)
+  })
+
+  test('a fault of a reader is none of the matrix', () => {
+    const read = () => {
+      throw new RangeError('a fault of the reader')
+    }
+    expect(() => lintFile('{}', { ...json, read })).toThrow(RangeError)
+    expect(lintFile('{').conflicts).toEqual([])
+  })
+
   test('a matrix that is loaded is refused with the same ones', () => {
     const text = file([API, API.replace('"Lobby"', '5')])
     const paths = (found: readonly { path: string }[]) => found.map(({ path }) => path).toSorted()
@@ -121,6 +202,50 @@ describe('problems of form and of ids are shown together, in the order of the te
     expect(paths((refused as MatrixError).problems)).toEqual(paths(lintFile(text).problems))
     expect(lintFile(text).problems).toHaveLength(2)
   })
+})
+
+test('an error names the file, where it is in one', () => {
+  const problems = [{ path: 'apis', expected: 'expected an array', line: 2, column: 3 }]
+  expect(new MatrixError(problems, 'doors.json').message).toBe(
+    'doors.json: the matrix is not valid:\n  2:3: apis: expected an array',
+  )
+})
+
+const UTF_8 = 'expected UTF-8 text'
+const UTF_16 = `${UTF_8}, found the byte order mark of UTF-16`
+const NO_MARK = `${UTF_8} without a byte order mark at line 1, column 1`
+
+/** Files with bytes before their text, with the most that a form reads, and what is said of them. */
+test.each<[what: string, file: string | Uint8Array, bytesMax: number, expected: string, yaml?: boolean]>([
+  ['as many bytes as may be', '{"a": 1}', 8, 'unknown field'],
+  ['one byte too many', '{"a": 1}', 7, 'expected at most 7 bytes, found 8'],
+  ['one byte too many, of a letter with two', '["é"]', 5, 'expected at most 5 bytes, found 6'],
+  ['bytes, one too many', new Uint8Array(9), 8, 'expected at most 8 bytes, found 9'],
+  ['bytes that are no text', new Uint8Array([0xff]), 8, UTF_8],
+  ['a mark of UTF-16', new Uint8Array([0xff, 0xfe, 0x7b, 0]), 8, UTF_16],
+  ['another mark of UTF-16', new Uint8Array([0xfe, 0xff, 0, 0x7b]), 8, UTF_16],
+  ['a mark in a text', '\ufeff{}', 8, NO_MARK],
+  ['a mark in bytes', new Uint8Array([0xef, 0xbb, 0xbf, 0x7b]), 8, NO_MARK],
+  ['a mark at the end', '{}\ufeff', 8, 'expected JSON; invalid symbol at line 1, column 3'],
+  [
+    'YAML, one byte too many',
+    '{}',
+    1,
+    'expected at most 1 bytes, found 2; write so large a matrix in JSON',
+    true,
+  ],
+])('a file of %s', (_what, file, bytesMax, expected, isYaml = false) => {
+  const { problems } = lintFile(file, { ...json, bytesMax, ...(isYaml && { id: 'yaml' as const }) })
+  const [first] = problems
+  expect(problems.some((each) => each.expected.startsWith(expected))).toBe(true)
+  if (expected === 'unknown field') return
+  expect(problems).toHaveLength(1)
+  expect(first).toMatchObject({ code: 'unreadable', path: '', expected })
+  expect([first?.line, first?.column]).toEqual(
+    expected === NO_MARK ? [1, 1] : /^expected JSON/.test(expected) ? [1, 3] : [undefined, undefined],
+  )
+  // The place of the text as a whole is said once.
+  expect(new MatrixError([first as never]).message).toBe(`the matrix is not valid:\n  ${expected}`)
 })
 
 describe('a row that changes nothing is a warning', () => {

@@ -71,13 +71,16 @@ test.each(supportMatrix.conflicts)(
       ...cells.map((cell) => `\`${cell.api}\` × \`${cell.kind}\``),
       ...[...apis, ...kinds].map((each) => `\`${each}\``),
     ]
+    const [cell] = cells
+    const subject = cell === undefined ? (apis[0] ?? kinds[0]) : `${cell.api}-${cell.kind}`
     const report = lintMatrix({ ...supportMatrix, conflicts })
     expect(report.problems.map(problemText)).toEqual([
       expect.stringMatching(
-        `^conflicts: expected a declaration with a resolution and a reason for the ${type} about ${about.join(', ')}; add to the list: {`,
+        `^conflicts: expected a declaration with a resolution and a reason for the ${type} about ${about.join(', ')}; add to the list: {"id":"${subject}-${type.replace('_', '-')}",`,
       ),
     ])
     expect(report.conflicts.filter((each) => each.declared === undefined)).toHaveLength(1)
+    expect(report.conflicts.map((each) => each.derived)).toEqual(OF_THE_SOURCE)
   },
 )
 
@@ -104,6 +107,19 @@ test.each<[claim: string, change: (conflicts: Conflict[]) => Conflict[], problem
     'a conflict declared twice',
     (conflicts) => [...conflicts, ...conflicts.slice(0, 1).map((conflict) => ({ ...conflict, id: 'again' }))],
     ['conflicts[2]: expected each conflict once; `lobby-key-contradiction` declares the same'],
+  ],
+  [
+    'a conflict declared twice, in another order',
+    (conflicts) => {
+      const [cell, ...apis] = [{ api: 'cellar', kind: 'day_pass' }, 'lobby', 'library'] as const
+      const parts = { cells: [cell, { api: 'lobby', kind: 'day_pass' }], apis }
+      const turned = { cells: parts.cells.toReversed(), apis: apis.toReversed() }
+      return [...conflicts, declared(parts), declared({ ...turned, id: 'turned' })]
+    },
+    [
+      'conflicts[3]: expected each conflict once; `declared` declares the same',
+      'conflicts[2]: expected a conflict that follows from the rows and the statements; no contradiction about `cellar` × `day_pass`, `lobby` × `day_pass`, `lobby`, `library` does, so remove it',
+    ],
   ],
   [
     'a conflict of the wrong type',
@@ -134,6 +150,16 @@ test.each<[claim: string, change: (conflicts: Conflict[]) => Conflict[], problem
     ],
   ],
   [
+    'two cells, ruled by the table and by the prose,',
+    (conflicts) => [
+      ...conflicts,
+      declared({ cells: [{ api: 'cellar', kind: 'day_pass' }], type: 'omission', resolution: 'prose' }),
+    ],
+    [
+      'conflicts[2]: expected a conflict that follows from the rows and the statements; no omission about `cellar` × `day_pass` does, so remove it',
+    ],
+  ],
+  [
     'one cell ruled by the table and by the prose',
     (conflicts) => [
       ...conflicts,
@@ -154,6 +180,15 @@ test.each<[claim: string, change: (conflicts: Conflict[]) => Conflict[], problem
   expect(lintMatrix({ ...matrix, conflicts: change(matrix.conflicts) }).problems.map(problemText)).toEqual(
     problems,
   )
+})
+
+test('the statements that take part are listed', () => {
+  const conflicts = supportMatrix.conflicts.map((conflict) =>
+    conflict.statements.length > 1 ? { ...conflict, statements: [] } : conflict,
+  )
+  expect(lintMatrix({ ...supportMatrix, conflicts }).problems.map(({ expected }) => expected)).toEqual([
+    'expected the statements that take part: `account-service-user-only`, `project-service-user-only`, `control-panel-user-iam-token`',
+  ])
 })
 
 test('the order of cells, statements and declarations bears on nothing', () => {

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { compile, type Engine, type Matrix, type TokenKind } from '../../engine/index.ts'
-import { planTokens } from '../../matrix/index.ts'
+import { contestedCells, planTokens, preferredKinds } from '../../matrix/plan.ts'
 import { ACCOUNT_KIND, engine, PROJECT_KIND, STATIC_KIND, strictEngine } from '../support/matrices/engines.ts'
 import { matrices } from '../support/matrices/generated-matrices.ts'
 import { printedApis } from '../support/matrices/oracle.ts'
@@ -128,6 +128,35 @@ test('of two sets of one size the one with more kinds that can be issued is plan
     ['left', ['first', 'third']],
     ['right', ['second']],
   ])
+})
+
+test('kinds that a call can obtain are preferred, then few contested cells, then a project, then the first', () => {
+  const { tokenKinds } = houseOf(
+    [
+      ['static', 'control_panel', 'project'],
+      ['doubtful', 'issue', 'project'],
+      ['wide', 'issue', 'account'],
+      ['narrow', 'issue', 'project'],
+      ['other', 'issue', 'account'],
+    ],
+    [],
+  )
+  const ids = (kinds: readonly TokenKind[]) => kinds.map(({ id }) => id)
+  expect(ids(preferredKinds(tokenKinds))).toEqual(['doubtful', 'narrow', 'wide', 'other', 'static'])
+  const contested = ({ id }: TokenKind) => (id === 'doubtful' ? 2 : id === 'static' ? 0 : 1)
+  expect(ids(preferredKinds(tokenKinds, contested))).toEqual([
+    'narrow',
+    'wide',
+    'other',
+    'doubtful',
+    'static',
+  ])
+})
+
+test('the contested cells of a kind are counted', () => {
+  const kind = engine.tokenKinds.get(PROJECT_KIND) as TokenKind
+  expect(contestedCells(engine, kind, ['cdn', 'mobile-farm', 'iam', 'nothing'])).toBe(2)
+  expect(contestedCells(engine, kind, [])).toBe(0)
 })
 
 const asked: fc.Arbitrary<{ matrix: Matrix; apis: string[] }> = matrices(6, 8).chain((matrix) =>

@@ -1,18 +1,12 @@
-/** What policy tests have asked about, and the tests that hold a matrix as it is. */
-import * as fc from 'fast-check'
+/** What of a matrix policy tests have asked about. */
 import { describe, expect, test } from 'vitest'
 import { compile, type Matrix } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
-import { characterise } from '../../matrix/policy-tests/characterise.ts'
 import { Coverage, percentOf } from '../../matrix/policy-tests/coverage.ts'
-import type { PolicyTest, PolicyTests, TestToken } from '../../matrix/policy-tests/document.ts'
-import { testProblems } from '../../matrix/policy-tests/problems.ts'
+import type { PolicyTest, TestToken } from '../../matrix/policy-tests/document.ts'
 import { runTests } from '../../matrix/policy-tests/run.ts'
-import { validate } from '../../sidecar/config/gen/policy-tests.ts'
-import { matrixForm } from '../../sidecar/rules/matrix-file/read.ts'
 import { ACCOUNT_KIND, engine, PROJECT_KIND, STATIC_KIND, strictEngine } from '../support/matrices/engines.ts'
-import { matrices } from '../support/matrices/generated-matrices.ts'
-import { cells } from '../support/matrices/oracle.ts'
+import { smallMatrix } from '../support/matrices/small-matrix.ts'
 
 const engines = { lenient: engine, strict: strictEngine }
 
@@ -55,7 +49,16 @@ describe('coverage', () => {
     expect(once).toMatchObject({ covered: 0, total: 4 })
     const twice = coverageOf({ ...CONTESTED, mode: 'both', allowed: true }).conflicts
     expect(twice).toMatchObject({ covered: 1, total: 4 })
-    expect(twice.missing).not.toContain('cdn-project-omission')
+    expect(twice.missing).toEqual(once.missing.filter((id) => id !== 'cdn-project-omission'))
+    expect(once.missing).toContain('cdn-project-omission')
+    const [first, ...others] = supportMatrix.conflicts.filter(({ cells }) => cells.length > 0)
+    const more = { ...first, cells: [CONTESTED, { api: 'iam', kind: PROJECT_KIND }] }
+    const matrix = { ...supportMatrix, conflicts: [more, ...others] } as Matrix
+    const both = { lenient: compile(matrix), strict: compile(matrix, { strict: true }) }
+    const coverage = new Coverage(both)
+    const tests: PolicyTest[] = [{ ...CONTESTED, mode: 'both', allowed: true }]
+    runTests({ tests }, { engines: both, mode: 'lenient', coverage })
+    expect(coverage.report().conflicts.missing).toContain(first?.id)
   })
 
   test('counts the reasons that there can be', () => {
@@ -72,100 +75,33 @@ describe('coverage', () => {
     expect(missing).toContain('ACCOUNT_MISMATCH')
   })
 
+  test('lists a thousand of what is missing', () => {
+    const [pass] = smallMatrix().tokenKinds
+    const apis = Array.from({ length: 1_001 }, (_, index) => ({
+      ...{ id: `door-${index}`, title: 'x', accepts: [], section: 'x' },
+    }))
+    const matrix = { ...smallMatrix(), tokenKinds: [pass], apis, statements: [], conflicts: [] } as Matrix
+    const lenient = compile(matrix)
+    const { missing, ...counts } = new Coverage({ lenient, strict: lenient }).report().cells
+    expect([missing.length, counts]).toEqual([1_000, { covered: 0, total: 1_001 }])
+  })
+
+  test('counts a token in another header where its prefix alone would tell', () => {
+    const [pass, key] = smallMatrix().tokenKinds
+    const missing = (prefix: object) => {
+      const tokenKinds = [
+        { ...pass, ...prefix },
+        { ...key, header: pass?.header },
+      ]
+      const lenient = compile({ ...smallMatrix(), tokenKinds } as Matrix)
+      return new Coverage({ lenient, strict: lenient }).report().reasons.missing
+    }
+    expect(missing({ prefix: 'a_' })).toContain('WRONG_HEADER')
+    expect(missing({})).not.toContain('WRONG_HEADER')
+  })
+
   test('is 100 only where nothing is missing', () => {
     expect(percentOf({ covered: 99_999, total: 100_000 })).toBe(99.9)
     expect(percentOf({ covered: 0, total: 0 })).toBe(100)
-  })
-})
-
-/** The tests that hold a matrix, read from their text. */
-function testsOf(matrix: Matrix): PolicyTests {
-  const both = { lenient: compile(matrix), strict: compile(matrix, { strict: true }) }
-  const text = characterise({ matrix, engines: both, schema: 'a.json' })
-  const reading = matrixForm('policy-tests.yaml').read(text)
-  if (!reading.ok || !validate(reading.value)) throw new Error('expected tests that fit the schema')
-  return reading.value as PolicyTests
-}
-
-describe('the tests that hold a matrix', () => {
-  const tests = testsOf(supportMatrix)
-
-  test('are few, pass, and ask about all of it', () => {
-    const coverage = new Coverage(engines)
-    const results = runTests(tests, { engines, mode: 'lenient', coverage })
-    expect(tests.tests.length).toBeLessThan(cells().length / 2)
-    expect(results.filter(({ failed }) => failed > 0)).toEqual([])
-    for (const part of Object.values(coverage.report())) expect(part.missing).toEqual([])
-  })
-
-  test.each(cells().map(({ api, kind }) => [api, kind] as const))('fail if %s × %s changes', (api, kind) => {
-    const apis = supportMatrix.apis.map((row) => {
-      const { accepts } = row
-      const others = accepts.filter((each) => each !== kind)
-      return row.id === api
-        ? { ...row, accepts: others.length < accepts.length ? others : [...accepts, kind] }
-        : row
-    })
-    const changed = { ...supportMatrix, apis } as Matrix
-    const both = { lenient: compile(changed), strict: compile(changed, { strict: true }) }
-    const failed = runTests(tests, { engines: both, mode: 'lenient' }).filter((each) => each.failed > 0)
-    expect(failed.flatMap(({ failures }) => failures.map(({ question }) => question))).toContain(
-      `${api} × ${kind}`,
-    )
-  })
-
-  test.each(supportMatrix.conflicts.filter((each) => each.cells.length > 0).map(({ id }) => id))(
-    'fail if the conflict %s is resolved otherwise or goes',
-    (id) => {
-      for (const conflicts of [
-        supportMatrix.conflicts.filter((each) => each.id !== id),
-        supportMatrix.conflicts.map((each) =>
-          each.id === id ? { ...each, resolution: 'prose' as const } : each,
-        ),
-      ]) {
-        const changed = { ...supportMatrix, conflicts } as Matrix
-        const both = { lenient: compile(changed), strict: compile(changed, { strict: true }) }
-        const failed = runTests(tests, { engines: both, mode: 'lenient' }).some((each) => each.failed > 0)
-        // A cell that the table rejects is denied in both modes, with or without the conflict.
-        const resolved = conflicts.length === supportMatrix.conflicts.length
-        expect(failed).toBe(resolved || id !== 'audit-logs-project-contradiction')
-      }
-    },
-  )
-
-  test('pass and ask about all of any matrix', () => {
-    fc.assert(
-      fc.property(matrices(), (matrix) => {
-        const both = { lenient: compile(matrix), strict: compile(matrix, { strict: true }) }
-        const document = testsOf(matrix)
-        expect(testProblems(document, both.lenient, false)).toEqual([])
-        const coverage = new Coverage(both)
-        const results = runTests(document, { engines: both, mode: 'lenient', coverage })
-        expect(results.filter(({ failed }) => failed > 0)).toEqual([])
-        for (const part of Object.values(coverage.report())) expect(part.missing).toEqual([])
-      }),
-      { numRuns: 50 },
-    )
-  })
-
-  test('are read as they were meant, whatever ids and titles are like', () => {
-    const [kind] = supportMatrix.tokenKinds
-    if (kind === undefined) throw new Error('expected a kind')
-    const matrix: Matrix = {
-      title: 'a: b # c\n"d"',
-      tokenKinds: [{ ...kind, id: 'null', title: 'yes: "no" # \u2028' }],
-      apis: ['true', 'off', 'y', 'no-such-id'].map((id) => ({
-        id,
-        title: id,
-        accepts: ['null'],
-        section: '§1',
-      })),
-      statements: [],
-      conflicts: [],
-    }
-    const { title, tests: found } = testsOf(matrix)
-    expect(title).toBe(matrix.title)
-    expect(found[0]).toEqual({ apis: ['true', 'off', 'y', 'no-such-id'], accepted: ['null'] })
-    expect(found.find(({ reason }) => reason === 'UNKNOWN_API')).toMatchObject({ api: 'no-such-id-either' })
   })
 })

@@ -1,5 +1,6 @@
 /** Policy tests: what is asked, when a test fails, and what it says then. */
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { compile, type Reason, type TokenKind } from '../../engine/index.ts'
 import {
   nameOf,
   type PolicyTest,
@@ -9,6 +10,7 @@ import {
 import { testProblems } from '../../matrix/policy-tests/problems.ts'
 import { type FindRoute, type Routed, runTests } from '../../matrix/policy-tests/run.ts'
 import { ACCOUNT_KIND, engine, PROJECT_KIND, STATIC_KIND, strictEngine } from '../support/matrices/engines.ts'
+import { smallMatrix } from '../support/matrices/small-matrix.ts'
 
 const engines = { lenient: engine, strict: strictEngine }
 
@@ -19,11 +21,13 @@ const TOKENS: Readonly<Record<string, TestToken>> = {
   nameless: { fault: 'CREDENTIAL_REVOKED' },
 }
 
-/** Finds `balance` below `/billing/`, of the account that the path names, and nothing else. */
-const findRoute: FindRoute = (_method, url): Routed =>
-  url.startsWith('/billing/')
-    ? { refused: undefined, api: 'balance', target: { account: url.slice('/billing/'.length) } }
-    : { refused: 'NO_ROUTE', detail: 'no route has this path' }
+/** Finds `balance` below `/billing/`, of the account that the path names, and at `/open`; nothing else. */
+const findRoute: FindRoute = (method, url): Routed => {
+  if (method === 'GET' && url.startsWith('/billing/'))
+    return { refused: undefined, api: 'balance', target: { account: url.slice('/billing/'.length) } }
+  if (url === '/open') return { refused: undefined, api: 'balance', target: undefined }
+  return { refused: 'NO_ROUTE', detail: 'no route has this path' }
+}
 
 /** Runs one test against the shipped matrix, in lenient mode unless it says otherwise. */
 function resultOf(one: PolicyTest, tests: Partial<PolicyTests> = {}) {
@@ -147,6 +151,48 @@ test.each<[claim: string, one: PolicyTest, differences: object[], message: strin
     expect.any(String),
   ],
   [
+    'another project, and a target where the routes find none',
+    { request: 'GET /billing/1', ...headers('ours'), target: { account: '1', project: 'a' } },
+    [{ what: 'target', expected: 'account 1, project a', found: 'account 1' }],
+    expect.any(String),
+  ],
+  [
+    'another account',
+    { request: 'GET /billing/1', ...headers('ours'), target: { account: '2' } },
+    [{ what: 'target', expected: 'account 2', found: 'account 1' }],
+    expect.any(String),
+  ],
+  [
+    'a target where the routes find none',
+    { request: 'GET /open', ...headers('ours'), target: { account: '1' } },
+    [{ what: 'target', expected: 'account 1', found: 'none' }],
+    expect.any(String),
+  ],
+  [
+    'another answer, with the right kinds',
+    { ...CELL, allowed: true, accepted: [ACCOUNT_KIND] },
+    [{ what: 'answer', expected: 'allowed', found: 'denied: TOKEN_KIND_NOT_ACCEPTED' }],
+    expect.any(String),
+  ],
+  [
+    'more kinds than there are',
+    { ...CELL, accepted: [STATIC_KIND, ACCOUNT_KIND] },
+    [{ what: 'accepted', expected: `${ACCOUNT_KIND}, ${STATIC_KIND}`, found: ACCOUNT_KIND }],
+    expect.any(String),
+  ],
+  [
+    'a denial for a reason where the routes refuse',
+    { request: 'GET /', allowed: false, reason: 'CREDENTIAL_MISSING' },
+    [{ what: 'answer', expected: 'denied: CREDENTIAL_MISSING', found: 'refused by the routes: NO_ROUTE' }],
+    expect.any(String),
+  ],
+  [
+    'a denial by an API where the routes refuse',
+    { request: 'GET /', allowed: false, api: 'balance' },
+    [{ what: 'answer', expected: 'denied', found: 'refused by the routes: NO_ROUTE' }],
+    expect.any(String),
+  ],
+  [
     'a request that the routes refuse',
     { request: 'GET /', allowed: true },
     [{ what: 'answer', expected: 'allowed', found: 'refused by the routes: NO_ROUTE' }],
@@ -204,6 +250,69 @@ test('a row of the table fails for each cell that is otherwise', () => {
   ])
 })
 
+test('a row of the table with an answer is asked for the answer of each cell', () => {
+  const { failures } = resultOf({ api: 'iam', accepted: [ACCOUNT_KIND], allowed: false })
+  expect(failures.map(({ question }) => question)).toEqual([`iam × ${ACCOUNT_KIND}`])
+})
+
+test('a question about a credential is named by its headers', () => {
+  const { failures } = resultOf({ api: 'iam', ...headers('unheard-of'), reason: 'ALLOWED' })
+  expect(failures.map(({ question }) => question)).toEqual(['iam × X-Auth-Token'])
+})
+
+test('a question that is asked twice fails twice', () => {
+  const { failures } = resultOf({ apis: ['iam', 'iam'], kind: STATIC_KIND, allowed: true })
+  expect(failures.map(({ mode }) => mode)).toEqual(['lenient', 'lenient'])
+})
+
+test.each<[what: string, one: PolicyTest]>([
+  ['message', { api: 'audit-logs', kind: STATIC_KIND, mode: 'both', allowed: true }],
+  ['difference', { api: 'mobile-farm', kind: ACCOUNT_KIND, mode: 'both', accepted: [STATIC_KIND] }],
+])('failures with another %s in each mode are described apart', (_what, one) => {
+  expect(resultOf(one).failures.map(({ mode }) => mode)).toEqual(['lenient', 'strict'])
+})
+
+test('a request is not asked without routes', () => {
+  const tests: PolicyTest[] = [{ request: 'GET /billing/1', allowed: true }]
+  expect(() => runTests({ tests }, { engines, mode: 'lenient' })).toThrow(
+    new TypeError('expected routes to find the requests by'),
+  )
+})
+
+test('a token of which nothing is known is invalid', () => {
+  const tests: PolicyTest[] = [{ api: 'iam', ...headers('blank'), reason: 'CREDENTIAL_INVALID' }]
+  expect(runTests({ tokens: { blank: {} }, tests }, { engines, mode: 'lenient' })).toMatchObject([
+    { failed: 0 },
+  ])
+})
+
+test.each<[what: string, value: string, header: string, reason: Reason]>([
+  ['its prefix', 'a_1', 'X-Day-Pass', 'ALLOWED'],
+  ['another prefix', 'b_a_', 'X-Day-Pass', 'WRONG_HEADER'],
+  ['a name like that of no prefix', 'undefined-1', 'X-Room-Key', 'WRONG_HEADER'],
+  ['its prefix, in the header of another kind', 'a_1', 'X-Room-Key', 'WRONG_HEADER'],
+])('a token with %s', (_what, value, header, reason) => {
+  const [pass, key] = smallMatrix().tokenKinds
+  const tokenKinds = [
+    { ...pass, prefix: 'a_' },
+    { ...key, obtained: { by: 'issue' } },
+  ] as TokenKind[]
+  const own = compile({ ...smallMatrix(), tokenKinds })
+  const tests: PolicyTest[] = [{ api: 'lobby', headers: { [header]: value }, reason }]
+  const tokens = { [value]: { kind: 'day_pass' } }
+  const both = { lenient: own, strict: own }
+  expect(runTests({ tokens, tests }, { engines: both, mode: 'lenient' })).toMatchObject([{ failures: [] }])
+})
+
+test.each<[name: string, one: PolicyTest]>([
+  ['iam × no headers', { api: 'iam', headers: {} }],
+  ['iam × X-Token, Accept', { api: 'iam', headers: { 'X-Token': 'a', Accept: 'b' } }],
+  ['a, b, c × every kind', { apis: ['a', 'b', 'c'] }],
+  ['a, b, c and 2 more × x', { apis: ['a', 'b', 'c', 'd', 'e'], kind: 'x' }],
+])('a test without a name is called %s', (name, one) => {
+  expect(nameOf(one)).toBe(name)
+})
+
 test('what fails alike in both modes is described once, and counted twice', () => {
   const alike = resultOf({ ...CELL, mode: 'both', allowed: true })
   expect(alike).toMatchObject({ questions: 2, failed: 2, failures: [{ mode: 'both' }] })
@@ -215,6 +324,16 @@ test('a test of many questions describes the first ten that fail', () => {
   const apis = [...engine.apis.keys()]
   const { failed, failures } = resultOf({ apis, reason: 'CONTESTED', mode: 'both' })
   expect({ failed, described: failures.length }).toEqual({ failed: 177, described: 10 })
+  expect(failures.at(-1)?.mode).toBe('both')
+  // The tenth is otherwise in each mode.
+  const others = apis.filter((api) => !['cdn', 'audit-logs', 'mobile-farm'].includes(api)).slice(0, 9)
+  const last = resultOf({
+    apis: [...others, 'cdn'],
+    kind: PROJECT_KIND,
+    reason: 'INVALID_SCOPE',
+    mode: 'both',
+  })
+  expect(last.failures.map(({ mode }) => mode)).toEqual([...others.map(() => 'both'), 'lenient'])
 })
 
 test.each<
@@ -239,128 +358,16 @@ test.each([
   ['its name', 'NAMED', ['named']],
   ['one of its APIs', 'cdn', ['cdn × static_token']],
   ['one of its kinds', 'static', ['named', 'cdn × static_token']],
-  ['its request', '/billing', ['GET /billing/1']],
+  ['its request', '/billing', ['GET /billing/1', 'asked']],
+  ['the API of its request', 'BALANCE', ['asked']],
   ['nothing', 'nothing', []],
 ])('a filter chooses tests by %s', (_what, filter, names) => {
   const tests: PolicyTest[] = [
     { ...CELL, name: 'named', allowed: false },
     { api: 'cdn', kind: STATIC_KIND, allowed: false },
     { request: 'GET /billing/1', allowed: false },
+    { name: 'asked', request: 'GET /billing/1', api: 'balance' },
   ]
   const results = runTests({ tests }, { engines, mode: 'lenient', findRoute, filter })
   expect(results.map(({ test: one }) => nameOf(one))).toEqual(names)
-})
-
-describe('a test is refused that', () => {
-  test.each<[claim: string, one: PolicyTest, path: string, expected: string]>([
-    [
-      'asks about an unknown API',
-      { ...CELL, api: 'iams', allowed: false },
-      '.api',
-      'there is no API `iams` in the matrix; did you mean `iam`?',
-    ],
-    [
-      'lists one',
-      { apis: ['iam', 'cdm'], allowed: false },
-      '.apis[1]',
-      'there is no API `cdm` in the matrix; did you mean `cdn`?',
-    ],
-    [
-      'asks about an unknown kind',
-      { api: 'iam', kind: 'static_tokn', allowed: false },
-      '.kind',
-      'there is no kind `static_tokn` in the matrix; did you mean `static_token`?',
-    ],
-    [
-      'expects one',
-      { ...CELL, accepted: ['api_key'] },
-      '.accepted[0]',
-      `there is no kind \`api_key\` in the matrix; expected one of ${ACCOUNT_KIND}, ${PROJECT_KIND}, ${STATIC_KIND}`,
-    ],
-    [
-      'expects an unknown API of the routes',
-      { request: 'GET /', api: 'iams' },
-      '.api',
-      'there is no API `iams` in the matrix; did you mean `iam`?',
-    ],
-    ['expects nothing', CELL, '', 'expected one of allowed, reason and accepted'],
-    [
-      'expects nothing of a request',
-      { request: 'GET /' },
-      '',
-      'expected one of allowed, reason, accepted, api, target and refused',
-    ],
-    [
-      'asks about no API',
-      { kind: STATIC_KIND, allowed: true },
-      '',
-      'expected exactly one of api, apis and request',
-    ],
-    [
-      'has both api and apis',
-      { api: 'iam', apis: ['iam'], allowed: true },
-      '',
-      'expected exactly one of api, apis and request',
-    ],
-    [
-      'has both kind and kinds',
-      { ...CELL, kinds: [STATIC_KIND], allowed: true },
-      '.kinds',
-      'expected one of kind and kinds',
-    ],
-    [
-      'is allowed with a reason for a denial',
-      { ...CELL, allowed: true, reason: 'CONTESTED' },
-      '.allowed',
-      'expected false, as the reason says',
-    ],
-    [
-      'is denied with the reason ALLOWED',
-      { ...CELL, allowed: false, reason: 'ALLOWED' },
-      '.allowed',
-      'expected true, as the reason says',
-    ],
-    [
-      'has a target without a scope',
-      { ...CELL, target: { account: '1' }, allowed: true },
-      '.target',
-      'expected a scope beside it, which says whose token asks',
-    ],
-    [
-      'names the kind of what tokens describe',
-      { ...CELL, headers: {}, allowed: false },
-      '.kind',
-      'expected nothing here, because `tokens` says it of the credential',
-    ],
-    [
-      'expects a decision of a refused request',
-      { request: 'GET /', refused: 'NO_ROUTE', reason: 'CONTESTED' },
-      '.reason',
-      'expected nothing here, because the routes find no API',
-    ],
-    [
-      'expects that a refused request passes',
-      { request: 'GET /', refused: 'NO_ROUTE', allowed: true },
-      '.allowed',
-      'expected false, because the routes find no API',
-    ],
-  ])('%s', (_claim, one, path, expected) => {
-    const document = { tests: [{ ...CELL, allowed: false } as PolicyTest, one] }
-    expect(testProblems(document, engine, true)).toEqual([{ path: `tests[1]${path}`, expected }])
-  })
-
-  test('asks about a request without routes', () => {
-    const document = { tests: [{ request: 'GET /', allowed: false }] }
-    expect(testProblems(document, engine, false)).toEqual([
-      { path: 'tests[0].request', expected: 'expected `routes` in this file, or --config with the routes' },
-    ])
-  })
-
-  test('has a token of no kind and without a fault, or of an unknown kind', () => {
-    const tokens = { a: {}, b: { kind: 'none' } }
-    expect(testProblems({ tokens, tests: [] }, engine, false).map(({ path }) => path)).toEqual([
-      'tokens.a',
-      'tokens.b.kind',
-    ])
-  })
 })

@@ -1,11 +1,13 @@
 /** The query language: what expressions find, held to every cell; and what is said of wrong ones. */
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { compile } from '../../engine/index.ts'
+import { cellsInSteps } from '../../engine/cells.ts'
+import { compile, finish, type TokenKind } from '../../engine/index.ts'
 import { decideCell, QueryError, queryMatrix, supportMatrix } from '../../matrix/index.ts'
-import { QUERY_DEPTH_MAX, QUERY_LENGTH_MAX } from '../../matrix/query/index.ts'
+import { bindExpression, QUERY_DEPTH_MAX, QUERY_LENGTH_MAX } from '../../matrix/query/index.ts'
 import { ACCOUNT_KIND, PROJECT_KIND, STATIC_KIND } from '../support/matrices/engines.ts'
 import { matrices } from '../support/matrices/generated-matrices.ts'
+import { smallMatrix } from '../support/matrices/small-matrix.ts'
 
 /** What is found, in one line each. */
 function found(expression: string, matrix = supportMatrix as Parameters<typeof queryMatrix>[0]): string[] {
@@ -58,8 +60,37 @@ test.each<[expression: string, found: string[]]>([
   ['api = iam and allowed or api = cdn and allowed', [`iam ${ACCOUNT_KIND}`, `cdn ${PROJECT_KIND}`]],
   ['not allowed and api = tickets', [`tickets ${ACCOUNT_KIND}`, `tickets ${PROJECT_KIND}`]],
   ["title = 'Tickets'", ['tickets']],
+  ['strict.allowed and api = balance', [`balance ${ACCOUNT_KIND}`, `balance ${STATIC_KIND}`]],
+  ['statement = project-manages and api = audit-logs', [`audit-logs ${PROJECT_KIND}`]],
+  ['reason = ALLOWED and api = iam', [`iam ${ACCOUNT_KIND}`]],
+  ['conflict = audit-logs-project-contradiction and api = audit-logs', [`audit-logs ${PROJECT_KIND}`]],
 ])('%s', (expression, expected) => {
   expect(found(expression)).toEqual(expected)
+})
+
+test.each<[expression: string, kinds: string[]]>([
+  ['scheme = bearer', ['day_pass']],
+  ['scheme != Bearer', ['room_key']],
+  ['scheme = ""', ['room_key']],
+  ['prefix ~ A_', ['day_pass']],
+  ["prefix = ''", ['room_key']],
+])('a field that not every kind has: %s', (expression, kinds) => {
+  const [pass, key] = smallMatrix().tokenKinds
+  const tokenKinds = [{ ...pass, scheme: 'Bearer', prefix: 'a_1' }, key] as TokenKind[]
+  expect(found(expression, { ...smallMatrix(), tokenKinds })).toEqual(kinds)
+})
+
+test('single cells can be asked about, in any order', () => {
+  const cells = finish(cellsInSteps(supportMatrix))
+  const [iam, federations] = ['iam', 'federations'].map((api) => cells.rows.get(api) as number)
+  for (const [row, fits] of [
+    [federations, true],
+    [iam, false],
+    [federations, true],
+  ] as const) {
+    const { fits: found } = bindExpression(cells, 'api = federations and allowed')
+    expect(found(row as number, 0)).toBe(fits)
+  }
 })
 
 test('a found cell has its answers in both modes and its conflicts', () => {
@@ -71,6 +102,12 @@ test('a found cell has its answers in both modes and its conflicts', () => {
         conflicts: ['cdn-project-omission'],
       },
     ],
+  })
+})
+
+test('a found cell that no conflict is about has none', () => {
+  expect(queryMatrix(supportMatrix, `api = iam and kind = ${ACCOUNT_KIND}`)).toMatchObject({
+    cells: [{ api: 'iam', contested: false, conflicts: [] }],
   })
 })
 
@@ -95,11 +132,20 @@ test('the allowed cells of any matrix are those that engines allow, and the rest
   )
 })
 
+const ONE_OF_TERMS =
+  /^column 1: expected a term: `not`, `\(` or one of allowed, strict\.allowed, contested, marked, api, title, section, kind, header, scheme, prefix, family, scope, holder, permission, reason, strict\.reason, conflict, statement, opens, opened, strict\.opens, strict\.opened$/
+
 describe('an error has the column, and what was expected', () => {
   test.each<[expression: string, message: RegExp]>([
-    ['', /^column 1: expected a term: /],
+    ['', ONE_OF_TERMS],
     ['  ', /^column 3: expected a term/],
     ['alowed', /^column 1: expected a term: .*; did you mean `allowed`\?$/],
+    ['nott allowed', /; did you mean `not`\?$/],
+    ['allowed "and" contested', /^column 9: expected `and`, `or` or the end$/],
+    ['allowed orr contested', /or the end; did you mean `or`\?$/],
+    ['api inn (cdn)', /^column 5: expected `=`, `!=`, `~` or `in`; did you mean `in`\?$/],
+    ['opened by', /^column 10: expected the id of a kind of token$/],
+    ['\u{1f511}   "', /^column 6: expected the closing quote of this text$/u],
     ['api = cdn ad allowed', /^column 11: expected `and`, `or` or the end; did you mean `and`\?$/],
     ['allowed contested', /^column 9: expected `and`, `or` or the end$/],
     ['api', /^column 4: expected `=`, `!=`, `~` or `in`$/],
@@ -126,7 +172,27 @@ describe('an error has the column, and what was expected', () => {
     [`${'not '.repeat(QUERY_DEPTH_MAX + 1)}allowed`, /expected at most 50 levels of brackets/],
     [`${' '.repeat(QUERY_LENGTH_MAX)}a`, /^column 2001: expected at most 2000 characters$/],
   ])('%s', (expression, message) => {
-    expect(() => queryMatrix(supportMatrix, expression)).toThrow(message)
+    expect(() => queryMatrix(supportMatrix, expression)).toThrow(
+      expect.objectContaining({ name: 'QueryError', message: expect.stringMatching(message) }),
+    )
+  })
+
+  test.each<[apis: number, asked: string, hint: string]>([
+    [5, 'door-x', 'did you mean `door-a` or `door-b` or `door-c`?'],
+    [5, 'oor', 'did you mean `door-a` or `door-b` or `door-c`?'],
+    [20, 'zzz', `expected one of ${doors(20).join(', ')}`],
+    [21, 'zzz', `expected one of ${doors(20).join(', ')}, …`],
+  ])('with the few of %d APIs that may be meant by %s', (count, asked, hint) => {
+    const apis = doors(count).map((id) => ({ id, title: id, accepts: ['day_pass'], section: 'x' }))
+    expect(() =>
+      queryMatrix({ ...smallMatrix(), apis, statements: [], conflicts: [] }, `api = ${asked}`),
+    ).toThrow(new QueryError(7, `the matrix has no api \`${asked}\`; ${hint}`))
+  })
+
+  test('and the beginning of a long name', () => {
+    expect(() => queryMatrix(supportMatrix, `api = ${'x'.repeat(65)}`)).toThrow(
+      `column 7: the matrix has no api \`${'x'.repeat(64)}\`; expected one of`,
+    )
   })
 
   test('whatever the text is', () => {
@@ -172,4 +238,12 @@ test('the deepest and the longest expressions are answered', () => {
     .join(' or ')
     .slice(0, QUERY_LENGTH_MAX - 9)
   expect(found(long.slice(0, long.lastIndexOf(' or ')))).toHaveLength(4)
+  expect(found('contested'.padStart(QUERY_LENGTH_MAX))).toHaveLength(4)
+  const beside = Array.from({ length: QUERY_DEPTH_MAX + 1 }, () => '(contested)')
+  expect(found(beside.join(' or '))).toHaveLength(4)
 })
+
+/** `door-a`, `door-b` and so on. */
+function doors(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `door-${String.fromCharCode(97 + index)}`)
+}
