@@ -57,21 +57,32 @@ export const AREAS: Readonly<Record<string, Area>> = {
   },
   /** What reads the tokens and the headers of others, besides engine/credentials.ts. */
   readers: {
-    least: 53,
+    least: 100,
     parts: [
+      { files: sidecar('base/request-target'), tests: judges('egress/request-target', 'routes/match') },
       {
-        files: sidecar('base/request-target'),
-        tests: judges('egress/request-target', 'routes/match'),
-      },
-      { files: sidecar('contract/ext-authz/header-filter'), tests: judges('ext-authz/header-filter') },
-      { files: sidecar('proxies/client-address'), tests: judges('proxies/policy') },
-      {
-        files: sidecar('authority/upstream/token-answer'),
-        tests: judges('upstream/names', 'upstream/upstream-verifier'),
+        files: sidecar(
+          ...['contract/ext-authz/header-filter', 'contract/ext-authz/request', 'contract/ext-authz/trace'],
+          ...['base/request-id', 'base/trace-context'],
+        ),
+        tests: judges('ext-authz/header-filter', 'ext-authz/asked', 'sidecar/carried-ids'),
       },
       {
-        files: sidecar('authority/iam-claims', 'authority/iam-token', 'authority/own-form'),
-        tests: judges('sidecar/forged-tokens', 'sidecar/claims', 'sidecar/token-names', 'sidecar/signatures'),
+        files: sidecar(
+          ...['proxies/client-address', 'proxies/policy', 'proxies/identity-headers'],
+          ...['proxies/proxied-request', 'egress/headers'],
+        ),
+        tests: judges('proxies/policy', 'proxies/identity', 'proxies/proxied-request', 'egress/headers'),
+      },
+      { files: sidecar('authority/upstream/token-answer'), tests: judges('upstream/token-answer') },
+      {
+        files: sidecar(
+          ...['authority/iam-claims', 'authority/iam-token', 'authority/own-form', 'authority/static-token'],
+          ...['authority/token-status', 'authority/verified-token'],
+        ),
+        tests: judges(
+          ...['sidecar/iam-claims', 'sidecar/iam-token', 'sidecar/static-token', 'sidecar/token-status'],
+        ),
       },
     ],
   },
