@@ -56,11 +56,20 @@ export const OF_USE_CASES: readonly Survivor[] = [
     ],
     ["const [first = engine.decide({ api, kind: '', scope: { account: '0' } })] = denials", "'0'", '""'],
   ),
-  ...survivors('sidecar/usecases/issue.ts', 'The two keys are exchanged, and still two.', [
-    '? String(purpose.scope.project === undefined)',
-    'purpose.scope.project === undefined',
-    'purpose.scope.project !== undefined',
-  ]),
+  ...survivors(
+    'sidecar/usecases/issue.ts',
+    'The two keys are exchanged, and still two.',
+    [
+      '? String(purpose.scope.project === undefined)',
+      'purpose.scope.project === undefined',
+      'purpose.scope.project !== undefined',
+    ],
+    [
+      ': JSON.stringify([purpose.project === undefined, projectsOnly, ...purpose.apis])',
+      'purpose.project === undefined',
+      'purpose.project !== undefined',
+    ],
+  ),
   ...survivors('sidecar/usecases/issue.ts', 'No conflict bears on an API that is not there.', [
     "const cells = purpose.type === 'scope' ? [] : purpose.apis",
     '[]',
