@@ -144,6 +144,15 @@ export const SURVIVORS: readonly Survivor[] = [
   ]),
   ...survivors(
     'engine/digest.ts',
+    'A word of the array has 32 bits: whole numbers beside the fraction fall away.',
+    [
+      'return Math.floor((real - Math.floor(real)) * 2 ** 32)',
+      'real - Math.floor(real)',
+      'real + Math.floor(real)',
+    ],
+  ),
+  ...survivors(
+    'engine/digest.ts',
     'A typed array ignores what is written behind its end.',
     ['for (let candidate = 2, found = 0; found < count; candidate++) {', 'found < count', 'found <= count'],
     ['for (let t = 16; t < 64; t++) {', 't < 64', 't <= 64'],
