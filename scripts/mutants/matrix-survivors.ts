@@ -84,7 +84,7 @@ export const OF_MATRIX: readonly Survivor[] = [
   ...survivors('matrix/edits.ts', 'Equal segments are passed over before.', [
     'return (segment as string) < (against as string) ? -1 : 1',
     '(segment as string) < (against as string)',
-    '(segment as string) <= (against as string)',
+    'segment as string <= (against as string)',
   ]),
   ...survivors('matrix/query/index.ts', 'It only spares a list that is empty.', [
     'conflicts: conflicts.length === 0 ? NONE : conflicts.map(idOf),',
