@@ -129,11 +129,11 @@ export class Once {
     )
     // A change is under way.
     if (!aged) return void time.after(1, () => this.#age(account))
+    // One of a disabled user, too: it may be enabled again.
+    for (const each of this.#known) each.endsAtMs = endOf(each)
     for (const each of this.#known.filter((single) => works(single) && single.account === account))
-      if (each.user === GUEST) {
-        each.endsAtMs = Math.min(each.endsAtMs, endsAtMs)
+      if (each.user === GUEST)
         time.after(leftMs + CLOCKS_MS, () => void this.#use(each, this.#anyWorker()).catch(() => {}))
-      }
   }
 
   async #challenge({ account, name, passkey }: Member): Promise<void> {
@@ -162,7 +162,7 @@ export class Once {
   #learn(single: NewSingle): void {
     const said = [{ atMs: time.nowMs, active: single.isThere() }]
     // None is forgotten: a host may still be asked about it when no browser waits for the answer any more.
-    this.#known.push({ ...single, said, uses: 0 })
+    this.#known.push({ ...single, endsAtMs: endOf(single), said, uses: 0 })
   }
 
   /** @throws CallError where it does not work, or Unanswered */
@@ -214,7 +214,7 @@ export class Once {
     this.#losses++
     for (const each of this.#known) {
       each.uses = 0
-      each.endsAtMs = each.endInRows?.() ?? each.endsAtMs
+      each.endsAtMs = endOf(each)
     }
     this.#bosses = bosses()
   }
@@ -269,6 +269,11 @@ function isThere(from: string, values: readonly (string | number | Buffer)[]): b
 
 function works({ said }: Single): boolean {
   return said.at(-1)?.active === true
+}
+
+/** As the directory has it now: it may have changed since the answer. */
+function endOf({ endInRows, endsAtMs }: NewSingle): number {
+  return endInRows?.() ?? endsAtMs
 }
 
 function linkOf(
