@@ -43,6 +43,9 @@ const PATIENCE_MS = 60_000
 /** Longer than a killed process takes to end. */
 const DYING_MS = 10_000
 
+/** In the data folder, so that a power cut can befall it, too. */
+export const ARCHIVE = 'audit-archive'
+
 /** Hashes of passwords cost next to nothing. */
 export const CHEAP_PASSWORDS = new URL('../support/histories/cheap-passwords.ts', import.meta.url).href
 const AT_ONCE = new URL('./archived-at-once.ts', import.meta.url).href
@@ -108,7 +111,7 @@ export class Stage {
   }
 
   get #archive(): string {
-    return join(this.folder, 'audit-archive')
+    return join(this.folder, ARCHIVE)
   }
 
   /** Records of the audit trail that were archived. */

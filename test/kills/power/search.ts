@@ -10,7 +10,7 @@ import { randomFrom } from '../../support/inputs/random.ts'
 import { fileOf, NEXT, ROWS } from '../../support/sidecar/shadowed.ts'
 import { newFolder, whenTheFileEnds } from '../../support/suite/resources.ts'
 import { judged, type Possible, Violation } from '../judge.ts'
-import { COMMANDS, preloading, Stage } from '../stage.ts'
+import { ARCHIVE, COMMANDS, preloading, Stage } from '../stage.ts'
 import { buildDisk, type Cut, KEPT } from './disk.ts'
 import { type Journal, readJournal } from './journal.ts'
 
@@ -150,7 +150,7 @@ async function judgeDirectory(data: string, possible: readonly Possible[]): Prom
   const callerToken = readFileSync(join(data, 'administrator-token'), 'utf8').trim()
   const client = connect(sidecar.grpcAddress, { callerToken, deadlineMs: 60_000 })
   try {
-    await judged(client, possible)
+    await judged(client, possible, { archive: join(data, ARCHIVE) })
   } finally {
     client.close()
     await sidecar.close()
