@@ -262,9 +262,10 @@ function targetNotFound(route: Route, part: 'account' | 'project', source: Targe
 
 /**
  * An account or a project as a request may name it. Some servers cut a text at these characters, or take a
- * list for several values, and would then serve another project than the one that was checked.
+ * list for several values, or drop blanks around it, and would then serve another project than the one that
+ * was checked. No name has other blanks than the ordinary one.
  */
-const VALUE = /^(?! )[^\p{C}\p{Zl}\p{Zp};?#\\%,/]{1,255}(?<! )$/u
+const VALUE = /^(?! )(?:[^\p{C}\p{Z};?#\\%,/]| ){1,255}(?<! )$/u
 const VALUE_EXPECTED = '1 to 255 visible characters without ; ? # \\ % , and slash'
 
 function foundIn(source: TargetSource, path: string, header: RouteRequest['header']): string | undefined {

@@ -288,6 +288,10 @@ export const REFUSED_ROWS: readonly RoutedRow[] = [
     target: '/v1/AUTH_web%E2%80%8B/',
     headers: { 'x-account': '1' },
   }),
+  lost('a project that ends with a blank of another width', {
+    target: '/v1/AUTH_web%E2%80%8A/',
+    headers: { 'x-account': '1' },
+  }),
   lost('a project that is too long', {
     target: `/v1/AUTH_${'a'.repeat(256)}/`,
     headers: { 'x-account': '1' },
