@@ -1,5 +1,6 @@
 /** The loop: an input is changed, read, and kept if it took a branch that no input took before. */
 import { performance } from 'node:perf_hooks'
+import { setImmediate } from 'node:timers/promises'
 import { randomFrom } from '../support/inputs/random.ts'
 import type { Coverage } from './instrument.ts'
 import { type Material, minimised, mutated } from './mutate.ts'
@@ -94,6 +95,8 @@ export class Fuzzer {
         about?.(input)
         if (await this.#isNew(input)) this.#corpus.push(input)
       }
+      // What readers leave for the next turn is kept until there is one.
+      await setImmediate()
     }
     return this.#report(performance.now() - begun)
   }

@@ -18,11 +18,11 @@ const FILES: Readonly<Record<string, readonly string[]>> = {
   ],
   documents: ['json', 'yaml', 'matrix', 'query', 'login-body', 'authzen', 'passkey-json', 'upstream-answers'],
   tokens: ['iam-token', 'iam-claims', 'static-token', 'key-file', 'page-tokens'],
+  'decision-log': ['decision-log'],
   files: [
     'config-files',
     'environment',
     'cli-words',
-    'decision-log',
     'backup',
     'damaged-backup',
     'keys-backup',

@@ -268,7 +268,9 @@ export const targets: readonly Target[] = [
       )
       if (compatible !== undefined)
         promised(
-          !JSON.stringify(compatible).includes('canary') || !bytes.includes('"password":"canary"'),
+          !JSON.stringify(compatible).includes('canary') ||
+            !bytes.includes('"password":"canary"') ||
+            bytes.indexOf('canary') !== bytes.lastIndexOf('canary'),
           'a password is no text',
         )
       if (!ours.ok) return
