@@ -7,7 +7,6 @@ import {
   type Editor,
   eolOf,
   indentAt,
-  lineLength,
   lineStartOf,
   spliced,
 } from './edit.ts'
@@ -38,6 +37,9 @@ export function yamlEditor(library: YamlLibrary): Editor {
 
 type MapNode = YAMLMap.Parsed<Scalar.Parsed, ParsedNode | null>
 type ListNode = YAMLSeq.Parsed<ParsedNode>
+/** How long the rest of a line is, without its end. */
+const lineLength = (text: string): number => text.search(/\r?\n|$/)
+
 type Range = readonly [start: number, end: number, ...unknown[]]
 
 /** Where the text of a node ends, without the line end that a block has. */
@@ -91,6 +93,7 @@ function withoutKey(text: string, map: MapNode, key: string): string {
   const end = pairEndOf(text, pair)
   if (map.flow || before === undefined) {
     if (next !== undefined) return spliced(text, from, next.key.range[0], '')
+    if (map.flow && before === undefined) return spliced(text, map.range[0], map.range[1], '{}')
     return spliced(text, before === undefined ? from : pairEndOf(text, before), end, '')
   }
   return withoutLines(text, from, end)
@@ -170,11 +173,12 @@ function flowText(value: unknown): string {
     .join(', ')} }`
 }
 
-function without(text: string, { flow, items }: ListNode, index: number): string {
+function without(text: string, { flow, items, range }: ListNode, index: number): string {
   const [before, item, next] = [items[index - 1], items[index] as ParsedNode, items[index + 1]]
   const [from, end] = item.range
   // What stands above the next item is about that one.
   if (!flow) return withoutLines(text, dashBefore(text, from), endOf(text, item.range))
   if (next !== undefined) return spliced(text, from, next.range[0], '')
-  return spliced(text, before === undefined ? from : before.range[1], end, '')
+  if (before === undefined) return spliced(text, range[0], range[1], '[]')
+  return spliced(text, before.range[1], end, '')
 }

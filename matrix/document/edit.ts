@@ -49,6 +49,9 @@ function appendedJson(text: string, path: DocumentPath, value: unknown): string 
   return spliced(text, list.offset, endOf(list), item.replaceAll('\n', eolOf(text)))
 }
 
+/** The rest of a line, with the whole of a comment that goes on in the next one. */
+const LINE = /^(?:(?:\/\/|#)[^\n]*?(?=\r?\n|$)|\/\*[\s\S]*?\*\/|(?!\r?\n)[\s\S])*/
+
 /** White space and comments, then a comma. */
 const COMMA = /^(?:\s|\/\*[\s\S]*?\*\/|(?:\/\/|#)[^\n]*\n)*,/
 
@@ -71,15 +74,16 @@ function without(text: string, path: DocumentPath): string {
       : items.findIndex((member) => (partsOf(member)[0] as Node).value === which)
   const [before, item, next] = [items[index - 1], items[index] as Node, items[index + 1]]
   if (next !== undefined) return withoutLines(text, item, next)
-  if (before === undefined) return spliced(text, list.offset, endOf(list), '[]')
+  if (before === undefined)
+    return spliced(text, list.offset, endOf(list), list.type === 'object' ? '{}' : '[]')
   const [from, end] = [endOf(before), endOf(item)]
   const between = text.slice(from, item.offset)
   const comma = COMMA.exec(text.slice(end, endOf(list)))?.[0]
   // A comma behind the last item stays one behind the last item.
   const kept = comma === undefined ? between.replace(COMMA, (found) => found.slice(0, -1)) : between
   const to = end + (comma?.length ?? 0)
-  // A comment that goes to the end of its line does not take the bracket with it.
-  const isOpen = /\/\/[^\n]*$/.test(kept.trimEnd()) && !text.slice(to, endOf(list)).includes('\n')
+  // A comment that goes to the end of its line takes nothing with it but another one.
+  const isOpen = /\/\/[^\n]*$/.test(kept.trimEnd()) && !/^[ \t]*(?:\/\/[^\n]*|\r?)\n/.test(text.slice(to))
   return spliced(text, from, to, `${kept.trimEnd()}${isOpen ? eolOf(text) : ''}`)
 }
 
@@ -117,15 +121,15 @@ interface Appending {
 /** Appends to a list in brackets, in its line or in a line of its own as its items are. */
 export function appendedAfter(text: string, { start, first, after, end, row }: Appending): string {
   const rest = text.slice(after, end)
-  const hasComma = COMMA.test(rest)
+  const comma = COMMA.exec(rest)?.[0].length ?? 0
   const written = (indent: string) => row(indent).replaceAll('\n', eolOf(text))
   if (!text.slice(start, first).includes('\n')) return spliced(text, after, after, `, ${written('')}`)
   const indent = indentAt(text, first)
-  // Behind the comment of the last item, which stays with it.
-  const lineEnd = after + lineLength(rest)
+  // Behind the comma and the comments of the last item, which stay with it.
+  const length = comma + (LINE.exec(rest.slice(comma)) as RegExpExecArray)[0].length
   const line = `${eolOf(text)}${indent}${written(indent)}`
-  const at = lineEnd < end ? lineEnd : after
-  const [separated, ending] = hasComma ? ['', ','] : [',', '']
+  const at = after + (length < rest.length ? length : comma)
+  const [separated, ending] = comma > 0 ? ['', ','] : [',', '']
   return `${text.slice(0, after)}${separated}${text.slice(after, at)}${line}${ending}${text.slice(at)}`
 }
 
@@ -152,9 +156,6 @@ function membersOf(value: object): string[] {
 }
 
 export const lineStartOf = (text: string, offset: number): number => text.lastIndexOf('\n', offset - 1) + 1
-
-/** How long the rest of a line is, without its end. */
-export const lineLength = (text: string): number => text.search(/\r?\n|$/)
 
 /** The white space that the line of an offset begins with. */
 export function indentAt(text: string, offset: number): string {

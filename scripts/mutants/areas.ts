@@ -133,7 +133,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
       },
       {
         files: matrix('document/edit', 'document/edit-yaml'),
-        tests: judges('matrix/edit-json', 'matrix/edit-yaml'),
+        tests: judges('matrix/edit-json', 'matrix/edit-yaml', 'matrix/edit-layouts'),
       },
       {
         files: matrix('document/json', 'document/form', 'document/places'),

@@ -97,7 +97,7 @@ test.each<[claim: string, from: string, change: DocumentChange, to: string]>([
     'a row behind a comment on two lines, and a comma',
     '[\n  1 /* one\n  */ // two\n  ,\n]',
     append([], 2),
-    '[\n  1 /* one\n  2,\n  */ // two\n  ,\n]',
+    '[\n  1 /* one\n  */ // two\n  ,\n  2,\n]',
   ],
   ['the only item less', '{"a": [ "x" ] }', remove('a', 0), '{"a": [] }'],
   ['a row on several lines less', '[\n  {\n    "a": 1\n  },\n  {}\n]', remove(0), '[\n  {}\n]'],
