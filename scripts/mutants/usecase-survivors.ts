@@ -13,6 +13,11 @@ export const OF_USE_CASES: readonly Survivor[] = [
       'false',
     ],
   ),
+  ...survivors('sidecar/usecases/callers.ts', 'No certificate has the name of nobody.', [
+    'caller.certificateName === undefined ? [] : [[caller.certificateName, caller]],',
+    'caller.certificateName === undefined',
+    'false',
+  ]),
   ...survivors('sidecar/usecases/callers.ts', 'No time has come that is not there.', [
     'return expiresAtMs !== undefined && this.#now() >= expiresAtMs',
     'expiresAtMs !== undefined',

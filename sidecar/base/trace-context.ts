@@ -4,15 +4,6 @@
 const TRACEPARENT =
   /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-((?!0{16})[0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
 
-type Parts = readonly [
-  whole: string,
-  version: string,
-  trace: string,
-  span: string,
-  flags: string,
-  rest?: string,
-]
-
 /** What the header says. */
 export interface TraceParent {
   readonly traceId: string
@@ -26,9 +17,10 @@ export interface TraceParent {
 export function traceParentOf(values: readonly string[]): TraceParent | undefined {
   const found = values.length === 1 ? TRACEPARENT.exec(values[0] as string) : null
   if (found === null) return undefined
-  const [, version, traceId, spanId, flags, rest] = found as unknown as Parts
+  const [, version, traceId, spanId, flags, rest] = found
   if (version === '00' && rest !== undefined) return undefined
-  return { traceId, spanId, sampled: (Number.parseInt(flags, 16) & 1) === 1 }
+  const sampled = (Number.parseInt(flags as string, 16) & 1) === 1
+  return { traceId: traceId as string, spanId: spanId as string, sampled }
 }
 
 /** The id of the trace; `undefined` as of `traceParentOf`. */

@@ -59,8 +59,7 @@ export class Callers {
   #all: readonly Caller[] = []
   /** With the digests of their tokens, which are of one length, as `timingSafeEqual` asks for. */
   #known: readonly { readonly caller: Caller; readonly tokenDigest: Buffer }[] = []
-  /** Those without a name are there too, where no name finds them. */
-  #byName: ReadonlyMap<CertificateName | undefined, Caller> = new Map()
+  #byName: ReadonlyMap<CertificateName, Caller> = new Map()
   readonly #now: () => number
   readonly #watchers = new Set<() => void>()
 
@@ -83,7 +82,11 @@ export class Callers {
         ? []
         : [{ caller, tokenDigest: Buffer.from(caller.tokenSha256, 'hex') }],
     )
-    this.#byName = new Map(callers.map((caller) => [caller.certificateName, caller]))
+    this.#byName = new Map(
+      callers.flatMap((caller): [CertificateName, Caller][] =>
+        caller.certificateName === undefined ? [] : [[caller.certificateName, caller]],
+      ),
+    )
     for (const watcher of this.#watchers) watcher()
   }
 

@@ -62,8 +62,9 @@ export async function readLines(
       const read = parse(text)
       if (typeof read !== 'string') return onLine(read)
       onMalformed({ line, problem: read })
-      const last = bytes.lastIndexOf(START, end)
-      const behind = last > start ? parse(bytes.toString('utf8', last, end).trim()) : read
+      const torn = bytes.subarray(start, end)
+      const last = torn.lastIndexOf(START)
+      const behind = last > 0 ? parse(torn.toString('utf8', last).trim()) : read
       if (typeof behind !== 'string') onLine(behind)
     })
   }
