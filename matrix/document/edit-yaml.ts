@@ -93,8 +93,9 @@ function withoutKey(text: string, map: MapNode, key: string): string {
   const end = pairEndOf(text, pair)
   if (map.flow || before === undefined) {
     if (next !== undefined) return spliced(text, from, next.key.range[0], '')
-    if (map.flow && before === undefined) return spliced(text, map.range[0], map.range[1], '{}')
-    return spliced(text, before === undefined ? from : pairEndOf(text, before), end, '')
+    // An empty block would be no map.
+    if (before === undefined) return spliced(text, map.range[0], endOf(text, map.range), '{}')
+    return spliced(text, pairEndOf(text, before), end, '')
   }
   return withoutLines(text, from, end)
 }

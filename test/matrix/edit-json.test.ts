@@ -92,6 +92,18 @@ test.each<[claim: string, from: string, change: DocumentChange, to: string]>([
   ],
   ['a long row in a line', '[1]\r\n', append([], { b: LONG }), `[1, {\r\n  "b": "${LONG}"\r\n}]\r\n`],
   ['a row before a bracket', '[\n  1,\n  2 ]', append([], 3), '[\n  1,\n  2,\n  3 ]'],
+  [
+    'a row before a bracket that something follows',
+    '{"a": [\n  1,\n  2 ],\n"b": 3}',
+    append(['a'], 3),
+    '{"a": [\n  1,\n  2,\n  3 ],\n"b": 3}',
+  ],
+  [
+    'a row behind a comment that begins as another one',
+    '[\n  1 // /*\n  // */\n]',
+    append([], 2),
+    '[\n  1, // /*\n  2\n  // */\n]',
+  ],
   ['a row behind carriage returns', '[\n  1 /* \r */\n]', append([], 2), '[\n  1, /* \r */\n  2\n]'],
   [
     'a row behind a comment on two lines, and a comma',

@@ -140,6 +140,7 @@ test.each<[claim: string, from: string, change: DocumentChange, to: string]>([
   ['a key more, at the end', 'a:\r\n  b: 1 # one', set(['a', 'c'], 2), 'a:\r\n  b: 1 # one\r\n  c: 2'],
   ['a key more, with Windows’ line ends', 'a: 1 # one\r\n', set(['c'], 2), 'a: 1 # one\r\nc: 2\r\n'],
   ['the last key in lines less', 'a: 1\nb: 2 # two', remove('b'), 'a: 1\n'],
+  ['the only key of a block less', 'a:\n  b: 1\nc: 2\n', remove('a', 'b'), 'a:\n  {}\nc: 2\n'],
   ['the only key in a line less', 'a: { b: 1 }\n', remove('a', 'b'), 'a: {}\n'],
   ['a block behind a colon that stands apart', 'a :\n  b: 1\n', set(['a'], 2), 'a : 2\n'],
   ['a key more before a brace', 'a: {\n  b: 1 }\n', set(['a', 'c'], 2), 'a: {\n  b: 1,\n  c: 2 }\n'],
