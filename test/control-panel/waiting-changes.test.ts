@@ -172,20 +172,44 @@ const WAYS_IN: readonly [what: string, begin: (person: Person) => Promise<() => 
   ],
 ]
 
-test.each(WAYS_IN)('%s that waits while its user becomes an owner is not made', async (_what, begin) => {
-  const person = await stage.newPerson()
-  const attempt = await begin(person)
+/** Begins what waits behind a change. @returns why it was not made */
+async function reasonBehind(
+  attempt: () => Promise<unknown>,
+  happens: (change: DirectoryChange) => Promise<unknown>,
+): Promise<string> {
   const held = Promise.withResolvers<void>()
   using changes = vi.spyOn(stage.store, 'change')
   const holding = stage.store.change('a test', async (change) => {
     await held.promise
-    await change.setOwner(person.user, true)
+    await happens(change)
   })
   const outcome = reasonOf(attempt())
   await eventually(() => changes.mock.calls.length === 2)
   held.resolve()
   await holding
-  expect(await outcome).not.toBe('succeeded')
+  return outcome
+}
+
+test.each(WAYS_IN)('%s that waits while its user becomes an owner is not made', async (_what, begin) => {
+  const person = await stage.newPerson()
+  const attempt = await begin(person)
+  const reason = await reasonBehind(attempt, (change) => change.setOwner(person.user, true))
+  expect(reason).not.toBe('succeeded')
   expect(await stage.panel.sessions.list(person.account, person.name)).toEqual([])
   expect(await stage.panel.passwords.since(person.user.id)).toBeUndefined()
 })
+
+test.each(WAYS_IN)(
+  '%s that waits while its account restricts addresses is not made',
+  async (_what, begin) => {
+    const person = await stage.newPerson()
+    const attempt = await begin(person)
+    const before = await stage.panel.sessions.list(person.account, person.name)
+    const reason = await reasonBehind(attempt, async (change) => {
+      const account = await change.records.account(person.account)
+      if (account !== undefined) await change.setAddressRules(account, ['192.0.2.0/24'])
+    })
+    expect(reason).toBe('ADDRESS_NOT_ALLOWED')
+    expect(await stage.panel.sessions.list(person.account, person.name)).toEqual(before)
+  },
+)

@@ -57,6 +57,7 @@ export class LogIn {
   /** @param code a one-time code; `undefined`: the user gave none */
   byPassword(claim: PasswordRequester, code: string | undefined, request: LoginRequest): Promise<Begun> {
     return this.#panel.passwords.prove(claim, request.from, async (login) => {
+      // From elsewhere nobody uses up the guesses of a code.
       expectAddress(login, request.origin)
       const { factors } = this.#parts
       return factors.whileGuessed(login.user, code, () =>
@@ -73,7 +74,6 @@ export class LogIn {
   async byLink(secret: string, request: LoginRequest): Promise<Begun> {
     const { links } = this.#panel
     const link = await links.find(secret, 'login')
-    expectAddress(link, request.origin)
     return this.#begin(actorOf(link.user, request.origin), request, 'link', async (change) => {
       const { user, hash } = await links.find(secret, 'login', change.records)
       await new PanelChange(change).removeLink(hash)
@@ -93,6 +93,7 @@ export class LogIn {
   async byInvitation(secret: string, password: Secret, request: LoginRequest): Promise<Begun> {
     const { links } = this.#panel
     const invitation = await links.find(secret, 'invitation')
+    // Before the work of hashing a password.
     expectAddress(invitation, request.origin)
     checkPanelPassword('password', password, invitation.user)
     const passwordHash = await this.#parts.passwords.hash(password.reveal(), invitation.user.id)
@@ -112,7 +113,6 @@ export class LogIn {
       await use(change)
       const login = await new PanelRecords(change.records).login(user.account, user.name)
       if (login?.user.id !== userId) throw callError('PASSKEY_REFUSED', {})
-      expectAddress(login, request.origin)
       return login.user
     })
   }
@@ -188,6 +188,7 @@ export class LogIn {
       await panel.beginSession({ hash, holder, way, endsAtMs, address: origin.address, client })
       const session = await sessions.find(hash, change.records)
       if (session === undefined) throw callError('LOGIN_FAILED', {})
+      if (session.holder === 'user') expectAddress(session, origin)
       return { secret, session }
     })
   }
