@@ -8,6 +8,7 @@ import {
   statSync,
   symlinkSync,
   utimesSync,
+  writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -61,6 +62,19 @@ test('several blocks are one write, in order', async () => {
   expect(await file.write([Buffer.from('one\n'), Buffer.from('two\n')])).toBe(8)
   expect(text()).toBe('one\ntwo\n')
   await file.close()
+})
+
+test.each<[what: string, before: string, after: string]>([
+  ['a torn line', 'one\ntw', 'one\ntw\nthree\n'],
+  ['a whole line', 'one\n', 'one\nthree\n'],
+  ['nothing', '', 'three\n'],
+])('a line behind %s is a line of its own', async (_what, before, after) => {
+  const { open, path, text } = await openFile()
+  writeFileSync(path, before)
+  const file = await open()
+  await file.write([Buffer.from('three\n')])
+  await file.close()
+  expect(text()).toBe(after)
 })
 
 test('a file that is too old is replaced with the next line, and an empty one is not', async () => {

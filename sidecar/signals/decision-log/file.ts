@@ -24,7 +24,7 @@ export interface FileOptions {
 /** What is behind the name of a replaced file: its time, and the process that replaced it. */
 const REPLACED = /^\d{8}T\d{9}Z-\d+$/
 
-const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants
+const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants
 
 /** No other user can redirect it with a link, and a pipe without a reader is an error at once. */
 const FLAGS = O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW | O_NONBLOCK
@@ -96,9 +96,12 @@ export class LogFile implements Destination {
     await this.close()
     const { path, now } = this.#options
     this.#handle = await open(path, FLAGS, 0o600)
-    const { ino, size, birthtimeMs } = await this.#handle.stat()
+    const stats = await this.#handle.stat()
+    const { ino, size, birthtimeMs } = stats
     this.#inode = ino
     this.#size = size
+    if (stats.isFile() && size > 0 && (await isWithinLine(path, size)))
+      this.#size += (await this.#handle.writev([LINE_END])).bytesWritten
     // Some file systems do not know when a file was created.
     this.#createdMs = birthtimeMs > 0 ? birthtimeMs : now()
     return this.#handle
@@ -112,6 +115,21 @@ export class LogFile implements Destination {
       .toSorted()
     for (const name of replaced.slice(0, Math.max(0, replaced.length - keep)))
       await unlink(join(dirname(path), name)).catch(unlessMissing)
+  }
+}
+
+const LINE_END = Buffer.from('\n')
+
+/** Whether the file ends within a line: a process was killed, or the disk was full. */
+async function isWithinLine(path: string, size: number): Promise<boolean> {
+  const reading = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch(() => undefined)
+  // What may be written and not read is only appended to.
+  if (reading === undefined) return false
+  try {
+    const { bytesRead, buffer } = await reading.read(Buffer.alloc(1), 0, 1, size - 1)
+    return bytesRead === 1 && !buffer.equals(LINE_END)
+  } finally {
+    await reading.close()
   }
 }
 

@@ -42,7 +42,7 @@ const TOO_LONG = `expected at most ${LINE_BYTES_MAX} bytes`
 
 /**
  * As each line begins that a sidecar has written. Its members have a fixed form, without spaces. Of a process
- * that was killed, the last line may have only its beginning, and the next one follows it.
+ * that was killed, the last line may have only its beginning, and that of another process may follow it.
  */
 export const START = Buffer.from('{"time":"')
 
