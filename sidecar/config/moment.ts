@@ -1,8 +1,9 @@
 /** Moments that an operator writes into the configuration. */
+import { isIsoDate } from '../base/day.ts'
 import { ConfigError } from './config.ts'
 
 /** Without a time zone it would mean another moment on another host. */
-const COMPLETE = /^\d{4}-\d\d-(\d\d)T\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d\d:\d\d)$/
+const COMPLETE = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d\d:\d\d)$/
 
 /**
  * Milliseconds since the epoch; `undefined`: the key is not set.
@@ -11,11 +12,8 @@ const COMPLETE = /^\d{4}-\d\d-(\d\d)T\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d\d:\d\d)$/
  */
 export function momentOf(key: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined
-  const [, day] = COMPLETE.exec(text) ?? []
-  const ms = day === undefined ? Number.NaN : Date.parse(text)
-  // `Date` takes 30 February for 2 March.
-  const dayMeant = new Date(Date.parse(`${text.slice(0, 10)}T00:00:00Z`)).getUTCDate()
-  if (Number.isNaN(ms) || dayMeant !== Number(day))
+  const ms = COMPLETE.test(text) && isIsoDate(text.slice(0, 10)) ? Date.parse(text) : Number.NaN
+  if (Number.isNaN(ms))
     throw new ConfigError(`${key}: expected a time with its zone, for example 2027-01-31T00:00:00Z`)
   return ms
 }

@@ -132,11 +132,11 @@ describe('making one', () => {
       { expires_at: '2020-01-01T00:00:00Z' },
       'application_credential.expires_at: expected a time in the future',
     ],
-    [
-      'that ends at no time',
-      { expires_at: 'tomorrow' },
+    ...['tomorrow', '2099-02-30T00:00:00.000000Z'].map((expires_at): [string, object, string] => [
+      `that ends at no time: ${expires_at}`,
+      { expires_at },
       'application_credential.expires_at: expected a time, for example 2027-01-31T00:00:00.000000Z',
-    ],
+    ]),
     [
       'with a word for unrestricted',
       { unrestricted: 'yes' },

@@ -102,7 +102,7 @@ describe('audit list', () => {
     expect(await subjects('--until', '2020-01-01T10:00:00.5Z')).toEqual([])
   })
 
-  test.each(['yesterday', '2026-11-22Z', '2026-13-01', '22.11.2026', '2 d'])(
+  test.each(['yesterday', '2026-11-22Z', '2026-13-01', '2026-02-30', '22.11.2026', '2 d'])(
     '%s is no time',
     async (text) => {
       expect(await portcullis('audit', 'list', '--since', text)).toEqual({

@@ -5,6 +5,7 @@
 import { hash } from 'node:crypto'
 import type { Scope, TokenKind } from '../../../engine/index.ts'
 import { readJson } from '../../../matrix/document/index.ts'
+import { isIsoDate } from '../../base/day.ts'
 import { isName, NAME_EXPECTED, NAME_LENGTH_MAX } from '../../base/name.ts'
 import type { Answer } from './identity-client.ts'
 
@@ -226,7 +227,7 @@ function text(value: unknown, path: string): string {
 function time(value: unknown, path: string): number {
   const complete =
     typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/.test(value)
-  const ms = complete ? Date.parse(value) : Number.NaN
+  const ms = complete && isIsoDate(value.slice(0, 10)) ? Date.parse(value) : Number.NaN
   if (Number.isNaN(ms)) throw new AnswerFault(`a time with its zone in \`${path}\``)
   return ms
 }

@@ -1,4 +1,5 @@
 /** Times as options take them. */
+import { isIsoDate } from '../../base/day.ts'
 import { usageError } from './errors.ts'
 
 /** For descriptions of options. */
@@ -26,7 +27,8 @@ export function timeFor(option: string, now: () => number = Date.now): (text: st
     const hasClock = found?.[1] !== undefined
     // Without a zone, Node would take the one of this process.
     const time = new Date(hasClock && found?.groups?.zone === undefined ? `${text}Z` : text)
-    if (found === null || (!hasClock && found.groups?.zone !== undefined) || Number.isNaN(time.getTime()))
+    const isDay = isIsoDate(text.slice(0, 10)) && (hasClock || found?.groups?.zone === undefined)
+    if (found === null || !isDay || Number.isNaN(time.getTime()))
       throw usageError(
         `${option}: expected a day, a time such as 2026-11-22T10:00:00Z, or how long ago, such as 2d`,
       )

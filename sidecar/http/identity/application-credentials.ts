@@ -1,6 +1,7 @@
 /** The routes of application credentials, as Keystone has them. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { callError, type FieldViolation, invalidArgument } from '../../base/call-error.ts'
+import { isIsoDate } from '../../base/day.ts'
 import { Secret } from '../../base/secret.ts'
 import type { ApplicationCredentialRecord } from '../../usecases/administration/records.ts'
 import {
@@ -136,7 +137,8 @@ function readTime(value: unknown): number | undefined {
   if (typeof value !== 'string') return undefined
   const [, seconds, fraction = '', zone = 'Z'] =
     /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?(Z|[+-]\d\d:\d\d)?$/.exec(value) ?? []
-  const ms = seconds === undefined ? Number.NaN : Date.parse(`${seconds}${zone}`)
+  const isMoment = seconds !== undefined && isIsoDate(seconds.slice(0, 10))
+  const ms = isMoment ? Date.parse(`${seconds}${zone}`) : Number.NaN
   return Number.isNaN(ms) ? undefined : ms * 1000 + Number(fraction.padEnd(6, '0'))
 }
 

@@ -1,6 +1,7 @@
 /** The file of the flips that somebody signed off: reads it and checks it. */
 import { type Problem, problemsBy, problemText } from '../../../../matrix/document/index.ts'
 import type { AllowedFlip } from '../../../../matrix/index.ts'
+import { isIsoDate } from '../../../base/day.ts'
 import { ConfigError } from '../../../config/config.ts'
 import { readTextFile } from '../../../config/text-file.ts'
 import { validate } from './gen/allowed-flips.ts'
@@ -18,7 +19,5 @@ export function readAllowedFlips(path: string): readonly AllowedFlip[] {
 
 /** The schema takes the 30th of February, which would be one day later in March. */
 function dayProblems({ until }: AllowedFlip, index: number): Problem[] {
-  const day = new Date(`${until}T00:00:00Z`)
-  const isDay = !Number.isNaN(day.getTime()) && day.toISOString().startsWith(until)
-  return isDay ? [] : [{ path: `flips[${index}].until`, expected: 'expected a day that there is' }]
+  return isIsoDate(until) ? [] : [{ path: `flips[${index}].until`, expected: 'expected a day that there is' }]
 }
