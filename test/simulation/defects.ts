@@ -209,6 +209,18 @@ export const DEFECTS: readonly Defect[] = [
     code: 'return used !== undefined\n  }\n\n  #all',
     instead: 'return true || used\n  }\n\n  #all',
   },
+  {
+    name: 'a follower that has gone is kept',
+    file: 'sidecar/contract/followers.ts',
+    code: '    this.#all.delete(follower)\n    if (this.#all.size > 0) return\n',
+    instead: '    if (this.#all.size > 1) return\n    this.#all.delete(follower)\n',
+  },
+  {
+    name: 'a stream that is given up goes on',
+    file: 'sidecar/authority/hub/hub-line.ts',
+    code: "stream.on('error', () => {}).cancel()",
+    instead: "stream.on('error', () => {})",
+  },
 ]
 
 /** The code of a file with the defect in it. @throws Error where the code is not there once */

@@ -205,7 +205,7 @@ export class Fleet {
     await machine.run(async () => {
       const log = pino({ level: 'debug' }, { write: (line: string) => void worker.log.push(line) })
       const sidecar = await startSidecar(readConfig({ file: worker.config }), {
-        ...{ log, now: Date.now, times: { keyPollMs: KEY_POLL_MS } },
+        ...{ log, now: Date.now, times: { keyPollMs: KEY_POLL_MS }, metrics: true },
         ...(siblings && { siblings }),
       })
       if (machine.alive) worker.sidecar = sidecar

@@ -18,6 +18,7 @@ import {
 } from './fleet.ts'
 import { ACCOUNTS, BOSS } from './operations.ts'
 import { EXTRA_API, type Held, type Recorded, type Truth, wasActive, wasInForce } from './truth.ts'
+import { network } from './world/network.ts'
 import { time } from './world/time.ts'
 import { world } from './world/world.ts'
 
@@ -26,6 +27,12 @@ const ALLOWANCE_MS = BOUND_MS * (1 + 2 * DRIFT_MAX) + 1
 /** Within so long a process reads which matrix is in force, when it can again: it tries each second. */
 const RECOVERY_MS = 2 * BOUND_MS
 const KEY_ALLOWANCE_MS = KEY_POLL_MS * (1 + 2 * DRIFT_MAX) + 1
+
+/** Timers and messages that a process waits for: some thirty at rest, and sixty under way were seen. */
+const AWAITED_AT_REST_MAX = 60
+const AWAITED_MAX = 200
+/** One follows, and takes the next stream before the one that is old ends. */
+const STREAMS_MAX = 2
 
 /** A change that an operator has asked for and has no answer to. */
 export interface Pending {
@@ -188,6 +195,13 @@ export class Judge {
     for (const { account } of rows) this.#bosses.add(String(account))
   }
 
+  /** Whatever goes wrong, no process gathers what it waits for. */
+  expectBounded(): void {
+    for (const { machine } of [...this.#fleet.workers, ...this.#fleet.programs])
+      if (machine.awaited > AWAITED_MAX)
+        this.wrong ??= `${machine.name} waits for ${machine.awaited} timers and messages`
+  }
+
   /** When nothing is changed any more and nothing goes wrong. @throws Error where a promise is broken */
   async expectRest(ask: (program: Program, held: Held) => Promise<CheckAnswer>): Promise<void> {
     for (const { sidecar, machine, log } of this.#fleet.workers)
@@ -202,6 +216,27 @@ export class Judge {
       }
     const digests = new Set(this.#fleet.workers.map(({ sidecar }) => sidecar?.matrixDigest))
     if (digests.size !== 1) throw new Error(`there are several matrices in force: ${[...digests]}`)
+  }
+
+  /** What a process has left of what was asked of it, when nobody asks any more; `undefined`: nothing. */
+  left(): string | undefined {
+    for (const { machine } of [...this.#fleet.workers, ...this.#fleet.programs]) {
+      const { awaited, name } = machine
+      if (awaited > AWAITED_AT_REST_MAX) return `${name} waits for ${awaited} timers and messages`
+      const { read } = network.streamsOf(machine)
+      if (read > STREAMS_MAX) return `${name} reads ${read} streams`
+    }
+    for (const { sidecar, machine } of this.#fleet.workers) {
+      const read = sidecar?.metrics() ?? []
+      const samplesOf = (metric: string) =>
+        read.filter(({ name }) => name === metric).flatMap(({ samples }) => samples)
+      const waiting = samplesOf('portcullis_queue_waiting').filter(({ value }) => Number(value) > 0)
+      if (waiting.length > 0) return `${machine.name} has ${JSON.stringify(waiting)} waiting`
+      const followers = samplesOf('portcullis_followers')[0]?.value
+      const { served } = network.streamsOf(machine)
+      if (followers !== served) return `${machine.name} has ${followers} followers of ${served} streams`
+    }
+    return undefined
   }
 
   #isGenuine({ keyId }: Held): boolean {

@@ -16,7 +16,7 @@ import { Judge, type Pending } from './judge.ts'
 import { Once } from './once.ts'
 import { ACCOUNTS, BOSS, Operations, PROJECTS, SERVICE_USERS } from './operations.ts'
 import type { Populated } from './populated.ts'
-import { EXTRA_API, type Held, type Recorded, Truth } from './truth.ts'
+import { EXTRA_API, type Held, isOver, type Recorded, Truth } from './truth.ts'
 import { DirectoryFile } from './world/directory-file.ts'
 import { network } from './world/network.ts'
 import { PostgresServer } from './world/postgres-server.ts'
@@ -135,6 +135,7 @@ export class Simulation {
       for (let step = 0; step < steps; step++) {
         await time.pass(this.#random() * STEP_MS_MAX)
         if (!skipped.has(step)) this.#step()
+        this.#judge.expectBounded()
         const wrong = this.#judge.wrong ?? this.#once.wrong
         if (wrong !== undefined) throw new Broken(`at ${time.nowMs.toFixed(1)} ms: ${wrong}`, step + 1)
       }
@@ -191,11 +192,22 @@ export class Simulation {
         .catch((error: Error) => error.message)
       // A change that waited for the lock of a process that was cut off comes only now: that was no rest.
     } while (this.#truth.lastSequence !== changes || world.postgres?.isIdle === false)
+    found ??= await this.#left()
     found ??= await this.#once
       .expectRest()
       .then(() => this.#once.wrong ?? this.#judge.wrong)
       .catch((error: Error) => error.message)
     if (found !== undefined) throw new Broken(`at rest: ${found}`, steps)
+  }
+
+  /** What is left when nobody asks any more. A lost answer is waited for until its time ends. */
+  async #left(): Promise<string | undefined> {
+    let left = this.#judge.left()
+    for (let waitedMs = 0; left !== undefined && waitedMs < CALM_MS_MAX; waitedMs += REST_MS) {
+      await time.pass(REST_MS)
+      left = this.#judge.left()
+    }
+    return left
   }
 
   // What is asked.
@@ -384,10 +396,4 @@ export class Simulation {
 function apiOf({ claims }: Held): string {
   if (claims === undefined) return 'reports'
   return claims.project === undefined ? 'balance' : 'cloud-projects'
-}
-
-/** Whether the token has been of no use for so long. */
-function isOver(said: Held['said'], ms: number): boolean {
-  const last = said.at(-1)
-  return last !== undefined && !last.active && last.atMs < time.nowMs - ms
 }

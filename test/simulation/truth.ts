@@ -165,3 +165,9 @@ export function wasInForce(
       (matrices[index + 1]?.atMs ?? Number.POSITIVE_INFINITY) > fromMs,
   )
 }
+
+/** Whether the token has been of no use for so long. */
+export function isOver(said: Held['said'], ms: number): boolean {
+  const last = said.at(-1)
+  return last !== undefined && !last.active && last.atMs < time.nowMs - ms
+}

@@ -10,7 +10,11 @@ import {
   type Responses,
   STATUS,
 } from '../../../sidecar/contract/call.ts'
-import type { TransportOptions } from '../../../sidecar/transports/transport.ts'
+import {
+  KEEPALIVE_MS,
+  KEEPALIVE_TIMEOUT_MS,
+  type TransportOptions,
+} from '../../../sidecar/transports/transport.ts'
 import type { FactorServices } from '../../../sidecar/usecases/control-panel/factors.ts'
 import { type Machine, thisMachine, time } from './time.ts'
 
@@ -31,6 +35,9 @@ const BROWSER_MS = 3_000
 
 /** A browser was not answered. */
 export class Unanswered extends Error {}
+
+/** After so long a server finds out that a connection is dead, in milliseconds. */
+const DEAD_MS = KEEPALIVE_MS + KEEPALIVE_TIMEOUT_MS
 
 /** How long it takes until a connection that is refused is known to be. */
 const REFUSED_MS = 1
@@ -104,6 +111,15 @@ class Network {
     return (this.#cutOff.get(pair(one, other)) ?? 0) > time.nowMs
   }
 
+  /** The streams that a machine reads, and those that it serves, as far as it knows. */
+  streamsOf(machine: Machine): { readonly read: number; readonly served: number } {
+    const streams = [...this.#streams]
+    return {
+      read: streams.filter(({ from, isRead }) => isRead && from === machine).length,
+      served: streams.filter(({ to, isServed }) => isServed && to === machine).length,
+    }
+  }
+
   /** Ends every stream from or to this one; both sides are told. */
   breakStreams(name: string): void {
     for (const stream of this.#streams)
@@ -118,11 +134,10 @@ class Network {
   }
 
   /** Something travels. What arrives on a machine that has ended, or at one that is cut off, is lost. */
-  travel(from: Machine, to: Machine, arrive: () => void): void {
-    if (this.isCutOff(from.name, to.name)) return
-    time.afterOn(to, this.delayMs(), () => {
-      if (!this.isCutOff(from.name, to.name)) arrive()
-    })
+  travel(from: Machine, to: Machine, arrive: () => void, lost: () => void = () => {}): void {
+    const isCutOff = () => this.isCutOff(from.name, to.name)
+    if (isCutOff()) lost()
+    else time.afterOn(to, this.delayMs(), () => (isCutOff() ? lost() : arrive()))
   }
 
   /**
@@ -178,6 +193,8 @@ class Network {
     const stream = new Stream(from, server.machine, reader, () => this.#streams.delete(stream))
     this.#streams.add(stream)
     this.travel(from, server.machine, () => {
+      // What a client has given up does not begin.
+      if (!stream.isRead) return
       const context = contextOf(from, fields)
       const method = server.methods.get(path)
       if (method?.type !== 'server_stream') return stream.close({ code: STATUS.UNIMPLEMENTED, message: path })
@@ -219,6 +236,14 @@ class Stream {
     this.#forget = forget
   }
 
+  get isRead(): boolean {
+    return !this.#isOver
+  }
+
+  get isServed(): boolean {
+    return this.#endings.length > 0
+  }
+
   responses(statusOf: (error: unknown) => CallStatus): Responses {
     return {
       unread: false,
@@ -242,13 +267,14 @@ class Stream {
   cancel(): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#forget()
-    network.travel(this.from, this.to, () => this.#endAtServer())
+    const end = () => this.#endAtServer()
+    // A server whose client says nothing any more finds out by itself.
+    if (this.isServed) network.travel(this.from, this.to, end, () => time.afterOn(this.to, DEAD_MS, end))
+    else this.#forget()
   }
 
   /** The connection is reset. Both sides are told. */
   break(): void {
-    if (this.#isOver) return
     time.afterOn(this.from, 0, () =>
       this.#over({ code: STATUS.UNAVAILABLE, message: 'the connection is lost' }),
     )
@@ -275,12 +301,13 @@ class Stream {
   #over(status: CallStatus): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#forget()
+    if (!this.isServed) this.#forget()
     this.#reader.over(status)
   }
 
   #endAtServer(): void {
     for (const listener of this.#endings.splice(0)) listener()
+    if (this.#isOver) this.#forget()
   }
 }
 

@@ -10,6 +10,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import timersPromises from 'node:timers/promises'
 import zlib from 'node:zlib'
 import { type Due, DueHeap } from './due-heap.ts'
+import { seeded } from './randomness.ts'
 
 /** A process of the fleet. What it has begun goes on only while it lives. */
 export class Machine {
@@ -30,6 +31,8 @@ export class Machine {
   readonly open = new Map<unknown, () => void>()
   /** What was due meanwhile, in its order. */
   readonly backlog: (() => void)[] = []
+  /** Timers that it has set, and what is on its way to it. */
+  awaited = 0
 
   constructor(name: string, { rate = 1, wallAheadMs = 0 }: { rate?: number; wallAheadMs?: number } = {}) {
     this.name = name
@@ -97,9 +100,16 @@ class Time {
   /** Does something later on a machine, unless it has ended by then; after it was stopped, if it is. */
   afterOn(machine: Machine | undefined, ms: number, run: () => void): { cancel(): void } {
     if (machine === undefined) return this.after(ms, run)
-    let isCancelled = false
+    let isOver = false
+    machine.awaited++
+    const end = () => {
+      if (!isOver) machine.awaited--
+      isOver = true
+    }
     const attempt = () => {
-      if (!isCancelled && machine.alive) machine.run(run)
+      if (isOver) return
+      end()
+      if (machine.alive) machine.run(run)
     }
     const due = this.after(ms, () => {
       if (this.nowMs >= machine.stoppedUntilMs && machine.backlog.length === 0) attempt()
@@ -107,7 +117,7 @@ class Time {
     })
     return {
       cancel: () => {
-        isCancelled = true
+        end()
         due.cancel()
       },
     }
@@ -305,26 +315,6 @@ class Time {
 
   /** How long the next sync of the disk takes, in milliseconds. */
   syncMs: () => number = () => 0
-}
-
-/** The beginning of an Ed25519 private key in DER (PKCS #8); 32 random bytes follow. */
-const ED25519_DER = Buffer.from('302e020100300506032b657004220420', 'hex')
-
-/** Randomness that is the same for the same seed: of `Math.random`, which the simulation sets. */
-function seeded() {
-  const bytes = (size: number) =>
-    Buffer.from(Array.from({ length: size }, () => Math.floor(Math.random() * 256)))
-  return {
-    randomBytes: (size: number, callback?: (error: null, bytes: Buffer) => void) =>
-      callback === undefined ? bytes(size) : callback(null, bytes(size)),
-    randomInt: (min: number, max: number) => min + Math.floor(Math.random() * (max - min)),
-    randomUUID: () => bytes(16).toString('hex'),
-    generateKeyPairSync: () => {
-      const key = Buffer.concat([ED25519_DER, bytes(32)])
-      const privateKey = crypto.createPrivateKey({ key, format: 'der', type: 'pkcs8' })
-      return { privateKey, publicKey: crypto.createPublicKey(privateKey) }
-    },
-  }
 }
 
 export const time = new Time()
