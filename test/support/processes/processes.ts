@@ -179,10 +179,12 @@ export function run(args: readonly string[], options?: RunOptions): Promise<Ende
   return start(args, options).ended
 }
 
-/** Memory of a process in megabytes; 0 on systems that cannot report it. */
+/** Memory of a process in megabytes; 0 on systems that cannot report it. @throws Error where it has ended */
 export function residentMb(pid: number): number {
   if (process.platform !== 'linux') return 0
   const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+  // One that has ended and is not waited for yet is still listed.
+  if (kilobytes === undefined) throw new Error(`process ${pid} has ended`)
   return Math.round(Number(kilobytes) / 1024)
 }
 
