@@ -16,6 +16,7 @@ const engine = (...names: readonly string[]) => names.map((name) => `engine/${na
 const matrix = (...names: readonly string[]) => names.map((name) => `matrix/${name}.ts`)
 const sidecar = (...names: readonly string[]) => names.map((name) => `sidecar/${name}.ts`)
 const usecases = (...names: readonly string[]) => names.map((name) => `sidecar/usecases/${name}.ts`)
+const panel = (...names: readonly string[]) => usecases(...names.map((name) => `control-panel/${name}`))
 const judges = (...names: readonly string[]) => names.map((name) => `test/${name}.test.ts`)
 
 export const AREAS: Readonly<Record<string, Area>> = {
@@ -105,6 +106,22 @@ export const AREAS: Readonly<Record<string, Area>> = {
         files: usecases('revocation-right', 'revoke', 'requester'),
         tests: judges('sidecar/revocation-grounds', 'usecases/requester', 'usecases/revoke'),
       },
+    ],
+  },
+  /** The control panel, and what else the use cases have around decisions: who is let in first, and records. */
+  'control-panel': {
+    least: 100,
+    parts: [
+      {
+        files: panel('tail', 'operator'),
+        tests: judges('control-panel/tail', 'control-panel/operator'),
+      },
+      { files: usecases('intake'), tests: judges('control-panel/intake') },
+      {
+        files: panel('log-in', 'session', 'call'),
+        tests: judges('control-panel/sessions', 'control-panel/log-in'),
+      },
+      { files: panel('factors'), tests: judges('control-panel/factor-requests', 'control-panel/factors') },
     ],
   },
   matrix: {
