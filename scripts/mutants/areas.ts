@@ -116,12 +116,14 @@ export const AREAS: Readonly<Record<string, Area>> = {
         files: panel('tail', 'operator'),
         tests: judges('control-panel/tail', 'control-panel/operator'),
       },
+      { files: panel('search'), tests: judges('usecases/panel-search') },
       { files: usecases('intake'), tests: judges('control-panel/intake') },
+      { files: usecases('audit-retention'), tests: judges('usecases/audit-retention') },
+      { files: usecases('timed'), tests: judges('usecases/timed') },
       {
-        files: panel('log-in', 'session', 'call'),
-        tests: judges('control-panel/sessions', 'control-panel/log-in'),
+        files: panel('log-in', 'session', 'call', 'factors'),
+        tests: judges('usecases/panel-log-in', 'usecases/panel-session', 'usecases/panel-factors'),
       },
-      { files: panel('factors'), tests: judges('control-panel/factor-requests', 'control-panel/factors') },
     ],
   },
   matrix: {

@@ -2,7 +2,7 @@
  * Logging in to the control panel and confirming a session: who gets one by what, what of it is written down,
  * and that a caller is looked at again when it is their turn.
  */
-import { describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { Secret } from '../../sidecar/base/secret.ts'
 import type { PanelCall } from '../../sidecar/usecases/control-panel/call.ts'
 import {
@@ -25,14 +25,12 @@ import {
   PAGE,
   PASSWORD,
 } from '../support/console/panel-services.ts'
-import { Authenticator } from '../support/identity/authenticator.ts'
-import { codeAt } from '../support/identity/totp.ts'
-import { TESTER } from '../support/sidecar/actor.ts'
+import type { Authenticator } from '../support/identity/authenticator.ts'
 import { outcomeOf } from '../support/sidecar/services.ts'
 
-const STEP_MS = 30_000
 const MINUTE_MS = 60_000
 const panel = await openPanelServices()
+afterEach(() => void vi.restoreAllMocks())
 const { services, clock, controlPanel, userNamed } = panel
 type Services = typeof services
 type LoggingIn = (services: Services, call: PanelCall) => ReturnType<typeof logInByLink>
@@ -40,31 +38,6 @@ type LoggingIn = (services: Services, call: PanelCall) => ReturnType<typeof logI
 const withPassword = (userName: string, password = PASSWORD, code?: string) => ({
   ...{ account: ACCOUNT, userName, password: new Secret(password), code },
 })
-const settingOf = async (name: string) => {
-  const session = await panel.sessionOf(name)
-  return { user: await userNamed(name), session: session.id, actor: TESTER, known: session }
-}
-
-/** Sets up a one-time code for a user. @returns the session, and what shows the next code of their app */
-async function withCode(name: string) {
-  const setting = await settingOf(name)
-  const { secret, sealed } = await controlPanel.factors.beginCode(setting)
-  await controlPanel.factors.setCode(setting, { sealed, code: codeAt(secret.reveal(), clock.nowMs) })
-  const next = () => {
-    clock.nowMs += STEP_MS
-    return codeAt(secret.reveal(), clock.nowMs)
-  }
-  return { session: setting.known, next }
-}
-
-async function withPasskey(name: string) {
-  const setting = await settingOf(name)
-  const authenticator = new Authenticator()
-  const response = authenticator.create(await controlPanel.factors.optionsOfNewPasskey(setting, PAGE), PAGE)
-  await controlPanel.factors.addPasskey(setting, { name: 'a key', response }, PAGE)
-  return { session: setting.known, authenticator }
-}
-
 const answerOf = async (authenticator: Authenticator, call = callOf()) =>
   authenticator.get(await passkeyChallenge(services, call), PAGE)
 
@@ -91,7 +64,7 @@ const WAYS: readonly [way: string, name: string, prepare: () => Promise<LoggingI
     'password',
     'tester',
     async () => {
-      const { next } = await withCode('tester')
+      const { next } = await panel.withCode('tester')
       return (given, call) => logInByPassword(given, call, withPassword('tester', PASSWORD, next()))
     },
   ],
@@ -115,7 +88,7 @@ const WAYS: readonly [way: string, name: string, prepare: () => Promise<LoggingI
     'passkey',
     'tester',
     async () => {
-      const response = await answerOf((await withPasskey('tester')).authenticator)
+      const response = await answerOf((await panel.withPasskey('tester')).authenticator)
       return (given, call) => logInByPasskey(given, call, response)
     },
   ],
@@ -162,7 +135,6 @@ describe.each(WAYS)('by %s, %s', (way, name, prepare) => {
     expect(spend.mock.calls).toEqual([
       [expect.objectContaining({ lane: isCaller ? 'administrators' : 'users', principal })],
     ])
-    spend.mockRestore()
   })
 })
 
@@ -219,7 +191,7 @@ test.each<[what: string, logIn: LoggingIn, refusal: string, user: string | undef
   [
     'a passkey that was asked to confirm a session',
     async (given, call) => {
-      const { authenticator, session } = await withPasskey('owner')
+      const { authenticator, session } = await panel.withPasskey('owner')
       return logInByPasskey(given, call, await answerOf(authenticator, callOf({ session: session.hash })))
     },
     NO_PASSKEY,
@@ -228,7 +200,7 @@ test.each<[what: string, logIn: LoggingIn, refusal: string, user: string | undef
   [
     'a passkey that was asked by another page',
     async (given, call) => {
-      const response = await answerOf((await withPasskey('owner')).authenticator)
+      const response = await answerOf((await panel.withPasskey('owner')).authenticator)
       return logInByPasskey(given, { ...call, page: 'https://elsewhere.example' }, response)
     },
     NO_PASSKEY,
@@ -249,7 +221,7 @@ test.each<[what: string, logIn: LoggingIn, refusal: string, user: string | undef
 })
 
 test('who is asked for more has no line: they log in again in a moment', async () => {
-  await withCode('tester')
+  await panel.withCode('tester')
   const { outcome, lines } = await panel.traced((given) =>
     logInByPassword(given, callOf(), withPassword('tester')),
   )
@@ -259,12 +231,11 @@ test('who is asked for more has no line: they log in again in a moment', async (
 
 test('what fails without a reason of its own is no refusal, and goes on as it is', async () => {
   const logIn = () => Promise.reject(new RangeError('a defect'))
-  const spy = vi.spyOn(controlPanel.logIn, 'byLink').mockImplementationOnce(logIn)
+  vi.spyOn(controlPanel.logIn, 'byLink').mockImplementationOnce(logIn)
   const { lines } = await panel.traced((given) =>
     expect(logInByLink(given, callOf(), 'any')).rejects.toThrow('a defect'),
   )
   expect(lines).toEqual([])
-  spy.mockRestore()
 })
 
 test('an invitation is looked at without being used up, and a wrong one has a line in the log', async () => {
@@ -278,7 +249,7 @@ test('an invitation is looked at without being used up, and a wrong one has a li
 })
 
 test('a passkey is asked to confirm the session of a user, and to log in otherwise', async () => {
-  const { authenticator, session } = await withPasskey('tester')
+  const { authenticator, session } = await panel.withPasskey('tester')
   const asked = async (session?: Buffer) => {
     const { allowCredentials } = await passkeyChallenge(services, callOf({ session }))
     return allowCredentials?.map(({ id }) => id)
@@ -298,7 +269,6 @@ describe('a wrong caller token', () => {
     await outcomeOf(() => logInAsOperator(services, callOf(), new Secret('wrong')))
     const from = { source: { type: 'address', address: ADDRESS }, connection: 'connection 1' }
     expect(counted.mock.calls).toEqual([[from]])
-    counted.mockRestore()
   })
 
   test('is one of a caller who is withdrawn, also while the login waits', async () => {
@@ -323,14 +293,14 @@ describe('a session is confirmed', () => {
     expect(await confirm(services, call, session, byPassword(PASSWORD))).toMatchObject({
       ...{ id: session.id, confirmedAtMs: clock.nowMs },
     })
-    const { session: another, next } = await withCode('tester')
+    const { session: another, next } = await panel.withCode('tester')
     expect(await confirm(services, call, another, byPassword(PASSWORD, next()))).toMatchObject({
       ...{ id: another.id, confirmedAtMs: clock.nowMs },
     })
   })
 
   test('by a passkey of the user', async () => {
-    const { session, authenticator } = await withPasskey('tester')
+    const { session, authenticator } = await panel.withPasskey('tester')
     clock.nowMs += MINUTE_MS
     const response = await answerOf(authenticator, callOf({ session: session.hash }))
     expect(await confirm(services, call, session, { type: 'passkey', response })).toMatchObject({
@@ -355,7 +325,7 @@ describe('a session is confirmed', () => {
       'a passkey that was asked to log in',
       'tester',
       async (name) => {
-        const { authenticator } = await withPasskey(name)
+        const { authenticator } = await panel.withPasskey(name)
         return { type: 'passkey', response: await answerOf(authenticator) }
       },
       NO_PASSKEY,
@@ -382,7 +352,6 @@ describe('a session is confirmed', () => {
     counted.mockClear()
     await confirm(services, call, session, byToken('clerk-token'))
     expect(counted).not.toHaveBeenCalled()
-    counted.mockRestore()
   })
 
   test('for a caller who is withdrawn it is not, also while it waits', async () => {
@@ -401,7 +370,7 @@ describe('a session is confirmed', () => {
 
   test('as a change, so that nobody does it without end', async () => {
     const spend = vi.spyOn(services.changeRates, 'spend')
-    const { session, authenticator } = await withPasskey('tester')
+    const { session, authenticator } = await panel.withPasskey('tester')
     const response = await answerOf(authenticator, callOf({ session: session.hash }))
     const [owner, clerk] = [await panel.sessionOf('owner'), await panel.sessionOf('clerk')]
     const ids = { owner: (await userNamed('owner')).id, tester: (await userNamed('tester')).id }
@@ -414,7 +383,6 @@ describe('a session is confirmed', () => {
       await confirmSession(services, call, known, proof)
       expect(spend.mock.calls).toEqual([[expect.objectContaining({ lane, principal })]])
     }
-    spend.mockRestore()
   })
 
   test('from an address that the account allows, or by an owner', async () => {

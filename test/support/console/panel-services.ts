@@ -10,6 +10,8 @@ import { ChangeRates } from '../../../sidecar/usecases/change-rates.ts'
 import type { PanelCall } from '../../../sidecar/usecases/control-panel/call.ts'
 import { acceptInvitation, logInAsOperator } from '../../../sidecar/usecases/control-panel/log-in.ts'
 import { Trace } from '../../../sidecar/usecases/trace.ts'
+import { Authenticator } from '../identity/authenticator.ts'
+import { codeAt } from '../identity/totp.ts'
 import { TESTER } from '../sidecar/actor.ts'
 import { callerNamed, openPeople, outcomeOf } from '../sidecar/services.ts'
 
@@ -20,6 +22,7 @@ export const PASSWORD = 'nine green bottles'
 export const ADDRESS = '192.0.2.7'
 export const ELSEWHERE = '198.51.100.0/24'
 export const CLERK = callerNamed('clerk', { administer: new Set([ACCOUNT]) })
+const STEP_MS = 30_000
 const CALLERS = [CLERK, callerNamed('root', { everything: true })]
 
 /** A call of the page by a browser without a session; what is given changes that. */
@@ -59,6 +62,31 @@ export async function openPanelServices() {
       // Some lines name a user whom the directory is asked for.
       for (let turn = 0; turn < 3; turn++) await setImmediate()
       return { outcome, lines: [...lines] }
+    },
+    /** As a user in a session of theirs sets something up, and the session. */
+    async settingOf(name: string) {
+      const session = await this.sessionOf(name)
+      return { user: await people.userNamed(name), session: session.id, actor: TESTER, known: session }
+    },
+    /** Sets up a one-time code. @returns the session, and what shows the next code of the app */
+    async withCode(name: string) {
+      const setting = await this.settingOf(name)
+      const { secret, sealed } = await controlPanel.factors.beginCode(setting)
+      const shown = () => codeAt(secret.reveal(), clock.nowMs)
+      await controlPanel.factors.setCode(setting, { sealed, code: shown() })
+      const next = () => {
+        clock.nowMs += STEP_MS
+        return shown()
+      }
+      return { session: setting.known, next }
+    },
+    async withPasskey(name: string) {
+      const setting = await this.settingOf(name)
+      const authenticator = new Authenticator()
+      const options = await controlPanel.factors.optionsOfNewPasskey(setting, PAGE)
+      const response = authenticator.create(options, PAGE)
+      const passkey = await controlPanel.factors.addPasskey(setting, { name: 'a key', response }, PAGE)
+      return { session: setting.known, authenticator, passkey }
     },
     /** Withdraws every caller, until the work ends. */
     async withoutCallers<T>(work: () => Promise<T>): Promise<T> {
