@@ -108,7 +108,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
       },
     ],
   },
-  /** The control panel, and what else the use cases have around decisions: who is let in first, and records. */
+  /** The control panel, who is let in first, and what is kept of the audit trail. */
   'control-panel': {
     least: 100,
     parts: [
@@ -122,7 +122,10 @@ export const AREAS: Readonly<Record<string, Area>> = {
       { files: usecases('timed'), tests: judges('usecases/timed') },
       {
         files: panel('log-in', 'session', 'call', 'factors'),
-        tests: judges('usecases/panel-log-in', 'usecases/panel-session', 'usecases/panel-factors'),
+        tests: judges(
+          ...['usecases/panel-log-in', 'usecases/panel-confirm'],
+          ...['usecases/panel-session', 'usecases/panel-factors'],
+        ),
       },
     ],
   },

@@ -20,8 +20,11 @@ import {
 import {
   ACCOUNT,
   ADDRESS,
+  BY,
   callOf,
   ELSEWHERE,
+  ENDED,
+  OUTSIDE,
   openPanelServices,
   PAGE,
   PASSWORD,
@@ -34,9 +37,6 @@ const MINUTE_MS = 60_000
 const panel = await openPanelServices()
 afterEach(() => void vi.restoreAllMocks())
 const { services, clock, controlPanel, userNamed } = panel
-const BY = { protocol: 'http', address: ADDRESS }
-const SESSION = 'REQUESTER_NOT_AUTHENTICATED: expected a session of the control panel; log in'
-const OUTSIDE = 'ADDRESS_NOT_ALLOWED: the account restricts client addresses, and this address is not allowed'
 const NO_USER = 'NOT_ADMINISTRATOR: only control panel users may do this'
 const AGAIN =
   'REAUTHENTICATION_REQUIRED: confirm your password, passkey or caller token: the last confirmation is more than ten minutes old'
@@ -153,7 +153,7 @@ describe.each(ROWS)('$what', (row) => {
   test('by nobody else, and in no session that was not confirmed lately', async () => {
     const { session, change, call, before } = await about(row)
     const refusal = (given: PanelCall) => outcomeOf(() => change(services, given))
-    expect(await refusal(callOf())).toBe(SESSION)
+    expect(await refusal(callOf())).toBe(ENDED)
     expect(await refusal(callOf({ session: (await panel.sessionOf('clerk')).hash }))).toBe(NO_USER)
     await panel.restrictTo(ELSEWHERE)
     expect(await refusal(call)).toBe(OUTSIDE)
@@ -175,7 +175,7 @@ describe.each(ROWS)('$what', (row) => {
     const late = { ...services, now: () => times.shift() as number }
     expect(await outcomeOf(() => change(late, call))).toBe(AGAIN)
     vi.spyOn(controlPanel.sessions, 'again').mockResolvedValueOnce(undefined)
-    expect(await outcomeOf(() => change(services, call))).toBe(SESSION)
+    expect(await outcomeOf(() => change(services, call))).toBe(ENDED)
     expect(await factorsOf(services, call)).toEqual(before)
   })
 })
@@ -187,10 +187,18 @@ test('what a user logs in with is shown to them alone', async () => {
     ...{ passwordChangedAtMs: session.createdAtMs, codeCreatedAtMs: undefined, passkeys: [passkey] },
   })
   for (const [given, refusal] of [
-    [callOf(), SESSION],
+    [callOf(), ENDED],
     [callOf({ session: (await panel.sessionOf('root')).hash }), NO_USER],
   ] as const)
     expect(await outcomeOf(() => factorsOf(services, given))).toBe(refusal)
+})
+
+test('an owner, too, changes it at the addresses of the account alone', async () => {
+  const call = callOf({ session: (await panel.sessionOf('owner')).hash })
+  await panel.restrictTo(ELSEWHERE)
+  for (const asked of [factorsOf, beginCode, deleteCode])
+    expect(await outcomeOf<unknown>(() => asked(services, call))).toBe(OUTSIDE)
+  await panel.restrictTo()
 })
 
 test('a wrong current password is a login that failed, where it comes from', async () => {

@@ -1,31 +1,32 @@
 /**
- * Logging in to the control panel and confirming a session: who gets one by what, what of it is written down,
- * and that a caller is looked at again when it is their turn.
+ * Logging in to the control panel: who gets a session by what, what of it is written down, and that a caller
+ * is looked at again when it is their turn.
  */
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { Secret } from '../../sidecar/base/secret.ts'
 import type { PanelCall } from '../../sidecar/usecases/control-panel/call.ts'
 import {
   acceptInvitation,
-  confirmSession,
   logInAsOperator,
   logInByLink,
   logInByPasskey,
   logInByPassword,
   lookAtInvitation,
-  type Proof,
   passkeyChallenge,
 } from '../../sidecar/usecases/control-panel/log-in.ts'
 import {
   ACCOUNT,
   ADDRESS,
+  BY,
   callOf,
-  ELSEWHERE,
+  FAILED,
+  loginFailed,
+  NO_CALLER,
+  NO_LINK,
+  NO_PASSKEY,
   openPanelServices,
-  PAGE,
   PASSWORD,
 } from '../support/console/panel-services.ts'
-import type { Authenticator } from '../support/identity/authenticator.ts'
 import { outcomeOf } from '../support/sidecar/services.ts'
 
 const MINUTE_MS = 60_000
@@ -38,17 +39,8 @@ type LoggingIn = (services: Services, call: PanelCall) => ReturnType<typeof logI
 const withPassword = (userName: string, password = PASSWORD, code?: string) => ({
   ...{ account: ACCOUNT, userName, password: new Secret(password), code },
 })
-const answerOf = async (authenticator: Authenticator, call = callOf()) =>
-  authenticator.get(await passkeyChallenge(services, call), PAGE)
 
-const BY = { protocol: 'http', address: ADDRESS }
 const began = { level: 'info', msg: 'a session of the control panel began', ...BY, request_id: 'r-1' }
-const refused = (reason: string, more: object = {}) => [
-  {
-    ...{ level: 'warn', msg: 'a login failed', reason, ...BY, source: `address ${ADDRESS}` },
-    ...{ caller: undefined, profile: undefined, request_id: 'r-1', ...more },
-  },
-]
 
 /** Each way to log in: who does, how the trail names it, and how it is done, as soon as it is prepared. */
 const WAYS: readonly [way: string, name: string, prepare: () => Promise<LoggingIn>][] = [
@@ -88,7 +80,7 @@ const WAYS: readonly [way: string, name: string, prepare: () => Promise<LoggingI
     'passkey',
     'tester',
     async () => {
-      const response = await answerOf((await panel.withPasskey('tester')).authenticator)
+      const response = await panel.answerOf((await panel.withPasskey('tester')).authenticator)
       return (given, call) => logInByPasskey(given, call, response)
     },
   ],
@@ -146,15 +138,6 @@ test('ten sessions a minute that begin by one source have lines of their own', a
   expect(lines).toHaveLength(10)
 })
 
-const FAILED = 'LOGIN_FAILED: the name of the user or the password is wrong'
-const NO_LINK = 'LINK_INVALID: the link is unknown, already used or expired; ask for a new one'
-const NO_PASSKEY =
-  'PASSKEY_REFUSED: the passkey was not accepted; expected a passkey of a user who may log in here'
-const NO_CALLER =
-  'CALLER_TOKEN_INVALID: the caller token is unknown, expired or withdrawn; expected one `authorization: Bearer …`'
-const SESSION = 'REQUESTER_NOT_AUTHENTICATED: expected a session of the control panel; log in'
-const OUTSIDE = 'ADDRESS_NOT_ALLOWED: the account restricts client addresses, and this address is not allowed'
-
 test.each<[what: string, logIn: LoggingIn, refusal: string, user: string | undefined]>([
   [
     'a wrong password',
@@ -192,7 +175,11 @@ test.each<[what: string, logIn: LoggingIn, refusal: string, user: string | undef
     'a passkey that was asked to confirm a session',
     async (given, call) => {
       const { authenticator, session } = await panel.withPasskey('owner')
-      return logInByPasskey(given, call, await answerOf(authenticator, callOf({ session: session.hash })))
+      return logInByPasskey(
+        given,
+        call,
+        await panel.answerOf(authenticator, callOf({ session: session.hash })),
+      )
     },
     NO_PASSKEY,
     undefined,
@@ -200,7 +187,7 @@ test.each<[what: string, logIn: LoggingIn, refusal: string, user: string | undef
   [
     'a passkey that was asked by another page',
     async (given, call) => {
-      const response = await answerOf((await panel.withPasskey('owner')).authenticator)
+      const response = await panel.answerOf((await panel.withPasskey('owner')).authenticator)
       return logInByPasskey(given, { ...call, page: 'https://elsewhere.example' }, response)
     },
     NO_PASSKEY,
@@ -217,7 +204,7 @@ test.each<[what: string, logIn: LoggingIn, refusal: string, user: string | undef
   expect(outcome).toBe(refusal)
   const named = { user: user === 'owner' ? (await userNamed('owner')).id : user }
   const known = user === 'owner' && { user_name: 'owner', account: ACCOUNT }
-  expect(lines).toEqual(refused(refusal.split(':')[0] ?? '', { ...(user && named), ...known }))
+  expect(lines).toEqual(loginFailed(refusal.split(':')[0] ?? '', { ...(user && named), ...known }))
 })
 
 test('who is asked for more has no line: they log in again in a moment', async () => {
@@ -245,7 +232,7 @@ test('an invitation is looked at without being used up, and a wrong one has a li
       ...{ account: ACCOUNT, user: 'tester', endsAtMs: clock.nowMs + 24 * 60 * MINUTE_MS },
     })
   const { outcome, lines } = await panel.traced((given) => lookAtInvitation(given, callOf(), 'x'))
-  expect([outcome, lines]).toEqual([NO_LINK, refused('LINK_INVALID')])
+  expect([outcome, lines]).toEqual([NO_LINK, loginFailed('LINK_INVALID')])
 })
 
 test('a passkey is asked to confirm the session of a user, and to log in otherwise', async () => {
@@ -257,7 +244,7 @@ test('a passkey is asked to confirm the session of a user, and to log in otherwi
   expect(await asked(session.hash)).toEqual([authenticator.id])
   const ofCaller = callOf({ session: (await panel.sessionOf('clerk')).hash })
   expect([await asked(), await asked(ofCaller.session)]).toEqual([undefined, undefined])
-  const response = await answerOf(authenticator, ofCaller)
+  const response = await panel.answerOf(authenticator, ofCaller)
   expect(await logInByPasskey(services, ofCaller, response)).toMatchObject({ session: { holder: 'user' } })
 })
 
@@ -276,120 +263,5 @@ describe('a wrong caller token', () => {
     expect(await panel.withoutCallers(logIn)).toBe(NO_CALLER)
     const waiting = logIn()
     expect(await panel.withoutCallers(() => waiting)).toBe(NO_CALLER)
-  })
-})
-
-describe('a session is confirmed', () => {
-  const confirm = (...asked: Parameters<typeof confirmSession>) => outcomeOf(() => confirmSession(...asked))
-  const byPassword = (password: string, code?: string): Proof => ({
-    ...{ type: 'password', password: new Secret(password), code },
-  })
-  const byToken = (token: string): Proof => ({ type: 'token', token: new Secret(token) })
-  const call = callOf()
-
-  test('by the password of the user, and the code where they have one', async () => {
-    const session = await panel.sessionOf('owner')
-    clock.nowMs += MINUTE_MS
-    expect(await confirm(services, call, session, byPassword(PASSWORD))).toMatchObject({
-      ...{ id: session.id, confirmedAtMs: clock.nowMs },
-    })
-    const { session: another, next } = await panel.withCode('tester')
-    expect(await confirm(services, call, another, byPassword(PASSWORD, next()))).toMatchObject({
-      ...{ id: another.id, confirmedAtMs: clock.nowMs },
-    })
-  })
-
-  test('by a passkey of the user', async () => {
-    const { session, authenticator } = await panel.withPasskey('tester')
-    clock.nowMs += MINUTE_MS
-    const response = await answerOf(authenticator, callOf({ session: session.hash }))
-    expect(await confirm(services, call, session, { type: 'passkey', response })).toMatchObject({
-      ...{ id: session.id, confirmedAtMs: clock.nowMs },
-    })
-  })
-
-  test('by the token of the caller', async () => {
-    const session = await panel.sessionOf('clerk')
-    clock.nowMs += MINUTE_MS
-    expect(await confirm(services, call, session, byToken('clerk-token'))).toMatchObject({
-      ...{ id: session.id, confirmedAtMs: clock.nowMs },
-    })
-  })
-
-  test.each<[what: string, name: string, proof: (name: string) => Promise<Proof>, refusal: string]>([
-    ['a wrong password', 'owner', async () => byPassword('ten green bottles'), FAILED],
-    ['a caller token for a user', 'owner', async () => byToken('clerk-token'), NO_CALLER],
-    ['the token of another caller', 'clerk', async () => byToken('root-token'), NO_CALLER],
-    ['a password for a caller', 'clerk', async () => byPassword('clerk-token'), NO_CALLER],
-    [
-      'a passkey that was asked to log in',
-      'tester',
-      async (name) => {
-        const { authenticator } = await panel.withPasskey(name)
-        return { type: 'passkey', response: await answerOf(authenticator) }
-      },
-      NO_PASSKEY,
-    ],
-  ])('never by %s, and the log says so', async (_what, name, proof, refusal) => {
-    const given = await proof(name)
-    const session = await panel.sessionOf(name)
-    clock.nowMs += MINUTE_MS
-    const { outcome, lines } = await panel.traced((traced) => confirmSession(traced, call, session, given))
-    expect(outcome).toBe(refusal)
-    const user = given.type === 'password' && name === 'owner' && (await userNamed(name))
-    const named = user && { user: user.id, user_name: name, account: ACCOUNT }
-    expect(lines).toEqual(refused(refusal.split(':')[0] ?? '', { ...named }))
-    const { confirmedAtMs } = (await controlPanel.sessions.find(session.hash)) ?? {}
-    expect(confirmedAtMs).toBe(clock.nowMs - MINUTE_MS)
-  })
-
-  test('by a wrong token it is not, which counts as a wrong login', async () => {
-    const counted = vi.spyOn(controlPanel.logIn, 'refuseCaller')
-    const session = await panel.sessionOf('clerk')
-    await confirm(services, call, session, byToken('wrong'))
-    const from = { source: { type: 'address', address: ADDRESS }, connection: 'connection 1' }
-    expect(counted.mock.calls).toEqual([[from]])
-    counted.mockClear()
-    await confirm(services, call, session, byToken('clerk-token'))
-    expect(counted).not.toHaveBeenCalled()
-  })
-
-  test('for a caller who is withdrawn it is not, also while it waits', async () => {
-    const session = await panel.sessionOf('clerk')
-    const asking = () => confirm(services, call, session, byToken('clerk-token'))
-    expect(await panel.withoutCallers(asking)).toBe(NO_CALLER)
-    const waiting = asking()
-    expect(await panel.withoutCallers(() => waiting)).toBe(NO_CALLER)
-  })
-
-  test('where it has ended it is not', async () => {
-    const session = await panel.sessionOf('clerk')
-    clock.nowMs += 24 * 60 * MINUTE_MS
-    expect(await confirm(services, call, session, byToken('clerk-token'))).toBe(SESSION)
-  })
-
-  test('as a change, so that nobody does it without end', async () => {
-    const spend = vi.spyOn(services.changeRates, 'spend')
-    const { session, authenticator } = await panel.withPasskey('tester')
-    const response = await answerOf(authenticator, callOf({ session: session.hash }))
-    const [owner, clerk] = [await panel.sessionOf('owner'), await panel.sessionOf('clerk')]
-    const ids = { owner: (await userNamed('owner')).id, tester: (await userNamed('tester')).id }
-    for (const [known, proof, lane, principal] of [
-      [session, { type: 'passkey', response }, 'users', ids.tester],
-      [owner, byPassword(PASSWORD), 'users', ids.owner],
-      [clerk, byToken('clerk-token'), 'administrators', 'caller clerk'],
-    ] as const) {
-      spend.mockClear()
-      await confirmSession(services, call, known, proof)
-      expect(spend.mock.calls).toEqual([[expect.objectContaining({ lane, principal })]])
-    }
-  })
-
-  test('from an address that the account allows, or by an owner', async () => {
-    const [owner, tester] = [await panel.sessionOf('owner'), await panel.sessionOf('tester')]
-    await panel.restrictTo(ELSEWHERE)
-    expect(await confirm(services, call, tester, byPassword(PASSWORD))).toBe(OUTSIDE)
-    expect(await confirm(services, call, owner, byPassword(PASSWORD))).toMatchObject({ id: owner.id })
-    await panel.restrictTo()
   })
 })

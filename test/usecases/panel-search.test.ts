@@ -2,7 +2,9 @@
  * The past of decisions, as operators ask for it: what is looked for, whose names are shown, and who waits.
  * `test/control-panel/past-decisions.test.ts` searches a log over HTTP.
  */
+import { setImmediate } from 'node:timers/promises'
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { callError, invalidArgument } from '../../sidecar/base/call-error.ts'
 import { Secret } from '../../sidecar/base/secret.ts'
 import {
   DecisionSearches,
@@ -93,12 +95,21 @@ test.each<[what: string, question: Partial<SearchQuestion>, query: () => Promise
 
 test.each([
   ['that does not answer', () => new RangeError('a defect')],
-  ['that is not to be asked', () => Object.assign(new Error('NOT_FOUND'), { code: 'NOT_FOUND' })],
+  ['that has too much to do', () => callError('DIRECTORY_EXHAUSTED', { what: 'calls' })],
+  ['that is not there', () => Object.assign(new Error('NOT_FOUND'), { code: 'NOT_FOUND' })],
 ])('a directory %s is no user who is not there', async (_what, error) => {
   const { find, asked } = newLog()
   vi.spyOn(administration.users, 'get').mockRejectedValueOnce(error())
   await expect(find({ user: 'robot', account: ACCOUNT })).rejects.toThrow(error().message)
   expect(asked).toEqual([])
+})
+
+test('a name that the database cannot have is one that nobody has', async () => {
+  const { find, asked } = newLog()
+  const refused = () => Promise.reject(invalidArgument({ field: 'name', expected: 'another' }))
+  vi.spyOn(administration.users, 'get').mockImplementation(refused)
+  await find({ user: 'robot', account: ACCOUNT })
+  expect(asked.map(({ query }) => query.users)).toEqual([['robot']])
 })
 
 test('rows have the names of their users, each of whom is looked for once', async () => {
@@ -178,10 +189,12 @@ describe('one search runs at a time', () => {
     const { find, asked, next } = slowLog()
     const leaving = new AbortController()
     const [first, left] = [find(), find({}, operator('reader'), leaving.signal)]
+    const outcome = left.catch(({ message }) => message)
     leaving.abort(new Error('the client has gone'))
     await next()
     await first
-    await expect(left).rejects.toThrow('the client has gone')
+    await setImmediate()
     expect(asked).toHaveLength(1)
+    expect(await outcome).toBe('the client has gone')
   })
 })

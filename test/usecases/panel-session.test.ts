@@ -11,9 +11,12 @@ import {
 import {
   ACCOUNT,
   ADDRESS,
+  BY,
   CLERK,
   callOf,
   ELSEWHERE,
+  ENDED,
+  OUTSIDE,
   openPanelServices,
 } from '../support/console/panel-services.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
@@ -23,9 +26,6 @@ const MINUTE_MS = 60_000
 const panel = await openPanelServices()
 afterEach(() => void vi.restoreAllMocks())
 const { services, clock, controlPanel, userNamed } = panel
-const BY = { protocol: 'http', address: ADDRESS }
-const ENDED = 'REQUESTER_NOT_AUTHENTICATED: expected a session of the control panel; log in'
-const OUTSIDE = 'ADDRESS_NOT_ALLOWED: the account restricts client addresses, and this address is not allowed'
 
 /** A call in a new session. */
 const callBy = async (name: string) => callOf({ session: (await panel.sessionOf(name)).hash })

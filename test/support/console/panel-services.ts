@@ -3,12 +3,18 @@
  * and what the log says. No protocol.
  */
 import { setImmediate } from 'node:timers/promises'
+import type { UserRecord } from '../../../sidecar/authority/administration/administration.ts'
+import type { ControlPanel } from '../../../sidecar/authority/control-panel/control-panel.ts'
 import type { LiveSession } from '../../../sidecar/authority/control-panel/sessions.ts'
 import { Secret } from '../../../sidecar/base/secret.ts'
 import { Callers } from '../../../sidecar/usecases/callers.ts'
 import { ChangeRates } from '../../../sidecar/usecases/change-rates.ts'
 import type { PanelCall } from '../../../sidecar/usecases/control-panel/call.ts'
-import { acceptInvitation, logInAsOperator } from '../../../sidecar/usecases/control-panel/log-in.ts'
+import {
+  acceptInvitation,
+  logInAsOperator,
+  passkeyChallenge,
+} from '../../../sidecar/usecases/control-panel/log-in.ts'
 import { Trace } from '../../../sidecar/usecases/trace.ts'
 import { Authenticator } from '../identity/authenticator.ts'
 import { codeAt } from '../identity/totp.ts'
@@ -25,6 +31,28 @@ export const CLERK = callerNamed('clerk', { administer: new Set([ACCOUNT]) })
 const STEP_MS = 30_000
 const CALLERS = [CLERK, callerNamed('root', { everything: true })]
 
+/** Refusals, as `outcomeOf` tells them. */
+export const FAILED = 'LOGIN_FAILED: the name of the user or the password is wrong'
+export const NO_LINK = 'LINK_INVALID: the link is unknown, already used or expired; ask for a new one'
+export const NO_PASSKEY =
+  'PASSKEY_REFUSED: the passkey was not accepted; expected a passkey of a user who may log in here'
+export const NO_CALLER =
+  'CALLER_TOKEN_INVALID: the caller token is unknown, expired or withdrawn; expected one `authorization: Bearer …`'
+export const ENDED = 'REQUESTER_NOT_AUTHENTICATED: expected a session of the control panel; log in'
+export const OUTSIDE =
+  'ADDRESS_NOT_ALLOWED: the account restricts client addresses, and this address is not allowed'
+
+/** What the log has of who makes a call of `callOf`. */
+export const BY = { protocol: 'http', address: ADDRESS }
+
+/** What the log has of a login of theirs that failed. */
+export const loginFailed = (reason: string, more: object = {}) => [
+  {
+    ...{ level: 'warn', msg: 'a login failed', reason, ...BY, source: `address ${ADDRESS}` },
+    ...{ caller: undefined, profile: undefined, request_id: 'r-1', ...more },
+  },
+]
+
 /** A call of the page by a browser without a session; what is given changes that. */
 export const callOf = (change: Partial<PanelCall> = {}): PanelCall => ({
   ...{ clientAddress: ADDRESS, connection: 'connection 1', requestId: 'r-1' },
@@ -32,64 +60,48 @@ export const callOf = (change: Partial<PanelCall> = {}): PanelCall => ({
   ...change,
 })
 
-export type PanelUse = Awaited<ReturnType<typeof openPanelServices>>
+/** A log that keeps its lines. */
+function newLog() {
+  const lines: object[] = []
+  const log = (level: string) => (facts: object, msg?: string) => void lines.push({ level, msg, ...facts })
+  return { lines, log: { info: log('info'), warn: log('warn'), error: log('error') } }
+}
 
 export async function openPanelServices() {
   const clock = { nowMs: 1_800_000_000_000 }
   const people = await openPeople(ACCOUNT, () => clock.nowMs)
-  const { administration } = people
+  const { administration, userNamed } = people
   const controlPanel = await administration.controlPanel()
   const callers = new Callers(CALLERS, () => clock.nowMs)
   const changeRates = new ChangeRates({ burst: 1_000, administratorPerMinute: 1, userPerMinute: 1 })
-  const lines: object[] = []
-  const log = (level: string) => (facts: object, msg?: string) => void lines.push({ level, msg, ...facts })
-  const services = {
-    ...{ ...people, controlPanel, callers, changeRates },
-    trace: new Trace({ info: () => {}, warn: () => {}, error: () => {} }),
+  const services = { ...people, controlPanel, callers, changeRates, trace: new Trace(newLog().log) }
+  const linkFor = async (name: string, purpose: 'invitation' | 'login' = 'invitation') =>
+    (await controlPanel.links.create(TESTER, ACCOUNT, name, purpose)).secret.reveal()
+  /** A session of a user, who has accepted an invitation in it, or of a caller. */
+  const sessionOf = async (name: string): Promise<LiveSession> => {
+    const begun = CALLERS.some((caller) => caller.name === name)
+      ? logInAsOperator(services, callOf(), new Secret(`${name}-token`))
+      : acceptInvitation(services, callOf(), await linkFor(name), new Secret(PASSWORD))
+    return (await begun).session
   }
   return {
-    ...{ services, clock, callers, controlPanel, administration },
-    userNamed: people.userNamed,
+    ...{ services, clock, controlPanel, userNamed, linkFor, sessionOf },
+    ...settingUp({ controlPanel, clock, userNamed, sessionOf }),
     restrictTo: (...ranges: string[]) =>
       administration.accounts.setAddressRestriction(TESTER, ACCOUNT, ranges),
-    linkFor: async (name: string, purpose: 'invitation' | 'login' = 'invitation') =>
-      (await controlPanel.links.create(TESTER, ACCOUNT, name, purpose)).secret.reveal(),
+    /** What an authenticator answers to a challenge that a call of the page asked for. */
+    answerOf: async (authenticator: Authenticator, call = callOf()) =>
+      authenticator.get(await passkeyChallenge(services, call), PAGE),
     /** What comes of it, and what the log says of it. */
-    async traced<T>(work: (services: typeof this.services) => Promise<T>) {
-      lines.length = 0
-      const trace = new Trace({ info: log('info'), warn: log('warn'), error: log('error') })
-      const outcome = await outcomeOf(() => work({ ...services, trace }))
+    traced: async <T>(work: (given: typeof services) => Promise<T>) => {
+      const { lines, log } = newLog()
+      const outcome = await outcomeOf(() => work({ ...services, trace: new Trace(log) }))
       // Some lines name a user whom the directory is asked for.
       for (let turn = 0; turn < 3; turn++) await setImmediate()
-      return { outcome, lines: [...lines] }
-    },
-    /** As a user in a session of theirs sets something up, and the session. */
-    async settingOf(name: string) {
-      const session = await this.sessionOf(name)
-      return { user: await people.userNamed(name), session: session.id, actor: TESTER, known: session }
-    },
-    /** Sets up a one-time code. @returns the session, and what shows the next code of the app */
-    async withCode(name: string) {
-      const setting = await this.settingOf(name)
-      const { secret, sealed } = await controlPanel.factors.beginCode(setting)
-      const shown = () => codeAt(secret.reveal(), clock.nowMs)
-      await controlPanel.factors.setCode(setting, { sealed, code: shown() })
-      const next = () => {
-        clock.nowMs += STEP_MS
-        return shown()
-      }
-      return { session: setting.known, next }
-    },
-    async withPasskey(name: string) {
-      const setting = await this.settingOf(name)
-      const authenticator = new Authenticator()
-      const options = await controlPanel.factors.optionsOfNewPasskey(setting, PAGE)
-      const response = authenticator.create(options, PAGE)
-      const passkey = await controlPanel.factors.addPasskey(setting, { name: 'a key', response }, PAGE)
-      return { session: setting.known, authenticator, passkey }
+      return { outcome, lines }
     },
     /** Withdraws every caller, until the work ends. */
-    async withoutCallers<T>(work: () => Promise<T>): Promise<T> {
+    withoutCallers: async <T>(work: () => Promise<T>): Promise<T> => {
       callers.replace([])
       try {
         return await work()
@@ -97,16 +109,47 @@ export async function openPanelServices() {
         callers.replace(CALLERS)
       }
     },
-    /** A session of a user, who has accepted an invitation in it, or of a caller. */
-    async sessionOf(name: string, change: Partial<PanelCall> = {}): Promise<LiveSession> {
-      const call = callOf(change)
-      const begun = CALLERS.some((caller) => caller.name === name)
-        ? logInAsOperator(services, call, new Secret(`${name}-token`))
-        : acceptInvitation(services, call, await this.linkFor(name), new Secret(PASSWORD))
-      return (await begun).session
-    },
     /** What the audit trail has last. */
     lastRecord: async (account = ACCOUNT) =>
       (await administration.audit(account, { after: '0', size: 1_000 })).at(-1),
+  }
+}
+
+/** Sets up second factors of users, each in a new session. */
+function settingUp({
+  controlPanel: { factors },
+  clock,
+  userNamed,
+  sessionOf,
+}: {
+  readonly controlPanel: ControlPanel
+  readonly clock: { nowMs: number }
+  readonly userNamed: (name: string) => Promise<UserRecord>
+  readonly sessionOf: (name: string) => Promise<LiveSession>
+}) {
+  const settingOf = async (name: string) => {
+    const session = await sessionOf(name)
+    return { session, setting: { user: await userNamed(name), session: session.id, actor: TESTER } }
+  }
+  return {
+    /** A one-time code. @returns the session, and what shows the next code of the app */
+    withCode: async (name: string) => {
+      const { session, setting } = await settingOf(name)
+      const { secret, sealed } = await factors.beginCode(setting)
+      const shown = () => codeAt(secret.reveal(), clock.nowMs)
+      await factors.setCode(setting, { sealed, code: shown() })
+      const next = () => {
+        clock.nowMs += STEP_MS
+        return shown()
+      }
+      return { session, next }
+    },
+    withPasskey: async (name: string) => {
+      const { session, setting } = await settingOf(name)
+      const authenticator = new Authenticator()
+      const response = authenticator.create(await factors.optionsOfNewPasskey(setting, PAGE), PAGE)
+      const passkey = await factors.addPasskey(setting, { name: 'a key', response }, PAGE)
+      return { session, authenticator, passkey }
+    },
   }
 }
