@@ -16,6 +16,7 @@ const engine = (...names: readonly string[]) => names.map((name) => `engine/${na
 const matrix = (...names: readonly string[]) => names.map((name) => `matrix/${name}.ts`)
 const sidecar = (...names: readonly string[]) => names.map((name) => `sidecar/${name}.ts`)
 const usecases = (...names: readonly string[]) => names.map((name) => `sidecar/usecases/${name}.ts`)
+const panel = (...names: readonly string[]) => usecases(...names.map((name) => `control-panel/${name}`))
 const judges = (...names: readonly string[]) => names.map((name) => `test/${name}.test.ts`)
 
 export const AREAS: Readonly<Record<string, Area>> = {
@@ -104,6 +105,27 @@ export const AREAS: Readonly<Record<string, Area>> = {
       {
         files: usecases('revocation-right', 'revoke', 'requester'),
         tests: judges('sidecar/revocation-grounds', 'usecases/requester', 'usecases/revoke'),
+      },
+    ],
+  },
+  /** The control panel, who is let in first, and what is kept of the audit trail. */
+  'control-panel': {
+    least: 100,
+    parts: [
+      {
+        files: panel('tail', 'operator'),
+        tests: judges('control-panel/tail', 'control-panel/operator'),
+      },
+      { files: panel('search'), tests: judges('usecases/panel-search') },
+      { files: usecases('intake'), tests: judges('control-panel/intake') },
+      { files: usecases('audit-retention'), tests: judges('usecases/audit-retention') },
+      { files: usecases('timed'), tests: judges('usecases/timed') },
+      {
+        files: panel('log-in', 'session', 'call', 'factors'),
+        tests: judges(
+          ...['usecases/panel-log-in', 'usecases/panel-confirm'],
+          ...['usecases/panel-session', 'usecases/panel-factors'],
+        ),
       },
     ],
   },

@@ -120,11 +120,11 @@ export async function identify(
 }
 
 /** @throws CallError where the session has ended, or its caller was withdrawn */
-async function requesterOfSession(
+export async function requesterOfSession(
   { controlPanel, callers }: Recognizing,
   hash: Buffer,
   call: Omit<UserCall, 'type' | 'user'>,
-): Promise<Requester> {
+): Promise<Operator | UserBySession> {
   const session = await controlPanel?.sessions.use(hash, (found) => expectSessionAddress(call, found))
   if (session === undefined)
     throw callError('REQUESTER_NOT_AUTHENTICATED', { credential: SESSION_CREDENTIAL })

@@ -14,7 +14,7 @@ export function timed<First, Second = void, T = unknown>(
 ): (first: First, second: Second) => T | Promise<T> {
   if (meter === undefined) return handle
   // The first one is timed.
-  let calls = every - 1
+  let calls = every
   return (first, second) => {
     if (++calls < every) return handle(first, second)
     calls = 0

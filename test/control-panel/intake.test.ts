@@ -3,6 +3,7 @@
  * client a right.
  */
 import { hash } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { type Caller, Callers } from '../../sidecar/usecases/callers.ts'
 import { Intake } from '../../sidecar/usecases/intake.ts'
@@ -51,4 +52,46 @@ test('a call does not where the caller was withdrawn; then connections take turn
   const withdrawn = await strangersBefore({ session: OF_OPERATOR }, new Callers([]))
   expect(withdrawn).toBeGreaterThan(20)
   expect(withdrawn).toBe(await strangersBefore({ session: OF_NOBODY }))
+})
+
+test('a caller with a certificate comes first, where sessions are off too', async () => {
+  const name = 'dns:clerk.example'
+  const callers = new Callers([{ ...CLERK, tokenSha256: undefined, certificateName: name }])
+  expect(await strangersBefore({ certificateNames: [name] }, callers)).toBeLessThan(20)
+  const intake = new Intake(callers)
+  const turns = ['no session', 'a session'].map((connection) =>
+    intake.turn(connection, connection === 'a session' ? { session: OF_OPERATOR } : undefined),
+  )
+  expect(await Promise.all(turns)).toEqual([undefined, undefined])
+})
+
+test('four calls begin in a turn of the event loop, and the others wait in their lane', async () => {
+  const intake = new Intake(new Callers([CLERK]))
+  let begun = 0
+  const turns = Array.from({ length: 9 }, async () => {
+    await intake.turn('c')
+    begun++
+  })
+  for (const [waiting, then] of [
+    [5, 4],
+    [1, 8],
+    [0, 9],
+  ]) {
+    expect(intake.waiting).toEqual({ callers: 0, others: waiting })
+    await setImmediate()
+    expect(begun).toBe(then)
+  }
+  await Promise.all(turns)
+})
+
+test('so many calls wait, and then the connection with most of them is refused', async () => {
+  const intake = new Intake(new Callers([CLERK]))
+  const turns = Array.from({ length: 2_005 }, () => intake.turn('c'))
+  const stranger = intake.turn('another')
+  const outcomes = await Promise.allSettled([...turns, stranger])
+  const refused = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))
+  expect(refused.map(({ message }) => message)).toEqual(
+    Array(2).fill('too many calls are waiting for the directory; try again later'),
+  )
+  expect(outcomes.at(-1)?.status).toBe('fulfilled')
 })

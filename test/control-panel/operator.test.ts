@@ -15,6 +15,7 @@ import { keysViewOf } from '../../sidecar/process/open/key-facts.ts'
 import { type Caller, type CallerRights, Callers } from '../../sidecar/usecases/callers.ts'
 import type { KeysView } from '../../sidecar/usecases/control-panel/facts.ts'
 import { OperatorViews } from '../../sidecar/usecases/control-panel/operator.ts'
+import { OF_CALLER_MAX } from '../../sidecar/usecases/control-panel/tail.ts'
 import type { Requester } from '../../sidecar/usecases/requester.ts'
 import { CERTIFICATE } from '../support/proxies/self-signed.ts'
 import { newDecisionLog } from '../support/signals/decision-log.ts'
@@ -111,11 +112,24 @@ test('callers are shown with their rights and their end, without what identifies
   for (const { tokenSha256 } of CALLERS) if (tokenSha256) expect(text).not.toContain(tokenSha256)
 })
 
+test('who is no operator learns who may look', () => {
+  expect(() => viewsOf().callers(OWNER)).toThrow('only an operator may do this')
+})
+
 test('decisions need a decision log, and a listener learns what the lines are', () => {
-  expect(() => viewsOf().listen(operator('root'))).toThrow(expect.objectContaining({ reason: 'NOT_FOUND' }))
+  expect(() => viewsOf().listen(operator('root'))).toThrow(
+    'there is no decision log: `decision_log` in the configuration switches it on',
+  )
   const { listener, ...facts } = viewsOf(newDecisionLog({ samplePercent: 10 }).log).listen(operator('root'))
   expect(facts).toEqual({ samplePercent: 10, workers: 2 })
   listener.close()
+})
+
+test('all who listen are counted together', () => {
+  const views = viewsOf(newDecisionLog().log)
+  const listening = Array.from({ length: OF_CALLER_MAX }, () => views.listen(operator('root')))
+  expect(() => views.listen(operator('root'))).toThrow('too many watches of this caller')
+  for (const { listener } of listening) listener.close()
 })
 
 test('keys are shown with their states and ages, and no secret', () => {

@@ -102,12 +102,28 @@ test('a slow reader misses lines and learns how many; others miss none', () => {
 test('a caller has so many listeners, and all callers together too', () => {
   const { tail } = newTail()
   const ofOne = Array.from({ length: OF_CALLER_MAX }, () => tail.listen('ops'))
-  const refused = expect.objectContaining({ reason: 'WATCHES_EXHAUSTED' })
-  expect(() => tail.listen('ops')).toThrow(refused)
+  expect(() => tail.listen('ops')).toThrow('too many watches of this caller; try again later')
   ofOne[0]?.close()
   tail.listen('ops')
   for (let others = OF_CALLER_MAX; others < LISTENERS_MAX; others++) tail.listen(`caller ${others}`)
-  expect(() => tail.listen('another')).toThrow(refused)
+  expect(() => tail.listen('another')).toThrow('too many watches of all callers; try again later')
+})
+
+test('so many bytes wait, and behind a line that is missing no other one does', () => {
+  const listener = newTail().tail.listen('ops')
+  const put = (text: string) => listener.put(Buffer.from(`..${text}.`), 2, 2 + text.length)
+  const full = `${'x'.repeat(WAITING_BYTES_MAX - 1)}\n`
+  put(full)
+  expect(listener.take()?.toString()).toBe(full)
+  put('\n')
+  put(full)
+  put('short\n')
+  expect(listener.take()?.toString()).toBe('\n{"missed":2}\n')
+  put('\n')
+  put(full)
+  expect(listener.take()?.toString()).toBe('\n{"missed":1}\n')
+  expect(listener.take()).toBe(undefined)
+  listener.close()
 })
 
 /** A body that listens, and what it has given so far. */

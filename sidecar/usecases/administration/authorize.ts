@@ -61,8 +61,15 @@ export function authorize(requester: Requester, need: Need, about: About, reads:
 /**
  * A caller with `administer` does what the owner of the account may do, so no credential of its users is
  * among that.
+ *
+ * @throws CallError: PERMISSION_DENIED
  */
-function authorizeCaller({ name, rights }: Caller, need: Need, { account }: About, reads: boolean): void {
+export function authorizeCaller(
+  { name, rights }: Caller,
+  need: Need,
+  { account }: About,
+  reads: boolean,
+): void {
   if (rights.everything || (reads && rights.read)) return
   const forAdministrators = account !== undefined && FOR_ADMINISTRATORS.includes(need)
   if (forAdministrators && rights.administer.has(account)) return

@@ -9,20 +9,15 @@ import type {
   RegistrationResponseJSON,
 } from '../../authority/control-panel/passkeys.ts'
 import type { NewPassword } from '../../authority/control-panel/password-replacement.ts'
-import { sourceAt } from '../../authority/login-source.ts'
+import { sessionEnded } from '../../authority/control-panel/sessions.ts'
 import { callError } from '../../base/call-error.ts'
 import { expectConfirmed } from '../administration/authorize.ts'
-import {
-  type Authenticating,
-  authorOf,
-  confirmRequester,
-  identify,
-  type UserBySession,
-} from '../requester.ts'
-import { originOf, type PanelCall, type PanelServices } from './call.ts'
+import type { Deciding } from '../capabilities.ts'
+import { authorOf, confirmRequester, requesterOfSession, type UserBySession } from '../requester.ts'
+import { loginRequestOf, originOf, type PanelCall, type PanelServices } from './call.ts'
 import { refusalsTraced } from './log-in.ts'
 
-export interface FactorServices extends PanelServices, Authenticating {}
+export interface FactorServices extends PanelServices, Deciding {}
 
 /** Times are milliseconds since the epoch; `undefined`: the user has none. */
 export interface FactorsView {
@@ -50,7 +45,7 @@ export async function replaceOwnPassword(
 ): Promise<void> {
   const setting = await settingOf(services, call)
   const { account, name: userName } = setting.user
-  const from = { source: sourceAt(call.clientAddress), connection: call.connection }
+  const { from } = loginRequestOf(services, call)
   await refusalsTraced(services, call, { account, userName }, () =>
     services.controlPanel.passwords.replace(setting, password, from),
   )
@@ -96,12 +91,12 @@ export async function deletePasskey(services: FactorServices, call: PanelCall, i
 
 /** @throws CallError unless the call has a session of a user */
 async function userOf(services: FactorServices, call: PanelCall): Promise<UserBySession> {
-  const { requestId, ...from } = originOf(call)
   const { session, clientAddress } = call
-  const nothing = { authorization: [], iamToken: [], certificateNames: [], connection: services }
-  const requester = await identify(services, { ...nothing, session, clientAddress, from, requestId })
-  if (requester.type !== 'user' || requester.session === undefined)
-    throw callError('NOT_ADMINISTRATOR', { who: 'control panel users' })
+  if (session === undefined) throw sessionEnded()
+  const { requestId, ...from } = originOf(call)
+  const asked = { clientAddress, from, requestId, ownersFromAnywhere: false }
+  const requester = await requesterOfSession(services, session, asked)
+  if (requester.type !== 'user') throw callError('NOT_ADMINISTRATOR', { who: 'control panel users' })
   return requester
 }
 

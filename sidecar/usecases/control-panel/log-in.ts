@@ -3,6 +3,7 @@
  * by the authority.
  */
 import { hash } from 'node:crypto'
+import type { Actor } from '../../authority/actor.ts'
 import type { Begun } from '../../authority/control-panel/log-in.ts'
 import type {
   AuthenticationResponseJSON,
@@ -11,6 +12,7 @@ import type {
 import type { LiveSession } from '../../authority/control-panel/sessions.ts'
 import { CallError, callError } from '../../base/call-error.ts'
 import type { Secret } from '../../base/secret.ts'
+import type { IdentifiedCaller } from '../callers.ts'
 import { traceFailure } from '../login-trace.ts'
 import { callerAuthor } from '../requester.ts'
 import { loginRequestOf, originOf, type PanelCall, type PanelServices, sourceOf } from './call.ts'
@@ -119,12 +121,7 @@ export function logInAsOperator(services: PanelServices, call: PanelCall, token:
       await controlPanel.logIn.refuseCaller(request.from)
       throw callError('CALLER_TOKEN_INVALID', {})
     }
-    const actor = {
-      ...callerAuthor({ caller, from: originOf(call), requestId: call.requestId }, 'administrators'),
-      confirm: () => void callers.confirm(caller),
-      authorize: () => {},
-    }
-    return controlPanel.logIn.ofCaller(caller.name, digest, actor, request)
+    return controlPanel.logIn.ofCaller(caller.name, digest, actorOf(services, call, caller), request)
   })
 }
 
@@ -162,14 +159,23 @@ export async function confirmSession(
       await controlPanel.logIn.refuseCaller(request.from)
       throw callError('CALLER_TOKEN_INVALID', {})
     }
-    const caller = callers.byDigest(digest)
-    const actor = {
-      ...callerAuthor({ caller, session, from: originOf(call), requestId: call.requestId }, 'administrators'),
-      confirm: () => void callers.confirm(caller),
-      authorize: () => {},
-    }
+    const actor = actorOf(services, call, callers.byDigest(digest))
+    request.spend(actor)
     return controlPanel.sessions.confirm(actor, session, async () => {})
   })
+}
+
+/** A caller who begins a session or confirms it: if they are one still, when it is their turn. */
+function actorOf(
+  { callers }: Pick<PanelServices, 'callers'>,
+  call: PanelCall,
+  caller: IdentifiedCaller,
+): Actor {
+  return {
+    ...callerAuthor({ caller, from: originOf(call), requestId: call.requestId }, 'administrators'),
+    confirm: () => void callers.confirm(caller),
+    authorize: () => {},
+  }
 }
 
 function digestOf(token: Secret): Buffer {

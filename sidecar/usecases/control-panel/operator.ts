@@ -3,7 +3,7 @@
  * decisions as they are made.
  */
 import { callError } from '../../base/call-error.ts'
-import { authorize } from '../administration/authorize.ts'
+import { authorizeCaller } from '../administration/authorize.ts'
 import type { Caller, CallerRights, Callers } from '../callers.ts'
 import type { Clocked } from '../capabilities.ts'
 import type { DecisionLog } from '../decision-log.ts'
@@ -37,12 +37,11 @@ export interface Listening {
 
 export class OperatorViews {
   readonly #services: Operating
-  readonly #tail: Tail | undefined
+  /** From the first listener on. */
+  #tail: Tail | undefined
 
   constructor(services: Operating) {
     this.#services = services
-    const { decisions } = services
-    this.#tail = decisions && new Tail(decisions)
   }
 
   /** @throws CallError: PERMISSION_DENIED */
@@ -68,11 +67,12 @@ export class OperatorViews {
   listen(requester: Requester): Listening {
     const caller = authorizeReader(requester)
     const { decisions, operatorFacts } = this.#services
-    if (this.#tail === undefined || decisions === undefined)
+    if (decisions === undefined)
       throw callError('NOT_FOUND', {
         what: 'decision log: `decision_log` in the configuration switches it on',
       })
     const { workers } = operatorFacts
+    this.#tail ??= new Tail(decisions)
     return { listener: this.#tail.listen(caller), samplePercent: decisions.samplePercent, workers }
   }
 }
@@ -84,9 +84,8 @@ export class OperatorViews {
  * @throws CallError: PERMISSION_DENIED
  */
 export function authorizeReader(requester: Requester): string {
-  authorize(requester, 'operator', { account: undefined }, true)
-  // No user passes as an operator.
   if (requester.type !== 'operator') throw callError('NOT_ADMINISTRATOR', { who: 'an operator' })
+  authorizeCaller(requester.caller, 'operator', { account: undefined }, true)
   return requester.caller.name
 }
 

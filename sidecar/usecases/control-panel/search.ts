@@ -109,7 +109,7 @@ async function usersOf(
   return [user, ...found.flatMap((each) => (each === undefined ? [] : [each.id]))]
 }
 
-/** An account or a name that nobody has, or can have. */
+/** An account or a name that nobody has, or can have: PostgreSQL has no texts with NUL. */
 function unlessNotFound(error: unknown): undefined {
   if (!(error instanceof CallError) || !['NOT_FOUND', 'INVALID_ARGUMENT'].includes(error.code)) throw error
 }
@@ -118,9 +118,9 @@ async function named(
   { users }: Administration,
   rows: readonly FoundDecision[],
 ): Promise<readonly NamedDecision[]> {
-  const names = new Map<string, string | undefined>()
+  const names = new Map<FoundDecision['user'], string | undefined>()
   // One after the other: the directory has others to answer.
   for (const { user } of rows)
     if (user !== undefined && !names.has(user)) names.set(user, (await users.byId(user))?.name)
-  return rows.map((row) => ({ ...row, userName: row.user === undefined ? undefined : names.get(row.user) }))
+  return rows.map((row) => ({ ...row, userName: names.get(row.user) }))
 }
