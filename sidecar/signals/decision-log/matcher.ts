@@ -35,6 +35,10 @@ export function newTally(): Tally {
 
 const TIME_LENGTH = '2026-11-22T09:44:34.123Z'.length
 const BRACE = 0x7d
+const QUOTE = 0x22
+
+/** Another worker goes on behind a torn line until the one that was killed is started again, which is soon. */
+const TORN_MS = 60_000
 
 /** A name has this many ids at most that are looked for by their bytes. */
 const NEEDLES_MAX = 8
@@ -43,6 +47,9 @@ export class Matcher {
   readonly #query: DecisionQuery
   readonly #since: Buffer | undefined
   readonly #until: Buffer | undefined
+  /** Likewise, with the lines that may stand behind a torn one. */
+  readonly #sinceTorn: Buffer | undefined
+  readonly #untilTorn: Buffer | undefined
   /** A line with the answer contains one of them; none: it may be any line. */
   readonly #needles: readonly Buffer[]
 
@@ -50,6 +57,8 @@ export class Matcher {
     this.#query = query
     this.#since = timeOf(query.sinceMs)
     this.#until = timeOf(query.untilMs)
+    this.#sinceTorn = timeOf(query.sinceMs, -TORN_MS)
+    this.#untilTorn = timeOf(query.untilMs, TORN_MS)
     this.#needles = needlesOf(query)
   }
 
@@ -79,7 +88,7 @@ export class Matcher {
     eachLine(bytes, (start, end) => {
       if (end === start) return
       tally.lines++
-      if (isOwn(bytes, start, end) && (!this.#isInTime(bytes, start) || !mayHave(start, end))) return
+      if (isOwn(bytes, start, end) && (!this.#mayBeInTime(bytes, start, end) || !mayHave(start, end))) return
       this.#read(bytes.subarray(start, end), offset + start, tally, found)
     })
     return found
@@ -106,18 +115,26 @@ export class Matcher {
     found.push({ line: value, text, offset })
   }
 
-  #isInTime(bytes: Buffer, start: number): boolean {
+  #mayBeInTime(bytes: Buffer, start: number, end: number): boolean {
     const at = start + START.length
-    if (this.#since !== undefined && isBefore(bytes, at, this.#since)) return false
-    return this.#until === undefined || isBefore(bytes, at, this.#until)
+    if (isBetween(bytes, at, this.#since, this.#until)) return true
+    if (!isBetween(bytes, at, this.#sinceTorn, this.#untilTorn)) return false
+    const again = bytes.indexOf(START, start + 1)
+    return again >= 0 && again < end
   }
 }
 
-/** Whether the line begins and ends as a sidecar writes it. */
+/** Whether the line begins and ends as a sidecar writes it, with a whole time. */
 function isOwn(bytes: Buffer, start: number, end: number): boolean {
-  if (end - start < START.length + TIME_LENGTH || bytes[end - 1] !== BRACE) return false
+  const timeEnd = start + START.length + TIME_LENGTH
+  if (end <= timeEnd || bytes[timeEnd] !== QUOTE || bytes[end - 1] !== BRACE) return false
   for (let index = 0; index < START.length; index++) if (bytes[start + index] !== START[index]) return false
   return true
+}
+
+function isBetween(bytes: Buffer, at: number, since: Buffer | undefined, until: Buffer | undefined): boolean {
+  if (since !== undefined && isBefore(bytes, at, since)) return false
+  return until === undefined || isBefore(bytes, at, until)
 }
 
 /** Times of the same form are ordered as their texts. */
@@ -132,9 +149,9 @@ function isBefore(bytes: Buffer, at: number, time: Buffer): boolean {
 /** Years of four digits: their texts are ordered as the times. */
 const YEARS = { first: Date.UTC(0, 0, 1), last: Date.UTC(9999, 11, 31) }
 
-function timeOf(ms: number | undefined): Buffer | undefined {
+function timeOf(ms: number | undefined, laterMs = 0): Buffer | undefined {
   if (ms === undefined) return undefined
-  return Buffer.from(new Date(Math.min(Math.max(ms, YEARS.first), YEARS.last)).toISOString())
+  return Buffer.from(new Date(Math.min(Math.max(ms + laterMs, YEARS.first), YEARS.last)).toISOString())
 }
 
 /** Whether it says what a search needs. A later version may say it in other words. */
