@@ -34,7 +34,7 @@ function refused<T>(read: () => T): T | undefined {
   } catch (error) {
     if (!(error instanceof ConfigError) && !(error instanceof CommandError)) throw error
     // The name of a field is none.
-    const said = error.message.replaceAll(/\S+: unknown field/g, '')
+    const said = error.message.replaceAll(/\S+: (unknown field|expected keys that are texts)/g, '')
     promised(!said.includes('canary') && error.message.length < 100_000, 'an error quotes no value')
     return undefined
   }
