@@ -16,6 +16,8 @@ const engine = (...names: readonly string[]) => names.map((name) => `engine/${na
 const matrix = (...names: readonly string[]) => names.map((name) => `matrix/${name}.ts`)
 const sidecar = (...names: readonly string[]) => names.map((name) => `sidecar/${name}.ts`)
 const usecases = (...names: readonly string[]) => names.map((name) => `sidecar/usecases/${name}.ts`)
+const administration = (...names: readonly string[]) =>
+  usecases(...names.map((name) => `administration/${name}`))
 const judges = (...names: readonly string[]) => names.map((name) => `test/${name}.test.ts`)
 
 export const AREAS: Readonly<Record<string, Area>> = {
@@ -104,6 +106,18 @@ export const AREAS: Readonly<Record<string, Area>> = {
       {
         files: usecases('revocation-right', 'revoke', 'requester'),
         tests: judges('sidecar/revocation-grounds', 'usecases/requester', 'usecases/revoke'),
+      },
+    ],
+  },
+  /** Who administers what, and what every operation of administration does. */
+  administration: {
+    least: 100,
+    parts: [
+      { files: administration('authorize'), tests: judges('usecases/authorize') },
+      { files: administration('paging'), tests: judges('usecases/paging') },
+      {
+        files: administration('operation', 'administer'),
+        tests: judges('usecases/administer', 'administration/operations'),
       },
     ],
   },

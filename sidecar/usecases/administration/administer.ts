@@ -80,16 +80,8 @@ export async function administer<Name extends OperationName>(
   services: Administering,
   { requester, operation, request }: AdministrationRequest<Name>,
 ): Promise<OperationResult<Name>> {
-  const {
-    need,
-    reads = false,
-    about,
-    revokes = () => false,
-    forOwners,
-    forOperators,
-    proof = false,
-    work,
-  } = rowOf(operation)
+  const { need, about, revokes, forOwners, forOperators, proof, work } = rowOf(operation)
+  const reads = isRead(operation)
   const proven = typeof proof === 'function' ? proof(request) : proof
   const authorizeRequest = (who: Requester) => {
     authorize(who, need, about(request), reads)
@@ -99,7 +91,7 @@ export async function administer<Name extends OperationName>(
   authorizeRequest(requester)
   let current = requester
   const usual = need === 'self' ? 'users' : 'administrators'
-  const author = authorOf(requester, revokes(request) ? 'revocations' : usual)
+  const author = authorOf(requester, revokes?.(request) ? 'revocations' : usual)
   if (!reads) services.changeRates.spend(author)
   const actor: Actor = {
     ...author,

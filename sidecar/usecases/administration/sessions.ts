@@ -42,10 +42,10 @@ export const SESSION_OPERATIONS = {
     work: ({ administration }, request) =>
       paged(
         request,
-        async ({ after, size }) => {
+        async ({ after }) => {
           const { sessions } = await administration.controlPanel()
           const listed = await sessions.list(request.account, request.userName)
-          return listed.filter((session) => after === '' || keyOf(session) < after).slice(0, size)
+          return listed.filter((session) => after === '' || keyOf(session) < after)
         },
         keyOf,
       ),
