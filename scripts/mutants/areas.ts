@@ -119,6 +119,22 @@ export const AREAS: Readonly<Record<string, Area>> = {
         files: administration('operation', 'administer'),
         tests: judges('usecases/administer', 'administration/operations'),
       },
+      {
+        files: administration('tokens', 'accounts', 'users'),
+        tests: judges('usecases/directory-operations', 'administration/operations'),
+      },
+      {
+        files: administration('sessions'),
+        tests: judges('usecases/session-operations', 'administration/operations'),
+      },
+      {
+        files: administration('matrix'),
+        tests: judges('usecases/matrix-operations', 'administration/operations'),
+      },
+      {
+        files: administration('audit'),
+        tests: judges('usecases/audit-trail', 'administration/operations'),
+      },
     ],
   },
   matrix: {

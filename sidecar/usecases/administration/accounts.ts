@@ -182,7 +182,7 @@ export const ACCOUNT_OPERATIONS = {
       return { requester: { address: own ?? '', allowed }, others, truncated }
     },
   }),
-} as const
+}
 
 /** Where the requester is. */
 function ownAddress(requester: Requester): string | undefined {

@@ -33,7 +33,7 @@ export const OPERATIONS = {
   ...SESSION_OPERATIONS,
   ...AUDIT_OPERATIONS,
   ...MATRIX_OPERATIONS,
-} as const
+}
 
 export type OperationName = keyof typeof OPERATIONS
 

@@ -39,7 +39,7 @@ export const AUDIT_OPERATIONS = {
       return { items: records, nextPageToken: tokenAt(next, newestFirst) }
     },
   }),
-} as const
+}
 
 /** Most characters of a text that records are searched for. */
 const TEXT_LENGTH_MAX = 500

@@ -60,7 +60,7 @@ export const SESSION_OPERATIONS = {
       await sessions.end(actor, account, userName, id)
     },
   }),
-} as const
+}
 
 /**
  * An invitation replaces the password and removes the second factor, and asks for neither.
