@@ -120,8 +120,12 @@ export const AREAS: Readonly<Record<string, Area>> = {
         tests: judges('usecases/administer', 'administration/operations'),
       },
       {
-        files: administration('tokens', 'accounts', 'users'),
-        tests: judges('usecases/directory-operations', 'administration/operations'),
+        files: administration('tokens', 'users'),
+        tests: judges('usecases/user-operations', 'administration/operations'),
+      },
+      {
+        files: administration('accounts'),
+        tests: judges('usecases/account-operations', 'administration/operations'),
       },
       {
         files: administration('sessions'),

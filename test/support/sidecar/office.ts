@@ -11,18 +11,19 @@ import {
   type OperationResult,
   requesterOf,
 } from '../../../sidecar/usecases/administration/administer.ts'
+import type { Listed, PageRequest } from '../../../sidecar/usecases/administration/paging.ts'
 import { type Caller, Callers } from '../../../sidecar/usecases/callers.ts'
 import { ChangeRates } from '../../../sidecar/usecases/change-rates.ts'
 import type { MatrixRollout } from '../../../sidecar/usecases/matrix-rollout.ts'
 import type { Identifying, PresentedCredentials } from '../../../sidecar/usecases/requester.ts'
 import { whenTheFileEnds } from '../suite/resources.ts'
-import { callerNamed, digestOf, openPeople, outcomeOf, presenting } from './services.ts'
+import { byToken, callerNamed, digestOf, openPeople, outcomeOf, presenting } from './services.ts'
 
 const DAY_MS = 86_400_000
 
 type People = Pick<Awaited<ReturnType<typeof openPeople>>, 'folder' | 'userNamed'>
 
-/** Begins sessions of the control panel in a data folder that is open, and gives the SHA-256 of their secrets. */
+/** Begins sessions in a data folder that is open, and gives the SHA-256 of their secrets. */
 export function openSessions({ folder, userNamed }: People, now: () => number) {
   const store = new DirectoryStore(openSqlite(join(folder, 'directory.sqlite')), now)
   whenTheFileEnds(() => store.close())
@@ -39,6 +40,8 @@ export function openSessions({ folder, userNamed }: People, now: () => number) {
     return hash
   }
 }
+
+type ListName = Extract<OperationName, `list${string}`>
 
 export type Services = Identifying & Administering
 
@@ -71,7 +74,33 @@ export async function openOffice(account: string, now: () => number, rollout = {
       const requester = await requesterOf(all, operation, credentials)
       return administer(all, { requester, operation, request })
     })
+  /** Does it as an operator. */
+  const done = async <Name extends OperationName>(
+    operation: Name,
+    request: OperationRequest<Name>,
+    given: Partial<Services> = {},
+  ): Promise<OperationResult<Name>> => {
+    const outcome = await ask(byToken('root'), operation, request, given)
+    if (typeof outcome === 'string') throw new TypeError(outcome)
+    return outcome
+  }
+  /** A whole list, read by pages of one. */
+  const listed = async <Name extends ListName>(
+    operation: Name,
+    request: Omit<OperationRequest<Name>, keyof PageRequest>,
+  ): Promise<unknown[]> => {
+    const found: unknown[] = []
+    let pageToken = ''
+    do {
+      const page = { ...request, pageSize: 1, pageToken } as OperationRequest<Name>
+      const { items, nextPageToken } = (await done(operation, page)) as Listed<unknown>
+      if (items.length !== 1) throw new TypeError(`a page has ${items.length} items`)
+      found.push(...items)
+      pageToken = nextPageToken
+    } while (pageToken !== '' && found.length < 20)
+    return found
+  }
   /** Presents a new session of a user. */
   const logIn = async (name: string) => presenting({ session: await begin(name) })
-  return { ...people, callers, services, ask, logIn }
+  return { ...people, callers, services, ask, done, listed, logIn }
 }
