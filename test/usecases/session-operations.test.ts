@@ -46,7 +46,7 @@ test('sessions are listed newest first, also page by page', async () => {
       expect(items.length).toBe(Math.min(size, 5 - found.length))
       found.push(...items)
       pageToken = nextPageToken
-    } while (pageToken !== '')
+    } while (pageToken !== '' && found.length < 20)
     expect(found).toEqual(all)
   }
 })

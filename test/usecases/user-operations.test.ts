@@ -159,6 +159,15 @@ describe('IAM tokens of control panel users', () => {
   )
 })
 
+test('an IAM token of a control panel user is given out where the matrix has no API yet', async () => {
+  await users.createControlPanelUser(TESTER, account, { name: 'pia' })
+  const given = {
+    engine: compile<string, string>({ ...supportMatrix, apis: [], statements: [], conflicts: [] }),
+  }
+  const request = { account, name: 'pia', project: undefined }
+  expect(await done('reissueControlPanelUserToken', request, given)).toMatchObject({ advice: [] })
+})
+
 describe('static tokens', () => {
   beforeEach(() => users.createControlPanelUser(TESTER, account, { name: 'pia' }))
   const create = (name: string, note = '', given = {}) =>
