@@ -24,7 +24,10 @@ import { SESSION_OPERATIONS } from './sessions.ts'
 import { TOKEN_OPERATIONS } from './tokens.ts'
 import { CONTROL_PANEL_USER_OPERATIONS, SERVICE_USER_OPERATIONS } from './users.ts'
 
-/** Every operation, by the name that the contract gives it. */
+/**
+ * Every operation, by the name that the contract gives it. Neither this nor the tables that it is made of are
+ * `as const`: `npm run mutants` changes nothing inside that.
+ */
 export const OPERATIONS = {
   ...ACCOUNT_OPERATIONS,
   ...SERVICE_USER_OPERATIONS,
