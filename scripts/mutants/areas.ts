@@ -17,6 +17,8 @@ const matrix = (...names: readonly string[]) => names.map((name) => `matrix/${na
 const sidecar = (...names: readonly string[]) => names.map((name) => `sidecar/${name}.ts`)
 const usecases = (...names: readonly string[]) => names.map((name) => `sidecar/usecases/${name}.ts`)
 const panel = (...names: readonly string[]) => usecases(...names.map((name) => `control-panel/${name}`))
+const administration = (...names: readonly string[]) =>
+  usecases(...names.map((name) => `administration/${name}`))
 const judges = (...names: readonly string[]) => names.map((name) => `test/${name}.test.ts`)
 
 export const AREAS: Readonly<Record<string, Area>> = {
@@ -126,6 +128,38 @@ export const AREAS: Readonly<Record<string, Area>> = {
           ...['usecases/panel-log-in', 'usecases/panel-confirm'],
           ...['usecases/panel-session', 'usecases/panel-factors'],
         ),
+      },
+    ],
+  },
+  /** Who administers what, and what every operation of administration does. */
+  administration: {
+    least: 100,
+    parts: [
+      { files: administration('authorize'), tests: judges('usecases/authorize') },
+      { files: administration('paging'), tests: judges('usecases/paging') },
+      {
+        files: administration('operation', 'administer'),
+        tests: judges('usecases/administer', 'administration/operations'),
+      },
+      {
+        files: administration('tokens', 'users'),
+        tests: judges('usecases/user-operations', 'administration/operations'),
+      },
+      {
+        files: administration('accounts'),
+        tests: judges('usecases/account-operations', 'administration/operations'),
+      },
+      {
+        files: administration('sessions'),
+        tests: judges('usecases/session-operations', 'administration/operations'),
+      },
+      {
+        files: administration('matrix'),
+        tests: judges('usecases/matrix-operations', 'administration/operations'),
+      },
+      {
+        files: administration('audit'),
+        tests: judges('usecases/audit-trail', 'administration/operations'),
       },
     ],
   },

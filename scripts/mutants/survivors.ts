@@ -1,4 +1,5 @@
 /** Mutants that no test can kill, each with the reason: they change nothing that anybody could notice. */
+import { OF_ADMINISTRATION } from './administration-survivors.ts'
 import { OF_CONTROL_PANEL } from './control-panel-survivors.ts'
 import { OF_MATRIX } from './matrix-survivors.ts'
 import { OF_READERS } from './reader-survivors.ts'
@@ -7,6 +8,7 @@ import { OF_USE_CASES } from './usecase-survivors.ts'
 
 export const SURVIVORS: readonly Survivor[] = [
   ...OF_CONTROL_PANEL,
+  ...OF_ADMINISTRATION,
   ...OF_MATRIX,
   ...OF_READERS,
   ...OF_USE_CASES,

@@ -36,7 +36,7 @@ export function traceFailure(services: LoginTracing, login: TracedLogin, error: 
   const { from, source, caller, profile, requestId, user, userType = 'service_user' } = login
   const right = error instanceof CallError && causeOf(error).row.login === 'refused'
   services.trace.refused(
-    right ? RIGHT_PASSWORD : 'a login failed',
+    right ? REFUSED[userType] : 'a login failed',
     error,
     { ...from, source, caller, profile },
     async () => {
@@ -53,8 +53,12 @@ export function traceFailure(services: LoginTracing, login: TracedLogin, error: 
   )
 }
 
-const RIGHT_PASSWORD =
-  'a login with the right password was refused; the identity endpoint tells the client only that it failed'
+/** Of logins that have proved who the user is. */
+const REFUSED: Readonly<Record<UserType, string>> = {
+  service_user:
+    'a login with the right password was refused; the identity endpoint tells the client only that it failed',
+  control_panel_user: 'a login to the control panel proved who the user is, and was refused',
+}
 
 /** The error that the client is not told. */
 function causeOf(error: CallError): CallError {

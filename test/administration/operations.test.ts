@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'vitest'
 import { DirectoryServiceService } from '../../proto/gen/portcullis/v1/directory.ts'
-import { OPERATIONS } from '../../sidecar/usecases/administration/administer.ts'
+import { isRead, OPERATIONS } from '../../sidecar/usecases/administration/administer.ts'
 import type { Operation } from '../../sidecar/usecases/administration/operation.ts'
 import { sourcesIn } from '../support/checkout/sources.ts'
 import { type Method, RIGHTS, reads } from './rights.ts'
@@ -22,6 +22,8 @@ describe.each(METHODS)('%s', (method) => {
     forOwners,
     forOperators,
     ownersFromAnywhere,
+    proof,
+    revokes,
     reads: readsOnly,
   } = OPERATIONS[method] as Operation<object, unknown>
   const right = RIGHTS[method]
@@ -32,6 +34,7 @@ describe.each(METHODS)('%s', (method) => {
 
   test(`${reads(method) ? 'only reads' : 'is more than reading'}`, () => {
     expect(readsOnly === true).toBe(reads(method))
+    expect(isRead(method)).toBe(reads(method))
   })
 
   test(`is about ${right.about}`, () => {
@@ -47,6 +50,32 @@ describe.each(METHODS)('%s', (method) => {
 
   test(`is${right.ownersFromAnywhere ? '' : ' not'} open to an owner from any address`, () => {
     expect(ownersFromAnywhere === true).toBe(right.ownersFromAnywhere === true)
+  })
+
+  test.each<[claim: string, request: object, administers: boolean]>([
+    ['nothing else', {}, false],
+    ['no owner and other roles', { owner: false, roles: ['member'] }, false],
+    ['an owner', { owner: true }, true],
+    ['an administrator', { roles: ['member', 'iam.admin'] }, true],
+  ])('needs a proof where it must, of a request with %s', (_claim, change, administers) => {
+    const request = { account: '123', name: 'a name', ...change }
+    const needed = typeof proof === 'function' ? proof(request) : proof === true
+    expect(needed).toBe(right.proof === 'always' || (right.proof !== undefined && administers))
+  })
+
+  test.each<[claim: string, request: object, disables: boolean]>([
+    ['nothing else', {}, false],
+    ['what is enabled', { enabled: true }, false],
+    ['what is disabled', { enabled: false, owner: undefined }, true],
+    ['disabled, with other roles', { enabled: false, owner: undefined, roles: [] }, false],
+    ['other roles', { enabled: undefined, roles: [] }, false],
+  ])('takes rights away alone where it must, of a request with %s', (_claim, change, disables) => {
+    const request = { account: '123', name: 'a name', ...change }
+    // The request of a project has no roles.
+    const alone = disables || (method === 'updateProject' && 'enabled' in change && change.enabled === false)
+    expect(revokes?.(request) === true).toBe(
+      right.revokes === 'always' || (right.revokes !== undefined && alone),
+    )
   })
 
   test.each([undefined, false, true].flatMap((sets) => [false, true].map((is) => ({ sets, is }))))(

@@ -62,6 +62,10 @@ export interface Right {
   readonly forOperators?: (sets: boolean | undefined, is: boolean) => boolean
   /** Whether an owner may call from outside the addresses that the account is restricted to. */
   readonly ownersFromAnywhere?: true
+  /** Whether a session must have been confirmed lately: always, or where it has somebody administer. */
+  readonly proof?: 'always' | 'for administrators'
+  /** Whether it takes rights away and no more: always, or where it disables and changes nothing else. */
+  readonly revokes?: 'always' | 'where it disables'
 }
 
 /** Who may make the call where it neither makes an owner nor is about one. */
@@ -92,22 +96,25 @@ export const RIGHTS: Readonly<Record<Method, Right>> = {
   createProject: { need: 'account_administrator', about: 'the account' },
   getProject: { need: 'account_administrator', about: 'the account' },
   listProjects: { need: 'account_administrator', about: 'the account' },
-  updateProject: { need: 'account_administrator', about: 'the account' },
-  deleteProject: { need: 'account_administrator', about: 'the account' },
+  updateProject: { need: 'account_administrator', about: 'the account', revokes: 'where it disables' },
+  deleteProject: { need: 'account_administrator', about: 'the account', revokes: 'always' },
 
-  createServiceUser: { need: 'account_administrator', about: 'the account' },
+  createServiceUser: { need: 'account_administrator', about: 'the account', proof: 'always' },
   getServiceUser: { need: 'account_administrator', about: 'the account' },
   listServiceUsers: { need: 'account_administrator', about: 'the account' },
   updateServiceUser: {
     need: 'account_administrator',
     about: 'the account',
     forOperators: (sets, is) => is && sets === true,
+    proof: 'for administrators',
+    revokes: 'where it disables',
   },
-  deleteServiceUser: { need: 'account_administrator', about: 'the account' },
+  deleteServiceUser: { need: 'account_administrator', about: 'the account', revokes: 'always' },
   replaceServiceUserPassword: {
     need: 'account_administrator',
     about: 'the account',
     forOperators: (_sets, is) => is,
+    proof: 'always',
   },
   setServiceUserValidator: { need: 'operator', about: 'the account' },
 
@@ -115,6 +122,7 @@ export const RIGHTS: Readonly<Record<Method, Right>> = {
     need: 'account_administrator',
     about: 'name',
     forOwners: (sets) => sets === true,
+    proof: 'for administrators',
   },
   getControlPanelUser: { need: 'self_or_account_administrator', about: 'name' },
   listControlPanelUsers: { need: 'account_administrator', about: 'the account' },
@@ -122,22 +130,35 @@ export const RIGHTS: Readonly<Record<Method, Right>> = {
     need: 'account_administrator',
     about: 'name',
     forOwners: (sets, is) => is || sets !== undefined,
+    proof: 'for administrators',
+    revokes: 'where it disables',
   },
-  deleteControlPanelUser: { need: 'account_administrator', about: 'name', forOwners: (_sets, is) => is },
+  deleteControlPanelUser: {
+    need: 'account_administrator',
+    about: 'name',
+    forOwners: (_sets, is) => is,
+    revokes: 'always',
+  },
   getControlPanelUserToken: { need: 'self', about: 'name' },
-  copyControlPanelUserToken: { need: 'self', about: 'name' },
-  reissueControlPanelUserToken: { need: 'self', about: 'name' },
+  copyControlPanelUserToken: { need: 'self', about: 'name', proof: 'always' },
+  reissueControlPanelUserToken: { need: 'self', about: 'name', proof: 'always' },
 
-  createInvitation: { need: 'inviter', about: 'userName', forOwners: (_sets, is) => is },
+  createInvitation: { need: 'inviter', about: 'userName', forOwners: (_sets, is) => is, proof: 'always' },
   listSessions: { need: 'self_or_account_administrator', about: 'userName' },
-  endSession: { need: 'self_or_account_administrator', about: 'userName', forOwners: (_sets, is) => is },
+  endSession: {
+    need: 'self_or_account_administrator',
+    about: 'userName',
+    forOwners: (_sets, is) => is,
+    revokes: 'always',
+  },
 
-  createStaticToken: { need: 'self', about: 'userName' },
+  createStaticToken: { need: 'self', about: 'userName', proof: 'always' },
   listStaticTokens: { need: 'self_or_account_administrator', about: 'userName' },
   revokeStaticToken: {
     need: 'self_or_account_administrator',
     about: 'userName',
     forOwners: (_sets, is) => is,
+    revokes: 'always',
   },
 
   getAddressRestriction: { need: 'account_administrator', about: 'the account', ownersFromAnywhere: true },
@@ -146,6 +167,7 @@ export const RIGHTS: Readonly<Record<Method, Right>> = {
     about: 'the account',
     forOwners: () => true,
     ownersFromAnywhere: true,
+    proof: 'always',
   },
   previewAddressRestriction: {
     need: 'account_administrator',
@@ -154,12 +176,12 @@ export const RIGHTS: Readonly<Record<Method, Right>> = {
   },
 
   listApplicationCredentials: { need: 'account_administrator', about: 'the account' },
-  deleteApplicationCredential: { need: 'account_administrator', about: 'the account' },
+  deleteApplicationCredential: { need: 'account_administrator', about: 'the account', revokes: 'always' },
 
   listRevocations: { need: 'operator', about: 'every account' },
   getMatrixRollout: { need: 'operator', about: 'every account' },
-  promoteMatrix: { need: 'operator', about: 'every account' },
-  rollBackMatrix: { need: 'operator', about: 'every account' },
+  promoteMatrix: { need: 'operator', about: 'every account', proof: 'always' },
+  rollBackMatrix: { need: 'operator', about: 'every account', proof: 'always' },
 
   listAuditRecords: { need: 'account_administrator', about: 'the account' },
 }

@@ -200,6 +200,12 @@ test('a login and a new proof from outside the addresses of the account are for 
     status: 403,
     json: { reason: 'ADDRESS_NOT_ALLOWED' },
   })
+  expect(running.logLines.map((text) => JSON.parse(text))).toContainEqual(
+    expect.objectContaining({
+      msg: 'a login to the control panel proved who the user is, and was refused',
+      ...{ reason: 'ADDRESS_NOT_ALLOWED', user_name: 'pia' },
+    }),
+  )
   const confirm = (shown: Browser, password = PASSWORD) => shown.post(`${SESSION}/confirm`, { password })
   expect(await confirm(pia)).toMatchObject({ status: 403, json: { reason: 'ADDRESS_NOT_ALLOWED' } })
   // What is no proof is refused as such, as at a login.

@@ -207,20 +207,6 @@ test('a line that is too long is counted, and those around it are found', async 
   }
 })
 
-test.each<[what: string, torn: number, next: number, query: DecisionQuery]>([
-  ['too early', 0, 10, { sinceMs: at(10) }],
-  ['too late', 10, 9, { untilMs: at(10) }],
-])('a line behind a torn one that is %s is found', async (_what, torn, next, query) => {
-  const text = JSON.stringify(line(torn))
-  for (let length = 10; length < text.length; length++) {
-    const file = await fileAt(newLog(`${text.slice(0, length)}${textOf([line(next)])}`))
-    expect([length, await timesOf(foundIn([file], search(query, false)))]).toEqual([
-      length,
-      [line(next).time],
-    ])
-  }
-})
-
 test.each<[what: string, text: string, found: number, damaged: number, foreign: number]>([
   ['no JSON', `${textOf([line(1)])}nonsense\n${textOf([line(2)])}`, 2, 1, 0],
   ['a line of the other log', '{"level":30,"time":1795340674123,"msg":"hello"}\n', 0, 1, 0],
@@ -403,10 +389,4 @@ describe('a search in parts', () => {
       { digest: 'other', message: undefined, now: { same: false, allowed: true, reason: 'ALLOWED' } },
     ])
   })
-})
-test('a line behind one that is cut within a character is found where it begins', () => {
-  const [cut, whole] = [Buffer.from(textOf([line(1, { api: 'é' })])), textOf([line(2)])]
-  const beginning = cut.subarray(0, cut.indexOf('é') + 1)
-  const block = { bytes: Buffer.concat([beginning, Buffer.from(whole)]), offset: 100, tooLong: false }
-  expect(new Matcher({}).find(block, newTally())).toMatchObject([{ offset: 100 + beginning.length }])
 })

@@ -210,6 +210,12 @@ export const DEFECTS: readonly Defect[] = [
     instead: 'return true || used\n  }\n\n  #all',
   },
   {
+    name: 'a change for which the disk had no room is acknowledged',
+    file: 'sidecar/directory/sqlite.ts',
+    code: "      this.#database.exec('COMMIT')\n",
+    instead: "      try {\n        this.#database.exec('COMMIT')\n      } catch {}\n",
+  },
+  {
     name: 'a follower that has gone is kept',
     file: 'sidecar/contract/followers.ts',
     code: '    this.#all.delete(follower)\n    if (this.#all.size > 0) return\n',

@@ -96,6 +96,7 @@ export class Faults {
     const isStopped = this.#random() < 0.5
     return [
       [`the disk of ${machine.name} fails`, () => this.#failDisk(machine, ms), both],
+      [`the disk of ${machine.name} is full`, () => this.#fillDisk(machine, ms), both],
       ['the file is copied', () => this.#backUp(file), []],
       ['a backup takes the place of the file', () => this.#restore(file, isStopped), machines],
       ['a part of a copy takes the place of the file', () => this.#tear(file, isStopped), machines],
@@ -104,6 +105,10 @@ export class Faults {
 
   #failDisk(machine: Machine, ms: number): void {
     machine.diskFailsUntilMs = Math.max(machine.diskFailsUntilMs, time.nowMs + ms)
+  }
+
+  #fillDisk(machine: Machine, ms: number): void {
+    machine.diskFullUntilMs = Math.max(machine.diskFullUntilMs, time.nowMs + ms)
   }
 
   #backUp(file: DirectoryFile): void {

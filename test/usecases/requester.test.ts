@@ -1,12 +1,8 @@
 /** Who makes a call: an operator or a user, by what they present; and who they are when it is their turn. */
-import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import { compile, type Engine } from '../../engine/index.ts'
 import type { ChangeView } from '../../sidecar/authority/actor.ts'
 import { UNSCOPED_KIND, type VerifiedToken } from '../../sidecar/authority/authority.ts'
-import { PanelChange } from '../../sidecar/directory/panel-change.ts'
-import { openSqlite } from '../../sidecar/directory/sqlite.ts'
-import { DirectoryStore } from '../../sidecar/directory/store.ts'
 import { Callers } from '../../sidecar/usecases/callers.ts'
 import { Intake } from '../../sidecar/usecases/intake.ts'
 import {
@@ -20,6 +16,7 @@ import {
   userByIamToken,
 } from '../../sidecar/usecases/requester.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
+import { openSessions } from '../support/sidecar/office.ts'
 import {
   byCertificate,
   byIamToken,
@@ -31,32 +28,21 @@ import {
   outcomeOf,
   presenting,
 } from '../support/sidecar/services.ts'
-import { whenTheFileEnds } from '../support/suite/resources.ts'
 
 const ACCOUNT = '4711'
 const DAY_MS = 86_400_000
 const clock = { nowMs: 1_800_000_000_000 }
 const people = await openPeople(ACCOUNT, () => clock.nowMs)
-const { administration, authority, engine, folder, iamToken, panelToken, staticToken, userNamed } = people
+const { administration, authority, engine, iamToken, panelToken, staticToken, userNamed } = people
 const controlPanel = await administration.controlPanel()
 const callers = new Callers([])
 const services = { ...people, callers, controlPanel }
 const CLERK = callerNamed('clerk', { administer: new Set([ACCOUNT]) })
 callers.replace([CLERK])
 
-const store = new DirectoryStore(openSqlite(join(folder, 'directory.sqlite')), () => clock.nowMs)
-whenTheFileEnds(() => store.close())
-
+const begin = openSessions(people, () => clock.nowMs)
 /** Begins a session of a user, or of the clerk. @returns SHA-256 of its secret */
-async function sessionOf(name: string): Promise<Buffer> {
-  const hash = digestOf(`session ${Math.random()}`)
-  const holder = name === 'clerk' ? { caller: name, digest: CLERK.tokenSha256 ?? '' } : await userNamed(name)
-  const session = { hash, holder, way: 'password', endsAtMs: clock.nowMs + DAY_MS }
-  await store.change('a test', (change) =>
-    new PanelChange(change).beginSession({ ...session, address: '192.0.2.7', client: '' }),
-  )
-  return hash
-}
+const sessionOf = (name: string) => begin(name === 'clerk' ? CLERK : name)
 const bySession = (session: Buffer) => presenting({ session })
 const restrictTo = (...ranges: string[]) =>
   administration.accounts.setAddressRestriction(TESTER, ACCOUNT, ranges)

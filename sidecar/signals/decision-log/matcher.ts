@@ -37,7 +37,7 @@ const TIME_LENGTH = '2026-11-22T09:44:34.123Z'.length
 const BRACE = 0x7d
 const QUOTE = 0x22
 
-/** Another worker goes on behind a torn line until the one that was killed is started again, which is soon. */
+/** Others go on behind a torn line until the worker that was killed has started again, which is soon. */
 const TORN_MS = 60_000
 
 /** A name has this many ids at most that are looked for by their bytes. */

@@ -182,12 +182,12 @@ export const ACCOUNT_OPERATIONS = {
       return { requester: { address: own ?? '', allowed }, others, truncated }
     },
   }),
-} as const
+}
 
 /** Where the requester is. */
 function ownAddress(requester: Requester): string | undefined {
   const address = requester.type === 'operator' ? requester.from.address : requester.clientAddress
-  return address === undefined ? undefined : canonicalAddress(address)
+  return address && canonicalAddress(address)
 }
 
 /** @throws CallError where the ranges exclude the requester. A restriction does not apply to an operator. */

@@ -24,7 +24,10 @@ import { SESSION_OPERATIONS } from './sessions.ts'
 import { TOKEN_OPERATIONS } from './tokens.ts'
 import { CONTROL_PANEL_USER_OPERATIONS, SERVICE_USER_OPERATIONS } from './users.ts'
 
-/** Every operation, by the name that the contract gives it. */
+/**
+ * Every operation, by the name that the contract gives it. Neither this nor the tables that it is made of are
+ * `as const`: `npm run mutants` changes nothing inside that.
+ */
 export const OPERATIONS = {
   ...ACCOUNT_OPERATIONS,
   ...SERVICE_USER_OPERATIONS,
@@ -33,7 +36,7 @@ export const OPERATIONS = {
   ...SESSION_OPERATIONS,
   ...AUDIT_OPERATIONS,
   ...MATRIX_OPERATIONS,
-} as const
+}
 
 export type OperationName = keyof typeof OPERATIONS
 
@@ -80,16 +83,8 @@ export async function administer<Name extends OperationName>(
   services: Administering,
   { requester, operation, request }: AdministrationRequest<Name>,
 ): Promise<OperationResult<Name>> {
-  const {
-    need,
-    reads = false,
-    about,
-    revokes = () => false,
-    forOwners,
-    forOperators,
-    proof = false,
-    work,
-  } = rowOf(operation)
+  const { need, about, revokes, forOwners, forOperators, proof, work } = rowOf(operation)
+  const reads = isRead(operation)
   const proven = typeof proof === 'function' ? proof(request) : proof
   const authorizeRequest = (who: Requester) => {
     authorize(who, need, about(request), reads)
@@ -99,7 +94,7 @@ export async function administer<Name extends OperationName>(
   authorizeRequest(requester)
   let current = requester
   const usual = need === 'self' ? 'users' : 'administrators'
-  const author = authorOf(requester, revokes(request) ? 'revocations' : usual)
+  const author = authorOf(requester, revokes?.(request) ? 'revocations' : usual)
   if (!reads) services.changeRates.spend(author)
   const actor: Actor = {
     ...author,

@@ -39,7 +39,7 @@ export const AUDIT_OPERATIONS = {
       return { items: records, nextPageToken: tokenAt(next, newestFirst) }
     },
   }),
-} as const
+}
 
 /** Most characters of a text that records are searched for. */
 const TEXT_LENGTH_MAX = 500
@@ -60,7 +60,7 @@ function expectFilter(request: AuditRequest): void {
     ['until', untilMs],
   ] as const)
     if (ms !== undefined && !(ms >= 0 && ms <= TIME_MS_MAX)) violations.push({ field, expected: TIME })
-  if (sinceMs !== undefined && untilMs !== undefined && untilMs <= sinceMs)
+  if ((untilMs ?? Infinity) <= (sinceMs ?? -Infinity))
     violations.push({ field: 'until', expected: 'a time after `since`' })
   if (violations.length > 0) throw invalidArgument(...violations)
 }
@@ -83,9 +83,10 @@ function tokenAt(sequence: number | undefined, newestFirst: boolean): string {
 /** The number of the last record before the page; `undefined`: it is the first page. @throws CallError */
 function positionIn({ pageToken, newestFirst }: AuditRequest): number | undefined {
   if (pageToken === '') return undefined
-  const [, before, sequence] = /^(before )?(\d{1,15})$/.exec(keyIn(pageToken)) ?? []
-  if (sequence === undefined)
+  const found = /^(before )?(\d{1,15})$/.exec(keyIn(pageToken))
+  if (found === null)
     throw invalidArgument({ field: 'page_token', expected: 'the next_page_token of the previous response' })
+  const [, before, sequence] = found
   if ((before === NEWEST_FIRST) !== newestFirst)
     throw invalidArgument({
       field: 'page_token',

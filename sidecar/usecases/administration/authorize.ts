@@ -45,7 +45,7 @@ export function authorize(requester: Requester, need: Need, about: About, reads:
   }
   const { user } = requester
   const { account, controlPanelUser } = about
-  const administrator = account !== undefined && isAccountAdministrator(user, account)
+  const administrator = isAccountAdministrator(user, account)
   const self =
     user.account === account && user.type === 'control_panel_user' && user.name === controlPanelUser
   const enough: Record<Need, boolean> = {
@@ -108,10 +108,10 @@ export function expectConfirmed({ session }: Requester, nowMs: number): void {
     throw callError('REAUTHENTICATION_REQUIRED', {})
 }
 
-/** Whether a user administers an account (§5.1). */
+/** Whether a user administers an account (§5.1). Nobody administers every account. */
 export function isAccountAdministrator(
   user: Pick<UserRecord, 'account' | 'owner' | 'roles'>,
-  account: string,
+  account: string | undefined,
 ): boolean {
   return user.account === account && administersAccount(user)
 }

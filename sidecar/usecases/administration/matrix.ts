@@ -108,7 +108,7 @@ export const MATRIX_OPERATIONS = {
       await rollout.follow()
     },
   }),
-} as const
+}
 
 const TO_EXPECTED = 'a digest as `to_digest`, or `to_previous` or `to_configured` set to true'
 

@@ -30,9 +30,9 @@ export async function paged<T>(
   const after = keyIn(request.pageToken)
   // One more than asked for tells whether there is more.
   const records = await list({ after, size: size + 1 })
-  const last = records[size - 1]
-  if (records.length <= size || last === undefined) return { items: records, nextPageToken: '' }
-  return { items: records.slice(0, size), nextPageToken: tokenOf(keyOf(last)) }
+  const items = records.slice(0, size)
+  const last = records.length > size ? items.at(-1) : undefined
+  return { items, nextPageToken: last === undefined ? '' : tokenOf(keyOf(last)) }
 }
 
 /** How many records are asked for. @throws CallError */

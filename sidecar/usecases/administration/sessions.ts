@@ -42,10 +42,10 @@ export const SESSION_OPERATIONS = {
     work: ({ administration }, request) =>
       paged(
         request,
-        async ({ after, size }) => {
+        async ({ after }) => {
           const { sessions } = await administration.controlPanel()
           const listed = await sessions.list(request.account, request.userName)
-          return listed.filter((session) => after === '' || keyOf(session) < after).slice(0, size)
+          return listed.filter((session) => after === '' || keyOf(session) < after)
         },
         keyOf,
       ),
@@ -60,7 +60,7 @@ export const SESSION_OPERATIONS = {
       await sessions.end(actor, account, userName, id)
     },
   }),
-} as const
+}
 
 /**
  * An invitation replaces the password and removes the second factor, and asks for neither.

@@ -152,7 +152,7 @@ export const TOKEN_OPERATIONS = {
         ({ tokenId }) => tokenId,
       ),
   }),
-} as const
+}
 
 function panelToken(engine: Engine, { value, token }: IssuedToken): PanelToken {
   const [api = ''] = engine.apis.keys()

@@ -113,7 +113,7 @@ export const SERVICE_USER_OPERATIONS = {
     work: ({ administration, actor }, { account, name, validator }) =>
       administration.users.setValidator(actor, account, name, validator),
   }),
-} as const
+}
 
 export const CONTROL_PANEL_USER_OPERATIONS = {
   createControlPanelUser: operation<NewControlPanelUserRequest, UserRecord>({
@@ -159,7 +159,7 @@ export const CONTROL_PANEL_USER_OPERATIONS = {
     work: ({ administration, actor }, { account, name }) =>
       administration.users.delete(actor, account, name, 'control_panel_user'),
   }),
-} as const
+}
 
 /**
  * Whether a request has somebody administer the account: who takes over a session must not stay in it by

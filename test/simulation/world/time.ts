@@ -27,6 +27,8 @@ export class Machine {
   disturbedUntilMs = 0
   /** Until then the disk fails whatever it is asked to sync. */
   diskFailsUntilMs = 0
+  /** Until then the disk has no room for more. */
+  diskFullUntilMs = 0
   /** What it has open, with how that is closed. */
   readonly open = new Map<unknown, () => void>()
   /** What was due meanwhile, in its order. */

@@ -1,0 +1,175 @@
+/** What each operation on accounts, their projects and their addresses does, and what it answers. */
+import { beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import type { PresentedCredentials } from '../../sidecar/usecases/requester.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
+import { openOffice } from '../support/sidecar/office.ts'
+import { byIamToken, byToken } from '../support/sidecar/services.ts'
+
+const HOME = '4711'
+const NOW_MS = 1_800_000_000_000
+const { ask, done, listed, administration, panelToken } = await openOffice(HOME, () => NOW_MS)
+const { accounts, projects } = administration
+const root = byToken('root')
+
+/** A new account for each test. */
+let account = ''
+let count = 0
+beforeEach(async () => {
+  account = `account-${++count}`
+  await accounts.create(TESTER, account)
+})
+
+const actionsIn = async (of = account) =>
+  (await administration.audit(of, { after: '0', size: 100 })).map(({ action }) => action)
+const missing = (asked: Promise<unknown>) => expect(asked).rejects.toMatchObject({ reason: 'NOT_FOUND' })
+
+describe('accounts', () => {
+  test('are created, read, listed and deleted', async () => {
+    const other = `${account}-other`
+    const created = await done('createAccount', { account: other })
+    expect(created).toEqual(await accounts.get(other))
+    expect(await done('getAccount', { account: other })).toEqual(created)
+    const all = await listed('listAccounts', {})
+    expect(all).toEqual(await accounts.list({ after: '', size: 100 }))
+    expect(all).toHaveLength(count + 2)
+    await projects.create(TESTER, other, 'alpha')
+    expect(await done('deleteAccount', { account: other })).toEqual({ projects: 1, users: 0 })
+    await missing(accounts.get(other))
+  })
+
+  test('are enabled and disabled, or stay as they are', async () => {
+    const record = await accounts.get(account)
+    for (const enabled of [false, true]) {
+      expect(await done('updateAccount', { account, enabled })).toEqual({ ...record, enabled })
+      expect(await done('updateAccount', { account, enabled: undefined })).toEqual({ ...record, enabled })
+      expect(await accounts.get(account)).toEqual({ ...record, enabled })
+    }
+    expect(await actionsIn()).toEqual(['account.create', 'account.disable', 'account.enable'])
+  })
+})
+
+describe('projects', () => {
+  test('are created, read, listed and deleted', async () => {
+    const created = await done('createProject', { account, name: 'beta' })
+    expect(created).toEqual(await projects.get(account, 'beta'))
+    expect(await done('getProject', { account, name: 'beta' })).toEqual(created)
+    await projects.create(TESTER, account, 'alpha')
+    expect(await listed('listProjects', { account })).toEqual([await projects.get(account, 'alpha'), created])
+    expect(await done('deleteProject', { account, name: 'beta' })).toBeUndefined()
+    await missing(projects.get(account, 'beta'))
+  })
+
+  test('are enabled and disabled, or stay as they are', async () => {
+    const [name, record] = ['alpha', await projects.create(TESTER, account, 'alpha')]
+    for (const enabled of [false, true]) {
+      expect(await done('updateProject', { account, name, enabled })).toEqual({ ...record, enabled })
+      expect(await done('updateProject', { account, name, enabled: undefined })).toEqual({
+        ...record,
+        enabled,
+      })
+      expect(await projects.get(account, name)).toEqual({ ...record, enabled })
+    }
+    expect(await actionsIn()).toEqual([
+      ...['account.create', 'project.create', 'project.disable', 'project.enable'],
+    ])
+  })
+})
+
+describe('address restrictions', () => {
+  const HERE = { clientAddress: '192.0.2.7' }
+  const [INSIDE, OUTSIDE] = [['192.0.2.0/24'], ['198.51.100.0/24']]
+  let owner: (change?: Partial<PresentedCredentials>) => PresentedCredentials
+  beforeAll(async () => {
+    const { value } = await panelToken('owner')
+    owner = (change) => ({ ...byIamToken(value), ...HERE, ...change })
+  })
+  beforeEach(() => accounts.setAddressRestriction(TESTER, HOME, []))
+
+  const set = (
+    credentials: PresentedCredentials,
+    ranges: readonly string[],
+    allowExcludingRequester = false,
+  ) => ask(credentials, 'setAddressRestriction', { account: HOME, ranges, allowExcludingRequester })
+  const excluded = (address: string) =>
+    `REQUESTER_EXCLUDED: the ranges exclude the address of the requester, ${address}; set \`allow_excluding_requester\` if that is intended`
+
+  test('are set and read', async () => {
+    expect(await set(owner(), ['192.0.2.9/24'])).toEqual({ ranges: INSIDE })
+    expect(await done('getAddressRestriction', { account: HOME })).toEqual({ ranges: INSIDE })
+  })
+
+  test('exclude the requester only where that is meant; an operator is never excluded', async () => {
+    expect(await set(owner(), OUTSIDE)).toBe(excluded('192.0.2.7'))
+    expect(await set(owner({ clientAddress: undefined }), OUTSIDE)).toBe(excluded('which is unknown'))
+    expect(await accounts.addressRestriction(HOME)).toEqual([])
+    expect(await set(owner(), OUTSIDE, true)).toEqual({ ranges: OUTSIDE })
+    expect(await set(root, ['203.0.113.0/24'])).toEqual({ ranges: ['203.0.113.0/24'] })
+  })
+
+  /** Users of the account who came from somewhere. */
+  const KNOWN = [
+    ['owner', '192.0.2.7'],
+    ['owner', '198.51.100.1'],
+    ['tester', '192.0.2.7'],
+    ['tester', '198.51.100.2'],
+  ] as const
+  const others = (ranges: readonly string[], known: readonly (readonly [string, string])[] = KNOWN) =>
+    known.map(([who, address]) => {
+      const allowed = ranges === INSIDE ? address.startsWith('192.') : address.startsWith('198.')
+      return { who, address, lastSeenMs: NOW_MS, allowed }
+    })
+  /** @param known of how many the directory knows */
+  const preview = async (
+    credentials: PresentedCredentials,
+    ranges: readonly string[],
+    known: readonly (readonly [string, string])[] = KNOWN,
+  ) => {
+    const seen = known.map(([userName, address]) => ({ userName, address, lastSeenMs: NOW_MS }))
+    const knowing = vi.spyOn(accounts, 'knownAddresses').mockResolvedValue({ known: seen, truncated: true })
+    const outcome = await ask(credentials, 'previewAddressRestriction', { account: HOME, ranges })
+    expect(knowing).toHaveBeenCalledExactlyOnceWith(HOME)
+    knowing.mockRestore()
+    return outcome
+  }
+
+  test('are looked at before: the requester, and everybody else', async () => {
+    const [, ...rest] = KNOWN
+    for (const ranges of [INSIDE, OUTSIDE]) {
+      expect(await preview(owner(), ranges)).toEqual({
+        requester: { address: '192.0.2.7', allowed: ranges === INSIDE },
+        ...{ others: others(ranges, rest), truncated: true },
+      })
+      const from = { protocol: 'grpc', address: '::ffff:192.0.2.7' } as const
+      expect(await preview({ ...root, from }, ranges)).toEqual({
+        requester: { address: '192.0.2.7', allowed: true },
+        ...{ others: others(ranges), truncated: true },
+      })
+    }
+    expect(await accounts.addressRestriction(HOME)).toEqual([])
+  })
+
+  test('are looked at where the address of the requester is not known, or written otherwise', async () => {
+    expect(await preview(owner({ clientAddress: undefined }), INSIDE)).toEqual({
+      requester: { address: '', allowed: false },
+      ...{ others: others(INSIDE), truncated: true },
+    })
+    expect(await preview(owner({ clientAddress: '::ffff:192.0.2.7' }), INSIDE)).toMatchObject({
+      requester: { address: '192.0.2.7', allowed: true },
+      others: others(INSIDE).slice(1),
+    })
+  })
+
+  test('others have their turn after every twenty addresses', async () => {
+    const many = Array.from({ length: 100 }, (_, index) => ['tester', `198.51.100.${index}`] as const)
+    let [turns, over] = [0, false]
+    const count = () => {
+      turns++
+      if (!over) setImmediate(count)
+    }
+    setImmediate(count)
+    expect(await preview(root, OUTSIDE, many)).toMatchObject({ others: others(OUTSIDE, many) })
+    over = true
+    expect(turns).toBeGreaterThanOrEqual(5)
+    expect(turns).toBeLessThan(20)
+  })
+})

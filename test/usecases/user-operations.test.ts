@@ -1,0 +1,238 @@
+/** What each operation on users and their tokens does, and what it answers. */
+import { beforeEach, describe, expect, test } from 'vitest'
+import { compile } from '../../engine/index.ts'
+import { supportMatrix } from '../../matrix/index.ts'
+import type { IssuedToken } from '../../sidecar/authority/authority.ts'
+import type { Secret } from '../../sidecar/base/secret.ts'
+import type { OperationRequest } from '../../sidecar/usecases/administration/administer.ts'
+import { STATIC_KIND } from '../support/matrices/engines.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
+import { openOffice } from '../support/sidecar/office.ts'
+import { byToken, presenting } from '../support/sidecar/services.ts'
+
+const NOW_MS = 1_800_000_000_000
+const { ask, done, listed, administration, authority, engine, kindFor } = await openOffice(
+  '4711',
+  () => NOW_MS,
+)
+const { accounts, projects, users, tokens, applicationCredentials } = administration
+const root = byToken('root')
+
+/** A new account for each test. */
+let account = ''
+let count = 0
+beforeEach(async () => {
+  account = `account-${++count}`
+  await accounts.create(TESTER, account)
+})
+
+const actionsIn = async (of = account) =>
+  (await administration.audit(of, { after: '0', size: 100 })).map(({ action }) => action)
+const missing = (asked: Promise<unknown>) => expect(asked).rejects.toMatchObject({ reason: 'NOT_FOUND' })
+
+const ALPHA = { scope: 'projects', projects: ['alpha'] } as const
+const WHOLE = { scope: 'account', projects: [] } as const
+
+describe('service users', () => {
+  beforeEach(() => projects.create(TESTER, account, 'alpha'))
+  const create = (name: string) =>
+    done('createServiceUser', { account, name, permissions: [ALPHA, WHOLE], roles: ['member'] })
+  const obtains = (name: string, password: Secret) =>
+    authority.issue({ account, userName: name, password }, kindFor(), { account }).then(
+      () => true,
+      () => false,
+    )
+
+  test('are created, read, listed and deleted', async () => {
+    const { user, password } = await create('robot')
+    expect(user).toEqual(await users.get(account, 'robot', 'service_user'))
+    expect(user).toMatchObject({ permissions: [{ scope: 'account' }, ALPHA], roles: ['member'] })
+    expect(await obtains('robot', password)).toBe(true)
+    expect(await done('getServiceUser', { account, name: 'robot' })).toEqual(user)
+    const { user: first } = await create('a robot')
+    await users.createControlPanelUser(TESTER, account, { name: 'pia' })
+    expect(await listed('listServiceUsers', { account })).toEqual([first, user])
+    expect(await done('deleteServiceUser', { account, name: 'robot' })).toBeUndefined()
+    await missing(users.get(account, 'robot', 'service_user'))
+  })
+
+  test('change in what is said, and in nothing else', async () => {
+    const { user } = await create('robot')
+    const same = { account, name: 'robot', enabled: undefined, permissions: undefined, roles: undefined }
+    const changed = async (change: Partial<OperationRequest<'updateServiceUser'>>) =>
+      (await done('updateServiceUser', { ...same, ...change })).user
+    expect(await done('updateServiceUser', same)).toEqual({ user, credentialsEnded: false })
+    expect(await changed({ permissions: [WHOLE] })).toEqual({ ...user, permissions: [{ scope: 'account' }] })
+    expect(await changed({ roles: [] })).toMatchObject({ roles: [], permissions: [{ scope: 'account' }] })
+    expect(await changed({ enabled: false })).toMatchObject({ enabled: false, roles: [] })
+    expect(await done('updateServiceUser', { ...same, roles: ['iam.admin'] })).toMatchObject({
+      user: { roles: ['iam.admin'] },
+      credentialsEnded: true,
+    })
+  })
+
+  test('get a new password, and are validators or not', async () => {
+    const { password: before } = await create('robot')
+    const { password, ...others } = await done('replaceServiceUserPassword', { account, name: 'robot' })
+    expect(others).toEqual({})
+    expect([await obtains('robot', before), await obtains('robot', password)]).toEqual([false, true])
+    for (const validator of [true, false]) {
+      const request = { account, name: 'robot', validator }
+      expect(await done('setServiceUserValidator', request)).toMatchObject({ user: { validator } })
+      expect(await users.get(account, 'robot', 'service_user')).toMatchObject({ validator })
+    }
+  })
+
+  type Requested = OperationRequest<'createServiceUser'>['permissions'][number]
+  test.each<[claim: string, permission: Requested]>([
+    ['no scope', { scope: undefined, projects: [] }],
+    ['no scope, and a project', { scope: undefined, projects: ['alpha'] }],
+    ['the account, and a project', { scope: 'account', projects: ['alpha'] }],
+    ['no projects', { scope: 'projects', projects: [] }],
+  ])('a permission for %s is none, which is said with its place', async (_claim, permission) => {
+    const permissions = [ALPHA, permission]
+    const expected = (path: string) =>
+      `INVALID_ARGUMENT: ${path}[1]: expected scope ACCOUNT without projects, or scope PROJECTS with one or more`
+    const request = { account, name: 'robot', permissions, roles: [] }
+    expect(await ask(root, 'createServiceUser', request)).toBe(expected('permissions'))
+    const update = { ...request, enabled: undefined, roles: undefined }
+    expect(await ask(root, 'updateServiceUser', update)).toBe(expected('permissions.permissions'))
+  })
+})
+
+describe('control panel users', () => {
+  const create = (name: string, owner = false) =>
+    done('createControlPanelUser', { account, name, owner, roles: ['member'] })
+
+  test('are created, read, listed and deleted', async () => {
+    const created = await create('pia')
+    expect(created).toEqual(await users.get(account, 'pia', 'control_panel_user'))
+    expect(created).toMatchObject({ owner: false, roles: ['member'] })
+    expect(await done('getControlPanelUser', { account, name: 'pia' })).toEqual(created)
+    const first = await create('olga', true)
+    expect(first).toMatchObject({ owner: true })
+    await users.createServiceUser(TESTER, account, { name: 'robot', permissions: [] })
+    expect(await listed('listControlPanelUsers', { account })).toEqual([first, created])
+    expect(await done('deleteControlPanelUser', { account, name: 'pia' })).toBeUndefined()
+    await missing(users.get(account, 'pia', 'control_panel_user'))
+  })
+
+  test('change in what is said, and in nothing else', async () => {
+    const user = await create('pia')
+    const same = { account, name: 'pia', enabled: undefined, owner: undefined, roles: undefined }
+    const changed = async (change: Partial<OperationRequest<'updateControlPanelUser'>>) =>
+      (await done('updateControlPanelUser', { ...same, ...change })).user
+    expect(await done('updateControlPanelUser', same)).toEqual({ user, credentialsEnded: false })
+    expect(await changed({ roles: [] })).toMatchObject({ enabled: true, owner: false, roles: [] })
+    expect(await changed({ owner: true })).toMatchObject({ enabled: true, owner: true, roles: [] })
+    expect(await changed({ enabled: false })).toMatchObject({ enabled: false, owner: true, roles: [] })
+  })
+})
+
+/** What the user of an issued token gets, with its text. */
+const shown = ({ value, ...others }: { readonly value: Secret }) => ({ ...others, text: value.reveal() })
+const carried = ({ value, token }: IssuedToken) => {
+  const { header, scheme = '' } = engine.tokenKinds.get(token.kind) ?? {}
+  const { advice } = engine.decide({
+    ...{ api: 'iam', kind: token.kind, scope: token.scope, holder: 'control_panel_user' },
+  })
+  expect(advice).not.toEqual([])
+  return { header, scheme, token, advice, text: value.reveal() }
+}
+
+describe('IAM tokens of control panel users', () => {
+  test.each([undefined, 'alpha'])(
+    'for the project %s: there is one, a copy, and a new one',
+    async (project) => {
+      await users.createControlPanelUser(TESTER, account, { name: 'pia' })
+      await projects.create(TESTER, account, 'alpha')
+      const request = { account, name: 'pia', project }
+      expect(await done('getControlPanelUserToken', request)).toBeUndefined()
+      const issued = await tokens.reissuePanelToken(TESTER, account, 'pia', project)
+      expect(await done('getControlPanelUserToken', request)).toEqual(issued.token)
+      expect(shown(await done('copyControlPanelUserToken', request))).toEqual(carried(issued))
+      expect((await actionsIn()).at(-1)).toBe('control_panel_user.copy_token')
+      const again = await done('reissueControlPanelUserToken', request)
+      expect(again.token.tokenId).not.toBe(issued.token.tokenId)
+      expect(shown(again)).toEqual(carried(await tokens.copyPanelToken(TESTER, account, 'pia', project)))
+    },
+  )
+})
+
+test('an IAM token of a control panel user is given out where the matrix has no API yet', async () => {
+  await users.createControlPanelUser(TESTER, account, { name: 'pia' })
+  const given = {
+    engine: compile<string, string>({ ...supportMatrix, apis: [], statements: [], conflicts: [] }),
+  }
+  const request = { account, name: 'pia', project: undefined }
+  expect(await done('reissueControlPanelUserToken', request, given)).toMatchObject({ advice: [] })
+})
+
+describe('static tokens', () => {
+  beforeEach(() => users.createControlPanelUser(TESTER, account, { name: 'pia' }))
+  const create = (name: string, note = '', given = {}) =>
+    done('createStaticToken', { account, userName: 'pia', name, note }, given)
+  const recordsOf = () => tokens.staticTokens(account, 'pia', { after: '', size: 10 })
+
+  test('are created with a note, and say how to send them', async () => {
+    const { header, scheme = '' } = engine.tokenKinds.get(STATIC_KIND) ?? {}
+    const created = await create('key', 'for the build')
+    const [token] = await recordsOf()
+    expect(created).toEqual({ header, scheme, token, value: created.value })
+    expect(token).toMatchObject({ name: 'key', note: 'for the build' })
+    const verified = await authority.verify(created.value.reveal(), engine.tokenKinds)
+    expect(verified).toMatchObject({ ok: true, token: { kind: STATIC_KIND } })
+  })
+
+  test('of a kind that the matrix of the call does not have go into no header', async () => {
+    const kinds = supportMatrix.tokenKinds.filter(({ id }) => id !== STATIC_KIND)
+    const given = { engine: compile<string, string>({ title: 'other', tokenKinds: kinds, apis: [] }) }
+    expect(await create('key', '', given)).toMatchObject({ header: '', scheme: '' })
+  })
+
+  test('say with which scheme they are sent, where there is one', async () => {
+    const kinds = supportMatrix.tokenKinds.map((kind) =>
+      kind.id === STATIC_KIND ? { ...kind, header: 'Authorization', scheme: 'Bearer' } : kind,
+    )
+    const given = { engine: compile<string, string>({ title: 'other', tokenKinds: kinds, apis: [] }) }
+    expect(await create('key', '', given)).toMatchObject({ header: 'Authorization', scheme: 'Bearer' })
+  })
+
+  test('are listed and revoked', async () => {
+    for (const name of ['first', 'second']) await create(name)
+    expect(await listed('listStaticTokens', { account, userName: 'pia' })).toEqual(await recordsOf())
+    const request = { account, userName: 'pia', name: 'second' }
+    const revoked = await done('revokeStaticToken', request)
+    expect(revoked).toMatchObject({ name: 'second', revokedAtMs: NOW_MS })
+    expect((await recordsOf()).map(({ name, revokedAtMs }) => [name, revokedAtMs]).toSorted()).toEqual([
+      ['first', undefined],
+      ['second', NOW_MS],
+    ])
+    const revocations = await tokens.revocations({ after: '', size: 100 })
+    expect(revocations.map(({ tokenId }) => tokenId)).toContain(revoked.id)
+    expect(revocations.length).toBeGreaterThan(1)
+    expect(await listed('listRevocations', {})).toEqual(revocations)
+  })
+})
+
+test('application credentials are listed and deleted', async () => {
+  const robot = { account, name: 'robot' }
+  const { id: projectId } = await projects.create(TESTER, account, 'alpha')
+  await users.createServiceUser(TESTER, account, { name: 'robot', permissions: [{ scope: 'account' }] })
+  for (const name of ['first', 'second'])
+    await applicationCredentials.create(TESTER, robot, {
+      ...{ name, description: '', secret: undefined, projectId, expiresAtUs: undefined },
+      ...{ roles: [], limited: false, unrestricted: false },
+    })
+  const recordsOf = () => applicationCredentials.listOf(account, 'robot', { after: '', size: 10 })
+  const [first, second] = await recordsOf()
+  const request = { account, userName: 'robot' }
+  expect(await listed('listApplicationCredentials', request)).toEqual([first, second])
+  const id = first?.id ?? ''
+  expect(await done('deleteApplicationCredential', { ...request, id })).toBeUndefined()
+  expect(await recordsOf()).toEqual([second])
+})
+
+test('nobody is asked who presents nothing', async () => {
+  expect(await ask(presenting(), 'getAccount', { account })).toMatch(/^REQUESTER_NOT_AUTHENTICATED/)
+})
