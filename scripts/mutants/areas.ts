@@ -107,6 +107,24 @@ export const AREAS: Readonly<Record<string, Area>> = {
       },
     ],
   },
+  /** The identity endpoint, the questions of proxies, and the comparison with a shadow matrix. */
+  identity: {
+    least: 100,
+    parts: [
+      {
+        files: usecases(
+          ...['identity/log-in', 'identity/authenticate', 'identity/subject'],
+          ...['identity/application-credentials', 'identity/identity-token'],
+        ),
+        tests: judges(
+          ...['identity/login', 'identity/tokens', 'identity/application-credential-tokens'],
+          ...['identity/application-credentials', 'identity/validators', 'identity/roles'],
+          ...['identity/addresses', 'identity/compatibility'],
+        ),
+      },
+      { files: usecases('shadow-pair'), tests: judges('usecases/shadow-pair') },
+    ],
+  },
   matrix: {
     least: 98,
     parts: [
