@@ -123,6 +123,17 @@ export const AREAS: Readonly<Record<string, Area>> = {
         ),
       },
       { files: usecases('shadow-pair'), tests: judges('usecases/shadow-pair') },
+      {
+        files: usecases('compared-shadow'),
+        tests: judges('usecases/compared-shadow', 'usecases/shadow-listener'),
+      },
+      { files: usecases('shadow'), tests: judges('sidecar/shadow') },
+      { files: usecases('proxied-request'), tests: judges('usecases/proxied-request') },
+      {
+        files: usecases('search', 'plan', 'profiles', 'describe-tokens'),
+        tests: judges('usecases/lookups', 'usecases/search'),
+      },
+      { files: usecases('capabilities'), tests: judges('health/one-matrix') },
     ],
   },
   matrix: {
