@@ -112,14 +112,22 @@ export const AREAS: Readonly<Record<string, Area>> = {
     least: 100,
     parts: [
       {
-        files: usecases(
-          ...['identity/log-in', 'identity/authenticate', 'identity/subject'],
-          ...['identity/application-credentials', 'identity/identity-token'],
-        ),
+        files: usecases('identity/log-in', 'identity/subject'),
         tests: judges(
-          ...['identity/login', 'identity/tokens', 'identity/application-credential-tokens'],
-          ...['identity/application-credentials', 'identity/validators', 'identity/roles'],
-          ...['identity/addresses', 'identity/compatibility'],
+          ...['usecases/identity', 'identity/login', 'identity/tokens', 'identity/compatibility'],
+          ...['identity/application-credentials', 'identity/validators', 'identity/addresses'],
+          'identity/application-credential-tokens',
+        ),
+      },
+      {
+        files: usecases('identity/authenticate', 'identity/identity-token'),
+        tests: judges('usecases/identity', 'identity/compatibility'),
+      },
+      {
+        files: usecases('identity/application-credentials'),
+        tests: judges(
+          ...['usecases/application-credentials', 'identity/application-credentials'],
+          'identity/application-credential-tokens',
         ),
       },
       { files: usecases('shadow-pair'), tests: judges('usecases/shadow-pair') },
@@ -127,7 +135,6 @@ export const AREAS: Readonly<Record<string, Area>> = {
         files: usecases('compared-shadow'),
         tests: judges('usecases/compared-shadow', 'usecases/shadow-listener'),
       },
-      { files: usecases('shadow'), tests: judges('sidecar/shadow') },
       { files: usecases('proxied-request'), tests: judges('usecases/proxied-request') },
       {
         files: usecases('search', 'plan', 'profiles', 'describe-tokens'),

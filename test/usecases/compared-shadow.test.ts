@@ -8,6 +8,7 @@ import { compile, type Engine, type Matrix } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import type { DecisionListener } from '../../sidecar/usecases/asker.ts'
 import { checkClaims } from '../../sidecar/usecases/check.ts'
+import type { ComparedShadow } from '../../sidecar/usecases/compared-shadow.ts'
 import { ACCOUNT_KIND, PROJECT_KIND, STATIC_KIND } from '../support/matrices/engines.ts'
 import { OTHER_CELLS } from '../support/matrices/shadow-matrices.ts'
 import { beside, clock, OTHER, SHIPPED } from '../support/sidecar/beside.ts'
@@ -209,49 +210,73 @@ test('what clients name fills no table: hostile APIs, kinds and accounts', () =>
   compared.close()
 })
 
-test('a matrix with more differences than rows has them counted beyond', () => {
+test.each([true, false])('more differences than rows are counted beyond, and metered: %s', (isMetered) => {
   const [api] = supportMatrix.apis as [Matrix['apis'][number]]
   const many = (accepts: readonly string[]): Engine =>
     compile<string, string>({
       ...{ title: 'many', tokenKinds: supportMatrix.tokenKinds },
       apis: Array.from({ length: 1_200 }, (_, index) => ({ ...api, id: `api-${index}`, accepts })),
     })
-  const { compared, ask, metered } = beside(many([]), many([ACCOUNT_KIND]), true)
+  const { compared, ask, metered, onDefect } = beside(many([]), many([ACCOUNT_KIND]), isMetered)
   for (let round = 0; round < 2; round++) for (let index = 0; index < 1_200; index++) ask(`api-${index}`)
   expect(compared.differences).toHaveLength(1_000)
-  expect([compared.beyond, metered.length]).toEqual([400, 2_400])
+  expect([compared.beyond, metered.length]).toEqual([400, isMetered ? 2_400 : 0])
+  expect(onDefect).not.toHaveBeenCalled()
   compared.close()
 })
 
-test('a defect of the shadow is told once of each, and no answer is another one', () => {
-  const defective = (title: string): Engine => ({
-    ...compile({ ...OTHER_CELLS, title }),
-    decide: () => {
-      throw new Error(`a defect of ${title}`)
-    },
-  })
-  const { compared, ask, other, onDefect } = beside(defective('one'))
-  const decision = ask('balance')
+describe('one question of each kind', () => {
   const scope = { account: '1' }
   const token = {
     ...{ kind: ACCOUNT_KIND, scope, subject: { id: 'u', name: 'u', type: 'service_user' } },
     ...{ tokenId: 't', issuedAtMs: 0, expiresAtMs: undefined },
   }
   const headers: [string, string][] = [['X-Auth-Token', 'any']]
-  const credentials = { api: 'balance', headers, target: undefined, clientAddress: undefined }
   const found = SHIPPED.extract(headers)
-  for (const title of ['one', 'two']) {
-    if (title === 'two') other.replace(defective(title))
-    expect(ask('balance')).toBe(decision)
-    expect([
-      compared.ofKind('balance', ACCOUNT_KIND, decision),
-      compared.ofCredentials(credentials, found, { decision, token, verified: true }),
-      compared.ofOwnToken('balance', { kind: ACCOUNT_KIND, scope }, decision),
-    ]).toEqual([undefined, undefined, undefined])
-    expect(onDefect).toHaveBeenLastCalledWith(new Error(`a defect of ${title}`))
-  }
-  expect([decision.allowed, onDefect.mock.calls.length, compared.differences]).toEqual([true, 2, []])
-  compared.close()
+  const question = (api: string) => ({ api, headers, target: undefined, clientAddress: undefined })
+  const answered = (api: string) => SHIPPED.decide({ api, kind: ACCOUNT_KIND, scope })
+  const QUESTIONS: readonly [what: string, ask: (compared: ComparedShadow, api: string) => unknown][] = [
+    [
+      'claims',
+      (compared, api) =>
+        compared.ofClaims({ api, kind: ACCOUNT_KIND, scope, target: undefined }, answered(api)),
+    ],
+    ['a kind', (compared, api) => compared.ofKind(api, ACCOUNT_KIND, answered(api))],
+    [
+      'credentials',
+      (compared, api) =>
+        compared.ofCredentials(question(api), found, { decision: answered(api), token, verified: true }),
+    ],
+    [
+      'a token of its own',
+      (compared, api) => compared.ofOwnToken(api, { kind: ACCOUNT_KIND, scope }, answered(api)),
+    ],
+  ]
+
+  test.each(QUESTIONS)('about %s has no row where the shadow answers alike', (_what, ask) => {
+    const { compared, onDefect } = beside(OTHER)
+    expect(ask(compared, 'iam')).toBeUndefined()
+    expect(compared).toMatchObject({ compared: 1, differences: [] })
+    expect(onDefect).not.toHaveBeenCalled()
+    compared.close()
+  })
+
+  test.each(QUESTIONS)('about %s is not disturbed by a defect, of which each is told once', (_what, ask) => {
+    const defective = (title: string): Engine => ({
+      ...compile({ ...OTHER_CELLS, title }),
+      decide: () => {
+        throw new Error(`a defect of ${title}`)
+      },
+    })
+    const { compared, other, onDefect } = beside(defective('one'))
+    for (const title of ['one', 'two']) {
+      if (title === 'two') other.replace(defective(title))
+      for (let count = 0; count < 2; count++) expect(ask(compared, 'balance')).toBeUndefined()
+      expect(onDefect).toHaveBeenLastCalledWith(new Error(`a defect of ${title}`))
+    }
+    expect([onDefect.mock.calls.length, compared.differences]).toEqual([2, []])
+    compared.close()
+  })
 })
 
 test('any two matrices: the difference is what both engines say, and the answer is that of the one in force', () => {

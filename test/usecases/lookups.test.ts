@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { planTokens } from '../../matrix/index.ts'
 import type { DescribedToken } from '../../sidecar/authority/authority.ts'
+import { nameOfSource } from '../../sidecar/authority/login-source.ts'
 import { Secret } from '../../sidecar/base/secret.ts'
 import { describeTokens } from '../../sidecar/usecases/describe-tokens.ts'
 import { plan } from '../../sidecar/usecases/plan.ts'
@@ -35,13 +36,15 @@ test.each<[caller: string[] | undefined, name: string, outcome: string]>([
   expect(typeof found === 'string' ? found : found.name).toBe(outcome)
 })
 
-test('a profile logs in from wherever, and the pause after guesses from elsewhere is not for it', async () => {
+test('a profile logs in under a name of its own, whatever addresses its account allows', async () => {
   const account = '4711'
   const { authority, administration, kindFor } = await openPeople(account)
   const { value: password } = await administration.users.replacePassword(TESTER, account, 'robot')
   await administration.accounts.setAddressRestriction(TESTER, account, ['192.0.2.0/24'])
   const login = { account, userName: 'robot', password }
   const from = PROFILES_ORIGIN
+  // The log names the source of a login by it.
+  expect(nameOfSource(from.source)).toBe('profiles')
   const { token } = await authority.issue(login, kindFor(), { account }, from)
   expect(token.subject.name).toBe('robot')
 })

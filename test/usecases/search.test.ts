@@ -56,6 +56,6 @@ test.each<[claim: string, headers: Record<string, string>, verification: Verific
     const found = await credentialForSearch(services, questionWith(headers), CONNECTION)
     expect(found).toMatchObject({ denial: { reason } })
     expect(found.token).toEqual(verification.ok ? undefined : verification.token)
-    expect([...ENGINE.apis.keys()].filter((api) => found.opens(api))).toEqual([])
+    for (const api of ENGINE.apis.keys()) expect(found.opens(api)).toBe(false)
   },
 )
