@@ -75,7 +75,10 @@ export const AREAS: Readonly<Record<string, Area>> = {
         ),
         tests: judges('proxies/policy', 'proxies/identity', 'proxies/proxied-request', 'egress/headers'),
       },
-      { files: sidecar('authority/upstream/token-answer'), tests: judges('upstream/token-answer') },
+      {
+        files: sidecar('authority/upstream/token-answer', 'authority/kind-of-scope'),
+        tests: judges('upstream/token-answer'),
+      },
       {
         files: sidecar(
           ...['authority/iam-claims', 'authority/iam-token', 'authority/own-form', 'authority/static-token'],

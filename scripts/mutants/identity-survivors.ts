@@ -46,6 +46,11 @@ export const OF_IDENTITY: readonly Survivor[] = [
     'token === undefined',
     'false',
   ]),
+  ...survivors('sidecar/usecases/capabilities.ts', 'It is made at the first call then.', [
+    'let current = { ...lasting, engine: rules.engine }',
+    '{ ...lasting, engine: rules.engine }',
+    '{}',
+  ]),
   ...survivors('sidecar/usecases/search.ts', 'A matrix without APIs knows none, whatever its name is.', [
     "const [api = ''] = services.engine.apis.keys()",
     "''",
