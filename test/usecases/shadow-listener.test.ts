@@ -1,4 +1,4 @@
-/** Who hears of decisions that are compared with a second matrix: the next listener hears the same and more. */
+/** Who hears of decisions that are compared with a second matrix: what they heard before, and more. */
 import { expect, test } from 'vitest'
 import type { DecisionListener } from '../../sidecar/usecases/asker.ts'
 import { ACCOUNT_KIND } from '../support/matrices/engines.ts'
