@@ -126,7 +126,7 @@ export class EnginePair {
       verified ||
       // It is found after the authority has vouched for a token.
       decision.reason === 'WRONG_HEADER' ||
-      // So are tokens of holders who have no permission that the kind needs.
+      // A holder who lacks the permission that the kind needs now may have the one that it needs then.
       (isJudgedOtherwise && decision.reason === 'CREDENTIAL_REVOKED')
     // What else is known of the token does not depend on the place.
     if (!isGenuine) return false
