@@ -78,7 +78,10 @@ export const AREAS: Readonly<Record<string, Area>> = {
         ),
         tests: judges('proxies/policy', 'proxies/identity', 'proxies/proxied-request', 'egress/headers'),
       },
-      { files: sidecar('authority/upstream/token-answer'), tests: judges('upstream/token-answer') },
+      {
+        files: sidecar('authority/upstream/token-answer', 'authority/kind-of-scope'),
+        tests: judges('upstream/token-answer'),
+      },
       {
         files: sidecar(
           ...['authority/iam-claims', 'authority/iam-token', 'authority/own-form', 'authority/static-token'],
@@ -161,6 +164,42 @@ export const AREAS: Readonly<Record<string, Area>> = {
         files: administration('audit'),
         tests: judges('usecases/audit-trail', 'administration/operations'),
       },
+    ],
+  },
+  /** The identity endpoint, the questions of proxies, and the comparison with a shadow matrix. */
+  identity: {
+    least: 100,
+    parts: [
+      {
+        files: usecases('identity/log-in', 'identity/subject'),
+        tests: judges(
+          ...['usecases/identity', 'identity/login', 'identity/tokens', 'identity/compatibility'],
+          ...['identity/application-credentials', 'identity/validators', 'identity/addresses'],
+          'identity/application-credential-tokens',
+        ),
+      },
+      {
+        files: usecases('identity/authenticate', 'identity/identity-token'),
+        tests: judges('usecases/identity', 'identity/compatibility'),
+      },
+      {
+        files: usecases('identity/application-credentials'),
+        tests: judges(
+          ...['usecases/application-credentials', 'identity/application-credentials'],
+          'identity/application-credential-tokens',
+        ),
+      },
+      { files: usecases('shadow-pair'), tests: judges('usecases/shadow-pair') },
+      {
+        files: usecases('compared-shadow'),
+        tests: judges('usecases/compared-shadow', 'usecases/shadow-listener'),
+      },
+      { files: usecases('proxied-request'), tests: judges('usecases/proxied-request') },
+      {
+        files: usecases('search', 'plan', 'profiles', 'describe-tokens'),
+        tests: judges('usecases/lookups', 'usecases/search'),
+      },
+      { files: usecases('capabilities'), tests: judges('health/one-matrix') },
     ],
   },
   matrix: {

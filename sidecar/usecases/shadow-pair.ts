@@ -11,6 +11,8 @@ import {
   fieldPlace,
   type TokenKind,
 } from '../../engine/index.ts'
+import type { VerifiedToken } from '../authority/authority.ts'
+import { kindOfScope } from '../authority/kind-of-scope.ts'
 import type { OwnToken } from './asker.ts'
 import { checkClaims, checkKind, checkVerified } from './check.ts'
 import type { CheckOutcome, ClaimsQuestion, CredentialsQuestion } from './questions.ts'
@@ -35,28 +37,31 @@ export class EnginePair {
   readonly #shadowPlaces: Places
   /** Whether both find the same credential among any headers. */
   readonly #isFoundAlike: boolean
-  /** Whether both have the same kinds, which travel and are verified alike. */
+  /** Whether both have the same kinds in the same order, which travel and are verified alike. */
   readonly #areKindsAlike: boolean
   /** Kinds of the shadow that an authority may judge otherwise under it. */
   readonly #judgedOtherwise: ReadonlySet<string>
   /** What tokens begin with, under the shadow alone. */
   readonly #newPrefixes: readonly string[]
+  /** Whether kinds are issued for scopes of a level under the shadow alone. */
+  readonly #hasNewLevel: boolean
 
   constructor(inForce: Engine, shadow: Engine) {
     this.#inForce = inForce
     this.#shadow = shadow
     this.#places = credentialPlaces(inForce.tokenKinds.values())
     this.#shadowPlaces = credentialPlaces(shadow.tokenKinds.values())
-    this.#isFoundAlike =
-      textOf([...this.#places.keys()].sort()) === textOf([...this.#shadowPlaces.keys()].sort())
+    this.#isFoundAlike = textOf([...this.#places.keys()]) === textOf([...this.#shadowPlaces.keys()])
     this.#areKindsAlike = kindsOf(inForce) === kindsOf(shadow)
     this.#judgedOtherwise = new Set(
       [...shadow.tokenKinds.values()]
         .filter((kind) => judgedBy(kind) !== judgedBy(inForce.tokenKinds.get(kind.id)))
         .map(({ id }) => id),
     )
-    const known = prefixesOf(inForce)
-    this.#newPrefixes = [...prefixesOf(shadow)].filter((prefix) => !known.has(prefix))
+    const known = new Set(['', ...prefixesOf(inForce)])
+    this.#newPrefixes = prefixesOf(shadow).filter((prefix) => !known.has(prefix))
+    const levels = new Set(levelsOf(inForce))
+    this.#hasNewLevel = levelsOf(shadow).some((level) => !levels.has(level))
   }
 
   ofClaims(question: ClaimsQuestion, decision: Decision): Difference {
@@ -112,22 +117,44 @@ export class EnginePair {
     { decision, token, verified }: CheckOutcome,
   ): boolean | undefined {
     const { value } = seen
-    const place = this.#shadowPlaces.get(fieldPlace(seen))
-    // The only fault that is found after the authority has vouched for a token.
-    const isGenuine = token !== undefined && (verified || decision.reason === 'WRONG_HEADER')
-    if (!isGenuine) {
-      // What is known of the token does not depend on the place.
-      if (token !== undefined) return false
-      const asked = this.#places.get(fieldPlace(found))
-      const asksMore = [...(place?.obtainedBy ?? [])].some((by) => asked?.obtainedBy.has(by) !== true)
-      return asksMore || this.#newPrefixes.some((prefix) => value.startsWith(prefix)) ? undefined : false
-    }
-    if (this.#shadow.tokenKinds.has(token.kind)) {
-      const prefix = place?.prefixes.get(token.kind)
-      if (prefix === undefined || !value.startsWith(prefix)) return false
-    }
-    const { allowed } = checkVerified({ engine: this.#shadow }, token, question)
-    return allowed && this.#judgedOtherwise.has(token.kind) ? undefined : allowed
+    // The places where it was looked for are those of the kinds.
+    const place = this.#shadowPlaces.get(fieldPlace(seen)) as CredentialPlace
+    if (token === undefined) return this.#mayBeKnown(value, place, found) ? undefined : false
+    const kind = this.#kindOf(token)
+    const isJudgedOtherwise = token.authority === undefined && this.#judgedOtherwise.has(kind)
+    const isGenuine =
+      verified ||
+      // It is found after the authority has vouched for a token.
+      decision.reason === 'WRONG_HEADER' ||
+      // A holder who lacks the permission that the kind needs now may have the one that it needs then.
+      (isJudgedOtherwise && decision.reason === 'CREDENTIAL_REVOKED')
+    // What else is known of the token does not depend on the place.
+    if (!isGenuine) return false
+    const prefix = place.prefixes.get(kind)
+    if (prefix === undefined || !value.startsWith(prefix)) return false
+    const { allowed } = checkVerified({ engine: this.#shadow }, { ...token, kind }, question)
+    return allowed && isJudgedOtherwise ? undefined : allowed
+  }
+
+  /** Whether an authority may vouch under the shadow for a token that is unknown now. */
+  #mayBeKnown(
+    value: string,
+    { obtainedBy }: CredentialPlace,
+    found: Extract<Extraction, { ok: true }>,
+  ): boolean {
+    const asked = this.#places.get(fieldPlace(found)) as CredentialPlace
+    return (
+      [...obtainedBy].some((by) => !asked.obtainedBy.has(by)) ||
+      // An upstream vouches for tokens of a scope that a kind is issued for.
+      (this.#hasNewLevel && obtainedBy.has('issue')) ||
+      this.#newPrefixes.some((prefix) => value.startsWith(prefix))
+    )
+  }
+
+  /** Of which kind a token is under the shadow. An upstream says only what it is bound to. */
+  #kindOf({ kind, scope, authority }: VerifiedToken): string {
+    // Without a kind, there is no place for the token.
+    return authority === undefined ? kind : (kindOfScope(scope, this.#shadow.tokenKinds)?.id as string)
   }
 
   /** Whether the shadow answers alike whatever gets this decision. */
@@ -149,12 +176,9 @@ export class EnginePair {
 
   #compare(api: string): boolean {
     const [inForce, shadow] = [this.#inForce, this.#shadow]
-    const isKnown = inForce.apis.has(api)
-    if (!isKnown && !shadow.apis.has(api)) return false
-    const kinds = new Set([...inForce.tokenKinds.keys(), ...shadow.tokenKinds.keys()])
-    const differs =
-      isKnown !== shadow.apis.has(api) ||
-      [...kinds].some((kind) => !allowAlike(inForce.reasons(api, kind), shadow.reasons(api, kind)))
+    if (!inForce.apis.has(api) && !shadow.apis.has(api)) return false
+    const kinds = [...inForce.tokenKinds.keys(), ...shadow.tokenKinds.keys()]
+    const differs = kinds.some((kind) => !allowAlike(inForce.reasons(api, kind), shadow.reasons(api, kind)))
     this.#differs.set(api, differs)
     return differs
   }
@@ -171,19 +195,24 @@ function allowAlike(one: readonly string[], other: readonly string[]): boolean {
 
 function kindsOf({ tokenKinds }: Engine): string {
   return textOf(
-    [...tokenKinds.values()]
-      .map((kind) => textOf([kind.id, fieldPlace(kind), kind.scopeLevel, judgedBy(kind)]))
-      .sort(),
+    Array.from(tokenKinds.values(), (kind) => [kind.id, fieldPlace(kind), kind.scopeLevel, judgedBy(kind)]),
   )
 }
 
 /** What an authority looks at when it judges a token of the kind. */
 function judgedBy(kind: TokenKind | undefined): string | undefined {
-  return kind && textOf([kind.obtained.by, kind.prefix ?? '', kind.permissionScopes])
+  return kind && textOf([kind.obtained.by, kind.prefix, kind.permissionScopes])
 }
 
-function prefixesOf({ tokenKinds }: Engine): Set<string> {
-  return new Set([...tokenKinds.values()].flatMap(({ prefix = '' }) => (prefix === '' ? [] : [prefix])))
+function prefixesOf({ tokenKinds }: Engine): string[] {
+  return Array.from(tokenKinds.values(), ({ prefix = '' }) => prefix)
+}
+
+/** Of the kinds that are issued. */
+function levelsOf({ tokenKinds }: Engine): string[] {
+  return [...tokenKinds.values()]
+    .filter(({ obtained }) => obtained.by === 'issue')
+    .map(({ scopeLevel }) => scopeLevel)
 }
 
 function textOf(value: unknown): string {

@@ -77,6 +77,32 @@ describe('another matrix', () => {
     )
   })
 
+  test('has its own kinds for the tokens of upstreams, which say only what they are bound to', () => {
+    const passes = lines.filter(
+      ({ asked, kind, token }) => asked === 'credentials' && kind === 'day_pass' && token !== undefined,
+    )
+    const by = (type: string) =>
+      passes.map((line) => ({ ...line, subject: { id: 'u', account: '1', ...line.subject, type } }))
+    const renamed: typeof matrix = JSON.parse(JSON.stringify(matrix).replaceAll('"day_pass"', '"pass"'))
+    const { changed, decisions } = replayed(by('user'), renamed)
+    expect([changed, decisions]).toEqual([0, passes.length])
+    const without = smallMatrix()
+    for (const kind of without.tokenKinds) kind.scopeLevel = 'project'
+    Object.assign(without, { statements: [], conflicts: [] })
+    const allowed = passes.filter((line) => line.allowed).length
+    expect(allowed).toBeGreaterThan(0)
+    for (const [type, after] of [
+      ['user', 'CREDENTIAL_INVALID'],
+      ['guest', 'INVALID_SCOPE'],
+    ] as const) {
+      const closed = replayed(by(type), without).changes.filter((change) => change.type === 'closed')
+      expect(new Set(closed.map((change) => change.after))).toEqual(new Set([after]))
+      expect(closed.reduce((sum, { decisions: count }) => sum + count, 0)).toBe(allowed)
+    }
+    // A token of this sidecar names its kind itself.
+    expect(replayed(by('guest'), renamed).counts.closed).toBe(allowed)
+  })
+
   test('what cannot be known is not guessed: a credential that was not verified stays unknown', () => {
     const other = smallMatrix()
     other.apis.push({ id: 'attic', title: 'Attic', accepts: ['day_pass'], section: '§2' })

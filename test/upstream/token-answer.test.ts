@@ -4,9 +4,9 @@
  */
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { kindOfScope } from '../../sidecar/authority/kind-of-scope.ts'
 import {
   AnswerFault,
-  kindOfScope,
   readIssuedToken,
   readValidatedToken,
 } from '../../sidecar/authority/upstream/token-answer.ts'

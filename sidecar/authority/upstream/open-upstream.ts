@@ -8,10 +8,10 @@ import type { MaybePromise } from '../../base/maybe-promise.ts'
 import type { Secret } from '../../base/secret.ts'
 import type { Tracer } from '../../base/tracing.ts'
 import type { ConfiguredUpstream } from '../../config/profiles.ts'
+import { kindOfScope } from '../kind-of-scope.ts'
 import { IdentityClient } from './identity-client.ts'
 import type { Issuer, ProfileRequester } from './profile-tokens.ts'
 import type { ResilienceEvents } from './resilience.ts'
-import { kindOfScope } from './token-answer.ts'
 import { UpstreamAuthority } from './upstream-authority.ts'
 import {
   UpstreamVerifier,

@@ -3,7 +3,7 @@
  * (§4.1). What was wrong is said in words. No message quotes the answer, which may hold a token.
  */
 import { hash } from 'node:crypto'
-import type { Scope, TokenKind } from '../../../engine/index.ts'
+import type { Scope } from '../../../engine/index.ts'
 import { readJson } from '../../../matrix/document/index.ts'
 import { isIsoDate } from '../../base/day.ts'
 import { isName, NAME_EXPECTED, NAME_LENGTH_MAX } from '../../base/name.ts'
@@ -76,14 +76,6 @@ export function readValidatedToken(answer: Answer, value: string, nowMs: number)
   if (echoed !== undefined && echoed !== value)
     throw new AnswerFault('an answer about the token that was asked about, found another one')
   return readDescription(answer.body, value, nowMs)
-}
-
-/** §4.1 rules 1 and 2: the scope says which kind it is. */
-export function kindOfScope(scope: Scope, kinds: ReadonlyMap<string, TokenKind>): TokenKind | undefined {
-  const level = scope.project === undefined ? 'account' : 'project'
-  for (const kind of kinds.values())
-    if (kind.obtained.by === 'issue' && kind.scopeLevel === level) return kind
-  return undefined
 }
 
 function subjectToken({ headers: { 'x-subject-token': value } }: Answer): string {

@@ -8,9 +8,10 @@ import { CallError, callError } from '../../base/call-error.ts'
 import type { MaybePromise } from '../../base/maybe-promise.ts'
 import type { Secret } from '../../base/secret.ts'
 import type { IssuedToken, Verification, VerifiedToken } from '../authority.ts'
+import { kindOfScope } from '../kind-of-scope.ts'
 import { LazyLruCache } from '../lazy-lru-cache.ts'
 import type { RemoteVerifier } from '../verifiers.ts'
-import { type DescribedToken, kindOfScope } from './token-answer.ts'
+import type { DescribedToken } from './token-answer.ts'
 import { type UpstreamAuthority, type Validation, verifiedToken } from './upstream-authority.ts'
 
 export interface UpstreamVerifierOptions {

@@ -3,6 +3,7 @@
  * of a credential stays as it was, and so does which headers a request had.
  */
 import { CREDENTIAL_REASONS, type Engine, fieldPlace, fieldValue } from '../../../engine/index.ts'
+import { kindOfScope } from '../../authority/kind-of-scope.ts'
 import { checkClaims, checkCredentials, checkKind } from '../../usecases/check.ts'
 import type { Line } from './read-line.ts'
 
@@ -208,13 +209,14 @@ function answerToCredentials(engine: Engine, line: Line): Answer | Untold {
   if (!places.includes(header)) return 'header_is_gone'
   const [name = '', scheme] = header.split(' ')
   // Which text the token began with is not in the line. It is taken to be that of its kind.
-  const { prefix = '' } = engine.tokenKinds.get(line.kind ?? '') ?? {}
+  const kind = kindOf(line, engine)
+  const { prefix = '' } = engine.tokenKinds.get(kind ?? '') ?? {}
   let verified = true
   const recorded = {
     recognize: () => form,
     verify: () => {
       verified = form === undefined
-      return verificationOf(line)
+      return verificationOf(line, kind)
     },
   }
   const services = { engine, authority: recorded, verifier: recorded }
@@ -229,8 +231,16 @@ function answerToCredentials(engine: Engine, line: Line): Answer | Untold {
   return verified ? outcome.decision : 'header_is_new'
 }
 
+/**
+ * Of which kind the token is under the matrix. An upstream says only what it is bound to. Its users are of no
+ * type that tokens are issued to here.
+ */
+function kindOf({ kind, subject, scope }: Line, { tokenKinds }: Engine): string | undefined {
+  return subject?.type === 'user' && scope !== undefined ? kindOfScope(scope, tokenKinds)?.id : kind
+}
+
 /** What an authority said. */
-function verificationOf({ kind, subject, scope, reason }: Line) {
+function verificationOf({ subject, scope, reason }: Line, kind: string | undefined) {
   const token =
     kind === undefined || subject === undefined || scope === undefined
       ? undefined

@@ -48,7 +48,7 @@ export async function createCredential(
   read: (held: readonly string[]) => MaybePromise<CredentialWish>,
 ): Promise<{ readonly credential: ApplicationCredentialRecord; readonly secret: Secret }> {
   const requester = await authenticate(services, question, 'scoped')
-  expectMaker(requester, question.userId)
+  const projectId = expectMaker(requester, question.userId)
   const { token, user } = requester
   const { roles: held } = await withRecords(services, token, user)
   const wish = await read(held)
@@ -60,8 +60,9 @@ export async function createCredential(
       expected: 'a role that the user has in the project',
     })
   const limited = token.applicationCredential?.limited === true || held.some((role) => !roles.includes(role))
-  const wanted = { ...fields, roles, limited, projectId: token.projectId ?? '' }
-  const actor = actorOf(services, requester, 'users', (now) => expectMaker(now, question.userId))
+  const wanted = { ...fields, roles, limited, projectId }
+  // What makes them a maker is their id and their token, which stay as they are.
+  const actor = actorOf(services, requester, 'users', () => {})
   services.changeRates.spend(actor)
   return services.administration.applicationCredentials.create(actor, user, wanted)
 }
@@ -111,7 +112,7 @@ async function userOf(
   userId: string,
 ): Promise<UserRecord> {
   if (requester.user.id === userId) return requester.user
-  expectAdministrator(requester, requester.user.account)
+  expectAdministrator(requester)
   const user = await administration.users.byId(userId)
   // Users of other accounts are as unknown as those that do not exist.
   if (user === undefined || user.account !== requester.user.account || user.type !== 'service_user')
@@ -119,25 +120,26 @@ async function userOf(
   return user
 }
 
-/** @throws CallError */
-function expectMaker({ user, token }: UserByToken, userId: string): void {
+/** @returns id of the project of their token @throws CallError */
+function expectMaker({ user, token }: UserByToken, userId: string): string {
   if (user.id !== userId || user.type !== 'service_user' || token.projectId === undefined)
     throw callError('NOT_ADMINISTRATOR', { who: SELF })
   expectUnrestricted(token)
+  return token.projectId
 }
 
-/** @throws CallError */
+/** @param holder one that `userOf` has found @throws CallError */
 function expectDeleter(requester: UserByToken, holder: UserRecord): void {
   expectUnrestricted(requester.token)
   if (requester.user.id === holder.id) return
-  expectAdministrator(requester, holder.account)
+  expectAdministrator(requester)
   // As for all administration.
   if (requester.token.scope.project !== undefined) throw callError('ACCOUNT_SCOPE_REQUIRED', {})
 }
 
-/** @throws CallError */
-function expectAdministrator({ user }: UserByToken, account: string): void {
-  if (user.account !== account || !administersAccount(user))
+/** Of their own account. @throws CallError */
+function expectAdministrator({ user }: UserByToken): void {
+  if (!administersAccount(user))
     throw callError('NOT_ADMINISTRATOR', { who: `that user, or one with the role ${ADMINISTRATOR_ROLE},` })
 }
 

@@ -1,5 +1,11 @@
 /** Who asks the identity endpoint (§4.1): the user whose IAM token came with the request. */
-import { type CredentialHeaders, carries, type Engine, type Extraction } from '../../../engine/index.ts'
+import {
+  type CredentialHeaders,
+  carries,
+  type Engine,
+  type Extraction,
+  type TokenKind,
+} from '../../../engine/index.ts'
 import { isUnscoped, type VerifiedToken } from '../../authority/authority.ts'
 import { callError } from '../../base/call-error.ts'
 import { type UserByToken, userByIamToken } from '../requester.ts'
@@ -20,13 +26,13 @@ export interface IdentityRequest {
 /**
  * The user whose active IAM token is in the header that carries it.
  *
- * @param wanted whether an unscoped token is enough
+ * @param wanted `undefined`: an unscoped token is enough
  * @throws CallError where there is none
  */
 export async function authenticate(
   services: IdentityServices,
   { headers, clientAddress, connection, requestId }: IdentityRequest,
-  wanted: 'scoped' | 'any' = 'any',
+  wanted?: 'scoped',
 ): Promise<UserByToken> {
   const { engine, settings } = services
   const found = engine.extract(headers)
@@ -57,6 +63,7 @@ function isCarriedAs(
   token: VerifiedToken,
   found: Extract<Extraction, { ok: true }>,
 ): boolean {
-  const kind = isUnscoped(token) ? unscopedKind(engine) : engine.tokenKinds.get(token.kind)
-  return kind !== undefined && carries(kind, found)
+  // A user is authenticated by kinds of the matrix, and by unscoped tokens.
+  const kind = isUnscoped(token) ? unscopedKind(engine) : (engine.tokenKinds.get(token.kind) as TokenKind)
+  return carries(kind, found)
 }

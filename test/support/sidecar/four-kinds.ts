@@ -9,7 +9,7 @@ import type { Profile } from '../../../sidecar/usecases/profiles.ts'
 
 export const PROFILE_ACCOUNT = '4711'
 
-const kind = (id: string, change: Partial<TokenKind> = {}): TokenKind => ({
+export const kind = (id: string, change: Partial<TokenKind> = {}): TokenKind => ({
   ...{
     id,
     title: `${id} token`,

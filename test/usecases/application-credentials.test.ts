@@ -1,0 +1,232 @@
+/**
+ * Who makes, sees and deletes application credentials, when something changes while they ask.
+ * `test/identity` speaks to the endpoint.
+ */
+import { describe, expect, test, vi } from 'vitest'
+import { UNSCOPED_KIND } from '../../sidecar/authority/authority.ts'
+import { ChangeRates } from '../../sidecar/usecases/change-rates.ts'
+import {
+  type CredentialServices,
+  type CredentialWish,
+  createCredential,
+  deleteCredential,
+  getCredential,
+  listCredentials,
+} from '../../sidecar/usecases/identity/application-credentials.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
+import { CONNECTION, openPeople, outcomeOf } from '../support/sidecar/services.ts'
+
+const ACCOUNT = '4711'
+const people = await openPeople(ACCOUNT)
+const { administration, authority, iamToken, kindFor, userNamed } = people
+const { applicationCredentials } = administration
+const servicesWith = (burst = 1_000): CredentialServices => ({
+  ...people,
+  settings: {
+    roles: { account: ['member'], projects: ['member'], byRole: new Map() },
+    ...{ unscopedLogin: true, tokenMethod: 'any', applicationCredentials: true },
+  },
+  changeRates: new ChangeRates({ burst, administratorPerMinute: 1, userPerMinute: 1 }, () => 0),
+})
+const services = servicesWith()
+const { value: strangersPassword } = await (async () => {
+  await administration.apply(TESTER, { accounts: [{ account: '4712', projects: ['alpha'] }] })
+  const { user, password } = await administration.users.createServiceUser(TESTER, '4712', {
+    ...{ name: 'stranger', permissions: [{ scope: 'account' }], roles: ['iam.admin'] },
+  })
+  return { user, value: password }
+})()
+const ids = Object.fromEntries(
+  await Promise.all(
+    ['robot', 'admin', 'owner', 'tester'].map(async (name) => [name, (await userNamed(name)).id] as const),
+  ),
+) as Record<'robot' | 'admin' | 'owner' | 'tester', string>
+
+const robot = await iamToken('robot', 'alpha')
+const admin = await iamToken('admin')
+const unscoped = await iamToken('robot', undefined, { ...kindFor(), id: UNSCOPED_KIND })
+
+const about = (value: string, userId: string = ids.robot) => ({
+  headers: [['X-Auth-Token', value]] as [string, string][],
+  ...{ clientAddress: '192.0.2.7', connection: CONNECTION, requestId: 'r-1', userId },
+})
+const wishFor = (name: string, wish: Partial<CredentialWish> = {}): CredentialWish => ({
+  ...{ name, description: '', secret: undefined, unrestricted: false, expiresAtUs: undefined },
+  roles: undefined,
+  ...wish,
+})
+let count = 0
+/** A credential of the robot, made with its own token. */
+async function made(wish: Partial<CredentialWish> = {}) {
+  const { credential } = await createCredential(services, about(robot.value), () =>
+    wishFor(`job ${++count}`, wish),
+  )
+  return credential
+}
+const namesOf = async (value = robot.value, userId = ids.robot) =>
+  (await listCredentials(services, about(value, userId))).found.map(({ name }) => name)
+
+const MAKER = 'NOT_ADMINISTRATOR: only the user themself, with a token for a project, may do this'
+const SEER = 'NOT_ADMINISTRATOR: only that user, or one with the role iam.admin, may do this'
+const UNRESTRICTED =
+  'NOT_ADMINISTRATOR: only a token that was not obtained by an application credential, or by an unrestricted one, may do this'
+const NOBODY = 'NOT_FOUND: there is no such service user in the account'
+const CREDENTIAL = 'REQUESTER_NOT_AUTHENTICATED: expected one active IAM token, in the header that carries it'
+const SCOPE = 'SCOPE_REQUIRED: the token is unscoped; expected one for an account or a project'
+
+describe('making one', () => {
+  /** The answer, and whether the wish was read. */
+  const making = async (value: string, userId: string, given = services) => {
+    const read = vi.fn(() => wishFor(`job ${++count}`))
+    const outcome = await outcomeOf(() => createCredential(given, about(value, userId), read))
+    return [typeof outcome === 'string' ? outcome : outcome.credential.name, read.mock.calls]
+  }
+
+  test('is for its user, with a token for a project, before anything else is looked at', async () => {
+    const ofOwner = await administration.tokens.reissuePanelToken(TESTER, ACCOUNT, 'owner', 'alpha')
+    expect(await making(robot.value, ids.robot)).toEqual([`job ${count}`, [[['member']]]])
+    expect(await making(robot.value, ids.admin)).toEqual([MAKER, []])
+    expect(await making(admin.value, ids.admin)).toEqual([MAKER, []])
+    expect(await making(ofOwner.value.reveal(), ids.owner)).toEqual([MAKER, []])
+    expect(await making(unscoped.value, ids.robot)).toEqual([SCOPE, []])
+  })
+
+  test('is not for a token of a restricted one', async () => {
+    const read = vi.fn()
+    const { credential, secret } = await createCredential(services, about(robot.value), () =>
+      wishFor(`job ${++count}`),
+    )
+    const { value } = await authority.issueByCredential(
+      { key: { id: credential.id }, secret },
+      kindFor('alpha'),
+    )
+    const asking = () => createCredential(services, about(value.reveal()), read)
+    expect(await outcomeOf(asking)).toBe(UNRESTRICTED)
+    expect(read).not.toHaveBeenCalled()
+    expect(await outcomeOf(() => deleteCredential(services, about(value.reveal()), credential.id))).toBe(
+      UNRESTRICTED,
+    )
+  })
+
+  test('is not for a token that is revoked meanwhile', async () => {
+    const { value, token } = await iamToken('robot', 'alpha')
+    const before = await namesOf()
+    const outcome = await outcomeOf(() =>
+      createCredential(services, about(value), async () => {
+        await authority.revoke(TESTER, { tokenId: token.tokenId, account: ACCOUNT })
+        return wishFor('too late')
+      }),
+    )
+    expect(outcome).toBe(CREDENTIAL)
+    expect(await namesOf()).toEqual(before)
+  })
+
+  test('counts among the changes of its user', async () => {
+    const given = servicesWith(1)
+    await making(robot.value, ids.robot, given)
+    const [refusal] = await making(robot.value, ids.robot, given)
+    expect(refusal).toMatch(/^CHANGES_THROTTLED: /)
+  })
+
+  test('says who did it, from where, in the audit trail', async () => {
+    const { id } = await made()
+    const { records } = await administration.auditPage({
+      ...{ account: ACCOUNT, newestFirst: true, filter: { action: 'application_credential' }, size: 1 },
+    })
+    expect(records).toMatchObject([
+      {
+        ...{ action: 'application_credential.create', subject: id },
+        actor: `service_user ${ids.robot} (robot)`,
+        details: {
+          by: { protocol: 'http', address: '192.0.2.7', request_id: 'r-1', token_id: robot.token.tokenId },
+        },
+      },
+    ])
+  })
+})
+
+describe('seeing them', async () => {
+  test('is for their user and the administrators of the account', async () => {
+    const { id, name } = await made({ description: 'one' })
+    await createCredential(services, about(robot.value), () => wishFor('A capital letter comes first'))
+    const names = await namesOf()
+    expect(names.slice(0, 1)).toEqual(['A capital letter comes first'])
+    expect(names).toContain(name)
+    expect(await namesOf(admin.value)).toEqual(names)
+    for (const value of [robot.value, admin.value])
+      expect(await getCredential(services, about(value), id)).toMatchObject({ id, description: 'one' })
+  })
+
+  const tester = (await people.panelToken('tester')).value
+  test.each<[claim: string, value: string, userId: string, refusal: string]>([
+    ['by another user', tester, ids.robot, SEER],
+    ['by a token for no scope', unscoped.value, ids.robot, SCOPE],
+    ['of nobody', admin.value, 'nobody', NOBODY],
+    ['of a control panel user', admin.value, ids.tester, NOBODY],
+    ['without a token', 'gibberish', ids.robot, CREDENTIAL],
+  ])('%s is refused, and so is deleting them', async (_claim, value, userId, refusal) => {
+    const { id } = await made()
+    const question = about(value, userId)
+    expect(await outcomeOf(() => listCredentials(services, question))).toBe(refusal)
+    expect(await outcomeOf(() => getCredential(services, question, id))).toBe(refusal)
+    expect(await outcomeOf(() => deleteCredential(services, question, id))).toBe(refusal)
+    expect(await namesOf()).toContain(`job ${count}`)
+    await deleteCredential(services, about(robot.value), id)
+  })
+
+  test('of a user in another account is refused', async () => {
+    const login = { account: '4712', userName: 'stranger', password: strangersPassword }
+    const { value } = await authority.issue(login, kindFor(), { account: '4712' })
+    expect(await outcomeOf(() => listCredentials(services, about(value.reveal())))).toBe(NOBODY)
+  })
+})
+
+describe('deleting one', () => {
+  /** Something happens when the change begins. */
+  const meanwhile = (happens: () => Promise<unknown>) => {
+    const original = applicationCredentials.delete.bind(applicationCredentials)
+    return vi.spyOn(applicationCredentials, 'delete').mockImplementationOnce(async (...asked) => {
+      await happens()
+      return original(...asked)
+    })
+  }
+
+  test('is for its user and the administrators of the account', async () => {
+    for (const value of [robot.value, admin.value]) {
+      const { id, name } = await made()
+      await deleteCredential(services, about(value), id)
+      expect(await namesOf()).not.toContain(name)
+    }
+  })
+
+  test('by an administrator takes a token for the account, and begins no change without one', async () => {
+    const { id, name } = await made()
+    const { value } = await iamToken('admin', 'alpha')
+    const deleted = vi.spyOn(applicationCredentials, 'delete')
+    expect(await outcomeOf(() => deleteCredential(services, about(value), id))).toMatch(
+      /^ACCOUNT_SCOPE_REQUIRED: /,
+    )
+    expect(deleted).not.toHaveBeenCalled()
+    deleted.mockRestore()
+    expect(await namesOf()).toContain(name)
+  })
+
+  test('is refused to an administrator who is none any more when it is their turn', async () => {
+    const { id, name } = await made()
+    const spy = meanwhile(() =>
+      administration.users.update(TESTER, ACCOUNT, 'admin', 'service_user', { roles: [] }),
+    )
+    expect(await outcomeOf(() => deleteCredential(services, about(admin.value), id))).toBe(SEER)
+    expect(await namesOf()).toContain(name)
+    spy.mockRestore()
+  })
+
+  test('is refused to a token that is revoked when it is their turn', async () => {
+    const { id, name } = await made()
+    const { value, token } = await iamToken('robot', 'alpha')
+    const spy = meanwhile(() => authority.revoke(TESTER, { tokenId: token.tokenId, account: ACCOUNT }))
+    expect(await outcomeOf(() => deleteCredential(services, about(value), id))).toBe(CREDENTIAL)
+    expect(await namesOf()).toContain(name)
+    spy.mockRestore()
+  })
+})
