@@ -11,8 +11,8 @@ import { CERTIFICATE, KEY } from '../support/proxies/self-signed.ts'
 import { type RunningSidecar, runSidecar } from '../support/sidecar/sidecar.ts'
 import { eventually, newFolder } from '../support/suite/resources.ts'
 
-/** Far shorter than it is listened to here. */
-const times = { http: { headersMs: 200, requestMs: 200, keepAliveMs: 400, checkIntervalMs: 50 } }
+/** Shorter than it is listened to here, and long enough for a request on a busy machine. */
+const times = { http: { headersMs: 1_000, requestMs: 1_000, keepAliveMs: 1_000, checkIntervalMs: 50 } }
 const QUESTION = { api: 'balance', token: { kind: 'static_token', scope: { account: '1' } } }
 
 /** Asks now and then, until as many lines were heard. */
@@ -20,7 +20,7 @@ async function asked({ client }: RunningSidecar, heard: () => number): Promise<v
   for (let count = 1; count <= 10; count++) {
     await client.check(QUESTION)
     await eventually(() => heard() === count)
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    await new Promise((resolve) => setTimeout(resolve, 250))
   }
 }
 

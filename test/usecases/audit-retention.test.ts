@@ -11,7 +11,8 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 const NOW_MS = 1_800_000_000_000
 
-beforeEach(() => void vi.useFakeTimers({ now: NOW_MS }))
+// Other files have left timers in this process, which would fire for hours.
+beforeEach(() => void vi.useFakeTimers({ now: NOW_MS, toFake: ['setInterval', 'clearInterval', 'Date'] }))
 afterEach(() => void vi.useRealTimers())
 
 /** A directory that archives so, and what it was asked for and the log says. */
