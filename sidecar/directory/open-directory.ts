@@ -1,4 +1,5 @@
 /** Opens the directory: a file on this host, or a PostgreSQL database that several hosts share. */
+import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { Secret } from '../base/secret.ts'
 import type { Tracer } from '../base/tracing.ts'
 import type { Database } from './database.ts'
@@ -39,7 +40,8 @@ export interface SharedDirectory {
 /** Other processes on this host that follow the same directory. */
 export interface Siblings {
   /** Calls `hear` from now on with what each change of another process recorded. */
-  watch(hear: (records: readonly FeedRecord[]) => void): void
+  /** @param hear resolves when this process knows of them, and of what was recorded before them */
+  watch(hear: (records: readonly FeedRecord[]) => MaybePromise<void>): void
   /**
    * This process changed the directory. Resolves when no sibling uses an older state any more. Never rejects.
    */

@@ -7,7 +7,7 @@ import { Pool, type PoolClient, type QueryConfig, type QueryResult } from 'pg'
 import { type CallError, callError } from '../base/call-error.ts'
 import type { Database, Parameters, Queries } from './database.ts'
 import { NotifiedChanges } from './feed/notified-changes.ts'
-import type { FeedRecord } from './feed/touches.ts'
+import { type FeedRecord, isOfChange } from './feed/touches.ts'
 import { LAST_CHANGE_KNOWN } from './last-change.ts'
 import { ChangeListener } from './listener.ts'
 import { numberParameters } from './named-parameters.ts'
@@ -43,8 +43,8 @@ export interface PostgresDatabase extends Database {
   readonly changes: NotifiedChanges
   /** Listens, and asks for changes. Resolves after the first attempt of each, also if it failed. */
   follow(): Promise<void>
-  /** Another process on this host says what it recorded. */
-  hear(records: readonly FeedRecord[]): void
+  /** Another process on this host says what it recorded. @see NotifiedChanges.touch */
+  hear(records: readonly FeedRecord[]): Promise<void>
 }
 
 /**
@@ -190,7 +190,8 @@ class Postgres implements PostgresDatabase {
     recorded: () => readonly FeedRecord[],
   ): Promise<T> {
     if (this.#oneAtATime.pendingCount >= CHANGES_WAITING_MAX) throw tooMany('changes')
-    return this.#oneAtATime(async () => {
+    let heard: Promise<void> | undefined
+    const changed = this.#oneAtATime(async () => {
       try {
         const result = await this.#inTransaction(this.#changeTimeoutMs, async (run) => {
           const made = await work({
@@ -205,13 +206,19 @@ class Postgres implements PostgresDatabase {
         return result
       } finally {
         // Also after an error: COMMIT may have succeeded and only its answer was lost.
-        this.hear(recorded())
+        heard = this.hear(recorded())
       }
     })
+    try {
+      return await changed
+    } finally {
+      // Other changes go on meanwhile.
+      await heard
+    }
   }
 
-  hear(records: readonly FeedRecord[]): void {
-    this.changes.touch(records)
+  hear(records: readonly FeedRecord[]): Promise<void> {
+    return this.changes.touch(records)
   }
 
   async follow(): Promise<void> {
@@ -354,11 +361,6 @@ class Postgres implements PostgresDatabase {
     await this.#pool.end()
     clearTimeout(timer)
   }
-}
-
-/** Whether it is in the audit trail. */
-function isOfChange({ sequence }: FeedRecord): boolean {
-  return sequence > 0
 }
 
 function notificationOf(records: readonly FeedRecord[]): QueryConfig {

@@ -68,7 +68,7 @@ export const DEFECTS: readonly Defect[] = [
   {
     name: 'a change of one’s own is not noted',
     file: 'sidecar/directory/postgres.ts',
-    code: '        this.hear(recorded())\n',
+    code: '        heard = this.hear(recorded())\n',
     instead: '',
   },
   {
@@ -80,8 +80,8 @@ export const DEFECTS: readonly Defect[] = [
   {
     name: 'another worker does not hear what it is told',
     file: 'sidecar/process/workers/changes.ts',
-    code: "if ('records' in change) this.#hear(change.records)",
-    instead: "if ('records' in change) void change",
+    code: "'records' in change ? this.#hear(change.records) :",
+    instead: "'records' in change ? undefined :",
   },
   {
     name: 'changes are made without the lock',

@@ -3,7 +3,7 @@ import type { Queries } from '../database.ts'
 import { number, text } from '../rows.ts'
 import { RecentChanges } from './recent-changes.ts'
 import { RecentRecords } from './recent-records.ts'
-import { type FeedRecord, type Position, readTouched, type Touched } from './touches.ts'
+import { type FeedRecord, isOfChange, type Position, readTouched, type Touched } from './touches.ts'
 
 /** Most records that are read at once. A process that has missed more of them forgets everything. */
 const RECORDS_MAX = 10_000
@@ -26,6 +26,8 @@ export class FollowedChanges {
   /** How often each thing was touched. A record counts once, however often it is heard of. */
   readonly touched = { token: 0, user: 0, account: 0, project: 0, matrix: 0, everything: 0 }
   #position: Position
+  /** Number of the last record that was touched without being read: nothing is missing up to it. */
+  #touchedTo = 0
   readonly #onNews: () => void
 
   /**
@@ -85,13 +87,25 @@ export class FollowedChanges {
     return true
   }
 
-  /** Notes what records touch, without their numbers: others may be missing before them. */
-  touch(records: readonly FeedRecord[]): void {
+  /**
+   * Notes what records touch. They are read once more: nobody knows yet whether they are of this history.
+   *
+   * @returns whether none is missing before them. Of what was so already, nobody knows what was before it.
+   */
+  touch(records: readonly FeedRecord[]): boolean {
     for (const { touches } of records) this.#note(touches)
+    if (!records.every(isOfChange)) return false
+    const [first, last] = [records[0], records.at(-1)]
+    const known = Math.max(this.#position.sequence, this.#touchedTo)
+    if (first === undefined || last === undefined || last.sequence <= known) return true
+    if (first.sequence > known + 1) return false
+    this.#touchedTo = last.sequence
+    return true
   }
 
   /** Anything may have changed. */
   touchAll(): void {
+    this.#touchedTo = 0
     this.recent.touchAll()
     this.records.startAgain(this.#position)
     this.touched.everything++

@@ -23,6 +23,8 @@ export interface NotifiedChangesOptions {
 
 /** Longest time between two questions, in milliseconds. */
 const ASK_MS_MAX = 1_000
+/** So long a change waits for what was recorded before it, in milliseconds. */
+const CATCH_UP_MS = 100
 /** How many questions there are within the staleness bound, at least. */
 const ASKED_WITHIN_BOUND = 4
 
@@ -95,9 +97,18 @@ export class NotifiedChanges implements Changes {
     this.#stop.abort()
   }
 
-  /** What was recorded here or beside this process. It counts at once, and is heard of again. */
-  touch(records: readonly FeedRecord[]): void {
-    this.#followed?.touch(records)
+  /**
+   * What was recorded here or beside this process. It counts at once, and is heard of again.
+   *
+   * Resolves when what others recorded before it counts, too: who is told of a change sees those before it.
+   * If that is not answered soon, nothing is answered from memory until it is.
+   */
+  async touch(records: readonly FeedRecord[]): Promise<void> {
+    if (this.#followed?.touch(records) !== false) return
+    const soon = new AbortController()
+    const late = delay(CATCH_UP_MS, false, { ref: false, signal: soon.signal }).catch(() => false)
+    if (!(await Promise.race([this.look(), late]))) this.#knownUntilMs = Number.NEGATIVE_INFINITY
+    soon.abort()
   }
 
   /** A notification says what was recorded after a change. */
@@ -106,11 +117,11 @@ export class NotifiedChanges implements Changes {
     if (this.#followed?.hear(previous, records) === false) void this.look()
   }
 
-  /** The database says that there is more, but not what. */
-  async look(): Promise<void> {
+  /** The database says that there is more, but not what. @returns whether it was answered */
+  look(): Promise<boolean> {
     // An answer on its way may be from before.
     this.#askAgain = true
-    await this.#ask()
+    return this.#ask()
   }
 
   /** It may be another server now, which lacks what was read from the one before. */

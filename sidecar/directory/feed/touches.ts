@@ -106,6 +106,11 @@ export interface FeedRecord {
   readonly touches: string | null
 }
 
+/** Whether it is in the audit trail. */
+export function isOfChange({ sequence }: FeedRecord): boolean {
+  return sequence > 0
+}
+
 /**
  * A place in the feed: the last record that is known with all before it. Before the first record of a
  * directory it is 0.

@@ -5,6 +5,7 @@
  * every worker (`WorkerProcess.hear`).
  */
 
+import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import type { FeedRecord } from '../../directory/feed/touches.ts'
 import type { Siblings } from '../../directory/open-directory.ts'
 import type { TokenSiblings } from '../open/profiles-in-force.ts'
@@ -15,14 +16,14 @@ import type { FromWorker, WorkerChange } from './worker-messages.ts'
 export class OtherWorkers implements Siblings, TokenSiblings {
   readonly #send: (message: FromWorker) => void
   readonly #changes = new PendingCalls()
-  #hear: (records: readonly FeedRecord[]) => void = () => {}
+  #hear: (records: readonly FeedRecord[]) => MaybePromise<void> = () => {}
   #forgetToken: (digest: string) => void = () => {}
 
   constructor(send: (message: FromWorker) => void) {
     this.#send = send
   }
 
-  watch(hear: (records: readonly FeedRecord[]) => void): void {
+  watch(hear: (records: readonly FeedRecord[]) => MaybePromise<void>): void {
     this.#hear = hear
   }
 
@@ -45,9 +46,8 @@ export class OtherWorkers implements Siblings, TokenSiblings {
 
   /** The primary reports a change by another worker. */
   hear(id: number, change: WorkerChange): void {
-    if ('records' in change) this.#hear(change.records)
-    else this.#forgetToken(change.token)
-    this.#send({ type: 'change_heard', id })
+    const heard = 'records' in change ? this.#hear(change.records) : this.#forgetToken(change.token)
+    void andThen(heard, () => this.#send({ type: 'change_heard', id }))
   }
 
   /** The primary is gone and all workers are about to end, so pending changes need not wait. */

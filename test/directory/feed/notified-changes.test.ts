@@ -20,13 +20,17 @@ afterEach(() => close())
 
 /** A process that follows a directory with these records, which the test changes. */
 async function following(stalenessMs = BOUND_MS) {
-  const place = { records: [record(100, '')], nowMs: 0, answers: true, answerMs: 0 }
+  const place = {
+    ...{ records: [record(100, '')], nowMs: 0, answers: true, answerMs: 0 },
+    waits: undefined as Promise<void> | undefined,
+  }
   const asked: number[] = []
   const changes = new NotifiedChanges({
     stalenessMs,
     now: () => place.nowMs,
     ask: async (_sql, { position = 0 } = {}) => {
       asked.push(Number(position))
+      await place.waits
       if (!place.answers) throw new Error('no answer')
       place.nowMs += place.answerMs
       return position === 0
@@ -100,6 +104,59 @@ describe('what is remembered', () => {
     const { moment } = remember()
     changes.hear(at(100), [heard(101, 'user:u')])
     expect(changes.isTrue({ token: TOKEN, moment })).toBe(false)
+  })
+})
+
+describe('who is told of a change made here', () => {
+  const noted = async (touching: Promise<void>) => {
+    let isTold = false
+    void touching.then(() => {
+      isTold = true
+    })
+    await new Promise((resolve) => setImmediate(resolve))
+    return isTold
+  }
+
+  test('sees what others recorded before it', async () => {
+    const { place, changes, remember } = await following()
+    const remembered = remember()
+    place.records.push(record(101, 'token:t'), record(102, 'user:x'))
+    await changes.touch([heard(102, 'user:x')])
+    expect([changes.isTrue(remembered), changes.position]).toEqual([false, 102])
+  })
+
+  test.each<[what: string, sequences: readonly number[]]>([
+    ['nothing is missing', [101]],
+    ['nothing is missing behind another one that was made here', [101, 102, 103]],
+    ['it is in the past', [99]],
+  ])('waits for nothing where %s', async (_what, sequences) => {
+    const { asked, changes } = await following()
+    for (const sequence of sequences) await changes.touch([heard(sequence, 'user:x')])
+    await changes.touch([])
+    expect(asked).toEqual([0])
+  })
+
+  test('sees what was recorded before, also where it was so already', async () => {
+    const { place, changes, remember } = await following()
+    const remembered = remember()
+    place.records.push(record(101, 'token:t'))
+    await changes.touch([{ ...heard(0, 'user:x'), atMs: 0 }])
+    expect(changes.isTrue(remembered)).toBe(false)
+  })
+
+  test('is told soon, and nothing is remembered until it is known what came before', async () => {
+    const { place, changes } = await following()
+    place.records.push(record(101, 'token:t'), record(102, 'user:x'))
+    const answer = Promise.withResolvers<void>()
+    place.waits = answer.promise
+    const touching = changes.touch([heard(102, 'user:x')])
+    expect([await noted(touching), changes.moment()]).toEqual([false, expect.any(Number)])
+    await touching
+    expect(changes.moment()).toBeUndefined()
+    answer.resolve()
+    place.waits = undefined
+    await changes.look()
+    expect([changes.moment(), changes.position]).toEqual([expect.any(Number), 102])
   })
 })
 

@@ -26,6 +26,9 @@ const [COUNT, SEED] = [Number(HISTORIES), Number(HISTORIES_SEED)]
 /** Histories at the same time. */
 const PARALLEL = 8
 const STALENESS_MS = 400
+/** A bound for which what others have changed is read only once a second. */
+const LONG_MS = 4_000
+const UNHEARD = 100
 /** Accounts that are made at once. */
 const SCENES_AT_ONCE = 100
 
@@ -67,6 +70,14 @@ describe.skipIf(!programs.ok || !judges.ok)('histories of two hosts', () => {
     if (COUNT >= 1_000) expect([...failures.counts.keys()].sort()).toEqual(Object.keys(FAILURES).sort())
   })
 
+  test('a host that hears of nothing has seen what came before each of its own changes', async () => {
+    const stage = await openStage(folder, { a: LONG_MS, b: LONG_MS })
+    stage.proxy.refuseListeners(true)
+    const { histories } = await recordAll(stage, await stage.newScenes(UNHEARD), LONG_MS)
+    await stage.close()
+    expect((await judged(path, histories)).said).toEqual([])
+  })
+
   test('a host that remembers for longer than it is said to, and hears of nothing: it is found out', async () => {
     const stage = await openStage(folder, { a: STALENESS_MS, b: 3_600_000 })
     stage.proxy.refuseListeners(true)
@@ -86,6 +97,7 @@ describe.skipIf(!programs.ok || !judges.ok)('histories of two hosts', () => {
 async function recordAll(
   stage: Stage,
   scenes: readonly Scene[],
+  stalenessMs = STALENESS_MS,
 ): Promise<{ histories: readonly History[]; unanswered: number }> {
   const histories: History[] = []
   let unanswered = 0
@@ -93,7 +105,7 @@ async function recordAll(
   await Promise.all(
     Array.from({ length: PARALLEL }, async () => {
       for (const [index, scene] of left) {
-        const recorded = await record(SEED + index, stage, scene, STALENESS_MS)
+        const recorded = await record(SEED + index, stage, scene, stalenessMs)
         histories.push(recorded.history)
         unanswered += recorded.unanswered
       }
