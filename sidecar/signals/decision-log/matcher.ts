@@ -36,6 +36,7 @@ export function newTally(): Tally {
 const TIME_LENGTH = '2026-11-22T09:44:34.123Z'.length
 const BRACE = 0x7d
 const QUOTE = 0x22
+const Z = 0x5a
 
 /** Others go on behind a torn line until the worker that was killed has started again, which is soon. */
 const TORN_MS = 60_000
@@ -127,7 +128,8 @@ export class Matcher {
 /** Whether the line begins and ends as a sidecar writes it, with a whole time. */
 function isOwn(bytes: Buffer, start: number, end: number): boolean {
   const timeEnd = start + START.length + TIME_LENGTH
-  if (end <= timeEnd || bytes[timeEnd] !== QUOTE || bytes[end - 1] !== BRACE) return false
+  if (end <= timeEnd || bytes[timeEnd - 1] !== Z || bytes[timeEnd] !== QUOTE) return false
+  if (bytes[end - 1] !== BRACE) return false
   for (let index = 0; index < START.length; index++) if (bytes[start + index] !== START[index]) return false
   return true
 }

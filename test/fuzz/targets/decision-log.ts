@@ -1,7 +1,7 @@
 /** Lines of decision logs: each is read as it was written, and a search finds what it should. */
 import { type Block, blocksOf } from '../../../sidecar/signals/decision-log/blocks.ts'
 import { Matcher, newTally } from '../../../sidecar/signals/decision-log/matcher.ts'
-import { type Line, readLines } from '../../../sidecar/signals/decision-log/read-line.ts'
+import { type Line, readLines, START } from '../../../sidecar/signals/decision-log/read-line.ts'
 import type { DecisionQuery } from '../../../sidecar/usecases/decision-search.ts'
 import { promised, type Target } from '../target.ts'
 
@@ -31,6 +31,13 @@ const QUERIES: readonly [query: DecisionQuery, has: (line: Line) => boolean][] =
 function isWritten(line: Line, text: string, bytes: Buffer): boolean {
   const time = new Date(Date.parse(line.time) || 0).toISOString()
   return line.time === time && JSON.stringify(line) === text && bytes.includes(`${text}\n`)
+}
+
+/** Whether it could follow what is before it on its line: one that was torn within the same minute. */
+function mayFollow(line: Line, offset: number, bytes: Buffer): boolean {
+  const start = offset === 0 ? 0 : bytes.lastIndexOf('\n', offset - 1) + 1
+  const torn = bytes.toString('latin1', start + START.length, offset).slice(0, line.time.length)
+  return !torn.endsWith('Z') || Math.abs(Date.parse(torn) - Date.parse(line.time)) <= 60_000
 }
 
 async function* inPieces(bytes: Buffer, size: number): AsyncGenerator<Uint8Array> {
@@ -98,7 +105,10 @@ export const targets: readonly Target[] = [
           'what is found has what was looked for',
         )
         // A line of another form may lack what a sidecar would have written.
-        const own = all.filter(({ line: each, text }) => has(each) && isWritten(each, text, bytes))
+        const own = all.filter(
+          ({ line: each, text, offset }) =>
+            has(each) && isWritten(each, text, bytes) && mayFollow(each, offset, bytes),
+        )
         promised(
           own.every(({ offset }) => offsets.includes(offset)),
           'every line as a sidecar writes it is found',
