@@ -90,7 +90,9 @@ function causedBy(before: Matrix, after: Matrix): readonly Conflict[] {
 
 /** @throws MatrixError where there is anything but conflicts that are not declared */
 function refuseFaults(matrix: Matrix, text: string, form: DocumentForm): void {
-  const faults = lintMatrix(matrix).problems.filter(({ code }) => code !== 'undeclared-conflict')
-  if (faults.length > 0 && faults.some(({ code }) => code !== undefined))
-    throw new MatrixError(placed(faults, text, form))
+  // What has no code says how many more there are.
+  const faults = lintMatrix(matrix).problems.filter(
+    ({ code }) => code !== undefined && code !== 'undeclared-conflict',
+  )
+  if (faults.length > 0) throw new MatrixError(placed(faults, text, form))
 }

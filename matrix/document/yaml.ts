@@ -47,7 +47,9 @@ export function yamlForm(library: YamlLibrary): DocumentForm {
   }
 }
 
-type Node = ParsedNode | Alias.Parsed | null | undefined
+/** What stands in the text. An empty key does, too. */
+type Noted = ParsedNode | Alias.Parsed
+type Node = Noted | null | undefined
 
 function readYaml(library: YamlLibrary, text: string): Reading {
   // The parser takes these for letters. YAML has none of them (§5.1 of its specification).
@@ -66,8 +68,7 @@ function readYaml(library: YamlLibrary, text: string): Reading {
     const place = new Lines(text).placeAt(error.pos[0])
     return { ok: false, problems: [{ path: '', expected: syntaxExpected(error, place), ...place }] }
   }
-  const { explicit, version } = document.directives?.yaml ?? {}
-  if (explicit === true && version !== '1.2')
+  if (document.directives?.yaml.version !== YAML_OPTIONS.version)
     return {
       ok: false,
       problems: [{ path: '', expected: 'expected YAML 1.2, without a directive of another' }],
@@ -105,7 +106,7 @@ function syntaxExpected({ code }: YAMLError, place: Place): string {
   if (code === 'RESOURCE_EXHAUSTION') return `${TOO_DEEP_EXPECTED} at ${at}`
   if (code === 'MULTIPLE_DOCS') return `expected YAML with one document; another one begins at ${at}`
   if (code === 'BAD_ALIAS' || code === 'ALIAS_PROPS') return `expected YAML without aliases at ${at}`
-  if (/TAG/.test(code) && code !== 'TAB_AS_INDENT') return `expected YAML without tags at ${at}`
+  if (/TAG/.test(code)) return `expected YAML without tags at ${at}`
   return `expected YAML; ${SAID[code] ?? code.replaceAll('_', ' ').toLowerCase()} at ${at}`
 }
 
@@ -133,7 +134,7 @@ class Walk {
 
   valueOf(node: Node, path: readonly (string | number)[]): unknown {
     const { isAlias, isMap, isScalar, isSeq } = this.#library
-    if (node === null || node === undefined) return null
+    if (!node) return null
     if (isAlias(node)) return this.#note(node, path, 'expected YAML without aliases')
     if (node.anchor !== undefined) this.#note(node, path, 'expected YAML without anchors')
     if (node.tag !== undefined) this.#note(node, path, 'expected YAML without tags')
@@ -151,18 +152,18 @@ class Walk {
   #objectOf(pairs: readonly Pair[], path: readonly (string | number)[]): unknown {
     const members = new Map<string, unknown>()
     for (const { key, value } of pairs) {
-      const name = this.#nameOf(key as Node, path)
+      const name = this.#nameOf(key as Noted, path)
       if (name === undefined) continue
       const at = [...path, name]
-      if (members.has(name)) this.#note(key as Node, at, REPEATS)
-      if (name === '__proto__') this.#note(key as Node, at, RESERVED)
+      if (members.has(name)) this.#note(key as Noted, at, REPEATS)
+      if (name === '__proto__') this.#note(key as Noted, at, RESERVED)
       members.set(name, this.valueOf(value as Node, at))
     }
     return Object.fromEntries(members)
   }
 
   /** The key of a pair; `undefined` where it is no text. */
-  #nameOf(key: Node, path: readonly (string | number)[]): string | undefined {
+  #nameOf(key: Noted, path: readonly (string | number)[]): string | undefined {
     if (!this.#library.isScalar(key) || typeof key.value !== 'string')
       return this.#note(key, path, 'expected keys that are texts')
     if (key.anchor !== undefined || key.tag !== undefined)
@@ -173,8 +174,8 @@ class Walk {
     return key.value
   }
 
-  #note(node: Node, path: readonly (string | number)[], expected: string): undefined {
-    const place = node?.range && this.#lines.placeAt(node.range[0])
+  #note({ range: [offset] }: Noted, path: readonly (string | number)[], expected: string): undefined {
+    const place = this.#lines.placeAt(offset)
     this.problems.add(() => ({ path: pathOf(path), expected, ...place }))
   }
 }
@@ -184,7 +185,7 @@ function placesInYaml(
   text: string,
   paths: readonly string[],
 ): readonly (Place | undefined)[] {
-  if (paths.every((path) => path === '')) return paths.map(() => undefined)
+  if (paths.length === 0) return []
   const { contents } = parsed(library, text)
   const lines = new Lines(text)
   return paths.map((path) => {
@@ -198,14 +199,15 @@ function offsetOf(library: YamlLibrary, root: Node, path: readonly (string | num
   let node = root
   let offset: number | undefined
   for (const segment of path) {
-    if (library.isSeq(node) && typeof segment === 'number') node = node.items[segment] as Node
+    // A name is no place of a list.
+    if (library.isSeq(node)) node = node.items[segment as number] as Node
     else if (library.isMap(node)) {
       // Of a key that repeats, the last one is the fault.
       const pair = (node.items as readonly Pair[]).findLast(
         ({ key }) => library.isScalar(key) && key.value === segment,
       )
       const key = pair?.key as Node
-      offset = key?.range?.[0] ?? offset
+      offset = key?.range[0] ?? offset
       node = pair?.value as Node
       continue
     } else return offset

@@ -185,4 +185,79 @@ export const OF_MATRIX: readonly Survivor[] = [
       'this.#kinds.get(kind).obtained',
     ],
   ),
+  ...survivors(
+    'matrix/plan.ts',
+    'All kinds together open what any opens, so there is a smallest set.',
+    ['for (let size = 0; size <= items.length; size++) {', 'size <= items.length', 'size < items.length'],
+    ['return []', '[]', '["Stryker was here"]'],
+    ['return first?.kinds ?? []', '[]', '["Stryker was here"]'],
+    ['return first?.kinds ?? []', 'first?.kinds', 'first.kinds'],
+    [
+      'return chosen !== undefined && contestedCells(engine, chosen, [api]) > 0',
+      'chosen !== undefined',
+      'true',
+    ],
+  ),
+  ...survivors(
+    'matrix/plan.ts',
+    'Only APIs of the matrix are asked about.',
+    [
+      'known.map((api) => [api, new Set(engine.apis.get(api)?.accepted.map(({ kind }) => kind))]),',
+      'engine.apis.get(api)?.accepted',
+      'engine.apis.get(api).accepted',
+    ],
+    [
+      'const opens = (kind: TokenKind, api: string) => openedBy.get(api)?.has(kind.id) === true',
+      'openedBy.get(api)?.has',
+      'openedBy.get(api).has',
+    ],
+  ),
+  ...survivors(
+    'matrix/plan.ts',
+    'It only spares to search with kinds that a smallest set has not, or has already.',
+    [
+      'const candidates = [...engine.tokenKinds.values()].filter((kind) => known.some((api) => opens(kind, api)))',
+      '[...engine.tokenKinds.values()].filter((kind) => known.some((api) => opens(kind, api)))',
+      '[...engine.tokenKinds.values()]',
+    ],
+    [
+      'const rest = candidates.filter((kind) => !forced.includes(kind))',
+      'candidates.filter((kind) => !forced.includes(kind))',
+      'candidates',
+    ],
+  ),
+  ...survivors('matrix/plan.ts', 'A difference that is no number decides as little as one of 0.', [
+    'contested: (kind: TokenKind) => number = () => 0,',
+    '() => 0',
+    '() => undefined',
+  ]),
+  ...survivors('matrix/explain.ts', 'No other claim with a list of APIs is complete.', [
+    "return claim.apis.includes(api) || (claim.type === 'manages' && claim.complete)",
+    "claim.type === 'manages'",
+    'true',
+  ]),
+  ...survivors('matrix/document/yaml.ts', 'What was parsed has directives; only the type lets them lack.', [
+    'if (document.directives?.yaml.version !== YAML_OPTIONS.version)',
+    'document.directives?.yaml',
+    'document.directives.yaml',
+  ]),
+  ...survivors('matrix/document/yaml.ts', 'It only spares to parse a text where no place is asked for.', [
+    'if (paths.length === 0) return []',
+    'paths.length === 0',
+    'false',
+  ]),
+  ...survivors(
+    'matrix/edit-file.ts',
+    'It only spares to read the same text once more.',
+    [
+      'let last: { readonly text: string; readonly matrix: Matrix } = { text, matrix: before }',
+      '{ text, matrix: before }',
+      '{}',
+    ],
+    [
+      'if (from !== last.text) last = { text: from, matrix: parseMatrix(from, form) }',
+      'from !== last.text',
+      'true',
+    ],
+  ),
 ]

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import * as library from 'yaml'
 import { stringify } from 'yaml'
-import type { Statement, TokenKind } from '../../engine/index.ts'
+import type { Api, Statement, TokenKind } from '../../engine/index.ts'
 import { type Editor, editJson } from '../../matrix/document/edit.ts'
 import { yamlEditor } from '../../matrix/document/edit-yaml.ts'
 import { jsonc } from '../../matrix/document/index.ts'
@@ -181,4 +181,61 @@ test('every cell of the shipped matrix can be exchanged and exchanged back, in J
         supportMatrix.apis.map((api) => [api.id, [...api.accepts].sort()]),
       )
     }
+})
+
+describe('a matrix whose conflicts are not as they must be', () => {
+  const tools = { form: yaml, editor: editYaml }
+  const titled: MatrixEdit = { type: 'title', title: 'Other doors' }
+  const written = (change: (matrix: ReturnType<typeof smallMatrix>) => void) => {
+    const matrix = smallMatrix()
+    change(matrix)
+    return stringify(matrix)
+  }
+  const repeated = (index: number): [Api, Statement] => [
+    { id: `door-${index}`, title: 'x', accepts: ['day_pass'], section: '§2' },
+    {
+      ...(smallMatrix().statements[0] as Statement),
+      id: `door-${index}-repeated`,
+      claim: { type: 'row_repeated', api: `door-${index}`, accepts: ['day_pass'] },
+    },
+  ]
+
+  test('is refused, with the place of what is wrong', () => {
+    const text = written(({ conflicts: [first] }) => {
+      if (first !== undefined) first.statements = ['key-remark']
+    })
+    expect(() => editText(text, tools, titled)).toThrow(
+      expect.objectContaining({
+        problems: [expect.objectContaining({ code: 'wrong-statements', line: expect.any(Number) })],
+      }),
+    )
+  })
+
+  test('is refused where an edit makes it so', () => {
+    const row = { ...smallMatrix().tokenKinds[1], id: 'second_key' } as TokenKind
+    expect(() =>
+      editText(
+        written(() => {}),
+        tools,
+        { type: 'add', part: 'tokenKinds', row },
+      ),
+    ).toThrow(/second_key|tokenKinds\[2\]\.obtained\.by/)
+  })
+
+  test('is edited where only declarations are missing, however many', () => {
+    const text = written((matrix) => {
+      for (let index = 0; index < 120; index++) {
+        const [api, statement] = repeated(index)
+        matrix.apis.push(api as never)
+        matrix.statements.push(statement as never)
+      }
+    })
+    // Those of before are not what the edit causes.
+    const { open, declared, matrix } = editText(text, tools, titled, TABLE)
+    expect([open.length, declared, matrix.title]).toEqual([120 + 120, [], 'Other doors'])
+    const accept: MatrixEdit = { type: 'accept', api: 'library', kind: 'room_key' }
+    const more = editText(text, tools, accept, TABLE)
+    expect(more.declared.map(({ cells }) => cells)).toEqual([[{ api: 'library', kind: 'room_key' }]])
+    expect(more.open).toHaveLength(open.length)
+  })
 })

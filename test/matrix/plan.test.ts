@@ -130,6 +130,30 @@ test('of two sets of one size the one with more kinds that can be issued is plan
   ])
 })
 
+test('kinds that are needed anyway are not searched for', () => {
+  const ids = Array.from({ length: 14 }, (_, index) => `k${index}`)
+  const { apis, tokenKinds } = compile(
+    houseOf(
+      ids.map((id) => [id, 'issue', 'account']),
+      ids.map((id) => [`for-${id}`, [id]]),
+    ),
+  )
+  let looks = 0
+  const counted = [...tokenKinds].map(([id, kind]): [string, TokenKind] => [
+    id,
+    new Proxy(kind, {
+      get: (target, field, receiver) => {
+        looks++
+        return Reflect.get(target, field, receiver)
+      },
+    }),
+  ])
+  const { tokens } = planTokens({ apis, tokenKinds: new Map(counted) }, [...apis.keys()])
+  expect(tokens.map(({ apis }) => apis)).toEqual(ids.map((id) => [`for-${id}`]))
+  // A search would look at each of 2¹⁴ sets.
+  expect(looks).toBeLessThan(2 ** 14)
+})
+
 test('kinds that a call can obtain are preferred, then few contested cells, then a project, then the first', () => {
   const { tokenKinds } = houseOf(
     [

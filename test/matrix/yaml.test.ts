@@ -21,6 +21,9 @@ test.each<[text: string, value: unknown]>([
   expect(yaml.read(text)).toEqual({ ok: true, value })
 })
 
+/** Whoever reads a text changes nothing about errors. */
+const { stackTraceLimit } = Error
+
 const ALIASES = 'expected YAML without aliases'
 const ANCHORS = 'expected YAML without anchors'
 const TAGS = 'expected YAML without tags'
@@ -41,6 +44,7 @@ test.each<[text: string, ...problems: string[]]>([
   ['- !<tag:x> y', `1:12 [0]: ${TAGS}`],
   ['a: !!int 5', `1:10 a: ${TAGS}`],
   ['? [a]\n: b', `1:3 : ${TEXTS}`],
+  ['{: b}', `1:2 : ${TEXTS}`],
   ['5: a\nnull: b\ntrue: c', `1:1 : ${TEXTS}`, `2:1 : ${TEXTS}`, `3:1 : ${TEXTS}`],
   ['&x a: 1', `1:4 : ${PLAIN_KEYS}`],
   ['!!str a: 1', `1:7 : ${PLAIN_KEYS}`],
@@ -56,6 +60,8 @@ test.each<[text: string, ...problems: string[]]>([
   ['a: x\ufeffy', `1:5 : ${CONTROL} at line 1, column 5`],
   ['a: \ufffe', `1:4 : ${CONTROL} at line 1, column 4`],
   ['- &a *b', `1:6 : ${ALIASES} at line 1, column 6`],
+  ['- *', `1:3 : ${ALIASES} at line 1, column 3`],
+  ['- !a !b x', `1:6 : ${TAGS} at line 1, column 6`],
   ['a: 1\n---\nb: 2', '2:1 : expected YAML with one document; another one begins at line 2, column 1'],
   [
     'a: "x',
@@ -73,13 +79,19 @@ test.each<[text: string, ...problems: string[]]>([
   ['%YAML 1.1\n---\na: 1', 'undefined:undefined : expected YAML 1.2, without a directive of another'],
   [`${'['.repeat(65)}${']'.repeat(65)}`, `1:65 : ${DEEP}`],
 ])('%j is refused: %s', (text, ...problems) => {
-  const limit = Error.stackTraceLimit
   const reading = yaml.read(text)
   const found = reading.ok
     ? []
     : reading.problems.map(({ line, column, path, expected }) => `${line}:${column} ${path}: ${expected}`)
   expect(found).toEqual(problems)
-  expect(Error.stackTraceLimit).toBe(limit)
+  expect(Error.stackTraceLimit).toBe(stackTraceLimit)
+})
+
+test('a text has half a million parts at most', () => {
+  expect(yaml.read('\n'.repeat(500_000))).toEqual({ ok: true, value: null })
+  expect(yaml.read('\n'.repeat(500_001))).toMatchObject({
+    problems: [{ path: '', expected: expect.stringContaining('at most 500000 parts') }],
+  })
 })
 
 test('YAML has a name and a bound', () => {
@@ -111,11 +123,14 @@ test.each<[path: string, place: string | undefined]>([
   ['b[0].c[2]', '3:5'],
   ['b[2].d.e', '5:5'],
   ['b.c', '2:1'],
+  ['b.map', '2:1'],
+  ['[0]', undefined],
   ['c', undefined],
   ['["a b"].a.c', '6:15'],
 ])('the place of %s is %s', (path, place) => {
   const text = (found: { line: number; column: number } | undefined) =>
     found && `${found.line}:${found.column}`
   expect(yaml.placesOf(TEXT, [path]).map(text)).toEqual([place])
+  expect(yaml.placesOf(TEXT, [])).toEqual([])
   expect(yaml.placesOf(TEXT, ['', path, 'b']).map(text)).toEqual([undefined, place, '2:1'])
 })
