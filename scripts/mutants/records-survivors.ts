@@ -17,4 +17,15 @@ export const OF_RECORDS: readonly Survivor[] = [
     'tracing !== undefined',
     'true',
   ]),
+  ...survivors(
+    'sidecar/usecases/meters.ts',
+    'It only frees the memory of decisions that do not come back.',
+    ["#rules = ''", "''", SOME_TEXT],
+    ['if (decision.rulesDigest !== this.#rules) {', 'decision.rulesDigest !== this.#rules', 'false'],
+    [
+      'if (decision.rulesDigest !== this.#rules) {',
+      'decision.rulesDigest !== this.#rules',
+      'decision.rulesDigest === this.#rules',
+    ],
+  ),
 ]

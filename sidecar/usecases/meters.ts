@@ -174,8 +174,8 @@ export class DecisionMeter implements DecisionListener {
   readonly #counts: Counts
   readonly #durations: Durations
   readonly #cellOf: (decision: Decision, api: string) => number
-  /** Weak: decisions of an earlier matrix do not come back. */
-  readonly #cells = new WeakMap<Decision, number>()
+  #cells = new Map<Decision, number>()
+  #rules = ''
 
   constructor(counts: Counts, durations: Durations, cellOf: (decision: Decision, api: string) => number) {
     this.#counts = counts
@@ -218,6 +218,11 @@ export class DecisionMeter implements DecisionListener {
   }
 
   #newCell(decision: Decision, api: string): number {
+    // Decisions of an earlier matrix do not come back.
+    if (decision.rulesDigest !== this.#rules) {
+      this.#rules = decision.rulesDigest
+      this.#cells = new Map()
+    }
     const cell = this.#cellOf(decision, api)
     this.#cells.set(decision, cell)
     return cell
