@@ -202,6 +202,16 @@ export const AREAS: Readonly<Record<string, Area>> = {
       { files: usecases('capabilities'), tests: judges('health/one-matrix') },
     ],
   },
+  /** The lines of the log, metrics and spans. */
+  records: {
+    least: 100,
+    parts: [
+      { files: usecases('trace'), tests: judges('usecases/trace') },
+      { files: usecases('login-trace'), tests: judges('usecases/login-trace') },
+      { files: usecases('tracing'), tests: judges('usecases/tracing') },
+      { files: usecases('meters'), tests: judges('usecases/meters') },
+    ],
+  },
   matrix: {
     least: 100,
     parts: [

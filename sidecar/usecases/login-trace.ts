@@ -39,18 +39,24 @@ export function traceFailure(services: LoginTracing, login: TracedLogin, error: 
     right ? REFUSED[userType] : 'a login failed',
     error,
     { ...from, source, caller, profile },
-    async () => {
-      const request = requestId === undefined ? {} : { request_id: requestId }
-      if (user === undefined) return request
-      const { account, userName } = user
-      const known = await services.administration.users
-        .get(account, userName, userType)
-        .catch(() => undefined)
-      return known === undefined
-        ? { ...request, user: 'unknown' }
-        : { ...request, user: known.id, user_name: known.name, account }
-    },
+    async () => ({ request_id: requestId, ...(await factsOf(services, user, userType)) }),
   )
+}
+
+/** What a line says of a user. Where the directory does not answer it says nothing, as of no user at all. */
+async function factsOf(
+  { administration }: Pick<LoginTracing, 'administration'>,
+  user: TracedLogin['user'],
+  userType: UserType,
+): Promise<object | undefined> {
+  if (user === undefined) return undefined
+  const { account, userName } = user
+  try {
+    const { id, name } = await administration.users.get(account, userName, userType)
+    return { user: id, user_name: name, account }
+  } catch (error) {
+    return error instanceof CallError && error.code === 'NOT_FOUND' ? { user: 'unknown' } : undefined
+  }
 }
 
 /** Of logins that have proved who the user is. */

@@ -19,7 +19,7 @@ export interface Attempt {
    */
   readonly by: Readonly<Record<string, string | undefined>>
   /** What only the line of a single attempt has. It is asked for no others. */
-  readonly details?: () => object | Promise<object>
+  readonly details?: (() => object | Promise<object>) | undefined
   /** How many attempts a minute have a line of their own; default: 1. */
   readonly lines?: number
 }
@@ -79,12 +79,7 @@ export class Trace {
   refused(message: string, error: unknown, by: Attempt['by'], details?: Attempt['details']): void {
     const cause = error instanceof CallError && error.cause instanceof CallError ? error.cause : error
     if (!(cause instanceof CallError) || !isRefusal(cause)) return
-    this.record({
-      level: 'warn',
-      message,
-      by: { reason: cause.reason, ...by },
-      ...(details !== undefined && { details }),
-    })
+    this.record({ level: 'warn', message, by: { reason: cause.reason, ...by }, details })
   }
 
   /**
@@ -158,11 +153,11 @@ export class Trace {
   }
 
   async #write({ level, message, by, details }: Attempt): Promise<void> {
-    let more: object = {}
+    let more: object | undefined
     try {
-      more = (await details?.()) ?? {}
+      more = await details?.()
     } catch {
-      // The directory does not answer. The line says what is known without it.
+      // The line says what is known without them.
     }
     this.#log[level]({ ...by, ...more }, message)
   }
@@ -176,12 +171,11 @@ export function isFailure(error: unknown): boolean {
 }
 
 /** Whether the call failed because of who asked or how often, and not because of what was asked. */
-function isRefusal({ code, row, cause }: CallError): boolean {
+function isRefusal({ code, cause }: CallError): boolean {
   return (
     code === 'UNAUTHENTICATED' ||
     code === 'PERMISSION_DENIED' ||
     // A full disk has a cause, and is no fault of the requester.
-    (code === 'RESOURCE_EXHAUSTED' && cause === undefined) ||
-    row.login !== undefined
+    (code === 'RESOURCE_EXHAUSTED' && cause === undefined)
   )
 }

@@ -18,6 +18,7 @@ import { api, token as authzenToken, CALL, credential, EVALUATIONS } from '../su
 import { checkRequest, extAuthzService } from '../support/proxies/ext-authz.ts'
 import { httpBehindProxy, PROXY_SECRET } from '../support/proxies/proxied.ts'
 import { ACCOUNT, runSidecar } from '../support/sidecar/sidecar.ts'
+import { documentedMetrics } from '../support/signals/metrics.ts'
 import { eventually, newFile, newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
 
 const CLAIMS = { kind: 'static_token', scope: { account: ACCOUNT } }
@@ -224,6 +225,21 @@ describe('a sidecar counts', async () => {
     )
     expect(missing).toEqual([])
     expect(named.size).toBeGreaterThan(7)
+  })
+
+  test('nothing that the documentation does not name, with its labels', async () => {
+    const { text, series } = await scrape(running.sidecar.healthAddress)
+    const names = Array.from(text.matchAll(/^# TYPE (\w+) /gm), ([, name = '']) => name)
+    const labelsOf = new Map(
+      documentedMetrics().flatMap(({ names, labels }) => names.map((name) => [name, labels])),
+    )
+    expect(names.filter((name) => !labelsOf.has(name))).toEqual([])
+    const unnamed = [...series.keys()].filter((each) => {
+      const [, name = ''] = /^(\w+?)(_bucket|_sum|_count)?(\{|$)/.exec(each) ?? []
+      const labels = Array.from(each.matchAll(/[{,](\w+)="/g), ([, label = '']) => label)
+      return labels.some((label) => label !== 'le' && !labelsOf.get(name)?.includes(label))
+    })
+    expect(unnamed).toEqual([])
   })
 })
 
