@@ -80,7 +80,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
       },
       {
         files: sidecar('authority/upstream/token-answer', 'authority/kind-of-scope'),
-        tests: judges('upstream/token-answer'),
+        tests: judges('upstream/token-answer', 'usecases/issue'),
       },
       {
         files: sidecar(
@@ -93,7 +93,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
       },
     ],
   },
-  /** The use cases on which safety depends. docs/decide/assurance.md names those that are missing. */
+  /** Who may do what: checks, issuing and revocations. */
   usecases: {
     least: 100,
     parts: [

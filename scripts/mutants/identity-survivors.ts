@@ -5,13 +5,13 @@ export const OF_IDENTITY: readonly Survivor[] = [
   ...survivors(
     'sidecar/usecases/identity/log-in.ts',
     'Only whether there is a project says which kind it is.',
-    ["const kind = kindForScope(engine, { account: '', project: '' })", "''", SOME_TEXT],
+    ["const kind = kindForScope({ account: '', project: '' }, engine.tokenKinds.values())", "''", SOME_TEXT],
   ),
   ...survivors(
     'sidecar/usecases/identity/identity-token.ts',
     'Only whether there is a project says which kind it is.',
-    ["const ofAccount = kindForScope(engine, { account: '' })", "{ account: '' }", '{}'],
-    ["const ofAccount = kindForScope(engine, { account: '' })", "''", SOME_TEXT],
+    ["const ofAccount = kindForScope({ account: '' }, engine.tokenKinds.values())", "{ account: '' }", '{}'],
+    ["const ofAccount = kindForScope({ account: '' }, engine.tokenKinds.values())", "''", SOME_TEXT],
   ),
   ...survivors(
     'sidecar/usecases/identity/identity-token.ts',

@@ -1,10 +1,21 @@
 /** Which kind of token is issued for a scope. */
 import type { Scope, TokenKind } from '../../engine/index.ts'
+import { callError } from '../base/call-error.ts'
 
 /** §4.1 rules 1 and 2: the scope says which kind it is. @param kinds of the matrix, in its order */
-export function kindOfScope(scope: Scope, kinds: ReadonlyMap<string, TokenKind>): TokenKind | undefined {
-  const level = scope.project === undefined ? 'account' : 'project'
-  for (const kind of kinds.values())
-    if (kind.obtained.by === 'issue' && kind.scopeLevel === level) return kind
+export function kindOfScope(scope: Scope, kinds: Iterable<TokenKind>): TokenKind | undefined {
+  const level = levelOf(scope)
+  for (const kind of kinds) if (kind.obtained.by === 'issue' && kind.scopeLevel === level) return kind
   return undefined
+}
+
+/** As {@link kindOfScope}. @throws CallError where the matrix has none */
+export function kindForScope(scope: Scope, kinds: Iterable<TokenKind>): TokenKind {
+  const kind = kindOfScope(scope, kinds)
+  if (kind === undefined) throw callError('NO_KIND_FOR_SCOPE', { level: levelOf(scope) })
+  return kind
+}
+
+function levelOf({ project }: Scope): TokenKind['scopeLevel'] {
+  return project === undefined ? 'account' : 'project'
 }

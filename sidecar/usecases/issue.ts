@@ -10,6 +10,7 @@ import {
 } from '../../engine/index.ts'
 import { contestedCells, planTokens, preferredKinds } from '../../matrix/index.ts'
 import type { Authority, IssuedToken, Origin, PasswordRequester } from '../authority/authority.ts'
+import { kindForScope } from '../authority/kind-of-scope.ts'
 import { type CallError, callError, invalidArgument, invalidFields } from '../base/call-error.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import type { Secret } from '../base/secret.ts'
@@ -126,7 +127,7 @@ function choiceFor(engine: Engine, purpose: Purpose, projectsOnly: boolean): Cho
   if (known !== undefined) return known
   const kind =
     purpose.type === 'scope'
-      ? kindForScope(engine, purpose.scope)
+      ? kindForScope(purpose.scope, engine.tokenKinds.values())
       : kindForApis(engine, purpose, projectsOnly)
   const cells = purpose.type === 'scope' ? [] : purpose.apis
   const choice = { kind, conflicts: conflictsBearingOn(engine, kind, cells) }
@@ -157,14 +158,6 @@ function issuedFor(issuedToken: IssuedToken, choice: Choice): Issued {
 }
 
 const THIS_MACHINE = { source: { type: 'this_machine' } } as const
-
-/** §4.1 rules 1 and 2: the scope decides which kind of token is issued. */
-export function kindForScope(engine: Engine, scope: Scope): TokenKind {
-  const level = scope.project === undefined ? 'account' : 'project'
-  for (const kind of engine.tokenKinds.values())
-    if (kind.obtained.by === 'issue' && kind.scopeLevel === level) return kind
-  throw callError('NO_KIND_FOR_SCOPE', { level })
-}
 
 /**
  * A kind that every one of the APIs accepts: one that can be issued, of those one without contested cells,

@@ -154,7 +154,9 @@ export class EnginePair {
   /** Of which kind a token is under the shadow. An upstream says only what it is bound to. */
   #kindOf({ kind, scope, authority }: VerifiedToken): string {
     // Without a kind, there is no place for the token.
-    return authority === undefined ? kind : (kindOfScope(scope, this.#shadow.tokenKinds)?.id as string)
+    return authority === undefined
+      ? kind
+      : (kindOfScope(scope, this.#shadow.tokenKinds.values())?.id as string)
   }
 
   /** Whether the shadow answers alike whatever gets this decision. */

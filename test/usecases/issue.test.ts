@@ -3,10 +3,11 @@
  * asks over the wire who gets which.
  */
 import { expect, test, vi } from 'vitest'
-import { compile, type Engine, type Scope, type TokenKind } from '../../engine/index.ts'
+import type { Engine, Scope, TokenKind } from '../../engine/index.ts'
 import type { IssuedToken } from '../../sidecar/authority/authority.ts'
+import { kindForScope } from '../../sidecar/authority/kind-of-scope.ts'
 import { Secret } from '../../sidecar/base/secret.ts'
-import { type Issued, issue, kindForScope, type Purpose } from '../../sidecar/usecases/issue.ts'
+import { type Issued, issue, type Purpose } from '../../sidecar/usecases/issue.ts'
 import type { Profile } from '../../sidecar/usecases/profiles.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
 import {
@@ -141,8 +142,7 @@ test.each<[scope: Scope, kinds: TokenKind[], outcome: string]>([
     'NO_KIND_FOR_SCOPE: the matrix has no token kind that can be issued with project scope',
   ],
 ])('the scope %j of %j', async (scope, tokenKinds, outcome) => {
-  const engine = compile<string, string>({ title: 'any', tokenKinds, apis: [] })
-  const found = await outcomeOf(() => kindForScope(engine, scope))
+  const found = await outcomeOf(() => kindForScope(scope, tokenKinds))
   expect(typeof found === 'string' ? found : found.id).toBe(outcome)
 })
 

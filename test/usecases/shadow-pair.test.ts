@@ -73,7 +73,7 @@ const authority: Verifier = {
   verify: (value, kinds) => {
     const scope = UPSTREAM[value]
     if (scope === undefined) return TOKENS[value]?.[1] ?? INVALID
-    const of = kindOfScope(scope, kinds)
+    const of = kindOfScope(scope, kinds.values())
     return of === undefined ? INVALID : ok({ scope, kind: of.id, authority: 'cloud' })
   },
 }

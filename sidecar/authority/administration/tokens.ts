@@ -8,6 +8,7 @@ import type { Actor } from '../actor.ts'
 import type { IssuedToken } from '../authority.ts'
 import { type IamClaims, isNamedHere, newClaims } from '../iam-claims.ts'
 import { type IamTokenSigner, queryOf, tokenOf } from '../iam-token.ts'
+import { kindForScope } from '../kind-of-scope.ts'
 import { checkName, checkNote } from '../names.ts'
 import { isOver, type VerifiedToken } from '../verified-token.ts'
 import { changeDirectory, userToChange } from './change.ts'
@@ -81,7 +82,8 @@ export class TokenAdministration {
     userName: string,
     project: string | undefined,
   ): Promise<IssuedToken> {
-    const kind = this.#kindFor(project)
+    const scope: Scope = project === undefined ? { account } : { account, project }
+    const kind = kindForScope(scope, this.#parts.tokenKinds())
     return changeDirectory(this.#parts.store, actor, async (change) => {
       const { records } = change
       const user = await userToChange(change, actor, account, userName, 'control_panel_user')
@@ -91,7 +93,6 @@ export class TokenAdministration {
         const { jti } = JSON.parse(before) as IamClaims
         await change.revoke(jti, account, user.id)
       }
-      const scope: Scope = project === undefined ? { account } : { account, project }
       const changeNumber = await records.changeNumber()
       const nowMs = this.#parts.now()
       const { names } = this.#parts.signer
@@ -158,13 +159,6 @@ export class TokenAdministration {
   async #isActive(claims: IamClaims): Promise<boolean> {
     const query = queryOf(tokenOf(claims), [])
     return (await this.#parts.store.verification.iamTokenStatus(query)).active
-  }
-
-  #kindFor(project: string | undefined): TokenKind {
-    const level = project === undefined ? 'account' : 'project'
-    for (const kind of this.#parts.tokenKinds())
-      if (kind.obtained.by === 'issue' && kind.scopeLevel === level) return kind
-    throw callError('NO_KIND_FOR_SCOPE', { level })
   }
 
   #issued(claims: IamClaims): IssuedToken {

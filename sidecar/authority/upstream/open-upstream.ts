@@ -61,7 +61,7 @@ export function openUpstream(configured: ConfiguredUpstream, surroundings: Upstr
   const ownToken: Upstream['ownToken'] = (kinds, rejected) => {
     const giver = verify && profile(verify.profile)
     const scope = { account: giver?.account ?? '', ...(verify?.project && { project: verify.project }) }
-    const kind = kindOfScope(scope, kinds)
+    const kind = kindOfScope(scope, kinds.values())
     if (giver === undefined || kind === undefined)
       throw callError('UPSTREAM_UNAVAILABLE', { upstream: name, problem: 'has no profile that validates' })
     return giver.issue(kind, scope, rejected)

@@ -197,7 +197,7 @@ export class UpstreamVerifier implements RemoteVerifier {
   }
 
   #verificationOf(described: DescribedToken, kinds: ReadonlyMap<string, TokenKind>): Genuine['verification'] {
-    const kind = kindOfScope(described.scope, kinds)
+    const kind = kindOfScope(described.scope, kinds.values())
     if (kind === undefined) return INVALID
     return { ok: true, token: verifiedToken(this.name, kind, described) }
   }

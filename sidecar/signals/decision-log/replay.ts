@@ -236,7 +236,7 @@ function answerToCredentials(engine: Engine, line: Line): Answer | Untold {
  * type that tokens are issued to here.
  */
 function kindOf({ kind, subject, scope }: Line, { tokenKinds }: Engine): string | undefined {
-  return subject?.type === 'user' && scope !== undefined ? kindOfScope(scope, tokenKinds)?.id : kind
+  return subject?.type === 'user' && scope !== undefined ? kindOfScope(scope, tokenKinds.values())?.id : kind
 }
 
 /** What an authority said. */

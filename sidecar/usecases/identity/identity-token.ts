@@ -2,8 +2,8 @@
 import type { Engine, TokenKind } from '../../../engine/index.ts'
 import type { UserRecord } from '../../authority/administration/administration.ts'
 import { isUnscoped, UNSCOPED_KIND, type VerifiedToken } from '../../authority/authority.ts'
+import { kindForScope } from '../../authority/kind-of-scope.ts'
 import type { Clocked } from '../capabilities.ts'
-import { kindForScope } from '../issue.ts'
 import type { Authenticating } from '../requester.ts'
 import { type RoleMapping, rolesOf } from '../roles.ts'
 
@@ -54,6 +54,6 @@ export async function withRecords(
 
 /** As an account-scoped token, but it is bound to nothing, so it takes no permission. */
 export function unscopedKind(engine: Engine): TokenKind {
-  const ofAccount = kindForScope(engine, { account: '' })
+  const ofAccount = kindForScope({ account: '' }, engine.tokenKinds.values())
   return { ...ofAccount, id: UNSCOPED_KIND, title: 'unscoped IAM token', permissionScopes: [] }
 }

@@ -2,10 +2,10 @@
 import type { Engine, Scope, TokenKind } from '../../../engine/index.ts'
 import type { Administration } from '../../authority/administration/administration.ts'
 import { type IssuedToken, isUnscoped, type Origin } from '../../authority/authority.ts'
+import { kindForScope } from '../../authority/kind-of-scope.ts'
 import { sourceAt } from '../../authority/login-source.ts'
 import { CallError, callError } from '../../base/call-error.ts'
 import type { Secret } from '../../base/secret.ts'
-import { kindForScope } from '../issue.ts'
 import { accountFor, projectFor, type Reference, type ReferenceInAccount, userFor } from '../references.ts'
 import { type IdentityServices, type IdentityToken, unscopedKind, withRecords } from './identity-token.ts'
 
@@ -86,7 +86,7 @@ async function issueByCredential(
     'id' in credential
       ? credential
       : { name: credential.name, ...(await userFor(administration, credential.user)) }
-  const kind = kindForScope(engine, { account: '', project: '' })
+  const kind = kindForScope({ account: '', project: '' }, engine.tokenKinds.values())
   return authority.issueByCredential({ key, secret }, kind, from)
 }
 
@@ -119,7 +119,7 @@ async function issueByToken(
 }
 
 function kindFor(engine: Engine, scope: Login['scope'], wanted: Scope): TokenKind {
-  return scope.type === 'unscoped' ? unscopedKind(engine) : kindForScope(engine, wanted)
+  return scope.type === 'unscoped' ? unscopedKind(engine) : kindForScope(wanted, engine.tokenKinds.values())
 }
 
 async function scopeFor(
