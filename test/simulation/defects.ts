@@ -72,6 +72,12 @@ export const DEFECTS: readonly Defect[] = [
     instead: '',
   },
   {
+    name: 'a change is acknowledged before it is known what came before it',
+    file: `${FEED}/notified-changes.ts`,
+    code: 'if (this.#followed?.touch(records) !== false) return',
+    instead: 'return void this.#followed?.touch(records)',
+  },
+  {
     name: 'other workers are told, and not waited for',
     file: 'sidecar/directory/store.ts',
     code: 'if (recorded().length > 0) await this.#onChanged(recorded())',

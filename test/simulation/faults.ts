@@ -50,12 +50,18 @@ export class Faults {
     const worker = this.#pick(fleet.workers)
     const { name } = worker.machine
     const other = this.#pick(machines)
+    const peer = this.#pick(fleet.workers).machine
     const both = [worker.machine, other]
     const faults: readonly Fault[] = [
       ...(world.file === undefined
         ? this.#ofServer(worker, { ms, both, machines })
         : this.#ofFile(world.file, worker, { ms, both, machines })),
       [`${name} and ${other.name} are cut off`, () => network.cutOff(name, other.name, ms), both],
+      [
+        `what ${name} and ${peer.name} say is late`,
+        () => network.slowDown(name, peer.name, ms, (0.2 + this.#random() * 1.5) * BOUND_MS),
+        [worker.machine, peer],
+      ],
       [`streams of ${name} break`, () => network.breakStreams(name), machines],
       [`${other.name} stops`, () => stop(other, ms), both],
       [`${name} stops`, () => stop(worker.machine, ms), both],

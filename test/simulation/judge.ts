@@ -1,7 +1,7 @@
 /**
  * What is promised, and whether an answer keeps it: no program allows for longer than the staleness bound
- * what the directory has ended; a host allows nothing that it has acknowledged the end of; a withdrawn key
- * ends within a look at its file; nobody uses a right that was taken; nothing that was acknowledged is lost,
+ * what the directory has ended; a host that has acknowledged a change allows nothing that ended by then; a
+ * withdrawn key ends within a look at its file; nobody uses a right that was taken; nothing that was acknowledged is lost,
  * and the audit trail has no gap.
  */
 import { join } from 'node:path'
@@ -39,15 +39,13 @@ export interface Pending {
   readonly worker: Worker
   /** What was recorded of it. */
   readonly records: Recorded[]
-  /** The tokens that it has ended. */
-  readonly ended: Held[]
   /** When it counted, as far as it did. */
   committedMs: number | undefined
 }
 
 /** From when on an answer must be right, because the host that is asked has acknowledged something. */
 interface Limits {
-  readonly endedMs: number
+  readonly seenMs: number
   readonly replacedMs: number
 }
 
@@ -68,6 +66,8 @@ export class Judge {
   readonly pending = new Map<string, Pending>()
   readonly #fleet: Fleet
   readonly #truth: Truth
+  /** Of each host: when the last change counted that one of its processes has acknowledged. */
+  readonly #seenMs = new Map<string, number>()
   /** Of each host: when the last other matrix counted that one of its processes has acknowledged. */
   readonly #replacedMs = new Map<string, number>()
   /** What was acknowledged, by number. */
@@ -86,8 +86,8 @@ export class Judge {
     const { name } = program.worker.host
     // What a host has acknowledged counts at once for those who ask it.
     const limits = program.local
-      ? { endedMs: NEVER, replacedMs: NEVER }
-      : { endedMs: held.endedMs.get(name) ?? NEVER, replacedMs: this.#replacedMs.get(name) ?? NEVER }
+      ? { seenMs: NEVER, replacedMs: NEVER }
+      : { seenMs: this.#seenMs.get(name) ?? NEVER, replacedMs: this.#replacedMs.get(name) ?? NEVER }
     return { program, held, api, beganMs: time.nowMs, limits }
   }
 
@@ -98,7 +98,7 @@ export class Judge {
     const what = held.claims?.type ?? 'a static token'
     // What the directory says of a token that was forgotten is not known.
     const isKnown = this.#truth.tokens.includes(held)
-    if (isKnown && !wasActive(held, Math.max(sinceMs, limits.endedMs), time.nowMs))
+    if (isKnown && !wasActive(held, Math.max(sinceMs, limits.seenMs), time.nowMs))
       this.wrong ??= `${program.name} allowed ${what}, asked at ${beganMs}, with ${JSON.stringify(limits)}; the directory said ${JSON.stringify(held.said.slice(-4))}`
     this.#judgeKey(program, held, beganMs)
     if (api === EXTRA_API && !this.#wasDisturbed(program, beganMs))
@@ -133,13 +133,12 @@ export class Judge {
   }
 
   /** Something was committed. */
-  recorded(records: readonly Recorded[], ended: readonly Held[]): void {
+  recorded(records: readonly Recorded[]): void {
     for (const record of records) {
       const { actor, action, account, subject } = record
       const pending = [...this.pending].find(([name]) => actor.includes(name))?.[1]
       if (pending !== undefined) {
         pending.records.push(record)
-        pending.ended.push(...ended)
         pending.committedMs = time.nowMs
       }
       if (actor.includes(BOSS) && !this.#bosses.has(account))
@@ -149,11 +148,11 @@ export class Judge {
   }
 
   /** An operator was told that the change is made. */
-  acknowledged({ worker, records, ended, committedMs }: Pending): void {
+  acknowledged({ worker, records, committedMs }: Pending): void {
     // What is as it was wished already changes nothing.
     if (committedMs === undefined) return
     const { name } = worker.host
-    for (const held of ended) held.endedMs.set(name, committedMs)
+    this.#seenMs.set(name, Math.max(committedMs, this.#seenMs.get(name) ?? NEVER))
     for (const record of records) {
       this.#kept.set(record.sequence, record)
       if (record.action.startsWith('matrix.')) this.#replacedMs.set(name, committedMs)
@@ -166,10 +165,9 @@ export class Judge {
     for (const pending of this.pending.values()) {
       pending.committedMs = undefined
       pending.records.length = 0
-      pending.ended.length = 0
     }
+    this.#seenMs.clear()
     this.#replacedMs.clear()
-    for (const held of this.#truth.tokens) held.endedMs.clear()
     this.#readBosses()
   }
 

@@ -249,8 +249,9 @@ export class Simulation {
           })
   }
 
-  /** What a host has acknowledged counts at once for everybody who asks it. */
-  #askAtOnce({ worker, ended }: Pending): void {
+  /** What a host has acknowledged counts at once for everybody who asks it, and so does what was before. */
+  #askAtOnce({ worker }: Pending): void {
+    const ended = this.#truth.tokens.filter(({ said }) => isOver(said, 0) && !isOver(said, BOUND_MS))
     for (const program of this.#fleet.programs)
       if (program.worker.host === worker.host && !program.local)
         for (const held of ended) this.#check(program, held)
@@ -265,7 +266,7 @@ export class Simulation {
     if (idle.length === 0) return
     const [worker, client] = this.#pick(idle)
     const name = operatorOf(worker.machine.name)
-    const change: Pending = { worker, records: [], ended: [], committedMs: undefined }
+    const change: Pending = { worker, records: [], committedMs: undefined }
     pending.set(name, change)
     this.#start(
       this.#operatorMachine(name).run(() => operation(client, worker)),
@@ -322,7 +323,7 @@ export class Simulation {
 
   #recorded(records: readonly Recorded[], ended: readonly Held[]): void {
     for (const { sequence, actor, action } of records) this.#tell(`change ${sequence}: ${action} by ${actor}`)
-    this.#judge.recorded(records, ended)
+    this.#judge.recorded(records)
     this.#once.recorded(records)
     this.#askAboutEnded(ended)
   }

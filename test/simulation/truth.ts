@@ -27,8 +27,6 @@ export interface Held {
   readonly claims: IamClaims | undefined
   readonly keyId: string | undefined
   readonly said: { readonly atMs: number; readonly active: boolean }[]
-  /** Of each host that has acknowledged a change that ended the token: when the change counted. */
-  readonly endedMs: Map<string, number>
 }
 
 /** A record of the audit trail. */
@@ -78,7 +76,6 @@ export class Truth {
       keyId: isStatic ? undefined : JSON.parse(Buffer.from(header ?? '', 'base64url').toString()).kid,
       // What the directory said before is not known, and counts in favour of who allowed it.
       said: [{ atMs: Number.NEGATIVE_INFINITY, active: true }],
-      endedMs: new Map(),
     }
     this.tokens.push(held)
     this.#lookAt(held)

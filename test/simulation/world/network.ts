@@ -47,6 +47,7 @@ class Network {
   #panels = new Map<string, { readonly machine: Machine; readonly panel: Panel }>()
   #shared = new Map<string, () => string>()
   #cutOff = new Map<string, number>()
+  #slow = new Map<string, { readonly untilMs: number; readonly ms: number }>()
   #streams = new Set<Stream>()
   /** How long a message takes, in milliseconds. */
   delayMs: () => number = () => 1
@@ -56,6 +57,7 @@ class Network {
     this.#panels = new Map()
     this.#shared = new Map()
     this.#cutOff = new Map()
+    this.#slow = new Map()
     this.#streams = new Set()
   }
 
@@ -102,9 +104,21 @@ class Network {
     this.#cutOff.set(pair(one, other), time.nowMs + ms)
   }
 
-  /** Everything arrives again. */
+  /** For so long everything between these two takes longer by `moreMs`. */
+  slowDown(one: string, other: string, ms: number, moreMs: number): void {
+    this.#slow.set(pair(one, other), { untilMs: time.nowMs + ms, ms: moreMs })
+  }
+
+  /** How long a message between these two takes. */
+  delayBetween(one: string, other: string): number {
+    const slow = this.#slow.get(pair(one, other))
+    return this.delayMs() + (slow !== undefined && slow.untilMs > time.nowMs ? slow.ms : 0)
+  }
+
+  /** Everything arrives again, and soon. */
   heal(): void {
     this.#cutOff.clear()
+    this.#slow.clear()
   }
 
   isCutOff(one: string, other: string): boolean {
@@ -137,7 +151,7 @@ class Network {
   travel(from: Machine, to: Machine, arrive: () => void, lost: () => void = () => {}): void {
     const isCutOff = () => this.isCutOff(from.name, to.name)
     if (isCutOff()) lost()
-    else time.afterOn(to, this.delayMs(), () => (isCutOff() ? lost() : arrive()))
+    else time.afterOn(to, this.delayBetween(from.name, to.name), () => (isCutOff() ? lost() : arrive()))
   }
 
   /**
@@ -285,7 +299,7 @@ class Stream {
     // A connection on which something was lost delivers nothing after it.
     if (this.#isOver || network.isCutOff(this.from.name, this.to.name)) return void this.#stall()
     if (this.#stalled) return
-    const atMs = Math.max(this.#lastAtMs, time.nowMs + network.delayMs())
+    const atMs = Math.max(this.#lastAtMs, time.nowMs + network.delayBetween(this.from.name, this.to.name))
     this.#lastAtMs = atMs
     time.afterOn(this.from, atMs - time.nowMs, () => {
       if (!this.#isOver) arrive()
