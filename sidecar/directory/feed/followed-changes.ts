@@ -26,8 +26,6 @@ export class FollowedChanges {
   /** How often each thing was touched. A record counts once, however often it is heard of. */
   readonly touched = { token: 0, user: 0, account: 0, project: 0, matrix: 0, everything: 0 }
   #position: Position
-  /** Number of the last record that was touched without being read: nothing is missing up to it. */
-  #touchedTo = 0
   readonly #onNews: () => void
 
   /**
@@ -88,24 +86,19 @@ export class FollowedChanges {
   }
 
   /**
-   * Notes what records touch. They are read once more: nobody knows yet whether they are of this history.
+   * Notes what records touch. They are read once more: nobody knows yet whether they are of this history, and
+   * where COMMIT failed, others may get their numbers.
    *
    * @returns whether none is missing before them. Of what was so already, nobody knows what was before it.
    */
   touch(records: readonly FeedRecord[]): boolean {
     for (const { touches } of records) this.#note(touches)
-    if (!records.every(isOfChange)) return false
-    const [first, last] = [records[0], records.at(-1)]
-    const known = Math.max(this.#position.sequence, this.#touchedTo)
-    if (first === undefined || last === undefined || last.sequence <= known) return true
-    if (first.sequence > known + 1) return false
-    this.#touchedTo = last.sequence
-    return true
+    const next = this.#position.sequence + 1
+    return records.every(isOfChange) && (records[0]?.sequence ?? next) <= next
   }
 
   /** Anything may have changed. */
   touchAll(): void {
-    this.#touchedTo = 0
     this.recent.touchAll()
     this.records.startAgain(this.#position)
     this.touched.everything++

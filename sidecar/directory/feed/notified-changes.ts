@@ -140,22 +140,25 @@ export class NotifiedChanges implements Changes {
 
   /** One question at a time. Returns whether it was answered. */
   #ask(): Promise<boolean> {
-    this.#asking ??= this.#askAll().finally(() => {
-      this.#asking = undefined
-    })
+    this.#asking ??= this.#askAll()
     return this.#asking
   }
 
   async #askAll(): Promise<boolean> {
-    for (;;) {
-      this.#askAgain = false
-      const askedAtMs = this.#now()
-      const more = await this.#askOnce().catch(() => undefined)
-      if (this.#stop.signal.aborted) return false
-      this.#options.onAnswered?.(more !== undefined)
-      if (more === undefined) return false
-      if (!more) this.#knownUntilMs = askedAtMs + this.#options.stalenessMs
-      if (!more && !this.#askAgain) return true
+    try {
+      for (;;) {
+        this.#askAgain = false
+        const askedAtMs = this.#now()
+        const more = await this.#askOnce().catch(() => undefined)
+        if (this.#stop.signal.aborted) return false
+        this.#options.onAnswered?.(more !== undefined)
+        if (more === undefined) return false
+        if (!more) this.#knownUntilMs = askedAtMs + this.#options.stalenessMs
+        if (!more && !this.#askAgain) return true
+      }
+    } finally {
+      // At once: who looks from now on must not get this answer.
+      this.#asking = undefined
     }
   }
 

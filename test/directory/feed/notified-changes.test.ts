@@ -23,11 +23,13 @@ async function following(stalenessMs = BOUND_MS) {
   const place = {
     ...{ records: [record(100, '')], nowMs: 0, answers: true, answerMs: 0 },
     waits: undefined as Promise<void> | undefined,
+    onAnswered: undefined as (() => void) | undefined,
   }
   const asked: number[] = []
   const changes = new NotifiedChanges({
     stalenessMs,
     now: () => place.nowMs,
+    onAnswered: () => place.onAnswered?.(),
     ask: async (_sql, { position = 0 } = {}) => {
       asked.push(Number(position))
       await place.waits
@@ -127,13 +129,33 @@ describe('who is told of a change made here', () => {
 
   test.each<[what: string, sequences: readonly number[]]>([
     ['nothing is missing', [101]],
-    ['nothing is missing behind another one that was made here', [101, 102, 103]],
     ['it is in the past', [99]],
   ])('waits for nothing where %s', async (_what, sequences) => {
     const { asked, changes } = await following()
     for (const sequence of sequences) await changes.touch([heard(sequence, 'user:x')])
     await changes.touch([])
     expect(asked).toEqual([0])
+  })
+
+  test('sees what has the number of a change whose COMMIT failed', async () => {
+    const { place, changes, remember } = await following()
+    await changes.touch([heard(101, 'user:x')])
+    const remembered = remember()
+    place.records.push(record(101, 'token:t'), record(102, 'user:x'))
+    await changes.touch([heard(102, 'user:x')])
+    expect(changes.isTrue(remembered)).toBe(false)
+  })
+
+  test('is given no answer that came before they asked', async () => {
+    const { place, asked, changes } = await following()
+    let looking: Promise<boolean> | undefined
+    place.onAnswered = () =>
+      queueMicrotask(() => {
+        looking ??= changes.look()
+      })
+    await changes.look()
+    await looking
+    expect(asked).toEqual([0, 100, 100])
   })
 
   test('sees what was recorded before, also where it was so already', async () => {
