@@ -50,7 +50,7 @@ function appendedJson(text: string, path: DocumentPath, value: unknown): string 
 }
 
 /** The rest of a line, with the whole of a comment that goes on in the next one. */
-const LINE = /^(?:(?:\/\/|#)[^\r\n]*|\/\*[\s\S]*?\*\/|[^\r\n])*/
+const LINE = /(?:(?:\/\/|#)[^\r\n]*|\/\*[\s\S]*?\*\/|[^\r\n])*/
 
 /** White space and comments, then a comma. */
 const COMMA = /^(?:\s|\/\*[\s\S]*?\*\/|(?:\/\/|#)[^\n]*\n)*,/

@@ -91,7 +91,8 @@ test.each<[claim: string, from: string, change: DocumentChange, to: string]>([
     `[\n  1,\n  {\n    "b": "${LONG.slice(0, 128)}"\n  }\n]`,
   ],
   ['a long row in a line', '[1]\r\n', append([], { b: LONG }), `[1, {\r\n  "b": "${LONG}"\r\n}]\r\n`],
-  ['a row before a bracket', '[\n  1,\n  2 ]', append([], 3), '[\n  1,\n  2,\n  3 ]'],
+  ['a row before a bracket', '{"a": [\n  1]\n}', append(['a'], 2), '{"a": [\n  1,\n  2]\n}'],
+  ['a row before white space', '[\n  1,\n  2 ]', append([], 3), '[\n  1,\n  2,\n  3 ]'],
   [
     'a row before a bracket that something follows',
     '{"a": [\n  1,\n  2 ],\n"b": 3}',
