@@ -93,4 +93,18 @@ export const OF_READERS: readonly Survivor[] = [
     '{',
     '{}',
   ]),
+  ...survivors(
+    'sidecar/authority/upstream/token-answer.ts',
+    'What is no text, or begins with something else, is no time to what reads it, either.',
+    [
+      "typeof value === 'string' && /^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,9})?(Z|[+-]\\d\\d:\\d\\d)$/.test(value)",
+      "typeof value === 'string'",
+      'true',
+    ],
+    [
+      "typeof value === 'string' && /^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,9})?(Z|[+-]\\d\\d:\\d\\d)$/.test(value)",
+      '/^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,9})?(Z|[+-]\\d\\d:\\d\\d)$/',
+      '/\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,9})?(Z|[+-]\\d\\d:\\d\\d)$/',
+    ],
+  ),
 ]
