@@ -133,6 +133,18 @@ describe('a hub is left', () => {
     expect(() => hear(100, 2, { basis: 'other' })).toThrow('it goes on from what rests on other keys')
   })
 
+  test('and then who follows this sidecar must forget everything, too', () => {
+    const { changes, hear, begin } = following()
+    begin()
+    hear(101, 50_001)
+    const place = changes.followed?.records.end ?? -1
+    changes.distrust()
+    changes.begin()
+    hear(140, 7, { touched: EVERYTHING })
+    expect(changes.followed?.records.from(place)).toBeUndefined()
+    expect(changes.followed?.records.placeAfter(at(101))).toBeUndefined()
+  })
+
   test('and then nothing of what it said counts', () => {
     const { changes, begin, remember } = following()
     begin()

@@ -52,6 +52,8 @@ export class HubChanges implements Changes {
   readonly #touched = { token: 0, user: 0, account: 0, project: 0, everything: 0 }
   /** The positions that were told since everything was void, the newest last. */
   readonly #told = new Map<number, number>()
+  /** One list for as long as this runs: places in it are of those who follow this sidecar. */
+  readonly #records = new RecentRecords({ sequence: 0, atMs: 0 })
   #followed: Followed | undefined
   #basis = ''
   #trusted: readonly string[] = []
@@ -176,10 +178,9 @@ export class HubChanges implements Changes {
     this.#recent.touchAll()
     this.#touched.everything++
     this.#told.clear()
-    const records = this.#followed?.records
     // Who follows this sidecar must forget everything, too.
-    if (records === undefined) this.#followed = { position, records: new RecentRecords(position) }
-    else records.startAgain(position)
+    this.#records.startAgain(position)
+    this.#followed = { position, records: this.#records }
   }
 
   #touch(touched: Touched, position: Position): void {
@@ -188,17 +189,14 @@ export class HubChanges implements Changes {
     this.#recent.touch(touched.thing, touched.id)
     this.#touched[touched.thing]++
     // The hub does not say which account a change was about.
-    this.#followed?.records.add({ ...position, account: '', touched })
+    this.#records.add({ ...position, account: '', touched })
   }
 
   #advance(position: Position): void {
     const { sequence, atMs } = position
-    if (this.#followed !== undefined) {
-      const { records } = this.#followed
-      if (records.placeAfter(position) === undefined)
-        records.add({ ...position, account: '', touched: 'nothing' })
-      this.#followed = { position, records }
-    }
+    if (this.#records.placeAfter(position) === undefined)
+      this.#records.add({ ...position, account: '', touched: 'nothing' })
+    this.#followed = { position, records: this.#records }
     this.#told.delete(sequence)
     this.#told.set(sequence, atMs)
     if (this.#told.size > TOLD_MAX)
