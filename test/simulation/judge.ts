@@ -1,8 +1,8 @@
 /**
  * What is promised, and whether an answer keeps it: no program allows for longer than the staleness bound
  * what the directory has ended; a host that has acknowledged a change allows nothing that ended by then; a
- * withdrawn key ends within a look at its file; nobody uses a right that was taken; nothing that was acknowledged is lost,
- * and the audit trail has no gap.
+ * withdrawn key ends within a look at its file; nobody uses a right that was taken; nothing that was
+ * acknowledged is lost, and the audit trail has no gap.
  */
 import { join } from 'node:path'
 import type { CheckAnswer } from '../../clients/typescript/index.ts'

@@ -239,11 +239,11 @@ export class Simulation {
     return machine.run(() => client.check({ api, credentials: [[header, held.value]] }))
   }
 
-  /** Soon all programs ask about what has ended, and later once more. */
+  /** Soon all programs ask about what has ended, and once more when the bound is over. */
   #askAboutEnded(ended: readonly Held[], soonMs = 20): void {
     for (const held of ended)
       for (const program of this.#fleet.programs)
-        for (const ms of [this.#random() * soonMs, this.#random() * 3 * BOUND_MS])
+        for (const ms of [this.#random() * soonMs, (1 + this.#random() * 0.8) * BOUND_MS])
           time.after(ms, () => {
             if (!this.#calm) this.#check(program, held)
           })

@@ -105,7 +105,7 @@ export class Client extends EventEmitter {
     const { machine } = world.postgres
     if (this.#isCutOff) return
     this.#arrivesAtMs = Math.max(this.#arrivesAtMs, time.nowMs + network.delayMs())
-    time.afterOn(machine, this.#arrivesAtMs - time.nowMs, () => {
+    time.atOn(machine, this.#arrivesAtMs, () => {
       if (!this.#isLost && !this.#isCutOff) arrive()
     })
   }
@@ -114,7 +114,7 @@ export class Client extends EventEmitter {
     if (this.#isCutOff) return
     const { silentUntilMs = 0 } = this.#session ?? {}
     this.#answersAtMs = Math.max(this.#answersAtMs, silentUntilMs, time.nowMs + network.delayMs())
-    time.afterOn(this.#machine, this.#answersAtMs - time.nowMs, () => {
+    time.atOn(this.#machine, this.#answersAtMs, () => {
       if (!this.#isLost) arrive()
     })
   }

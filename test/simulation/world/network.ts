@@ -301,7 +301,7 @@ class Stream {
     if (this.#stalled) return
     const atMs = Math.max(this.#lastAtMs, time.nowMs + network.delayBetween(this.from.name, this.to.name))
     this.#lastAtMs = atMs
-    time.afterOn(this.from, atMs - time.nowMs, () => {
+    time.atOn(this.from, atMs, () => {
       if (!this.#isOver) arrive()
     })
   }

@@ -90,7 +90,11 @@ class Time {
 
   /** Does something later, outside every machine. */
   after(ms: number, run: () => void): { cancel(): void } {
-    const due: Due = { atMs: this.nowMs + Math.max(0, ms), order: this.#orders++, run, cancelled: false }
+    return this.#at(this.nowMs + Math.max(0, ms), run)
+  }
+
+  #at(atMs: number, run: () => void): { cancel(): void } {
+    const due: Due = { atMs, order: this.#orders++, run, cancelled: false }
     this.#due.add(due)
     return {
       cancel: () => {
@@ -101,7 +105,12 @@ class Time {
 
   /** Does something later on a machine, unless it has ended by then; after it was stopped, if it is. */
   afterOn(machine: Machine | undefined, ms: number, run: () => void): { cancel(): void } {
-    if (machine === undefined) return this.after(ms, run)
+    return this.atOn(machine, this.nowMs + Math.max(0, ms), run)
+  }
+
+  /** As `afterOn`. What is for the same time is done in its order. */
+  atOn(machine: Machine | undefined, atMs: number, run: () => void): { cancel(): void } {
+    if (machine === undefined) return this.#at(atMs, run)
     let isOver = false
     machine.awaited++
     const end = () => {
@@ -113,7 +122,7 @@ class Time {
       end()
       if (machine.alive) machine.run(run)
     }
-    const due = this.after(ms, () => {
+    const due = this.#at(atMs, () => {
       if (this.nowMs >= machine.stoppedUntilMs && machine.backlog.length === 0) attempt()
       else if (machine.backlog.push(attempt) === 1) this.#resume(machine)
     })
