@@ -39,6 +39,8 @@ export class NotifiedChanges implements Changes {
   #knownUntilMs = Number.NEGATIVE_INFINITY
   #asking: Promise<boolean> | undefined
   #askAgain = false
+  /** Whether the answer that is awaited may lack what a change was acknowledged after. */
+  #isLate = false
 
   constructor(options: NotifiedChangesOptions) {
     const { stalenessMs, now = () => performance.now() } = options
@@ -107,8 +109,12 @@ export class NotifiedChanges implements Changes {
     if (this.#followed?.touch(records) !== false) return
     const soon = new AbortController()
     const late = delay(CATCH_UP_MS, false, { ref: false, signal: soon.signal }).catch(() => false)
-    if (!(await Promise.race([this.look(), late]))) this.#knownUntilMs = Number.NEGATIVE_INFINITY
+    const isAnswered = await Promise.race([this.look(), late])
     soon.abort()
+    if (isAnswered) return
+    this.#knownUntilMs = Number.NEGATIVE_INFINITY
+    this.#isLate = true
+    void this.look()
   }
 
   /** A notification says what was recorded after a change. */
@@ -148,12 +154,13 @@ export class NotifiedChanges implements Changes {
     try {
       for (;;) {
         this.#askAgain = false
+        this.#isLate = false
         const askedAtMs = this.#now()
         const more = await this.#askOnce().catch(() => undefined)
         if (this.#stop.signal.aborted) return false
         this.#options.onAnswered?.(more !== undefined)
         if (more === undefined) return false
-        if (!more) this.#knownUntilMs = askedAtMs + this.#options.stalenessMs
+        if (!more && !this.#isLate) this.#knownUntilMs = askedAtMs + this.#options.stalenessMs
         if (!more && !this.#askAgain) return true
       }
     } finally {

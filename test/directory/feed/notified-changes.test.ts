@@ -32,12 +32,14 @@ async function following(stalenessMs = BOUND_MS) {
     onAnswered: () => place.onAnswered?.(),
     ask: async (_sql, { position = 0 } = {}) => {
       asked.push(Number(position))
+      const rows =
+        position === 0
+          ? place.records.slice(-1)
+          : place.records.filter(({ sequence }) => sequence >= Number(position)).slice(0, 10_000)
       await place.waits
       if (!place.answers) throw new Error('no answer')
       place.nowMs += place.answerMs
-      return position === 0
-        ? place.records.slice(-1)
-        : place.records.filter(({ sequence }) => sequence >= Number(position)).slice(0, 10_000)
+      return rows
     },
   })
   close = () => changes.close()
@@ -178,6 +180,22 @@ describe('who is told of a change made here', () => {
     answer.resolve()
     place.waits = undefined
     await changes.look()
+    expect([changes.moment(), changes.position]).toEqual([expect.any(Number), 102])
+  })
+
+  test('and an answer that was asked for before is none to what came before', async () => {
+    const { place, changes } = await following()
+    const [early, late] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    place.waits = early.promise
+    const looking = changes.look()
+    place.records.push(record(101, 'token:t'), record(102, 'user:x'))
+    await changes.touch([heard(102, 'user:x')])
+    place.waits = late.promise
+    early.resolve()
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(changes.moment()).toBeUndefined()
+    late.resolve()
+    await looking
     expect([changes.moment(), changes.position]).toEqual([expect.any(Number), 102])
   })
 })
