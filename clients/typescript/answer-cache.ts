@@ -4,13 +4,13 @@ import type { CheckAnswer } from './values.ts'
 
 export class AnswerCache {
   readonly #entriesMax: number
-  readonly #monotonicMs: () => number
+  readonly #elapsedMs: () => number
   readonly #entries = new Map<string, { readonly answer: CheckAnswer; readonly untilMs: number }>()
 
-  /** @param monotonicMs a monotonic clock, in milliseconds */
-  constructor(entriesMax: number, monotonicMs: () => number) {
+  /** @param elapsedMs how much time has passed, in milliseconds */
+  constructor(entriesMax: number, elapsedMs: () => number) {
     this.#entriesMax = entriesMax
-    this.#monotonicMs = monotonicMs
+    this.#elapsedMs = elapsedMs
   }
 
   /**
@@ -21,14 +21,14 @@ export class AnswerCache {
   async answer(question: unknown, ask: () => Promise<CheckAnswer>): Promise<CheckAnswer> {
     if (this.#entriesMax === 0) return ask()
     const key = createHash('sha256').update(JSON.stringify(question)).digest('base64')
-    const askedMs = this.#monotonicMs()
+    const askedMs = this.#elapsedMs()
     const known = this.#entries.get(key)
     if (known !== undefined && askedMs < known.untilMs) return known.answer
     this.#entries.delete(key)
     const answer = await ask()
     // The time counts from the question on: how old the answer was when it arrived is not known.
     const untilMs = askedMs + answer.cacheForMs
-    if (untilMs > this.#monotonicMs()) this.#keep(key, { answer, untilMs })
+    if (untilMs > this.#elapsedMs()) this.#keep(key, { answer, untilMs })
     return answer
   }
 

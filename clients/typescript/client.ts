@@ -17,10 +17,11 @@ import {
 } from '../../proto/gen/portcullis/v1/authorization.ts'
 import { DEFAULT_ADDRESS } from './default-address.ts'
 import { type DirectoryClient, directoryClient } from './directory-client.ts'
-import { PortcullisError } from './error.ts'
+import { cancelledError, closedError, lateError, PortcullisError } from './error.ts'
+import { aliveUntil, letProgramEnd, withIdleSockets } from './idle-sockets.ts'
 import { LocalMode, type LocalOptions } from './local-mode.ts'
 import { localQuestion } from './local-question.ts'
-import { isThisMachine, plaintextRefused } from './plaintext.ts'
+import { isThisMachine, plaintextRefused, proxyOption } from './plaintext.ts'
 import { Presented } from './presented.ts'
 import {
   type AnyCheck,
@@ -87,7 +88,7 @@ export interface ClientOptions {
  * says, or at 127.0.0.1:50051. The connection opens at the first call, and reopens after a failure. Every
  * method rejects with a {@link PortcullisError} if there is no answer. A denial is an answer. If an argument
  * is invalid (a field is missing or has the wrong type), the method rejects with a TypeError that names the
- * field.
+ * field. A client that is not closed does not keep the program alive.
  *
  * @throws TypeError if a secret would be sent to another machine in plaintext, or a token is unusable
  */
@@ -95,8 +96,17 @@ export function connect(address?: string, options: ClientOptions = {}): Client {
   return new Client(address || process.env.PORTCULLIS_GRPC_ADDRESS || DEFAULT_ADDRESS, options)
 }
 
+/**
+ * A sidecar that is back is found within two seconds: grpc-js alone waits for up to two minutes. It adds up
+ * to a fifth to each pause.
+ */
+const RECONNECT = { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 1_600 }
+
 /** Finds out within seconds that a machine is gone, so that another connection can follow. */
 const KEEPALIVE = { 'grpc.keepalive_time_ms': 10_000, 'grpc.keepalive_timeout_ms': 3_000 }
+
+/** Longest time that a timer of Node takes, in milliseconds. */
+const TIMER_MS_MAX = 2 ** 31 - 1
 
 /** The methods of the contract on a connection of grpc-js. */
 const Stub = makeClientConstructor(
@@ -112,12 +122,18 @@ export class Client {
   /** Whether secrets may not be sent, because others could read them. */
   readonly #exposed: boolean
   readonly #local: LocalMode | undefined
+  /** Whether it follows the sidecar, from the beginning on. */
+  readonly #follows: boolean
+  #isClosed = false
+  /** Calls under way. Clients with the same address share a connection, which may outlive this one. */
+  readonly #calls = new Set<{ cancel(): void }>()
   /** Administration. It needs the caller token of an operator, or `iamToken`. */
   readonly directory: DirectoryClient
 
   constructor(address: string, options: ClientOptions) {
     const { deadlineMs = 5_000, tls, allowPlaintext = false, local = false } = options
     this.#exposed = tls === undefined && !allowPlaintext && !isThisMachine(address)
+    this.#follows = local !== false
     this.#presented = new Presented(options)
     if (this.#exposed && !this.#presented.isEmpty) throw plaintextRefused(address)
     const credentials =
@@ -130,6 +146,8 @@ export class Client {
     // The answer to a long batch with long messages exceeds the 4 MiB that gRPC accepts by default.
     this.#stub = new Stub(address, credentials, {
       'grpc.max_receive_message_length': 64 * 1024 * 1024,
+      ...RECONNECT,
+      ...proxyOption(address, tls !== undefined),
       ...(local !== false && KEEPALIVE),
       ...(tls?.serverName !== undefined && { 'grpc.ssl_target_name_override': tls.serverName }),
     })
@@ -145,23 +163,32 @@ export class Client {
     this.#local =
       local === false
         ? undefined
-        : new LocalMode((request, signal) => this.#watchChanges(request, signal), local === true ? {} : local)
+        : new LocalMode((begin, signal) => this.#watchChanges(begin, signal), local === true ? {} : local)
   }
 
   /**
    * Checks whether a credential opens an API. With `local`, from memory where it can.
    *
-   * @param call its signal cancels the call, which then rejects with `CANCELLED`
+   * @param call its signal ends the call, which then rejects with `CANCELLED`
    */
   async check(check: AnyCheck, { signal }: { readonly signal?: AbortSignal } = {}): Promise<CheckAnswer> {
     const local = this.#local
+    this.#refuseIfClosed()
     if (local === undefined)
       return checkAnswer(
-        await this.#call(this.#stub.check, this.#checkRequest(check), signal),
+        await this.#call(this.#stub.check, this.#checkRequest(check), { signal }),
         isRouted(check),
       )
-    // Others may wait for the same answer, so it does not end with one of them.
-    return local.answer(localQuestion(check), () => this.#call(this.#stub.check, this.#checkRequest(check)))
+    const question = localQuestion(check)
+    const known = local.recall(question)
+    if (known !== undefined) return known
+    const endsAtMs = Date.now() + this.#deadlineMs
+    // Others may wait for the same answer, so the question does not end with one of them.
+    const ask = () => {
+      if (signal?.aborted) throw cancelledError()
+      return this.#call(this.#stub.check, this.#checkRequest(check), { endsAtMs })
+    }
+    return this.#untilOver(local.answer(question, ask), signal)
   }
 
   /**
@@ -169,7 +196,7 @@ export class Client {
    * not known, or the sidecar has said nothing for too long.
    */
   checkLocally(check: AnyCheck): CheckAnswer | undefined {
-    return this.#local?.recall(localQuestion(check))
+    return this.#isClosed ? undefined : this.#local?.recall(localQuestion(check))
   }
 
   /** Makes many checks in one round trip. The answers have the order and the number of the checks. */
@@ -183,7 +210,7 @@ export class Client {
 
   /** Makes checks as they come, and returns their answers in the same order. Ends when the checks end. */
   async *checkStream(checks: AsyncIterable<AnyCheck> | Iterable<AnyCheck>): AsyncGenerator<CheckAnswer> {
-    const stream = this.#stub.checkStream(this.#presented.metadata)
+    const stream = this.#open(() => this.#stub.checkStream(this.#presented.metadata))
     let sent = 0
     const routed = new Set<string>()
     const sending = (async () => {
@@ -253,7 +280,7 @@ export class Client {
 
   /** Returns the current matrix, and each new one that replaces it. Stop with `break`. */
   async *watchMatrix(): AsyncGenerator<MatrixAnswer> {
-    const stream = this.#stub.watchMatrix({}, this.#presented.metadata)
+    const stream = this.#open(() => this.#stub.watchMatrix({}, this.#presented.metadata))
     try {
       for await (const { matrix } of messagesOf(stream, this.#address)) yield matrixAnswer(matrix)
     } finally {
@@ -261,24 +288,39 @@ export class Client {
     }
   }
 
+  /** Ends the connection, and every call. A later one rejects with `CANCELLED`. */
   close(): void {
+    this.#isClosed = true
     this.#local?.close()
+    for (const call of this.#calls) call.cancel()
     this.#stub.close()
   }
 
   async *#watchChanges(
-    request: WatchChangesRequest,
+    begin: () => WatchChangesRequest,
     signal: AbortSignal,
   ): AsyncGenerator<WatchChangesResponse> {
-    const stream = this.#stub.watchChanges(request, this.#presented.metadata)
+    await this.#connected()
+    const stream = this.#open(() => this.#stub.watchChanges(begin(), this.#presented.metadata))
     const cancel = () => stream.cancel()
     signal.addEventListener('abort', cancel)
     try {
-      yield* messagesOf(stream, this.#address)
+      for await (const response of messagesOf(stream, this.#address)) {
+        letProgramEnd()
+        yield response
+      }
     } finally {
       signal.removeEventListener('abort', cancel)
       stream.cancel()
     }
+  }
+
+  /** Resolves as soon as there is a connection, and rejects when the client is closed. */
+  #connected(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const settle = (error?: Error) => (error === undefined ? resolve() : reject(error))
+      this.#begin(() => this.#stub.waitForReady(Number.POSITIVE_INFINITY, settle))
+    })
   }
 
   /** @throws TypeError if a credential would be sent to another machine in plaintext */
@@ -292,23 +334,67 @@ export class Client {
     if (this.#exposed) throw plaintextRefused(this.#address)
   }
 
-  #call<Request, Response>(
-    method: UnaryMethod<Request, Response>,
-    request: Request,
-    signal?: AbortSignal,
-  ): Promise<Response> {
-    return new Promise((resolve, reject) => {
-      const options = { deadline: Date.now() + this.#deadlineMs }
-      const call = method.call(this.#stub, request, this.#presented.metadata, options, (error, response) => {
+  #refuseIfClosed(): void {
+    if (this.#isClosed) throw closedError()
+  }
+
+  /** The answer for one of those who may wait for it: the deadline and the signal end the waiting. */
+  #untilOver<T>(answer: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const cancel = () => reject(cancelledError())
+      const late = setTimeout(
+        () => reject(lateError({ address: this.#address, deadlineMs: this.#deadlineMs })),
+        Math.min(this.#deadlineMs, TIMER_MS_MAX),
+      )
+      answer.then(resolve, reject).finally(() => {
+        clearTimeout(late)
         signal?.removeEventListener('abort', cancel)
-        if (error === null) resolve(response as Response)
-        else reject(new PortcullisError(error, { address: this.#address, deadlineMs: this.#deadlineMs }))
       })
-      const cancel = () => call.cancel()
       signal?.addEventListener('abort', cancel)
       if (signal?.aborted) cancel()
     })
   }
+
+  #begin<T>(begin: () => T): T {
+    this.#refuseIfClosed()
+    return this.#follows ? withIdleSockets(begin) : begin()
+  }
+
+  /** Begins a call, which ends with the client. */
+  #open<Call extends ClientUnaryCall | ClientReadableStream<never>>(begin: () => Call): Call {
+    const call = this.#begin(begin)
+    this.#calls.add(call)
+    call.once('status', () => this.#calls.delete(call))
+    return call
+  }
+
+  #call<Request, Response>(
+    method: UnaryMethod<Request, Response>,
+    request: Request,
+    { signal, endsAtMs = Date.now() + this.#deadlineMs }: CallEnd = {},
+  ): Promise<Response> {
+    const answer = new Promise<Response>((resolve, reject) => {
+      const options = { deadline: endsAtMs }
+      const call = this.#open(() =>
+        method.call(this.#stub, request, this.#presented.metadata, options, (error, response) => {
+          signal?.removeEventListener('abort', cancel)
+          if (error === null) resolve(response as Response)
+          else reject(new PortcullisError(error, { address: this.#address, deadlineMs: this.#deadlineMs }))
+        }),
+      )
+      const cancel = () => call.cancel()
+      signal?.addEventListener('abort', cancel)
+      if (signal?.aborted) cancel()
+    })
+    return this.#follows ? aliveUntil(answer) : answer
+  }
+}
+
+/** When a call ends without an answer. */
+interface CallEnd {
+  readonly signal?: AbortSignal | undefined
+  /** Default: after the deadline of the client. */
+  readonly endsAtMs?: number
 }
 
 function isRouted(check: AnyCheck | undefined): boolean {

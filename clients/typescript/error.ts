@@ -42,7 +42,7 @@ export class PortcullisError extends Error {
   readonly metadata: Readonly<Record<string, string>>
 
   /** @param call the sidecar's address and the deadline of the call */
-  constructor(error: ServiceError, call?: AttemptedCall) {
+  constructor(error: Failure, call?: AttemptedCall) {
     super((call && connectionErrorText(error, call)) ?? (error.details || error.message))
     this.code = STATUS_NAMES[error.code] as StatusName
     const { reason, metadata, violations } = detailsOf(error.metadata)
@@ -50,6 +50,33 @@ export class PortcullisError extends Error {
     this.violations = violations
     this.metadata = metadata
   }
+}
+
+/** What is needed of an error of grpc-js. */
+type Failure = Pick<ServiceError, 'code' | 'details' | 'message'> & { readonly metadata?: Metadata }
+
+/** The error of a call of a client that was closed. */
+export function closedError(): PortcullisError {
+  return errorWith('CANCELLED', 'the client is closed')
+}
+
+/** The error of a call that its signal has ended. */
+export function cancelledError(): PortcullisError {
+  return errorWith('CANCELLED', 'Cancelled on client')
+}
+
+/** The error of a call that has waited for an answer for too long. */
+export function lateError(call: AttemptedCall): PortcullisError {
+  return errorWith('DEADLINE_EXCEEDED', '', call)
+}
+
+/** The error of an answer that the contract does not allow. */
+export function wrongAnswerError(expected: string): PortcullisError {
+  return errorWith('INTERNAL', `the sidecar sent an answer that cannot be: expected ${expected}`)
+}
+
+function errorWith(name: StatusName, details: string, call?: AttemptedCall): PortcullisError {
+  return new PortcullisError({ code: STATUS_NAMES.indexOf(name), details, message: details }, call)
 }
 
 /** A call that failed. */
@@ -61,7 +88,7 @@ export interface AttemptedCall {
 
 /** Explains a connection error of grpc-js. `undefined` if the error came from a sidecar. */
 function connectionErrorText(
-  { code, details }: ServiceError,
+  { code, details }: Failure,
   { address, deadlineMs }: AttemptedCall,
 ): string | undefined {
   const name = STATUS_NAMES[code]

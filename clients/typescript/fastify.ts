@@ -3,20 +3,30 @@
  *
  * @module
  */
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import { Gate, keepAnswer, type RoutedOptions, requestOf, type TokenOptions } from './gate.ts'
+import {
+  Gate,
+  headersOf,
+  keepAnswer,
+  type NodeRequest,
+  type RoutedOptions,
+  requestOf,
+  type TokenOptions,
+} from './gate.ts'
 
 export { answerOf, type RoutedOptions, type TokenOptions } from './gate.ts'
 
 /** What is needed of Fastify's request. */
 export interface Request {
-  readonly raw: Pick<IncomingMessage, 'headersDistinct' | 'method' | 'url'>
+  readonly raw: NodeRequest
   readonly ip: string
 }
 
 /** What is needed of Fastify's reply. */
 export interface Reply {
-  readonly raw: Pick<ServerResponse, 'once' | 'removeListener'>
+  readonly raw: {
+    once(event: 'close', listener: () => void): unknown
+    removeListener(event: 'close', listener: () => void): unknown
+  }
   code(status: number): unknown
   headers(headers: Record<string, string>): unknown
   send(body: Buffer): unknown
@@ -34,16 +44,17 @@ export function requireToken<FastifyRequest extends Request = Request>(
   ...guarding:
     | [api: string, options?: TokenOptions<FastifyRequest>]
     | [options: RoutedOptions<FastifyRequest>]
-): (request: FastifyRequest, reply: Reply) => Promise<unknown> {
+): (request: NoInfer<FastifyRequest>, reply: Reply) => Promise<unknown> {
   const gate = new Gate(guarding)
   return async (request, reply) => {
     const leaving = new AbortController()
     const leave = () => leaving.abort()
     reply.raw.once('close', leave)
     const { raw, ip } = request
+    const headers = headersOf(raw)
     const verdict = await gate.judge(request, {
-      headers: raw.headersDistinct,
-      request: requestOf(raw),
+      headers,
+      request: requestOf(raw, headers),
       address: ip,
       signal: leaving.signal,
     })

@@ -4,6 +4,7 @@
  * @module
  */
 import type { Client } from './client.ts'
+import { CLOCK } from './clock.ts'
 import { type Kept, ProfileToken } from './profile-token.ts'
 
 export interface SendOptions {
@@ -24,65 +25,106 @@ const REDIRECTS_MAX = 20
 /**
  * A `fetch` that sends the credential of a profile for an API, in the header that the API wants. The token is
  * kept until shortly before it expires, and renewed once where the API answers 401. It goes to the origin of
- * the request alone: a redirect to another one is followed without it.
+ * the request alone: a redirect to another one is followed without it, also back.
  *
- * Rejects with a `PortcullisError` where the sidecar gives no token; then nothing is sent.
+ * Redirects are those of the standard of fetch. Rejects with a `PortcullisError` where the sidecar gives no
+ * token; then nothing is sent.
  */
 export function credentialFetch(client: Issuing, options: SendOptions): typeof fetch {
   const tokens = new Tokens(client, options)
   const { fetch: send = fetch } = options
   return async (input, init) => {
-    const request = new Request(input, init)
-    const token = await tokens.current()
-    const isRepeatable = request.body === null || !isStream(init?.body ?? request.body)
-    const response = await sendTo(send, isRepeatable ? request.clone() : request, token)
-    if (response.status !== 401) return response
-    // Where there is no other token, the answer of the API says what is wrong.
-    const renewed = await tokens.after(token).catch(() => undefined)
-    if (renewed === undefined || renewed.value === token.value || !isRepeatable) return response
-    await response.body?.cancel()
-    return sendTo(send, request, renewed)
+    const first = new Request(input, init)
+    // A body that is not a stream is kept: a new token or a redirect may need it again.
+    const isKept = first.body !== null && !isStream(init?.body ?? first.body)
+    const body = isKept ? await first.blob() : first.body
+    const isFollowing = first.redirect === 'follow'
+    const sendTo = ({ url, method, headers, body }: Hop, token: Kept | undefined) => {
+      const sent = new Headers(headers)
+      if (token !== undefined) sent.set(token.header, token.headerValue)
+      const redirect = isFollowing ? 'manual' : first.redirect
+      return send(
+        new Request(url, { ...init, ...sharedBy(first), method, headers: sent, body, redirect, ...HALF }),
+      )
+    }
+    let token: Kept | undefined = await tokens.current()
+    const headers = new Headers(first.headers)
+    headers.delete(token.header)
+    let hop: Hop = { url: new URL(first.url), method: first.method, headers, body }
+    for (let count = 0; ; count++) {
+      let response = await sendTo(hop, token)
+      if (token !== undefined && response.status === 401) {
+        // Where there is no other token, the answer of the API says what is wrong.
+        const renewed: Kept | undefined = await tokens.after(token).catch(() => undefined)
+        const isRepeatable = !(hop.body instanceof ReadableStream)
+        if (renewed !== undefined && renewed.value !== token.value && isRepeatable) {
+          await response.body?.cancel()
+          token = renewed
+          response = await sendTo(hop, token)
+        }
+      }
+      const location = response.headers.get('location')
+      if (!isFollowing || !REDIRECTS.has(response.status) || location === null)
+        return count === 0 ? response : redirected(response)
+      await response.body?.cancel()
+      if (count === REDIRECTS_MAX) throw new TypeError(`more than ${REDIRECTS_MAX} redirects`)
+      hop = nextHop(hop, response.status, location)
+      if (hop.url.origin !== new URL(first.url).origin) token = undefined
+    }
   }
 }
 
-/** Follows redirects within the origin. `fetch` follows those that leave it, without the credential. */
-async function sendTo(send: typeof fetch, first: Request, token: Kept): Promise<Response> {
-  const isFollowing = first.redirect === 'follow'
-  let request = first
-  for (let count = 0; ; count++) {
-    const headers = new Headers(request.headers)
-    headers.set(token.header, token.headerValue)
-    const spare = isFollowing && request.body === null ? request : undefined
-    const redirect = isFollowing ? 'manual' : first.redirect
-    const response = await send(new Request(request, { headers, redirect }))
-    const location = response.headers.get('location')
-    if (!isFollowing || !REDIRECTS.has(response.status) || location === null) return response
-    const url = new URL(location, request.url)
-    const next = redirected(spare, first, response.status, url)
-    // A body that is gone cannot be sent again.
-    if (next === undefined) return response
-    await response.body?.cancel()
-    if (url.origin !== new URL(first.url).origin) return send(next)
-    if (count === REDIRECTS_MAX) throw new TypeError(`more than ${REDIRECTS_MAX} redirects`)
-    request = next
-  }
+/** One request of those that a redirect leads to. Its headers have no token. */
+interface Hop {
+  readonly url: URL
+  readonly method: string
+  readonly headers: Headers
+  readonly body: Blob | ReadableStream | null
+}
+
+/** Node wants it where a body is a stream. */
+const HALF = { duplex: 'half' } as const
+
+/** What every request has of the first one. */
+function sharedBy(first: Request): RequestInit {
+  const { cache, credentials, integrity, keepalive, mode, referrer, referrerPolicy, signal } = first
+  return { cache, credentials, integrity, keepalive, mode, referrer, referrerPolicy, signal }
 }
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
-/** The request after a redirect, as the standard of fetch has it. */
-function redirected(
-  spare: Request | undefined,
-  { method, headers, signal }: Request,
-  status: number,
-  url: URL,
-): Request | undefined {
-  const isGet = status === 303 ? method !== 'HEAD' : status < 303 && method === 'POST'
-  if (isGet) {
-    const kept = Array.from(headers).filter(([name]) => !name.startsWith('content-'))
-    return new Request(url, { headers: kept, signal })
-  }
-  return spare && new Request(url, { method, headers, signal })
+/** Headers that are for one origin. */
+const OF_ORIGIN = ['authorization', 'proxy-authorization', 'cookie', 'host']
+
+/** Headers of a body that is gone. */
+const OF_BODY = ['content-encoding', 'content-language', 'content-length', 'content-location', 'content-type']
+
+/**
+ * The request after a redirect, as the standard of fetch has it.
+ *
+ * @throws TypeError where there is none
+ */
+function nextHop({ url: from, method, headers: earlier, body }: Hop, status: number, location: string): Hop {
+  // Bytes of a header are characters here. Those beyond ASCII are UTF-8.
+  const url = URL.parse(Buffer.from(location, 'latin1').toString(), from.href)
+  if (url === null || !/^https?:$/.test(url.protocol))
+    throw new TypeError('a redirect: expected a URL with http or https')
+  if (url.username !== '' || url.password !== '')
+    throw new TypeError('a redirect: expected a URL without a user')
+  if (status !== 303 && body instanceof ReadableStream)
+    throw new TypeError('a redirect: the body is a stream, and cannot be sent again')
+  const isGet =
+    (status === 303 && method !== 'GET' && method !== 'HEAD') || (status < 303 && method === 'POST')
+  const headers = new Headers(earlier)
+  const dropped = [...(url.origin === from.origin ? [] : OF_ORIGIN), ...(isGet ? OF_BODY : [])]
+  for (const name of dropped) headers.delete(name)
+  return isGet ? { url, method: 'GET', headers, body: null } : { url, method, headers, body }
+}
+
+/** A response that says that redirects led to it, and so do its clones. */
+function redirected(response: Response): Response {
+  const clone = () => redirected(Response.prototype.clone.call(response))
+  return Object.defineProperties(response, { redirected: { value: true }, clone: { value: clone } })
 }
 
 function isStream(body: unknown): boolean {
@@ -105,7 +147,7 @@ class Tokens {
 
   /** @throws PortcullisError if the sidecar gives no token, and there is none that still lasts */
   async current(): Promise<Kept> {
-    const nowMs = performance.now()
+    const nowMs = CLOCK.now()
     const kept = this.#token.current(nowMs)
     if (kept !== undefined) return kept
     const lasting = this.#token.lasting(nowMs)
@@ -129,7 +171,7 @@ class Tokens {
   async #issue(): Promise<Kept> {
     const { profile, api, project } = this.#options
     const { rejected } = this.#token
-    const askedAtMs = performance.now()
+    const askedAtMs = CLOCK.now()
     const today = Date.now()
     const issued = await this.#client.issue({
       ...{ profile, apis: [api] },

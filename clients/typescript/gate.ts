@@ -8,6 +8,7 @@ import { denialOf, failureOf, type Headers, headersOfDenial, refusalOf } from '.
 import type { Scope } from '../../engine/index.ts'
 import { AnswerCache } from './answer-cache.ts'
 import { type Client, connect } from './client.ts'
+import { CLOCK } from './clock.ts'
 import { PortcullisError } from './error.ts'
 import type { HttpRequest } from './local-routes.ts'
 import { lookForApi, tellOfUnknownApi, UnknownApiError } from './unknown-apis.ts'
@@ -95,10 +96,10 @@ export class Gate<Request> {
   readonly #cache: AnswerCache
 
   /**
-   * @param monotonicMs a monotonic clock, in milliseconds
+   * @param elapsedMs how much time has passed, in milliseconds
    * @throws TypeError if there is neither an API nor `routes`, or if a target comes with `routes`
    */
-  constructor([first, more = {}]: Guarding<Request>, monotonicMs: () => number = () => performance.now()) {
+  constructor([first, more = {}]: Guarding<Request>, elapsedMs: () => number = () => CLOCK.now()) {
     const isRouted = typeof first === 'object' && first?.routes === true
     if (!isRouted && (typeof first !== 'string' || first === ''))
       throw new TypeError('api: expected the id of an API, or `{ routes: true }`')
@@ -107,7 +108,7 @@ export class Gate<Request> {
       throw new TypeError('target: expected none, because the routes say it')
     this.#api = isRouted ? undefined : (first as string)
     this.#options = options
-    this.#cache = new AnswerCache(options.cacheEntries ?? ENTRIES_MAX, monotonicMs)
+    this.#cache = new AnswerCache(options.cacheEntries ?? ENTRIES_MAX, elapsedMs)
     // After the program has begun to serve. One that only builds guards and ends asks nothing.
     setImmediate(() => {
       if (this.#api !== undefined) void lookForApi(this.#client, this.#api, (error) => this.#report(error))
@@ -274,16 +275,31 @@ function pairsOf(headers: RequestHeaders): [name: string, value: string][] {
   )
 }
 
-/** The request of Node, which frameworks may have given another `url` since. */
-export function requestOf({
-  method = '',
-  url = '',
-  originalUrl = url,
-  headersDistinct,
-}: Pick<IncomingMessage, 'headersDistinct' | 'method' | 'url'> & {
-  readonly originalUrl?: string
-}): HttpRequest {
-  return { method, host: (headersDistinct.host ?? []).join(), path: originalUrl }
+/** A request of Node. Those of HTTP/2 and of Fastify's `inject` have no `headersDistinct`. */
+export type NodeRequest = Pick<IncomingMessage, 'method' | 'url' | 'rawHeaders'> &
+  Partial<Pick<IncomingMessage, 'headersDistinct'>> & { readonly originalUrl?: string }
+
+/** Each header with all its values. With HTTP/2, `:authority` is a `host`. */
+export function headersOf({ headersDistinct, rawHeaders }: NodeRequest): NodeJS.Dict<string[]> {
+  if (headersDistinct !== undefined) return headersDistinct
+  const headers: NodeJS.Dict<string[]> = Object.create(null)
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    const [written = '', value = ''] = rawHeaders.slice(index, index + 2)
+    const name = written === ':authority' ? 'host' : written.toLowerCase()
+    if (name.startsWith(':')) continue
+    headers[name] ??= []
+    // A client of HTTP/2 may send both names of the server. Two that differ are not canonical.
+    if (name !== 'host' || !headers[name].includes(value)) headers[name].push(value)
+  }
+  return headers
+}
+
+/** What the routes look at. Frameworks may have given the request another `url` since it arrived. */
+export function requestOf(
+  { method = '', url = '', originalUrl = url }: NodeRequest,
+  { host = [] }: NodeJS.Dict<string[]>,
+): HttpRequest {
+  return { method, host: host.join(), path: originalUrl }
 }
 
 let shared: Client | undefined

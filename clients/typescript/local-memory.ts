@@ -3,33 +3,15 @@
  * and no network: it is told everything, so each of its runs can be repeated (clients/conformance).
  */
 import { type CredentialFinder, fieldPlace } from '../../engine/credentials.ts'
+import { JUMP_MS } from '../../engine/elapsed.ts'
 import { situationOf, situationOfFault } from '../../engine/situations.ts'
 import type * as wire from '../../proto/gen/portcullis/v1/authorization.ts'
-import { headerPairs, type LocalQuestion } from './local-question.ts'
+import { isRefusal, subjectOf, wouldGive } from './local-answer.ts'
+import { Ask, headerPairs, type LocalQuestion } from './local-question.ts'
+import type { FoundRoute } from './local-routes.ts'
 import { isFault, type LocalReason, LocalRules, type Verdict, WrongSidecar } from './local-rules.ts'
 import { answerOf, type Fault, Holders, KnownToken } from './local-token.ts'
 import { type CheckAnswer, msOf, type RequestHeaders, reasonName, type TrustedToken } from './values.ts'
-
-/** The sidecar must be asked. */
-export class Ask {
-  /** Empty: the sidecar says it, by its routes. */
-  readonly api: string
-  /** Empty: it is not known. */
-  readonly kind: string
-  /** What its answer may be remembered for; `undefined`: nothing. */
-  readonly credential:
-    | { readonly place: string; readonly value: string; readonly address: string }
-    | undefined
-  /** How often everything had become void. */
-  readonly age: number
-
-  constructor(api: string, kind: string, credential: Ask['credential'], age: number) {
-    this.api = api
-    this.kind = kind
-    this.credential = credential
-    this.age = age
-  }
-}
 
 export interface LocalMemoryOptions {
   /** Most pairs of a token and an address. Default: 10,000. */
@@ -84,8 +66,10 @@ export class LocalMemory {
   #age = 0
   #stream: Stream | undefined
   #askedAtMs = 0
+  /** By how much the wall clock had jumped then. */
+  #jumpedMs = 0
   #knownUntilMs = Number.NEGATIVE_INFINITY
-  /** What the time of day of the sidecar is ahead of the monotonic clock. */
+  /** What the time of day of the sidecar is ahead of the clock of the client. */
   #timeOfDayMs = Number.NaN
 
   constructor({ tokensMax = TOKENS_MAX, accounts = [] }: LocalMemoryOptions = {}) {
@@ -101,18 +85,25 @@ export class LocalMemory {
   /**
    * A stream is asked for now; what was known still counts for as long as it did.
    *
-   * @param nowMs on a monotonic clock, as everywhere in this class
+   * @param nowMs on the clock of `Elapsed`, as everywhere in this class
+   * @param jumpedMs by how much the wall clock has jumped
    */
-  begin(nowMs: number): wire.WatchChangesRequest {
+  begin(nowMs: number, jumpedMs: number): wire.WatchChangesRequest {
     this.#stream = undefined
     this.#askedAtMs = nowMs
+    this.#jumpedMs = jumpedMs
     return { accounts: [...this.#accounts], after: this.#position }
   }
 
-  /** @throws WrongSidecar if the response cannot be followed. Everything is void then. */
-  hear(response: wire.WatchChangesResponse, nowMs: number): void {
+  /**
+   * @returns whether the stream can go on. Otherwise the client begins another one, because its clocks have
+   *   parted.
+   * @throws WrongSidecar if the response cannot be followed. Everything is void then.
+   */
+  hear(response: wire.WatchChangesResponse, nowMs: number, jumpedMs: number): boolean {
     try {
       this.#hear(response, nowMs)
+      return jumpedMs - this.#jumpedMs <= JUMP_MS
     } catch (error) {
       this.#forgetAll()
       this.#position = undefined
@@ -126,10 +117,7 @@ export class LocalMemory {
       throw new WrongSidecar('it says no position or no time')
     const sentAtMs = msOf(sentAt)
     this.#expectForward(position, sentAtMs, voided?.everything === true)
-    if (rules !== undefined) {
-      this.#rules = new LocalRules(rules)
-      this.#denials.clear()
-    }
+    if (rules !== undefined) this.#follow(new LocalRules(rules))
     if (voided !== undefined) this.#forget(voided)
     this.#position = position
     if (this.#rememberedFrom === undefined || position.change >= this.#rememberedFrom.change)
@@ -141,6 +129,13 @@ export class LocalMemory {
     const sentMs = Math.min(nowMs, stream.askedAtMs + (sentAtMs - stream.firstSentAtMs))
     this.#knownUntilMs = sentMs + msOf(validFor)
     this.#timeOfDayMs = (timeOfDay?.getTime() ?? Number.NaN) - sentMs
+  }
+
+  #follow(rules: LocalRules): void {
+    this.#rules = rules
+    this.#denials.clear()
+    for (const [value, { holder }] of this.#tokens)
+      if (!rules.carries(holder.kind, holder.place, value)) this.#drop(value)
   }
 
   #expectForward(position: wire.Position, sentAtMs: number, isEverything: boolean): void {
@@ -161,10 +156,9 @@ export class LocalMemory {
     // What it learns of the token counts, too, where it must ask for the API.
     const recalled = route && this.#recall({ ...question, ...route }, nowMs)
     if (route === undefined || recalled === undefined)
-      return this.#ask('', '', this.#credentialIn(credentials, clientAddress))
+      return this.#ask('', this.#credentialIn(credentials, clientAddress))
     if (!(recalled instanceof Ask)) return { ...recalled, route: { ...route, refused: undefined } }
-    const { kind, credential = this.#credentialIn(credentials, clientAddress) } = recalled
-    return this.#ask('', kind, credential)
+    return this.#ask(recalled.kind, recalled.credential, route)
   }
 
   #credentialIn(headers: RequestHeaders, address: string): Ask['credential'] {
@@ -178,7 +172,7 @@ export class LocalMemory {
   #recall(question: LocalQuestion, nowMs: number): CheckAnswer | Ask {
     const { api = '', credentials, clientAddress: address = '' } = question
     const rules = this.#rules
-    if (rules === undefined) return this.#ask(api, '')
+    if (rules === undefined) return this.#ask('')
     const isValid = nowMs < this.#knownUntilMs
     if (credentials === undefined) return this.#recallClaims(rules, question, isValid)
     const known = isValid ? this.#knownAmong(credentials, rules.credentials) : undefined
@@ -189,10 +183,10 @@ export class LocalMemory {
       const place = fieldPlace(found)
       const same = isValid ? this.#tokens.get(value) : undefined
       if (same?.holder.place === place) return this.#recallKnown(rules, question, same, nowMs)
-      return this.#ask(api, '', { place, value, address })
+      return this.#ask('', { place, value, address })
     }
     const verdict = isValid ? this.#verdict(rules, api, '', 0, situationOfFault(found.reason)) : undefined
-    return verdict === undefined ? this.#ask(api, '') : answerOf(verdict, undefined)
+    return verdict === undefined ? this.#ask('') : answerOf(verdict, undefined)
   }
 
   #recallKnown(
@@ -203,21 +197,21 @@ export class LocalMemory {
   ): CheckAnswer | Ask {
     const fault = known.faultAt(address)
     if (fault === undefined || !this.#isCurrent(known, nowMs))
-      return this.#ask(api, '', this.#credentialIn(credentials, address))
+      return this.#ask('', this.#credentialIn(credentials, address))
     known.isUsed = true
     const { holder } = known
     const situation = fault === 'NONE' ? situationOf(holder.scope, target) : situationOfFault(fault)
     const verdict = this.#verdict(rules, api, holder.kind, holder.columnIn(rules), situation)
-    if (verdict === undefined) return this.#ask(api, holder.kind, this.#credentialIn(credentials, address))
+    if (verdict === undefined) return this.#ask(holder.kind, this.#credentialIn(credentials, address))
     return answerOf(verdict, known)
   }
 
   #recallClaims(rules: LocalRules, question: LocalQuestion, isValid: boolean): CheckAnswer | Ask {
     const { api = '', token, target } = question
     const { kind, scope } = token as TrustedToken
-    if (!isValid) return this.#ask(api, kind)
+    if (!isValid) return this.#ask(kind)
     const verdict = this.#verdict(rules, api, kind, rules.column(kind), situationOf(scope, target))
-    return verdict === undefined ? this.#ask(api, kind) : answerOf(verdict, undefined)
+    return verdict === undefined ? this.#ask(kind) : answerOf(verdict, undefined)
   }
 
   /**
@@ -269,30 +263,58 @@ export class LocalMemory {
     return typeof verdict === 'string' ? this.#denials.get(denialKey(api, kind, verdict)) : verdict
   }
 
-  /** What the sidecar has answered to what it was asked. */
-  learn({ api: asked, kind, credential, age }: Ask, response: wire.CheckResponse): void {
+  /** What the sidecar has answered to a question that it was asked. */
+  learn(question: LocalQuestion, ask: Ask, response: wire.CheckResponse): void {
     const rules = this.#rules
+    if (rules === undefined) return
+    const { credential } = ask
     const reason = reasonName(response.reason)
-    const { token, position, route } = response
-    const api = asked === '' ? (route?.api ?? '') : asked
-    if (reason !== 'ALLOWED' && api !== '' && response.rulesDigest === rules?.matrix.rulesDigest) {
-      if (this.#denials.size >= DENIALS_MAX) this.#denials.clear()
-      const { message, header, scheme } = response
-      const verdict = rules.denied(api, reason, { message, header, scheme })
-      this.#denials.set(denialKey(api, token?.kind ?? kind, reason), verdict)
-    }
-    // Somebody sees the denial now, and nobody may get an allow from what was known before it.
-    if (credential !== undefined && EVERYWHERE.has(reason)) this.#drop(credential.value)
-    const isLasting = response.verified || LASTING.has(reason)
-    if (credential === undefined || token === undefined || position === undefined || !isLasting) return
+    const isFit = wouldGive(rules, question, ask, response)
+    if (isFit && reason !== 'ALLOWED')
+      this.#keepWords(rules, subjectOf(question, response).api, ask, response)
+    if (credential === undefined) return
+    const remembered = isFit ? this.#rememberable(ask.age, response) : undefined
+    // Once one caller has seen the denial, no caller may get an older allow.
+    const isVoid = isFit
+      ? this.#isAgainst(reason, credential, remembered !== undefined)
+      : !isRefusal(question, ask, response)
+    if (isVoid) this.#drop(credential.value)
+    // An answer that is on its way may be older.
+    if (isVoid && !isFit) this.#age++
+    if (remembered === undefined) return
+    if (EVERYWHERE.has(reason)) this.#rememberedFrom = response.position
+    this.#keep(credential, remembered, isFault(reason) ? reason : 'NONE')
+  }
+
+  /** Whether what is known of the token is void by that. */
+  #isAgainst(reason: LocalReason, { place, value }: NonNullable<Ask['credential']>, isRemembered: boolean) {
+    if (reason === 'ADDRESS_NOT_ALLOWED') return !isRemembered
+    if (reason === 'WRONG_HEADER') return this.#tokens.get(value)?.holder.place === place
+    return isFault(reason)
+  }
+
+  #keepWords(rules: LocalRules, api: string, { kind }: Ask, response: wire.CheckResponse): void {
+    const { message, header, scheme, token } = response
+    const reason = reasonName(response.reason)
+    if (this.#denials.size >= DENIALS_MAX) this.#denials.clear()
+    this.#denials.set(
+      denialKey(api, token?.kind ?? kind, reason),
+      rules.denied(api, reason, { message, header, scheme }),
+    )
+  }
+
+  /** The token of an answer that the rules would have given, if it may be remembered. */
+  #rememberable(age: number, response: wire.CheckResponse): wire.VerifiedToken | undefined {
+    const { verified, token, position } = response
+    if (!verified && !LASTING.has(reasonName(response.reason))) return undefined
+    if (token === undefined || position === undefined) return undefined
     // What became void since, or is older than what was told since, may be what it rests on.
     const from = this.#rememberedFrom
-    if (age !== this.#age || from === undefined || isBefore(position, from)) return
+    if (age !== this.#age || from === undefined || isBefore(position, from)) return undefined
     // Of a process that has not read yet which keys are withdrawn, it would stay.
-    if (position.basis !== this.#position?.basis) return
-    if (this.#accounts.size > 0 && !this.#accounts.has(token.scope?.account ?? '')) return
-    if (EVERYWHERE.has(reason)) this.#rememberedFrom = position
-    this.#keep(credential, token, isFault(reason) ? reason : 'NONE')
+    if (position.basis !== this.#position?.basis) return undefined
+    const isOfOthers = this.#accounts.size > 0 && !this.#accounts.has(token.scope?.account ?? '')
+    return isOfOthers ? undefined : token
   }
 
   #keep(
@@ -300,10 +322,11 @@ export class LocalMemory {
     token: wire.VerifiedToken,
     fault: Fault,
   ): void {
+    const said = new KnownToken(this.#holders.of(place, token), token)
     let known = this.#tokens.get(value)
-    if (known?.holder.place !== place || known.tokenId !== token.tokenId) {
+    if (known === undefined || !known.isSameAs(said)) {
       this.#drop(value)
-      known = new KnownToken(this.#holders.of(place, token), token)
+      known = said
       this.#tokens.set(value, known)
     }
     this.#size -= known.addresses
@@ -341,7 +364,7 @@ export class LocalMemory {
         tokens.has(tokenId) ||
         users.has(holder.subject.id) ||
         ofAccounts.has(holder.scope.account) ||
-        (holder.projectId !== '' && projects.has(holder.projectId)) ||
+        (holder.projectId !== undefined && projects.has(holder.projectId)) ||
         derivedFrom.some((id) => tokens.has(id))
       )
         this.#drop(value)
@@ -360,12 +383,10 @@ export class LocalMemory {
     return expiresAtMs === undefined || nowMs + this.#timeOfDayMs < expiresAtMs
   }
 
-  #ask(api: string, kind: string, credential?: Ask['credential']): Ask {
-    return new Ask(api, kind, credential, this.#age)
+  #ask(kind: string, credential?: Ask['credential'], route?: FoundRoute): Ask {
+    return new Ask(kind, credential, route, this.#age)
   }
 }
-
-const _NONE: readonly never[] = Object.freeze([])
 
 function denialKey(api: string, kind: string, reason: LocalReason): string {
   return `${api}\0${kind}\0${reason}`

@@ -1,9 +1,9 @@
 /** Follows the sidecar, so that the program decides in its own memory (clients/conformance/README.md). */
-import { performance } from 'node:perf_hooks'
 import type * as wire from '../../proto/gen/portcullis/v1/authorization.ts'
+import { CLOCK } from './clock.ts'
 import { PortcullisError } from './error.ts'
-import { Ask, LocalMemory, type LocalMemoryOptions } from './local-memory.ts'
-import type { LocalQuestion } from './local-question.ts'
+import { LocalMemory, type LocalMemoryOptions } from './local-memory.ts'
+import { Ask, type LocalQuestion } from './local-question.ts'
 import { WrongSidecar } from './local-rules.ts'
 import { type CheckAnswer, checkAnswer } from './values.ts'
 
@@ -30,9 +30,12 @@ const REFUSED_MS = 60_000
 /** The sidecar is older, or does not let this program follow. */
 const REFUSALS: ReadonlySet<string> = new Set(['UNIMPLEMENTED', 'UNAUTHENTICATED', 'PERMISSION_DENIED'])
 
-/** A stream of responses; to end it early is to return from its iteration. */
+/**
+ * A stream of responses; to end it early is to return from its iteration. It begins when there is a
+ * connection: what the sidecar says counts from then on.
+ */
 type Open = (
-  request: wire.WatchChangesRequest,
+  begin: () => wire.WatchChangesRequest,
   signal: AbortSignal,
 ) => AsyncIterable<wire.WatchChangesResponse>
 
@@ -54,21 +57,20 @@ export class LocalMode {
 
   /** The answer from memory; `undefined`: the sidecar must be asked. */
   recall(question: LocalQuestion): CheckAnswer | undefined {
-    const recalled = this.#memory.recall(question, performance.now())
+    const recalled = this.#memory.recall(question, CLOCK.now())
     return recalled instanceof Ask ? undefined : recalled
   }
 
   /** The answer from memory, or from the sidecar, which is asked once about a token and an address. */
   async answer(question: LocalQuestion, ask: () => Promise<wire.CheckResponse>): Promise<CheckAnswer> {
-    const first = this.#memory.recall(question, performance.now())
+    const first = this.#memory.recall(question, CLOCK.now())
     if (!(first instanceof Ask)) return first
-    const key = this.#memory.isFollowing(performance.now()) ? keyOf(first) : undefined
+    const key = this.#memory.isFollowing(CLOCK.now()) ? keyOf(first) : undefined
     const asking = key === undefined ? undefined : this.#asking.get(key)
-    const isRouted = question.request !== undefined
-    if (asking === undefined) return this.#ask(first, key, ask, isRouted)
+    if (asking === undefined) return this.#ask(question, first, key, ask)
     await asking
-    const second = this.#memory.recall(question, performance.now())
-    return second instanceof Ask ? this.#ask(second, undefined, ask, isRouted) : second
+    const second = this.#memory.recall(question, CLOCK.now())
+    return second instanceof Ask ? this.#ask(question, second, undefined, ask) : second
   }
 
   close(): void {
@@ -76,10 +78,10 @@ export class LocalMode {
   }
 
   async #ask(
+    question: LocalQuestion,
     recalled: Ask,
     key: string | undefined,
     ask: () => Promise<wire.CheckResponse>,
-    isRouted: boolean,
   ): Promise<CheckAnswer> {
     const asked = ask()
     if (key !== undefined) {
@@ -87,8 +89,8 @@ export class LocalMode {
       this.#asking.set(key, asked.then(settled, settled))
     }
     const response = await asked
-    this.#memory.learn(recalled, response)
-    const answer = checkAnswer(response, isRouted)
+    const answer = checkAnswer(response, question.request !== undefined)
+    this.#memory.learn(question, recalled, response)
     // The memory forgets it when a change touches it, and a cache would not.
     return response.position === undefined ? answer : { ...answer, cacheForMs: 0 }
   }
@@ -118,16 +120,21 @@ export class LocalMode {
     const { signal } = ending
     const end = () => ending.abort()
     this.#stop.signal.addEventListener('abort', end)
-    const enough = setTimeout(end, STREAM_MS_MAX).unref()
     let isSilent = false
     const silent = () => {
       isSilent = true
       end()
     }
-    let quiet = setTimeout(silent, QUIET_MS_MAX).unref()
+    let enough: NodeJS.Timeout | undefined
+    let quiet: NodeJS.Timeout | undefined
+    const begin = () => {
+      enough = setTimeout(end, STREAM_MS_MAX).unref()
+      quiet = setTimeout(silent, QUIET_MS_MAX).unref()
+      return this.#memory.begin(CLOCK.now(), CLOCK.jumpedMs)
+    }
     try {
-      for await (const response of this.#open(this.#memory.begin(performance.now()), signal)) {
-        this.#memory.hear(response, performance.now())
+      for await (const response of this.#open(begin, signal)) {
+        if (!this.#memory.hear(response, CLOCK.now(), CLOCK.jumpedMs)) return
         clearTimeout(quiet)
         quiet = setTimeout(silent, QUIET_MS_MAX).unref()
         onFirst()

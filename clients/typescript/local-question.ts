@@ -1,6 +1,6 @@
-/** A check as the memory of the client takes it. */
+/** A check as the memory of the client takes it, and as the sidecar is asked it. */
 import type { CredentialHeaders, Scope } from '../../engine/index.ts'
-import type { HttpRequest } from './local-routes.ts'
+import type { FoundRoute, HttpRequest } from './local-routes.ts'
 import { type AnyCheck, checkRequest, type RequestHeaders, type TrustedToken } from './values.ts'
 
 /** It has `request`, or an `api`; and `credentials`, or a `token`. */
@@ -13,10 +13,42 @@ export interface LocalQuestion {
   readonly clientAddress?: string
 }
 
+/** The sidecar must be asked. */
+export class Ask {
+  /** Of the token, if it is known, or of the claims. */
+  readonly kind: string
+  /** What its answer may be remembered for; `undefined`: nothing. */
+  readonly credential:
+    | { readonly place: string; readonly value: string; readonly address: string }
+    | undefined
+  /** What the routes that are known say of the request. */
+  readonly route: FoundRoute | undefined
+  /** How often the answers to what was asked before had become void. */
+  readonly age: number
+
+  constructor(kind: string, credential: Ask['credential'], route: FoundRoute | undefined, age: number) {
+    this.kind = kind
+    this.credential = credential
+    this.route = route
+    this.age = age
+  }
+}
+
 /** @throws TypeError that names the field, if a caller without types passes a wrong value */
 export function localQuestion(check: AnyCheck): LocalQuestion {
   if (!hasShape(check)) checkRequest(check)
-  return check
+  const { target, token }: LocalQuestion = check
+  if (target?.project !== '' && token?.scope?.project !== '') return check
+  // The sidecar takes an empty project for none.
+  return {
+    ...check,
+    target: target && withProject(target),
+    ...(token && { token: { ...token, scope: withProject(token.scope) } }),
+  }
+}
+
+function withProject({ account, project }: Scope): Scope {
+  return project === undefined || project === '' ? { account } : { account, project }
 }
 
 export function headerPairs(headers: RequestHeaders): CredentialHeaders {

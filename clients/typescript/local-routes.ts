@@ -36,6 +36,7 @@ interface Place {
   readonly below: Hosts
 }
 
+/** By name, without a port. */
 interface Hosts {
   readonly named: Map<string, wire.Route[]>
   readonly any: wire.Route[]
@@ -47,9 +48,11 @@ export class LocalRoutes {
   readonly #overrides: ReadonlySet<string>
   /** Those, and the ones in which routes look for a target. */
   readonly #names: CredentialNames
+  readonly #namesMethods: boolean
 
   constructor({ routes, overrides }: wire.Routes) {
     this.#overrides = new Set(overrides)
+    this.#namesMethods = routes.some(({ methods }) => methods.length > 0)
     const sources = routes.flatMap(({ account, project }) => [account?.source, project?.source])
     const named = sources.flatMap((source) => (source?.$case === 'header' ? [source.value] : []))
     this.#names = new CredentialNames([...overrides, ...named])
@@ -61,8 +64,9 @@ export class LocalRoutes {
     for (const segment of route.segments)
       place = segment.capture ? capturePlace(place, segment) : literalPlace(place, segment)
     const { named, any } = route.below ? place.below : place.here
-    if (route.host === '') any.push(route)
-    else named.set(route.host, [...(named.get(route.host) ?? []), route])
+    const name = route.host.replace(/:.*/, '')
+    if (name === '') any.push(route)
+    else named.set(name, [...(named.get(name) ?? []), route])
   }
 
   /** `undefined`: the sidecar must be asked. */
@@ -74,9 +78,20 @@ export class LocalRoutes {
     if (found === undefined) return undefined
     const colon = host.indexOf(':')
     const name = (colon === -1 ? host : host.slice(0, colon)).toLowerCase()
+    const mark = path.indexOf('?')
+    if (mark !== -1 && this.#namesMethods && METHOD_IN_QUERY.test(path.slice(mark))) return undefined
     const wanted = { path: path.slice(0, end), host: name, method }
     const route = walk(this.#root, wanted, 1)
-    return route === undefined || route === 'ask' ? undefined : withTarget(route, wanted.path, found)
+    if (route === undefined || route === 'ask' || !isWritten(route.host, host)) return undefined
+    if (method === 'HEAD' && route.methods.length > 0) return undefined
+    // Servers differ in whether `/a/` is `/a`, and in whether `/a` is below `/a/`.
+    if (path.charCodeAt(end) === SLASH) {
+      if (!isSame(route, walk(this.#root, { ...wanted, end: 'slash' }, 1))) return undefined
+    } else if (route.below && route.segments.length === segmentsOf(wanted.path)) {
+      const other = walk(this.#root, { ...wanted, end: 'alone' }, 1)
+      if (other !== undefined && !isSame(route, other)) return undefined
+    }
+    return withTarget(route, wanted.path, found)
   }
 
   /** Values of the headers that routes look at; `undefined`: one of them overrides something. */
@@ -100,6 +115,9 @@ const METHOD = /^[A-Z]{1,32}$/
 const HOST = /^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*(?::[0-9]{1,5})?$/
 const HOST_LENGTH_MAX = 255
 const PATH_LENGTH_MAX = 8_192
+
+/** What may name a method in a query: the word, or something encoded in the name of a parameter. */
+const METHOD_IN_QUERY = /method|[?&;][^=?&;]*%/i
 
 /** An account or a project. */
 const VALUE = /^[A-Za-z0-9\-._~:@+=]{1,255}$/
@@ -130,11 +148,36 @@ function endOfPlainPath(target: string): number {
   return last === SLASH ? end - 1 : end
 }
 
+/** Whether every server takes the host for that of the route: not all ignore case and port. */
+function isWritten(pattern: string, host: string): boolean {
+  if (pattern.startsWith('.')) return host.endsWith(pattern) && host === host.toLowerCase()
+  return pattern === '' || pattern === host
+}
+
+/** Whether it makes no difference which of the two is the route. */
+function isSame(one: wire.Route, other: wire.Route | 'ask' | undefined): boolean {
+  if (other === one || other === undefined || other === 'ask') return other === one
+  const sources = [one.account, one.project, other.account, other.project]
+  return one.api === other.api && sources.every((source) => source === undefined)
+}
+
+/** @param path without a slash at its end */
+function segmentsOf(path: string): number {
+  let count = 0
+  for (let slash = path.indexOf('/'); slash !== -1; slash = path.indexOf('/', slash + 1)) count++
+  return count
+}
+
 interface Wanted {
+  /** Without a slash at its end. */
   readonly path: string
   /** In lower case. */
   readonly host: string
   readonly method: string
+  /**
+   * `alone`: a route for all that is below a path is not for that path. `slash`: a slash follows the path.
+   */
+  readonly end?: 'alone' | 'slash'
 }
 
 /**
@@ -145,8 +188,10 @@ interface Wanted {
 function walk(place: Place, wanted: Wanted, start: number): wire.Route | 'ask' | undefined {
   const { path } = wanted
   if (start > path.length) {
-    const route = pick(place.here, wanted)
-    if (route !== undefined) return route
+    const route = wanted.end === 'slash' ? undefined : pick(place.here, wanted)
+    if (route !== undefined || wanted.end === 'alone') return route
+    // Some servers take nothing for a name.
+    if (wanted.end === 'slash' && place.captures.some(({ text }) => text === '')) return 'ask'
   } else if (place.literals.size > 0 || place.captures.length > 0) {
     const slash = path.indexOf('/', start)
     const end = slash === -1 ? path.length : slash
@@ -160,7 +205,7 @@ function walk(place: Place, wanted: Wanted, start: number): wire.Route | 'ask' |
       if (segment.length > text.length && segment.startsWith(text)) {
         const found = walk(captured, wanted, end + 1)
         if (found !== undefined) return found
-      }
+      } else if (segment === text) return 'ask'
   }
   return pick(place.below, wanted)
 }

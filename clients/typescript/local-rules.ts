@@ -1,5 +1,5 @@
 /** The rules of the sidecar as `WatchChanges` tells them: what each cell answers to each question. */
-import { CredentialFinder, carriageOf } from '../../engine/credentials.ts'
+import { CredentialFinder, carriageOf, fieldPlace } from '../../engine/credentials.ts'
 import type { AcceptedKind, Reason, Scope } from '../../engine/index.ts'
 import { withArticle } from '../../engine/messages.ts'
 import { CREDENTIAL_REASONS, type CredentialReason } from '../../engine/reasons.ts'
@@ -64,10 +64,10 @@ export class LocalRules {
   readonly #unknownApi: Row
 
   /** @throws WrongSidecar if parts are missing */
-  constructor({ matrix, cells, apis, routes }: WireRules) {
+  constructor({ matrix, cells, apis, exactRoutes }: WireRules) {
     if (matrix === undefined) throw new WrongSidecar('its rules have no matrix')
     this.matrix = matrix
-    this.routes = routes && new LocalRoutes(routes)
+    this.routes = exactRoutes && new LocalRoutes(exactRoutes)
     this.credentials = new CredentialFinder(matrix.tokenKinds)
     this.#columns = new Map(matrix.tokenKinds.map(({ id }, index) => [id, index + 1]))
     const known = cells.map(({ reasons }) => reasons.map(reasonName))
@@ -127,6 +127,12 @@ export class LocalRules {
   /** What the rules say of a credential with a fault. @param kind empty: it is not known */
   reasonOfFault(api: string, kind: string, fault: CredentialReason): LocalReason {
     return this.#reason(api, this.column(kind), situationOfFault(fault))
+  }
+
+  /** Whether tokens of the kind travel so. Of a kind that is not in the matrix, they travel anywhere. */
+  carries(kind: string, place: string, value: string): boolean {
+    const carriage = this.matrix.tokenKinds[this.column(kind) - 1]
+    return carriage === undefined || (fieldPlace(carriage) === place && value.startsWith(carriage.prefix))
   }
 
   /** The kinds that open the API, in the order of the matrix. */

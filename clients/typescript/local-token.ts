@@ -18,6 +18,8 @@ const NONE: readonly never[] = Object.freeze([])
 
 /** What the tokens of one holder have in common that have one kind, scope and place among the headers. */
 class Holder {
+  /** All of it as one text. */
+  readonly key: string
   /** Where it was: the header and the scheme, in lower case. */
   readonly place: string
   readonly kind: string
@@ -25,12 +27,13 @@ class Holder {
   readonly subject: VerifiedToken['subject']
   readonly roles: readonly string[]
   readonly authority: string | undefined
-  readonly projectId: string
+  readonly projectId: string | undefined
   #rules: LocalRules | undefined
   #column = 0
 
-  constructor(place: string, token: wire.VerifiedToken) {
-    const { kind, scope, subject, roles, authority } = verifiedToken(token)
+  constructor(key: string, place: string, token: wire.VerifiedToken) {
+    const { kind, scope, subject, roles, authority, projectId } = verifiedToken(token)
+    this.key = key
     this.place = place
     this.kind = kind
     // Answers share them, and a program could change them.
@@ -38,7 +41,7 @@ class Holder {
     this.subject = Object.freeze({ ...subject })
     this.roles = Object.freeze([...roles])
     this.authority = authority
-    this.projectId = token.projectId
+    this.projectId = projectId
   }
 
   /** The column of its kind. */
@@ -61,7 +64,7 @@ export class Holders {
     const known = this.#holders.get(key)
     if (known !== undefined) return known
     if (this.#holders.size >= HOLDERS_MAX) this.#holders.clear()
-    const holder = new Holder(place, token)
+    const holder = new Holder(key, place, token)
     this.#holders.set(key, holder)
     return holder
   }
@@ -89,11 +92,22 @@ export class KnownToken {
   constructor(holder: Holder, { tokenId, derivedFrom, expiresAt, issuedAt }: wire.VerifiedToken) {
     this.holder = holder
     this.tokenId = tokenId
-    this.derivedFrom = derivedFrom.length === 0 ? NONE : derivedFrom
+    this.derivedFrom = derivedFrom.length === 0 ? NONE : Object.freeze([...derivedFrom])
     this.expiresAtMs = expiresAt?.getTime()
     this.#issuedAtMs = issuedAt?.getTime()
     this.#fineAt = undefined
     this.#faults = undefined
+  }
+
+  /** Whether the sidecar said the same of it. */
+  isSameAs(said: KnownToken): boolean {
+    return (
+      this.holder.key === said.holder.key &&
+      this.tokenId === said.tokenId &&
+      this.expiresAtMs === said.expiresAtMs &&
+      this.#issuedAtMs === said.#issuedAtMs &&
+      this.derivedFrom.join('\0') === said.derivedFrom.join('\0')
+    )
   }
 
   /** At how many addresses it is known. */
@@ -132,6 +146,8 @@ export class KnownToken {
       expiresAt: expiresAtMs === undefined ? undefined : new Date(expiresAtMs),
       roles: holder.roles,
       authority: holder.authority,
+      projectId: holder.projectId,
+      derivedFrom: this.derivedFrom,
     }
   }
 }

@@ -5,7 +5,7 @@
  * @module
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { Gate, keepAnswer, type RoutedOptions, requestOf, type TokenOptions } from './gate.ts'
+import { Gate, headersOf, keepAnswer, type RoutedOptions, requestOf, type TokenOptions } from './gate.ts'
 
 export { answerOf, type RoutedOptions, type TokenOptions } from './gate.ts'
 
@@ -24,13 +24,13 @@ export function requireToken<Request extends IncomingMessage = IncomingMessage>(
     const leaving = new AbortController()
     const leave = () => leaving.abort()
     response.once('close', leave)
-    const { headersDistinct, socket } = request
+    const headers = headersOf(request)
     // Express knows which of its proxies to believe.
-    const { ip = socket.remoteAddress } = request as { readonly ip?: string | undefined }
+    const { ip = request.socket.remoteAddress } = request as { readonly ip?: string | undefined }
     void gate
       .judge(request, {
-        headers: headersDistinct,
-        request: requestOf(request),
+        headers,
+        request: requestOf(request, headers),
         address: ip,
         signal: leaving.signal,
       })

@@ -22,8 +22,8 @@ export class Presented {
     if (callerToken !== undefined && callerTokenFile !== undefined)
       throw new TypeError('callerTokenFile: expected either callerToken or callerTokenFile')
     this.#file = callerTokenFile
-    if (iamToken !== undefined) this.#metadata.set('x-auth-token', visible('iamToken', iamToken))
-    if (callerToken !== undefined) this.#setCallerToken(visible('callerToken', callerToken))
+    if (iamToken !== undefined) this.#metadata.set('x-auth-token', secretIn('iamToken', iamToken))
+    if (callerToken !== undefined) this.#setCallerToken(secretIn('callerToken', callerToken))
     if (callerTokenFile !== undefined) this.#read(callerTokenFile)
   }
 
@@ -45,7 +45,7 @@ export class Presented {
 
   #read(file: string): void {
     this.#readAtMs = performance.now()
-    this.#setCallerToken(visible('callerTokenFile', textOf(file)))
+    this.#setCallerToken(secretIn('callerTokenFile', textOf(file)))
   }
 
   #setCallerToken(token: string): void {
@@ -57,7 +57,7 @@ export class Presented {
 
 function textOf(file: string): string {
   try {
-    return readFileSync(file, 'utf8').trim()
+    return readFileSync(file, 'utf8')
   } catch (error) {
     throw new TypeError(
       `callerTokenFile: expected a file that can be read (${(error as NodeJS.ErrnoException).code})`,
@@ -65,7 +65,13 @@ function textOf(file: string): string {
   }
 }
 
-function visible(option: string, token: string): string {
+/**
+ * The secret in the text of a file or a variable. A byte order mark and white space around it are not part of
+ * it. What is not UTF-8 has other characters.
+ */
+function secretIn(option: string, text: string): string {
+  // To JavaScript the mark is white space, too.
+  const token = text.trim()
   if (!/^[\x21-\x7e]+$/.test(token))
     throw new TypeError(`${option}: expected visible ASCII characters without spaces`)
   return token

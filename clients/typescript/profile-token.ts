@@ -1,6 +1,7 @@
 /**
  * The token of a profile, as a program keeps it to send requests with. It reads no clock and asks nobody, so
- * each of its runs can be repeated (clients/conformance). Times are in milliseconds on a monotonic clock.
+ * each of its runs can be repeated (clients/conformance). Times are in milliseconds on the clock of
+ * `Elapsed`.
  */
 import type { IssuedToken } from './values.ts'
 

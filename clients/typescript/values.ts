@@ -11,6 +11,7 @@ import {
   type Scope as WireScope,
 } from '../../proto/gen/portcullis/v1/decision.ts'
 import type { Matrix as WireMatrix } from '../../proto/gen/portcullis/v1/matrix.ts'
+import { wrongAnswerError } from './error.ts'
 import type { HttpRequest } from './local-routes.ts'
 
 /** A check of a credential as it arrived, or of claims that are already trusted. */
@@ -69,6 +70,10 @@ export interface VerifiedToken {
   readonly roles: readonly string[]
   /** Name of the upstream that vouches for the token; `undefined`: the sidecar's own directory does. */
   readonly authority: string | undefined
+  /** Id of the project of its scope; `undefined`: it has none. */
+  readonly projectId: string | undefined
+  /** Ids of the tokens that it was derived from. It ends with any of them. */
+  readonly derivedFrom: readonly string[]
 }
 
 /** The decision and the facts behind it. */
@@ -279,16 +284,19 @@ function isFound(route: wire.FoundRoute | undefined): boolean {
   return route !== undefined && route.api !== '' && route.refused === ''
 }
 
+/** @throws PortcullisError if one of its times is not a time */
 export function verifiedToken(token: wire.VerifiedToken): VerifiedToken {
   return {
     kind: token.kind,
     scope: scopeValue(token.scope),
     subject: token.subject ?? { id: '', name: '', type: '' },
     tokenId: token.tokenId,
-    issuedAt: token.issuedAt,
-    expiresAt: token.expiresAt,
+    issuedAt: timeOf(token.issuedAt),
+    expiresAt: timeOf(token.expiresAt),
     roles: token.roles,
     authority: token.authority === '' ? undefined : token.authority,
+    projectId: token.projectId === '' ? undefined : token.projectId,
+    derivedFrom: token.derivedFrom,
   }
 }
 
@@ -315,6 +323,7 @@ export function apiList(apis: readonly string[]): string[] {
   return apis.map((api, index) => text(`apis[${index}]`, api))
 }
 
+/** @throws PortcullisError if one of its times is not a time */
 export function issuedToken({
   scope,
   conflicts,
@@ -323,6 +332,8 @@ export function issuedToken({
 }: wire.IssueResponse): IssuedToken {
   return {
     ...rest,
+    issuedAt: timeOf(rest.issuedAt),
+    expiresAt: timeOf(rest.expiresAt),
     headerValue: fieldValue(rest.scheme, rest.value),
     scope: scopeValue(scope),
     conflicts: conflicts.map(conflictValue),
@@ -390,9 +401,15 @@ function text(field: string, value: unknown): string {
   return value
 }
 
-function scopeValue(scope: WireScope | undefined): Scope {
+export function scopeValue(scope: WireScope | undefined): Scope {
   const { account = '', project = '' } = scope ?? {}
   return project === '' ? { account } : { account, project }
+}
+
+/** @throws PortcullisError if it is before or after all times of `Date` */
+function timeOf(time: Date | undefined): Date | undefined {
+  if (time !== undefined && Number.isNaN(time.getTime())) throw wrongAnswerError('a time')
+  return time
 }
 
 export function msOf({ seconds, nanos }: Duration): number {
