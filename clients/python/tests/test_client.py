@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import pathlib
 import random
+import socket
 import subprocess
 import sys
 import threading
@@ -16,6 +18,7 @@ from typing import Any
 import pytest
 
 from portcullis_client import AsyncClient, Client, Local, PortcullisError, Request, Scope, Tls
+from portcullis_client._connection import Presented
 from portcullis_client._values import check_request
 from portcullis_client.gen.portcullis.v1 import authorization_pb2 as wire
 
@@ -34,6 +37,31 @@ from .conftest import (
     local_client,
     revoked,
 )
+
+
+@pytest.mark.parametrize("options", [{}, {"local": True}])
+def test_a_client_tries_to_connect_often(options: dict[str, Any]) -> None:
+    # With the pauses of gRPC alone, which grow up to two minutes, it would take longer than is waited for.
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        attempts: list[float] = []
+
+        def accept() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _ = listener.accept()
+                    connection.close()
+                    attempts.append(time.monotonic())
+
+        threading.Thread(target=accept, daemon=True).start()
+        address = f"127.0.0.1:{listener.getsockname()[1]}"
+        with Client(address, caller_token=FOLLOWER, timeout=1.0, **options) as client:
+
+            def is_often() -> bool:
+                with contextlib.suppress(PortcullisError):
+                    client.check("balance", {"X-Token": "any"})
+                return len(attempts) > 10
+
+            eventually(is_often)
 
 
 def test_a_token_opens_what_it_opens(sidecar: Sidecar) -> None:
@@ -197,7 +225,6 @@ def test_a_sidecar_that_is_killed_and_comes_back(tmp_path: pathlib.Path) -> None
     with local_client(running, timeout=2) as client:
         known(client, running.static_token, "reports", "X-Token")
         running.kill()
-        assert client.check("reports", headers).allowed, "what was heard still counts"
         eventually(lambda: client.check_locally("reports", headers) is None)
         with pytest.raises(PortcullisError) as caught:
             client.check("reports", headers)
@@ -313,7 +340,7 @@ HEADERS: dict[str, tuple[object, str]] = {
     "10,000 headers and none": ([(f"x-{number}", "a") for number in range(10_000)], "CREDENTIAL_MISSING"),
     "10,000 values": ({"X-Token": ["a"] * 10_000}, "CREDENTIAL_AMBIGUOUS"),
     "10,000 tokens": ([(b"X-Token", b"a")] * 10_000, "CREDENTIAL_AMBIGUOUS"),
-    "a token of a megabyte": ({"X-Token": "a" * 1_000_000}, "CREDENTIAL_MALFORMED"),
+    "a token of a megabyte": ({"X-Token": "a" * 1_000_000 + " a"}, "CREDENTIAL_MALFORMED"),
 }
 
 
@@ -515,7 +542,7 @@ def test_a_new_caller_token_is_read(tmp_path: pathlib.Path, monkeypatch: pytest.
     now = 0.0
     monkeypatch.setattr("portcullis_client._connection.monotonic", lambda: now)
     file = tmp_path / "token"
-    file.write_text("first\n")
+    file.write_text("\ufefffirst\r\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     client = Client(caller_token_file="token", iam_token="iam")
     asynchronous = AsyncClient(caller_token_file=file, iam_token="iam")
@@ -540,6 +567,11 @@ def test_a_new_caller_token_is_read(tmp_path: pathlib.Path, monkeypatch: pytest.
     now += 11
     file.write_text("third")
     assert presented() == {"Bearer third"}
+
+
+def test_a_secret_of_a_variable_that_was_written_as_a_file_is() -> None:
+    presented = Presented("\ufeffcaller\n", None, "iam\r\n")
+    assert sorted(presented.metadata()) == [("authorization", "Bearer caller"), ("x-auth-token", "iam")]
 
 
 @pytest.mark.parametrize(
@@ -580,3 +612,90 @@ def test_a_sidecar_knows_who_has_the_token_of_a_file(
         file.write_text(OPERATOR)
         now = 11.0
         assert client.revoke(token_id=token.token_id) == token.token_id
+
+
+def following_threads() -> list[str]:
+    return [each.name for each in threading.enumerate() if each.name.startswith("portcullis-")]
+
+
+def test_a_client_that_is_dropped_leaves_no_thread(sidecar: Sidecar) -> None:
+    before = following_threads()
+    client = local_client(sidecar)
+    known(client, issued(sidecar))
+    assert len(following_threads()) == len(before) + 1
+    del client
+    eventually(lambda: following_threads() == before)
+
+
+async def test_an_async_client_that_is_dropped_leaves_no_task(sidecar: Sidecar) -> None:
+    client = AsyncClient(sidecar.address, caller_token=FOLLOWER, local=True)
+    await client.check("balance", {"X-Token": sidecar.static_token})
+    (following,) = [each for each in asyncio.all_tasks() if "_follow" in repr(each)]
+    del client
+    await asyncio.wait({following})
+
+
+def test_a_check_of_a_client_that_another_thread_closes_is_an_error(sidecar: Sidecar) -> None:
+    with Client(sidecar.address) as client:
+        # As if it was closed between the two.
+        client._linked().close()
+        with pytest.raises(PortcullisError) as caught:
+            client.check("balance", {"X-Token": sidecar.static_token})
+        assert caught.value.code == "CANCELLED"
+
+
+async def test_a_check_of_a_client_that_another_task_closes_is_an_error(sidecar: Sidecar) -> None:
+    async with AsyncClient(sidecar.address) as client:
+        await client._linked().close()
+        with pytest.raises(PortcullisError) as caught:
+            await client.check("balance", {"X-Token": sidecar.static_token})
+        assert caught.value.code == "CANCELLED"
+
+
+PROGRAM = """
+import asyncio, sys
+from portcullis_client import AsyncClient, Client
+
+address, token, how = sys.argv[1:]
+if how == "threads":
+    client = Client(address, caller_token=token, local=True)
+    print(client.check("balance", {}).reason)
+else:
+    async def main():
+        global client
+        client = AsyncClient(address, caller_token=token, local=True)
+        print((await client.check("balance", {})).reason)
+    asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("how", ["threads", "asyncio"])
+def test_a_client_that_is_not_closed_does_not_keep_its_program_alive(sidecar: Sidecar, how: str) -> None:
+    command = [sys.executable, "-W", "error", "-c", PROGRAM, sidecar.address, FOLLOWER, how]
+    ended = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    assert ended.stdout == "CREDENTIAL_MISSING\n"
+
+
+WITH_GEVENT = """
+from gevent import joinall, monkey, spawn
+monkey.patch_all()
+import grpc.experimental.gevent
+grpc.experimental.gevent.init_gevent()
+
+import sys
+from portcullis_client import Client
+
+address, token, value = sys.argv[1:]
+with Client(address, caller_token=token, local=True) as client:
+    def ask():
+        while client.check_locally("iam", {"X-Token": value}) is None:
+            client.check("iam", {"X-Token": value})
+        return True
+    print(sum(each.value for each in joinall([spawn(ask) for _ in range(20)])))
+"""
+
+
+def test_with_gevent_as_the_page_says(sidecar: Sidecar) -> None:
+    command = [sys.executable, "-c", WITH_GEVENT, sidecar.address, FOLLOWER, sidecar.static_token]
+    ended = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    assert ended.stdout == "20\n"

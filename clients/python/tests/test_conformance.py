@@ -14,6 +14,7 @@ import pytest
 
 from portcullis_client import PortcullisError, Scope
 from portcullis_client._denials import denial_of, failure_of
+from portcullis_client._elapsed import Elapsed
 from portcullis_client._local import recall_known
 from portcullis_client._memory import Ask, Memory
 from portcullis_client._routes import Routes
@@ -36,6 +37,7 @@ from portcullis_client._values import (
     Request,
     RoutedAnswer,
     Verdict,
+    check_answer,
     header_pairs,
 )
 from portcullis_client.gen.portcullis.v1 import authorization_pb2 as wire
@@ -51,7 +53,7 @@ NEWER = 999
 def lines(name: str) -> Iterator[dict[str, Any]]:
     """The lines after the first, one by one: another folder may have a million."""
     with (FOLDER / f"{name}.jsonl").open(encoding="utf-8") as file:
-        assert json.loads(next(file)) == {"version": 3}
+        assert json.loads(next(file)) == {"version": 5}
         yield from map(json.loads, file)
 
 
@@ -170,25 +172,28 @@ class Player:
     def __init__(self, options: dict[str, Any], in_bytes: bool) -> None:
         self.in_bytes = in_bytes
         self.memory = self._memory = Memory(options.get("tokens_max", 10_000), options.get("accounts", ()))
+        self.at = self.wall = 0.0
+        self.clock = Elapsed(lambda: self.wall, lambda: self.at)
         self.asked: list[Any] = []
         self.digest = ""
         self.shortcuts = 0
 
     def play(self, step: dict[str, Any]) -> Any:
-        now = step["at_ms"] / 1000
+        self.at, self.wall = step["at_ms"] / 1000, step.get("wall_ms", step["at_ms"]) / 1000
+        now = self.clock.now()
         self.asked.append(None)
         if "begin" in step:
-            request = self.memory.begin(now)
+            request = self.memory.begin(now, self.clock.jumped)
             after = None
             if request.HasField("after"):
                 after = [request.after.change, request.after.recorded_at.ToMilliseconds()]
             return {"accounts": list(request.accounts), "after": after, "basis": request.after.basis}
         if "hear" in step:
             try:
-                self.memory.hear(self.response(step["hear"]), now)
+                goes_on = self.memory.hear(self.response(step["hear"]), now, self.clock.jumped)
             except WrongSidecar:
                 return "refused"
-            return "followed"
+            return "followed" if goes_on else "left"
         if "check" in step:
             recalled = self.recall(step["check"], now)
             self.asked[-1] = recalled
@@ -198,8 +203,12 @@ class Player:
             return said if recalled.route is None else {**said, "route": route_value(recalled.route)}
         ask = self.asked[step["learn"]["of"]]
         assert isinstance(ask, Ask)
-        self.memory.learn(ask, self.answer(step["learn"]))
-        return None
+        response = self.answer(step["learn"])
+        self.memory.learn(ask, response)
+        if "expect" not in step:
+            return None
+        answer = check_answer(response, ask.routed)
+        return {"allowed": answer.allowed, "reason": answer.reason}
 
     def recall(self, question: dict[str, Any], now: float) -> CheckAnswer | Ask:
         target, api = scope_of(question.get("target")), question.get("api", "")
@@ -217,7 +226,8 @@ class Player:
         recalled = self.memory.recall(api, headers, target, address, now, in_bytes=self.in_bytes)
         # The shorter way comes to the same, whatever a framework has in place of pairs of texts.
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("portcullis_client._local.monotonic", lambda: now)
+            for name, value in (("CLOCK", self.clock), ("monotonic", lambda: self.at), ("time", lambda: self.wall)):
+                patch.setattr(f"portcullis_client._local.{name}", value)
             for shape in SHAPES:
                 known = recall_known(self, api, shape(headers), target=target, client_address=address)
                 assert known is None or known == recalled, shape
@@ -247,8 +257,8 @@ class Player:
     def answer(self, answer: dict[str, Any]) -> wire.CheckResponse:
         reason = answer["reason"]
         response = wire.CheckResponse(
-            allowed=reason == "ALLOWED",
-            reason=NEWER if reason == "UNSPECIFIED" else decision.Reason.Value(f"REASON_{reason}"),  # type: ignore[arg-type]
+            allowed=answer.get("allowed", reason == "ALLOWED"),
+            reason=reason_number(reason),  # type: ignore[arg-type]
             message=answer.get("message", ""),
             header=answer.get("header", ""),
             verified=answer.get("verified", False),
@@ -272,6 +282,12 @@ class Player:
         if "position" in answer:
             response.position.CopyFrom(position_of(answer))
         return response
+
+
+def reason_number(name: str) -> int:
+    if name == "":
+        return 0
+    return NEWER if name == "UNSPECIFIED" else decision.Reason.Value(f"REASON_{name}")
 
 
 def position_of(line: dict[str, Any]) -> wire.Position:

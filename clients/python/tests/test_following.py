@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent import futures
@@ -11,8 +13,9 @@ from typing import Any
 import grpc
 import pytest
 
-from portcullis_client import Client, Local, PortcullisError, Request, wsgi
+from portcullis_client import AsyncClient, Client, Local, PortcullisError, Request, wsgi
 from portcullis_client._denials import denial_of
+from portcullis_client._elapsed import CLOCK
 from portcullis_client._local import recall_known
 from portcullis_client._rules import Rules, WrongSidecar
 from portcullis_client.gen.portcullis.v1 import authorization_pb2 as wire
@@ -42,8 +45,13 @@ class Fake(rpc.AuthorizationServiceServicer):
 
     def __init__(self, watch: Callable[[Any], Iterator[wire.WatchChangesResponse]] | None = None) -> None:
         self.watch, self.watches, self.checks = watch, 0, 0
-        #: Of each token.
-        self.kind = "static_token"
+        #: Of each token, and the rules that decide about it.
+        self.kind, self.rules = "static_token", "shipped"
+        #: Set: checks have an answer.
+        self.answers = threading.Event()
+        self.answers.set()
+        #: In seconds since 1970, of each token; ``None``: it says none.
+        self.issued_at: int | None = None
 
     def WatchChanges(self, request: Any, context: Any) -> Any:
         self.watches += 1
@@ -54,11 +62,15 @@ class Fake(rpc.AuthorizationServiceServicer):
 
     def Check(self, request: Any, context: Any) -> wire.CheckResponse:
         self.checks += 1
+        self.answers.wait()
         response = wire.CheckResponse(allowed=True, reason=decision.REASON_ALLOWED, verified=True)
         response.position.change = 0
         response.cache_for.seconds = 60
         response.token.token_id, response.token.kind = "id", self.kind
-        response.token.scope.account = ACCOUNT
+        response.token.scope.account, response.token.subject.id = ACCOUNT, "holder"
+        if self.issued_at is not None:
+            response.token.issued_at.seconds = self.issued_at
+        response.rules_digest = rules_named(self.rules).matrix.rules_digest
         return response
 
 
@@ -113,6 +125,54 @@ def test_a_stream_that_is_silent_is_left() -> None:
         assert said == []
 
 
+def followed(context: Any) -> Iterator[wire.WatchChangesResponse]:
+    yield first_response()
+    yield from silent(context)
+
+
+def test_one_who_waits_for_the_question_of_another_has_a_deadline() -> None:
+    fake = Fake(followed)
+    fake.answers.clear()
+    with following(fake) as (client, _):
+        client._timeout = 100.0
+        eventually(lambda: client._linked().local.memory.is_following(CLOCK.now()))  # type: ignore[union-attr]
+        with futures.ThreadPoolExecutor(1) as pool:
+            first = pool.submit(client.check, "balance", {"X-Token": "a"})
+            eventually(lambda: fake.checks)
+            client._timeout = 0.1
+            with pytest.raises(PortcullisError) as caught:
+                client.check("balance", {"X-Token": "a"})
+            assert caught.value.code == "DEADLINE_EXCEEDED"
+            asyncio.run(_waits(client._connection.address, fake))
+            fake.answers.set()
+            assert first.result().allowed
+    assert fake.checks == 2
+
+
+async def _waits(address: str, fake: Fake) -> None:
+    async with AsyncClient(address, timeout=100.0, local=True) as client:
+        while not client._linked().local.memory.is_following(CLOCK.now()):  # type: ignore[union-attr]
+            await asyncio.sleep(0.01)
+        first = asyncio.ensure_future(client.check("balance", {"X-Token": "a"}))
+        while fake.checks < 2:
+            await asyncio.sleep(0.01)
+        client._timeout = 0.1
+        with pytest.raises(PortcullisError) as caught:
+            await client.check("balance", {"X-Token": "a"})
+        assert caught.value.code == "DEADLINE_EXCEEDED"
+        first.cancel()
+
+
+def test_a_time_that_is_none_is_an_error() -> None:
+    fake = Fake(followed)
+    fake.issued_at = 1 << 60
+    with following(fake) as (client, _):
+        for _ in range(2):
+            with pytest.raises(PortcullisError) as caught:
+                client.check("balance", {"X-Token": "a"})
+            assert caught.value.code == "INTERNAL"
+
+
 def test_a_token_behind_a_scheme_is_known() -> None:
     def watch(context: Any) -> Iterator[wire.WatchChangesResponse]:
         first = first_response("library")
@@ -122,7 +182,7 @@ def test_a_token_behind_a_scheme_is_known() -> None:
         yield from silent(context)
 
     fake = Fake(watch)
-    fake.kind = "kiosk_key"
+    fake.kind, fake.rules = "kiosk_key", "library"
 
     def question(value: str) -> list[tuple[str, str]]:
         return [("Authorization", value)]
@@ -286,3 +346,36 @@ def test_a_matrix_of_100_000_apis() -> None:
         for kind in kinds:
             assert rules.reason(f"api-{number}", kind, 4) == rules.reason(templates[number % 30].api, kind, 4)
     assert rules.reason("api-100000", "static_token", 4) == "UNKNOWN_API"
+
+
+class Stream:
+    """A stream whose next response comes when the test says so."""
+
+    def __init__(self) -> None:
+        self.response: asyncio.Future[wire.WatchChangesResponse] = asyncio.get_running_loop().create_future()
+
+    async def read(self) -> wire.WatchChangesResponse:
+        return await self.response
+
+    def cancel(self) -> None:
+        pass
+
+
+async def test_following_ends_also_when_a_response_comes_at_the_same_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = Stream()
+    watched = asyncio.Event()
+
+    def watch(*_: object, **__: object) -> Stream:
+        watched.set()
+        return stream
+
+    monkeypatch.setattr(rpc.AuthorizationServiceStub, "__init__", lambda stub, _: setattr(stub, "WatchChanges", watch))
+    client = AsyncClient("127.0.0.1:1", local=True)
+    link = client._linked()
+    assert link.local is not None
+    await watched.wait()
+    await asyncio.sleep(0)
+    stream.response.set_result(first_response())
+    link.local.close()
+    await asyncio.wait_for(asyncio.wait({link.local._task}), 5)
+    await client.close()

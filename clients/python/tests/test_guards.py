@@ -7,6 +7,7 @@ import contextlib
 import json
 import re
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent import futures
@@ -159,7 +160,7 @@ def test_the_routes_refuse(routed: str, sidecar: Sidecar) -> None:
     rows = [
         (balance, "", "200"),
         (f"{balance}?x=y", "", "200"),
-        (f"{balance}/", "", "200"),
+        (f"{balance}/", "", "NOT_CANONICAL"),
         (f"/accounts/x/../{ACCOUNT}/balance", "", "NOT_CANONICAL"),
         (f"/accounts/{ACCOUNT}/%62alance", "", "NOT_CANONICAL"),
         (f"/accounts/{ACCOUNT}/Balance", "", "NOT_CANONICAL"),
@@ -202,14 +203,151 @@ def test_routes_that_are_said_wrong(sidecar: Sidecar) -> None:
                 for_grpc.RequireToken(client, **how)
         with pytest.raises(TypeError):
             for_grpc.RequireToken(client, api_of, routes=True)
+        for how in ({"api": "balance", "host": "api.example.com"}, {"routes": True, "host": None}):
+            with pytest.raises(TypeError, match="host"):
+                for_grpc.RequireToken(client, **how)
         with pytest.raises(TypeError, match="request"):
             client.check("balance", {}, request=Request("GET", "a", "/"))
-        # Without a path as it arrived, nothing passes.
-        status: list[str] = []
-        environ = {"REQUEST_METHOD": "GET", "PATH_INFO": "/accounts/1/balance", "HTTP_HOST": "a"}
-        guarded = wsgi.RequireToken(lambda *_: [], client, routes=True)
-        body = b"".join(guarded(environ, lambda line, _headers: status.append(line)))
-        assert (status, json.loads(body)["error"]["reason"]) == (["403 Forbidden"], "NOT_CANONICAL")
+
+
+WSGI_PATHS: list[tuple[str, dict[str, str], str]] = [
+    ("the path", {}, "200"),
+    ("a script", {"SCRIPT_NAME": "/accounts", "PATH_INFO": f"/{ACCOUNT}/balance"}, "200"),
+    ("no path as it arrived", {"RAW_URI": ""}, "NOT_CANONICAL"),
+    ("a handler of another path", {"PATH_INFO": "/other"}, "NOT_CANONICAL"),
+    ("a script beside the path", {"SCRIPT_NAME": "/accounts"}, "NOT_CANONICAL"),
+    # What gunicorn makes of a header `SCRIPT_NAME` of a neighbour.
+    (
+        "a script of the sender",
+        {"SCRIPT_NAME": "/accounts", "PATH_INFO": f"/{ACCOUNT}/balance", "HTTP_SCRIPT_NAME": "/accounts"},
+        "NOT_CANONICAL",
+    ),
+]
+
+
+@pytest.mark.parametrize(("more", "expected"), [row[1:] for row in WSGI_PATHS], ids=[row[0] for row in WSGI_PATHS])
+def test_wsgi_goes_by_the_path_of_the_handler(more: dict[str, str], expected: str, sidecar: Sidecar) -> None:
+    path = f"/accounts/{ACCOUNT}/balance"
+    environ = {"REQUEST_METHOD": "GET", "HTTP_HOST": "a", "HTTP_X_TOKEN": sidecar.static_token, "wsgi.version": (1, 0)}
+    status: list[str] = []
+    with Client(sidecar.address) as client:
+        guarded = wsgi.RequireToken(lambda *_: [b'{"error":{"reason":"200"}}'], client, routes=True)
+        body = b"".join(
+            guarded({**environ, "RAW_URI": path, "PATH_INFO": path, **more}, lambda line, _headers: status.append(line))
+        )
+    assert json.loads(body)["error"]["reason"] == expected
+
+
+def test_wsgi_sees_the_headers_that_arrived(sidecar: Sidecar) -> None:
+    rows = [
+        ("X-Token: TOKEN", "200"),
+        ("X_Token: TOKEN", "CREDENTIAL_MISSING"),
+        ("X-Token: TOKEN\r\nX_Token: TOKEN", "200"),
+        ("X-Token: TOKEN\r\nx-token: TOKEN", "CREDENTIAL_AMBIGUOUS"),
+        *((f"X-Token: TOKEN{blank}", "CREDENTIAL_MALFORMED") for blank in "\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0"),
+    ]
+    with by_wsgi(sidecar.address, FOLLOWER) as origin:
+        host, _, port = origin.removeprefix("http://").partition(":")
+        for lines, expected in rows:
+            with socket.create_connection((host, int(port))) as connection:
+                head = f"GET /accounts/{ACCOUNT}/balance HTTP/1.1\r\nHost: a\r\nConnection: close\r\n{lines}\r\n\r\n"
+                connection.sendall(head.replace("TOKEN", sidecar.static_token).encode("latin-1"))
+                answered = connection.makefile("rb").read().decode()
+            reason = re.search(r"(?im)^x-portcullis-reason: (\S+)", answered)
+            assert (reason[1] if reason is not None else answered[9:12]) == expected, lines
+
+
+SERVERS: list[tuple[str, dict[str, str], bool, str]] = [
+    ("cheroot", {"ACTUAL_SERVER_PROTOCOL": "HTTP/1.1", "SERVER_SOFTWARE": "any"}, False, "cheroot keeps the last"),
+    ("wsgiref behind a wrapper", {"SERVER_SOFTWARE": "WSGIServer/0.2"}, False, "`WSGIServer/0.2` changes headers"),
+    ("gevent behind a wrapper", {"SERVER_SOFTWARE": "gevent/26.9"}, False, "`gevent/26.9` changes headers"),
+    ("another server", {"SERVER_SOFTWARE": "Other/1"}, True, "`Other/1` was not tested"),
+    ("gunicorn", {"SERVER_SOFTWARE": "gunicorn/27.0.1"}, True, ""),
+]
+
+
+@pytest.mark.parametrize(("more", "passes", "said"), [row[1:] for row in SERVERS], ids=[row[0] for row in SERVERS])
+def test_wsgi_says_once_what_a_server_loses(
+    more: dict[str, str], passes: bool, said: str, sidecar: Sidecar, capsys: pytest.CaptureFixture[str]
+) -> None:
+    environ = {"REQUEST_METHOD": "GET", "HTTP_X_TOKEN": sidecar.static_token, "wsgi.version": (1, 0), **more}
+    status: list[str] = []
+    with Client(sidecar.address) as client:
+        guarded = wsgi.RequireToken(lambda *_: [b"passed"], client, "balance")
+        bodies = [b"".join(guarded(environ, lambda line, _headers: status.append(line))) for _ in range(2)]
+    assert [body == b"passed" for body in bodies] == [passes] * 2
+    assert status == [] if passes else status == ["500 Internal Server Error"] * 2
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == (said != "")
+    assert all(said in line for line in lines)
+
+
+TRAILERS: list[tuple[str, bool, list[str], bool]] = [
+    ("a chunked request whose last header says so", True, ["x-token", "transfer-encoding"], True),
+    ("a header that could be a trailer", True, ["transfer-encoding", "x-token"], False),
+    ("another parser", False, ["transfer-encoding", "x-token"], True),
+    ("a request with a length", True, ["content-length", "x-token"], True),
+]
+
+
+@pytest.mark.parametrize(
+    ("is_httptools", "names", "passes"), [row[1:] for row in TRAILERS], ids=[row[0] for row in TRAILERS]
+)
+def test_asgi_takes_no_trailer_for_a_header(
+    is_httptools: bool, names: list[str], passes: bool, sidecar: Sidecar, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if is_httptools:
+        monkeypatch.setitem(sys.modules, "uvicorn.protocols.http.httptools_impl", sys)
+    else:
+        monkeypatch.delitem(sys.modules, "uvicorn.protocols.http.httptools_impl", raising=False)
+    values = {"x-token": sidecar.static_token, "transfer-encoding": "chunked", "content-length": "0"}
+    scope = {"type": "http", "headers": [(name.encode(), values[name].encode()) for name in names]}
+    answered: list[Any] = []
+
+    async def app(*_: Any) -> None:
+        answered.append("passed")
+
+    async def send(message: Any) -> None:
+        answered.append(message.get("status", ""))
+
+    async def ask() -> None:
+        async with AsyncClient(sidecar.address) as client:
+            await asgi.RequireToken(app, client, "balance")(scope, send, send)
+
+    asyncio.run(ask())
+    assert answered == (["passed"] if passes else [403, ""])
+
+
+ASGI_PATHS: list[tuple[str, dict[str, Any], bool]] = [
+    ("the path", {}, True),
+    ("a root", {"root_path": "/accounts"}, True),
+    ("a root with a slash", {"root_path": "/accounts/"}, True),
+    ("what is mounted", {"root_path": "/other", "app_root_path": ""}, True),
+    ("no path as it arrived", {"raw_path": None}, False),
+    ("a handler of another path", {"path": "/other"}, False),
+    ("a root that some requests have and others do not", {"root_path": "/account"}, False),
+]
+
+
+@pytest.mark.parametrize(("more", "passes"), [row[1:] for row in ASGI_PATHS], ids=[row[0] for row in ASGI_PATHS])
+def test_asgi_goes_by_the_path_of_the_handler(more: dict[str, Any], passes: bool, sidecar: Sidecar) -> None:
+    path = f"/accounts/{ACCOUNT}/balance"
+    headers = [(b"host", b"a"), (b"x-token", sidecar.static_token.encode())]
+    scope = {"type": "http", "method": "GET", "path": path, "raw_path": path.encode(), "headers": headers}
+    passed: list[bool] = []
+
+    async def app(*_: Any) -> None:
+        passed.append(True)
+
+    async def ignore(*_: Any) -> Any:
+        return {}
+
+    async def ask() -> None:
+        async with AsyncClient(sidecar.address) as client:
+            await asgi.RequireToken(app, client, routes=True)({**scope, **more}, ignore, ignore)
+
+    asyncio.run(ask())
+    assert passed == [True] * passes
 
 
 ROWS: list[tuple[str, list[tuple[str, str]], int, str]] = [
@@ -331,9 +469,7 @@ def test_grpc_with_threads(sidecar: Sidecar, how: dict[str, Any]) -> None:
     with Client(sidecar.address, caller_token=FOLLOWER, local=True) as client:
         server = grpc.server(futures.ThreadPoolExecutor(2), interceptors=[for_grpc.RequireToken(client, **how)])
 
-        def unary(_request: bytes, context: Any) -> bytes:
-            # In local mode a request without its host is asked about each time.
-            assert for_grpc._host_of(context).startswith("127.0.0.1:")
+        def unary(_request: bytes, _context: Any) -> bytes:
             return name_of(current_answer())
 
         handler = handlers(unary, streaming)
@@ -362,6 +498,31 @@ async def test_grpc_with_asyncio(sidecar: Sidecar, how: dict[str, Any]) -> None:
         for _ in range(3):
             await asyncio.to_thread(ask_grpc, f"127.0.0.1:{port}", sidecar, how is ROUTED)
         await server.stop(None)
+
+
+def test_the_host_of_a_server_of_grpc_is_said_by_the_program(sidecar: Sidecar) -> None:
+    route = {"path": "/test.Service/", "host": "calls.example.com", "api": "balance"}
+    with sidecar.beside(routes=[route]) as address, Client(address, caller_token=FOLLOWER, local=True) as client:
+
+        def outcome(**how: Any) -> grpc.StatusCode:
+            guard = for_grpc.RequireToken(client, routes=True, **how)
+            server = grpc.server(futures.ThreadPoolExecutor(2), interceptors=[guard])
+            made = {"Unary": grpc.unary_unary_rpc_method_handler(lambda *_: b"served", _identity, _identity)}
+            server.add_registered_method_handlers("test.Service", made)
+            port = server.add_insecure_port("127.0.0.1:0")
+            server.start()
+            # What a client says of the host opens nothing.
+            options = [("grpc.default_authority", "calls.example.com")]
+            with grpc.insecure_channel(f"127.0.0.1:{port}", options=options) as channel:
+                metadata = (("x-token", sidecar.static_token),)
+                call = channel.unary_unary("/test.Service/Unary").future(b"", metadata=metadata, timeout=30)
+                code: grpc.StatusCode = call.code()
+            server.stop(None).wait()
+            return code
+
+        assert outcome(host="calls.example.com") is grpc.StatusCode.OK
+        assert outcome(host="other.example.com") is grpc.StatusCode.PERMISSION_DENIED
+        assert outcome() is grpc.StatusCode.PERMISSION_DENIED
 
 
 def test_without_a_sidecar_grpc_is_unavailable() -> None:

@@ -152,20 +152,6 @@ def test_a_token_is_sent_behind_its_scheme(api: Api, sidecar: Sidecar, way: str)
     other.close()
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_the_credential_stays_within_the_origin(
-    sending: tuple[Counting, Any], api: Api, sidecar: Sidecar, status: int
-) -> None:
-    other = Api(sidecar)
-    api.redirects = {"/within": (status, "/end"), "/away": (status, f"{other.origin}/end")}
-    _, http = sending
-    assert http.get(f"{api.origin}/within").status_code == 200
-    http.get(f"{api.origin}/away")
-    assert [(path, token != "") for path, token, _ in api.seen] == [("/within", True), ("/end", True), ("/away", True)]
-    assert [(path, token) for path, token, _ in other.seen] == [("/end", "")]
-    other.close()
-
-
 def test_without_a_token_nothing_is_sent(sidecar: Sidecar, api: Api) -> None:
     with Client(sidecar.address, caller_token=FOLLOWER) as client:
         auth = CredentialAuth(client, profile="no-such-profile", api="iam")

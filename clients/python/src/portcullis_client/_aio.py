@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import weakref
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from time import monotonic
 from typing import Any, TypeVar
@@ -12,7 +13,8 @@ import grpc
 
 from ._calls import batch_answers, has_credentials, issue_request, password_request, plan_request, revoke_request
 from ._connection import CLIENTS, Connection, Tls
-from ._errors import error_of
+from ._elapsed import CLOCK
+from ._errors import PortcullisError, error_of, too_late
 from ._local import QUIET_MAX, STREAM_MAX, Failures, Local, Question, local_options, recall_known, recalled
 from ._memory import Ask, Memory
 from ._values import CheckAnswer, Headers, IssuedToken, Request, Scope, issued_token
@@ -71,12 +73,16 @@ class AsyncClient:
         link = self._linked()
         question = Question(api, credentials, request, token, target, client_address)
 
+        ends = monotonic() + self._timeout
+
         async def ask() -> wire.CheckResponse:
             if credentials is not None:
                 self._connection.refuse_if_exposed()
-            return await self._call(link.stub.Check, question.message())
+            return await self._call(link.stub.Check, question.message(), ends - monotonic())
 
-        return question.answer(await ask()) if link.local is None else await link.local.answer(question, ask)
+        if link.local is None:
+            return question.answer(await ask())
+        return await link.local.answer(question, ask, self._timeout)
 
     @recalled
     def check_locally(
@@ -93,7 +99,7 @@ class AsyncClient:
         local = self._linked().local
         if local is None:
             return None
-        found = Question(api, credentials, request, token, target, client_address).recall(local.memory, monotonic())
+        found = Question(api, credentials, request, token, target, client_address).recall(local.memory, CLOCK.now())
         return found if isinstance(found, CheckAnswer) else None
 
     async def check_batch(self, checks: Iterable[wire.CheckRequest]) -> list[CheckAnswer]:
@@ -155,17 +161,24 @@ class AsyncClient:
         if self._link is None or self._link.loop is not loop:
             self._link = _Link(loop, self._connection, self._local)
             self._memory = self._link.local.memory if self._link.local is not None else None
+            weakref.finalize(self, self._link.leave).atexit = False
         return self._link
 
     def _forked(self) -> None:
         # The child has a loop of its own, and so another link.
         self._memory = None
 
-    async def _call(self, method: Callable[..., Awaitable[_Answer]], request: object) -> _Answer:
+    async def _call(
+        self, method: Callable[..., Awaitable[_Answer]], request: object, timeout: float | None = None
+    ) -> _Answer:
+        timeout = self._timeout if timeout is None else timeout
         try:
-            return await method(request, timeout=self._timeout, metadata=self._connection.metadata())
+            return await method(request, timeout=timeout, metadata=self._connection.metadata())
         except grpc.RpcError as error:
             raise error_of(error, self._connection.address) from None
+        except grpc.aio.UsageError as error:
+            # So says gRPC that another task has closed the client.
+            raise PortcullisError(str(error), code="CANCELLED") from None
 
 
 class _Link:
@@ -180,32 +193,46 @@ class _Link:
             else grpc.aio.secure_channel(address, credentials, options=options)
         )
         self.stub: Any = rpc.AuthorizationServiceStub(self._channel)  # type: ignore[no-untyped-call]
-        self.local = None if local is None else _LocalMode(loop, self.stub, connection, local)
+        self.local = None if local is None else _LocalMode(loop, self._channel, self.stub, connection, local)
 
     async def close(self) -> None:
         if self.local is not None:
             self.local.close()
         await self._channel.close(None)
 
+    def leave(self) -> None:
+        """Ends what follows, if the loop still runs. It may be called in any thread."""
+        if self.local is not None and not self.loop.is_closed():
+            self.loop.call_soon_threadsafe(self.local.close)
+
 
 class _LocalMode:
     """Follows the sidecar in a task, and answers from memory."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, stub: Any, connection: Connection, options: Local) -> None:
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        channel: grpc.aio.Channel,
+        stub: Any,
+        connection: Connection,
+        options: Local,
+    ) -> None:
         self.memory = options.memory()
-        self._stub, self._connection = stub, connection
+        self._channel, self._stub, self._connection = channel, stub, connection
         self._failures = Failures(options)
         #: Questions about a token and an address whose answers may be remembered.
         self._asking: dict[tuple[str, str, str], asyncio.Future[None]] = {}
         self._loop = loop
+        self._closed = False
         self._task = loop.create_task(self._follow())
 
     async def answer(
         self,
         question: Question,
         ask: Callable[[], Awaitable[wire.CheckResponse]],
+        timeout: float,
     ) -> CheckAnswer:
-        now = monotonic()
+        now = CLOCK.now()
         first = question.recall(self.memory, now)
         if isinstance(first, CheckAnswer):
             return first
@@ -221,22 +248,28 @@ class _LocalMode:
             finally:
                 del self._asking[key]
                 mine.set_result(None)
-        await asyncio.shield(asking)
-        second = question.recall(self.memory, monotonic())
+        try:
+            await asyncio.wait_for(asyncio.shield(asking), timeout)
+        except asyncio.TimeoutError:
+            raise too_late() from None
+        second = question.recall(self.memory, CLOCK.now())
         return second if isinstance(second, CheckAnswer) else await self._ask(question, second, ask)
 
     async def _ask(
         self, question: Question, asked: Ask, ask: Callable[[], Awaitable[wire.CheckResponse]]
     ) -> CheckAnswer:
         response = await ask()
+        answer = question.answer(response, is_remembered=response.HasField("position"))
         self.memory.learn(asked, response)
-        return question.answer(response, is_remembered=response.HasField("position"))
+        return answer
 
     def close(self) -> None:
+        # Until Python 3.12, `wait_for` loses a cancellation that comes together with a response.
+        self._closed = True
         self._task.cancel()
 
     async def _follow(self) -> None:
-        while True:
+        while not self._closed:
             try:
                 await self._read()
                 continue
@@ -248,18 +281,19 @@ class _LocalMode:
 
     async def _read(self) -> None:
         """Reads one stream. Returns when it was read for long enough."""
+        # What the sidecar says counts from when it was asked, so the time to connect would count for nothing.
+        await self._channel.channel_ready()
         started = monotonic()
-        request = self.memory.begin(started)
+        request = self.memory.begin(CLOCK.now(), CLOCK.jumped)
         call = self._stub.WatchChanges(request, metadata=self._connection.metadata())
         try:
             while True:
                 response = await asyncio.wait_for(call.read(), QUIET_MAX)
                 if not isinstance(response, wire.WatchChangesResponse):
                     raise RuntimeError("the sidecar has ended the stream")
-                now = monotonic()
-                self.memory.hear(response, now)
+                goes_on = self.memory.hear(response, CLOCK.now(), CLOCK.jumped)
                 self._failures.heard()
-                if now - started > STREAM_MAX:
+                if self._closed or not goes_on or monotonic() - started > STREAM_MAX:
                     return
         finally:
             call.cancel()

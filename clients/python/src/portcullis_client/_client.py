@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
 from time import monotonic
 from typing import Any, TypeVar, cast
 
@@ -13,7 +16,8 @@ import grpc
 
 from ._calls import batch_answers, has_credentials, issue_request, password_request, plan_request, revoke_request
 from ._connection import CLIENTS, Connection, Tls
-from ._errors import error_of
+from ._elapsed import CLOCK
+from ._errors import PortcullisError, error_of, too_late
 from ._local import QUIET_MAX, STREAM_MAX, Failures, Local, Question, local_options, recalled
 from ._memory import Ask, Memory
 from ._values import (
@@ -35,7 +39,7 @@ class Client:
 
     It opens at the first call, and again after a failure. Threads may share it. A process that forks gets a
     connection of its own in each child; it must not be used before the fork unless gRPC supports that
-    (``GRPC_ENABLE_FORK_SUPPORT``).
+    (``GRPC_ENABLE_FORK_SUPPORT``). A client that is not closed ends with the last reference to it, or with the program.
 
     Every call raises ``PortcullisError`` if there is no answer, ``TypeError`` if an argument has the wrong type, and
     ``ValueError`` if a secret would be sent to another machine in plaintext. A denial is an answer.
@@ -73,6 +77,8 @@ class Client:
         self._timeout = timeout
         self._lock = threading.Lock()
         self._link: _Link | None = None
+        #: Closes the link of a client that nothing refers to any more.
+        self._closing: weakref.finalize[..., Client] | None = None
         #: Of the link, if it is in local mode.
         self._memory: Memory | None = None
         CLIENTS.add(self)
@@ -99,13 +105,14 @@ class Client:
         """
         link = self._linked()
         question = Question(api, credentials, request, token, target, client_address)
+        ends = monotonic() + self._timeout
 
         def ask() -> wire.CheckResponse:
             if credentials is not None:
                 self._connection.refuse_if_exposed()
-            return self._call(link.stub.Check, question.message(), wire.CheckResponse)
+            return self._call(link.stub.Check, question.message(), wire.CheckResponse, ends - monotonic())
 
-        return question.answer(ask()) if link.local is None else link.local.answer(question, ask)
+        return question.answer(ask()) if link.local is None else link.local.answer(question, ask, self._timeout)
 
     @recalled
     def check_locally(
@@ -122,7 +129,7 @@ class Client:
         local = self._linked().local
         if local is None:
             return None
-        found = Question(api, credentials, request, token, target, client_address).recall(local.memory, monotonic())
+        found = Question(api, credentials, request, token, target, client_address).recall(local.memory, CLOCK.now())
         return found if isinstance(found, CheckAnswer) else None
 
     def check_batch(self, checks: Iterable[wire.CheckRequest]) -> list[CheckAnswer]:
@@ -173,6 +180,7 @@ class Client:
         """Ends the connection. A later call opens it again."""
         with self._lock:
             link, self._link, self._memory = self._link, None, None
+            self._forget_closing()
         if link is not None:
             link.close()
 
@@ -190,18 +198,38 @@ class Client:
             if self._link is None:
                 self._link = _Link(self._connection, self._local)
                 self._memory = self._link.local.memory if self._link.local is not None else None
+                self._closing = weakref.finalize(self, _close_aside, self._link)
+                # A program ends without it.
+                self._closing.atexit = False
             return self._link
 
-    def _call(self, method: Callable[..., Any], request: object, answer: type[_Answer]) -> _Answer:
+    def _forget_closing(self) -> None:
+        if self._closing is not None:
+            self._closing.detach()
+            self._closing = None
+
+    def _call(
+        self, method: Callable[..., Any], request: object, answer: type[_Answer], timeout: float | None = None
+    ) -> _Answer:
+        timeout = self._timeout if timeout is None else timeout
         try:
-            return cast(_Answer, method(request, timeout=self._timeout, metadata=self._connection.metadata()))
+            return cast(_Answer, method(request, timeout=timeout, metadata=self._connection.metadata()))
         except grpc.RpcError as error:
             raise error_of(error, self._connection.address) from None
+        except ValueError as error:
+            # So says gRPC that another thread has closed the client.
+            raise PortcullisError(str(error), code="CANCELLED") from None
 
     def _forked(self) -> None:
         # The threads and the connection are the parent's, and so may be the lock.
         self._lock = threading.Lock()
+        self._forget_closing()
         self._link = self._memory = None
+
+
+def _close_aside(link: _Link) -> None:
+    # The collector of garbage may run where a lock of gRPC is held.
+    threading.Thread(target=link.close, name="portcullis-close", daemon=True).start()
 
 
 class _Link:
@@ -215,7 +243,7 @@ class _Link:
             else grpc.secure_channel(address, credentials, options=options)
         )
         self.stub: Any = rpc.AuthorizationServiceStub(self._channel)  # type: ignore[no-untyped-call]
-        self.local = None if local is None else _LocalMode(self.stub, connection, local)
+        self.local = None if local is None else _LocalMode(self._channel, self.stub, connection, local)
 
     def close(self) -> None:
         if self.local is not None:
@@ -226,9 +254,9 @@ class _Link:
 class _LocalMode:
     """Follows the sidecar in a thread, and answers from memory."""
 
-    def __init__(self, stub: Any, connection: Connection, options: Local) -> None:
+    def __init__(self, channel: grpc.Channel, stub: Any, connection: Connection, options: Local) -> None:
         self.memory = options.memory()
-        self._stub, self._connection = stub, connection
+        self._channel, self._stub, self._connection = channel, stub, connection
         self._failures = Failures(options)
         self._closed = threading.Event()
         self._call: Any = None
@@ -237,8 +265,8 @@ class _LocalMode:
         self._asking: dict[tuple[str, str, str], Future[None]] = {}
         threading.Thread(target=self._follow, name="portcullis-follow", daemon=True).start()
 
-    def answer(self, question: Question, ask: Callable[[], wire.CheckResponse]) -> CheckAnswer:
-        now = monotonic()
+    def answer(self, question: Question, ask: Callable[[], wire.CheckResponse], timeout: float) -> CheckAnswer:
+        now = CLOCK.now()
         first = question.recall(self.memory, now)
         if isinstance(first, CheckAnswer):
             return first
@@ -258,14 +286,18 @@ class _LocalMode:
                 with self._lock:
                     del self._asking[key]
                 mine.set_result(None)
-        asking.result()
-        second = question.recall(self.memory, monotonic())
+        try:
+            asking.result(timeout)
+        except FutureTimeoutError:
+            raise too_late() from None
+        second = question.recall(self.memory, CLOCK.now())
         return second if isinstance(second, CheckAnswer) else self._ask(question, second, ask)
 
     def _ask(self, question: Question, asked: Ask, ask: Callable[[], wire.CheckResponse]) -> CheckAnswer:
         response = ask()
+        answer = question.answer(response, is_remembered=response.HasField("position"))
         self.memory.learn(asked, response)
-        return question.answer(response, is_remembered=response.HasField("position"))
+        return answer
 
     def close(self) -> None:
         self._closed.set()
@@ -287,9 +319,10 @@ class _LocalMode:
 
     def _read(self) -> None:
         """Reads one stream. Returns when it was read for long enough."""
+        self._connect()
         started = monotonic()
         heard = threading.Event()
-        request = self.memory.begin(started)
+        request = self.memory.begin(CLOCK.now(), CLOCK.jumped)
         call = self._stub.WatchChanges(request, metadata=self._connection.metadata())
         self._call = call
         # The iteration waits without an end; this thread ends it where the sidecar says nothing.
@@ -297,15 +330,25 @@ class _LocalMode:
         watching.start()
         try:
             for response in cast("Iterator[wire.WatchChangesResponse]", call):
-                now = monotonic()
-                self.memory.hear(response, now)
+                goes_on = self.memory.hear(response, CLOCK.now(), CLOCK.jumped)
                 self._failures.heard()
                 heard.set()
-                if self._closed.is_set() or now - started > STREAM_MAX:
+                if self._closed.is_set() or not goes_on or monotonic() - started > STREAM_MAX:
                     return
         finally:
             call.cancel()
         raise RuntimeError("the sidecar has ended the stream")
+
+    def _connect(self) -> None:
+        """Waits for the connection. What the sidecar says counts from when it was asked."""
+        connected = grpc.channel_ready_future(self._channel)
+        try:
+            while not self._closed.is_set():
+                with contextlib.suppress(grpc.FutureTimeoutError):
+                    connected.result(QUIET_MAX)
+                    return
+        finally:
+            connected.cancel()
 
 
 def _cancel_if_silent(call: Any, heard: threading.Event) -> None:

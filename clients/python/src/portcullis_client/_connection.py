@@ -8,6 +8,7 @@ import os
 import re
 import weakref
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from time import monotonic
 from typing import Any, Protocol
 
@@ -17,6 +18,19 @@ DEFAULT_ADDRESS = "127.0.0.1:50051"
 
 #: The answer to a long batch, and the rules of a large matrix, exceed the 4 MiB that gRPC accepts by default.
 _RECEIVE_BYTES_MAX = 64 * 1024 * 1024
+
+#: The environment names proxies, and gRPC alone would send plaintext through them, to this machine, too: by the name
+#: of the sidecar (`https_proxy` and others), and by its address (`GRPC_ADDRESS_HTTP_PROXY`).
+_WITHOUT_PROXY = [("grpc.enable_http_proxy", 0), ("grpc.address_http_proxy_enabled_addresses", "")]
+
+
+#: A sidecar that is back is found within two seconds: gRPC alone waits for up to two minutes, and for 20 seconds for
+#: one attempt. It adds up to a fifth to each pause.
+_RECONNECT = [
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 1_600),
+    ("grpc.min_reconnect_backoff_ms", 5_000),
+]
 
 
 @dataclass(frozen=True)
@@ -63,9 +77,9 @@ class Presented:
     def _read(self, path: str) -> None:
         self._read_at = monotonic()
         try:
-            # Every byte is a character, so that no error tells the text.
-            with open(path, encoding="latin-1") as file:
-                text = file.read().strip()
+            # What is not UTF-8 becomes a character that no token has, so that no error tells the text.
+            with open(path, encoding="utf-8", errors="replace") as file:
+                text = file.read()
         except OSError as error:
             code = errno.errorcode.get(error.errno or 0, type(error).__name__)
             raise ValueError(f"caller_token_file: expected a file that can be read ({code})") from None
@@ -96,7 +110,12 @@ class Connection:
             self.refuse_if_exposed()
         self.metadata = Presented(caller_token, caller_token_file, iam_token).metadata
         self.credentials = None if tls is None else grpc.ssl_channel_credentials(tls.ca, tls.key, tls.certificate)
-        self.options: list[tuple[str, Any]] = [("grpc.max_receive_message_length", _RECEIVE_BYTES_MAX)]
+        self.options: list[tuple[str, Any]] = [
+            ("grpc.max_receive_message_length", _RECEIVE_BYTES_MAX),
+            *_RECONNECT,
+        ]
+        if tls is None or _is_this_machine(self.address):
+            self.options += _WITHOUT_PROXY
         if follows:
             # Finds out within seconds that a machine is gone, so that another connection can follow.
             self.options += [("grpc.keepalive_time_ms", 10_000), ("grpc.keepalive_timeout_ms", 3_000)]
@@ -111,16 +130,23 @@ class Connection:
 
 
 def _is_this_machine(target: str) -> bool:
-    # A name that only resolves to loopback is not this machine.
+    # A name that only resolves to loopback is not this machine, and neither is one that a named DNS server resolves.
     if re.match(r"unix(-abstract)?:", target):
         return True
-    address = re.sub(r"^(dns:(//[^/]*/)?|ipv[46]:)", "", target)
+    address = re.sub(r"^(dns:(///)?|ipv[46]:)", "", target)
     bare = address.count(":") > 1 and not address.startswith("[")
     host = address if bare else re.sub(r"^\[(.*)\]$", r"\1", re.sub(r":\d*$", "", address))
-    return host in ("localhost", "::1") or re.fullmatch(r"127(\.\d{1,3}){3}", host) is not None
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
-def _checked(name: str, token: str) -> str:
+def _checked(name: str, text: str) -> str:
+    """The secret in the text of a file or a variable, without a byte order mark and white space around it."""
+    token = text.removeprefix("\ufeff").strip()
     if re.fullmatch(r"[\x21-\x7e]+", token) is None:
         raise ValueError(f"{name}: expected visible ASCII characters without spaces")
     return token

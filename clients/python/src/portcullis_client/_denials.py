@@ -78,3 +78,10 @@ def _denial(status: int, reason: str, error: dict[str, object], headers: list[tu
 
 
 NO_TARGET = _denial(403, "TARGET_NOT_FOUND", {"message": "the request does not say whose resource it asks for"})
+
+#: To the sender, who can send the same in another way.
+TRAILERS = _denial(
+    403,
+    "NOT_CANONICAL",
+    {"message": "expected a Content-Length, or Transfer-Encoding behind all other headers", "accepted": []},
+)

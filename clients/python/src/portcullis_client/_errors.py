@@ -22,6 +22,11 @@ class PortcullisError(Exception):
         self.metadata = dict(metadata or {})
 
 
+def too_late() -> PortcullisError:
+    """The error of a call that has waited for the question of another one for too long."""
+    return PortcullisError("Deadline Exceeded", code="DEADLINE_EXCEEDED")
+
+
 def error_of(error: grpc.RpcError, address: str) -> PortcullisError:
     """The error of the client for an error of gRPC, with threads or with asyncio."""
     if not isinstance(error, (grpc.Call, grpc.aio.AioRpcError)):

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from ._denials import NO_TARGET, Denial, denial_of, failure_of
+from ._denials import NO_TARGET, TRAILERS, Denial, denial_of, failure_of
 from ._errors import PortcullisError
 from ._values import CheckAnswer, Scope
 
@@ -30,10 +30,25 @@ def answering(answer: CheckAnswer) -> Iterator[None]:
         _ANSWER.reset(token)
 
 
+def keep_answer(answer: CheckAnswer) -> None:
+    """To the end of the task, `current_answer()` is this one."""
+    _ANSWER.set(answer)
+
+
 def print_failure(error: Exception) -> None:
     """Says on standard error why a request was refused."""
     code = f"{error.code} " if isinstance(error, PortcullisError) else ""
     print(f"portcullis: no answer, so a request was refused: {code}{error}", file=sys.stderr, flush=True)
+
+
+_SAID: set[str] = set()
+
+
+def is_said_first(text: str) -> bool:
+    """Whether this process has not said it before. Servers do not change, so it would be the same for each request."""
+    is_first = text not in _SAID
+    _SAID.add(text)
+    return is_first
 
 
 @dataclass(frozen=True)
@@ -54,9 +69,13 @@ class Guard:
         if self.routes and self.has_target:
             raise TypeError("target: expected none, because the routes say it")
 
-    def denied(self, answer: CheckAnswer) -> Denial | None:
-        """What to answer in place of the handler; ``None``: the request passes."""
-        return None if answer.allowed else denial_of(answer, self.hide_others)
+    def judged(self, answer: CheckAnswer) -> CheckAnswer | Denial:
+        """The answer that lets the request pass, or what to answer in place of the handler."""
+        return answer if answer.allowed else denial_of(answer, self.hide_others)
+
+    def unjudged(self, error: Exception) -> Denial:
+        """What to answer where the server does not say how the headers arrived. `on_failure` learns it once."""
+        return self.failed(error) if is_said_first(str(error)) else failure_of(error)
 
     def failed(self, error: Exception) -> Denial:
         """What to answer where there is no decision."""
@@ -72,4 +91,15 @@ def is_target(target: object) -> bool:
     return isinstance(target, Scope) and target.account != "" and target.project != ""
 
 
-__all__ = ["NO_TARGET", "Denial", "Guard", "answering", "current_answer", "is_target", "print_failure"]
+__all__ = [
+    "NO_TARGET",
+    "TRAILERS",
+    "Denial",
+    "Guard",
+    "answering",
+    "current_answer",
+    "is_said_first",
+    "is_target",
+    "keep_answer",
+    "print_failure",
+]

@@ -13,9 +13,11 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from ._elapsed import JUMP
 from ._rules import FAULTS, Found, Rules, Words, WrongSidecar, find_credential, place_of, place_of_fault
 from ._values import (
     CheckAnswer,
+    FoundRoute,
     Request,
     RoutedAnswer,
     Scope,
@@ -23,6 +25,7 @@ from ._values import (
     Verdict,
     VerifiedToken,
     reason_name,
+    route_value,
     seconds,
     verified_token,
 )
@@ -47,17 +50,23 @@ _NEVER = float("-inf")
 class Ask:
     """The sidecar must be asked."""
 
-    #: Empty: the sidecar says it, by its routes.
-    api: str
-    #: Empty: it is not known.
-    kind: str
-    #: What the answer may be remembered for; ``None``: nothing.
-    credential: Found | None
-    address: str
-    #: How often everything had become void.
+    #: How often the answers to what was asked before had become void.
     age: int
+    #: Empty: the sidecar says it, by its routes.
+    api: str = ""
+    target: Scope | None = None
+    #: Of the token, if it is known, or of the claims.
+    kind: str = ""
+    #: Of claims that are already trusted; ``None``: a credential was asked about.
+    scope: Scope | None = None
+    #: What the answer may be remembered for; ``None``: nothing.
+    credential: Found | None = None
+    address: str = ""
     #: Whether the program has the values of headers as bytes.
     in_bytes: bool = False
+    #: Whether the sidecar says API and target, and what the routes say that are known.
+    routed: bool = False
+    route: FoundRoute | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +107,13 @@ class Known:
         #: Each other address → what is wrong with the token there.
         self.faults: dict[str, str] | None = None
 
+    def is_same_as(self, said: Known) -> bool:
+        """Whether the sidecar said the same of it."""
+        mine, its = (
+            (each.holder, each.token_id, each.issued_at, each.expires_at, each.derived_from) for each in (self, said)
+        )
+        return mine == its
+
     def fault_at(self, address: str) -> str | None:
         """What is wrong with it at an address; empty: nothing; ``None``: it is not known."""
         if self.fine_at == address:
@@ -133,6 +149,8 @@ class Known:
             expires_at=_time_of(self.expires_at),
             roles=holder.roles,
             authority=holder.authority,
+            project_id=holder.project_id or None,
+            derived_from=self.derived_from,
         )
 
 
@@ -146,7 +164,7 @@ _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 
 
 class Memory:
-    """Rules and tokens. All times are in seconds on a monotonic clock."""
+    """Rules and tokens. All times are in seconds on the clock of ``Elapsed``."""
 
     def __init__(self, tokens_max: int = 10_000, accounts: Collection[str] = ()) -> None:
         self._tokens_max = tokens_max
@@ -164,18 +182,20 @@ class Memory:
         self._basis = ""
         self._age = 0
         self._asked_at = 0.0
+        #: By how much the wall clock had jumped then.
+        self._jumped = 0.0
         #: When the stream was asked for, and what its first and its last response say of their time.
         self._stream: tuple[float, float, float] | None = None
-        #: On the monotonic clock: until then it may answer.
+        #: Until then it may answer.
         self.known_until = _NEVER
-        #: What the time of day of the sidecar is ahead of the monotonic clock.
+        #: What the time of day of the sidecar is ahead of that clock.
         self.ahead: float | None = None
 
-    def begin(self, now: float) -> wire.WatchChangesRequest:
+    def begin(self, now: float, jumped: float) -> wire.WatchChangesRequest:
         """A stream is asked for now. What was known still counts for as long as it did."""
         with self._lock:
             self._stream = None
-            self._asked_at = now
+            self._asked_at, self._jumped = now, jumped
             request = wire.WatchChangesRequest(accounts=sorted(self._accounts))
             if self._position is not None:
                 change, recorded_at = self._position
@@ -183,8 +203,11 @@ class Memory:
                 request.after.recorded_at.FromNanoseconds(recorded_at)
             return request
 
-    def hear(self, response: wire.WatchChangesResponse, now: float) -> None:
-        """A response. Raises ``WrongSidecar`` if it cannot be followed; everything is void then."""
+    def hear(self, response: wire.WatchChangesResponse, now: float, jumped: float) -> bool:
+        """A response. Says whether the stream can go on. Otherwise another one must be begun: the clocks have parted.
+
+        Raises ``WrongSidecar`` if it cannot be followed; everything is void then.
+        """
         with self._lock:
             try:
                 self._hear(response, now)
@@ -192,6 +215,7 @@ class Memory:
                 self._forget_all()
                 self._position, self._basis, self.known_until = None, "", _NEVER
                 raise
+            return jumped - self._jumped <= JUMP
 
     def _hear(self, response: wire.WatchChangesResponse, now: float) -> None:
         if not all(response.HasField(name) for name in ("position", "valid_for", "sent_at")):
@@ -199,8 +223,7 @@ class Memory:
         sent_at, position = seconds(response.sent_at), _position_of(response.position)
         self._expect_forward(position, sent_at, response.position.basis, response.voided.everything)
         if response.HasField("rules"):
-            self.rules = Rules(response.rules)
-            self._words.clear()
+            self._follow(Rules(response.rules))
         if response.HasField("voided"):
             self._forget(response.voided)
         self._position, self._basis = position, response.position.basis
@@ -212,6 +235,15 @@ class Memory:
         sent = min(now, asked_at + (sent_at - first))
         self.ahead = response.time_of_day.ToNanoseconds() / 1e9 - sent if response.HasField("time_of_day") else None
         self.known_until = sent + seconds(response.valid_for)
+
+    def _follow(self, rules: Rules) -> None:
+        self._words.clear()
+        for value, known in list(self.tokens.items()):
+            text = value if isinstance(value, str) else value.decode()
+            if not rules.carries(known.holder.kind, Found(known.holder.carrier, text)):
+                self._drop(value)
+        # Only now: others look at the tokens meanwhile.
+        self.rules = rules
 
     def _expect_forward(self, position: tuple[int, int], sent_at: float, basis: str, everything: bool) -> None:
         if self._stream is not None and sent_at < self._stream[2]:
@@ -231,10 +263,10 @@ class Memory:
     def recall_claims(self, api: str, kind: str, scope: Scope, target: Scope | None, now: float) -> CheckAnswer | Ask:
         """The answer about claims that are already trusted, or that the sidecar must be asked."""
         rules = self.rules
-        if rules is None or not now < self.known_until:
-            return Ask(api, kind, None, "", self._age)
-        verdict = self._verdict(rules, api, kind, place_of(scope, target))
-        return Ask(api, kind, None, "", self._age) if verdict is None else CheckAnswer(verdict)
+        verdict = None
+        if rules is not None and now < self.known_until:
+            verdict = self._verdict(rules, api, kind, place_of(scope, target))
+        return Ask(self._age, api, target, kind, scope) if verdict is None else CheckAnswer(verdict)
 
     def recall(
         self,
@@ -247,26 +279,30 @@ class Memory:
         in_bytes: bool = False,
     ) -> CheckAnswer | Ask:
         """The answer from memory, or that the sidecar must be asked. `recalled` has a shorter way to the same."""
+
+        def ask(credential: Found | None = None, kind: str = "") -> Ask:
+            return Ask(self._age, api, target, kind, None, credential, address, in_bytes)
+
         rules = self.rules
         if rules is None:
-            return Ask(api, "", None, address, self._age)
+            return ask()
         valid = now < self.known_until
         found = find_credential(headers, rules.carriers)
         if isinstance(found, str):
             verdict = self._verdict(rules, api, "", place_of_fault(found)) if valid else None
-            return Ask(api, "", None, address, self._age) if verdict is None else CheckAnswer(verdict)
+            return ask() if verdict is None else CheckAnswer(verdict)
         known = self._known(found.value)
         fault = known.fault_at(address) if known is not None else None
         if not valid or known is None or fault is None or known.holder.carrier != found.carrier:
-            return Ask(api, "", found, address, self._age, in_bytes)
+            return ask(found)
         ahead = self.ahead
         if known.expires_at is not None and (ahead is None or now + ahead >= known.expires_at):
-            return Ask(api, "", found, address, self._age, in_bytes)
+            return ask(found)
         holder = known.holder
         place = place_of_fault(fault) if fault else place_of(holder, target)
         verdict = self._verdict(rules, api, holder.kind, place)
         if verdict is None:
-            return Ask(api, holder.kind, found, address, self._age, in_bytes)
+            return ask(found, holder.kind)
         # That an API is unknown comes before all that is known of the token.
         return CheckAnswer(verdict, None if verdict.reason == "UNKNOWN_API" else known)
 
@@ -278,10 +314,13 @@ class Memory:
         route = rules.routes.find(request, headers) if rules is not None and rules.routes is not None else None
         if route is not None:
             recalled = self.recall(route.api, headers, route.target, address, now, in_bytes=in_bytes)
-            return replace(recalled, api="") if isinstance(recalled, Ask) else RoutedAnswer.of(recalled, route)
+            if isinstance(recalled, Ask):
+                return replace(recalled, api="", target=None, routed=True, route=route)
+            return RoutedAnswer.of(recalled, route)
         # What it learns of the token counts, too.
         found = find_credential(headers, rules.carriers) if rules is not None else ""
-        return Ask("", "", found if isinstance(found, Found) else None, address, self._age, in_bytes)
+        credential = found if isinstance(found, Found) else None
+        return Ask(self._age, credential=credential, address=address, in_bytes=in_bytes, routed=True)
 
     def _known(self, value: str) -> Known | None:
         known = self.tokens.get(value)
@@ -314,42 +353,75 @@ class Memory:
 
     def learn(self, ask: Ask, response: wire.CheckResponse) -> None:
         """What the sidecar has answered to what it was asked."""
-        reason = reason_name(response.reason)
-        has_token = response.HasField("token")
+        reason, credential = reason_name(response.reason), ask.credential
         with self._lock:
             rules = self.rules
-            if rules is not None and reason != "ALLOWED" and response.rules_digest == rules.rules_digest:
+            if rules is None:
+                return
+            fits = self._would_give(rules, ask, response)
+            if fits and reason != "ALLOWED":
                 if len(self._words) >= WORDS_MAX:
                     self._words.clear()
-                kind = response.token.kind if has_token else ask.kind
-                api = ask.api or response.route.api
-                if api != "":
-                    self._words[api, kind, reason] = Words(response.message, response.header, response.scheme)
-            if ask.credential is not None and reason in EVERYWHERE:
-                # Somebody sees the denial now, and nobody may get an allow from what was known before it.
-                self._forget_value(ask.credential.value)
-            lasting = response.verified or reason in LASTING
-            if ask.credential is None or not has_token or not response.HasField("position") or not lasting:
+                kind = response.token.kind if response.HasField("token") else ask.kind
+                api = response.route.api if ask.routed else ask.api
+                self._words[api, kind, reason] = Words(response.message, response.header, response.scheme)
+            if credential is None:
                 return
-            # What became void since, or is older than what was told since, may be what it rests on.
-            position, earliest = _position_of(response.position), self._remembered_from
-            if ask.age != self._age or earliest is None or _is_before(position, earliest):
-                return
-            if response.position.basis != self._basis:
-                # Of a process that has not read yet which keys are withdrawn, it would stay.
-                return
-            if self._accounts and response.token.scope.account not in self._accounts:
+            remembered = fits and self._may_remember(ask, response)
+            if fits:
+                void = reason in FAULTS and self._is_against(reason, credential, remembered)
+            else:
+                void = not ask.routed or ask.route is not None or not _refuses(response)
+            if void:
+                # Once one caller has seen the denial, no caller may get an older allow.
+                self._forget_value(credential.value)
+                if not fits:
+                    # An answer that is on its way may be older.
+                    self._age += 1
+            if not remembered:
                 return
             if reason in EVERYWHERE:
-                self._remembered_from = position
-            self._keep(ask, ask.credential, response.token, reason if reason in FAULTS else _FINE)
+                self._remembered_from = _position_of(response.position)
+            self._keep(ask, credential, response.token, reason if reason in FAULTS else _FINE)
+
+    def _is_against(self, fault: str, credential: Found, remembered: bool) -> bool:
+        """Whether a fault makes void what is known of the token."""
+        if fault == "ADDRESS_NOT_ALLOWED":
+            return not remembered
+        known = self._known(credential.value)
+        return fault != "WRONG_HEADER" or (known is not None and known.holder.carrier == credential.carrier)
+
+    @staticmethod
+    def _would_give(rules: Rules, ask: Ask, response: wire.CheckResponse) -> bool:
+        """Whether the rules and their routes would have given an answer (clients/conformance, "Learning")."""
+        if not ask.routed:
+            return rules.would_give(ask.api, ask.target, ask.kind, ask.scope, ask.credential, response)
+        found = route_value(response)
+        if found is None or found.api == "" or found.refused is not None or ask.route not in (None, found):
+            return False
+        return rules.would_give(found.api, found.target, ask.kind, None, ask.credential, response)
+
+    def _may_remember(self, ask: Ask, response: wire.CheckResponse) -> bool:
+        """Whether the token of an answer that the rules would have given may be remembered."""
+        if not response.verified and reason_name(response.reason) not in LASTING:
+            return False
+        if not response.HasField("token") or not response.HasField("position"):
+            return False
+        # What became void since, or is older than what was told since, may be what it rests on.
+        earliest = self._remembered_from
+        if ask.age != self._age or earliest is None or _is_before(_position_of(response.position), earliest):
+            return False
+        if response.position.basis != self._basis:
+            # Of a process that has not read yet which keys are withdrawn, it would stay.
+            return False
+        return not self._accounts or response.token.scope.account in self._accounts
 
     def _keep(self, ask: Ask, found: Found, token: wire.VerifiedToken, fault: str) -> None:
-        holder = self._holder(found.carrier, token)
+        said = Known(self._holder(found.carrier, token), token)
         known = self._known(found.value)
-        if known is None or known.holder != holder or known.token_id != token.token_id:
+        if known is None or not known.is_same_as(said):
             self._forget_value(found.value)
-            known = Known(holder, token)
+            known = said
             # A check looks the value up as it came, and makes no other one of it.
             self.tokens[found.value.encode() if ask.in_bytes else found.value] = known
         self._size -= known.addresses()
@@ -413,6 +485,12 @@ class Memory:
         self._holders.clear()
         self._remembered_from = None
         self._age += 1
+
+
+def _refuses(response: wire.CheckResponse) -> bool:
+    """Whether the routes refuse a request, and nothing is said of the token."""
+    says_nothing = not response.allowed and not response.verified and not response.HasField("token")
+    return says_nothing and response.route.api == "" and reason_name(response.reason) == "UNKNOWN_API"
 
 
 def _position_of(position: wire.Position) -> tuple[int, int]:

@@ -20,12 +20,14 @@ _HOST_LENGTH_MAX = 255
 _PATH_LENGTH_MAX = 8_192
 _PATH = re.compile(r"/[A-Za-z0-9\-._~:@+=/]*\Z").match
 _QUERY = re.compile(r"[\x21\x22\x24-\x7e]*\Z").match
+# What may name a method: the word, or something encoded in the name of a parameter.
+_METHOD_IN_QUERY = re.compile(r"method|(?:^|[?&;])[^=?&;]*%", re.IGNORECASE).search
 _VALUE = re.compile(r"[A-Za-z0-9\-._~:@+=]{1,255}\Z").match
 
 
 @dataclass(slots=True)
 class _Hosts:
-    """Routes of a place, by host."""
+    """Routes of a place, by the name of the host, without a port."""
 
     named: dict[str, list[wire.Route]] = field(default_factory=dict)
     any: list[wire.Route] = field(default_factory=list)
@@ -87,6 +89,10 @@ class _Place:
         )
 
 
+#: What follows the path: nothing, and a route for all that is below a path is not for that path; or a slash.
+_ALONE, _SLASH = 1, 2
+
+
 class _AskError(Exception):
     """Some server could take a segment for another text than it is."""
 
@@ -98,12 +104,14 @@ class Routes:
         self._root = _Place()
         self._overrides = frozenset(message.overrides)
         self._lengths = frozenset(map(len, message.overrides))
+        self._names_methods = any(route.methods for route in message.routes)
         for route in message.routes:
             place = self._root
             for segment in route.segments:
                 place = place.next(segment)
             hosts = place.below if route.below else place.here
-            (hosts.named.setdefault(route.host, []) if route.host else hosts.any).append(route)
+            host = route.host.partition(":")[0]
+            (hosts.named.setdefault(host, []) if host else hosts.any).append(route)
 
     def find(self, request: Request, headers: Sequence[tuple[str, str]]) -> FoundRoute | None:
         """The route of a plain request; ``None``: the sidecar must be asked."""
@@ -119,34 +127,73 @@ class Routes:
         lengths, overrides = self._lengths, self._overrides
         if any(len(name) in lengths and _lower(name) in overrides for name, _ in headers):
             return None
+        if self._names_methods and _METHOD_IN_QUERY(query):
+            return None
         segments = path[1:].removesuffix("/").split("/") if path != "/" else []
+        wanted = segments, host[1].lower(), request.method
         try:
-            route = _walk(self._root, segments, 0, host[1].lower(), request.method)
+            route = _walk(self._root, *wanted)
+            if route is None or not _is_written(route.host, request.host):
+                return None
+            if request.method == "HEAD" and route.methods:
+                return None
+            # Servers differ in whether "/a/" is "/a", and in whether "/a" is below "/a/".
+            if path.endswith("/"):
+                other = _walk(self._root, *wanted, _SLASH)
+                if other is None or not _is_same(route, other):
+                    return None
+            elif route.below and len(route.segments) == len(segments):
+                other = _walk(self._root, *wanted, _ALONE)
+                if other is not None and not _is_same(route, other):
+                    return None
         except _AskError:
             return None
-        return None if route is None else _found(route, segments, headers)
+        return _found(route, segments, headers)
 
 
-def _walk(place: _Place, segments: list[str], index: int, host: str, method: str) -> wire.Route | None:
+def _is_written(pattern: str, host: str) -> bool:
+    """Whether every server takes the host for that of the route: not all ignore case and port."""
+    if pattern.startswith("."):
+        return host.endswith(pattern) and host == host.lower()
+    return pattern in ("", host)
+
+
+def _is_same(one: wire.Route, other: wire.Route) -> bool:
+    """Whether it makes no difference which of the two is the route."""
+    if one is other:
+        return True
+    targets = (each.HasField(part) for each in (one, other) for part in ("account", "project"))
+    return one.api == other.api and not any(targets)
+
+
+def _walk(
+    place: _Place, segments: list[str], host: str, method: str, end: int = 0, index: int = 0
+) -> wire.Route | None:
     """The first route that matches."""
     if index == len(segments):
-        route = place.here.pick(host, method)
-        if route is not None:
-            return route
+        if end != _SLASH:
+            route = place.here.pick(host, method)
+            if route is not None or end == _ALONE:
+                return route
+        elif any(text == "" for text, _, _ in place.captures):
+            # Some servers take nothing for a name.
+            raise _AskError
     elif place.literals or place.captures:
         segment = segments[index]
         literal = place.literals.get(segment)
         if literal is not None:
-            route = _walk(literal, segments, index + 1, host, method)
+            route = _walk(literal, segments, host, method, end, index + 1)
             if route is not None:
                 return route
         elif place.is_similar(segment):
             raise _AskError
         for text, _, captured in place.captures:
             if len(segment) > len(text) and segment.startswith(text):
-                route = _walk(captured, segments, index + 1, host, method)
+                route = _walk(captured, segments, host, method, end, index + 1)
                 if route is not None:
                     return route
+            elif segment == text:
+                raise _AskError
     return place.below.pick(host, method)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from ._routes import Routes
-from ._values import AcceptedKind, Verdict, reason_name
+from ._values import AcceptedKind, Scope, Verdict, reason_name, scope_value
 from .gen.portcullis.v1 import authorization_pb2 as wire
 
 #: The faults of a credential, in the order in which a cell has their reasons.
@@ -27,8 +27,6 @@ PLACES = 12 + len(FAULTS)
 
 #: Most APIs whose verdicts are kept, and most spellings of the names of headers.
 READY_MAX = 1_000
-#: Longest value of a header with a credential that is looked at, in characters.
-CREDENTIAL_LENGTH_MAX = 8192
 
 _TOKEN = re.compile(r"[\x21-\x7e]+\Z").match
 
@@ -139,7 +137,7 @@ class Rules:
             raise WrongSidecar("its rules do not have a cell for each API and kind")
         self._unknown_api = self._rows[""]
         #: ``None``: the sidecar must be asked about each request.
-        self.routes = Routes(rules.routes) if rules.HasField("routes") else None
+        self.routes = Routes(rules.exact_routes) if rules.HasField("exact_routes") else None
         self._allowed: dict[tuple[str, str], Words] = {}
 
     def reason(self, api: str, kind: str, place: int) -> str:
@@ -179,6 +177,43 @@ class Rules:
         row = self._rows.get(api, self._unknown_api)
         return tuple(kind for index, (kind, place) in enumerate(self._levels) if row[index + 1][place] == "ALLOWED")
 
+    def would_give(
+        self,
+        api: str,
+        target: Scope | None,
+        kind: str,
+        scope: Scope | None,
+        credential: Found | None,
+        response: wire.CheckResponse,
+    ) -> bool:
+        """Whether these rules would have given an answer (clients/conformance, "Learning").
+
+        `kind` and `scope` are those of claims; without a scope a credential was asked about.
+        """
+        reason, has_token, token = reason_name(response.reason), response.HasField("token"), response.token
+        if reason == "UNSPECIFIED" or response.allowed != (reason == "ALLOWED"):
+            return False
+        if response.rules_digest != self.rules_digest:
+            return False
+        if scope is not None:
+            silent = not has_token and not response.verified
+            return silent and reason == self.reason(api, kind, place_of(scope, target))
+        if has_token and (credential is None or not _is_whole(token)):
+            return False
+        if not response.verified:
+            return reason == self.reason(api, token.kind, _FAULT_PLACES.get(reason, 12))
+        if not has_token or credential is None or not self.carries(token.kind, credential):
+            return False
+        return reason == self.reason(api, token.kind, place_of(scope_value(token.scope), target))
+
+    def carries(self, kind: str, found: Found) -> bool:
+        """Whether tokens of the kind travel so. Those of a kind that is not in the matrix travel anywhere."""
+        known = self._kinds.get(kind)
+        if known is None:
+            return True
+        carrier = self.carriers.of[ascii_lower(known.header)][ascii_lower(known.scheme)]
+        return carrier == found.carrier and found.value.startswith(known.prefix)
+
     def spelling(self, name: str | bytes) -> str:
         """The header with that name, in lower case; empty: it carries no credential."""
         text = name.decode("latin-1") if isinstance(name, bytes) else name
@@ -186,6 +221,12 @@ class Rules:
         if len(self.spellings) < READY_MAX:
             self.spellings[name] = header
         return header
+
+
+def _is_whole(token: wire.VerifiedToken) -> bool:
+    """Whether changes can name all that the token depends on."""
+    named = token.token_id != "" and token.subject.id != "" and token.scope.account != ""
+    return named and (token.scope.project == "" or token.project_id != "")
 
 
 def place_of_fault(fault: str) -> int:
@@ -242,7 +283,7 @@ def find_credential(headers: Sequence[tuple[str, str]], carriers: Carriers) -> F
     header, value = found[0]
     if len(found) > 1 or "," in value:
         return "CREDENTIAL_AMBIGUOUS"
-    return "CREDENTIAL_MALFORMED" if len(value) > CREDENTIAL_LENGTH_MAX else carriers.find(header, value)
+    return carriers.find(header, value)
 
 
 def ascii_lower(name: str) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from time import monotonic, time
+from time import time
 
 from ._aio import AsyncClient
 from ._client import Client
+from ._elapsed import CLOCK
 from ._errors import PortcullisError
 from ._tokens import Kept, ProfileToken, Wish
 
@@ -22,7 +23,7 @@ class Tokens:
 
     def current(self) -> Kept:
         """Raises ``PortcullisError`` if the sidecar gives no token, and there is none that still lasts."""
-        kept = self._token.current(monotonic())
+        kept = self._token.current(CLOCK.now())
         if kept is not None:
             return kept
         with self._lock:
@@ -35,7 +36,7 @@ class Tokens:
             return self._renewed()
 
     def _renewed(self) -> Kept:
-        now, today, token, wish = monotonic(), time(), self._token, self._wish
+        now, today, token, wish = CLOCK.now(), time(), self._token, self._wish
         kept = token.current(now)
         if kept is not None:
             return kept
@@ -59,7 +60,7 @@ class AsyncTokens:
 
     async def current(self) -> Kept:
         """Raises ``PortcullisError`` if the sidecar gives no token, and there is none that still lasts."""
-        kept = self._token.current(monotonic())
+        kept = self._token.current(CLOCK.now())
         if kept is not None:
             return kept
         async with self._lock:
@@ -72,7 +73,7 @@ class AsyncTokens:
             return await self._renewed()
 
     async def _renewed(self) -> Kept:
-        now, today, token, wish = monotonic(), time(), self._token, self._wish
+        now, today, token, wish = CLOCK.now(), time(), self._token, self._wish
         kept = token.current(now)
         if kept is not None:
             return kept

@@ -9,6 +9,7 @@ from typing import Any, Protocol, Union
 
 from google.protobuf import duration_pb2
 
+from ._errors import PortcullisError
 from .gen.portcullis.v1 import authorization_pb2 as wire
 from .gen.portcullis.v1 import decision_pb2 as decision
 
@@ -84,6 +85,10 @@ class VerifiedToken:
     roles: tuple[str, ...] = ()
     #: Name of the upstream that vouches for the token; ``None``: the directory of the sidecar does.
     authority: str | None = None
+    #: Id of the project of its scope; ``None``: it has none.
+    project_id: str | None = None
+    #: Ids of the tokens that it was derived from. It ends with any of them.
+    derived_from: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,7 +300,7 @@ _REASON_NAMES: dict[int, str] = {
 
 def check_answer(response: wire.CheckResponse, routed: bool, *, is_remembered: bool = False) -> CheckAnswer:
     """The answer of the sidecar as a value. To a check with a request it allows nothing without its API."""
-    reason, route = reason_name(response.reason), _route_value(response)
+    reason, route = reason_name(response.reason), route_value(response)
     found = not routed or (route is not None and route.api != "" and route.refused is None)
     verdict = Verdict(
         # A reason that is not known here may stand for a condition, so it counts as a denial.
@@ -318,26 +323,27 @@ def check_answer(response: wire.CheckResponse, routed: bool, *, is_remembered: b
     return CheckAnswer(verdict, token) if route is None else RoutedAnswer(verdict, token, route)
 
 
-def _route_value(response: wire.CheckResponse) -> FoundRoute | None:
+def route_value(response: wire.CheckResponse) -> FoundRoute | None:
+    """What the routes say in an answer; ``None``: the check had no request."""
     if not response.HasField("route"):
         return None
     route = response.route
-    return FoundRoute(
-        route.api, _scope_value(route.target) if route.HasField("target") else None, route.refused or None
-    )
+    return FoundRoute(route.api, scope_value(route.target) if route.HasField("target") else None, route.refused or None)
 
 
 def verified_token(token: wire.VerifiedToken) -> VerifiedToken:
     """A verified token as a value."""
     return VerifiedToken(
         kind=token.kind,
-        scope=_scope_value(token.scope),
+        scope=scope_value(token.scope),
         subject=Subject(token.subject.id, token.subject.name, token.subject.type),
         token_id=token.token_id,
         issued_at=_time(token, "issued_at"),
         expires_at=_time(token, "expires_at"),
         roles=tuple(token.roles),
         authority=token.authority or None,
+        project_id=token.project_id or None,
+        derived_from=tuple(token.derived_from),
     )
 
 
@@ -347,7 +353,7 @@ def issued_token(response: wire.IssueResponse) -> IssuedToken:
         header=response.header,
         value=response.value,
         kind=response.kind,
-        scope=_scope_value(response.scope),
+        scope=scope_value(response.scope),
         token_id=response.token_id,
         issued_at=_time(response, "issued_at"),
         expires_at=_time(response, "expires_at"),
@@ -451,12 +457,16 @@ def _expect_text(field_name: str, value: object) -> None:
         raise TypeError(f"{field_name}: expected a string")
 
 
-def _scope_value(scope: decision.Scope) -> Scope:
+def scope_value(scope: decision.Scope) -> Scope:
     return Scope(scope.account, scope.project or None)
 
 
 def _time(message: wire.VerifiedToken | wire.IssueResponse, name: str) -> datetime.datetime | None:
     if not message.HasField(name):  # type: ignore[arg-type]
         return None
-    value: datetime.datetime = getattr(message, name).ToDatetime(tzinfo=datetime.timezone.utc)
+    try:
+        value: datetime.datetime = getattr(message, name).ToDatetime(tzinfo=datetime.timezone.utc)
+    except (OverflowError, ValueError):
+        said = f"the sidecar sent an answer that cannot be: {name}: expected a time"
+        raise PortcullisError(said, code="INTERNAL") from None
     return value

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, MutableMapping
+import sys
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
 from ._aio import AsyncClient
-from ._guard import NO_TARGET, Denial, Guard, answering, is_target, print_failure
+from ._guard import NO_TARGET, TRAILERS, Denial, Guard, answering, is_said_first, is_target, print_failure
 from ._values import CheckAnswer, Request, Scope
 
 _AsgiScope = MutableMapping[str, Any]
@@ -36,10 +38,14 @@ class RequireToken:
     ) -> None:
         """Guards the application.
 
+        The server must tell the headers as they arrived, without the trailers. uvicorn with httptools mixes the two: a
+        request with headers behind Transfer-Encoding is denied there, because they could be trailers.
+
         :param api: id of the API.
         :param routes: in place of ``api`` and ``target``: the routes of the sidecar say them. A request that they
             refuse gets 403: no route has it, it does not say whose resource it asks for, or servers could read it in
-            different ways. The server must tell the ``raw_path``, as uvicorn and hypercorn do.
+            different ways. The server must tell the ``raw_path``, as uvicorn and hypercorn do. It must be the path of
+            the handler, with the ``root_path`` before it, if there is one.
         :param target: the account, and the project if any, that owns the requested resource: from the path or your
             records, never from the token. A request for which it returns ``None`` is denied. Default: only the matrix
             decides.
@@ -80,20 +86,46 @@ async def judge(
         if target_of is not None and not is_target(target):
             return NO_TARGET
         headers, address = scope["headers"], address_of(scope)
+        if _PARSER in sys.modules:
+            # More of them can come while the sidecar is asked.
+            headers = list(headers)
+            if _may_have_trailers(headers):
+                return TRAILERS
         # An answer from memory needs no other task.
         request = _request_of(scope) if guard.routes else None
         answer = client.check_locally(guard.api, headers, request=request, target=target, client_address=address)
         if answer is None:
             answer = await client.check(guard.api, headers, request=request, target=target, client_address=address)
-        return guard.denied(answer) or answer
+        return guard.judged(answer)
     except Exception as error:
         return guard.failed(error)
+
+
+#: The parser of uvicorn, loaded only where uvicorn uses it, adds the trailers of a request to its headers.
+_PARSER = "uvicorn.protocols.http.httptools_impl"
+
+
+def _may_have_trailers(headers: Sequence[tuple[bytes, bytes]]) -> bool:
+    """Whether a header could be one that came behind the body. This header itself cannot."""
+    names = [name for name, _ in headers]
+    if b"transfer-encoding" not in names or names.index(b"transfer-encoding") == len(names) - 1:
+        return False
+    if is_said_first(_PARSER):
+        advice = "run it with `--http h11`, or have clients send a Content-Length"
+        print(f"portcullis: uvicorn with httptools mixes trailers into headers; {advice}", file=sys.stderr, flush=True)
+    return True
 
 
 def _request_of(scope: _AsgiScope) -> Request:
     """The request as it arrived. A path that is decoded already is none: the sidecar refuses it."""
     hosts = [value for name, value in scope["headers"] if name.lower() == b"host"]
     path, query = scope.get("raw_path") or b"", scope.get("query_string") or b""
+    # Frameworks find a handler by `path`, and cut the root off where it is there. In what is mounted, the root is
+    # that of the application around it. Without its slash, "/api" is no beginning of "/apis".
+    root = str(scope.get("app_root_path", scope.get("root_path", ""))).rstrip("/")
+    handled = str(scope.get("path", ""))
+    if unquote_to_bytes(path) != handled.encode("utf-8", "replace") or not f"{handled}/".startswith(f"{root}/"):
+        path = b""
     target = path + b"?" + query if query else path
     return Request(scope.get("method", "GET"), b",".join(hosts).decode("latin-1"), target.decode("latin-1"))
 

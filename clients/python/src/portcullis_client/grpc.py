@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import functools
 import inspect
 import urllib.parse
 from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Any, NoReturn
+from typing import Any
 
 import grpc
 
 from ._aio import AsyncClient
 from ._client import Client
-from ._guard import NO_TARGET, Denial, Guard, answering, is_target, print_failure
+from ._guard import NO_TARGET, Denial, Guard, answering, is_target, keep_answer, print_failure
 from ._values import CheckAnswer, Request, Scope
 
 #: The status for each status of HTTP.
@@ -32,11 +35,15 @@ class _Options:
         hide_others: bool,
         on_failure: Callable[[Exception], None],
         routes: bool,
+        host: str,
     ) -> None:
         self._api_of: Callable[[str], str | None] = api if callable(api) else lambda _method: api
         self._target, self._hide_others, self._on_failure, self._routes = target, hide_others, on_failure, routes
+        self._host = host
         if callable(api) and routes:
             raise TypeError("api: expected none, because the routes say it")
+        if not isinstance(host, str) or (host != "" and not routes):
+            raise TypeError("host: expected a name, and only with `routes=True`")
         if not callable(api):
             self.guard(api)
 
@@ -46,12 +53,26 @@ class _Options:
     def guard(self, api: str) -> Guard:
         return Guard(api, self._hide_others, self._on_failure, self._routes, self._target is not None)
 
-    def question(self, method: str, context: Any) -> dict[str, Any] | Denial:
+    def judge(
+        self, api: str, details: Any, ask: Callable[[dict[str, Any]], CheckAnswer]
+    ) -> Callable[[Any], CheckAnswer | Denial]:
+        guard = self.guard(api)
+
+        def judge(context: Any) -> CheckAnswer | Denial:
+            try:
+                question = self.question(details, context)
+                return question if isinstance(question, Denial) else guard.judged(ask(question))
+            except Exception as error:
+                return guard.failed(error)
+
+        return judge
+
+    def question(self, details: Any, context: Any) -> dict[str, Any] | Denial:
         target = self._target(context) if self._target is not None else None
         if self._target is not None and not is_target(target):
             return NO_TARGET
         pairs = [(name, value) for name, value in context.invocation_metadata() or ()]
-        request = Request("POST", _host_of(context), method) if self._routes else None
+        request = Request("POST", self._host, details.method) if self._routes else None
         return {
             "credentials": pairs,
             "request": request,
@@ -63,7 +84,7 @@ class _Options:
 class RequireToken(grpc.ServerInterceptor):
     """For ``grpc.server(…, interceptors=[…])``: lets calls pass whose token opens an API.
 
-    A method finds the answer by ``current_answer()``.
+    A method finds the answer by ``current_answer()``. A stream is asked about once, when it begins.
     """
 
     def __init__(
@@ -72,6 +93,7 @@ class RequireToken(grpc.ServerInterceptor):
         api: str | Callable[[str], str | None] = "",
         *,
         routes: bool = False,
+        host: str = "",
         target: Callable[[grpc.ServicerContext], Scope | None] | None = None,
         hide_others: bool = False,
         on_failure: Callable[[Exception], None] = print_failure,
@@ -81,59 +103,30 @@ class RequireToken(grpc.ServerInterceptor):
         :param api: id of the API, or a function that names it for a method such as ``/package.Service/Method``;
             ``None``: the method is open to all.
         :param routes: in place of ``api`` and ``target``: the routes of the sidecar say them. A call is a request with
-            the method ``POST`` and the path ``/package.Service/Method``. gRPC for Python tells no host to programs with
-            asyncio: the sidecar is asked about each call, and refuses it if some of its routes name hosts.
+            the method ``POST`` and the path ``/package.Service/Method``.
+        :param host: the name by which the routes know this server. gRPC for Python does not tell the one that a client
+            has sent. Without it the sidecar is asked about each call, and refuses it if some of its routes name hosts.
         :param target: as in ``portcullis_client.asgi.RequireToken``, from the context of the call.
         :param hide_others: answer NOT_FOUND where the resource belongs to others.
         :param on_failure: called where there was no answer. Default: a line on standard error.
         """
         self._client = client
-        self._options = _Options(api, target, hide_others, on_failure, routes)
+        self._options = _Options(api, target, hide_others, on_failure, routes, host)
 
     def intercept_service(self, continuation: Any, handler_call_details: Any) -> Any:
         handler = continuation(handler_call_details)
         api = self._options.api_of(handler_call_details.method)
         if handler is None or api is None:
             return handler
-        guard = self._options.guard(api)
-
-        def judge(context: Any) -> CheckAnswer:
-            try:
-                question = self._options.question(handler_call_details.method, context)
-                if not isinstance(question, Denial):
-                    answer = self._client.check(api, **question)
-                    denial = guard.denied(answer)
-                    if denial is None:
-                        return answer
-                    question = denial
-            except Exception as error:
-                question = guard.failed(error)
-            _abort(question, context)
-
-        def unary(behaviour: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-            def guarded(request: Any, context: Any) -> Any:
-                with answering(judge(context)):
-                    return behaviour(request, context)
-
-            return guarded
-
-        def streaming(behaviour: Callable[[Any, Any], Iterator[Any]]) -> Callable[[Any, Any], Iterator[Any]]:
-            def guarded(request: Any, context: Any) -> Iterator[Any]:
-                # Each response may be made in another context.
-                answer = judge(context)
-                with answering(answer):
-                    responses = behaviour(request, context)
-                yield from _each(responses, answer)
-
-            return guarded
-
-        return _wrapped(handler, unary, streaming)
+        judge = self._options.judge(api, handler_call_details, lambda question: self._client.check(api, **question))
+        return _wrapped(handler, lambda behaviour, streams: _plain(behaviour, streams, judge))
 
 
 class AsyncRequireToken(grpc.aio.ServerInterceptor):
     """For ``grpc.aio.server(interceptors=[…])``: lets calls pass whose token opens an API.
 
-    A method finds the answer by ``current_answer()``.
+    A method finds the answer by ``current_answer()``. A method that is not asynchronous still runs in a thread of the
+    server.
     """
 
     def __init__(
@@ -142,81 +135,116 @@ class AsyncRequireToken(grpc.aio.ServerInterceptor):
         api: str | Callable[[str], str | None] = "",
         *,
         routes: bool = False,
+        host: str = "",
         target: Callable[[Any], Scope | None] | None = None,
         hide_others: bool = False,
         on_failure: Callable[[Exception], None] = print_failure,
     ) -> None:
         """Guards the methods of a server. The parameters are those of ``RequireToken``."""
         self._client = client
-        self._options = _Options(api, target, hide_others, on_failure, routes)
+        self._options = _Options(api, target, hide_others, on_failure, routes, host)
 
     async def intercept_service(self, continuation: Any, handler_call_details: Any) -> Any:
         handler = await continuation(handler_call_details)
         api = self._options.api_of(handler_call_details.method)
         if handler is None or api is None:
             return handler
+        loop = asyncio.get_running_loop()
+
+        def ask_from_thread(question: dict[str, Any]) -> CheckAnswer:
+            # The client belongs to the loop.
+            return asyncio.run_coroutine_threadsafe(self._client.check(api, **question), loop).result()
+
+        def wrap(behaviour: Callable[..., Any], streams: bool) -> Callable[..., Any]:
+            # The server tells them apart in the same way. The others run in its threads.
+            if inspect.iscoroutinefunction(behaviour) or inspect.isasyncgenfunction(behaviour):
+                return self._asynchronous(behaviour, api, handler_call_details)
+            return _plain(behaviour, streams, self._options.judge(api, handler_call_details, ask_from_thread))
+
+        return _wrapped(handler, wrap)
+
+    def _asynchronous(self, behaviour: Callable[..., Any], api: str, details: Any) -> Callable[..., Any]:
         guard = self._options.guard(api)
 
-        async def judge(context: Any) -> CheckAnswer:
+        async def judge(context: Any) -> None:
             try:
-                question = self._options.question(handler_call_details.method, context)
-                if not isinstance(question, Denial):
-                    answer = await self._client.check(api, **question)
-                    denial = guard.denied(answer)
-                    if denial is None:
-                        return answer
-                    question = denial
+                question = self._options.question(details, context)
+                judged = (
+                    question
+                    if isinstance(question, Denial)
+                    else guard.judged(await self._client.check(api, **question))
+                )
             except Exception as error:
-                question = guard.failed(error)
-            await context.abort(*_status_of(question))
+                judged = guard.failed(error)
+            if isinstance(judged, Denial):
+                await context.abort(*_status_of(judged))
+                raise AssertionError("abort returns never")
+            # A call has a task of its own, and so a context.
+            keep_answer(judged)
+
+        @functools.wraps(behaviour)
+        async def guarded(request: Any, context: Any) -> Any:
+            await judge(context)
+            return await behaviour(request, context)
+
+        @functools.wraps(behaviour)
+        async def guarded_responses(request: Any, context: Any) -> AsyncIterator[Any]:
+            await judge(context)
+            async with contextlib.aclosing(behaviour(request, context)) as responses:
+                async for response in responses:
+                    yield response
+
+        return guarded_responses if inspect.isasyncgenfunction(behaviour) else guarded
+
+
+def _plain(
+    behaviour: Callable[..., Any], streams: bool, judge: Callable[[Any], CheckAnswer | Denial]
+) -> Callable[..., Any]:
+    """A method that runs in a thread, behind a guard."""
+
+    def answer_of(context: Any) -> CheckAnswer:
+        judged = judge(context)
+        if isinstance(judged, Denial):
+            code, message, metadata = _status_of(judged)
+            context.set_trailing_metadata(metadata)
+            context.abort(code, message)
             raise AssertionError("abort returns never")
+        return judged
 
-        def unary(behaviour: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-            async def guarded(request: Any, context: Any) -> Any:
-                with answering(await judge(context)):
-                    result = behaviour(request, context)
-                    return await result if inspect.isawaitable(result) else result
+    @functools.wraps(behaviour)
+    def guarded(request: Any, context: Any, *send: Any) -> Any:
+        with answering(answer_of(context)):
+            return behaviour(request, context, *send)
 
-            return guarded
-
-        def streaming(behaviour: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-            async def guarded(request: Any, context: Any) -> AsyncIterator[Any]:
-                # A call has a task of its own, and so a context.
-                with answering(await judge(context)):
-                    result = behaviour(request, context)
-                    if inspect.isawaitable(result):
-                        # It writes its responses by the context.
-                        await result
-                        return
-                    async for response in result:
-                        yield response
-
-            return guarded
-
-        return _wrapped(handler, unary, streaming)
-
-
-def _each(responses: Iterator[Any], answer: CheckAnswer) -> Iterator[Any]:
-    while True:
+    @functools.wraps(behaviour)
+    def guarded_responses(request: Any, context: Any) -> Iterator[Any]:
+        # Each response may be made in another context.
+        answer = answer_of(context)
         with answering(answer):
-            try:
-                response = next(responses)
-            except StopIteration:
-                return
-        yield response
+            responses = iter(behaviour(request, context))
+        while True:
+            with answering(answer):
+                try:
+                    response = next(responses)
+                except StopIteration:
+                    return
+            yield response
+
+    # A method that does not block gets a function for its responses.
+    return guarded_responses if streams and not getattr(behaviour, "experimental_non_blocking", False) else guarded
 
 
-def _wrapped(handler: Any, unary: Callable[[Any], Any], streaming: Callable[[Any], Any]) -> Any:
+def _wrapped(handler: Any, wrap: Callable[[Callable[..., Any], bool], Callable[..., Any]]) -> Any:
     kinds = [
-        ("unary_unary", unary, grpc.unary_unary_rpc_method_handler),
-        ("stream_unary", unary, grpc.stream_unary_rpc_method_handler),
-        ("unary_stream", streaming, grpc.unary_stream_rpc_method_handler),
-        ("stream_stream", streaming, grpc.stream_stream_rpc_method_handler),
+        ("unary_unary", False, grpc.unary_unary_rpc_method_handler),
+        ("stream_unary", False, grpc.stream_unary_rpc_method_handler),
+        ("unary_stream", True, grpc.unary_stream_rpc_method_handler),
+        ("stream_stream", True, grpc.stream_stream_rpc_method_handler),
     ]
-    for name, wrap, make in kinds:
+    for name, streams, make in kinds:
         behaviour = getattr(handler, name)
         if behaviour is not None:
-            return make(wrap(behaviour), handler.request_deserializer, handler.response_serializer)
+            return make(wrap(behaviour, streams), handler.request_deserializer, handler.response_serializer)
     raise TypeError("expected a method of one of the four kinds")
 
 
@@ -226,19 +254,6 @@ def _status_of(denial: Denial) -> tuple[grpc.StatusCode, str, tuple[tuple[str, s
         (name, value) for name, value in denial.headers if name.startswith(("x-portcullis-", "www-", "retry-"))
     )
     return _CODES[denial.status], denial.message, told
-
-
-def _abort(denial: Denial, context: Any) -> NoReturn:
-    code, message, metadata = _status_of(denial)
-    context.set_trailing_metadata(metadata)
-    context.abort(code, message)
-    raise AssertionError("abort returns never")
-
-
-def _host_of(context: Any) -> str:
-    """The `:authority` of a call, which only the server with threads knows."""
-    host = getattr(getattr(getattr(context, "_rpc_event", None), "call_details", None), "host", b"")
-    return host.decode("latin-1") if isinstance(host, bytes) else str(host)
 
 
 def _address_of(peer: str) -> str:

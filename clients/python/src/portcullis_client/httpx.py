@@ -1,6 +1,6 @@
 """Sends the credential of a profile with httpx.
 
-The transport adds the credential to requests of one origin. A redirect to another origin goes without it. An
+The transport adds the credential to requests of one origin. A redirect to another origin goes without it, also back. An
 ``httpx.Auth`` could not see to that: httpx follows redirects inside of its flow, so it sees the first request and the
 last response, and httpx copies ``X-Auth-Token`` into every request between.
 """
@@ -42,7 +42,7 @@ class CredentialTransport(httpx.BaseTransport):
         self._transport = transport or httpx.HTTPTransport()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        if _origin_of(request.url) != self._origin:
+        if _has_left(request, self._origin):
             return self._transport.handle_request(request)
         token = self._tokens.current()
         response = self._transport.handle_request(_with(request, token))
@@ -81,7 +81,7 @@ class AsyncCredentialTransport(httpx.AsyncBaseTransport):
         self._transport = transport or httpx.AsyncHTTPTransport()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        if _origin_of(request.url) != self._origin:
+        if _has_left(request, self._origin):
             return await self._transport.handle_async_request(request)
         token = await self._tokens.current()
         response = await self._transport.handle_async_request(_with(request, token))
@@ -98,6 +98,16 @@ class AsyncCredentialTransport(httpx.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         await self._transport.aclose()
+
+
+#: Of a request, or of one before it in a chain of redirects: httpx gives its extensions to the request that follows.
+_LEFT = "portcullis_left"
+
+
+def _has_left(request: httpx.Request, origin: tuple[str, str, int | None]) -> bool:
+    if _origin_of(request.url) != origin:
+        request.extensions = {**request.extensions, _LEFT: True}
+    return _LEFT in request.extensions
 
 
 def _origin_of(url: httpx.URL) -> tuple[str, str, int | None]:
