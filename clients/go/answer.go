@@ -144,7 +144,11 @@ func (a *Answer) Route() *Route {
 	if a.route != nil {
 		return &Route{API: a.route.API, Target: a.route.Target}
 	}
-	found := a.Response().GetRoute()
+	return routeIn(a.Response())
+}
+
+func routeIn(response *portcullisv1.CheckResponse) *Route {
+	found := response.GetRoute()
 	if found == nil {
 		return nil
 	}
@@ -154,6 +158,20 @@ func (a *Answer) Route() *Route {
 		made.Target = &target
 	}
 	return made
+}
+
+// Whether the sidecar has found a route, and the client no other one.
+func (r *Route) isFoundAs(known *Route) bool {
+	if r == nil || r.API == "" || r.Refused != "" {
+		return false
+	}
+	if known == nil {
+		return true
+	}
+	if known.Target == nil || r.Target == nil {
+		return known.API == r.API && known.Target == r.Target
+	}
+	return known.API == r.API && *known.Target == *r.Target
 }
 
 // CacheFor is how long the answer may be reused. 0: it must not be reused, as those from memory.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"sync"
-	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -21,7 +20,7 @@ type answerCache struct {
 
 type cached struct {
 	response *portcullisv1.CheckResponse
-	until    time.Time
+	until    int64
 }
 
 // Checks for a guard: with the answer to an equal question, where it may be reused.
@@ -34,21 +33,21 @@ func (c *Client) checkCached(ctx context.Context, question *Question) (Answer, e
 		return Answer{}, err
 	}
 	// The tokens themselves are not kept. The time counts from the question on: how old an answer is when it arrives is not known.
-	key, asked := sha256.Sum256(encoded), time.Now()
+	key, asked := sha256.Sum256(encoded), clockNow()
 	if response := c.cache.find(key, asked); response != nil {
 		return answerOf(response, question), nil
 	}
 	answer, err := c.Check(ctx, question)
 	if err == nil && answer.CacheFor() > 0 {
-		c.cache.keep(key, cached{answer.Response(), asked.Add(answer.CacheFor())})
+		c.cache.keep(key, cached{answer.Response(), asked + int64(answer.CacheFor())})
 	}
 	return answer, err
 }
 
-func (a *answerCache) find(key [sha256.Size]byte, now time.Time) *portcullisv1.CheckResponse {
+func (a *answerCache) find(key [sha256.Size]byte, now int64) *portcullisv1.CheckResponse {
 	a.lock.Lock()
 	defer a.lock.Unlock()
-	if known, isKnown := a.answers[key]; isKnown && now.Before(known.until) {
+	if known, isKnown := a.answers[key]; isKnown && now < known.until {
 		return known.response
 	}
 	return nil

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -69,7 +70,8 @@ type Options struct {
 	Report func(error)
 }
 
-// Client is a connection to a sidecar. It opens at the first call, and again after a failure. All methods may be called at once.
+// Client is a connection to a sidecar. It opens at the first call, and again after a failure. All methods may be called at once. What
+// it follows ends with Close, or when nothing refers to the client.
 type Client struct {
 	address    string
 	deadline   time.Duration
@@ -101,17 +103,22 @@ func Connect(address string, options Options) (*Client, error) {
 	if options.TLS != nil {
 		transport = credentials.NewTLS(options.TLS)
 	}
-	client.connection, err = grpc.NewClient(address,
+	dialing := []grpc.DialOption{
 		grpc.WithTransportCredentials(transport),
 		grpc.WithPerRPCCredentials(caller),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(answerBytesMax)),
-		// A sidecar that is back is found soon, and a connection that died silently is noticed.
+		// A sidecar that is back is found within two seconds (jitter is added), and a connection that died silently is noticed.
 		grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 2 * time.Second},
+			Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 1600 * time.Millisecond},
 			MinConnectTimeout: 5 * time.Second,
 		}),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
-	)
+	}
+	if options.TLS == nil || isThisMachine(address) {
+		// grpc-go alone would send plaintext through the proxy of the environment.
+		dialing = append(dialing, grpc.WithNoProxy())
+	}
+	client.connection, err = grpc.NewClient(address, dialing...)
 	if err != nil {
 		return nil, fmt.Errorf("portcullis: address: expected HOST:PORT or unix:PATH: %w", err)
 	}
@@ -122,11 +129,13 @@ func Connect(address string, options Options) (*Client, error) {
 			report = func(err error) { log.Print("portcullis: each check is asked: ", err) }
 		}
 		client.local = follow(client.connection, newMemory(options.Accounts, cmp.Or(options.TokensMax, tokensMaxDefault)), report)
+		// What follows knows nothing of the client.
+		runtime.AddCleanup(client, func(cancel context.CancelFunc) { cancel() }, client.local.cancel)
 	}
 	return client, nil
 }
 
-// Close ends the connection, and what the client follows.
+// Close ends the connection, and what the client follows. A later call returns an *Error.
 func (c *Client) Close() error {
 	if c.local != nil {
 		c.local.stop()
@@ -142,7 +151,7 @@ func (c *Client) Check(ctx context.Context, question *Question) (answer Answer, 
 		}
 		return c.checkOnce(ctx, question)
 	}
-	response, err := c.ask(ctx, question)
+	response, err := c.ask(ctx, c.ends(), question)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -156,12 +165,19 @@ func (c *Client) CheckLocally(question *Question) (answer Answer, isKnown bool) 
 	return answer, isKnown
 }
 
+// When a call that begins now must have its answer.
+func (c *Client) ends() time.Time { return time.Now().Add(c.deadline) }
+
 // Asks the sidecar.
-func (c *Client) ask(ctx context.Context, question *Question) (*portcullisv1.CheckResponse, error) {
+func (c *Client) ask(ctx context.Context, ends time.Time, question *Question) (*portcullisv1.CheckResponse, error) {
 	if c.isExposed && question.Claims == nil {
 		return nil, c.exposed()
 	}
-	return call(c, ctx, c.stub.Check, question.request())
+	response, err := callUntil(c, ctx, ends, c.stub.Check, question.request())
+	if err != nil {
+		return nil, err
+	}
+	return response, expectTimes(response.GetToken().GetIssuedAt(), response.GetToken().GetExpiresAt())
 }
 
 // CheckBatch makes many checks in one round trip. The answers have the order and the number of the questions.
@@ -183,6 +199,9 @@ func (c *Client) CheckBatch(ctx context.Context, questions []Question) ([]Answer
 	}
 	answers := make([]Answer, len(questions))
 	for index, each := range response.GetResults() {
+		if err := expectTimes(each.GetToken().GetIssuedAt(), each.GetToken().GetExpiresAt()); err != nil {
+			return nil, err
+		}
 		answers[index] = answerOf(each, &questions[index])
 	}
 	return answers, nil
@@ -194,7 +213,11 @@ func (c *Client) Issue(ctx context.Context, request *portcullisv1.IssueRequest) 
 	if c.isExposed {
 		return nil, c.exposed()
 	}
-	return call(c, ctx, c.stub.Issue, request)
+	response, err := call(c, ctx, c.stub.Issue, request)
+	if err != nil {
+		return nil, err
+	}
+	return response, expectTimes(response.GetIssuedAt(), response.GetExpiresAt())
 }
 
 // Revoke revokes a token by its value, or by its id.
@@ -224,7 +247,13 @@ func (c *Client) Connection() grpc.ClientConnInterface { return c.connection }
 func call[Request, Response any](
 	c *Client, ctx context.Context, method func(context.Context, *Request, ...grpc.CallOption) (*Response, error), request *Request,
 ) (*Response, error) {
-	limited, cancel := context.WithTimeout(ctx, c.deadline)
+	return callUntil(c, ctx, c.ends(), method, request)
+}
+
+func callUntil[Request, Response any](
+	c *Client, ctx context.Context, ends time.Time, method func(context.Context, *Request, ...grpc.CallOption) (*Response, error), request *Request,
+) (*Response, error) {
+	limited, cancel := context.WithDeadline(ctx, ends)
 	defer cancel()
 	response, err := method(limited, request)
 	if err != nil {
@@ -248,7 +277,7 @@ type presented struct {
 }
 
 func newPresented(options Options) (*presented, error) {
-	made := &presented{file: options.CallerTokenFile, token: options.CallerToken, iamToken: options.IAMToken}
+	made := &presented{file: options.CallerTokenFile, token: secretIn(options.CallerToken), iamToken: secretIn(options.IAMToken)}
 	if made.file != "" {
 		if err := made.read(); err != nil {
 			return nil, err
@@ -271,12 +300,17 @@ func (p *presented) read() error {
 	if err != nil {
 		return fmt.Errorf("portcullis: CallerTokenFile: %w", err)
 	}
-	token := strings.TrimSpace(string(content))
+	token := secretIn(string(content))
 	if token == "" || !isVisible(token) {
 		return errors.New("portcullis: CallerTokenFile: expected visible ASCII characters without spaces")
 	}
 	p.token = token
 	return nil
+}
+
+// The secret in the text of a file or a variable. A byte order mark and white space around it are not part of it.
+func secretIn(text string) string {
+	return strings.TrimSpace(strings.TrimPrefix(text, "\ufeff"))
 }
 
 // GetRequestMetadata implements credentials.PerRPCCredentials.

@@ -2,9 +2,12 @@ package portcullis
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -125,6 +128,29 @@ func TestNoSecretGoesToAnotherMachineInPlaintext(t *testing.T) {
 	}
 }
 
+func TestTheProxyOfTheEnvironmentGetsTLSForOtherMachinesAlone(t *testing.T) {
+	shared.proxy.noted()
+	// The last one reaches this machine, and is not loopback.
+	for _, host := range []string{"127.0.0.1", "localhost", "0.0.0.0"} {
+		client := connectTo(t, strings.Replace(shared.address, "127.0.0.1", host, 1), Options{AllowPlaintext: true})
+		check(t, client, balance(shared.secrets["owner"]))
+	}
+	for address, expected := range map[string]string{
+		"127.0.0.1:1": "[]", "unix:/absent": "[]", "sidecar.example:443": "[CONNECT sidecar.example:443 HTTP/1.1]",
+	} {
+		// A connection that cannot be made is tried again.
+		client := connectTo(t, address, Options{TLS: &tls.Config{}})
+		question := balance("x")
+		if _, err := client.Check(context.Background(), &question); err == nil {
+			t.Errorf("%s: expected no answer", address)
+		}
+		_ = client.Close()
+		if seen := fmt.Sprint(slices.Compact(shared.proxy.noted())); seen != expected {
+			t.Errorf("%s: expected %s, found %s", address, expected, seen)
+		}
+	}
+}
+
 func TestOptionsAreChecked(t *testing.T) {
 	for name, options := range map[string]Options{
 		"no file":             {CallerTokenFile: filepath.Join(shared.folder, "absent")},
@@ -145,7 +171,7 @@ func TestOptionsAreChecked(t *testing.T) {
 func TestANewCallerTokenIsRead(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	put := func(token string) {
-		if err := os.WriteFile(file, []byte(token+"\n"), 0o600); err != nil {
+		if err := os.WriteFile(file, []byte("\ufeff"+token+"\r\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -153,6 +179,10 @@ func TestANewCallerTokenIsRead(t *testing.T) {
 	presented, err := newPresented(Options{CallerTokenFile: file})
 	if err != nil {
 		t.Fatal(err)
+	}
+	// A variable may have been written as a file is.
+	if made, err := newPresented(Options{CallerToken: "\ufefftoken\n", IAMToken: "iam\n"}); err != nil || made.token != "token" || made.iamToken != "iam" {
+		t.Errorf("found %+v, %v", made, err)
 	}
 	for _, expected := range []string{"second", "third"} {
 		put(expected)

@@ -5,13 +5,17 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"io"
 	"maps"
+	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -44,8 +48,8 @@ func linesOf[Line any](t testing.TB, name string) (lines []Line) {
 	scanner.Buffer(nil, 64<<20)
 	for isFirst := true; scanner.Scan(); isFirst = false {
 		if isFirst {
-			if scanner.Text() != `{"version":3}` {
-				t.Fatalf("%s: expected version 3, found %s", name, scanner.Text())
+			if scanner.Text() != `{"version":5}` {
+				t.Fatalf("%s: expected version 5, found %s", name, scanner.Text())
 			}
 			continue
 		}
@@ -313,9 +317,10 @@ func (p *positionJSON) message(basis string) *portcullisv1.Position {
 }
 
 type stepJSON struct {
-	AtMS  float64 `json:"at_ms"`
-	Begin *struct{}
-	Hear  *struct {
+	AtMS   float64  `json:"at_ms"`
+	WallMS *float64 `json:"wall_ms"`
+	Begin  *struct{}
+	Hear   *struct {
 		Position   *positionJSON
 		ValidForMS *float64 `json:"valid_for_ms"`
 		SentAtMS   *float64 `json:"sent_at_ms"`
@@ -332,6 +337,7 @@ type stepJSON struct {
 	}
 	Learn *struct {
 		Of                      int
+		Allowed                 *bool
 		Reason, Message, Header string
 		Verified                bool
 		Position                *positionJSON
@@ -361,6 +367,7 @@ type traceJSON struct {
 type player struct {
 	t      testing.TB
 	memory *memory
+	clock  *elapsed
 	// By step.
 	questions map[int]*Question
 	asked     map[int]asked
@@ -374,7 +381,7 @@ func TestConformanceOfTraces(t *testing.T) {
 			if trace.Options.TokensMax != nil {
 				tokensMax = *trace.Options.TokensMax
 			}
-			player := player{t: t, memory: newMemory(trace.Options.Accounts, tokensMax), questions: map[int]*Question{}, asked: map[int]asked{}}
+			player := player{t: t, memory: newMemory(trace.Options.Accounts, tokensMax), clock: newElapsed(0, 0), questions: map[int]*Question{}, asked: map[int]asked{}}
 			for number, step := range trace.Steps {
 				found := player.play(number, step)
 				if step.Expect == nil {
@@ -403,10 +410,14 @@ func inJSON(t testing.TB, value any) (result any) {
 
 // What the client does in the step, in the form of `expect`.
 func (p *player) play(number int, step stepJSON) any {
-	now := int64(step.AtMS * float64(time.Millisecond))
+	wall := step.AtMS
+	if step.WallMS != nil {
+		wall = *step.WallMS
+	}
+	now := p.clock.read(int64(wall*float64(time.Millisecond)), int64(step.AtMS*float64(time.Millisecond)))
 	switch {
 	case step.Begin != nil:
-		request := p.memory.begin(now)
+		request := p.memory.begin(now, p.clock.jumped.Load())
 		began := map[string]any{"accounts": append([]string{}, request.GetAccounts()...), "after": nil, "basis": request.GetAfter().GetBasis()}
 		if after := request.GetAfter(); after != nil {
 			began["after"] = positionJSON{after.GetChange(), after.GetRecordedAt().AsTime().UnixMilli()}
@@ -417,8 +428,7 @@ func (p *player) play(number int, step stepJSON) any {
 	case step.Check != nil:
 		return p.check(number, step, now)
 	}
-	p.learn(step)
-	return nil
+	return p.learn(step)
 }
 
 func (p *player) hear(step stepJSON, now int64) string {
@@ -449,10 +459,14 @@ func (p *player) hear(step stepJSON, now int64) string {
 			response.Voided.Accounts, response.Voided.ProjectIds = named.Accounts, named.ProjectIDs
 		}
 	}
-	if p.memory.hear(response, now) != nil {
+	goesOn, err := p.memory.hear(response, now, p.clock.jumped.Load())
+	switch {
+	case err != nil:
 		return "refused"
+	case goesOn:
+		return "followed"
 	}
-	return "followed"
+	return "left"
 }
 
 func durationOf(milliseconds *float64) *durationpb.Duration {
@@ -488,17 +502,26 @@ func (p *player) check(number int, step stepJSON, now int64) any {
 	return "ask"
 }
 
-func (p *player) learn(step stepJSON) {
+// What the program is answered.
+func (p *player) learn(step stepJSON) any {
 	learn := step.Learn
 	if p.questions[learn.Of] == nil {
 		p.t.Fatalf("step %d did not ask", learn.Of)
 	}
-	reason := portcullisv1.Reason(reasonNamed(p.t, learn.Reason))
-	if learn.Reason == "UNSPECIFIED" {
-		reason = 999
+	reason := portcullisv1.Reason(999)
+	switch learn.Reason {
+	case "":
+		reason = 0
+	case "UNSPECIFIED":
+	default:
+		reason = portcullisv1.Reason(reasonNamed(p.t, learn.Reason))
+	}
+	allowed := learn.Reason == "ALLOWED"
+	if learn.Allowed != nil {
+		allowed = *learn.Allowed
 	}
 	response := &portcullisv1.CheckResponse{
-		Allowed: learn.Reason == "ALLOWED", Reason: reason, Message: learn.Message, Header: learn.Header, Verified: learn.Verified,
+		Allowed: allowed, Reason: reason, Message: learn.Message, Header: learn.Header, Verified: learn.Verified,
 		Position: learn.Position.message(learn.Basis), RulesDigest: p.digest,
 	}
 	if route := learn.Route; route != nil {
@@ -520,6 +543,8 @@ func (p *player) learn(step stepJSON) {
 		}
 	}
 	p.memory.learn(p.questions[learn.Of], p.asked[learn.Of], response)
+	answer := answerOf(response, p.questions[learn.Of])
+	return map[string]any{"allowed": answer.Allowed, "reason": answer.Reason.String()}
 }
 
 func TestConformanceOfDenials(t *testing.T) {
@@ -608,5 +633,85 @@ func TestConformanceOfSending(t *testing.T) {
 				t.Errorf("%s, step %d: found %v and %v", each.Name, number, asked, value)
 			}
 		}
+	}
+}
+
+// Two servers, which play a line together.
+func TestConformanceOfRedirects(t *testing.T) {
+	type answer struct {
+		Status   int
+		Location string
+	}
+	type line struct {
+		Name, Method, Body string
+		Answers            []answer
+		Requests           [][]*string
+		Least              *int
+		From, To           string
+		Same               bool
+	}
+	var lock sync.Mutex
+	var answers []answer
+	var seen [][]*string
+	var placed *strings.Replacer
+	serve := func(name string) string {
+		server := httptest.NewServer(http.HandlerFunc(func(response http.ResponseWriter, request *http.Request) {
+			content, _ := io.ReadAll(request.Body)
+			body, token := string(content), (*string)(nil)
+			if values := request.Header.Values("X-Auth-Token"); len(values) > 0 {
+				token = &values[0]
+			}
+			lock.Lock()
+			defer lock.Unlock()
+			next := answer{Status: http.StatusOK}
+			if len(seen) < len(answers) {
+				next = answers[len(seen)]
+			}
+			seen = append(seen, []*string{&name, &request.Method, token, &body})
+			if next.Location != "" {
+				response.Header().Set("Location", placed.Replace(next.Location))
+			}
+			response.WriteHeader(next.Status)
+		}))
+		t.Cleanup(server.Close)
+		return strings.TrimPrefix(server.URL, "http://")
+	}
+	a, b := serve("a"), serve("b")
+	_, port, _ := strings.Cut(a, ":")
+	placed = strings.NewReplacer("{a}", a, "{b}", b, "{a.port}", port)
+	for _, each := range linesOf[line](t, "redirects.jsonl") {
+		t.Run(each.Name+each.From, func(t *testing.T) {
+			if each.From != "" {
+				from, fromErr := url.Parse(each.From)
+				to, toErr := url.Parse(each.To)
+				if fromErr != nil || toErr != nil || isSameOrigin(from, to) != each.Same {
+					t.Errorf("%s: expected %t", each.To, each.Same)
+				}
+				return
+			}
+			_, client := sendWith(t, &issuer{})
+			answers, seen = each.Answers, nil
+			request, err := http.NewRequest(each.Method, "http://"+a+"/start", strings.NewReader(each.Body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			response, err := client.Do(request)
+			least := len(each.Requests)
+			if each.Least != nil {
+				least = *each.Least
+			}
+			found, _ := json.Marshal(seen)
+			expected, _ := json.Marshal(each.Requests[:min(len(seen), len(each.Requests))])
+			if len(seen) < least || string(found) != string(expected) {
+				t.Fatalf("expected %s, found %s", expected, found)
+			}
+			if err != nil {
+				return
+			}
+			_ = response.Body.Close()
+			if last := each.Answers[len(seen)-1].Status; response.StatusCode != last {
+				t.Errorf("expected %d, found %d", last, response.StatusCode)
+			}
+		})
 	}
 }

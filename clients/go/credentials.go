@@ -6,9 +6,6 @@ import (
 	"unique"
 )
 
-// Longest value of a header with a credential that is looked at, in bytes.
-const credentialBytesMax = 8192
-
 // The name of a header, in the spellings that it is looked up by.
 type headerName struct {
 	lower, canonical string
@@ -34,19 +31,21 @@ type credentialScheme struct {
 	place unique.Handle[string]
 }
 
-// Adds a scheme that may be before a token. Empty: a token may be alone.
-func (h *credentialHeader) addScheme(scheme string) {
+// Adds a scheme that may be before a token, and returns that place. Empty: a token may be alone.
+func (h *credentialHeader) addScheme(scheme string) unique.Handle[string] {
 	lower := lowerCase(scheme)
 	if lower == "" {
 		h.isBare, h.bare = true, unique.Make(h.lower)
-		return
+		return h.bare
 	}
 	for _, known := range h.schemes {
 		if known.lower == lower {
-			return
+			return known.place
 		}
 	}
-	h.schemes = append(h.schemes, credentialScheme{lower, unique.Make(h.lower + " " + lower)})
+	added := credentialScheme{lower, unique.Make(h.lower + " " + lower)}
+	h.schemes = append(h.schemes, added)
+	return added.place
 }
 
 // What follows the scheme of a value. Nil: what comes before the first space is none of the header's schemes.
@@ -98,7 +97,7 @@ func (f *found) add(header *credentialHeader, values []string) {
 
 // The token and its place, if there is no fault.
 func (f *found) token() (value string, place unique.Handle[string], isThere bool) {
-	if f.count != 1 || f.isOneEmpty || len(f.value) > credentialBytesMax {
+	if f.count != 1 || f.isOneEmpty {
 		return "", place, false
 	}
 	if scheme, token := f.header.cutScheme(f.value); scheme != nil {
@@ -118,9 +117,6 @@ func (f *found) fault() Reason {
 	// A token that is known came through here once, so this is not done again for it.
 	if strings.IndexByte(f.value, ',') >= 0 {
 		return CredentialAmbiguous
-	}
-	if len(f.value) > credentialBytesMax {
-		return CredentialMalformed
 	}
 	scheme, token := f.header.cutScheme(f.value)
 	switch {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"net"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 // Error says why a call got no answer. Treat it as a denial.
@@ -47,6 +49,26 @@ func (e *Error) name() string { return code.Code(e.Code).String() }
 
 // ErrPlaintext says that a secret would be sent to another machine in plaintext.
 var ErrPlaintext = errors.New("the sidecar is on another machine, and a secret would be sent to it in plaintext: set TLS, or AllowPlaintext if something else encrypts the connection")
+
+// Calls a function of the program that learns of an error. If it panics, that is logged, and the client goes on.
+func reportTo(report func(error), err error) {
+	defer func() {
+		if failed := recover(); failed != nil {
+			log.Print("portcullis: what is called with an error has failed: ", failed)
+		}
+	}()
+	report(err)
+}
+
+// Says whether the times of an answer are such. One that is not there is.
+func expectTimes(times ...*timestamppb.Timestamp) error {
+	for _, each := range times {
+		if each != nil && !each.IsValid() {
+			return &Error{Code: codes.Internal, Message: "the sidecar sent an answer that cannot be: expected a time"}
+		}
+	}
+	return nil
+}
 
 // What there is to say about an error of gRPC.
 func errorOf(ctx context.Context, err error, address string) error {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -35,7 +37,7 @@ type follower struct {
 	report     func(error)
 	// Each reason is reported once: an interruption is no news, a refusal is.
 	reported map[string]bool
-	began    time.Time
+	isClosed atomic.Bool
 	cancel   context.CancelFunc
 	done     chan struct{}
 
@@ -49,17 +51,23 @@ type askingKey struct{ value, address string }
 func follow(connection *grpc.ClientConn, memory *memory, report func(error)) *follower {
 	ctx, cancel := context.WithCancel(context.Background())
 	made := &follower{
-		connection: connection, stub: portcullisv1.NewAuthorizationServiceClient(connection), memory: memory, report: report, reported: map[string]bool{}, began: time.Now(),
+		connection: connection, stub: portcullisv1.NewAuthorizationServiceClient(connection), memory: memory, report: report, reported: map[string]bool{},
 		cancel: cancel, done: make(chan struct{}), asking: map[askingKey]chan struct{}{},
 	}
 	go made.run(ctx)
 	return made
 }
 
-// The monotonic clock of the client.
-func (f *follower) now() int64 { return int64(time.Since(f.began)) }
+// The clock of the client. After its end nothing in its memory counts.
+func (f *follower) now() int64 {
+	if f.isClosed.Load() {
+		return math.MaxInt64
+	}
+	return clockNow()
+}
 
 func (f *follower) stop() {
+	f.isClosed.Store(true)
 	f.cancel()
 	<-f.done
 }
@@ -99,7 +107,7 @@ func (f *follower) run(ctx context.Context) {
 func (f *follower) reportOnce(what string, err error) {
 	if !f.reported[what] {
 		f.reported[what] = true
-		f.report(err)
+		reportTo(f.report, err)
 	}
 }
 
@@ -121,7 +129,7 @@ func (f *follower) read(ctx context.Context) (heard bool, err error) {
 	}
 	silence := time.AfterFunc(quietMax, cancel)
 	defer silence.Stop()
-	request := f.memory.begin(f.now())
+	request := f.memory.begin(f.now(), clock.jumped.Load())
 	stream, err := f.stub.WatchChanges(ctx, request, grpc.MaxCallRecvMsgSize(rulesBytesMax))
 	if err != nil {
 		return false, err
@@ -135,8 +143,9 @@ func (f *follower) read(ctx context.Context) (heard bool, err error) {
 			return heard, err
 		}
 		silence.Reset(quietMax)
-		if err := f.memory.hear(response, f.now()); err != nil {
-			return heard, err
+		goesOn, err := f.memory.hear(response, f.now(), clock.jumped.Load())
+		if err != nil || !goesOn {
+			return err == nil, err
 		}
 	}
 	return heard, nil
@@ -158,7 +167,7 @@ func (f *follower) connect(ctx context.Context) error {
 
 // Answers a question that the memory could not answer. Others who ask the same wait for the answer, and then look into the memory.
 func (c *Client) checkOnce(ctx context.Context, question *Question) (Answer, error) {
-	f := c.local
+	f, ends := c.local, c.ends()
 	asked := f.memory.asked(question, f.now())
 	if asked.value != "" && asked.isFollowed {
 		key := askingKey{asked.value, question.ClientAddress}
@@ -166,8 +175,12 @@ func (c *Client) checkOnce(ctx context.Context, question *Question) (Answer, err
 		if isFirst {
 			defer f.asked(key, asking)
 		} else {
+			late := time.NewTimer(time.Until(ends))
+			defer late.Stop()
 			select {
 			case <-asking:
+			case <-late.C:
+				return Answer{}, errorOf(ctx, status.Error(codes.DeadlineExceeded, ""), c.address)
 			case <-ctx.Done():
 				return Answer{}, &Error{Code: status.FromContextError(ctx.Err()).Code(), Message: "the call was ended", cause: ctx.Err()}
 			}
@@ -178,7 +191,7 @@ func (c *Client) checkOnce(ctx context.Context, question *Question) (Answer, err
 			return answer, nil
 		}
 	}
-	response, err := c.ask(ctx, question)
+	response, err := c.ask(ctx, ends, question)
 	if err != nil {
 		return Answer{}, err
 	}

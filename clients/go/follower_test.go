@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	portcullisv1 "portcullis.example/portcullis/gen/portcullis/v1"
 )
@@ -29,6 +30,12 @@ type fakeSidecar struct {
 	checks  atomic.Int64
 	// Of each token. Empty: a static token.
 	kind string
+	// Of the rules by which it decides.
+	digest string
+	// Nil: checks have an answer.
+	silence chan struct{}
+	// Of each token. Nil: it says none.
+	issuedAt *timestamppb.Timestamp
 }
 
 func (f *fakeSidecar) WatchChanges(request *portcullisv1.WatchChangesRequest, stream grpc.ServerStreamingServer[portcullisv1.WatchChangesResponse]) error {
@@ -41,11 +48,16 @@ func (f *fakeSidecar) WatchChanges(request *portcullisv1.WatchChangesRequest, st
 
 func (f *fakeSidecar) Check(context.Context, *portcullisv1.CheckRequest) (*portcullisv1.CheckResponse, error) {
 	f.checks.Add(1)
+	if f.silence != nil {
+		<-f.silence
+	}
 	kind := cmp.Or(f.kind, "static_token")
+	token := &portcullisv1.VerifiedToken{
+		TokenId: "id", Kind: kind, Scope: &portcullisv1.Scope{Account: account}, Subject: &portcullisv1.Subject{Id: "holder"}, IssuedAt: f.issuedAt,
+	}
 	return &portcullisv1.CheckResponse{
 		Allowed: true, Reason: portcullisv1.Reason_REASON_ALLOWED, Verified: true, Position: &portcullisv1.Position{},
-		Token:    &portcullisv1.VerifiedToken{TokenId: "id", Kind: kind, Scope: &portcullisv1.Scope{Account: account}},
-		CacheFor: durationpb.New(time.Minute),
+		Token: token, CacheFor: durationpb.New(time.Minute), RulesDigest: f.digest,
 	}, nil
 }
 
@@ -60,6 +72,10 @@ func startFake(t *testing.T, fake *fakeSidecar, report func(error)) *Client {
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(server.Stop)
 	return connectTo(t, listener.Addr().String(), Options{Local: true, Report: report})
+}
+
+func digestOf(t *testing.T, rules string) string {
+	return rulesMessage(t, rules).GetMatrix().GetRulesDigest()
 }
 
 func firstResponse(t *testing.T) *portcullisv1.WatchChangesResponse {
@@ -86,7 +102,7 @@ func TestAnOlderSidecarIsAskedEachTime(t *testing.T) {
 }
 
 func TestATokenBehindASchemeIsKnown(t *testing.T) {
-	fake := &fakeSidecar{kind: "kiosk_key"}
+	fake := &fakeSidecar{kind: "kiosk_key", digest: digestOf(t, "library")}
 	fake.watch = func(stream grpc.ServerStreamingServer[portcullisv1.WatchChangesResponse]) error {
 		first := firstResponse(t)
 		first.Rules = rulesMessage(t, "library")
@@ -142,7 +158,7 @@ func TestAStreamThatIsSilentIsLeft(t *testing.T) {
 func TestASidecarThatSaysWhatCannotBeIsLeft(t *testing.T) {
 	reported := make(chan error, 10)
 	isWrong := atomic.Bool{}
-	fake := &fakeSidecar{watch: func(stream grpc.ServerStreamingServer[portcullisv1.WatchChangesResponse]) error {
+	fake := &fakeSidecar{digest: digestOf(t, "shipped"), watch: func(stream grpc.ServerStreamingServer[portcullisv1.WatchChangesResponse]) error {
 		first := firstResponse(t)
 		_ = stream.Send(first)
 		for !isWrong.Load() {
@@ -201,4 +217,57 @@ func TestAMatrixOf100000APIs(t *testing.T) {
 	if rules.row("api-100000") != rules.unknown {
 		t.Error("expected the row of APIs that are not in the matrix")
 	}
+}
+
+// A stream that is told once, and goes on.
+func following(t *testing.T) func(grpc.ServerStreamingServer[portcullisv1.WatchChangesResponse]) error {
+	return func(stream grpc.ServerStreamingServer[portcullisv1.WatchChangesResponse]) error {
+		_ = stream.Send(firstResponse(t))
+		<-stream.Context().Done()
+		return nil
+	}
+}
+
+func TestOneWhoWaitsForTheQuestionOfAnotherHasADeadline(t *testing.T) {
+	fake := &fakeSidecar{watch: following(t), digest: digestOf(t, "shipped"), silence: make(chan struct{})}
+	client := startFake(t, fake, func(error) {})
+	t.Cleanup(func() { close(fake.silence) })
+	client.deadline = time.Hour
+	hasty := &Client{address: client.address, deadline: 100 * time.Millisecond, connection: client.connection, stub: client.stub, local: client.local}
+	eventually(t, "the client follows", func() bool { return client.local.memory.view.Load().rules != nil })
+	question := &Question{API: "balance", Headers: []Header{{"X-Token", "x"}}}
+	go func() { _, _ = client.Check(t.Context(), question) }()
+	eventually(t, "it is asked", func() bool { return fake.checks.Load() > 0 })
+	_, err := hasty.Check(t.Context(), question)
+	if failed := (*Error)(nil); !errors.As(err, &failed) || failed.Code != codes.DeadlineExceeded {
+		t.Errorf("expected DEADLINE_EXCEEDED, found %v", err)
+	}
+	if asked := fake.checks.Load(); asked != 1 {
+		t.Errorf("expected one question, found %d", asked)
+	}
+}
+
+func TestATimeThatIsNoneIsAnError(t *testing.T) {
+	fake := &fakeSidecar{watch: following(t), digest: digestOf(t, "shipped"), issuedAt: &timestamppb.Timestamp{Seconds: 1 << 60}}
+	client := startFake(t, fake, func(error) {})
+	for range 2 {
+		_, err := client.Check(t.Context(), &Question{API: "balance", Headers: []Header{{"X-Token", "x"}}})
+		if failed := (*Error)(nil); !errors.As(err, &failed) || failed.Code != codes.Internal {
+			t.Errorf("expected INTERNAL, found %v", err)
+		}
+	}
+}
+
+func TestAReportThatPanicsEndsNothing(t *testing.T) {
+	isTold := make(chan struct{})
+	fake := &fakeSidecar{}
+	fake.watch = func(stream grpc.ServerStreamingServer[portcullisv1.WatchChangesResponse]) error {
+		if fake.watches.Load() == 1 {
+			return stream.Send(&portcullisv1.WatchChangesResponse{})
+		}
+		return following(t)(stream)
+	}
+	client := startFake(t, fake, func(error) { close(isTold); panic("a report") })
+	<-isTold
+	eventually(t, "the client follows", func() bool { return client.local.memory.view.Load().rules != nil })
 }

@@ -54,7 +54,13 @@ func (g Guard) Handler(next http.Handler) http.Handler {
 			denied.write(response)
 			return
 		}
-		next.ServeHTTP(response, request.WithContext(withAnswer(request.Context(), answer)))
+		passed := request.WithContext(withAnswer(request.Context(), answer))
+		// What is found behind the guard is seen before it, too: the server removes the files of a form, and logs have the pattern.
+		defer func() {
+			request.Pattern = passed.Pattern
+			request.Form, request.PostForm, request.MultipartForm = passed.Form, passed.PostForm, passed.MultipartForm
+		}()
+		next.ServeHTTP(response, passed)
 	})
 }
 
@@ -105,7 +111,7 @@ func failed(err error, onFailure func(error)) *denial {
 	if onFailure == nil {
 		onFailure = logFailure
 	}
-	onFailure(err)
+	reportTo(onFailure, err)
 	return failureOf(err)
 }
 

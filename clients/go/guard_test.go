@@ -129,8 +129,8 @@ func TestRequestsThatTheRoutesRefuse(t *testing.T) {
 		defer server.Close()
 		for _, row := range []struct{ start, headers, reason string }{
 			{"GET /accounts/123456/balance", "", "200"},
-			{"HEAD /accounts/123456/balance", "", "200"},
-			{"GET /accounts/123456/balance/", "", "200"},
+			{"HEAD /accounts/123456/balance", "", "NOT_CANONICAL"},
+			{"GET /accounts/123456/balance/", "", "NOT_CANONICAL"},
 			{"GET /accounts/../accounts/123456/balance", "", "NOT_CANONICAL"},
 			{"GET /accounts//123456/balance", "", "NOT_CANONICAL"},
 			{"GET /accounts/123456/%62alance", "", "NOT_CANONICAL"},
@@ -420,6 +420,11 @@ func startCalls(t *testing.T, guard CallGuard) grpc_health_v1.HealthClient {
 		}),
 	)
 	grpc_health_v1.RegisterHealthServer(server, health.NewServer())
+	return grpc_health_v1.NewHealthClient(serveCalls(t, server))
+}
+
+// Starts a server, and connects to it.
+func serveCalls(t *testing.T, server *grpc.Server) *grpc.ClientConn {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -431,7 +436,7 @@ func startCalls(t *testing.T, guard CallGuard) grpc_health_v1.HealthClient {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = connection.Close() })
-	return grpc_health_v1.NewHealthClient(connection)
+	return connection
 }
 
 func expectToken(t *testing.T, ctx context.Context) context.Context {

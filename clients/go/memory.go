@@ -15,7 +15,7 @@ import (
 )
 
 // What a client in local mode knows: the rules, the tokens, and until when it may answer from them. It has no clock and asks nobody;
-// clients/conformance describes step by step what it must do. Times are in nanoseconds on the monotonic clock of the client.
+// clients/conformance describes step by step what it must do. Times are in nanoseconds on the clock of elapsed.
 type memory struct {
 	// Of which it hears. Empty: of all.
 	accounts []string
@@ -24,7 +24,7 @@ type memory struct {
 
 	// Around what follows, and around changes of what is above.
 	lock sync.Mutex
-	// Counts how often everything became void.
+	// Counts how often the answers to what was asked before became void.
 	generation int
 	position   *position
 	// The largest one that was told, or that a denial of a token rests on. Answers before it are not remembered.
@@ -57,7 +57,9 @@ func (p *position) isBefore(other *position) bool {
 
 // The stream that is read.
 type stream struct {
-	asked     int64
+	asked int64
+	// By how much the wall clock had jumped then.
+	jumped    int64
 	isFirst   bool
 	firstSent int64
 	lastSent  int64
@@ -81,6 +83,8 @@ type asked struct {
 	generation int
 	// Of the token, if it is known.
 	kind string
+	// Nil: the routes that are known say nothing of the request, or there is none.
+	route *Route
 	// Empty: there is no token to learn.
 	value string
 	// Where it is: the header, and the scheme before it.
@@ -185,6 +189,9 @@ func (m *memory) asked(question *Question, now int64) (asked asked) {
 	if view.rules == nil {
 		return asked
 	}
+	if question.Request != nil {
+		asked.route = view.rules.routes.find(question)
+	}
 	// The words alone may be missing.
 	if answer := (Answer{}); !m.answer(question, now, &answer) && answer.entry != nil {
 		asked.kind = answer.entry.like.Value().kindID
@@ -192,11 +199,8 @@ func (m *memory) asked(question *Question, now int64) (asked asked) {
 	var credential found
 	if view.rules.find(question, &credential); credential.fault() == Unspecified {
 		asked.value, asked.place, _ = credential.token()
-		asked.isFollowed = now < view.until
 		// About a request that is not plain the sidecar is asked each time.
-		if question.Request != nil && view.rules.routes.find(question) == nil {
-			asked.isFollowed = false
-		}
+		asked.isFollowed = now < view.until && (question.Request == nil || asked.route != nil)
 	}
 	return asked
 }
@@ -205,8 +209,13 @@ func (m *memory) asked(question *Question, now int64) (asked asked) {
 func (m *memory) learn(question *Question, asked asked, response *portcullisv1.CheckResponse) {
 	m.lock.Lock()
 	defer m.lock.Unlock()
-	rules, token := m.view.Load().rules, response.GetToken()
-	if rules != nil && rules.digest == response.GetRulesDigest() && !response.GetAllowed() && (question.Request == nil || response.GetRoute().GetApi() != "") {
+	rules := m.view.Load().rules
+	if rules == nil {
+		return
+	}
+	reason, token := reasonOf(response.GetReason()), response.GetToken()
+	isFit := rules.wouldGive(question, &asked, response)
+	if isFit && reason != Allowed {
 		kind, api := asked.kind, question.API
 		if token != nil {
 			kind = token.GetKind()
@@ -214,39 +223,81 @@ func (m *memory) learn(question *Question, asked asked, response *portcullisv1.C
 		if question.Request != nil {
 			api = response.GetRoute().GetApi()
 		}
-		m.learnWords(wordsKey{api, kind, reasonOf(response.GetReason())}, new(saidIn(response)))
+		m.learnWords(wordsKey{api, kind, reason}, new(saidIn(response)))
 	}
-	fault, isFit := faultOf(response)
-	isEverywhere := fault == CredentialExpired || fault == CredentialRevoked
-	if isEverywhere && asked.value != "" {
-		// Somebody sees the denial now, and nobody may get an allow from what was known before it.
+	if asked.value == "" {
+		return
+	}
+	isRemembered := isFit && m.mayRemember(&asked, response)
+	isFault := situationOfFault(reason) >= 0
+	isVoid := question.Request == nil || asked.route != nil || !refusesRequest(response)
+	if isFit {
+		isVoid = isFault && m.isAgainst(reason, &asked, isRemembered)
+	}
+	if isVoid {
+		// Once one caller has seen the denial, no caller may get an older allow.
 		m.tokens.drop(asked.value)
+		if !isFit {
+			// An answer that is on its way may be older.
+			m.generation++
+		}
 	}
-	if !isFit || asked.value == "" || token == nil || response.GetPosition() == nil {
+	if !isRemembered {
 		return
 	}
-	answered := positionOf(response.GetPosition())
-	if m.rememberedFrom == nil || asked.generation != m.generation || answered.isBefore(m.rememberedFrom) {
-		return
+	if reason == CredentialExpired || reason == CredentialRevoked {
+		m.rememberedFrom = positionOf(response.GetPosition())
 	}
-	// Of a process that has not read yet which keys are withdrawn, it would stay.
-	if answered.basis != m.position.basis {
-		return
+	if !isFault {
+		reason = Unspecified
 	}
-	if len(m.accounts) > 0 && !slices.Contains(m.accounts, token.GetScope().GetAccount()) {
-		return
-	}
-	if isEverywhere {
-		m.rememberedFrom = answered
-	}
-	added := newEntry(asked.place, asked.value, token, addressFault{question.ClientAddress, fault})
+	added := newEntry(asked.place, asked.value, token, addressFault{question.ClientAddress, reason})
 	if added == nil {
 		return
 	}
-	if known := m.tokens.find(asked.value); known != nil && known.like == added.like && known.text(textID) == added.text(textID) {
+	if known := m.tokens.find(asked.value); known != nil && known.isSameAs(added) {
 		added.addAddresses(known, min(addressesMax, m.tokens.pairsMax)-1)
 	}
 	m.tokens.put(added)
+}
+
+// Whether a fault makes void what is known of the token.
+func (m *memory) isAgainst(fault Reason, asked *asked, isRemembered bool) bool {
+	switch fault {
+	case AddressNotAllowed:
+		return !isRemembered
+	case WrongHeader:
+		known := m.tokens.find(asked.value)
+		return known != nil && known.like.Value().place == asked.place
+	}
+	return true
+}
+
+// Whether the token of an answer that the rules would have given may be remembered.
+func (m *memory) mayRemember(asked *asked, response *portcullisv1.CheckResponse) bool {
+	switch reasonOf(response.GetReason()) {
+	case CredentialExpired, CredentialRevoked, AddressNotAllowed:
+	default:
+		if !response.GetVerified() {
+			return false
+		}
+	}
+	token := response.GetToken()
+	if token == nil || response.GetPosition() == nil || m.rememberedFrom == nil || asked.generation != m.generation {
+		return false
+	}
+	answered := positionOf(response.GetPosition())
+	// Of a process that has not read yet which keys are withdrawn, it would stay.
+	if answered.isBefore(m.rememberedFrom) || answered.basis != m.position.basis {
+		return false
+	}
+	return len(m.accounts) == 0 || slices.Contains(m.accounts, token.GetScope().GetAccount())
+}
+
+// Whether the routes refuse a request, and nothing is said of the token.
+func refusesRequest(response *portcullisv1.CheckResponse) bool {
+	return response.GetRoute().GetApi() == "" && !response.GetAllowed() && reasonOf(response.GetReason()) == UnknownAPI &&
+		!response.GetVerified() && response.GetToken() == nil
 }
 
 func (m *memory) learnWords(key wordsKey, learnt *said) {
@@ -258,21 +309,11 @@ func (m *memory) learnWords(key wordsKey, learnt *said) {
 	m.words[key] = learnt
 }
 
-// What is wrong with the token of an answer, and whether such an answer may be remembered.
-func faultOf(response *portcullisv1.CheckResponse) (fault Reason, isFit bool) {
-	reason := reasonOf(response.GetReason())
-	isFit = response.GetVerified() || reason == CredentialExpired || reason == CredentialRevoked || reason == AddressNotAllowed
-	if situationOfFault(reason) < 0 {
-		reason = Unspecified
-	}
-	return reason, isFit
-}
-
 // Begins a stream at a moment. What was known counts for as long as it did.
-func (m *memory) begin(now int64) *portcullisv1.WatchChangesRequest {
+func (m *memory) begin(now, jumped int64) *portcullisv1.WatchChangesRequest {
 	m.lock.Lock()
 	defer m.lock.Unlock()
-	m.stream = stream{asked: now, isFirst: true}
+	m.stream = stream{asked: now, jumped: jumped, isFirst: true}
 	request := &portcullisv1.WatchChangesRequest{Accounts: m.accounts}
 	if m.position != nil {
 		request.After = m.position.message()
@@ -282,14 +323,15 @@ func (m *memory) begin(now int64) *portcullisv1.WatchChangesRequest {
 
 var errStream = errors.New("the sidecar says of its changes what cannot be")
 
-// Takes a response of the stream into the memory. After an error the stream must be left: everything is void.
-func (m *memory) hear(response *portcullisv1.WatchChangesResponse, now int64) error {
+// Takes a response of the stream into the memory, and says whether the stream can go on. Otherwise another one must be begun, because the
+// clocks have parted. After an error the stream must be left: everything is void.
+func (m *memory) hear(response *portcullisv1.WatchChangesResponse, now, jumped int64) (goesOn bool, err error) {
 	m.lock.Lock()
 	defer m.lock.Unlock()
 	rules, err := m.follows(response)
 	if err != nil {
 		m.forget()
-		return err
+		return false, err
 	}
 	isNew := rules != nil
 	if !isNew {
@@ -304,6 +346,10 @@ func (m *memory) hear(response *portcullisv1.WatchChangesResponse, now int64) er
 		m.wordsLock.Lock()
 		clear(m.words)
 		m.wordsLock.Unlock()
+		m.tokens.removeAll(func(each *entry) bool {
+			like := each.like.Value()
+			return !rules.carries(rules.column(like.kind), like.place, each.text(textValue))
+		})
 	}
 	m.position = positionOf(response.GetPosition())
 	if m.rememberedFrom == nil || m.position.change >= m.rememberedFrom.change {
@@ -311,7 +357,7 @@ func (m *memory) hear(response *portcullisv1.WatchChangesResponse, now int64) er
 	}
 	// Only now may more be answered.
 	m.view.Store(m.stream.heard(rules, response, now))
-	return nil
+	return jumped-m.stream.jumped <= jumpMax, nil
 }
 
 // Whether a response can follow what was heard before, and its rules.

@@ -13,6 +13,8 @@ type routes struct {
 	root place
 	// Headers that override the path or the method.
 	overrides []headerName
+	// Whether some route has methods.
+	namesMethods bool
 }
 
 // Where routes part: the segments of a path up to there.
@@ -32,6 +34,7 @@ type capturePlace struct {
 	place        *place
 }
 
+// By name, without a port.
 type routesOfHosts struct {
 	named map[string][]*route
 	any   []*route
@@ -40,7 +43,10 @@ type routesOfHosts struct {
 type route struct {
 	// Of a route without a target.
 	found            Route
+	host             string
 	methods          []string
+	below            bool
+	segments         int
 	account, project *routeSource
 }
 
@@ -67,6 +73,7 @@ func routesOf(message *portcullisv1.Routes) *routes {
 		made.overrides = append(made.overrides, headerNameOf(name))
 	}
 	for _, each := range message.GetRoutes() {
+		made.namesMethods = made.namesMethods || len(each.GetMethods()) > 0
 		at := &made.root
 		for _, segment := range each.GetSegments() {
 			at = at.next(segment)
@@ -106,10 +113,11 @@ func (p *place) next(segment *portcullisv1.RouteSegment) *place {
 func (h *routesOfHosts) add(message *portcullisv1.Route) {
 	segments := message.GetSegments()
 	made := &route{
-		found: Route{API: message.GetApi()}, methods: message.GetMethods(),
+		found: Route{API: message.GetApi()}, host: message.GetHost(), methods: message.GetMethods(),
+		below: message.GetBelow(), segments: len(segments),
 		account: sourceOf(message.GetAccount(), segments), project: sourceOf(message.GetProject(), segments),
 	}
-	if host := message.GetHost(); host != "" {
+	if host, _, _ := strings.Cut(message.GetHost(), ":"); host != "" {
 		if h.named == nil {
 			h.named = map[string][]*route{}
 		}
@@ -154,10 +162,26 @@ func (r *routes) find(question *Question) *Route {
 			return nil
 		}
 	}
-	path := request.Path[:end]
-	found := r.root.walk(wantedRoute{path, host, request.Method}, 1)
-	if found == nil || found == askAboutRoute {
+	if r.namesMethods && mayNameMethod(request.Path[end:]) {
 		return nil
+	}
+	path := request.Path[:end]
+	wanted := wantedRoute{path: path, host: host, method: request.Method}
+	found := r.root.walk(wanted, 1)
+	if found == nil || found == askAboutRoute || !found.isWritten(request.Host) || request.Method == "HEAD" && len(found.methods) > 0 {
+		return nil
+	}
+	// Servers differ in whether "/a/" is "/a", and in whether "/a" is below "/a/".
+	if strings.HasPrefix(request.Path[end:], "/") {
+		wanted.end = endSlash
+		if !found.isSame(r.root.walk(wanted, 1)) {
+			return nil
+		}
+	} else if found.below && found.segments == strings.Count(path, "/") {
+		wanted.end = endAlone
+		if other := r.root.walk(wanted, 1); other != nil && !found.isSame(other) {
+			return nil
+		}
 	}
 	if found.account == nil && found.project == nil {
 		return &found.found
@@ -258,15 +282,65 @@ func endOfPlainPath(target string) int {
 	return end
 }
 
-type wantedRoute struct{ path, host, method string }
+// What may name a method: the word, or something encoded in the name of a parameter.
+func mayNameMethod(query string) bool {
+	inName := false
+	for index := range len(query) {
+		switch query[index] {
+		case '?', '&', ';':
+			inName = true
+		case '=':
+			inName = false
+		case '%':
+			if inName {
+				return true
+			}
+		}
+	}
+	return strings.Contains(lowerCase(query), "method")
+}
+
+// Whether every server takes the host for that of the route: not all ignore case and port.
+func (r *route) isWritten(host string) bool {
+	if strings.HasPrefix(r.host, ".") {
+		return strings.HasSuffix(host, r.host) && host == lowerCase(host)
+	}
+	return r.host == "" || r.host == host
+}
+
+// Whether it makes no difference which of the two is the route.
+func (r *route) isSame(other *route) bool {
+	if other == r || other == nil || other == askAboutRoute {
+		return other == r
+	}
+	return r.found.API == other.found.API && r.account == nil && r.project == nil && other.account == nil && other.project == nil
+}
+
+type wantedRoute struct {
+	// Without a slash at its end.
+	path, host, method string
+	end                int
+}
+
+const (
+	// A route for all that is below a path is not for that path.
+	endAlone = iota + 1
+	// A slash follows the path.
+	endSlash
+)
 
 // The first route that matches. The next segment begins at start; beyond the end of the path: there is none.
 func (p *place) walk(wanted wantedRoute, start int) *route {
 	path := wanted.path
 	switch {
 	case start > len(path):
-		if found := p.here.pick(wanted); found != nil {
-			return found
+		if wanted.end != endSlash {
+			if found := p.here.pick(wanted); found != nil || wanted.end == endAlone {
+				return found
+			}
+		} else if slices.ContainsFunc(p.captures, func(each capturePlace) bool { return each.text == "" }) {
+			// Some servers take nothing for a name.
+			return askAboutRoute
 		}
 	case len(p.literals) > 0 || len(p.captures) > 0:
 		segment := path[start:]
@@ -286,6 +360,8 @@ func (p *place) walk(wanted wantedRoute, start int) *route {
 				if found := each.place.walk(wanted, next); found != nil {
 					return found
 				}
+			} else if segment == each.text {
+				return askAboutRoute
 			}
 		}
 	}

@@ -35,6 +35,8 @@ type kind struct {
 	scheme string
 	// What tokens begin with. Empty: they are not told by it.
 	prefix string
+	// Of its tokens among the headers.
+	at unique.Handle[string]
 	// Where the situations of its own level begin.
 	level    int
 	issuable bool
@@ -69,7 +71,7 @@ var errRules = errors.New("expected rules with a cell for each API and each kind
 
 func rulesOf(message *portcullisv1.Rules) (*rules, error) {
 	matrix := message.GetMatrix()
-	made := &rules{digest: matrix.GetRulesDigest(), rows: make(map[string]*row, len(message.GetApis())), routes: routesOf(message.GetRoutes())}
+	made := &rules{digest: matrix.GetRulesDigest(), rows: make(map[string]*row, len(message.GetApis())), routes: routesOf(message.GetExactRoutes())}
 	for _, each := range matrix.GetTokenKinds() {
 		made.addKind(each)
 	}
@@ -110,10 +112,10 @@ func (r *rules) addKind(message *portcullisv1.TokenKind) {
 		header:   message.GetHeader(),
 		scheme:   message.GetScheme(),
 		prefix:   message.GetPrefix(),
+		at:       r.headerOf(message.GetHeader()).addScheme(message.GetScheme()),
 		level:    level,
 		issuable: message.GetIssuable(),
 	})
-	r.headerOf(message.GetHeader()).addScheme(message.GetScheme())
 }
 
 func (r *rules) headerOf(name string) *credentialHeader {
@@ -227,6 +229,52 @@ func situationOfFault(reason Reason) int {
 		return -1
 	}
 	return situationsOfFaults + fault
+}
+
+// Whether these rules would have given an answer (clients/conformance, "Learning").
+func (r *rules) wouldGive(question *Question, asked *asked, response *portcullisv1.CheckResponse) bool {
+	reason, token, isVerified := reasonOf(response.GetReason()), response.GetToken(), response.GetVerified()
+	if reason == Unspecified || response.GetAllowed() != (reason == Allowed) || response.GetRulesDigest() != r.digest {
+		return false
+	}
+	api, target := question.API, question.Target
+	if question.Request != nil {
+		route := routeIn(response)
+		if !route.isFoundAs(asked.route) {
+			return false
+		}
+		api, target = route.API, route.Target
+	}
+	row := r.row(api)
+	if claims := question.Claims; claims != nil {
+		situation := situationOf(claims.Scope.Account, claims.Scope.Project, target)
+		return token == nil && !isVerified && reason == row.reason(r.columnOf(claims.Kind), situation)
+	}
+	if token != nil && (asked.value == "" || !isWhole(token)) {
+		return false
+	}
+	column := r.columnOf(token.GetKind())
+	if !isVerified {
+		return reason == row.reason(column, max(situationOfFault(reason), situationsOfFaults))
+	}
+	account, project := token.GetScope().GetAccount(), token.GetScope().GetProject()
+	return token != nil && r.carries(column, asked.place, asked.value) && reason == row.reason(column, situationOf(account, project, target))
+}
+
+// Whether tokens of a kind travel so. Those of a kind that is not in the matrix travel anywhere.
+func (r *rules) carries(column uint32, place unique.Handle[string], value string) bool {
+	if column == 0 {
+		return true
+	}
+	kind := &r.kinds[column-1]
+	return kind.at == place && strings.HasPrefix(value, kind.prefix)
+}
+
+// Whether changes can name all that a token depends on.
+func isWhole(token *portcullisv1.VerifiedToken) bool {
+	scope := token.GetScope()
+	return token.GetTokenId() != "" && token.GetSubject().GetId() != "" && scope.GetAccount() != "" &&
+		(scope.GetProject() == "" || token.GetProjectId() != "")
 }
 
 func (r *row) allowedMessage(column uint32) string {

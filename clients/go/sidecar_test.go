@@ -14,12 +14,15 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
 	"math/big"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -45,6 +48,47 @@ var shared struct {
 	process         *exec.Cmd
 	secrets         map[string]string
 	many            []string
+	// The proxy that the environment of all tests names.
+	proxy *proxy
+}
+
+// A proxy that refuses every request, and notes its first line.
+type proxy struct {
+	net.Listener
+	lock sync.Mutex
+	seen []string
+}
+
+func startProxy() (*proxy, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	p := &proxy{Listener: listener}
+	go func() {
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			line, _ := bufio.NewReader(connection).ReadString('\n')
+			p.lock.Lock()
+			p.seen = append(p.seen, strings.TrimSpace(line))
+			p.lock.Unlock()
+			_, _ = io.WriteString(connection, "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
+			_ = connection.Close()
+		}
+	}()
+	return p, nil
+}
+
+// What it has seen since it was asked last.
+func (p *proxy) noted() []string {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	seen := p.seen
+	p.seen = nil
+	return seen
 }
 
 func TestMain(m *testing.M) {
@@ -55,6 +99,7 @@ func TestMain(m *testing.M) {
 		}
 		defer func() {
 			_ = stop(shared.process)
+			_ = shared.proxy.Close()
 			_ = os.RemoveAll(shared.folder)
 		}()
 		return m.Run()
@@ -78,6 +123,15 @@ func startShared() error {
 		return err
 	}
 	shared.folder = folder
+	if shared.proxy, err = startProxy(); err != nil {
+		return err
+	}
+	// Before anything else: net/http reads them once.
+	for _, name := range []string{"HTTPS_PROXY", "HTTP_PROXY"} {
+		if err := os.Setenv(name, "http://"+shared.proxy.Addr().String()); err != nil {
+			return err
+		}
+	}
 	var names bytes.Buffer
 	for index := range manyTokens {
 		fmt.Fprintf(&names, ", many-%d", index)

@@ -85,6 +85,10 @@ func newEntry(place unique.Handle[string], value string, token *portcullisv1.Ver
 	}
 	if token.GetExpiresAt() != nil {
 		made.expiresAt = token.GetExpiresAt().AsTime().UnixMilli()
+		if made.expiresAt == 0 {
+			// Then it has expired, as at any moment of 1970.
+			made.expiresAt = 1
+		}
 	}
 	end := 0
 	for index, text := range texts {
@@ -95,6 +99,16 @@ func newEntry(place unique.Handle[string], value string, token *portcullisv1.Ver
 		made.more = &more{roles: token.GetRoles(), authority: token.GetAuthority(), derivedFrom: token.GetDerivedFrom()}
 	}
 	return made
+}
+
+// Whether the sidecar said the same of the token.
+func (e *entry) isSameAs(said *entry) bool {
+	for _, index := range []int{textID, textHolderID, textHolderName, textProjectID} {
+		if e.text(index) != said.text(index) {
+			return false
+		}
+	}
+	return e.like == said.like && e.expiresAt == said.expiresAt && e.issuedAt == said.issuedAt && slices.Equal(e.derivedFrom(), said.derivedFrom())
 }
 
 func (e *entry) text(index int) string {

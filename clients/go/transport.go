@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -70,11 +71,20 @@ const (
 
 // RoundTrip implements http.RoundTripper.
 func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := t.roundTrip(request)
+	if err == nil && response.Request == nil {
+		// A redirect is known by it.
+		response.Request = request
+	}
+	return response, err
+}
+
+func (t *Transport) roundTrip(request *http.Request) (*http.Response, error) {
 	base := t.Base
 	if base == nil {
 		base = http.DefaultTransport
 	}
-	if !isForSameHost(request) {
+	if hasLeftOrigin(request) {
 		return base.RoundTrip(request)
 	}
 	token, err := t.token(request.Context(), "")
@@ -100,13 +110,25 @@ func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	return base.RoundTrip(withToken(again, renewed))
 }
 
-// Whether a request goes where the program sent it. A redirect to another host does not get the token.
-func isForSameHost(request *http.Request) bool {
-	first := request
-	for first.Response != nil && first.Response.Request != nil {
-		first = first.Response.Request
+// Whether a redirect leads elsewhere than where the program sent the request, or one before it did. Such a request does not get the token.
+func hasLeftOrigin(request *http.Request) bool {
+	for each := request; each.Response != nil; each = each.Response.Request {
+		if each.Response.Request == nil || !isSameOrigin(each.Response.Request.URL, request.URL) {
+			return true
+		}
 	}
-	return first.URL.Host == request.URL.Host && (first.URL.Scheme == request.URL.Scheme || request.URL.Scheme == "https")
+	return false
+}
+
+func isSameOrigin(some, other *url.URL) bool {
+	return some.Scheme == other.Scheme && strings.EqualFold(some.Hostname(), other.Hostname()) && portOf(some) == portOf(other)
+}
+
+func portOf(location *url.URL) string {
+	if port := location.Port(); port != "" {
+		return port
+	}
+	return map[string]string{"http": "80", "https": "443"}[location.Scheme]
 }
 
 // A RoundTripper must not change the request.
@@ -193,7 +215,8 @@ func (t *Transport) issue(ctx context.Context, running *issuing, rejected string
 
 // What is sent without asking the sidecar.
 func (p *profileToken) current(now time.Time) *issued {
-	if p.issued != nil && now.Before(p.issued.renewAt) {
+	// By both clocks: the monotonic one of Linux stands still while a machine sleeps.
+	if p.issued != nil && now.Before(p.issued.renewAt) && now.Round(0).Before(p.issued.renewAt.Round(0)) {
 		return p.issued
 	}
 	return nil

@@ -2034,8 +2034,9 @@ type WatchChangesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Account numbers. Only changes of these accounts, and those of none, are told. Empty: all changes.
 	Accounts []string `protobuf:"bytes,1,rep,name=accounts,proto3" json:"accounts,omitempty"`
-	// The position that the follower knows, of an earlier stream. What became void since is told first. Unset,
-	// a position that this sidecar does not know, or another basis: everything is void.
+	// The highest position that the follower was told, of an earlier stream. What became void since is told
+	// first. Unset, a position that is older than what this sidecar remembers, or another basis: everything is
+	// void. A position that its directory does not have: `DIRECTORY_CHANGES_LOST`.
 	After         *Position `protobuf:"bytes,2,opt,name=after,proto3" json:"after,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2443,13 +2444,14 @@ func (*RouteSource_Fixed) isRouteSource_Source() {}
 // Says which requests are for an API.
 type Route struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// In lower case. Empty: any host. With a dot at the beginning: every host that ends so.
+	// In lower case, with a port if requests have one. Empty: any host. With a dot at the beginning: every host
+	// that ends so.
 	Host string `protobuf:"bytes,1,opt,name=host,proto3" json:"host,omitempty"`
 	// The path.
 	Segments []*RouteSegment `protobuf:"bytes,2,rep,name=segments,proto3" json:"segments,omitempty"`
 	// Whether everything below the path belongs to it as well.
 	Below bool `protobuf:"varint,3,opt,name=below,proto3" json:"below,omitempty"`
-	// Empty: any method.
+	// Empty: any method. GET comes with HEAD.
 	Methods []string `protobuf:"bytes,4,rep,name=methods,proto3" json:"methods,omitempty"`
 	// API id.
 	Api string `protobuf:"bytes,5,opt,name=api,proto3" json:"api,omitempty"`
@@ -2605,8 +2607,11 @@ type Rules struct {
 	Cells []*CellReasons `protobuf:"bytes,2,rep,name=cells,proto3" json:"cells,omitempty"`
 	// The rows, first that of APIs that are not in the matrix.
 	Apis []*ApiCells `protobuf:"bytes,3,rep,name=apis,proto3" json:"apis,omitempty"`
+	// Never set. Older clients go by it, and take some requests for those of a route that not every server
+	// takes for them. Without it they ask about each request.
+	Routes *Routes `protobuf:"bytes,4,opt,name=routes,proto3" json:"routes,omitempty"`
 	// Unset: the sidecar has none, or too many to tell them. A client must ask about each request.
-	Routes        *Routes `protobuf:"bytes,4,opt,name=routes,proto3" json:"routes,omitempty"`
+	ExactRoutes   *Routes `protobuf:"bytes,5,opt,name=exact_routes,json=exactRoutes,proto3" json:"exact_routes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2665,6 +2670,13 @@ func (x *Rules) GetApis() []*ApiCells {
 func (x *Rules) GetRoutes() *Routes {
 	if x != nil {
 		return x.Routes
+	}
+	return nil
+}
+
+func (x *Rules) GetExactRoutes() *Routes {
+	if x != nil {
+		return x.ExactRoutes
 	}
 	return nil
 }
@@ -2768,7 +2780,10 @@ func (x *WatchChangesResponse) GetTimeOfDay() *timestamppb.Timestamp {
 type DescribeTokensRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tokens. Secrets. At most 1,000.
-	Tokens        []string `protobuf:"bytes,1,rep,name=tokens,proto3" json:"tokens,omitempty"`
+	Tokens []string `protobuf:"bytes,1,rep,name=tokens,proto3" json:"tokens,omitempty"`
+	// The highest position that the follower was told. A directory that does not have it has lost changes, and
+	// describes nothing: `DIRECTORY_CHANGES_LOST`. Unset: it was told none.
+	After         *Position `protobuf:"bytes,2,opt,name=after,proto3" json:"after,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2806,6 +2821,13 @@ func (*DescribeTokensRequest) Descriptor() ([]byte, []int) {
 func (x *DescribeTokensRequest) GetTokens() []string {
 	if x != nil {
 		return x.Tokens
+	}
+	return nil
+}
+
+func (x *DescribeTokensRequest) GetAfter() *Position {
+	if x != nil {
+		return x.After
 	}
 	return nil
 }
@@ -3199,21 +3221,23 @@ const file_portcullis_v1_authorization_proto_rawDesc = "" +
 	"\aproject\x18\a \x01(\v2\x1a.portcullis.v1.RouteSourceR\aproject\"T\n" +
 	"\x06Routes\x12,\n" +
 	"\x06routes\x18\x01 \x03(\v2\x14.portcullis.v1.RouteR\x06routes\x12\x1c\n" +
-	"\toverrides\x18\x02 \x03(\tR\toverrides\"\xc4\x01\n" +
+	"\toverrides\x18\x02 \x03(\tR\toverrides\"\xfe\x01\n" +
 	"\x05Rules\x12-\n" +
 	"\x06matrix\x18\x01 \x01(\v2\x15.portcullis.v1.MatrixR\x06matrix\x120\n" +
 	"\x05cells\x18\x02 \x03(\v2\x1a.portcullis.v1.CellReasonsR\x05cells\x12+\n" +
 	"\x04apis\x18\x03 \x03(\v2\x17.portcullis.v1.ApiCellsR\x04apis\x12-\n" +
-	"\x06routes\x18\x04 \x01(\v2\x15.portcullis.v1.RoutesR\x06routes\"\xce\x02\n" +
+	"\x06routes\x18\x04 \x01(\v2\x15.portcullis.v1.RoutesR\x06routes\x128\n" +
+	"\fexact_routes\x18\x05 \x01(\v2\x15.portcullis.v1.RoutesR\vexactRoutes\"\xce\x02\n" +
 	"\x14WatchChangesResponse\x123\n" +
 	"\bposition\x18\x01 \x01(\v2\x17.portcullis.v1.PositionR\bposition\x12*\n" +
 	"\x05rules\x18\x02 \x01(\v2\x14.portcullis.v1.RulesR\x05rules\x12-\n" +
 	"\x06voided\x18\x03 \x01(\v2\x15.portcullis.v1.VoidedR\x06voided\x126\n" +
 	"\tvalid_for\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\bvalidFor\x122\n" +
 	"\asent_at\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x06sentAt\x12:\n" +
-	"\vtime_of_day\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\ttimeOfDay\"/\n" +
+	"\vtime_of_day\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\ttimeOfDay\"^\n" +
 	"\x15DescribeTokensRequest\x12\x16\n" +
-	"\x06tokens\x18\x01 \x03(\tR\x06tokens\"z\n" +
+	"\x06tokens\x18\x01 \x03(\tR\x06tokens\x12-\n" +
+	"\x05after\x18\x02 \x01(\v2\x17.portcullis.v1.PositionR\x05after\"z\n" +
 	"\x0eDescribedToken\x122\n" +
 	"\x05token\x18\x01 \x01(\v2\x1c.portcullis.v1.VerifiedTokenR\x05token\x12\x16\n" +
 	"\x06active\x18\x02 \x01(\bR\x06active\x12\x1c\n" +
@@ -3351,42 +3375,44 @@ var file_portcullis_v1_authorization_proto_depIdxs = []int32{
 	29, // 43: portcullis.v1.Rules.cells:type_name -> portcullis.v1.CellReasons
 	30, // 44: portcullis.v1.Rules.apis:type_name -> portcullis.v1.ApiCells
 	34, // 45: portcullis.v1.Rules.routes:type_name -> portcullis.v1.Routes
-	0,  // 46: portcullis.v1.WatchChangesResponse.position:type_name -> portcullis.v1.Position
-	35, // 47: portcullis.v1.WatchChangesResponse.rules:type_name -> portcullis.v1.Rules
-	28, // 48: portcullis.v1.WatchChangesResponse.voided:type_name -> portcullis.v1.Voided
-	47, // 49: portcullis.v1.WatchChangesResponse.valid_for:type_name -> google.protobuf.Duration
-	47, // 50: portcullis.v1.WatchChangesResponse.sent_at:type_name -> google.protobuf.Duration
-	42, // 51: portcullis.v1.WatchChangesResponse.time_of_day:type_name -> google.protobuf.Timestamp
-	7,  // 52: portcullis.v1.DescribedToken.token:type_name -> portcullis.v1.VerifiedToken
-	38, // 53: portcullis.v1.DescribeTokensResponse.tokens:type_name -> portcullis.v1.DescribedToken
-	0,  // 54: portcullis.v1.DescribeTokensResponse.position:type_name -> portcullis.v1.Position
-	5,  // 55: portcullis.v1.AuthorizationService.Check:input_type -> portcullis.v1.CheckRequest
-	10, // 56: portcullis.v1.AuthorizationService.CheckBatch:input_type -> portcullis.v1.CheckBatchRequest
-	12, // 57: portcullis.v1.AuthorizationService.CheckStream:input_type -> portcullis.v1.CheckStreamRequest
-	16, // 58: portcullis.v1.AuthorizationService.Issue:input_type -> portcullis.v1.IssueRequest
-	18, // 59: portcullis.v1.AuthorizationService.Revoke:input_type -> portcullis.v1.RevokeRequest
-	20, // 60: portcullis.v1.AuthorizationService.Plan:input_type -> portcullis.v1.PlanRequest
-	23, // 61: portcullis.v1.AuthorizationService.GetMatrix:input_type -> portcullis.v1.GetMatrixRequest
-	25, // 62: portcullis.v1.AuthorizationService.WatchMatrix:input_type -> portcullis.v1.WatchMatrixRequest
-	27, // 63: portcullis.v1.AuthorizationService.WatchChanges:input_type -> portcullis.v1.WatchChangesRequest
-	37, // 64: portcullis.v1.AuthorizationService.DescribeTokens:input_type -> portcullis.v1.DescribeTokensRequest
-	40, // 65: portcullis.v1.AuthorizationService.GetPromotedMatrix:input_type -> portcullis.v1.GetPromotedMatrixRequest
-	9,  // 66: portcullis.v1.AuthorizationService.Check:output_type -> portcullis.v1.CheckResponse
-	11, // 67: portcullis.v1.AuthorizationService.CheckBatch:output_type -> portcullis.v1.CheckBatchResponse
-	13, // 68: portcullis.v1.AuthorizationService.CheckStream:output_type -> portcullis.v1.CheckStreamResponse
-	17, // 69: portcullis.v1.AuthorizationService.Issue:output_type -> portcullis.v1.IssueResponse
-	19, // 70: portcullis.v1.AuthorizationService.Revoke:output_type -> portcullis.v1.RevokeResponse
-	22, // 71: portcullis.v1.AuthorizationService.Plan:output_type -> portcullis.v1.PlanResponse
-	24, // 72: portcullis.v1.AuthorizationService.GetMatrix:output_type -> portcullis.v1.GetMatrixResponse
-	26, // 73: portcullis.v1.AuthorizationService.WatchMatrix:output_type -> portcullis.v1.WatchMatrixResponse
-	36, // 74: portcullis.v1.AuthorizationService.WatchChanges:output_type -> portcullis.v1.WatchChangesResponse
-	39, // 75: portcullis.v1.AuthorizationService.DescribeTokens:output_type -> portcullis.v1.DescribeTokensResponse
-	41, // 76: portcullis.v1.AuthorizationService.GetPromotedMatrix:output_type -> portcullis.v1.GetPromotedMatrixResponse
-	66, // [66:77] is the sub-list for method output_type
-	55, // [55:66] is the sub-list for method input_type
-	55, // [55:55] is the sub-list for extension type_name
-	55, // [55:55] is the sub-list for extension extendee
-	0,  // [0:55] is the sub-list for field type_name
+	34, // 46: portcullis.v1.Rules.exact_routes:type_name -> portcullis.v1.Routes
+	0,  // 47: portcullis.v1.WatchChangesResponse.position:type_name -> portcullis.v1.Position
+	35, // 48: portcullis.v1.WatchChangesResponse.rules:type_name -> portcullis.v1.Rules
+	28, // 49: portcullis.v1.WatchChangesResponse.voided:type_name -> portcullis.v1.Voided
+	47, // 50: portcullis.v1.WatchChangesResponse.valid_for:type_name -> google.protobuf.Duration
+	47, // 51: portcullis.v1.WatchChangesResponse.sent_at:type_name -> google.protobuf.Duration
+	42, // 52: portcullis.v1.WatchChangesResponse.time_of_day:type_name -> google.protobuf.Timestamp
+	0,  // 53: portcullis.v1.DescribeTokensRequest.after:type_name -> portcullis.v1.Position
+	7,  // 54: portcullis.v1.DescribedToken.token:type_name -> portcullis.v1.VerifiedToken
+	38, // 55: portcullis.v1.DescribeTokensResponse.tokens:type_name -> portcullis.v1.DescribedToken
+	0,  // 56: portcullis.v1.DescribeTokensResponse.position:type_name -> portcullis.v1.Position
+	5,  // 57: portcullis.v1.AuthorizationService.Check:input_type -> portcullis.v1.CheckRequest
+	10, // 58: portcullis.v1.AuthorizationService.CheckBatch:input_type -> portcullis.v1.CheckBatchRequest
+	12, // 59: portcullis.v1.AuthorizationService.CheckStream:input_type -> portcullis.v1.CheckStreamRequest
+	16, // 60: portcullis.v1.AuthorizationService.Issue:input_type -> portcullis.v1.IssueRequest
+	18, // 61: portcullis.v1.AuthorizationService.Revoke:input_type -> portcullis.v1.RevokeRequest
+	20, // 62: portcullis.v1.AuthorizationService.Plan:input_type -> portcullis.v1.PlanRequest
+	23, // 63: portcullis.v1.AuthorizationService.GetMatrix:input_type -> portcullis.v1.GetMatrixRequest
+	25, // 64: portcullis.v1.AuthorizationService.WatchMatrix:input_type -> portcullis.v1.WatchMatrixRequest
+	27, // 65: portcullis.v1.AuthorizationService.WatchChanges:input_type -> portcullis.v1.WatchChangesRequest
+	37, // 66: portcullis.v1.AuthorizationService.DescribeTokens:input_type -> portcullis.v1.DescribeTokensRequest
+	40, // 67: portcullis.v1.AuthorizationService.GetPromotedMatrix:input_type -> portcullis.v1.GetPromotedMatrixRequest
+	9,  // 68: portcullis.v1.AuthorizationService.Check:output_type -> portcullis.v1.CheckResponse
+	11, // 69: portcullis.v1.AuthorizationService.CheckBatch:output_type -> portcullis.v1.CheckBatchResponse
+	13, // 70: portcullis.v1.AuthorizationService.CheckStream:output_type -> portcullis.v1.CheckStreamResponse
+	17, // 71: portcullis.v1.AuthorizationService.Issue:output_type -> portcullis.v1.IssueResponse
+	19, // 72: portcullis.v1.AuthorizationService.Revoke:output_type -> portcullis.v1.RevokeResponse
+	22, // 73: portcullis.v1.AuthorizationService.Plan:output_type -> portcullis.v1.PlanResponse
+	24, // 74: portcullis.v1.AuthorizationService.GetMatrix:output_type -> portcullis.v1.GetMatrixResponse
+	26, // 75: portcullis.v1.AuthorizationService.WatchMatrix:output_type -> portcullis.v1.WatchMatrixResponse
+	36, // 76: portcullis.v1.AuthorizationService.WatchChanges:output_type -> portcullis.v1.WatchChangesResponse
+	39, // 77: portcullis.v1.AuthorizationService.DescribeTokens:output_type -> portcullis.v1.DescribeTokensResponse
+	41, // 78: portcullis.v1.AuthorizationService.GetPromotedMatrix:output_type -> portcullis.v1.GetPromotedMatrixResponse
+	68, // [68:79] is the sub-list for method output_type
+	57, // [57:68] is the sub-list for method input_type
+	57, // [57:57] is the sub-list for extension type_name
+	57, // [57:57] is the sub-list for extension extendee
+	0,  // [0:57] is the sub-list for field type_name
 }
 
 func init() { file_portcullis_v1_authorization_proto_init() }

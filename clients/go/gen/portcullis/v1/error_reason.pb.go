@@ -124,7 +124,7 @@ const (
 	ErrorReason_ERROR_REASON_CLIENT_CERTIFICATE_AMBIGUOUS ErrorReason = 39
 	// UNAVAILABLE: "upstream `{upstream}` {problem}". Retry later.
 	ErrorReason_ERROR_REASON_UPSTREAM_UNAVAILABLE ErrorReason = 40
-	// UNAVAILABLE: "upstream `{upstream}` gave an unusable answer: expected {expected}". Retry later.
+	// UNAVAILABLE: "upstream `{upstream}` gave an unusable answer at {url}: expected {expected}". Retry later.
 	ErrorReason_ERROR_REASON_UPSTREAM_BAD_ANSWER ErrorReason = 41
 	// RESOURCE_EXHAUSTED: "{cause} upstream `{upstream}`; try again in {seconds} s". Retry later.
 	ErrorReason_ERROR_REASON_UPSTREAM_EXHAUSTED ErrorReason = 42
@@ -148,8 +148,8 @@ const (
 	ErrorReason_ERROR_REASON_VERIFICATIONS_EXHAUSTED ErrorReason = 50
 	// UNAVAILABLE: "the decision log cannot be written, and `decision_log.required` is set". Retry later.
 	ErrorReason_ERROR_REASON_DECISION_NOT_LOGGED ErrorReason = 51
-	// UNAVAILABLE: "the database of the directory has lost changes; an operator must end all tokens from the
-	// lost time". Retry later.
+	// UNAVAILABLE: "the directory has lost changes that were known before; do not restart: an operator must end
+	// all tokens from the lost time". Retry later.
 	ErrorReason_ERROR_REASON_DIRECTORY_CHANGES_LOST ErrorReason = 52
 	// UNAUTHENTICATED: "the password is right, but this user also needs a second factor; expected {ways}". Do
 	// not retry.
