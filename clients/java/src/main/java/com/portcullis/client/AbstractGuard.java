@@ -146,7 +146,12 @@ public abstract sealed class AbstractGuard<R, G extends AbstractGuard<R, G>>
   }
 
   private Verdict failed(RuntimeException error) {
-    onFailure.accept(error);
+    try {
+      onFailure.accept(error);
+    } catch (RuntimeException failed) {
+      // What learns of failures cannot turn one into another.
+      Client.LOG.log(System.Logger.Level.WARNING, "a report failed", failed);
+    }
     return new Verdict(null, Denial.of(error));
   }
 

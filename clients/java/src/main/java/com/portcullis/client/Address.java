@@ -6,7 +6,7 @@ import java.util.regex.Pattern;
 /** Addresses of sidecars. */
 final class Address {
   private static final Pattern LOOPBACK =
-      Pattern.compile("localhost|127(\\.(25[0-5]|2[0-4]\\d|1?\\d?\\d)){3}|(0*:)*:?0*1");
+      Pattern.compile("localhost|127(\\.(25[0-5]|2[0-4]\\d|1?\\d?\\d)){3}|(0*:)+:?0*1");
   private static final String UNIX = "unix:";
 
   private Address() {}

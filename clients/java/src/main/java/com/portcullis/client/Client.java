@@ -4,6 +4,7 @@ import static java.util.Objects.requireNonNull;
 
 import com.google.common.util.concurrent.ListenableFuture;
 import com.google.common.util.concurrent.MoreExecutors;
+import com.google.protobuf.Timestamp;
 import com.portcullis.v1.AuthorizationServiceGrpc;
 import com.portcullis.v1.AuthorizationServiceGrpc.AuthorizationServiceFutureStub;
 import com.portcullis.v1.CheckBatchRequest;
@@ -19,12 +20,15 @@ import com.portcullis.v1.WatchChangesResponse;
 import io.grpc.Channel;
 import io.grpc.ChannelCredentials;
 import io.grpc.ClientInterceptors;
+import io.grpc.ConnectivityState;
 import io.grpc.Context;
+import io.grpc.Deadline;
 import io.grpc.Grpc;
 import io.grpc.InsecureChannelCredentials;
 import io.grpc.ManagedChannel;
 import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
+import java.lang.ref.Cleaner;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -34,14 +38,14 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.stream.IntStream;
 
 /**
  * A connection to a sidecar. It opens at the first call, and again after a failure. All methods may
- * be called by several threads at once.
+ * be called by several threads at once. A client that is not closed does not keep the program
+ * alive, and its stream ends when nothing refers to the client.
  *
  * <p>A denial is an answer. Where there is no answer, a call throws {@link PortcullisException}:
  * treat it as a denial. A call that would send a secret to another machine in plaintext throws
@@ -62,8 +66,17 @@ public final class Client implements AutoCloseable {
 
   static final int RULES_BYTES_MAX = 256 << 20;
 
-  /** Time between two attempts to connect that calls ask for. */
-  private static final long RECONNECT_NS = 1_000_000_000;
+  /** The times of the contract are of the years 1 to 9999, in seconds since 1970. */
+  private static final long SECONDS_MIN = -62_135_596_800L;
+
+  private static final long SECONDS_MAX = 253_402_300_799L;
+  private static final int NANOSECONDS_PER_SECOND = 1_000_000_000;
+
+  /** Longest pause between two attempts to connect. */
+  private static final long RECONNECT_MS = 1_600;
+
+  /** Ends what clients follow to which nothing refers any more. */
+  private static final Cleaner CLEANER = Cleaner.create();
 
   static final System.Logger LOG = System.getLogger("com.portcullis.client");
 
@@ -76,7 +89,6 @@ public final class Client implements AutoCloseable {
   /** Whether secrets may not be sent, because others could read them. */
   private final boolean isExposed;
 
-  private final AtomicLong reconnectedAt = new AtomicLong(System.nanoTime());
   private final AnswerCache cache = new AnswerCache();
 
   /** Null: each check is asked. */
@@ -100,21 +112,28 @@ public final class Client implements AutoCloseable {
     if (isExposed && !presented.isEmpty()) {
       throw exposed();
     }
-    connection =
+    var builder =
         Grpc.newChannelBuilder(
                 Address.target(address),
                 options.tls == null ? InsecureChannelCredentials.create() : options.tls)
             .maxInboundMessageSize(ANSWER_BYTES_MAX)
             // A connection that died silently is noticed.
             .keepAliveTime(30, TimeUnit.SECONDS)
-            .keepAliveTimeout(10, TimeUnit.SECONDS)
-            .build();
+            .keepAliveTimeout(10, TimeUnit.SECONDS);
+    if (options.tls == null || Address.isThisMachine(address)) {
+      // gRPC alone would send plaintext through the proxy of the platform.
+      builder.proxyDetector(target -> null);
+    }
+    connection = builder.build();
+    reconnect(connection);
     channel = ClientInterceptors.intercept(connection, presented);
     stub = AuthorizationServiceGrpc.newFutureStub(options.intercepted.apply(channel));
     if (options.isLocal) {
       memory = new Memory(options.accounts, options.tokensMax);
       follower = new Follower(connection, channel, address, memory, options.report);
       follower.start();
+      // It knows nothing of the client.
+      CLEANER.register(this, follower::stop);
     } else {
       memory = null;
       follower = null;
@@ -309,7 +328,10 @@ public final class Client implements AutoCloseable {
     }
   }
 
-  /** Ends the connection, and what the client follows. */
+  /**
+   * Ends the connection, and what the client follows. A later call throws {@link
+   * PortcullisException}.
+   */
   @Override
   public void close() {
     if (follower != null) {
@@ -360,7 +382,7 @@ public final class Client implements AutoCloseable {
   private CompletableFuture<Answer> ask(Question question) {
     var asked =
         memory == null
-            ? askSidecar(question).thenApply(response -> new Answer(response, question))
+            ? askSidecar(question, ends()).thenApply(response -> new Answer(response, question))
             : askOnce(question);
     // Others may wait for the same answer, so a caller who leaves ends only a copy.
     return asked.copy();
@@ -370,19 +392,29 @@ public final class Client implements AutoCloseable {
    * Asks the sidecar. Others who ask the same wait for the answer, and then look into the memory.
    */
   private CompletableFuture<Answer> askOnce(Question question) {
+    var ends = ends();
     var asked = memory.asked(question, follower.now());
     if (asked.value() == null || !asked.isFollowed()) {
-      return askAndLearn(question, asked);
+      return askAndLearn(question, asked, ends);
     }
     // No token has a line break.
     var key = asked.value() + "\n" + question.clientAddress();
     var mine = new CompletableFuture<Void>();
     var first = asking.putIfAbsent(key, mine);
     if (first != null) {
-      return first.thenCompose(done -> askUnlessKnown(question));
+      return first
+          .copy()
+          .orTimeout(ends.timeRemaining(TimeUnit.NANOSECONDS), TimeUnit.NANOSECONDS)
+          .handle((done, late) -> late)
+          .thenCompose(
+              late ->
+                  late == null
+                      ? askUnlessKnown(question, ends)
+                      : CompletableFuture.failedFuture(
+                          failed(Status.DEADLINE_EXCEEDED.asRuntimeException())));
     }
     try {
-      return askUnlessKnown(question)
+      return askUnlessKnown(question, ends)
           .whenComplete(
               (answer, error) -> {
                 asking.remove(key, mine);
@@ -396,15 +428,16 @@ public final class Client implements AutoCloseable {
   }
 
   /** Another one may have had its answer just now. */
-  private CompletableFuture<Answer> askUnlessKnown(Question question) {
+  private CompletableFuture<Answer> askUnlessKnown(Question question, Deadline ends) {
     var known = answerFromMemory(question);
     return known != null
         ? CompletableFuture.completedFuture(known)
-        : askAndLearn(question, memory.asked(question, follower.now()));
+        : askAndLearn(question, memory.asked(question, follower.now()), ends);
   }
 
-  private CompletableFuture<Answer> askAndLearn(Question question, Memory.Asked asked) {
-    return askSidecar(question)
+  private CompletableFuture<Answer> askAndLearn(
+      Question question, Memory.Asked asked, Deadline ends) {
+    return askSidecar(question, ends)
         .thenApply(
             response -> {
               memory.learn(question, asked, response);
@@ -415,11 +448,16 @@ public final class Client implements AutoCloseable {
             });
   }
 
-  private CompletableFuture<CheckResponse> askSidecar(Question question) {
+  private CompletableFuture<CheckResponse> askSidecar(Question question, Deadline ends) {
     if (isExposed && question.claims() == null) {
       throw exposed();
     }
-    return call(stub -> stub.check(question.message()));
+    return call(stub -> stub.check(question.message()), ends)
+        .thenApply(
+            response -> {
+              expectTimes(response);
+              return response;
+            });
   }
 
   /** Checks for a guard: with the answer to an equal question, where it may be reused. */
@@ -429,7 +467,7 @@ public final class Client implements AutoCloseable {
     }
     var key = AnswerCache.keyOf(question.message());
     // The time counts from the question on: how old an answer is when it arrives is not known.
-    var asked = System.nanoTime();
+    var asked = Elapsed.CLOCK.now();
     var known = cache.find(key, asked);
     if (known != null) {
       return known;
@@ -463,7 +501,11 @@ public final class Client implements AutoCloseable {
           "expected " + questions.size() + " answers from the sidecar, found " + results.size());
     }
     return IntStream.range(0, results.size())
-        .mapToObj(index -> new Answer(results.get(index), questions.get(index)))
+        .mapToObj(
+            index -> {
+              expectTimes(results.get(index));
+              return new Answer(results.get(index), questions.get(index));
+            })
         .toList();
   }
 
@@ -490,7 +532,13 @@ public final class Client implements AutoCloseable {
     if (isExposed) {
       throw exposed();
     }
-    return call(stub -> stub.issue(request));
+    return call(stub -> stub.issue(request))
+        .thenApply(
+            response -> {
+              expectTime(response.hasIssuedAt(), response.getIssuedAt());
+              expectTime(response.hasExpiresAt(), response.getExpiresAt());
+              return response;
+            });
   }
 
   /**
@@ -546,11 +594,39 @@ public final class Client implements AutoCloseable {
     return channel;
   }
 
+  private static void expectTimes(CheckResponse response) {
+    var token = response.getToken();
+    expectTime(token.hasIssuedAt(), token.getIssuedAt());
+    expectTime(token.hasExpiresAt(), token.getExpiresAt());
+  }
+
+  private static void expectTime(boolean isThere, Timestamp time) {
+    var isTime =
+        time.getSeconds() >= SECONDS_MIN
+            && time.getSeconds() <= SECONDS_MAX
+            && time.getNanos() >= 0
+            && time.getNanos() < NANOSECONDS_PER_SECOND;
+    if (isThere && !isTime) {
+      throw new PortcullisException(
+          Status.Code.INTERNAL, "", "the sidecar sent an answer that cannot be: expected a time");
+    }
+  }
+
+  /** When a call that begins now must have its answer. */
+  private Deadline ends() {
+    return Deadline.after(deadline.toNanos(), TimeUnit.NANOSECONDS);
+  }
+
   /** Makes a call that has the deadline of the client. */
   private <T> CompletableFuture<T> call(
       Function<AuthorizationServiceFutureStub, ListenableFuture<T>> method) {
+    return call(method, ends());
+  }
+
+  private <T> CompletableFuture<T> call(
+      Function<AuthorizationServiceFutureStub, ListenableFuture<T>> method, Deadline ends) {
     var result = new CompletableFuture<T>();
-    var running = method.apply(stub.withDeadlineAfter(deadline));
+    var running = method.apply(stub.withDeadline(ends));
     running.addListener(
         () -> {
           try {
@@ -566,16 +642,26 @@ public final class Client implements AutoCloseable {
   }
 
   private PortcullisException failed(Throwable error) {
-    var made = PortcullisException.of(error, address);
-    var now = System.nanoTime();
-    var before = reconnectedAt.get();
-    if (made.code() == Status.Code.UNAVAILABLE
-        && now - before > RECONNECT_NS
-        && reconnectedAt.compareAndSet(before, now)) {
-      // gRPC for Java waits for up to two minutes before it tries again.
-      connection.resetConnectBackoff();
+    return PortcullisException.of(error, address);
+  }
+
+  /**
+   * Tries to connect again soon after a failure. gRPC for Java alone waits for up to two minutes.
+   * It knows nothing of the client.
+   */
+  private static void reconnect(ManagedChannel connection) {
+    var state = connection.getState(false);
+    if (state == ConnectivityState.TRANSIENT_FAILURE) {
+      // The state stays the same until an attempt succeeds.
+      CompletableFuture.delayedExecutor(RECONNECT_MS, TimeUnit.MILLISECONDS)
+          .execute(
+              () -> {
+                connection.resetConnectBackoff();
+                reconnect(connection);
+              });
+    } else if (state != ConnectivityState.SHUTDOWN) {
+      connection.notifyWhenStateChanged(state, () -> reconnect(connection));
     }
-    return made;
   }
 
   /** Waits for what a call returns. */

@@ -227,7 +227,9 @@ public final class Credential {
   }
 
   static boolean isSameOrigin(URI some, URI other) {
+    // java.net.URI does not have a host that it cannot read.
     return some.getScheme().equalsIgnoreCase(other.getScheme())
+        && some.getHost() != null
         && some.getHost().equalsIgnoreCase(other.getHost())
         && portOf(some) == portOf(other);
   }

@@ -15,7 +15,9 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandler;
 import java.net.http.HttpResponse.PushPromiseHandler;
 import java.time.Duration;
+import java.util.Locale;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
@@ -34,10 +36,15 @@ import javax.net.ssl.SSLParameters;
  * <p>A request is sent once more with a new token where the API answers 401, if the length of its
  * body is known: other bodies may not be there a second time. It follows redirects itself, at most
  * five of them and never from https to http, because the client of the platform sends each header
- * on to any origin.
+ * on to any origin. At another origin, and from there on, a request has no token, and loses the
+ * program's own {@code Authorization}, {@code Proxy-Authorization} and {@code Cookie}.
  */
 public final class CredentialHttpClient extends HttpClient {
   private static final int REDIRECTS_MAX = 5;
+
+  /** Headers that are for one origin. */
+  private static final Set<String> OF_ORIGIN =
+      Set.of("authorization", "proxy-authorization", "cookie");
 
   private final Credential credential;
   private final HttpClient base;
@@ -95,9 +102,14 @@ public final class CredentialHttpClient extends HttpClient {
     return follow(request.uri(), request, each -> base.sendAsync(each, handler, pushed), 0);
   }
 
+  /**
+   * Sends a request, and those that redirects lead to.
+   *
+   * @param first where the program sent it; null: a redirect has led elsewhere
+   */
   private <T> CompletableFuture<HttpResponse<T>> follow(
       URI first, HttpRequest request, Sending<T> sending, int redirects) {
-    var isOurs = Credential.isSameOrigin(first, request.uri());
+    var isOurs = first != null && Credential.isSameOrigin(first, request.uri());
     var sent = isOurs ? sendWithToken(request, sending) : sending.send(request);
     return sent.thenCompose(
         response -> {
@@ -106,7 +118,7 @@ public final class CredentialHttpClient extends HttpClient {
             return CompletableFuture.completedFuture(response);
           }
           discard(response);
-          return follow(first, next, sending, redirects + 1);
+          return follow(isOurs ? first : null, next, sending, redirects + 1);
         });
   }
 
@@ -194,7 +206,8 @@ public final class CredentialHttpClient extends HttpClient {
     var isSame = Credential.isSameOrigin(request.uri(), to);
     var next =
         HttpRequest.newBuilder(
-                request, (name, value) -> isSame || !name.equalsIgnoreCase("Authorization"))
+                request,
+                (name, value) -> isSame || !OF_ORIGIN.contains(name.toLowerCase(Locale.ROOT)))
             .uri(to);
     return (isForGet ? next.method("GET", BodyPublishers.noBody()) : next).build();
   }

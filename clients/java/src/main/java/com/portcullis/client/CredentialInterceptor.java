@@ -4,6 +4,7 @@ import static java.util.Objects.requireNonNull;
 
 import java.io.IOException;
 import java.io.InterruptedIOException;
+import okhttp3.HttpUrl;
 import okhttp3.Interceptor;
 import okhttp3.OkHttpClient;
 import okhttp3.Request;
@@ -19,11 +20,27 @@ import okhttp3.Response;
 public final class CredentialInterceptor implements Interceptor {
   private final Credential credential;
 
-  /** What the requests of a call are to be sent with. */
-  private record Sent(Credential.Issued token, Request first) {
-    boolean isFor(Request request) {
-      return Credential.isSameOrigin(first.url().uri(), request.url().uri());
+  /** What the requests of a call are to be sent with, until a redirect leads elsewhere. */
+  private static final class Sent {
+    private final Credential.Issued token;
+    private final HttpUrl first;
+    private boolean hasLeft;
+
+    Sent(Credential.Issued token, HttpUrl first) {
+      this.token = token;
+      this.first = first;
     }
+
+    boolean isFor(Request request) {
+      hasLeft |= !isSameOrigin(first, request.url());
+      return !hasLeft;
+    }
+  }
+
+  static boolean isSameOrigin(HttpUrl some, HttpUrl other) {
+    return some.scheme().equals(other.scheme())
+        && some.host().equals(other.host())
+        && some.port() == other.port();
   }
 
   private CredentialInterceptor(Credential credential) {
@@ -59,10 +76,12 @@ public final class CredentialInterceptor implements Interceptor {
   }
 
   private Response send(Chain chain) throws IOException {
-    var request = chain.request();
-    var sent = new Sent(token(null), request);
-    var response = chain.proceed(request.newBuilder().tag(Sent.class, sent).build());
-    if (response.code() != 401 || !sent.isFor(response.request()) || !isRepeatable(request)) {
+    var first = chain.request().url();
+    var sent = new Sent(token(null), first);
+    var response = chain.proceed(chain.request().newBuilder().tag(Sent.class, sent).build());
+    // The last one: what led to it is not sent again.
+    var request = response.request();
+    if (response.code() != 401 || !sent.isFor(request) || !isRepeatable(request)) {
       return response;
     }
     Credential.Issued renewed;
@@ -79,7 +98,7 @@ public final class CredentialInterceptor implements Interceptor {
       return response;
     }
     response.close();
-    return chain.proceed(request.newBuilder().tag(Sent.class, new Sent(renewed, request)).build());
+    return chain.proceed(request.newBuilder().tag(Sent.class, new Sent(renewed, first)).build());
   }
 
   private static boolean isRepeatable(Request request) {

@@ -6,9 +6,6 @@ import static com.portcullis.client.Reason.CREDENTIAL_MISSING;
 
 /** Finds the credential among the headers of a request (clients/conformance, "Credentials"). */
 final class Credentials {
-  /** Longest value of a header with a credential that is looked at, in characters. */
-  private static final int CREDENTIAL_MAX = 8192;
-
   /** Values of credential headers. */
   private int count;
 
@@ -48,7 +45,7 @@ final class Credentials {
       }
       count += values.size();
     }
-    if (count == 1 && !isOneEmpty && value.length() <= CREDENTIAL_MAX) {
+    if (count == 1 && !isOneEmpty) {
       find(header);
     }
   }

@@ -74,7 +74,7 @@ final class Entry {
     this.like = like;
     this.fault = first.fault;
     this.more = more;
-    expiresAt = token.hasExpiresAt() ? millisecondsOf(token.getExpiresAt()) : NEVER;
+    expiresAt = expiryOf(token);
     issuedAt = millisecondsOf(token.getIssuedAt());
     var subject = token.getSubject();
     texts =
@@ -112,7 +112,7 @@ final class Entry {
       return null;
     }
     var addresses = List.<AddressFault>of();
-    if (earlier != null && earlier.like.equals(like) && earlier.id().equals(token.getTokenId())) {
+    if (earlier != null && earlier.like.equals(like) && earlier.isOf(token)) {
       addresses = earlier.addressesBeside(first.address, addressesMax - 1);
     }
     var hasMore =
@@ -127,6 +127,22 @@ final class Entry {
                 List.copyOf(token.getDerivedFromList()))
             : NOTHING_MORE;
     return new Entry(value, like, token, first, more);
+  }
+
+  /** Whether the same is said of the token as when it became known. */
+  private boolean isOf(VerifiedToken token) {
+    var subject = token.getSubject();
+    return id().equals(token.getTokenId())
+        && holderId().equals(subject.getId())
+        && holderName().equals(subject.getName())
+        && projectId().equals(token.getProjectId())
+        && expiresAt == expiryOf(token)
+        && issuedAt == millisecondsOf(token.getIssuedAt())
+        && more.derivedFrom.equals(token.getDerivedFromList());
+  }
+
+  private static long expiryOf(VerifiedToken token) {
+    return token.hasExpiresAt() ? millisecondsOf(token.getExpiresAt()) : NEVER;
   }
 
   private static long millisecondsOf(com.google.protobuf.Timestamp message) {
@@ -178,6 +194,10 @@ final class Entry {
     return texts.substring(idEnd, holderIdEnd);
   }
 
+  private String holderName() {
+    return texts.substring(holderIdEnd, holderNameEnd);
+  }
+
   String projectId() {
     return texts.substring(holderNameEnd);
   }
@@ -190,7 +210,7 @@ final class Entry {
     return new Token(
         like.kind,
         new Scope(like.account, like.project),
-        new Subject(holderId(), texts.substring(holderIdEnd, holderNameEnd), like.holderType),
+        new Subject(holderId(), holderName(), like.holderType),
         id(),
         Instant.ofEpochMilli(issuedAt),
         expiresAt == NEVER ? null : Instant.ofEpochMilli(expiresAt),

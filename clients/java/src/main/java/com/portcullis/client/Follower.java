@@ -46,8 +46,8 @@ final class Follower {
   /** Each reason is reported once: an interruption is no news, a refusal is. */
   private final Set<String> reported = new HashSet<>();
 
-  private final long began = System.nanoTime();
   private final Thread thread = new Thread(this::run, "portcullis-follower");
+  private volatile boolean isClosed;
 
   /** The end of a stream. */
   private record End(Status status, Metadata trailers) {}
@@ -75,12 +75,13 @@ final class Follower {
     thread.start();
   }
 
-  /** The monotonic clock of the client. */
+  /** The clock of the client. After its end nothing in its memory counts. */
   long now() {
-    return System.nanoTime() - began;
+    return isClosed ? Long.MAX_VALUE : Elapsed.CLOCK.now();
   }
 
   void stop() {
+    isClosed = true;
     thread.interrupt();
   }
 
@@ -119,7 +120,7 @@ final class Follower {
     }
     try {
       report.accept(error);
-    } catch (RuntimeException failed) {
+    } catch (RuntimeException | Error failed) {
       // A program that cannot take a report must still be told what ends.
       Client.LOG.log(System.Logger.Level.WARNING, "a report failed", failed);
     }
@@ -149,7 +150,7 @@ final class Follower {
             method, CallOptions.DEFAULT.withMaxInboundMessageSize(Client.RULES_BYTES_MAX));
     try {
       var asked = System.nanoTime();
-      var request = memory.begin(now());
+      var request = memory.begin(now(), Elapsed.CLOCK.jumped());
       start(call, request, arrived);
       while (System.nanoTime() - asked < STREAM_MAX_NS) {
         var each = arrived.poll(QUIET_MAX_MS, TimeUnit.MILLISECONDS);
@@ -163,8 +164,11 @@ final class Follower {
                   : end.status;
           throw status.asRuntimeException(end.trailers);
         }
-        memory.hear((WatchChangesResponse) each, now());
+        var goesOn = memory.hear((WatchChangesResponse) each, now(), Elapsed.CLOCK.jumped());
         heard[0] = true;
+        if (!goesOn) {
+          return;
+        }
         call.request(1);
       }
     } finally {
@@ -199,8 +203,6 @@ final class Follower {
    * connect would count for nothing.
    */
   private void connect() throws InterruptedException {
-    // gRPC for Java waits for up to two minutes before it tries again.
-    connection.resetConnectBackoff();
     for (var state = connection.getState(true);
         state != ConnectivityState.READY;
         state = connection.getState(true)) {
@@ -209,10 +211,7 @@ final class Follower {
       }
       var changed = new CountDownLatch(1);
       connection.notifyWhenStateChanged(state, changed::countDown);
-      if (!changed.await(QUIET_MAX_MS, TimeUnit.MILLISECONDS)
-          || connection.getState(false) == ConnectivityState.TRANSIENT_FAILURE) {
-        throw Status.UNAVAILABLE.asRuntimeException();
-      }
+      changed.await();
     }
   }
 }

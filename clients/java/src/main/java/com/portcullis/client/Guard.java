@@ -62,8 +62,8 @@ public final class Guard extends AbstractGuard<HttpServletRequest, Guard> implem
    * tells it, whatever a wrapper says. A container that decodes or rewrites it before (a rewrite
    * handler of Jetty, a rewrite valve of Tomcat) cannot be noticed here: it must leave the request
    * as it arrived. Where the container takes another host than the one in the header Host, both are
-   * passed on, which the routes refuse. A request that a wrapper gives another method, or that is
-   * dispatched anew within the program, is denied (500).
+   * passed on, which the routes refuse. A request that a wrapper gives another method or path, or
+   * that is dispatched anew within the program, is denied (500).
    *
    * @param client that is asked
    * @return a guard without a target
@@ -81,13 +81,21 @@ public final class Guard extends AbstractGuard<HttpServletRequest, Guard> implem
     }
     // The program acts on what the wrapper says, and the routes would decide about something else.
     if (!told.getMethod().equals(request.getMethod())
+        || !pathOf(told).equals(pathOf(request))
         || request.getDispatcherType() != DispatcherType.REQUEST) {
       throw new IllegalStateException(
-          "expected a request as it arrived, before a filter changes its method or dispatches it");
+          "expected a request as it arrived, before a filter changes its method or path, or dispatches it");
     }
     var query = told.getQueryString();
     return new Request(
         told.getMethod(), hostOf(told), told.getRequestURI() + (query == null ? "" : "?" + query));
+  }
+
+  /** The path by which the program finds a handler, not decoded. */
+  private static String pathOf(HttpServletRequest request) {
+    var path = request.getRequestURI();
+    var context = request.getContextPath();
+    return context != null && path.startsWith(context) ? path.substring(context.length()) : path;
   }
 
   /** A request may name its host in its first line as well, and the container goes by that. */

@@ -3,6 +3,7 @@ package com.portcullis.client;
 import com.google.protobuf.Duration;
 import com.portcullis.v1.CheckResponse;
 import com.portcullis.v1.Position;
+import com.portcullis.v1.VerifiedToken;
 import com.portcullis.v1.Voided;
 import com.portcullis.v1.WatchChangesRequest;
 import com.portcullis.v1.WatchChangesResponse;
@@ -14,7 +15,7 @@ import java.util.function.Predicate;
 /**
  * What a client in local mode knows: the rules, the tokens, and until when it may answer from them.
  * It has no clock and asks nobody; clients/conformance describes step by step what it must do.
- * Times are in nanoseconds on the monotonic clock of the client.
+ * Times are in nanoseconds on the clock of {@link Elapsed}.
  */
 final class Memory {
   private static final int WORDS_MAX = 10_000;
@@ -30,8 +31,8 @@ final class Memory {
   private volatile View view = NOTHING;
 
   /**
-   * Counts how often everything became void. This and what follows need the lock of this object, as
-   * changes of the above do.
+   * Counts how often the answers to what was asked before became void. This and what follows need
+   * the lock of this object, as changes of the above do.
    */
   private int generation;
 
@@ -71,12 +72,17 @@ final class Memory {
   /** The stream that is read. */
   private static final class Stream {
     final long asked;
+
+    /** By how much the wall clock had jumped then. */
+    final long jumped;
+
     boolean isFirst = true;
     long firstSent;
     long lastSent;
 
-    Stream(long asked) {
+    Stream(long asked, long jumped) {
       this.asked = asked;
+      this.jumped = jumped;
     }
   }
 
@@ -95,10 +101,12 @@ final class Memory {
    * @param kind of the token, if it is known; else empty
    * @param place of the token: its header, and the scheme before it
    * @param value null: there is no token to learn
+   * @param route what the routes that are known say of the request; null: nothing
    * @param isFollowed whether the answer will probably be remembered, so that others may wait for
    *     it
    */
-  record Asked(int generation, String kind, String place, String value, boolean isFollowed) {}
+  record Asked(
+      int generation, String kind, String place, String value, Route route, boolean isFollowed) {}
 
   Memory(List<String> accounts, int tokensMax) {
     this.accounts = accounts;
@@ -242,14 +250,15 @@ final class Memory {
       generation = this.generation;
     }
     if (question.claims() != null) {
-      return new Asked(generation, question.claims().kind(), "", null, false);
+      return new Asked(generation, question.claims().kind(), "", null, null, false);
     }
     if (view.rules == null) {
-      return new Asked(generation, "", "", null, false);
+      return new Asked(generation, "", "", null, null, false);
     }
+    var route = question.request() == null ? null : routeOf(view, question);
     var credentials = new Credentials(view.rules.headers, question.headers());
     if (credentials.fault() != null) {
-      return new Asked(generation, "", "", null, false);
+      return new Asked(generation, "", "", null, route, false);
     }
     // The words alone may be missing.
     var known = tokens.find(credentials.token);
@@ -258,12 +267,13 @@ final class Memory {
             && now < view.until
             && isCertain(view, known, credentials.place, question, now);
     // About a request that is not plain the sidecar is asked each time.
-    var isPlain = question.request() == null || routeOf(view, question) != null;
+    var isPlain = question.request() == null || route != null;
     return new Asked(
         generation,
         isCertain ? known.like.kind() : "",
         credentials.place,
         credentials.token,
+        route,
         now < view.until && isPlain);
   }
 
@@ -272,47 +282,94 @@ final class Memory {
    */
   synchronized void learn(Question question, Asked asked, CheckResponse response) {
     var rules = view.rules;
+    if (rules == null) {
+      return;
+    }
     var reason = Reason.of(response.getReasonValue());
-    var api = question.request() == null ? question.api() : response.getRoute().getApi();
-    var isAboutApi = question.request() == null || !api.isEmpty();
-    if (rules != null
-        && rules.digest.equals(response.getRulesDigest())
-        && !response.getAllowed()
-        && isAboutApi) {
+    var route = question.request() == null ? null : Route.of(response.getRoute());
+    var api = route == null ? question.api() : route.api();
+    var target = route == null ? question.target() : route.target();
+    var isFit =
+        (route == null || route.isFoundAs(asked.route))
+            && rules.wouldGive(api, target, question.claims(), asked, response);
+    if (isFit && reason != Reason.ALLOWED) {
       var kind = response.hasToken() ? response.getToken().getKind() : asked.kind;
       if (words.size() >= WORDS_MAX) {
         words.clear();
       }
       words.put(new WordsKey(api, kind, reason), Answer.Said.wordsOf(response));
     }
-    var isEverywhere = reason == Reason.CREDENTIAL_EXPIRED || reason == Reason.CREDENTIAL_REVOKED;
-    if (isEverywhere && asked.value != null) {
-      // Somebody sees the denial now, and nobody may get an allow from what was known before it.
-      tokens.remove(asked.value);
-    }
-    if (!isFit(response, reason)
-        || asked.value == null
-        || !response.hasToken()
-        || !response.hasPosition()) {
+    if (asked.value == null) {
       return;
     }
-    if (rememberedFrom == null
+    var isRemembered = isFit && mayRemember(asked, response, reason);
+    var fault = Rules.situationOfFault(reason) < 0 ? null : reason;
+    var isVoid =
+        isFit
+            ? fault != null && isAgainst(fault, asked, isRemembered)
+            : route == null || asked.route != null || !isRefusal(response, reason);
+    if (isVoid) {
+      // Once one caller has seen the denial, no caller may get an older allow.
+      tokens.remove(asked.value);
+      if (!isFit) {
+        // An answer that is on its way may be older.
+        generation++;
+      }
+    }
+    if (!isRemembered) {
+      return;
+    }
+    if (reason == Reason.CREDENTIAL_EXPIRED || reason == Reason.CREDENTIAL_REVOKED) {
+      rememberedFrom = response.getPosition();
+    }
+    keep(asked, response.getToken(), new Entry.AddressFault(question.clientAddress(), fault));
+  }
+
+  /** Whether a fault makes void what is known of the token. */
+  private boolean isAgainst(Reason fault, Asked asked, boolean isRemembered) {
+    return switch (fault) {
+      case ADDRESS_NOT_ALLOWED -> !isRemembered;
+      case WRONG_HEADER -> {
+        var known = tokens.find(asked.value);
+        yield known != null && known.like.place().equals(asked.place);
+      }
+      default -> true;
+    };
+  }
+
+  /** Whether the token of an answer that the rules would have given may be remembered. */
+  private boolean mayRemember(Asked asked, CheckResponse response, Reason reason) {
+    var isLasting =
+        switch (reason) {
+          case CREDENTIAL_EXPIRED, CREDENTIAL_REVOKED, ADDRESS_NOT_ALLOWED -> true;
+          default -> response.getVerified();
+        };
+    if (!isLasting
+        || !response.hasToken()
+        || !response.hasPosition()
+        || rememberedFrom == null
         || asked.generation != generation
         || isBefore(response.getPosition(), rememberedFrom)) {
-      return;
+      return false;
     }
     // Of a process that has not read yet which keys are withdrawn, it would stay.
     if (!response.getPosition().getBasis().equals(position.getBasis())) {
-      return;
+      return false;
     }
-    var token = response.getToken();
+    return accounts.isEmpty() || accounts.contains(response.getToken().getScope().getAccount());
+  }
+
+  /** Whether the routes refuse a request, and nothing is said of the token. */
+  private static boolean isRefusal(CheckResponse response, Reason reason) {
+    return response.getRoute().getApi().isEmpty()
+        && !response.getAllowed()
+        && reason == Reason.UNKNOWN_API
+        && !response.getVerified()
+        && !response.hasToken();
+  }
+
+  private void keep(Asked asked, VerifiedToken token, Entry.AddressFault first) {
     var scope = token.getScope();
-    if (!accounts.isEmpty() && !accounts.contains(scope.getAccount())) {
-      return;
-    }
-    if (isEverywhere) {
-      rememberedFrom = response.getPosition();
-    }
     var like =
         new Entry.Likeness(
             token.getKind().intern(),
@@ -320,8 +377,6 @@ final class Memory {
             scope.getAccount(),
             scope.getProject(),
             token.getSubject().getType());
-    var fault = Rules.situationOfFault(reason) < 0 ? null : reason;
-    var first = new Entry.AddressFault(question.clientAddress(), fault);
     var addressesMax = Math.min(Entry.ADDRESSES_MAX, tokens.pairsMax());
     var added =
         Entry.of(
@@ -331,17 +386,9 @@ final class Memory {
     }
   }
 
-  /** Whether an answer about a token may be remembered. */
-  private static boolean isFit(CheckResponse response, Reason reason) {
-    return switch (reason) {
-      case CREDENTIAL_EXPIRED, CREDENTIAL_REVOKED, ADDRESS_NOT_ALLOWED -> true;
-      default -> response.getVerified();
-    };
-  }
-
   /** Begins a stream at a moment. What was known counts for as long as it did. */
-  synchronized WatchChangesRequest begin(long now) {
-    stream = new Stream(now);
+  synchronized WatchChangesRequest begin(long now, long jumped) {
+    stream = new Stream(now, jumped);
     var request = WatchChangesRequest.newBuilder().addAllAccounts(accounts);
     if (position != null) {
       request.setAfter(position);
@@ -352,13 +399,16 @@ final class Memory {
   /**
    * Takes a response of the stream into the memory.
    *
+   * @return whether the stream can go on; otherwise another one must be begun, because the clocks
+   *     have parted
    * @throws Impossible the stream must be left: everything is void
    * @throws Rules.Incomplete the same
    */
-  synchronized void hear(WatchChangesResponse response, long now)
+  synchronized boolean hear(WatchChangesResponse response, long now, long jumped)
       throws Impossible, Rules.Incomplete {
     try {
       follow(response, now);
+      return jumped - stream.jumped <= Elapsed.JUMP_MAX;
     } catch (ArithmeticException | IllegalArgumentException error) {
       forget();
       throw new Impossible(error);
@@ -380,6 +430,7 @@ final class Memory {
     }
     if (response.hasRules()) {
       words.clear();
+      tokens.removeIf(each -> !rules.carries(each.like.kind(), each.like.place(), each.value));
     }
     position = response.getPosition();
     if (rememberedFrom == null || position.getChange() >= rememberedFrom.getChange()) {

@@ -39,8 +39,8 @@ final class Presented implements ClientInterceptor {
    */
   Presented(String callerToken, Path file, String iamToken) {
     this.file = file;
-    this.iamToken = visible(iamToken, "iamToken");
-    this.callerToken = visible(callerToken, "callerToken");
+    this.iamToken = secretIn(iamToken, "iamToken");
+    this.callerToken = secretIn(callerToken, "callerToken");
     if (file != null) {
       try {
         read();
@@ -68,15 +68,21 @@ final class Presented implements ClientInterceptor {
 
   private void read() throws IOException {
     readAt = System.nanoTime();
-    var token =
-        visible(Files.readString(file, StandardCharsets.ISO_8859_1).strip(), "callerTokenFile");
+    // What is not UTF-8 becomes a character that no token has.
+    var text = new String(Files.readAllBytes(file), StandardCharsets.UTF_8);
+    var token = secretIn(text, "callerTokenFile");
     if (token.isEmpty()) {
       throw new IllegalArgumentException("callerTokenFile: expected a token");
     }
     callerToken = token;
   }
 
-  private static String visible(String token, String name) {
+  /**
+   * The secret in the text of a file or a variable. A byte order mark and white space around it are
+   * not part of it.
+   */
+  private static String secretIn(String text, String name) {
+    var token = (text.startsWith("\uFEFF") ? text.substring(1) : text).strip();
     if (token.chars().anyMatch(each -> each < 0x21 || each > 0x7e)) {
       throw new IllegalArgumentException(
           name + ": expected visible ASCII characters without spaces");

@@ -17,4 +17,13 @@ public record Route(String api, Scope target, String refused) {
         message.hasTarget() ? Scope.of(message.getTarget()) : null,
         message.getRefused());
   }
+
+  /**
+   * Whether the sidecar has found a route, and the client no other one.
+   *
+   * @param known null: the client has found none
+   */
+  boolean isFoundAs(Route known) {
+    return !api.isEmpty() && refused.isEmpty() && (known == null || equals(known));
+  }
 }

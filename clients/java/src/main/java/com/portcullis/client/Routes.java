@@ -22,25 +22,67 @@ final class Routes {
   private static final int VALUE_MAX = 255;
 
   /** Some server could take a segment for another text than it is. */
-  private static final OneRoute ASK = new OneRoute(null, List.of(), null, null);
+  private static final OneRoute ASK = new OneRoute(null, "", List.of(), false, 0, null, null);
 
   private final Place root = new Place();
+
+  /** Whether some route has methods. */
+  private final boolean isNamingMethods;
 
   /** Headers that override the path or the method. */
   private final String[] overrides;
 
-  /** What is looked for. The host is without its port, and in lower case. */
-  private record Wanted(String path, String host, String method) {}
+  /** What follows a path. */
+  private enum End {
+    ANY,
+    /** A route for all that is below a path is not for that path. */
+    ALONE,
+    SLASH
+  }
+
+  /**
+   * What is looked for. The path is without a slash at its end, and the host without its port and
+   * in lower case.
+   */
+  private record Wanted(String path, String host, String method, End end) {}
 
   /**
    * A route.
    *
    * @param found what it says, without a target
    */
-  private record OneRoute(Route found, List<String> methods, Source account, Source project) {}
+  private record OneRoute(
+      Route found,
+      String host,
+      List<String> methods,
+      boolean below,
+      int segments,
+      Source account,
+      Source project) {
+    /** Whether every server takes the host for that of the route: not all ignore case and port. */
+    boolean isWritten(String asked) {
+      if (host.startsWith(".")) {
+        return asked.endsWith(host) && asked.equals(Credentials.lowerCase(asked));
+      }
+      return host.isEmpty() || host.equals(asked);
+    }
+
+    /** Whether it makes no difference which of the two is the route. */
+    boolean isSame(OneRoute other) {
+      if (other == this || other == null || other == ASK) {
+        return other == this;
+      }
+      return found.api().equals(other.found.api())
+          && account == null
+          && project == null
+          && other.account == null
+          && other.project == null;
+    }
+  }
 
   Routes(com.portcullis.v1.Routes message) {
     overrides = message.getOverridesList().toArray(String[]::new);
+    isNamingMethods = message.getRoutesList().stream().anyMatch(each -> each.getMethodsCount() > 0);
     for (var each : message.getRoutesList()) {
       var place = root;
       for (var segment : each.getSegmentsList()) {
@@ -51,10 +93,13 @@ final class Routes {
       var made =
           new OneRoute(
               new Route(each.getApi(), null, ""),
+              each.getHost(),
               List.copyOf(each.getMethodsList()),
+              each.getBelow(),
+              each.getSegmentsCount(),
               account,
               project);
-      (each.getBelow() ? place.below : place.here).add(each.getHost(), made);
+      (each.getBelow() ? place.below : place.here).add(made);
     }
   }
 
@@ -71,9 +116,27 @@ final class Routes {
       }
     }
     var path = request.path().substring(0, end);
-    var found = root.find(new Wanted(path, host, request.method()), 1);
-    if (found == null || found == ASK) {
+    var rest = request.path().substring(end);
+    if (isNamingMethods && mayNameMethod(rest)) {
       return null;
+    }
+    var found = root.find(new Wanted(path, host, request.method(), End.ANY), 1);
+    if (found == null || found == ASK || !found.isWritten(request.host())) {
+      return null;
+    }
+    if (request.method().equals("HEAD") && !found.methods.isEmpty()) {
+      return null;
+    }
+    // Servers differ in whether "/a/" is "/a", and in whether "/a" is below "/a/".
+    if (rest.startsWith("/")) {
+      if (!found.isSame(root.find(new Wanted(path, host, request.method(), End.SLASH), 1))) {
+        return null;
+      }
+    } else if (found.below && found.segments == path.chars().filter(each -> each == '/').count()) {
+      var other = root.find(new Wanted(path, host, request.method(), End.ALONE), 1);
+      if (other != null && !found.isSame(other)) {
+        return null;
+      }
     }
     if (found.account == null && found.project == null) {
       return found.found;
@@ -84,6 +147,24 @@ final class Routes {
       return null;
     }
     return new Route(found.found.api(), new Scope(account, project), "");
+  }
+
+  /** The word, or something encoded in the name of a parameter. */
+  private static boolean mayNameMethod(String query) {
+    var inName = false;
+    for (var index = 0; index < query.length(); index++) {
+      switch (query.charAt(index)) {
+        case '?', '&', ';' -> inName = true;
+        case '=' -> inName = false;
+        case '%' -> {
+          if (inName) {
+            return true;
+          }
+        }
+        default -> {}
+      }
+    }
+    return Credentials.lowerCase(query).contains("method");
   }
 
   private static boolean isPlainMethod(String method) {
@@ -207,7 +288,15 @@ final class Routes {
     OneRoute find(Wanted wanted, int start) {
       OneRoute found = null;
       if (start > wanted.path.length()) {
-        found = here.pick(wanted);
+        if (wanted.end != End.SLASH) {
+          found = here.pick(wanted);
+        } else if (captures.stream().anyMatch(each -> each.text.isEmpty())) {
+          // Some servers take nothing for a name.
+          return ASK;
+        }
+        if (wanted.end == End.ALONE) {
+          return found;
+        }
       } else if (!literals.isEmpty() || !captures.isEmpty()) {
         found = findNext(wanted, start);
       }
@@ -233,6 +322,8 @@ final class Routes {
           if (found != null) {
             return found;
           }
+        } else if (segment.equals(each.text)) {
+          return ASK;
         }
       }
       return null;
@@ -263,12 +354,13 @@ final class Routes {
     }
   }
 
-  /** The routes of one place. */
+  /** The routes of one place, by the name of the host, without a port. */
   private static final class OfHosts {
     private final Map<String, List<OneRoute>> named = new HashMap<>();
     private final List<OneRoute> any = new ArrayList<>();
 
-    void add(String host, OneRoute route) {
+    void add(OneRoute route) {
+      var host = route.host.split(":", 2)[0];
       (host.isEmpty() ? any : named.computeIfAbsent(host, key -> new ArrayList<>())).add(route);
     }
 

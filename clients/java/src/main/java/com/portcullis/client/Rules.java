@@ -1,7 +1,9 @@
 package com.portcullis.client;
 
 import com.portcullis.v1.ApiCells;
+import com.portcullis.v1.CheckResponse;
 import com.portcullis.v1.TokenKind;
+import com.portcullis.v1.VerifiedToken;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -41,6 +43,13 @@ final class Rules {
       String prefix,
       int level,
       boolean isIssuable) {
+    /** Whether its tokens travel so. */
+    boolean carries(String at, String value) {
+      var name = Credentials.lowerCase(header);
+      var own = scheme.isEmpty() ? name : name + " " + Credentials.lowerCase(scheme);
+      return own.equals(at) && value.startsWith(prefix);
+    }
+
     /** Where a token of the kind belongs, for a sentence. */
     String place() {
       var start = prefix.isEmpty() ? scheme : (scheme + " " + prefix + "…").strip();
@@ -97,7 +106,7 @@ final class Rules {
 
   Rules(com.portcullis.v1.Rules message) throws Incomplete {
     digest = message.getMatrix().getRulesDigest();
-    routes = message.hasRoutes() ? new Routes(message.getRoutes()) : null;
+    routes = message.hasExactRoutes() ? new Routes(message.getExactRoutes()) : null;
     kinds =
         message.getMatrix().getTokenKindsList().stream().map(Rules::kindOf).toArray(Kind[]::new);
     headers = CredentialHeader.of(message.getMatrix().getTokenKindsList());
@@ -180,6 +189,63 @@ final class Rules {
       }
     }
     return 0;
+  }
+
+  /**
+   * Whether these rules would have given an answer about an API (clients/conformance, "Learning").
+   *
+   * @param claims null: a credential was asked about
+   * @param asked says which one, if there was one
+   */
+  boolean wouldGive(
+      String api, Scope target, Claims claims, Memory.Asked asked, CheckResponse response) {
+    var reason = Reason.of(response.getReasonValue());
+    if (reason == Reason.UNSPECIFIED
+        || response.getAllowed() != (reason == Reason.ALLOWED)
+        || !response.getRulesDigest().equals(digest)) {
+      return false;
+    }
+    var row = row(api);
+    if (claims != null) {
+      var scope = claims.scope();
+      var situation = situationOf(scope.account(), scope.project(), target);
+      return !response.hasToken()
+          && !response.getVerified()
+          && reason == row.reason(column(claims.kind()), situation);
+    }
+    var token = response.getToken();
+    if (response.hasToken() && (asked.value() == null || !isWhole(token))) {
+      return false;
+    }
+    if (!response.getVerified()) {
+      var situation = Math.max(situationOfFault(reason), OF_FAULTS);
+      return reason == row.reason(column(token.getKind()), situation);
+    }
+    var scope = token.getScope();
+    return response.hasToken()
+        && carries(token.getKind(), asked.place(), asked.value())
+        && reason
+            == row.reason(
+                column(token.getKind()),
+                situationOf(scope.getAccount(), scope.getProject(), target));
+  }
+
+  /**
+   * Whether tokens of the kind travel so. Those of a kind that is not in the matrix travel
+   * anywhere.
+   */
+  boolean carries(String kind, String place, String value) {
+    var column = column(kind);
+    return column == 0 || kinds[column - 1].carries(place, value);
+  }
+
+  /** Whether changes can name all that a token depends on. */
+  private static boolean isWhole(VerifiedToken token) {
+    var scope = token.getScope();
+    return !token.getTokenId().isEmpty()
+        && !token.getSubject().getId().isEmpty()
+        && !scope.getAccount().isEmpty()
+        && (scope.getProject().isEmpty() || !token.getProjectId().isEmpty());
   }
 
   /** The situation of a token with that scope. */

@@ -3,6 +3,7 @@ package com.portcullis.client;
 import static com.portcullis.client.Sidecar.ACCOUNT;
 import static com.portcullis.client.Sidecar.balance;
 import static com.portcullis.client.Sidecar.eventually;
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
@@ -19,13 +20,23 @@ import com.portcullis.v1.WatchChangesResponse;
 import io.grpc.Status;
 import io.grpc.TlsChannelCredentials;
 import io.grpc.stub.StreamObserver;
+import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.Proxy;
+import java.net.ProxySelector;
+import java.net.ServerSocket;
+import java.net.SocketAddress;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
@@ -35,6 +46,30 @@ import org.junit.jupiter.api.io.TempDir;
 /** The calls of a client, its options and its errors. */
 class ClientTest {
   private final Sidecar sidecar = Sidecar.shared();
+
+  /** With the pauses of gRPC alone, which grow up to two minutes, it would take longer. */
+  @Test
+  void aClientTriesToConnectOften() throws Exception {
+    var attempts = new CopyOnWriteArrayList<Long>();
+    try (var listener = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+        var client = Client.connect("127.0.0.1:" + listener.getLocalPort())) {
+      var accepting =
+          new Thread(
+              () -> {
+                while (!listener.isClosed()) {
+                  try {
+                    listener.accept().close();
+                    attempts.add(System.nanoTime());
+                  } catch (IOException error) {
+                    return;
+                  }
+                }
+              });
+      accepting.start();
+      assertThrows(PortcullisException.class, () -> client.check(balance("any")));
+      eventually("it tries often", () -> attempts.size() > 8);
+    }
+  }
 
   @Test
   void callsOfTheContract() throws Exception {
@@ -120,6 +155,70 @@ class ClientTest {
     }
   }
 
+  /** A proxy that refuses every request, and notes its first line. */
+  private static final class RefusingProxy extends ProxySelector implements AutoCloseable {
+    final List<String> seen = new CopyOnWriteArrayList<>();
+    private final ServerSocket listener;
+    private final ProxySelector earlier = ProxySelector.getDefault();
+
+    RefusingProxy() throws IOException {
+      listener = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+      new Thread(this::serve).start();
+      ProxySelector.setDefault(this);
+    }
+
+    private void serve() {
+      while (true) {
+        try (var connection = listener.accept()) {
+          var line = new BufferedReader(new InputStreamReader(connection.getInputStream(), UTF_8));
+          seen.add(line.readLine());
+          connection
+              .getOutputStream()
+              .write("HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n".getBytes(UTF_8));
+        } catch (IOException error) {
+          if (listener.isClosed()) {
+            return;
+          }
+        }
+      }
+    }
+
+    @Override
+    public List<Proxy> select(URI uri) {
+      return List.of(new Proxy(Proxy.Type.HTTP, listener.getLocalSocketAddress()));
+    }
+
+    @Override
+    public void connectFailed(URI uri, SocketAddress address, IOException error) {}
+
+    @Override
+    public void close() throws IOException {
+      ProxySelector.setDefault(earlier);
+      listener.close();
+    }
+  }
+
+  @Test
+  void theProxyOfThePlatformGetsTlsForOtherMachinesAlone() throws Exception {
+    try (var proxy = new RefusingProxy()) {
+      // The last one reaches this machine, and is not one of its names to the client.
+      for (var host : List.of("127.0.0.1", "localhost", "[::ffff:127.0.0.1]")) {
+        var address = sidecar.address().replace("127.0.0.1", host);
+        try (var client = Client.builder().address(address).allowPlaintext().connect()) {
+          assertTrue(client.check(balance(sidecar.secrets.get("owner"))).allowed());
+        }
+      }
+      var tls = TlsChannelCredentials.create();
+      for (var address : List.of("127.0.0.1:1", "unix:/absent", "sidecar.example:443")) {
+        assertEquals(List.of(), proxy.seen);
+        try (var client = Client.builder().address(address).tls(tls).connect()) {
+          assertThrows(PortcullisException.class, () -> client.check(balance("x")));
+        }
+      }
+      assertEquals(Set.of("CONNECT sidecar.example:443 HTTP/1.1"), Set.copyOf(proxy.seen));
+    }
+  }
+
   @TestFactory
   Stream<DynamicTest> onlyAddressesOfThisMachineAreOnIt() {
     var here =
@@ -144,7 +243,10 @@ class ClientTest {
             "[1::1]:1",
             "[localhost]:1",
             "[::1].example:1",
-            "localhost:1.example");
+            "localhost:1.example",
+            "1:1",
+            "0:1",
+            "01:50051");
     return Stream.of(Map.entry(true, here), Map.entry(false, elsewhere))
         .flatMap(
             row ->
@@ -194,11 +296,13 @@ class ClientTest {
   @Test
   void aNewCallerTokenIsRead(@TempDir Path folder) throws IOException {
     var file = folder.resolve("token");
-    Files.writeString(file, "first\n");
+    Files.writeString(file, "\uFEFFfirst\r\n");
+    // A variable may have been written as a file is.
+    assertEquals("first", new Presented("\uFEFFfirst\n", null, "").callerToken(System.nanoTime()));
     var presented = new Presented("", file, "");
     var later = System.nanoTime();
     for (var expected : List.of("second", "third")) {
-      Files.writeString(file, expected + "\n");
+      Files.writeString(file, "\uFEFF" + expected + "\r\n");
       assertNotEquals(expected, presented.callerToken(System.nanoTime()));
       later += 60_000_000_000L;
       assertEquals(expected, presented.callerToken(later));

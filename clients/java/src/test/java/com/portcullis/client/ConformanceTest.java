@@ -35,6 +35,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.DynamicTest;
@@ -48,15 +49,15 @@ import org.junit.jupiter.api.TestFactory;
 class ConformanceTest {
   private static final Path SUITE =
       Path.of(Objects.requireNonNullElse(System.getenv("CONFORMANCE"), "../conformance"));
-  private static final Map<String, com.portcullis.v1.Rules> RULES = new HashMap<>();
+  private static final Map<String, com.portcullis.v1.Rules> RULES = new ConcurrentHashMap<>();
 
   /** The lines of a file of the suite, without the first one. They are read as they are needed. */
-  private static Stream<JsonObject> linesOf(String name) throws IOException {
+  static Stream<JsonObject> linesOf(String name) throws IOException {
     var lines =
         Files.lines(SUITE.resolve(name))
             .map(line -> JsonParser.parseString(line).getAsJsonObject())
             .iterator();
-    assertEquals("{\"version\":3}", lines.next().toString());
+    assertEquals("{\"version\":5}", lines.next().toString());
     assertTrue(lines.hasNext(), name);
     Iterable<JsonObject> others = () -> lines;
     return StreamSupport.stream(others.spliterator(), false);
@@ -285,6 +286,7 @@ class ConformanceTest {
   private static final class Player {
     private final JsonArray steps;
     private final Memory memory;
+    private final Elapsed clock = new Elapsed(0, 0);
     private final Map<Integer, Question> questions = new HashMap<>();
     private final Map<Integer, Memory.Asked> asked = new HashMap<>();
     private String digest = "";
@@ -316,7 +318,9 @@ class ConformanceTest {
 
     /** What the client does in the step, in the form of `expect`. */
     private JsonElement play(int number, JsonObject step) {
-      var now = nanosecondsOf(step.get("at_ms"));
+      var monotonic = nanosecondsOf(step.get("at_ms"));
+      var wall = step.has("wall_ms") ? nanosecondsOf(step.get("wall_ms")) : monotonic;
+      var now = clock.read(wall, monotonic);
       if (step.has("begin")) {
         return begin(now);
       }
@@ -326,12 +330,11 @@ class ConformanceTest {
       if (step.has("check")) {
         return check(number, step.getAsJsonObject("check"), now);
       }
-      learn(step.getAsJsonObject("learn"));
-      return null;
+      return learn(step.getAsJsonObject("learn"));
     }
 
     private JsonElement begin(long now) {
-      var request = memory.begin(now);
+      var request = memory.begin(now, clock.jumped());
       var began = new JsonObject();
       began.add("accounts", new Gson().toJsonTree(List.copyOf(request.getAccountsList())));
       var recordedAt = request.getAfter().getRecordedAt();
@@ -368,8 +371,7 @@ class ConformanceTest {
         response.setVoided(voidedOf(hear.get("voided")));
       }
       try {
-        memory.hear(response.build(), now);
-        return "followed";
+        return memory.hear(response.build(), now, clock.jumped()) ? "followed" : "left";
       } catch (Memory.Impossible | Rules.Incomplete error) {
         return "refused";
       }
@@ -421,15 +423,18 @@ class ConformanceTest {
       return found;
     }
 
-    private void learn(JsonObject learn) {
+    /** What the program is answered. */
+    private JsonElement learn(JsonObject learn) {
       var of = learn.get("of").getAsInt();
       assertTrue(questions.containsKey(of), () -> "step " + of + " did not ask");
-      var reason = Reason.valueOf(textOf(learn, "reason"));
+      var reason = textOf(learn, "reason");
+      var allowed =
+          learn.has("allowed") ? learn.get("allowed").getAsBoolean() : reason.equals("ALLOWED");
       var isSame = !learn.has("same_rules") || learn.get("same_rules").getAsBoolean();
       var response =
           CheckResponse.newBuilder()
-              .setAllowed(reason == Reason.ALLOWED)
-              .setReasonValue(reason == Reason.UNSPECIFIED ? 999 : reason.ordinal())
+              .setAllowed(allowed)
+              .setReasonValue(numberOf(reason))
               .setMessage(textOf(learn, "message"))
               .setHeader(textOf(learn, "header"))
               .setVerified(learn.has("verified") && learn.get("verified").getAsBoolean())
@@ -456,6 +461,19 @@ class ConformanceTest {
         response.setRoute(routeOf(learn.getAsJsonObject("route")));
       }
       memory.learn(questions.get(of), asked.get(of), response.build());
+      var answer = new Answer(response.build(), questions.get(of));
+      var found = new JsonObject();
+      found.addProperty("allowed", answer.allowed());
+      found.addProperty("reason", answer.reason().name());
+      return found;
+    }
+
+    private static int numberOf(String reason) {
+      return switch (reason) {
+        case "" -> 0;
+        case "UNSPECIFIED" -> 999;
+        default -> Reason.valueOf(reason).ordinal();
+      };
     }
 
     private static FoundRoute routeOf(JsonObject route) {

@@ -9,6 +9,7 @@ import com.portcullis.v1.IssueRequest;
 import com.portcullis.v1.IssueResponse;
 import com.portcullis.v1.Position;
 import com.portcullis.v1.Reason;
+import com.portcullis.v1.Subject;
 import com.portcullis.v1.VerifiedToken;
 import com.portcullis.v1.Voided;
 import com.portcullis.v1.WatchChangesRequest;
@@ -41,6 +42,9 @@ class FakeSidecar extends AuthorizationServiceImplBase implements AutoCloseable 
   /** Of each token that it vouches for. */
   volatile String kind = "static_token";
 
+  /** By which it decides. */
+  volatile String rules = "shipped";
+
   /** Of each token that it issues. Empty: they are sent alone, in X-Auth-Token. */
   volatile String scheme = "";
 
@@ -48,6 +52,12 @@ class FakeSidecar extends AuthorizationServiceImplBase implements AutoCloseable 
   volatile java.time.Duration lifetime;
 
   volatile boolean isFailing;
+
+  /** Whether it leaves checks without an answer. */
+  volatile boolean isSilent;
+
+  /** Of each token that it vouches for. Null: it says none. */
+  volatile Timestamp issuedAt;
 
   /** Until it opens, no token is issued. */
   volatile CountDownLatch gate = new CountDownLatch(0);
@@ -100,11 +110,18 @@ class FakeSidecar extends AuthorizationServiceImplBase implements AutoCloseable 
   @Override
   public void check(CheckRequest request, StreamObserver<CheckResponse> observer) {
     checks.incrementAndGet();
+    if (isSilent) {
+      return;
+    }
     var token =
         VerifiedToken.newBuilder()
             .setTokenId("id")
             .setKind(kind)
-            .setScope(new Scope(Sidecar.ACCOUNT).message());
+            .setScope(new Scope(Sidecar.ACCOUNT).message())
+            .setSubject(Subject.newBuilder().setId("holder"));
+    if (issuedAt != null) {
+      token.setIssuedAt(issuedAt);
+    }
     observer.onNext(
         CheckResponse.newBuilder()
             .setAllowed(true)
@@ -112,6 +129,7 @@ class FakeSidecar extends AuthorizationServiceImplBase implements AutoCloseable 
             .setVerified(true)
             .setPosition(Position.getDefaultInstance())
             .setToken(token)
+            .setRulesDigest(ConformanceTest.rulesOf(rules).getMatrix().getRulesDigest())
             .setCacheFor(Duration.newBuilder().setSeconds(60))
             .build());
     observer.onCompleted();

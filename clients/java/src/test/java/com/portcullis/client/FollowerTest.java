@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.Duration;
 import com.google.protobuf.Timestamp;
@@ -67,6 +68,7 @@ class FollowerTest {
   @Test
   void aTokenBehindASchemeIsKnown() {
     fake.kind = "kiosk_key";
+    fake.rules = "library";
     fake.watch =
         observer -> {
           var first = FakeSidecar.firstResponse().setRules(ConformanceTest.rulesOf("library"));
@@ -93,6 +95,38 @@ class FollowerTest {
 
   private static Question kiosk(String value) {
     return new Question("printers", Headers.of("Authorization", value));
+  }
+
+  @Test
+  void oneWhoWaitsForAnotherHasTheSameDeadline() {
+    fake.isSilent = true;
+    fake.watch = observer -> observer.onNext(FakeSidecar.firstResponse().build());
+    var options =
+        Client.builder().address(fake.address()).deadline(java.time.Duration.ofSeconds(3)).local();
+    try (var client = options.connect()) {
+      eventually("the client follows", client::isFollowing);
+      var began = System.nanoTime();
+      var asked = List.of(client.checkAsync(balance("x")), client.checkAsync(balance("x")));
+      for (var each : asked) {
+        var failed = assertThrows(PortcullisException.class, () -> Client.await(each));
+        assertEquals(Status.Code.DEADLINE_EXCEEDED, failed.code());
+      }
+      var took = java.time.Duration.ofNanos(System.nanoTime() - began);
+      assertTrue(took.toMillis() < 5_500, took::toString);
+    }
+  }
+
+  @Test
+  void aTimeThatIsNoneIsAnError() {
+    fake.issuedAt = Timestamp.newBuilder().setSeconds(Long.MAX_VALUE).build();
+    fake.watch = observer -> observer.onNext(FakeSidecar.firstResponse().build());
+    try (var client = connect()) {
+      eventually("the client follows", client::isFollowing);
+      for (var round = 0; round < 2; round++) {
+        var failed = assertThrows(PortcullisException.class, () -> client.check(balance("x")));
+        assertEquals(Status.Code.INTERNAL, failed.code());
+      }
+    }
   }
 
   @Test

@@ -64,7 +64,7 @@ class GuardTest {
 
   private final Sidecar sidecar = Sidecar.shared();
 
-  private record Header(String name, String value) {}
+  record Header(String name, String value) {}
 
   /**
    * A request, and what becomes of it. The tests send them through every guard, with and without
@@ -155,18 +155,22 @@ class GuardTest {
   }
 
   /** A server behind filters. */
-  private static final class Served implements AutoCloseable {
+  static final class Served implements AutoCloseable {
     private final Server server = new Server();
     private final ServerConnector connector = new ServerConnector(server);
 
     Served(Filter... filters) throws Exception {
+      this(new Balance(), filters);
+    }
+
+    Served(HttpServlet servlet, Filter... filters) throws Exception {
       connector.setHost("127.0.0.1");
       server.addConnector(connector);
       var context = new ServletContextHandler();
       for (var each : filters) {
         context.addFilter(new FilterHolder(each), "/*", EnumSet.of(DispatcherType.REQUEST));
       }
-      context.addServlet(new ServletHolder(new Balance()), "/*");
+      context.addServlet(new ServletHolder(servlet), "/*");
       server.setHandler(context);
       server.start();
     }
@@ -294,7 +298,7 @@ class GuardTest {
     var starts =
         List.of(
             new Start("GET /accounts/123456/balance", "Host: a", "200"),
-            new Start("GET /accounts/123456/balance/", "Host: a", "200"),
+            new Start("GET /accounts/123456/balance/", "Host: a", "NOT_CANONICAL"),
             new Start("GET /accounts/../accounts/123456/balance", "Host: a", "NOT_CANONICAL"),
             new Start("GET /accounts//123456/balance", "Host: a", "NOT_CANONICAL", "400"),
             new Start("GET /accounts/123456/%62alance", "Host: a", "NOT_CANONICAL"),
@@ -334,8 +338,7 @@ class GuardTest {
           List.of(
               new Header("X-Token", sidecar.secrets.get("owner")),
               new Header("X-Account", ACCOUNT));
-      for (var path :
-          List.of("/accounts/123456/balance", "/balance", "/balance?a=b", "/balance/")) {
+      for (var path : List.of("/accounts/123456/balance", "/balance", "/balance?a=b")) {
         assertEquals(200, served.get(path, headers).statusCode(), path);
       }
       assertEquals(1, local.asked().get());
@@ -348,26 +351,38 @@ class GuardTest {
   void requestsThatAFilterHasChanged() throws Exception {
     var reported = new AtomicReference<RuntimeException>();
     try (var client = sidecar.connect()) {
-      for (var method : List.of("GET", "DELETE")) {
+      var arrived = "/accounts/123456/balance";
+      for (var told :
+          List.of(
+              List.of("GET", arrived, "", "200"),
+              // As a filter for proxies has it, which cut the beginning of a path.
+              List.of("GET", "/before" + arrived, "/before", "200"),
+              List.of("DELETE", arrived, "", "INTERNAL"),
+              List.of("GET", "/else/where", "", "INTERNAL"),
+              List.of("GET", arrived, "/accounts", "INTERNAL"))) {
         Filter changes =
             (request, response, chain) ->
                 chain.doFilter(
                     new HttpServletRequestWrapper((HttpServletRequest) request) {
                       @Override
                       public String getMethod() {
-                        return method;
+                        return told.get(0);
                       }
 
                       @Override
                       public String getRequestURI() {
-                        return "/else/where";
+                        return told.get(1);
+                      }
+
+                      @Override
+                      public String getContextPath() {
+                        return told.get(2);
                       }
                     },
                     response);
         try (var served = new Served(changes, Guard.routes(client).onFailure(reported::set))) {
-          var found =
-              served.send("GET /accounts/123456/balance", "Host: a", sidecar.secrets.get("owner"));
-          assertEquals(method.equals("GET") ? "200" : "INTERNAL", found);
+          var found = served.send("GET " + arrived, "Host: a", sidecar.secrets.get("owner"));
+          assertEquals(told.get(3), found, told.toString());
         }
       }
       assertInstanceOf(IllegalStateException.class, reported.get());

@@ -188,7 +188,6 @@ class LocalTest {
       local.client().check(question);
       direct.check(question);
       sidecar.kill();
-      assertTrue(isFromMemory(local.client().check(question)), "the answer comes from memory");
       eventually("there is no answer", () -> failure(local.client(), question) != null);
       assertEquals(io.grpc.Status.Code.UNAVAILABLE, failure(direct, question).code());
       sidecar.startAgain();
@@ -330,5 +329,53 @@ class LocalTest {
 
   private static <T> T one(Random random, List<T> from) {
     return from.get(random.nextInt(from.size()));
+  }
+
+  @Test
+  void aClientThatWasClosedAnswersNothing() {
+    var question = balance(sidecar.secrets.get("owner"));
+    try (var local = sidecar.connectLocal();
+        var asked = sidecar.connect()) {
+      eventually(
+          "the token is known",
+          () -> {
+            local.client().check(question);
+            return local.client().checkLocally(question).isPresent();
+          });
+      for (var client : List.of(local.client(), asked)) {
+        client.close();
+        assertThrows(PortcullisException.class, () -> client.check(question));
+        assertTrue(client.checkLocally(question).isEmpty());
+      }
+    }
+  }
+
+  private static long followers() {
+    return Thread.getAllStackTraces().keySet().stream()
+        .filter(each -> each.getName().equals("portcullis-follower") && !each.isInterrupted())
+        .count();
+  }
+
+  @Test
+  void aClientThatIsDroppedLeavesNoThread() {
+    eventually("the clients of other tests have ended", () -> followers() == 0);
+    dropAClient();
+    eventually(
+        "what follows has ended",
+        () -> {
+          System.gc();
+          return followers() == 0;
+        });
+  }
+
+  private void dropAClient() {
+    var client =
+        Client.builder()
+            .address(sidecar.address())
+            .callerToken(Sidecar.CALLER_TOKEN)
+            .local()
+            .connect();
+    assertTrue(client.check(balance(sidecar.secrets.get("owner"))).allowed());
+    assertEquals(1, followers());
   }
 }

@@ -232,26 +232,6 @@ class SendingTest {
 
   @ParameterizedTest
   @EnumSource
-  void aRedirectToAnotherOriginGetsNoToken(Sender sender) throws Exception {
-    api.location = other.address() + "/there";
-    assertEquals(200, sender.post(credential, api.address(), "body", false));
-    assertEquals(List.of("token-1 body"), api.seen);
-    assertEquals(List.of("body"), other.seen);
-    other.refused.add("");
-    assertEquals(401, sender.post(credential, api.address(), "body", false));
-    assertEquals(1, issuer.issued.size());
-  }
-
-  @ParameterizedTest
-  @EnumSource
-  void aRedirectToTheSameOriginGetsTheToken(Sender sender) throws Exception {
-    api.location = "/there";
-    assertEquals(200, sender.post(credential, api.address(), "body", false));
-    assertEquals(List.of("token-1 body", "token-1 body"), api.seen);
-  }
-
-  @ParameterizedTest
-  @EnumSource
   void redirectsComeToAnEnd(Sender sender) throws Exception {
     api.location = "/again";
     try {
