@@ -38,9 +38,14 @@ pub struct Route {
 }
 
 impl Route {
-    fn of(message: &v1::FoundRoute) -> Route {
+    pub(crate) fn of(message: &v1::FoundRoute) -> Route {
         let target = message.target.clone().map(|target| Scope { account: target.account, project: target.project });
         Route { api: message.api.clone(), target, refused: message.refused.clone() }
+    }
+
+    /// Whether the sidecar has found a route, and the client no other one.
+    pub(crate) fn is_found_as(&self, known: Option<&Route>) -> bool {
+        !self.api.is_empty() && self.refused.is_empty() && known.is_none_or(|known| known == self)
     }
 }
 

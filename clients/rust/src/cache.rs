@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 
 use prost::Message;
 
 use crate::answer::Answer;
+use crate::elapsed;
 use crate::error::Error;
 use crate::question::Question;
 use crate::v1;
@@ -24,7 +24,7 @@ pub(crate) struct AnswerCache {
 
 struct Cached {
     response: Arc<v1::CheckResponse>,
-    until: Instant,
+    until: i64,
 }
 
 impl AnswerCache {
@@ -38,12 +38,13 @@ impl AnswerCache {
     {
         // The time counts from the question on: how old an answer is when it arrives is not known.
         let request = question.message();
-        let (key, asked) = (request.encode_to_vec(), Instant::now());
+        let (key, asked) = (request.encode_to_vec(), elapsed::now());
         if let Some(response) = self.find(&key, asked) {
             return Ok(Answer::of_shared(response, question));
         }
         let answer = Answer::of(ask(request).await?, question);
-        if let (Some(response), Some(until)) = (answer.shared_response(), asked.checked_add(answer.cache_for()))
+        let until = asked.saturating_add(i64::try_from(answer.cache_for().as_nanos()).unwrap_or(i64::MAX));
+        if let Some(response) = answer.shared_response()
             && until > asked
             && key.len() <= QUESTION_BYTES_MAX
         {
@@ -52,7 +53,7 @@ impl AnswerCache {
         Ok(answer)
     }
 
-    fn find(&self, key: &[u8], now: Instant) -> Option<Arc<v1::CheckResponse>> {
+    fn find(&self, key: &[u8], now: i64) -> Option<Arc<v1::CheckResponse>> {
         let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         answers.get(key).filter(|known| now < known.until).map(|known| known.response.clone())
     }

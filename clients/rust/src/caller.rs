@@ -33,7 +33,7 @@ struct Known {
 
 impl CallerCredentials {
     pub(crate) fn new(options: &Options) -> Result<CallerCredentials, Error> {
-        let of = |option, token: &Option<String>, prefix: &str| match token.as_deref() {
+        let of = |option, token: &Option<String>, prefix: &str| match token.as_deref().map(secret_in) {
             None | Some("") => Ok(None),
             Some(token) => value_of(prefix, token).map(Some).ok_or_else(|| unexpected(option)),
         };
@@ -76,9 +76,14 @@ impl Known {
             option: "caller_token_file",
             expected: format!("a file that can be read ({error})"),
         })?;
-        self.token = Some(value_of("Bearer ", content.trim()).ok_or_else(|| unexpected("caller_token_file"))?);
+        self.token = Some(value_of("Bearer ", secret_in(&content)).ok_or_else(|| unexpected("caller_token_file"))?);
         Ok(())
     }
+}
+
+/// The secret in the text of a file or a variable. A byte order mark and white space around it are not part of it.
+fn secret_in(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text).trim()
 }
 
 fn unexpected(option: &'static str) -> Error {

@@ -3,6 +3,7 @@
 use std::env;
 use std::fmt;
 use std::future::Future;
+use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,6 +20,7 @@ use crate::error::{Error, is_this_machine};
 use crate::follower::Follower;
 use crate::memory::Memory;
 use crate::question::Question;
+use crate::times;
 use crate::v1;
 use crate::v1::authorization_service_client::AuthorizationServiceClient;
 
@@ -41,6 +43,13 @@ pub(crate) type Stub = AuthorizationServiceClient<Connection>;
 
 /// What is called with the cause where a client cannot do what it should.
 pub type OnFailure = Arc<dyn Fn(&Error) + Send + Sync>;
+
+/// Calls a function of the program that learns of an error. If it panics, the client goes on.
+pub(crate) fn report(on_failure: &OnFailure, error: &Error) {
+    let called = AssertUnwindSafe(|| on_failure(error));
+    // What it said is on standard error already.
+    let _ = panic::catch_unwind(called);
+}
 
 /// Options of a client. The default is for a sidecar on this machine.
 #[derive(Clone, Default)]
@@ -76,7 +85,8 @@ pub struct Local {
 }
 
 /// A connection to a sidecar. It opens at the first call, and again after a failure. Copies share it; what a client follows
-/// ends with the last of them.
+/// ends with the last of them. A client belongs to the runtime of tokio in which it was made, and does not outlive it: when that
+/// has ended, a call returns an error, also in another runtime.
 ///
 /// ```no_run
 /// use portcullis_client::{Client, Options, Question};
@@ -151,7 +161,12 @@ impl Client {
             None => Box::pin(self.ask(question)).await.map(|response| Answer::of(response, question)),
             Some(follower) => match follower.answer(question) {
                 Some(answer) => Ok(answer),
-                None => Box::pin(follower.ask_once(question, || self.ask(question))).await,
+                // Also for one that waits for the question of another one.
+                None => {
+                    let answer = follower.ask_once(question, || self.ask(question));
+                    let late = |_| Err(Error::of(&Status::deadline_exceeded(""), &self.shared.address));
+                    Box::pin(tokio::time::timeout(self.shared.timeout, answer)).await.unwrap_or_else(late)
+                }
             },
         }
     }
@@ -185,7 +200,21 @@ impl Client {
     async fn ask_for(&self, question: &Question<'_>, request: v1::CheckRequest) -> Result<v1::CheckResponse, Error> {
         self.expect_not_exposed(!question.is_about_claims())?;
         let mut stub = self.shared.stub.clone();
-        self.call(request, |request| async move { stub.check(request).await }).await
+        let response = self.call(request, |request| async move { stub.check(request).await }).await?;
+        self.expect_times(&response)?;
+        Ok(response)
+    }
+
+    fn expect_times(&self, response: &v1::CheckResponse) -> Result<(), Error> {
+        let token = response.token.as_ref();
+        let times =
+            [token.and_then(|token| token.issued_at.as_ref()), token.and_then(|token| token.expires_at.as_ref())];
+        if times::are_times(times) { Ok(()) } else { Err(self.wrong_time()) }
+    }
+
+    fn wrong_time(&self) -> Error {
+        let said = "the sidecar sent an answer that cannot be: expected a time";
+        Error::of(&Status::internal(said), &self.shared.address)
     }
 
     /// Makes many checks in one round trip. The answers have the order and the number of the questions.
@@ -202,6 +231,9 @@ impl Client {
         if response.results.len() != questions.len() {
             return Err(Error::Answers { expected: questions.len(), found: response.results.len() });
         }
+        for result in &response.results {
+            self.expect_times(result)?;
+        }
         let answer = |(response, question)| Answer::of(response, question);
         Ok(response.results.into_iter().zip(questions).map(answer).collect())
     }
@@ -215,7 +247,9 @@ impl Client {
         // The answer is a secret, too.
         self.expect_not_exposed(true)?;
         let mut stub = self.shared.stub.clone();
-        self.call(request, |request| async move { stub.issue(request).await }).await
+        let response = self.call(request, |request| async move { stub.issue(request).await }).await?;
+        let times = [response.issued_at.as_ref(), response.expires_at.as_ref()];
+        if times::are_times(times) { Ok(response) } else { Err(self.wrong_time()) }
     }
 
     /// Revokes a token by its value, or by its id.

@@ -5,9 +5,6 @@ use http::HeaderName;
 use crate::question::{Credentials, Question};
 use crate::reason::Reason;
 
-/// The longest value of a header with a credential that is looked at, in bytes.
-const CREDENTIAL_BYTES_MAX: usize = 8192;
-
 /// The name of a header, in the spellings that it is looked up by.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Name {
@@ -85,9 +82,6 @@ impl CredentialHeader {
 
     /// The place and the token in a value, or the fault of what is before it. The token may have other characters than it must.
     fn token_in<'h, 'q>(&'h self, value: &'q [u8]) -> Result<(&'h str, &'q [u8]), Reason> {
-        if value.len() > CREDENTIAL_BYTES_MAX {
-            return Err(Reason::CredentialMalformed);
-        }
         match self.behind_scheme(value) {
             Some((_, [])) => Err(Reason::CredentialMissing),
             Some(found) => Ok(found),

@@ -177,8 +177,13 @@ pub(crate) fn is_this_machine(address: &str) -> bool {
         return true;
     }
     let host = match address.rsplit_once(':') {
-        // An address of IPv6 without a port has colons, too.
-        Some((host, _)) if !host.contains(':') || host.ends_with(']') => host,
+        // An address of IPv6 without a port has colons, too. Text that is not a port could be the name of another machine,
+        // behind a user: `localhost:1@sidecar.example`.
+        Some((host, port))
+            if (!host.contains(':') || host.ends_with(']')) && port.bytes().all(|byte| byte.is_ascii_digit()) =>
+        {
+            host
+        }
         _ => address,
     };
     let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);

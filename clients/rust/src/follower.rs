@@ -14,7 +14,8 @@ use tonic::{Code, Status};
 
 use crate::answer::Answer;
 use crate::caller::CallerCredentials;
-use crate::client::{OnFailure, RULES_BYTES_MAX, Stub};
+use crate::client::{OnFailure, RULES_BYTES_MAX, Stub, report};
+use crate::elapsed;
 use crate::error::Error;
 use crate::memory::{Memory, Refused};
 use crate::question::Question;
@@ -34,22 +35,10 @@ const PAUSE_REFUSED: Duration = Duration::from_secs(60);
 type Pair = (String, String);
 
 pub(crate) struct Follower {
-    following: Arc<Following>,
+    memory: Arc<Memory>,
     task: AbortHandle,
     /// Questions that are asked now. A semaphore is closed when its question has its answer.
     asking: Mutex<HashMap<Pair, Arc<Semaphore>>>,
-}
-
-struct Following {
-    memory: Memory,
-    began: Instant,
-}
-
-impl Following {
-    /// Nanoseconds on the monotonic clock of the client.
-    fn now(&self) -> i64 {
-        i64::try_from(self.began.elapsed().as_nanos()).unwrap_or(i64::MAX)
-    }
 }
 
 impl Follower {
@@ -60,19 +49,19 @@ impl Follower {
         memory: Memory,
         on_failure: OnFailure,
     ) -> Follower {
-        let following = Arc::new(Following { memory, began: Instant::now() });
-        let reader = Reader { endpoint, caller, following: following.clone() };
+        let memory = Arc::new(memory);
+        let reader = Reader { endpoint, caller, memory: memory.clone() };
         let reports = Reports { address: address.to_owned(), on_failure, reported: HashSet::new() };
         let task = tokio::spawn(reader.run(reports)).abort_handle();
-        Follower { following, task, asking: Mutex::default() }
+        Follower { memory, task, asking: Mutex::default() }
     }
 
     pub(crate) fn answer(&self, question: &Question<'_>) -> Option<Answer> {
-        self.following.memory.answer(question, self.following.now())
+        self.memory.answer(question, elapsed::now())
     }
 
     pub(crate) fn is_following(&self) -> bool {
-        self.following.memory.is_following(self.following.now())
+        self.memory.is_following(elapsed::now())
     }
 
     /// Answers a question that the memory could not answer. Others who ask the same wait for the answer, and then look into
@@ -81,8 +70,8 @@ impl Follower {
     where
         F: Future<Output = Result<v1::CheckResponse, Error>>,
     {
-        let Following { memory, .. } = &*self.following;
-        let mut asked = memory.asked(question, self.following.now());
+        let memory = &self.memory;
+        let mut asked = memory.asked(question, elapsed::now());
         let mut asking = None;
         if let Some((value, _)) = asked.credential.as_ref().filter(|_| asked.is_followed) {
             match self.begin((value.clone(), question.client_address.to_owned())) {
@@ -90,7 +79,7 @@ impl Follower {
                 Err(earlier) => {
                     // It never gives a permit: it is closed when the first one has its answer, or has left.
                     let _ = earlier.acquire().await;
-                    asked = memory.asked(question, self.following.now());
+                    asked = memory.asked(question, elapsed::now());
                 }
             }
             // Another one may have had its answer just now.
@@ -151,7 +140,7 @@ enum Left {
 struct Reader {
     endpoint: Endpoint,
     caller: CallerCredentials,
-    following: Arc<Following>,
+    memory: Arc<Memory>,
 }
 
 impl Reader {
@@ -185,21 +174,24 @@ impl Reader {
 
     /// Reads one stream, for long enough.
     async fn read(&self, has_heard: &mut bool) -> Result<(), Left> {
-        let Following { memory, .. } = &*self.following;
+        let memory = &self.memory;
         // What a sidecar says counts from when it was asked, so the time to connect would count for nothing.
         let channel =
             self.endpoint.connect().await.map_err(|error| Left::Status(Status::unavailable(error.to_string())))?;
         let connection = InterceptedService::new(channel, self.caller.clone());
         let mut stub = Stub::new(connection).max_decoding_message_size(RULES_BYTES_MAX);
         let began = Instant::now();
-        let request = memory.begin(self.following.now());
+        let request = memory.begin(elapsed::now(), elapsed::jumped());
         let mut stream = within(QUIET_MAX, stub.watch_changes(request)).await?.into_inner();
         while began.elapsed() < STREAM_MAX {
             let Some(response) = within(QUIET_MAX, stream.message()).await? else {
                 return Err(Left::Status(Status::unavailable("the sidecar ended the stream")));
             };
-            memory.hear(&response, self.following.now()).map_err(Left::Refused)?;
+            let goes_on = memory.hear(&response, elapsed::now(), elapsed::jumped()).map_err(Left::Refused)?;
             *has_heard = true;
+            if !goes_on {
+                break;
+            }
         }
         Ok(())
     }
@@ -231,16 +223,17 @@ enum Cause {
 impl Reports {
     fn refusal(&mut self, status: &Status) {
         if self.reported.insert(Cause::Code(status.code().into())) {
-            (self.on_failure)(&Error::of(status, &self.address));
+            report(&self.on_failure, &Error::of(status, &self.address));
         }
     }
 
     fn refused(&mut self, refused: Refused) {
         if self.reported.insert(Cause::Refused(refused)) {
-            (self.on_failure)(match refused {
+            let error = match refused {
                 Refused::Changes => &Error::Changes,
                 Refused::Rules => &Error::Rules,
-            });
+            };
+            report(&self.on_failure, error);
         }
     }
 }

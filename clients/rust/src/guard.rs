@@ -17,7 +17,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::answer::Answer;
-use crate::client::{Client, OnFailure};
+use crate::client::{Client, OnFailure, report};
 use crate::denial::Denial;
 use crate::error::Error;
 use crate::question::{HttpRequest, Question, Scope, Token};
@@ -232,7 +232,7 @@ impl Settings {
     }
 
     fn failed(&self, error: &Error) -> Denial {
-        (self.on_failure)(error);
+        report(&self.on_failure, error);
         Denial::of_failure(error)
     }
 

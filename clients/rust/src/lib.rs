@@ -25,6 +25,7 @@ mod calls;
 mod client;
 mod credentials;
 mod denial;
+mod elapsed;
 mod error;
 mod follower;
 mod guard;
@@ -40,12 +41,11 @@ mod transport;
 #[cfg(test)]
 mod tests;
 
-/// The messages and stubs of the contract, for every other call. `cargo run --package portcullis-generate` makes them again from
-/// the protos.
+/// The messages and stubs of the contract, for every other call. `build.rs` makes them from the protos.
 #[allow(missing_docs, unreachable_pub, clippy::all, clippy::pedantic)]
-#[path = "gen/portcullis.v1.rs"]
-#[rustfmt::skip]
-pub mod v1;
+pub mod v1 {
+    tonic::include_proto!("portcullis.v1");
+}
 
 pub use answer::{AcceptedKind, Answer, Route};
 pub use caller::CallerCredentials;

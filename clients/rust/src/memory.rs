@@ -1,6 +1,6 @@
 //! What a client in local mode knows: the rules, the tokens, and until when it may answer from them. It has no clock and
-//! asks nobody; `clients/conformance` describes step by step what it must do. Times are in nanoseconds on the monotonic
-//! clock of the client.
+//! asks nobody; `clients/conformance` describes step by step what it must do. Times are in nanoseconds on the
+//! clock of `Elapsed`.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,6 +8,7 @@ use arc_swap::ArcSwap;
 
 use crate::answer::{Answer, Remembered, Route};
 use crate::credentials::Found;
+use crate::elapsed::JUMP_MAX;
 use crate::question::{Credentials, Question};
 use crate::reason::Reason;
 use crate::rules::{Rules, Words, situation_of, situation_of_fault};
@@ -37,7 +38,7 @@ struct View {
 #[derive(Default)]
 struct State {
     changing: Changing,
-    /// Counts how often everything became void.
+    /// Counts how often the answers to what was asked before became void.
     generation: u64,
     position: Option<Position>,
     /// The largest one that was told, or that a denial of a token rests on. Answers before it are not remembered.
@@ -76,6 +77,8 @@ impl Position {
 #[derive(Default)]
 struct Stream {
     asked: i64,
+    /// By how much the wall clock had jumped then.
+    jumped: i64,
     /// When the first response and the last one were sent. `None`: there was none.
     sent: Option<(i64, i64)>,
 }
@@ -88,6 +91,8 @@ pub(crate) struct Asked {
     kind: String,
     /// The token and its place. `None`: there is no token to learn.
     pub(crate) credential: Option<(String, String)>,
+    /// What the routes that are known say of the request.
+    pub(crate) route: Option<Arc<Route>>,
     /// Whether the answer will probably be remembered, so that others may wait for it.
     pub(crate) is_followed: bool,
 }
@@ -186,6 +191,7 @@ impl Memory {
         }
         let view = self.view.load();
         let Some(rules) = &view.rules else { return asked };
+        asked.route = question.request.and_then(|request| rules.routes.as_ref()?.find(request, question));
         let found = Found::among(&rules.headers, question);
         let Ok((place, value)) = found.credential() else { return asked };
         // The words alone may be missing.
@@ -197,76 +203,95 @@ impl Memory {
         }
         asked.credential = Some((value.to_owned(), place.to_owned()));
         // About a request that is not plain the sidecar is asked each time.
-        let is_found = |request| rules.routes.as_ref().is_some_and(|routes| routes.find(request, question).is_some());
-        asked.is_followed = now < view.until && question.request.is_none_or(is_found);
+        asked.is_followed = now < view.until && (question.request.is_none() || asked.route.is_some());
         asked
     }
 
     /// Takes the answer of the sidecar to a question into the memory, as far as it may be remembered.
     pub(crate) fn learn(&self, question: &Question<'_>, asked: &Asked, response: &v1::CheckResponse) {
         let Ok(mut state) = self.state.lock() else { return };
+        let view = self.view.load();
+        let Some(rules) = &view.rules else { return };
         let reason = Reason::of(response.reason);
-        if let Some(rules) = &self.view.load().rules
-            && rules.digest == response.rules_digest
-            && !response.allowed
-            && let Some(api) = match (question.request, &response.route) {
-                (None, _) => Some(question.api),
-                (Some(_), route) => route.as_ref().map(|route| route.api.as_str()).filter(|api| !api.is_empty()),
-            }
-        {
+        let is_fit = rules.would_give(question, asked, response);
+        if is_fit && reason != Reason::Allowed {
+            let routed = response.route.as_ref().filter(|_| question.request.is_some());
+            let api = routed.map_or(question.api, |route| &route.api);
             let kind = response.token.as_ref().map_or(&asked.kind, |token| &token.kind);
             let (message, header) = (response.message.clone(), response.header.clone());
             rules.learn_words(api, kind, reason, Words { message, header, scheme: response.scheme.clone() });
         }
-        let is_everywhere = matches!(reason, Reason::CredentialExpired | Reason::CredentialRevoked);
-        if let Some((value, _)) = &asked.credential
-            && is_everywhere
-        {
-            // Somebody sees the denial now, and nobody may get an allow from what was known before it.
-            self.tokens.drop(value.as_bytes());
-        }
-        let (Some((value, place)), Some(token), Some(position)) =
-            (&asked.credential, &response.token, &response.position)
-        else {
-            return;
+        let Some((value, place)) = &asked.credential else { return };
+        let remembered = if is_fit { self.rememberable(&state, asked, response) } else { None };
+        let is_fault = situation_of_fault(reason).is_some();
+        let is_void = if is_fit {
+            match reason {
+                Reason::AddressNotAllowed => remembered.is_none(),
+                Reason::WrongHeader => {
+                    self.tokens.find(value.as_bytes()).is_some_and(|known| known.like.place == *place)
+                }
+                _ => is_fault,
+            }
+        } else {
+            question.request.is_none() || asked.route.is_some() || !is_refusal(response)
         };
-        let is_fit = response.verified || is_everywhere || reason == Reason::AddressNotAllowed;
-        let position = Position::of(position);
-        let is_void = asked.generation != state.generation
-            || state.remembered_from.is_none_or(|earliest| position.is_before(&earliest))
-            // Of a process that has not read yet which keys are withdrawn, it would stay.
-            || response.position.as_ref().is_none_or(|position| position.basis != state.basis);
-        let account = token.scope.as_ref().map_or("", |scope| scope.account.as_str());
-        let is_of_others = !self.accounts.is_empty() && !self.accounts.iter().any(|each| each == account);
-        if !is_fit || is_void || is_of_others {
-            return;
+        if is_void {
+            // Once one caller has seen the denial, no caller may get an older allow.
+            self.tokens.drop(value.as_bytes());
+            if !is_fit {
+                // An answer that is on its way may be older.
+                state.generation += 1;
+            }
         }
-        if is_everywhere {
+        let Some((token, position)) = remembered else { return };
+        if matches!(reason, Reason::CredentialExpired | Reason::CredentialRevoked) {
             state.remembered_from = Some(position);
         }
-        let fault = if situation_of_fault(reason).is_some() { reason } else { Reason::Unspecified };
+        let fault = if is_fault { reason } else { Reason::Unspecified };
         let Some(mut added) = Entry::new(place, value, token, question.client_address, fault) else { return };
         if let Some(known) = self.tokens.find(value.as_bytes())
-            && known.like == added.like
-            && known.id() == added.id()
+            && known.is_same_as(&added)
         {
             added.add_addresses(&known, ADDRESSES_MAX.min(self.tokens.pairs_max()).saturating_sub(1));
         }
         self.tokens.put(&mut state.changing, added);
     }
 
+    /// The token of an answer that the rules would have given, and its position, if it may be remembered.
+    fn rememberable<'a>(
+        &self,
+        state: &State,
+        asked: &Asked,
+        response: &'a v1::CheckResponse,
+    ) -> Option<(&'a v1::VerifiedToken, Position)> {
+        let (token, said) = (response.token.as_ref()?, response.position.as_ref()?);
+        let is_lasting = matches!(
+            Reason::of(response.reason),
+            Reason::CredentialExpired | Reason::CredentialRevoked | Reason::AddressNotAllowed
+        );
+        let position = Position::of(said);
+        let is_void = asked.generation != state.generation
+            || state.remembered_from.is_none_or(|earliest| position.is_before(&earliest))
+            // Of a process that has not read yet which keys are withdrawn, it would stay.
+            || said.basis != state.basis;
+        let account = token.scope.as_ref().map_or("", |scope| scope.account.as_str());
+        let is_ours = self.accounts.is_empty() || self.accounts.iter().any(|each| each == account);
+        ((response.verified || is_lasting) && !is_void && is_ours).then_some((token, position))
+    }
+
     /// Begins a stream at a moment. What was known counts for as long as it did.
-    pub(crate) fn begin(&self, now: i64) -> v1::WatchChangesRequest {
+    pub(crate) fn begin(&self, now: i64, jumped: i64) -> v1::WatchChangesRequest {
         let mut request = v1::WatchChangesRequest { accounts: self.accounts.clone(), ..Default::default() };
         if let Ok(mut state) = self.state.lock() {
-            state.stream = Stream { asked: now, sent: None };
+            state.stream = Stream { asked: now, jumped, sent: None };
             request.after = state.position.map(|position| position.message(&state.basis));
         }
         request
     }
 
-    /// Takes a response of the stream into the memory. After an error the stream must be left: everything is void.
-    pub(crate) fn hear(&self, response: &v1::WatchChangesResponse, now: i64) -> Result<(), Refused> {
+    /// Takes a response of the stream into the memory, and says whether the stream can go on. Otherwise another one must be
+    /// begun, because the clocks have parted. After an error the stream must be left: everything is void.
+    pub(crate) fn hear(&self, response: &v1::WatchChangesResponse, now: i64, jumped: i64) -> Result<bool, Refused> {
         let Ok(mut state) = self.state.lock() else {
             // Some thread panicked in here, so nothing counts any longer.
             self.view.store(Arc::default());
@@ -286,6 +311,9 @@ impl Memory {
             Some(voided) => self.tokens.remove_void(&Void::of(voided)),
             None => {}
         }
+        if let Some(rules) = &heard.rules {
+            self.tokens.remove_all(|each| !rules.carries(&each.like.kind, &each.like.place, each.value()));
+        }
         state.position = Some(heard.position);
         if state.remembered_from.is_none_or(|earliest| heard.position.change >= earliest.change) {
             state.remembered_from = state.position;
@@ -298,7 +326,7 @@ impl Memory {
             until: sent.saturating_add(heard.valid_for),
             day_began: response.time_of_day.as_ref().map(|day| times::day_nanos(day).saturating_sub(sent)),
         }));
-        Ok(())
+        Ok(jumped - state.stream.jumped <= JUMP_MAX)
     }
 
     /// Forgets everything. What comes next begins anew.
@@ -314,6 +342,15 @@ impl Memory {
         self.tokens.clear(&mut state.changing);
         state.remembered_from = None;
     }
+}
+
+/// Whether the routes refuse a request, and nothing is said of the token.
+fn is_refusal(response: &v1::CheckResponse) -> bool {
+    response.route.as_ref().is_none_or(|route| route.api.is_empty())
+        && !response.allowed
+        && Reason::of(response.reason) == Reason::UnknownApi
+        && !response.verified
+        && response.token.is_none()
 }
 
 /// What is wrong with a known token (unspecified: nothing), if what is known of it counts for a question.

@@ -23,6 +23,8 @@ pub(crate) struct Routes {
     root: Place,
     /// Headers that override the path or the method.
     overrides: Vec<Name>,
+    /// Whether some route has methods.
+    names_methods: bool,
 }
 
 /// Where routes part: the segments of a path up to there.
@@ -48,6 +50,7 @@ struct Capture {
     place: Place,
 }
 
+/// By the name of the host, without a port.
 #[derive(Debug, Default)]
 struct Hosts {
     named: HashMap<String, Vec<Candidate>>,
@@ -56,7 +59,10 @@ struct Hosts {
 
 #[derive(Debug)]
 struct Candidate {
+    host: String,
     methods: Vec<String>,
+    below: bool,
+    segments: usize,
     target: Target,
 }
 
@@ -89,13 +95,24 @@ enum Step<'r> {
     Ask,
 }
 
+/// What follows a path.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Any,
+    /// A route for all that is below a path is not for that path.
+    Alone,
+    Slash,
+}
+
 /// A plain request.
+#[derive(Clone)]
 struct Wanted<'q> {
     method: &'q str,
     /// In lower case, without its port.
     host: Cow<'q, str>,
     /// Without its query, and without a slash at its end.
     path: &'q str,
+    end: End,
 }
 
 impl Routes {
@@ -104,12 +121,20 @@ impl Routes {
         for each in &message.routes {
             let place = each.segments.iter().fold(&mut root, Place::next);
             let hosts = if each.below { &mut place.below } else { &mut place.here };
+            let name = each.host.split(':').next().unwrap_or_default();
             let candidates =
-                if each.host.is_empty() { &mut hosts.any } else { hosts.named.entry(each.host.clone()).or_default() };
-            candidates.push(Candidate { methods: each.methods.clone(), target: Target::of(each) });
+                if name.is_empty() { &mut hosts.any } else { hosts.named.entry(name.to_owned()).or_default() };
+            candidates.push(Candidate {
+                host: each.host.clone(),
+                methods: each.methods.clone(),
+                below: each.below,
+                segments: each.segments.len(),
+                target: Target::of(each),
+            });
         }
         let overrides = message.overrides.iter().map(|name| Name::new(name)).collect();
-        Routes { root, overrides }
+        let names_methods = message.routes.iter().any(|each| !each.methods.is_empty());
+        Routes { root, overrides, names_methods }
     }
 
     /// The route of a plain request. `None`: the sidecar must be asked.
@@ -118,11 +143,51 @@ impl Routes {
         if self.overrides.iter().any(|header| question.has(header)) {
             return None;
         }
+        let rest = request.path.get(wanted.path.len()..).unwrap_or_default();
+        if self.names_methods && may_name_method(request.path) {
+            return None;
+        }
+        let found = self.walk(&wanted, End::Any).ok()??;
+        if !found.is_written(request.host) || (request.method == "HEAD" && !found.methods.is_empty()) {
+            return None;
+        }
+        // Servers differ in whether `/a/` is `/a`, and in whether `/a` is below `/a/`.
+        let is_clear = if wanted.path == "/" || rest.starts_with('/') {
+            self.walk(&wanted, End::Slash).ok()?.is_some_and(|other| found.is_same(other))
+        } else if found.below && found.segments == wanted.path.matches('/').count() {
+            self.walk(&wanted, End::Alone).ok()?.is_none_or(|other| found.is_same(other))
+        } else {
+            true
+        };
+        if is_clear { found.target.of_request(wanted.path, question) } else { None }
+    }
+
+    /// The first route that matches. An error: the sidecar must be asked.
+    fn walk(&self, wanted: &Wanted<'_>, end: End) -> Result<Option<&Candidate>, ()> {
         // After the slash at its beginning.
         let rest = wanted.path.get(1..).filter(|rest| !rest.is_empty());
-        match self.root.walk(&wanted, rest)? {
-            Step::Found(candidate) => candidate.target.of_request(wanted.path, question),
-            Step::Ask => None,
+        match self.root.walk(&Wanted { end, ..wanted.clone() }, rest) {
+            None => Ok(None),
+            Some(Step::Found(candidate)) => Ok(Some(candidate)),
+            Some(Step::Ask) => Err(()),
+        }
+    }
+}
+
+impl Candidate {
+    /// Whether every server takes the host for that of the route: not all ignore case and port.
+    fn is_written(&self, host: &str) -> bool {
+        if self.host.starts_with('.') {
+            return host.ends_with(&self.host) && !host.bytes().any(|letter| letter.is_ascii_uppercase());
+        }
+        self.host.is_empty() || self.host == host
+    }
+
+    /// Whether it makes no difference which of the two is the route.
+    fn is_same(&self, other: &Candidate) -> bool {
+        match (&self.target, &other.target) {
+            (Target::None(one), Target::None(other)) => one.api == other.api,
+            _ => std::ptr::eq(self, other),
         }
     }
 }
@@ -148,6 +213,11 @@ impl Place {
     /// The first route that matches what is left of the path. `None`: no segment is left.
     fn walk(&self, wanted: &Wanted<'_>, rest: Option<&str>) -> Option<Step<'_>> {
         let found = match rest {
+            None if wanted.end == End::Alone => return self.here.pick(wanted).map(Step::Found),
+            // Some servers take nothing for a name.
+            None if wanted.end == End::Slash => {
+                self.captures.iter().any(|each| each.text.is_empty()).then_some(Step::Ask)
+            }
             None => self.here.pick(wanted).map(Step::Found),
             Some(rest) => self.walk_on(wanted, rest),
         };
@@ -165,9 +235,10 @@ impl Place {
             None if self.is_similar(segment) => return Some(Step::Ask),
             None => {}
         }
-        let captures =
-            self.captures.iter().filter(|each| segment.starts_with(&each.text) && segment.len() > each.text.len());
-        captures.into_iter().find_map(|each| each.place.walk(wanted, rest))
+        self.captures.iter().filter(|each| segment.starts_with(&each.text)).find_map(|each| {
+            // Some servers take nothing for a name.
+            if segment == each.text { Some(Step::Ask) } else { each.place.walk(wanted, rest) }
+        })
     }
 
     /// Whether some server would take the segment for a text that it is not: `admin.json` for `admin`.
@@ -269,8 +340,16 @@ impl<'q> Wanted<'q> {
         if !is_method {
             return None;
         }
-        Some(Wanted { method: request.method, host: plain_host(request.host)?, path: plain_path(request.path)? })
+        let (host, path) = (plain_host(request.host)?, plain_path(request.path)?);
+        Some(Wanted { method: request.method, host, path, end: End::Any })
     }
+}
+
+/// Whether a query has the word, or something encoded in the name of a parameter.
+fn may_name_method(target: &str) -> bool {
+    let query = target.split_once('?').map_or("", |(_, query)| query);
+    query.split(['?', '&', ';']).any(|each| each.split('=').next().is_some_and(|name| name.contains('%')))
+        || query.to_ascii_lowercase().contains("method")
 }
 
 /// The host without its port, in lower case.

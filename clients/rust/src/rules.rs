@@ -6,9 +6,10 @@ use std::sync::{Arc, RwLock};
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use crate::answer::AcceptedKind;
+use crate::answer::{AcceptedKind, Route};
 use crate::credentials::CredentialHeader;
-use crate::question::Scope;
+use crate::memory::Asked;
+use crate::question::{Credentials, Question, Scope};
 use crate::reason::Reason;
 use crate::routes::Routes;
 use crate::v1;
@@ -112,7 +113,7 @@ impl Rules {
         let headers = CredentialHeader::all(kinds.iter().map(|kind| (kind.header.as_str(), kind.scheme.as_str())));
         let unknown = rows.iter().position(|row| row.api.is_empty()).ok_or(CellMissing)?;
         let digest = matrix.rules_digest.clone();
-        let routes = message.routes.as_ref().map(Routes::of);
+        let routes = message.exact_routes.as_ref().map(Routes::of);
         Ok(Rules { digest, headers, routes, kinds, hasher, rows, numbers, unknown, words: RwLock::default() })
     }
 
@@ -141,6 +142,48 @@ impl Rules {
     /// The kind of a column, if it is in the matrix.
     pub(crate) fn kind(&self, column: usize) -> Option<&Kind> {
         self.kinds.get(column.checked_sub(1)?)
+    }
+
+    /// Whether these rules would have given an answer (`clients/conformance`, "Learning").
+    pub(crate) fn would_give(&self, question: &Question<'_>, asked: &Asked, response: &v1::CheckResponse) -> bool {
+        let (reason, token) = (Reason::of(response.reason), response.token.as_ref());
+        if reason == Reason::Unspecified
+            || response.allowed != (reason == Reason::Allowed)
+            || response.rules_digest != self.digest
+        {
+            return false;
+        }
+        let route = response.route.as_ref().map(Route::of);
+        let (api, target) = match (question.request, &route) {
+            (None, _) => (question.api, question.target),
+            (Some(_), Some(route)) if route.is_found_as(asked.route.as_deref()) => (&*route.api, route.target.as_ref()),
+            (Some(_), _) => return false,
+        };
+        let row = self.number(api);
+        if let Credentials::Claims(claims) = question.credentials {
+            let situation = situation_of(&claims.scope.account, &claims.scope.project, target);
+            let expected = self.reason(row, self.column(&claims.kind), situation);
+            return token.is_none() && !response.verified && reason == expected;
+        }
+        if token.is_some_and(|token| asked.credential.is_none() || !is_whole(token)) {
+            return false;
+        }
+        let column = token.map_or(0, |token| self.column(&token.kind));
+        if !response.verified {
+            return reason == self.reason(row, column, situation_of_fault(reason).unwrap_or(OF_FAULTS));
+        }
+        let (Some(token), Some((value, place))) = (token, &asked.credential) else { return false };
+        let (account, project) = token.scope.as_ref().map_or(("", ""), |scope| (&scope.account, &scope.project));
+        self.carries(&token.kind, place, value)
+            && reason == self.reason(row, column, situation_of(account, project, target))
+    }
+
+    /// Whether tokens of the kind travel so. Those of a kind that is not in the matrix travel anywhere.
+    pub(crate) fn carries(&self, kind: &str, place: &str, value: &str) -> bool {
+        let Some(known) = self.kind(self.column(kind)) else { return true };
+        let (header, scheme) = (known.header.to_ascii_lowercase(), known.scheme.to_ascii_lowercase());
+        let own = if scheme.is_empty() { header } else { format!("{header} {scheme}") };
+        own == place && value.starts_with(&known.prefix)
     }
 
     pub(crate) fn allowed_message(&self, number: usize, column: usize) -> String {
@@ -184,6 +227,16 @@ impl Kind {
             _ => format!("{header}: {scheme} {prefix}…"),
         }
     }
+}
+
+/// Whether changes can name all that a token depends on.
+fn is_whole(token: &v1::VerifiedToken) -> bool {
+    let is_held = token.subject.as_ref().is_some_and(|holder| !holder.id.is_empty());
+    let is_scoped = token
+        .scope
+        .as_ref()
+        .is_some_and(|scope| !scope.account.is_empty() && (scope.project.is_empty() || !token.project_id.is_empty()));
+    !token.token_id.is_empty() && is_held && is_scoped
 }
 
 fn kind_of(message: &v1::TokenKind) -> Kind {

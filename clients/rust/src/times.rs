@@ -23,13 +23,22 @@ pub(crate) fn day_millis(time: &prost_types::Timestamp) -> i64 {
     clamped((i128::from(time.seconds) * NANOS + i128::from(time.nanos)).div_euclid(1_000_000))
 }
 
-/// `None`: a time before 1970, or one that the machine cannot write.
+/// `None`: one that the machine cannot write.
 pub(crate) fn system_time(time: &prost_types::Timestamp) -> Option<SystemTime> {
-    let seconds = Duration::from_secs(u64::try_from(time.seconds).ok()?);
-    UNIX_EPOCH.checked_add(seconds.checked_add(Duration::from_nanos(u64::try_from(time.nanos).ok()?))?)
+    let seconds = Duration::from_secs(time.seconds.unsigned_abs());
+    let whole = if time.seconds < 0 { UNIX_EPOCH.checked_sub(seconds) } else { UNIX_EPOCH.checked_add(seconds) };
+    whole?.checked_add(Duration::from_nanos(u64::try_from(time.nanos).ok()?))
 }
 
-/// The time so many milliseconds after 1970.
+/// The time so many milliseconds after 1970, or before.
 pub(crate) fn system_time_of(millis: i64) -> Option<SystemTime> {
-    UNIX_EPOCH.checked_add(Duration::from_millis(u64::try_from(millis).ok()?))
+    let since = Duration::from_millis(millis.unsigned_abs());
+    if millis < 0 { UNIX_EPOCH.checked_sub(since) } else { UNIX_EPOCH.checked_add(since) }
+}
+
+/// Whether times of an answer are such: of the years 1 to 9999. One that is not there is.
+pub(crate) fn are_times(times: [Option<&prost_types::Timestamp>; 2]) -> bool {
+    times.into_iter().flatten().all(|time| {
+        (-62_135_596_800..253_402_300_800).contains(&time.seconds) && (0..1_000_000_000).contains(&time.nanos)
+    })
 }

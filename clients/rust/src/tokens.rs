@@ -101,7 +101,11 @@ impl Entry {
                 project: scope.project.clone(),
                 holder_type: holder.r#type.clone(),
             }),
-            expires_at: token.expires_at.as_ref().map_or(0, times::day_millis),
+            // At the beginning of 1970 it has expired, as at any other moment of that year.
+            expires_at: token.expires_at.as_ref().map_or(0, |end| match times::day_millis(end) {
+                0 => 1,
+                other => other,
+            }),
             issued_at: token.issued_at.as_ref().map_or(0, times::day_millis),
             more: is_more.then(|| Box::new(more)),
         })
@@ -124,6 +128,19 @@ impl Entry {
         if !self.used.load(Ordering::Relaxed) {
             self.used.store(true, Ordering::Relaxed);
         }
+    }
+
+    /// Whether the sidecar said the same of the token.
+    pub(crate) fn is_same_as(&self, said: &Entry) -> bool {
+        let texts = [Text::Id, Text::HolderId, Text::HolderName, Text::ProjectId];
+        texts.into_iter().all(|which| self.text(which) == said.text(which))
+            && self.like == said.like
+            && (self.expires_at, self.issued_at) == (said.expires_at, said.issued_at)
+            && self.derived_from() == said.derived_from()
+    }
+
+    fn derived_from(&self) -> &[String] {
+        self.more.as_ref().map_or(&[], |more| &more.derived_from)
     }
 
     /// Names the token.
@@ -202,7 +219,7 @@ impl<'a> Void<'a> {
             || self.holders.contains(each.text(Text::HolderId))
             || self.accounts.contains(each.like.account.as_str())
             || !project.is_empty() && self.projects.contains(project)
-            || each.more.iter().flat_map(|more| &more.derived_from).any(|id| self.tokens.contains(id.as_str()))
+            || each.derived_from().iter().any(|id| self.tokens.contains(id.as_str()))
     }
 }
 
@@ -303,7 +320,7 @@ impl TokenTable {
         self.remove_all(|each| void.names(each));
     }
 
-    fn remove_all(&self, is_void: impl Fn(&Entry) -> bool) {
+    pub(crate) fn remove_all(&self, is_void: impl Fn(&Entry) -> bool) {
         for shard in &self.shards {
             self.remove(shard, &is_void);
         }

@@ -2,13 +2,14 @@
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use http::{HeaderName, HeaderValue};
 use tokio::sync::watch;
 use tonic::Status;
 
 use crate::client::Client;
+use crate::elapsed;
 use crate::error::Error;
 use crate::question::Scope;
 use crate::{times, v1};
@@ -61,7 +62,7 @@ pub(crate) struct ProfileToken {
 
 impl ProfileToken {
     /// What is sent without asking the sidecar.
-    pub(crate) fn current(&self, now: Instant) -> Option<&Issued> {
+    pub(crate) fn current(&self, now: i64) -> Option<&Issued> {
         self.issued.as_ref().filter(|issued| now < issued.renew_at)
     }
 
@@ -94,7 +95,7 @@ pub struct Issued {
     value: HeaderValue,
     header_value: HeaderValue,
     /// When another one should be issued.
-    renew_at: Instant,
+    renew_at: i64,
     /// `None`: never.
     expires_at: Option<SystemTime>,
 }
@@ -162,7 +163,7 @@ impl Transport {
             if let Some(rejected) = rejected {
                 state.token.refuse(&rejected.value);
             }
-            if let Some(current) = state.token.current(Instant::now()) {
+            if let Some(current) = state.token.current(elapsed::now()) {
                 return Ok(current.clone());
             }
             (state.token.lasting(SystemTime::now()).cloned(), self.issuing(&mut state))
@@ -210,7 +211,7 @@ impl Transport {
                 project: self.project.clone(),
             }),
         };
-        let (began, today) = (Instant::now(), SystemTime::now());
+        let (began, today) = (elapsed::now(), SystemTime::now());
         let response = self.client.issue(v1::IssueRequest {
             requester: Some(v1::issue_request::Requester::Profile(self.profile.clone())),
             purpose: Some(purpose),
@@ -234,7 +235,7 @@ impl Transport {
 }
 
 impl Issued {
-    pub(crate) fn of(response: &v1::IssueResponse, now: Instant, today: SystemTime) -> Option<Issued> {
+    pub(crate) fn of(response: &v1::IssueResponse, now: i64, today: SystemTime) -> Option<Issued> {
         let expires_at = response.expires_at.as_ref().and_then(times::system_time);
         let kept = expires_at.map_or(KEPT_MAX, |at| {
             let left = at.duration_since(today).unwrap_or_default();
@@ -254,7 +255,7 @@ impl Issued {
             header: HeaderName::from_bytes(response.header.as_bytes()).ok()?,
             value,
             header_value,
-            renew_at: now.checked_add(kept)?,
+            renew_at: now.saturating_add(i64::try_from(kept.as_nanos()).unwrap_or(i64::MAX)),
             expires_at,
         })
     }
@@ -337,10 +338,13 @@ mod sending {
             let token = self.0.token().await.map_err(Error::middleware)?;
             // `None`: the body is a stream, which cannot be sent again.
             let again = request.try_clone();
+            let (method, url) = (request.method().clone(), request.url().clone());
             let response = next.clone().run(with(request, &token), extensions).await?;
             if response.status() != StatusCode::UNAUTHORIZED {
                 return Ok(response);
             }
+            // The API has taken what led to a redirect.
+            let again = again.filter(|_| method.is_safe() || *response.url() == url);
             match (self.0.renewed(&token).await, again) {
                 (Ok(renewed), Some(again)) if renewed.value != token.value => {
                     next.run(with(again, &renewed), extensions).await

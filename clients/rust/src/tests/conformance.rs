@@ -5,7 +5,7 @@ use std::env;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -20,6 +20,7 @@ use tonic_types::{ErrorDetails, StatusExt};
 use crate::answer::{Answer, Route};
 use crate::credentials::{CredentialHeader, Found};
 use crate::denial::Denial;
+use crate::elapsed::Elapsed;
 use crate::error::{Error, name_of};
 use crate::memory::{Asked, Memory};
 use crate::question::{Claims, Credentials, HttpRequest, Question, Scope};
@@ -37,7 +38,7 @@ fn suite() -> PathBuf {
 /// The lines of a file of the suite, without the first one.
 fn lines_of<Line: DeserializeOwned>(name: &str) -> impl Iterator<Item = Line> {
     let mut lines = BufReader::new(File::open(suite().join(name)).unwrap()).lines().map(Result::unwrap);
-    assert_eq!(lines.next().unwrap(), r#"{"version":3}"#, "{name}");
+    assert_eq!(lines.next().unwrap(), r#"{"version":5}"#, "{name}");
     lines.map(|line| serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}")))
 }
 
@@ -341,6 +342,7 @@ struct OptionsLine {
 #[derive(Deserialize)]
 struct StepLine {
     at_ms: f64,
+    wall_ms: Option<f64>,
     begin: Option<Value>,
     hear: Option<HearLine>,
     check: Option<CheckLine>,
@@ -378,6 +380,7 @@ struct CheckLine {
 #[derive(Deserialize)]
 struct LearnLine {
     of: usize,
+    allowed: Option<bool>,
     reason: String,
     #[serde(default)]
     message: String,
@@ -450,6 +453,7 @@ impl Kept {
 /// Plays the steps of a trace.
 struct Player {
     memory: Memory,
+    clock: Elapsed,
     asked: HashMap<usize, (Kept, Asked)>,
     digest: String,
 }
@@ -459,7 +463,7 @@ fn traces() {
     let mut count = 0;
     for trace in lines_of::<TraceLine>("traces.jsonl") {
         let memory = Memory::new(trace.options.accounts, trace.options.tokens_max.unwrap_or(10_000));
-        let mut player = Player { memory, asked: HashMap::new(), digest: String::new() };
+        let mut player = Player { memory, clock: Elapsed::new(0, 0), asked: HashMap::new(), digest: String::new() };
         for (number, step) in trace.steps.into_iter().enumerate() {
             let expected = step.expect.clone();
             let found = player.play(number, step);
@@ -475,9 +479,9 @@ fn traces() {
 impl Player {
     /// What the client does in the step, in the form of `expect`.
     fn play(&mut self, number: usize, step: StepLine) -> Value {
-        let now = nanos_of(step.at_ms);
+        let now = self.clock.read(nanos_of(step.wall_ms.unwrap_or(step.at_ms)), nanos_of(step.at_ms));
         if step.begin.is_some() {
-            let request = self.memory.begin(now);
+            let request = self.memory.begin(now, self.clock.jumped());
             let position = |after: v1::Position| {
                 let at = after.recorded_at.unwrap();
                 json!([after.change, at.seconds * 1000 + i64::from(at.nanos) / 1_000_000])
@@ -514,8 +518,11 @@ impl Player {
         if let Some(rules) = &response.rules {
             self.digest = rules.matrix.as_ref().unwrap().rules_digest.clone();
         }
-        let heard = self.memory.hear(&response, now);
-        json!(if heard.is_ok() { "followed" } else { "refused" })
+        json!(match self.memory.hear(&response, now, self.clock.jumped()) {
+            Ok(true) => "followed",
+            Ok(false) => "left",
+            Err(_) => "refused",
+        })
     }
 
     fn check(&mut self, number: usize, check: CheckLine, now: i64) -> Value {
@@ -544,11 +551,16 @@ impl Player {
         json!("ask")
     }
 
+    /// What the program is answered.
     fn learn(&mut self, learn: LearnLine) -> Value {
         let (question, asked) = &self.asked[&learn.of];
-        let reason = if learn.reason == "UNSPECIFIED" { 999 } else { i32::from(reason_named(&learn.reason) as u8) };
+        let reason = match learn.reason.as_str() {
+            "" => 0,
+            "UNSPECIFIED" => 999,
+            reason => i32::from(reason_named(reason) as u8),
+        };
         let response = v1::CheckResponse {
-            allowed: learn.reason == "ALLOWED",
+            allowed: learn.allowed.unwrap_or(learn.reason == "ALLOWED"),
             reason,
             message: learn.message,
             header: learn.header,
@@ -568,8 +580,11 @@ impl Player {
             route: learn.route.map(RouteLine::message),
             ..Default::default()
         };
-        question.with(|question| self.memory.learn(question, asked, &response));
-        Value::Null
+        question.with(|question| {
+            self.memory.learn(question, asked, &response);
+            let answer = Answer::of(response, question);
+            json!({"allowed": answer.allowed(), "reason": answer.reason().as_str()})
+        })
     }
 }
 
@@ -686,11 +701,10 @@ struct SentLine {
 
 #[test]
 fn sending() {
-    let began = Instant::now();
     for SendingLine { name, steps } in lines_of("sending.jsonl") {
         let mut token = ProfileToken::default();
         for (number, step) in steps.into_iter().enumerate() {
-            let now = began + Duration::from_millis(step.at_ms);
+            let now = i64::try_from(step.at_ms * 1_000_000).unwrap();
             let day_ms = 1_790_000_000_000 + step.at_ms;
             let today = SystemTime::UNIX_EPOCH + Duration::from_millis(day_ms);
             if let Some(refused) = step.refused {

@@ -25,6 +25,9 @@ fn addresses_of_this_machine() {
         "sidecar:1",
         "2001:db8::1",
         "[::1].example:1",
+        // A user before the name of another machine.
+        "localhost:1@sidecar.example",
+        "localhost:@sidecar.example",
     ] {
         assert!(!is_this_machine(address), "{address}");
     }
@@ -101,10 +104,14 @@ fn a_matrix_of_100_000_apis() {
 #[test]
 fn a_new_caller_token_is_read() {
     let file = NamedTempFile::new().unwrap();
-    let put = |token: &str| std::fs::write(file.path(), format!("{token}\n")).unwrap();
+    let put = |token: &str| std::fs::write(file.path(), format!("\u{feff}{token}\r\n")).unwrap();
     put("first");
     let options = Options { caller_token_file: Some(file.path().to_owned()), ..Options::default() };
     let mut caller = CallerCredentials::new(&options).unwrap();
+    // A variable may have been written as a file is.
+    let variables = Options { caller_token: Some("\u{feff}first\n".into()), ..Options::default() };
+    let request = CallerCredentials::new(&variables).unwrap().call(Request::new(())).unwrap();
+    assert_eq!(request.metadata().get("authorization").unwrap(), "Bearer first");
     for (content, expected) in
         [("second", "Bearer second"), ("third", "Bearer third"), ("", "Bearer third"), ("a b", "Bearer third")]
     {

@@ -8,8 +8,8 @@ use tonic::Code;
 use tonic::transport::{Certificate, ClientTlsConfig, Identity};
 
 use super::support::{
-    ACCOUNT, CALLER, OPERATOR, Sidecar, absent, balance, by_value, connect, create_token, eventually, fixed, headers,
-    is_from_memory, login, shared, try_balance, with_caller,
+    ACCOUNT, CALLER, OPERATOR, Sidecar, absent, balance, by_value, connect, connect_local, create_token, eventually,
+    fixed, headers, is_from_memory, login, shared, try_balance, with_caller,
 };
 
 fn claims() -> Claims {
@@ -173,4 +173,22 @@ async fn over_a_unix_socket() {
     let address = format!("unix:{}", shared().folder.join("grpc.sock").display());
     let sidecar = Sidecar::start(&shared().folder, "portcullis.yaml", &address, false);
     expect_local(&sidecar.address, with_caller(CALLER)).await;
+}
+
+#[test]
+fn a_client_that_outlives_its_runtime_returns_errors() {
+    let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    for is_local in [false, true] {
+        let first = runtime();
+        let client = first.block_on(async {
+            let client = if is_local { connect_local(Local::default()).await } else { connect(Options::default()) };
+            assert!(balance(&client, fixed()).await.allowed());
+            client
+        });
+        drop(first);
+        runtime().block_on(async {
+            // Nothing tells the memory what changes, so it soon answers nothing.
+            eventually("there is an error", async || try_balance(&client, fixed()).await.is_err()).await;
+        });
+    }
 }

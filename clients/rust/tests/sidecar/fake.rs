@@ -22,8 +22,12 @@ pub(crate) struct Fake {
     pub(crate) watch: Option<Box<Watch>>,
     pub(crate) watches: AtomicUsize,
     pub(crate) checks: AtomicUsize,
-    /// Of each token. `None`: a static token.
+    /// Of each token, which the rules of the library have. `None`: a static token.
     pub(crate) kind: Option<&'static str>,
+    /// Whether it leaves checks without an answer.
+    pub(crate) is_silent: bool,
+    /// Of each token, in seconds since 1970. `None`: it says none.
+    pub(crate) issued_at: Option<i64>,
     /// Answers to a batch beside the right number of them.
     pub(crate) more_answers: usize,
     /// Is issued in place of tokens `token-1`, `token-2` and so on.
@@ -82,9 +86,11 @@ fn allowed(kind: Option<&str>) -> v1::CheckResponse {
             token_id: "id".to_owned(),
             kind: kind.unwrap_or("static_token").to_owned(),
             scope: Some(v1::Scope { account: super::support::ACCOUNT.to_owned(), project: String::new() }),
+            subject: Some(v1::Subject { id: "holder".to_owned(), ..Default::default() }),
             ..Default::default()
         }),
         cache_for: seconds(60),
+        rules_digest: rules(if kind.is_none() { "shipped" } else { "library" }).matrix.unwrap().rules_digest,
         ..Default::default()
     }
 }
@@ -97,7 +103,14 @@ impl AuthorizationService for Fake {
 
     async fn check(&self, _: Request<v1::CheckRequest>) -> Result<Response<v1::CheckResponse>, Status> {
         self.checks.fetch_add(1, SeqCst);
-        Ok(Response::new(allowed(self.kind)))
+        if self.is_silent {
+            std::future::pending::<()>().await;
+        }
+        let mut response = allowed(self.kind);
+        if let Some(token) = &mut response.token {
+            token.issued_at = self.issued_at.map(|seconds| prost_types::Timestamp { seconds, nanos: 0 });
+        }
+        Ok(Response::new(response))
     }
 
     async fn check_batch(

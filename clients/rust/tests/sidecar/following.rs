@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::{Router, routing::any};
-use portcullis_client::{Answer, Claims, Error, Guard, Options, Question, Scope, v1};
+use portcullis_client::{Answer, Claims, Client, Error, Guard, Local, Options, Question, Scope, v1};
 use tonic::Code;
 
 use super::fake::{Fake, connect_local, first_response, rules, seconds, serve};
@@ -39,6 +39,56 @@ async fn a_stream_that_is_silent_is_left() {
     eventually("the client asks for another stream", async || fake.watches.load(SeqCst) > 1).await;
     assert!(client.is_following());
     assert!(reported.0.try_recv().is_err());
+}
+
+fn followed(told: super::fake::Told<v1::WatchChangesResponse>) {
+    tokio::spawn(async move {
+        let _ = told.send(Ok(first_response())).await;
+        told.closed().await;
+    });
+}
+
+#[tokio::test]
+async fn one_who_waits_for_another_has_the_same_deadline() {
+    let fake = Arc::new(Fake { watch: Some(Box::new(followed)), is_silent: true, ..Fake::default() });
+    let options =
+        Options { local: Some(Local::default()), timeout: Some(Duration::from_secs(3)), ..Options::default() };
+    let client = Client::connect(&serve(fake.clone()).await, options).unwrap();
+    eventually("the client follows", async || client.is_following()).await;
+    let token = headers(&[("X-Token", "x")]);
+    let question = Question::new("balance", &token);
+    let began = Instant::now();
+    let (one, other) = tokio::join!(client.check(&question), client.check(&question));
+    for failed in [one, other] {
+        assert_eq!(failed.unwrap_err().code(), Some(Code::DeadlineExceeded));
+    }
+    assert!(began.elapsed() < Duration::from_millis(5_500), "{:?}", began.elapsed());
+}
+
+#[tokio::test]
+async fn a_time_that_is_none_is_an_error() {
+    let fake = Arc::new(Fake { watch: Some(Box::new(followed)), issued_at: Some(i64::MAX), ..Fake::default() });
+    let client = connect_local(&fake, Arc::new(|_| {})).await;
+    let token = headers(&[("X-Token", "x")]);
+    for _ in 0..2 {
+        let answer = client.check(&Question::new("balance", &token)).await;
+        assert_eq!(answer.unwrap_err().code(), Some(Code::Internal));
+    }
+}
+
+#[tokio::test]
+async fn a_failure_that_panics_ends_nothing() {
+    let is_first = AtomicBool::new(true);
+    let watch = move |told: super::fake::Told<v1::WatchChangesResponse>| {
+        if is_first.swap(false, SeqCst) {
+            tokio::spawn(async move { told.send(Ok(v1::WatchChangesResponse::default())).await });
+        } else {
+            followed(told);
+        }
+    };
+    let fake = Arc::new(Fake { watch: Some(Box::new(watch)), ..Fake::default() });
+    let client = connect_local(&fake, Arc::new(|error| panic!("{error}"))).await;
+    eventually("the client follows", async || client.is_following()).await;
 }
 
 #[tokio::test]

@@ -130,8 +130,8 @@ async fn requests_by_the_routes() {
 async fn requests_that_the_routes_refuse() {
     let rows = [
         ("GET /accounts/123456/balance", "", "200"),
-        ("HEAD /accounts/123456/balance", "", "200"),
-        ("GET /accounts/123456/balance/", "", "200"),
+        ("HEAD /accounts/123456/balance", "", "NOT_CANONICAL"),
+        ("GET /accounts/123456/balance/", "", "NOT_CANONICAL"),
         ("GET /accounts/../accounts/123456/balance", "", "NOT_CANONICAL"),
         ("GET /accounts//123456/balance", "", "NOT_CANONICAL"),
         ("GET /accounts/123456/%62alance", "", "NOT_CANONICAL"),

@@ -151,10 +151,6 @@ async fn a_sidecar_that_is_killed_and_comes_back() {
     eventually("the client follows", async || client.is_following()).await;
     eventually("the token is known", async || is_from_memory(&balance(&client, fixed()).await)).await;
     sidecar.kill();
-    // Nothing waits between the two, so the time is not over yet, unless the machine stood still.
-    if let Some(answer) = known(&client) {
-        assert!(answer.allowed());
-    }
     eventually("there is no answer", async || try_balance(&client, fixed()).await.is_err()).await;
     assert!(known(&client).is_none() && !client.is_following());
     let again = Sidecar::start(folder, "portcullis.yaml", &address, false);

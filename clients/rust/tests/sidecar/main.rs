@@ -11,5 +11,7 @@ mod guards;
 mod local;
 mod page;
 mod random;
+mod redirects;
 mod sending;
 mod support;
+mod wrapping;
