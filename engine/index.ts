@@ -7,7 +7,6 @@
 export { type CompileOptions, compile, compileInSteps, type Engine } from './compile.ts'
 export { completeMatrix, type MatrixProblem, matrixProblems } from './consistency.ts'
 export {
-  CREDENTIAL_LENGTH_MAX,
   type CredentialHeaders,
   type CredentialPlace,
   carriageOf,

@@ -35,7 +35,7 @@ function aboutCredential(
     case 'CREDENTIAL_AMBIGUOUS':
       return `more than one credential arrived; send one token, once, in ${oneOf(carriagesOf(kinds))}`
     case 'CREDENTIAL_MALFORMED':
-      return `the credential is not a token: expected visible ASCII characters without spaces, within the length limit${behindScheme(kinds)}`
+      return `the credential is not a token: expected visible ASCII characters without spaces${behindScheme(kinds)}`
     case 'WRONG_HEADER':
       return `the token arrived in the header of another kind; send ${oneOf(kinds.map(withCarriage))}`
     case 'CREDENTIAL_INVALID':

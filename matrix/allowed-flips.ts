@@ -1,27 +1,50 @@
 /** Flips that somebody signed off: which of a comparison are left, and which entries are good for nothing. */
-import { type CellFlip, type Comparison, type Direction, MODES, type Mode } from './compare.ts'
+import { canonicalJson } from '../engine/digest.ts'
+import { type CellFlip, type Comparison, MODES, type Mode } from './compare.ts'
+import type { Direction, KindDirection } from './flip-sides.ts'
+import type { KindFlip } from './kind-flips.ts'
 
-/** One flip that is meant, who reads it sees why, and until when that holds. */
-export interface AllowedFlip {
-  readonly api: string
+/** What opens, closes, loosens or tightens something. */
+export type Flip = CellFlip | KindFlip
+
+interface Entry {
   readonly kind: string
-  readonly direction: Direction
-  /** Absent: in both modes. */
-  readonly mode?: Mode | undefined
+  /** Why it is meant. */
   readonly reason: string
   /** The last day on which the entry holds, in UTC: `2026-12-31`. */
   readonly until: string
 }
 
+interface AllowedCellFlip extends Entry {
+  readonly api: string
+  readonly direction: Direction
+  /** Absent: in both modes. */
+  readonly mode?: Mode | undefined
+}
+
+/** It holds for one value: who signs off an hour has not signed off ten years. */
+interface AllowedKindFlip extends Entry {
+  readonly field: string
+  readonly direction: KindDirection
+  /** What the flip has as `after`. */
+  readonly to: unknown
+}
+
+/** One flip that is meant: a reader sees why, and until when that holds. */
+export type AllowedFlip = AllowedCellFlip | AllowedKindFlip
+
 export interface SignedOff {
-  readonly flip: CellFlip
+  readonly flip: Flip
   /** The entries that cover it, of which there can be one for each mode. */
   readonly by: readonly AllowedFlip[]
 }
 
 export interface Judged {
-  /** Flips that nobody signed off, each with the modes that are left; those of {@link lostByRenames} last. */
-  readonly left: readonly CellFlip[]
+  /**
+   * Flips that nobody signed off: cells, each with the modes that are left, then those of
+   * {@link flipsOfRenames}, then those of kinds.
+   */
+  readonly left: readonly Flip[]
   readonly signedOff: readonly SignedOff[]
   /** Entries whose last day is over. They allow nothing. */
   readonly expired: readonly AllowedFlip[]
@@ -29,9 +52,13 @@ export interface Judged {
   readonly unused: readonly AllowedFlip[]
 }
 
-/** What who asks with the old id of a renamed API loses. */
-export function lostByRenames({ renames }: Pick<Comparison, 'renames'>): readonly CellFlip[] {
-  return renames.flatMap(({ lost }) => lost)
+/** What callers of a renamed API lose with the old id, and what they are allowed with the new one. */
+export function flipsOfRenames({ renames }: Pick<Comparison, 'renames'>): readonly CellFlip[] {
+  return renames.flatMap(({ lost, gained }) => [...lost, ...gained])
+}
+
+export function isOfCell(flip: Flip): flip is CellFlip {
+  return 'api' in flip
 }
 
 /**
@@ -40,7 +67,7 @@ export function lostByRenames({ renames }: Pick<Comparison, 'renames'>): readonl
  * @param today the day in UTC, as `until` has it
  */
 export function judgeFlips(
-  comparison: Pick<Comparison, 'flips' | 'renames'>,
+  comparison: Pick<Comparison, 'flips' | 'kindFlips' | 'renames'>,
   entries: readonly AllowedFlip[],
   today: string,
 ): Judged {
@@ -48,13 +75,11 @@ export function judgeFlips(
   const expired = entries.filter(({ until }) => until < today)
   const holding = new Map<string, AllowedFlip>()
   for (const entry of entries)
-    if (entry.until >= today)
-      for (const mode of entry.mode === undefined ? MODES : [entry.mode])
-        holding.set(keyOf(entry, mode), entry)
+    if (entry.until >= today) for (const key of keysOfEntry(entry)) holding.set(key, entry)
   const used = new Set<AllowedFlip>()
-  const left: CellFlip[] = []
+  const left: Flip[] = []
   const signedOff: SignedOff[] = []
-  for (const flip of [...comparison.flips, ...lostByRenames(comparison)]) {
+  for (const flip of [...comparison.flips, ...flipsOfRenames(comparison)]) {
     const modes: Mode[] = []
     const by = new Set<AllowedFlip>()
     for (const mode of flip.modes) {
@@ -66,11 +91,35 @@ export function judgeFlips(
     if (modes.length === 0) signedOff.push({ flip, by: [...by] })
     else left.push({ ...flip, modes })
   }
+  for (const flip of comparison.kindFlips) {
+    const entry = holding.get(keyOfKind(flip, flip.after))
+    if (entry === undefined) left.push(flip)
+    else {
+      used.add(entry)
+      signedOff.push({ flip, by: [entry] })
+    }
+  }
   // Of two entries about one flip, one is enough.
   const unused = entries.filter((entry) => entry.until >= today && !used.has(entry))
   return { left, signedOff, expired, unused }
 }
 
+function keysOfEntry(entry: AllowedFlip): string[] {
+  if (!('api' in entry)) return [keyOfKind(entry, entry.to)]
+  return (entry.mode === undefined ? MODES : [entry.mode]).map((mode) => keyOf(entry, mode))
+}
+
 function keyOf({ direction, api, kind }: Pick<CellFlip, 'direction' | 'api' | 'kind'>, mode: Mode): string {
   return `${direction} ${mode} ${api} ${kind}`
+}
+
+/** The order of a list makes no difference. */
+function keyOfKind(
+  { direction, kind, field }: Pick<AllowedKindFlip, 'direction' | 'kind' | 'field'>,
+  to: unknown,
+) {
+  const sorted = JSON.parse(JSON.stringify(to), (_key, value) =>
+    Array.isArray(value) ? value.toSorted() : value,
+  )
+  return `${direction} ${kind} ${field} ${canonicalJson(sorted)}`
 }

@@ -1,16 +1,18 @@
-/** Comparing: exactly the cells that another matrix opens and closes in both modes, and what else differs. */
+/**
+ * Comparing: exactly the cells that another matrix opens and closes in both modes, what it loosens and
+ * tightens of the kinds, and what else differs.
+ */
 import { CELL_ANSWERS, type CellAnswer, type Cells, cellsInSteps, conflictsAt } from '../engine/cells.ts'
 import { canonicalJson } from '../engine/digest.ts'
 import { type Api, finish, type MatrixInput, type Reason, type Steps } from '../engine/index.ts'
+import type { Direction } from './flip-sides.ts'
+import { type KindFlip, kindFlips } from './kind-flips.ts'
 import { type RenamedApi, type RenameGround, renamedApis } from './renames.ts'
 
 /** `lenient`: the resolutions of the conflicts rule. `strict`: contested cells are denied. */
 export type Mode = 'lenient' | 'strict'
 
 export const MODES: readonly Mode[] = Object.freeze(['lenient', 'strict'])
-
-/** `opened`: denied before, allowed now. */
-export type Direction = 'opened' | 'closed'
 
 /** What one of the two matrices says of a cell. */
 export interface CellSide extends Readonly<Record<Mode, Reason>> {
@@ -57,11 +59,18 @@ export interface Rename {
   readonly because: RenameGround
   /** The cells that close for who still asks with the old id, and gets `UNKNOWN_API`. */
   readonly lost: readonly CellFlip[]
+  /**
+   * The cells that open for who asks with the new id, and got that before: of those that are as they were.
+   * That it is the same API is a guess, which the title of another one can bring about.
+   */
+  readonly gained: readonly CellFlip[]
 }
 
 export interface Comparison {
   /** Opened cells first, then closed ones; among equals in the order of the matrices. */
   readonly flips: readonly CellFlip[]
+  /** What decisions and issuance take from the kinds themselves. Looser facts first. */
+  readonly kindFlips: readonly KindFlip[]
   readonly renames: readonly Rename[]
   /** `undefined`: both have the same title. */
   readonly title: FieldChange | undefined
@@ -94,7 +103,8 @@ export function* compareInSteps(before: MatrixInput, after: MatrixInput): Steps<
     reversedMarks.has(id) ? { id, accepts, ...texts } : { id, ...texts }
   return {
     flips,
-    renames: renamed.map((each) => renameOf(then, each)),
+    kindFlips: kindFlips(then.kinds, now.kinds),
+    renames: renamed.map((each) => renameOf(then, now, each)),
     title: fieldsOf({ title: before.title }, { title: after.title })[0],
     tokenKinds: yield* listChange(then.kinds, now.kinds),
     apis: yield* listChange(then.apis, now.apis, marksShown, renamed),
@@ -215,8 +225,8 @@ function sideOf(cells: Cells, row: number, column: number): CellSide {
   return conflicts.length === 0 ? side : { ...side, conflicts: conflicts.map(({ id }) => id) }
 }
 
-function renameOf(was: Cells, { from, to, because }: RenamedApi): Rename {
-  const row = was.rows.get(from.id) as number
+function renameOf(was: Cells, is: Cells, { from, to, because }: RenamedApi): Rename {
+  const [row, next] = [was.rows.get(from.id) as number, is.rows.get(to.id) as number]
   const lost = was.kinds.flatMap(({ id: kind }, column) =>
     flipsOf(answerAt(was, row, column), ABSENT).map(
       ({ direction, modes }): CellFlip => ({
@@ -226,7 +236,14 @@ function renameOf(was: Cells, { from, to, because }: RenamedApi): Rename {
       }),
     ),
   )
-  return { from: from.id, to: to.id, because, lost }
+  const gained = is.kinds.flatMap(({ id: kind }, column): CellFlip[] => {
+    const answers = [answerAt(was, row, was.columns.get(kind) ?? -1), answerAt(is, next, column)]
+    const modes = MODES.filter((mode) => answers.every((answer) => isAllowed(answer, mode)))
+    if (modes.length === 0) return []
+    const after = sideOf(is, next, column)
+    return [{ direction: 'opened', api: to.id, kind, modes, before: NO_API, after }]
+  })
+  return { from: from.id, to: to.id, because, lost, gained }
 }
 
 interface Identified {

@@ -8,14 +8,21 @@ import type { Matrix } from '../engine/index.ts'
 import type { SupportMatrixApiId, SupportMatrixKindId } from './gen/support-matrix-ids.ts'
 import shipped from './support-matrix.json' with { type: 'json' }
 
-export { type AllowedFlip, type Judged, judgeFlips, lostByRenames, type SignedOff } from './allowed-flips.ts'
+export {
+  type AllowedFlip,
+  type Flip,
+  flipsOfRenames,
+  isOfCell,
+  type Judged,
+  judgeFlips,
+  type SignedOff,
+} from './allowed-flips.ts'
 export {
   type CellFlip,
   type CellSide,
   type Changed,
   type Comparison,
   compareMatrices,
-  type Direction,
   type FieldChange,
   type ListChange,
   type Mode,
@@ -25,7 +32,9 @@ export { type DerivedConflict, deriveConflicts } from './derive.ts'
 export { type DocumentForm, json, jsonc, PROBLEMS_MAX, type Problem, problemText } from './document/index.ts'
 export { type CellExplanation, decideCell, explainCell, leavesOut } from './explain.ts'
 export { FINDINGS, type Finding, type FindingCode, type MatrixProblem, type Severity } from './findings.ts'
+export { bearsOn, type Direction, type KindDirection } from './flip-sides.ts'
 export type { SupportMatrixApiId, SupportMatrixKindId } from './gen/support-matrix-ids.ts'
+export { factTexts, type KindField, type KindFlip } from './kind-flips.ts'
 export { type LintReport, lintMatrix } from './lint.ts'
 export { type FindingsReport, findingsOf, lintFile } from './lint-file.ts'
 export { loadMatrix, MATRIX_BYTES_MAX, MatrixError, parseMatrix } from './load.ts'

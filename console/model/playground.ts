@@ -2,7 +2,7 @@
  * A matrix that somebody edits in the page: the text that they began with, each edit, and what came of it.
  * The edits are those of the command line.
  */
-import type { Conflict, Matrix, Steps } from '../../engine/index.ts'
+import { type Conflict, finish, type Matrix, type Steps } from '../../engine/index.ts'
 import { type EditTools, editParsed } from '../../matrix/edit-file.ts'
 import { type MatrixEdit, missingDeclarations } from '../../matrix/edits.ts'
 import type { DocumentForm, Finding, MatrixProblem } from '../../matrix/index.ts'
@@ -84,13 +84,19 @@ export function current({ states }: Playground): State {
 
 /** Makes a step of some edits. */
 export function edited(playground: Playground, edits: readonly MatrixEdit[]): Outcome {
+  return finish(editedInSteps(playground, edits))
+}
+
+function* editedInSteps(playground: Playground, edits: readonly MatrixEdit[]): Steps<Outcome> {
   const { tools, steps, states } = playground
   const before = current(playground)
   try {
-    const { text, matrix } = edits.reduce<Pick<State, 'text' | 'matrix'>>(
-      (from, edit) => editParsed(from, tools, edit),
-      before,
-    )
+    let from: Pick<State, 'text' | 'matrix'> = before
+    for (const edit of edits) {
+      from = editParsed(from, tools, edit)
+      yield
+    }
+    const { text, matrix } = from
     if (text === before.text) return { type: 'unchanged' }
     const state = stateOf(text, matrix, tools)
     const after = { ...playground, steps: [...steps, edits], states: [...states, state] } as const
@@ -111,19 +117,50 @@ export function undone(playground: Playground): Playground {
   }
 }
 
-/** Makes the steps of somebody else. The first one that is refused is the last one. */
+/**
+ * Most text that the edits of a link read, in bytes of JSON: some seconds of work. Each edit reads the whole
+ * text again, and a link is a stranger's: in 8,000 characters it can have 10,000 edits.
+ */
+export const REPLAYED_BYTES_MAX = 8 * 1024 * 1024
+
+/** How much longer the parser of YAML takes. */
+const YAML_FACTOR = 20
+
+/** What the edits of a step read, in bytes of JSON. */
+function readBy(edits: readonly MatrixEdit[], { text }: State, { form }: EditTools): number {
+  return edits.length * text.length * (form.id === 'yaml' ? YAML_FACTOR : 1)
+}
+
+/** Whether others can make these steps of a link. */
+export function isReplayable({ steps, states, tools }: Playground): boolean {
+  const read = steps.reduce((sum, edits, index) => sum + readBy(edits, states[index] as State, tools), 0)
+  return read <= REPLAYED_BYTES_MAX
+}
+
+/**
+ * Makes the steps of somebody else. The first one that is refused is the last one, and so is the first one
+ * that would make them read too much.
+ */
 export function* replayed(
   from: Playground,
   steps: readonly (readonly MatrixEdit[])[],
 ): Steps<{ readonly playground: Playground; readonly refused: readonly MatrixProblem[] }> {
   let playground = from
+  let left = REPLAYED_BYTES_MAX
   for (const step of steps) {
-    const outcome = edited(playground, step)
+    left -= readBy(step, current(playground), playground.tools)
+    if (left < 0) return { playground, refused: [TOO_MUCH] }
+    const outcome = yield* editedInSteps(playground, step)
     if (outcome.type === 'refused') return { playground, refused: outcome.problems }
     if (outcome.type === 'edited') playground = outcome.playground
     yield
   }
   return { playground, refused: [] }
+}
+
+const TOO_MUCH: MatrixProblem = {
+  path: '',
+  expected: `expected edits of a link that read at most ${REPLAYED_BYTES_MAX / 1024 ** 2} MiB: each reads the whole text`,
 }
 
 function stateOf(text: string, matrix: Matrix, { form }: EditTools): State {

@@ -51,7 +51,7 @@ export async function openControlPanel(
   channel.onmessage = ({ data }: MessageEvent<Told>) => void panel.heard(data).catch(() => {})
   const toaster = newToaster()
   const context: Context = {
-    ...{ panel, api: apiOver(panel.ask, location.origin), toaster, there: THERE },
+    ...{ panel, api: apiOver(panel.ask), toaster, there: THERE },
   }
   let known = false
   panel.subscribe(() => {

@@ -1,4 +1,7 @@
-/** How two matrices differ: the cells that one of them opens, those that it closes, and what else changes. */
+/**
+ * How two matrices differ: the cells that one of them opens, those that it closes, what it makes of the kinds
+ * of token, and what else changes.
+ */
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { Matrix } from '../../engine/index.ts'
 import {
@@ -6,11 +9,12 @@ import {
   type CellSide,
   type Comparison,
   compareInSteps,
-  type Direction,
   type FieldChange,
   type ListChange,
   type Rename,
 } from '../../matrix/compare.ts'
+import { bearsOn, type Direction } from '../../matrix/flip-sides.ts'
+import { factTexts, type KindFlip } from '../../matrix/kind-flips.ts'
 import { compareTexts } from '../texts/en/compare.ts'
 import { texts } from '../texts/en/explorer.ts'
 import { Icon, Mark } from './icons.tsx'
@@ -71,13 +75,24 @@ const DIRECTIONS: readonly Direction[] = ['opened', 'closed']
 const SHOWN_FIRST = 100
 const SHOWN_MORE = 400
 
-export function summaryOf({ flips }: Comparison): string {
-  const count = (direction: Direction) => flips.filter((flip) => flip.direction === direction).length
-  return flips.length === 0 ? compareTexts.same : compareTexts.counts(count('opened'), count('closed'))
+export function summaryOf({ flips, renames, kindFlips }: Comparison): string {
+  const count = (of: readonly { readonly direction: string }[], direction: string) =>
+    of.filter((flip) => flip.direction === direction).length
+  const gained = renames.flatMap((rename) => rename.gained).length
+  const ofKinds = (direction: string) => count(kindFlips, direction)
+  return [
+    flips.length === 0
+      ? compareTexts.same
+      : compareTexts.counts(count(flips, 'opened'), count(flips, 'closed')),
+    ...(gained > 0 ? [compareTexts.renamedCount(gained)] : []),
+    ...(kindFlips.length > 0
+      ? [compareTexts.factCounts(ofKinds('loosened'), ofKinds('changed'), ofKinds('tightened'))]
+      : []),
+  ].join(' ')
 }
 
 export function Result({ title, words, compared: { before, after, comparison } }: ResultProps) {
-  const { flips, renames, apis, tokenKinds, statements, conflicts } = comparison
+  const { flips, kindFlips, renames, apis, tokenKinds, statements, conflicts } = comparison
   return (
     <div class="compared">
       <h2>{title}</h2>
@@ -92,6 +107,7 @@ export function Result({ title, words, compared: { before, after, comparison } }
           after={after}
         />
       ))}
+      <Facts words={words} flips={kindFlips} before={before} after={after} />
       <Renames renames={renames} />
       <ListChanges title={compareTexts.kinds} change={tokenKinds} />
       <ListChanges title={compareTexts.apis} change={apis} />
@@ -150,6 +166,54 @@ function Flips({ direction, words, flips, before, after }: FlipsProps) {
           <span class="dim">{compareTexts.more(flips.length - shown)}</span>
         </p>
       )}
+    </section>
+  )
+}
+
+interface FactsProps {
+  readonly words: SideWords
+  readonly flips: readonly KindFlip[]
+  readonly before: Matrix
+  readonly after: Matrix
+}
+
+/** What becomes of the kinds themselves. There are at most 16 kinds. */
+function Facts({ words, flips, before, after }: FactsProps) {
+  const titles = useMemo(() => titlesOf(before, after).kinds, [before, after])
+  if (flips.length === 0) return null
+  return (
+    <section class="changes" data-type={flips.some((flip) => bearsOn(flip, 'opened')) ? 'opened' : 'closed'}>
+      <h3>
+        {compareTexts.facts} <span class="number">{flips.length.toLocaleString(texts.language)}</span>
+      </h3>
+      <p class="dim">{compareTexts.factsHint}</p>
+      <table aria-label={compareTexts.facts}>
+        <thead>
+          <tr>
+            <th scope="col">{compareTexts.kind}</th>
+            <th scope="col">{compareTexts.fact}</th>
+            <th scope="col">{words.before}</th>
+            <th scope="col">{words.after}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {flips.map((flip) => {
+            const [was, is] = factTexts(flip)
+            return (
+              <tr key={`${flip.kind} ${flip.field}`}>
+                <th scope="row">
+                  {headline(titles.get(flip.kind) ?? flip.kind)} <code>{flip.kind}</code>
+                </th>
+                <td data-label={compareTexts.fact}>
+                  {compareTexts.factTypes[flip.direction]}: <code>{flip.field}</code>
+                </td>
+                <td data-label={words.before}>{was}</td>
+                <td data-label={words.after}>{is}</td>
+              </tr>
+            )
+          })}
+        </tbody>
+      </table>
     </section>
   )
 }

@@ -1,5 +1,5 @@
 /** The accounts that an operator sees. */
-import type { Account } from '../../gen/portcullis/v1/directory_pb.ts'
+import type { Account } from '../../gen/portcullis/v1/directory.ts'
 import type { Api } from './api.ts'
 import { apiErrorOf } from './errors.ts'
 import type { Fetched } from './paging.ts'

@@ -1,10 +1,8 @@
 /**
- * Every call of the control panel: the directory by the generated client of the contract, and the routes of
- * the page itself.
+ * Every call of the control panel: the directory by the messages of the contract, and the routes of the page
+ * itself.
  */
-import { type Client, createClient, type Transport } from '@connectrpc/connect'
-import { createConnectTransport } from '@connectrpc/connect-web'
-import { DirectoryService } from '../../gen/portcullis/v1/directory_pb.ts'
+import { DirectoryServiceDefinition, type MessageFns } from '../../gen/portcullis/v1/directory.ts'
 import type { Ask } from './calls.ts'
 import { jsonOf } from './panel.ts'
 import type { FoundPart } from './past.ts'
@@ -21,9 +19,23 @@ import type {
 } from './wire.ts'
 
 /** Calls that change nothing, by the beginnings of their names. */
-const READS = /\/(Get|List|Preview)[A-Z]\w*$/
+const READS = /^(Get|List|Preview)[A-Z]/
 
-type Directory = Client<typeof DirectoryService>
+const { fullName, methods } = DirectoryServiceDefinition
+
+interface CallOptions {
+  readonly signal?: AbortSignal
+}
+
+type MessageOf<Functions> = Functions extends MessageFns<infer Message> ? Message : never
+
+/** What a request leaves out is empty. */
+type Directory = {
+  readonly [Call in keyof typeof methods]: (
+    request: Partial<MessageOf<(typeof methods)[Call]['requestType']>>,
+    options?: CallOptions,
+  ) => Promise<MessageOf<(typeof methods)[Call]['responseType']>>
+}
 
 /** The options of WebAuthn, as JSON: for the browser, not for us. */
 export interface Challenge {
@@ -37,8 +49,7 @@ const WRITE = { reads: false } as const
 
 export type Api = ReturnType<typeof apiOver>
 
-/** @param origin where the sidecar is that served the page */
-export function apiOver(ask: Ask, origin: string) {
+export function apiOver(ask: Ask) {
   const json = async <T>(
     path: string,
     body: object | undefined,
@@ -52,7 +63,7 @@ export function apiOver(ask: Ask, origin: string) {
   const post = <T>(path: string, body: object = {}) => json<T>(path, body, WRITE)
   const plain = <T>(path: string, body: object = {}) => json<T>(path, body, PLAIN)
   return {
-    directory: createClient(DirectoryService, transportOver(ask, origin)) as Directory,
+    directory: directoryOver(ask),
     session: {
       logIn: (logIn: LogIn) => plain<Session>('session/login', logIn),
       useLink: (secret: string) => plain<Session>('session/link', { secret }),
@@ -87,13 +98,25 @@ export function apiOver(ask: Ask, origin: string) {
   }
 }
 
-/** JSON, so that somebody who looks at the requests of the page can read them. */
-function transportOver(ask: Ask, origin: string): Transport {
-  return createConnectTransport({
-    baseUrl: origin,
-    fetch: (input, init = {}) => {
-      const { pathname } = new URL(String(input))
-      return ask(pathname, init, { reads: READS.test(pathname) })
-    },
+/**
+ * A client of the directory by Connect's protocol: each call is a request. JSON, so that somebody who looks
+ * at the requests of the page can read them.
+ */
+function directoryOver(ask: Ask): Directory {
+  const calls = Object.entries(methods).map(([call, { name, requestType, responseType }]) => {
+    const path = `/${fullName}/${name}`
+    const make = async (request: object, { signal }: CallOptions = {}) => {
+      const { headers, ...rest } = jsonOf(
+        requestType.toJSON({ ...requestType.fromJSON({}), ...request } as never) as object,
+      )
+      const init = {
+        ...rest,
+        headers: { ...headers, 'Connect-Protocol-Version': '1' },
+        ...(signal && { signal }),
+      }
+      return responseType.fromJSON(await (await ask(path, init, { reads: READS.test(name) })).json())
+    }
+    return [call, make]
   })
+  return Object.fromEntries(calls)
 }

@@ -1,6 +1,6 @@
 /** What somebody looks for in the audit trail: as a link, and as the request that finds it. */
 import { texts } from '../../texts/en/iam.ts'
-import { type AuditRecord, timestampOf } from './iam-records.ts'
+import type { AuditRecord } from './iam-records.ts'
 
 const { audit: words } = texts
 
@@ -37,8 +37,8 @@ export interface AuditRequest {
   readonly actor: string
   readonly action: string
   readonly subject: string
-  readonly since?: ReturnType<typeof timestampOf>
-  readonly until?: ReturnType<typeof timestampOf>
+  readonly since?: Date
+  readonly until?: Date
   readonly newestFirst: true
 }
 
@@ -48,8 +48,8 @@ export function auditRequest(account: string, { who, what, subject, from, to }: 
   const until = startOf(to, 1)
   return {
     ...{ account, actor: who, action: what, subject, newestFirst: true },
-    ...(since !== undefined && { since: timestampOf(since) }),
-    ...(until !== undefined && { until: timestampOf(until) }),
+    ...(since !== undefined && { since: new Date(since) }),
+    ...(until !== undefined && { until: new Date(until) }),
   }
 }
 

@@ -35,8 +35,6 @@ export function dayOf(isoDate: string, language: string): string {
 }
 
 /** A time of the contract in milliseconds. */
-export function msOf(
-  timestamp: { readonly seconds: bigint; readonly nanos: number } | undefined,
-): number | undefined {
-  return timestamp && Number(timestamp.seconds) * 1_000 + Math.floor(timestamp.nanos / 1_000_000)
+export function msOf(moment: Date | undefined): number | undefined {
+  return moment?.getTime()
 }

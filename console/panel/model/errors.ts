@@ -1,7 +1,4 @@
 /** Errors of calls as the page knows them, from the JSON of the control panel and from that of Connect. */
-import { fromBinary } from '@bufbuild/protobuf'
-import { base64Decode } from '@bufbuild/protobuf/wire'
-import { ErrorInfoSchema } from '../../gen/google/rpc/error_details_pb.ts'
 
 /** No sidecar answered. The page's own reason; all others are the sidecar's. */
 export const UNREACHABLE = 'UNREACHABLE'
@@ -34,11 +31,9 @@ export class ApiError extends Error {
   }
 }
 
-/** Any error as one of a call. Connect's client wraps what its `fetch` threw. */
+/** Any error as one of a call. */
 export function apiErrorOf(error: unknown): ApiError {
   if (error instanceof ApiError) return error
-  const cause = error instanceof Error ? error.cause : undefined
-  if (cause instanceof ApiError) return cause
   return new ApiError('INTERNAL', error instanceof Error ? error.message : String(error))
 }
 
@@ -73,7 +68,8 @@ export function errorOf(status: number, body: unknown, retryAfter: string | null
 }
 
 /**
- * Reason and metadata: of the control panel's own JSON, or of the `ErrorInfo` among the details of Connect's.
+ * Reason and metadata: of the control panel's own JSON, or of the `ErrorInfo` among the details of Connect's,
+ * which the sidecar sends as JSON beside its bytes.
  */
 function given(body: unknown): { reason: string; metadata: Record<string, string> } {
   const own = textIn(body, 'reason')
@@ -82,13 +78,8 @@ function given(body: unknown): { reason: string; metadata: Record<string, string
   const info = Array.isArray(details)
     ? details.find((each) => textIn(each, 'type') === 'google.rpc.ErrorInfo')
     : undefined
-  if (info === undefined) return { reason: 'INTERNAL', metadata: {} }
-  try {
-    const { reason, metadata } = fromBinary(ErrorInfoSchema, base64Decode(textIn(info, 'value')))
-    return { reason, metadata }
-  } catch {
-    return { reason: 'INTERNAL', metadata: {} }
-  }
+  const json = fieldOf(info, 'debug')
+  return { reason: textIn(json, 'reason') || 'INTERNAL', metadata: textsIn(fieldOf(json, 'metadata')) }
 }
 
 /**

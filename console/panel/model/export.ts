@@ -41,9 +41,8 @@ export function exportedOf({
   subjectId,
   details,
 }: AuditRecord): ExportedRecord {
-  const ms = at === undefined ? 0 : Number(at.seconds) * 1_000 + Math.floor(at.nanos / 1_000_000)
   return {
-    ...{ sequence: Number(sequence), at: new Date(ms).toISOString() },
+    ...{ sequence, at: (at ?? new Date(0)).toISOString() },
     ...{ actor, action, account, subject, subject_id: subjectId, details: details ?? {} },
   }
 }

@@ -28,7 +28,7 @@ export const NEW_DRAFT: Draft = { scope: 'account', projects: [] }
  */
 export function draftOf(permissions: readonly Granted[]): Draft {
   const projects = permissions.flatMap(({ projects }) => projects)
-  if (permissions.some(({ scope }) => scope === PermissionScope.ACCOUNT))
+  if (permissions.some(({ scope }) => scope === PermissionScope.PERMISSION_SCOPE_ACCOUNT))
     return { scope: 'account', projects }
   return { scope: projects.length > 0 ? 'projects' : 'none', projects }
 }
@@ -36,8 +36,10 @@ export function draftOf(permissions: readonly Granted[]): Draft {
 /** @returns `undefined`: projects are to be selected, and none is */
 export function permissionsOf({ scope, projects }: Draft): Granted[] | undefined {
   if (scope === 'none') return []
-  if (scope === 'account') return [{ scope: PermissionScope.ACCOUNT, projects: [] }]
-  return projects.length === 0 ? undefined : [{ scope: PermissionScope.PROJECTS, projects: [...projects] }]
+  if (scope === 'account') return [{ scope: PermissionScope.PERMISSION_SCOPE_ACCOUNT, projects: [] }]
+  return projects.length === 0
+    ? undefined
+    : [{ scope: PermissionScope.PERMISSION_SCOPE_PROJECTS, projects: [...projects] }]
 }
 
 /**

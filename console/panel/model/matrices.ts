@@ -1,7 +1,7 @@
 /** The matrices that the page has seen, and how two of them differ. */
 import type { Matrix, Steps } from '../../../engine/index.ts'
 import type { Comparison } from '../../../matrix/compare.ts'
-import type { GetMatrixRolloutResponse } from '../../gen/portcullis/v1/directory_pb.ts'
+import type { GetMatrixRolloutResponse } from '../../gen/portcullis/v1/directory.ts'
 import { texts } from '../../texts/en/operators.ts'
 import { ApiError } from './errors.ts'
 

@@ -37,10 +37,12 @@ export function obtainsOf(
   engine: Pick<Engine, 'apis' | 'tokenKinds'>,
   permissions: readonly Pick<Permission, 'scope' | 'projects'>[],
 ): readonly ObtainedKind[] {
-  const account = permissions.some(({ scope }) => scope === PermissionScope.ACCOUNT)
+  const account = permissions.some(({ scope }) => scope === PermissionScope.PERMISSION_SCOPE_ACCOUNT)
   const selected = [
     ...new Set(
-      permissions.flatMap(({ scope, projects }) => (scope === PermissionScope.PROJECTS ? projects : [])),
+      permissions.flatMap(({ scope, projects }) =>
+        scope === PermissionScope.PERMISSION_SCOPE_PROJECTS ? projects : [],
+      ),
     ),
   ]
   const kinds = [...engine.tokenKinds.values()].map((kind): ObtainedKind => {

@@ -1,6 +1,6 @@
 /** Messages of the contract as the pages of the profile show them. */
 
-import type { ControlPanelUserToken, Session, StaticToken } from '../../gen/portcullis/v1/directory_pb.ts'
+import type { ControlPanelUserToken, Session, StaticToken } from '../../gen/portcullis/v1/directory.ts'
 import type { Place } from '../../model/shell.ts'
 import { msOf } from './dates.ts'
 import type { ApiKey } from './keys.ts'

@@ -3,12 +3,13 @@
  * are.
  */
 import type { Comparison } from '../../../matrix/compare.ts'
+import { bearsOn } from '../../../matrix/flip-sides.ts'
 import type {
   GetMatrixRolloutResponse,
   MatrixDifference,
   MatrixShadow,
   MatrixVersion,
-} from '../../gen/portcullis/v1/directory_pb.ts'
+} from '../../gen/portcullis/v1/directory.ts'
 import { PORTCULLIS, quoted } from '../../model/shell.ts'
 import { msOf } from './dates.ts'
 import type { ApiError } from './errors.ts'
@@ -104,8 +105,8 @@ function shadowOf({ digest, since, compared, differences, beyond }: MatrixShadow
     return { direction, count: rows.reduce((sum, { count }) => sum + count, 0), rows }
   }).filter(({ rows }) => rows.length > 0)
   return {
-    ...{ digest, groups, sinceMs: msOf(since), compared: Number(compared), beyond: Number(beyond) },
-    differing: groups.reduce((sum, { count }) => sum + count, Number(beyond)),
+    ...{ digest, groups, sinceMs: msOf(since), compared, beyond },
+    differing: groups.reduce((sum, { count }) => sum + count, beyond),
   }
 }
 
@@ -116,20 +117,31 @@ function differenceOf({ direction }: MatrixDifference): Difference {
 
 function rowOf({ api, kind, count, first, last, accounts, otherAccounts }: MatrixDifference): DifferenceRow {
   return {
-    ...{ api, kind, count: Number(count), firstMs: msOf(first), lastMs: msOf(last) },
-    accounts: accounts.map((each) => ({ account: each.account, count: Number(each.count) })),
-    others: Number(otherAccounts),
+    ...{ api, kind, count, firstMs: msOf(first), lastMs: msOf(last) },
+    ...{ accounts, others: otherAccounts },
   }
 }
 
-/** How many cells open. One that opens in one mode and closes in the other counts, too. */
-export function openedIn({ flips }: Comparison): number {
-  return flips.filter(({ direction }) => direction === 'opened').length
+/** What another matrix may open, as the commands count it. */
+export interface Opening {
+  /** Cells, those of the new id of a renamed API too, and one that opens in one mode alone. */
+  readonly opened: number
+  /** Facts of kinds that are looser, or neither looser nor tighter. */
+  readonly loosened: number
 }
 
-/** Whether somebody typed how many cells open. A number is read as people write it: `1,204`. */
-export function confirmsOpened(typed: string, opened: number): boolean {
-  return typed.replaceAll(/[\s,.’']/g, '') === String(opened)
+export function openingOf(comparison: Pick<Comparison, 'flips' | 'renames' | 'kindFlips'>): Opening {
+  const { flips, renames, kindFlips } = comparison
+  const count = (of: Parameters<typeof bearsOn>[0][]) => of.filter((flip) => bearsOn(flip, 'opened')).length
+  return {
+    opened: count([...flips, ...renames.flatMap(({ gained }) => gained)]),
+    loosened: count([...kindFlips]),
+  }
+}
+
+/** Whether somebody typed a number that was shown. It is read as people write it: `1,204`. */
+export function confirmsNumber(typed: string, shown: number): boolean {
+  return typed.replaceAll(/[\s,.’']/g, '') === String(shown)
 }
 
 /** Enough of a digest for people. */
@@ -144,16 +156,26 @@ export function wasReplaced({ reason }: ApiError): boolean {
   return reason === 'MATRIX_REPLACED'
 }
 
-/** @param opened cells: without that number, the command promotes nothing that opens one */
-export function promoteCommand(reason: string, opened: number): string {
-  const most = opened > 0 ? ` --max-opened ${opened}` : ''
-  return `${PORTCULLIS} matrix promote${reasonArgument(reason)}${most}`
+export function promoteCommand(reason: string, opening: Opening): string {
+  return `${PORTCULLIS} matrix promote${reasonArgument(reason)}${openingArguments(opening)}`
 }
 
-/** @param digest empty: each process has the matrix of its own configuration again */
-export function rollBackCommand(reason: string, digest: string): string {
+/**
+ * @param digest empty: each process has the matrix of its own configuration again
+ * @param opening `undefined`: it is not known
+ */
+export function rollBackCommand(reason: string, digest: string, opening: Opening | undefined): string {
   const to = digest === '' ? '--to-configured' : `--to ${quoted(digest)}`
-  return `${PORTCULLIS} matrix rollback ${to}${reasonArgument(reason)}`
+  const most = opening === undefined ? ' --unseen' : openingArguments(opening)
+  return `${PORTCULLIS} matrix rollback ${to}${reasonArgument(reason)}${most}`
+}
+
+/** Without the numbers, the commands put nothing in force that opens something. */
+function openingArguments({ opened, loosened }: Opening): string {
+  return [
+    ...(opened > 0 ? [` --max-opened ${opened}`] : []),
+    ...(loosened > 0 ? [` --max-loosened ${loosened}`] : []),
+  ].join('')
 }
 
 function reasonArgument(reason: string): string {

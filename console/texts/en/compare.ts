@@ -3,7 +3,8 @@ import { counted } from './explorer.ts'
 
 export const compareTexts = {
   title: 'Compare',
-  about: 'Choose another matrix file. You see exactly which cells it opens and closes, in both modes.',
+  about:
+    'Choose another matrix file. You see exactly which cells it opens and closes, in both modes, and what it loosens of the kinds.',
   private: 'The file is read in this page, and sent nowhere.',
   choose: 'Choose a file',
   drop: 'or drop it here',
@@ -14,6 +15,13 @@ export const compareTexts = {
   same: 'Both matrices decide every cell the same way.',
   counts: (opened: number, closed: number) =>
     `It opens ${counted(opened, 'cell', 'cells')} and closes ${counted(closed, 'cell', 'cells')}.`,
+  factCounts: (loosened: number, changed: number, tightened: number) =>
+    `Of the kinds of token it loosens ${counted(loosened, 'fact', 'facts')}, changes ${changed} and tightens ${tightened}.`,
+  facts: 'Facts of kinds',
+  factsHint:
+    'What decides with the cells: who obtains a token, for how long, and where it travels. What is only changed may open something for one request and close it for another.',
+  fact: 'Fact',
+  factTypes: { loosened: 'Loosened', changed: 'Changed', tightened: 'Tightened' },
   types: {
     opened: 'Opened',
     closed: 'Closed',
@@ -23,9 +31,10 @@ export const compareTexts = {
     closed: 'Allowed now, and denied with the other file.',
   },
   onlyIn: { strict: 'in strict mode only', lenient: 'not in strict mode' },
+  renamedCount: (count: number) => `Renamed APIs open ${counted(count, 'cell', 'cells')} by their new ids.`,
   renamed: 'Renamed APIs',
   renamedHint:
-    'Their cells are compared across the two ids. Who asks with the old id is denied, with the reason UNKNOWN_API.',
+    'Their cells are compared across the two ids. A caller with the old id is denied, with the reason UNKNOWN_API. A caller with the new one was denied before: its cells count as opened where a matrix is put in force.',
   unfinished: 'The file is not finished',
   unfinishedHint: 'Its cells are compared all the same. A conflict that is not declared contests no cell.',
   conflicts: 'Conflicts',

@@ -17,6 +17,7 @@ export const editorTexts = {
   status: {
     same: 'Opens and closes nothing.',
     counts: (opened: number, closed: number) => `Opens ${cells(opened)}, closes ${cells(closed)}.`,
+    facts: (count: number) => `${counted(count, 'fact', 'facts')} of kinds differ.`,
     open: (count: number) => counted(count, 'contradiction to resolve', 'contradictions to resolve'),
     findings: (count: number) => counted(count, 'warning', 'warnings'),
     undone: 'The last step is undone.',
@@ -153,6 +154,7 @@ export const editorTexts = {
       'Tests can be saved when every contradiction is resolved. The sidecar refuses the matrix until then.',
     link: 'Copy link',
     linkHint: 'The link has your edits behind its #, which browsers send to no server.',
+    tooMuch: 'The edits are too many for a link of a matrix of this size. Save the file instead.',
     tooLong: (length: string, max: string) =>
       `The edits are too long for a link: ${length} characters, and at most ${max} arrive whole everywhere. Save the file instead.`,
     commands: 'Test and serve it, in the folder of the files',

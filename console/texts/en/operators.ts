@@ -324,16 +324,26 @@ export const texts = {
     command: 'The same on the command line',
     everywhere: 'It decides at once in this process, and in every other one of the directory within seconds.',
 
+    confirm: {
+      opened: 'Cells that open',
+      openedDiffers: (count: number) =>
+        `Expected ${count.toLocaleString('en')}, the number of cells that open.`,
+      loosened: 'Facts of kinds that are loosened or changed',
+      loosenedDiffers: (count: number) =>
+        `Expected ${count.toLocaleString('en')}, the number of facts that are loosened or changed.`,
+      type: (what: string) => `Type ${what} to confirm.`,
+      unseen: 'Without seeing what opens',
+      unseenWord: 'unseen',
+      unseenDiffers: 'Expected the word unseen.',
+      comparing: 'Wait until the matrices are compared.',
+    },
+
     promote: {
       open: 'Promote…',
       title: 'Promote the shadow',
       button: 'Promote',
       compared: (compared: number, differing: number) =>
         `So far ${counted(compared, 'decision was', 'decisions were')} compared, and ${differing.toLocaleString('en')} would have been others.`,
-      opened: 'Cells that open',
-      openedHint: (count: number) => `Type ${count.toLocaleString('en')} to confirm.`,
-      openedDiffers: (count: number) =>
-        `Expected ${count.toLocaleString('en')}, the number of cells that open.`,
       done: 'The shadow is in force now.',
     },
 
@@ -344,7 +354,7 @@ export const texts = {
       to: 'To',
       version: (digest: string, when: string) => `${digest}, ${when}`,
       unknown:
-        'That matrix could not be read, so this page cannot say which cells change. `portcullis matrix diff` compares two files.',
+        'That matrix could not be read, so this page cannot say what opens. `portcullis matrix diff` compares two files.',
       done: 'The earlier matrix is in force again.',
     },
   },

@@ -3,11 +3,12 @@ import type { Comparison } from '../../../matrix/compare.ts'
 import type { State } from '../../model/playground.ts'
 import { editorTexts } from '../../texts/en/editor.ts'
 
-/** What opens and closes. */
-export function countsOf({ flips }: Comparison): string {
+/** What opens and closes, and how many facts of kinds are others. */
+export function countsOf({ flips, kindFlips }: Comparison): string {
   const opened = flips.filter(({ direction }) => direction === 'opened').length
-  const { same, counts } = editorTexts.status
-  return flips.length === 0 ? same : counts(opened, flips.length - opened)
+  const { same, counts, facts } = editorTexts.status
+  const cells = flips.length === 0 ? same : counts(opened, flips.length - opened)
+  return kindFlips.length === 0 ? cells : `${cells} ${facts(kindFlips.length)}`
 }
 
 /** The same, with what is left to do. */

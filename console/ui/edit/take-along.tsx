@@ -1,7 +1,7 @@
 /** Taking it along: the file, tests that hold it, the commands for both, and a link. */
 import { useEffect, useState } from 'preact/hooks'
 import { characterise } from '../../../matrix/policy-tests/index.ts'
-import { current, type Playground, testsName } from '../../model/playground.ts'
+import { current, isReplayable, type Playground, testsName } from '../../model/playground.ts'
 import { fileCommands } from '../../model/playground-commands.ts'
 import { packed } from '../../model/playground-link.ts'
 import { rulesOf } from '../../model/rules.ts'
@@ -56,7 +56,11 @@ export function TakeAlong({ playground, view, engine, keep }: TakeAlongProps) {
       <p class="hint">{open.length === 0 ? words.testsHint : words.notYet}</p>
       <Command title={words.commands} text={fileCommands(name).join('\n')} />
       {edits !== undefined &&
-        (edits.length > EDITS_LENGTH_MAX ? (
+        (!isReplayable(playground) ? (
+          <p class="hint" role="status">
+            {words.tooMuch}
+          </p>
+        ) : edits.length > EDITS_LENGTH_MAX ? (
           <p class="hint" role="status">
             {words.tooLong(inNumbers(edits.length), inNumbers(EDITS_LENGTH_MAX))}
           </p>

@@ -104,7 +104,9 @@ function Permissions({ permissions }: Granted) {
     <ul class="plain">
       {permissions.map(({ scope, projects }) => (
         <li key={`${scope} ${projects.join(' ')}`}>
-          {scope === PermissionScope.ACCOUNT ? permission.scopes.account : `${permission.scopes.projects}: `}
+          {scope === PermissionScope.PERMISSION_SCOPE_ACCOUNT
+            ? permission.scopes.account
+            : `${permission.scopes.projects}: `}
           {projects.map((name, index) => (
             <>
               {index > 0 && ', '}

@@ -1,5 +1,8 @@
-/** What is asked before another matrix is put in force: why, and whether somebody saw what it opens. */
-import { useId } from 'preact/hooks'
+/**
+ * What is asked before another matrix is put in force: why, and whether somebody saw what it opens. A
+ * promotion and the way back ask alike.
+ */
+import { useId, useState } from 'preact/hooks'
 import { texts } from '../../../texts/en/operators.ts'
 import { texts as shared } from '../../../texts/en/panel.ts'
 import { summaryOf } from '../../../ui/comparison.tsx'
@@ -9,8 +12,9 @@ import { momentOf } from '../../model/dates.ts'
 import { apiErrorOf } from '../../model/errors.ts'
 import type { Compared, Matrices } from '../../model/matrices.ts'
 import {
-  confirmsOpened,
-  openedIn,
+  confirmsNumber,
+  type Opening,
+  openingOf,
   promoteCommand,
   type Rollout,
   rollBackCommand,
@@ -19,7 +23,7 @@ import {
   wasReplaced,
 } from '../../model/rollout.ts'
 import { Dialog } from '../../parts/dialog.tsx'
-import { Form, needed, TextField, useForm } from '../../parts/form.tsx'
+import { Form, type FormState, needed, TextField, useForm } from '../../parts/form.tsx'
 import { useCompared } from './use-rollout.ts'
 
 const words = texts.matrix
@@ -41,11 +45,11 @@ interface PromoteProps extends DialogProps {
 export function PromoteDialog(props: PromoteProps) {
   const { rollout, shadow, compared, close, done, replaced } = props
   const { directory } = useApi()
-  const opened = openedIn(compared.comparison)
-  const form = useForm({ reason: '', opened: '' }, (typed) => ({
+  const opening = openingOf(compared.comparison)
+  const { opened, loosened } = opening
+  const form = useForm({ reason: '', ...NOTHING_TYPED }, (typed) => ({
     reason: needed(typed.reason, words.reason),
-    opened:
-      opened === 0 || confirmsOpened(typed.opened, opened) ? undefined : words.promote.openedDiffers(opened),
+    ...faultsOf(typed, opening),
   }))
   const submit = orReplaced(replaced, async ({ reason }: { readonly reason: string }) => {
     await directory.promoteMatrix({
@@ -56,22 +60,20 @@ export function PromoteDialog(props: PromoteProps) {
   })
   return (
     <Dialog title={words.promote.title} close={close} wide>
-      <Form form={form} submit={submit} button={words.promote.button} danger={opened > 0} cancel={close}>
+      <Form
+        form={form}
+        submit={submit}
+        button={words.promote.button}
+        danger={opened + loosened > 0}
+        cancel={close}
+      >
         <p>
           <strong>{summaryOf(compared.comparison)}</strong>{' '}
           {words.promote.compared(shadow.compared, shadow.differing)} {words.everywhere}
         </p>
         <TextField form={form} name="reason" label={words.reason} hint={words.reasonHint} autofocus />
-        {opened > 0 && (
-          <TextField
-            form={form}
-            name="opened"
-            label={words.promote.opened}
-            hint={words.promote.openedHint(opened)}
-            inputMode="numeric"
-          />
-        )}
-        <Command title={words.command} text={promoteCommand(form.values.reason, opened)} />
+        <Confirmations form={form} opening={opening} />
+        <Command title={words.command} text={promoteCommand(form.values.reason, opening)} />
       </Form>
     </Dialog>
   )
@@ -84,31 +86,49 @@ interface RollBackProps extends DialogProps {
 export function RollBackDialog({ rollout, matrices, close, done, replaced }: RollBackProps) {
   const { directory } = useApi()
   const { digest, earlier, promoted } = rollout
-  const form = useForm({ to: earlier[0]?.digest ?? '', reason: '' }, (typed) => ({
+  const [to, choose] = useState(earlier[0]?.digest ?? '')
+  const { value: compared, error } = useCompared(matrices, digest, to === '' ? rollout.configuredDigest : to)
+  const opening = error !== undefined ? 'unknown' : compared && openingOf(compared.comparison)
+  const form = useForm({ reason: '', ...NOTHING_TYPED }, (typed) => ({
     reason: needed(typed.reason, words.reason),
+    ...faultsOf(typed, opening),
   }))
-  const { to, reason } = form.values
-  const submit = orReplaced(replaced, async (typed: { readonly to: string; readonly reason: string }) => {
+  const { reason } = form.values
+  const submit = orReplaced(replaced, async (typed: { readonly reason: string }) => {
     await directory.rollBackMatrix({
       ...{ digest, reason: typed.reason.trim() },
-      to: typed.to === '' ? { case: 'toConfigured', value: true } : { case: 'toDigest', value: typed.to },
+      to: to === '' ? { $case: 'toConfigured', value: true } : { $case: 'toDigest', value: to },
     })
     close()
     done(words.rollBack.done)
   })
   return (
     <Dialog title={words.rollBack.title} close={close} wide>
-      <Form form={form} submit={submit} button={words.rollBack.button} danger cancel={close}>
+      <Form
+        form={form}
+        submit={submit}
+        button={words.rollBack.button}
+        danger
+        disabled={opening === undefined}
+        cancel={close}
+      >
         <ToField
           to={to}
-          choose={(chosen) => form.set({ to: chosen })}
+          choose={(chosen) => {
+            choose(chosen)
+            form.set(NOTHING_TYPED)
+          }}
           earlier={earlier}
           configured={promoted}
         />
-        <Change matrices={matrices} from={digest} to={to === '' ? rollout.configuredDigest : to} />
+        <Change compared={compared} isUnknown={error !== undefined} />
         <p>{words.everywhere}</p>
         <TextField form={form} name="reason" label={words.reason} hint={words.reasonHint} autofocus />
-        <Command title={words.command} text={rollBackCommand(reason, to)} />
+        <Confirmations form={form} opening={opening} />
+        <Command
+          title={words.command}
+          text={rollBackCommand(reason, to, opening === 'unknown' ? undefined : (opening ?? NOTHING_OPENS))}
+        />
       </Form>
     </Dialog>
   )
@@ -140,25 +160,70 @@ function ToField({ to, choose, earlier, configured }: ToFieldProps) {
 }
 
 interface ChangeProps {
-  readonly matrices: Matrices
-  readonly from: string
-  readonly to: string
+  /** `undefined`: not yet, or it is not known. */
+  readonly compared: Compared | undefined
+  readonly isUnknown: boolean
 }
 
 /** What the way back opens and closes. */
-function Change({ matrices, from, to }: ChangeProps) {
-  const { value, error } = useCompared(matrices, from, to)
-  if (error !== undefined)
+function Change({ compared, isUnknown }: ChangeProps) {
+  if (isUnknown)
     return (
       <p class="hint">
         <Message text={words.rollBack.unknown} />
       </p>
     )
-  if (value === undefined) return <p class="waiting">{words.cells.comparing}</p>
+  if (compared === undefined) return <p class="waiting">{words.cells.comparing}</p>
   return (
     <p>
-      <strong>{summaryOf(value.comparison)}</strong>
+      <strong>{summaryOf(compared.comparison)}</strong>
     </p>
+  )
+}
+
+/** What somebody types who has seen what opens. */
+type Typed = Readonly<Record<'opened' | 'loosened' | 'unseen', string>>
+
+const NOTHING_TYPED: Typed = { opened: '', loosened: '', unseen: '' }
+const NOTHING_OPENS: Opening = { opened: 0, loosened: 0 }
+
+/** @param opening `undefined`: the matrices are being compared */
+function faultsOf(typed: Typed, opening: Opening | 'unknown' | undefined): Partial<Typed> {
+  const { openedDiffers, loosenedDiffers, unseenWord, unseenDiffers } = words.confirm
+  if (opening === undefined) return { reason: words.confirm.comparing } as Partial<Typed>
+  if (opening === 'unknown') return typed.unseen.trim() === unseenWord ? {} : { unseen: unseenDiffers }
+  const { opened, loosened } = opening
+  return {
+    ...(opened > 0 && !confirmsNumber(typed.opened, opened) && { opened: openedDiffers(opened) }),
+    ...(loosened > 0 && !confirmsNumber(typed.loosened, loosened) && { loosened: loosenedDiffers(loosened) }),
+  }
+}
+
+interface ConfirmationsProps<T extends Typed> {
+  readonly form: FormState<T>
+  readonly opening: Opening | 'unknown' | undefined
+}
+
+function Confirmations<T extends Typed>({ form, opening }: ConfirmationsProps<T>) {
+  const { type, unseen, unseenWord } = words.confirm
+  if (opening === undefined) return null
+  if (opening === 'unknown')
+    return <TextField form={form} name="unseen" label={unseen} hint={type(unseenWord)} />
+  return (
+    <>
+      {(['opened', 'loosened'] as const)
+        .filter((name) => opening[name] > 0)
+        .map((name) => (
+          <TextField
+            key={name}
+            form={form}
+            name={name}
+            label={words.confirm[name]}
+            hint={type(opening[name].toLocaleString('en'))}
+            inputMode="numeric"
+          />
+        ))}
+    </>
   )
 }
 

@@ -422,8 +422,9 @@ export interface WatchChangesRequest {
   /** Account numbers. Only changes of these accounts, and those of none, are told. Empty: all changes. */
   accounts: string[];
   /**
-   * The position that the follower knows, of an earlier stream. What became void since is told first. Unset,
-   * a position that this sidecar does not know, or another basis: everything is void.
+   * The highest position that the follower was told, of an earlier stream. What became void since is told
+   * first. Unset, a position that is older than what this sidecar remembers, or another basis: everything is
+   * void. A position that its directory does not have: `DIRECTORY_CHANGES_LOST`.
    */
   after: Position | undefined;
 }
@@ -492,13 +493,16 @@ export interface RouteSource {
 
 /** Says which requests are for an API. */
 export interface Route {
-  /** In lower case. Empty: any host. With a dot at the beginning: every host that ends so. */
+  /**
+   * In lower case, with a port if requests have one. Empty: any host. With a dot at the beginning: every host
+   * that ends so.
+   */
   host: string;
   /** The path. */
   segments: RouteSegment[];
   /** Whether everything below the path belongs to it as well. */
   below: boolean;
-  /** Empty: any method. */
+  /** Empty: any method. GET comes with HEAD. */
   methods: string[];
   /** API id. */
   api: string;
@@ -531,8 +535,15 @@ export interface Rules {
   cells: CellReasons[];
   /** The rows, first that of APIs that are not in the matrix. */
   apis: ApiCells[];
+  /**
+   * Never set. Older clients go by it, and take some requests for those of a route that not every server
+   * takes for them. Without it they ask about each request.
+   */
+  routes:
+    | Routes
+    | undefined;
   /** Unset: the sidecar has none, or too many to tell them. A client must ask about each request. */
-  routes: Routes | undefined;
+  exactRoutes: Routes | undefined;
 }
 
 /** A response comes at least every second, also where nothing has changed. */
@@ -575,6 +586,11 @@ export interface WatchChangesResponse {
 export interface DescribeTokensRequest {
   /** The tokens. Secrets. At most 1,000. */
   tokens: string[];
+  /**
+   * The highest position that the follower was told. A directory that does not have it has lost changes, and
+   * describes nothing: `DIRECTORY_CHANGES_LOST`. Unset: it was told none.
+   */
+  after: Position | undefined;
 }
 
 /** What the directory knows of a token. */
@@ -3253,7 +3269,7 @@ export const Routes: MessageFns<Routes> = {
 };
 
 function createBaseRules(): Rules {
-  return { matrix: undefined, cells: [], apis: [], routes: undefined };
+  return { matrix: undefined, cells: [], apis: [], routes: undefined, exactRoutes: undefined };
 }
 
 export const Rules: MessageFns<Rules> = {
@@ -3269,6 +3285,9 @@ export const Rules: MessageFns<Rules> = {
     }
     if (message.routes !== undefined) {
       Routes.encode(message.routes, writer.uint32(34).fork()).join();
+    }
+    if (message.exactRoutes !== undefined) {
+      Routes.encode(message.exactRoutes, writer.uint32(42).fork()).join();
     }
     return writer;
   },
@@ -3316,6 +3335,14 @@ export const Rules: MessageFns<Rules> = {
             }
 
             message.routes = Routes.decode(reader, reader.uint32());
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.exactRoutes = Routes.decode(reader, reader.uint32());
             continue;
           }
         }
@@ -3440,13 +3467,16 @@ export const WatchChangesResponse: MessageFns<WatchChangesResponse> = {
 };
 
 function createBaseDescribeTokensRequest(): DescribeTokensRequest {
-  return { tokens: [] };
+  return { tokens: [], after: undefined };
 }
 
 export const DescribeTokensRequest: MessageFns<DescribeTokensRequest> = {
   encode(message: DescribeTokensRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.tokens) {
       writer.uint32(10).string(v!);
+    }
+    if (message.after !== undefined) {
+      Position.encode(message.after, writer.uint32(18).fork()).join();
     }
     return writer;
   },
@@ -3470,6 +3500,14 @@ export const DescribeTokensRequest: MessageFns<DescribeTokensRequest> = {
             }
 
             message.tokens.push(reader.string());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.after = Position.decode(reader, reader.uint32());
             continue;
           }
         }

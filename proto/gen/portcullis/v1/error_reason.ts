@@ -135,7 +135,7 @@ export const ErrorReason = {
   ERROR_REASON_CLIENT_CERTIFICATE_AMBIGUOUS: 39,
   /** ERROR_REASON_UPSTREAM_UNAVAILABLE - UNAVAILABLE: "upstream `{upstream}` {problem}". Retry later. */
   ERROR_REASON_UPSTREAM_UNAVAILABLE: 40,
-  /** ERROR_REASON_UPSTREAM_BAD_ANSWER - UNAVAILABLE: "upstream `{upstream}` gave an unusable answer: expected {expected}". Retry later. */
+  /** ERROR_REASON_UPSTREAM_BAD_ANSWER - UNAVAILABLE: "upstream `{upstream}` gave an unusable answer at {url}: expected {expected}". Retry later. */
   ERROR_REASON_UPSTREAM_BAD_ANSWER: 41,
   /** ERROR_REASON_UPSTREAM_EXHAUSTED - RESOURCE_EXHAUSTED: "{cause} upstream `{upstream}`; try again in {seconds} s". Retry later. */
   ERROR_REASON_UPSTREAM_EXHAUSTED: 42,
@@ -164,8 +164,8 @@ export const ErrorReason = {
   /** ERROR_REASON_DECISION_NOT_LOGGED - UNAVAILABLE: "the decision log cannot be written, and `decision_log.required` is set". Retry later. */
   ERROR_REASON_DECISION_NOT_LOGGED: 51,
   /**
-   * ERROR_REASON_DIRECTORY_CHANGES_LOST - UNAVAILABLE: "the database of the directory has lost changes; an operator must end all tokens from the
-   * lost time". Retry later.
+   * ERROR_REASON_DIRECTORY_CHANGES_LOST - UNAVAILABLE: "the directory has lost changes that were known before; do not restart: an operator must end
+   * all tokens from the lost time". Retry later.
    */
   ERROR_REASON_DIRECTORY_CHANGES_LOST: 52,
   /**
