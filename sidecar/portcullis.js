@@ -12,6 +12,11 @@ if (major < 24 || (major === 24 && minor < 7)) {
   process.stderr.write(`portcullis: expected Node 24.7 or later, this is ${process.version}\n${advice()}\n`)
   process.exit(2)
 }
+if (checkout && !existsSync(new URL('../proto/gen/made.json', import.meta.url))) {
+  process.stderr.write('portcullis: expected generated code, which npm makes where it runs install scripts\n')
+  process.stderr.write('Make it with `npm run gen`, and run the command again.\n')
+  process.exit(2)
+}
 // By default SIGUSR1 opens the inspector, through which every program of this machine could read all secrets.
 process.on('SIGUSR1', () => {})
 start()

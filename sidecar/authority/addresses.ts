@@ -1,6 +1,7 @@
 /** Address ranges: an account can restrict its tokens to them (§1). */
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
+import { type IpAddress, ipAddress } from '../base/ip-address.ts'
 
 /** The result of reading a range: its canonical form, for example `10.0.0.0/8`, or what was expected. */
 export type RangeReading =
@@ -17,10 +18,10 @@ const MAPPED_PREFIX_BITS = 96
 /** Reads a range. A single address is a range of one address. An IPv4-mapped range becomes the IPv4 range. */
 export function readRange(text: string): RangeReading {
   const [address = '', bits, ...more] = text.split('/')
-  const parsed = canonical(address)
-  if (parsed === undefined || more.length > 0 || (bits !== undefined && !/^\d{1,3}$/.test(bits)))
+  const read = isIP(address) === 0 ? undefined : ipAddress(address)
+  if (read === undefined || more.length > 0 || (bits !== undefined && !/^\d{1,3}$/.test(bits)))
     return { ok: false, expected: RANGE }
-  const v4 = parsed.kind() === 'ipv4'
+  const v4 = !read.includes(':')
   // A shorter prefix would cover all IPv4 addresses and IPv6 addresses too, which is hardly what the author
   // meant.
   const prefixBits = v4 && address.includes(':') ? MAPPED_PREFIX_BITS : 0
@@ -28,7 +29,7 @@ export function readRange(text: string): RangeReading {
   const length = bits === undefined ? bitsMax : Number(bits) - prefixBits
   if (length > bitsMax) return { ok: false, expected: RANGE }
   if (length < 0) return { ok: false, expected: MAPPED_RANGE }
-  const network = (v4 ? ipaddr.IPv4 : ipaddr.IPv6).networkAddressFromCIDR(`${parsed}/${length}`)
+  const network = (v4 ? ipaddr.IPv4 : ipaddr.IPv6).networkAddressFromCIDR(`${read}/${length}`)
   return { ok: true, range: `${network}/${length}` }
 }
 
@@ -36,10 +37,10 @@ export function readRange(text: string): RangeReading {
  * Whether the address is in one of the ranges. Without ranges every address is allowed. With ranges a missing
  * address is not.
  */
-export function isAllowed(address: string | undefined, ranges: readonly string[]): boolean {
+export function isAllowed(address: IpAddress | undefined, ranges: readonly string[]): boolean {
   if (ranges.length === 0) return true
-  const parsed = address === undefined ? undefined : canonical(address)
-  if (parsed === undefined) return false
+  if (address === undefined) return false
+  const parsed = ipaddr.process(address)
   return parsedRanges(ranges).some(
     ([network, bits]) => network.kind() === parsed.kind() && parsed.match(network, bits),
   )
@@ -48,21 +49,8 @@ export function isAllowed(address: string | undefined, ranges: readonly string[]
 /** Whether two ranges, as `readRange` gives them, have an address in common. */
 export function overlap(one: string, other: string): boolean {
   // Of two ranges that overlap, one contains the other.
-  return isAllowed(one.split('/')[0], [other]) || isAllowed(other.split('/')[0], [one])
-}
-
-/**
- * The key of an address in the login throttle. IPv6 addresses of one /64 network share a key, because one
- * subscriber has all of them. A text that is not an address is its own key. Any loopback address gives
- * `undefined`: this machine.
- */
-export function throttleKey(address: string): string | undefined {
-  const parsed = canonical(address)
-  if (parsed === undefined) return address
-  if (parsed.range() === 'loopback') return undefined
-  return parsed.kind() === 'ipv4'
-    ? String(parsed)
-    : `${ipaddr.IPv6.networkAddressFromCIDR(`${parsed}/64`)}/64`
+  const first = (range: string) => range.split('/')[0] as IpAddress
+  return isAllowed(first(one), [other]) || isAllowed(first(other), [one])
 }
 
 type ParsedRange = ReturnType<typeof ipaddr.parseCIDR>
@@ -77,20 +65,4 @@ function parsedRanges(ranges: readonly string[]): readonly ParsedRange[] {
     PARSED.set(ranges, parsed)
   }
   return parsed
-}
-
-/** An address in the one form that all addresses have here. `undefined`: it is none. */
-export function canonicalAddress(address: string): string | undefined {
-  return canonical(address)?.toString()
-}
-
-/** Parses an address. `::ffff:10.1.2.3` becomes 10.1.2.3, so that a rule for 10.0.0.0/8 applies to it. */
-function canonical(address: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
-  // The library also accepts octal and hexadecimal IPv4, alone and at the end of IPv6, which other programs
-  // read as different addresses.
-  if (isIP(address) === 0) return undefined
-  // The library reads the IPv6 address `::10.1.2.3` as the IPv4 address 10.1.2.3. A zone only has a meaning
-  // on one host.
-  if (/^::\d+\./.test(address) || address.includes('%')) return undefined
-  return ipaddr.isValid(address) ? ipaddr.process(address) : undefined
 }

@@ -1,12 +1,15 @@
 /**
  * The interface of an authority, which verifies and issues tokens. The embedded authority uses a directory.
  */
+
 import type { CredentialReason, Scope, TokenKind } from '../../engine/index.ts'
+import type { IpAddress } from '../base/ip-address.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { Secret } from '../base/secret.ts'
 import type { ApplicationCredentialKey } from '../directory/application-credentials.ts'
 import type { TokenStatus } from '../directory/directory.ts'
 import type { Actor } from './actor.ts'
+import type { Presented } from './elsewhere.ts'
 import type { PublicKey } from './keys.ts'
 import type { LoginSource } from './login-source.ts'
 import type { VerifiedToken } from './verified-token.ts'
@@ -43,9 +46,11 @@ export interface Origin {
   /** Tells the connections of a source apart, as far as it has any. Each of them has its turn. */
   readonly connection?: string | undefined
   /** The client address; `undefined`: none is known. */
-  readonly address?: string | undefined
+  readonly address?: IpAddress | undefined
   /** Whether the login uses the endpoint that an account may restrict to some addresses (§1). */
   readonly restricted: boolean
+  /** What a sidecar without a directory hands on with it; absent: the login is the sidecar's own. */
+  readonly handOn?: (() => Presented) | undefined
 }
 
 /** A token that was just issued. */
@@ -57,7 +62,7 @@ export interface IssuedToken {
 /** Where a credential comes from, and what for. */
 export interface CredentialOrigin {
   /** The address that it came from, for accounts that restrict addresses (§1). */
-  readonly clientAddress?: string | undefined
+  readonly clientAddress?: IpAddress | undefined
   /**
    * Any object that is the same for all credentials of a connection: connections take turns where credentials
    * are costly.

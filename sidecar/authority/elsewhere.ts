@@ -1,22 +1,27 @@
 /** Calls that a sidecar without a directory hands on to the one that it follows. */
+import { CallError } from '../base/call-error.ts'
 
 /** What a call presents to say who makes it, by the name of its header field. */
 export type Presented = Readonly<Record<string, readonly string[]>>
 
-/** Hands on a call of the contract. @throws RefusedElsewhere, or CallError where no sidecar answers */
+/** Hands on a call of the contract. @throws CallError where it is refused, or no sidecar answers */
 export type Forward = (path: string, request: Buffer, presented: Presented) => Promise<Buffer>
 
-/** The sidecar that has the directory has refused a call. */
-export class RefusedElsewhere extends Error {
-  override readonly name = 'RefusedElsewhere'
+/** How a call has ended at the sidecar that has the directory. */
+interface StatusElsewhere {
   /** Of gRPC. */
   readonly code: number
+  readonly message: string
   /** An encoded `google.rpc.Status`. */
   readonly details: Buffer
+}
 
-  constructor(code: number, message: string, details: Buffer) {
-    super(message)
-    this.code = code
-    this.details = details
+/** The sidecar that has the directory has refused a call. Where it is not handed on, it is as any error. */
+export class RefusedElsewhere extends CallError {
+  readonly status: StatusElsewhere
+
+  constructor({ reason, metadata }: CallError, status: StatusElsewhere) {
+    super(reason, status.message, { metadata })
+    this.status = status
   }
 }

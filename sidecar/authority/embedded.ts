@@ -42,7 +42,7 @@ import { type IamTokenSigner, looksLikeIamToken, queryOf, tokenOf } from './iam-
 import type { PublicKey } from './keys.ts'
 import { KnownLogins } from './known-logins.ts'
 import { canBeName } from './names.ts'
-import { obtainedBy, withoutPrefix } from './own-form.ts'
+import { type Kinds, obtainedBy, withoutPrefix } from './own-form.ts'
 import { canBeMade, type LoginPlace, type Passwords } from './password.ts'
 import { type GenuineToken, SeenIamTokens } from './seen-tokens.ts'
 import { looksLikeStaticToken } from './static-token.ts'
@@ -50,7 +50,7 @@ import type { StaticTokenUses } from './static-token-uses.ts'
 import { StaticTokenVerifier } from './static-token-verifier.ts'
 import type { LoginOutcome, LoginThrottle } from './throttle.ts'
 import { rememberedByMemory } from './token-memory.ts'
-import { faultOfTime, INVALID, verificationOf } from './token-status.ts'
+import { asWritten, faultOfTime, INVALID, verificationOf } from './token-status.ts'
 import { isOver } from './verified-token.ts'
 
 export interface EmbeddedAuthorityParts {
@@ -97,17 +97,21 @@ export class EmbeddedAuthority implements Authority {
     return { iam_tokens: this.#iamTokens.size, static_tokens: this.#staticTokens.size }
   }
 
-  recognize(value: string, kinds: ReadonlyMap<string, TokenKind>): TokenKind['obtained']['by'] | undefined {
+  recognize(value: string, kinds: Kinds): TokenKind['obtained']['by'] | undefined {
     return obtainedBy(value, kinds)
   }
 
-  verify(
-    sent: string,
-    kinds: ReadonlyMap<string, TokenKind>,
-    from: CredentialOrigin = UNKNOWN,
-  ): Verification | Promise<Verification> {
+  verify(sent: string, kinds: Kinds, from: CredentialOrigin = UNKNOWN): Verification | Promise<Verification> {
     const value = withoutPrefix(sent, kinds)
-    if (looksLikeStaticToken(value)) return this.#staticTokens.verify(value, from)
+    const verification = looksLikeStaticToken(value)
+      ? this.#staticTokens.verify(value, from)
+      : this.#verifyIam(value, kinds, from)
+    return verification instanceof Promise
+      ? verification.then((found) => asWritten(found, sent, value, kinds, from))
+      : asWritten(verification, sent, value, kinds, from)
+  }
+
+  #verifyIam(value: string, kinds: Kinds, from: CredentialOrigin): MaybePromise<Verification> {
     if (!looksLikeIamToken(value)) return INVALID
     const seen = this.#iamTokens.find(value, from.connection)
     return seen instanceof Promise
@@ -115,11 +119,7 @@ export class EmbeddedAuthority implements Authority {
       : this.#verifySeen(seen, kinds, from)
   }
 
-  describe(
-    sent: string,
-    kinds: ReadonlyMap<string, TokenKind>,
-    connection: object,
-  ): MaybePromise<DescribedToken | undefined> {
+  describe(sent: string, kinds: Kinds, connection: object): MaybePromise<DescribedToken | undefined> {
     const value = withoutPrefix(sent, kinds)
     if (looksLikeStaticToken(value)) return this.#staticTokens.describe(value)
     if (!looksLikeIamToken(value)) return undefined
@@ -182,16 +182,18 @@ export class EmbeddedAuthority implements Authority {
     kind: TokenKind,
     from: Origin = UNKNOWN_ORIGIN,
   ): Promise<IssuedToken> {
-    // Clients choose secrets that can be guessed. So each login counts, by what it names.
+    // Clients choose secrets that can be guessed. So each login counts: for the credential, however it is
+    // named.
+    const found = await this.#credential(key)
+    const named = found ?? key
     const names =
-      'id' in key
-        ? { account: '', userName: `application credential ${key.id}` }
-        : { account: key.account, userName: `${key.userName}, application credential ${key.name}` }
+      'id' in named
+        ? { account: '', userName: `application credential ${named.id}` }
+        : { account: named.account, userName: `${named.userName}, application credential ${named.name}` }
     const login = this.#logins.placeOf(names, from)
     const settle = await this.#parts.failedLogins.admit({ ...login.names, source: login.source })
     let outcome: LoginOutcome = 'abandoned'
     try {
-      const found = await this.#credential(key)
       const claim = { ...names, password: secret, chosen: true }
       if (!(await this.#parts.passwords.verify(claim, found?.secretHash, login.place))) {
         outcome = 'failed'
@@ -208,7 +210,7 @@ export class EmbeddedAuthority implements Authority {
   }
 
   async #issueTo(found: ApplicationCredentialLogin, kind: TokenKind, from: Origin): Promise<IssuedToken> {
-    const { id, account, project, userId, userName, generation, unrestricted, limited, expiresAtUs } = found
+    const { id, account, project, userId, userName, generation, unrestricted, limited, expiresAt } = found
     const scope = { account, project }
     const grant = await this.#grantFor({ id: userId }, kind, scope)
     if (grant === undefined) throw permissionMissing(kind)
@@ -219,7 +221,7 @@ export class EmbeddedAuthority implements Authority {
     if (from.restricted && !isAllowed(from.address, active.addresses))
       throw callError('ADDRESS_NOT_ALLOWED', {})
     const nowMs = this.#parts.now()
-    const expiresAtMs = expiresAtUs === undefined ? undefined : Math.floor(expiresAtUs / 1000)
+    const expiresAtMs = expiresAt?.ms
     if (isOver({ issuedAtMs: found.createdAtMs, expiresAtMs }, nowMs)) throw callError('LOGIN_FAILED', {})
     const { names } = this.#parts.signer
     const holder = { id: userId, name: userName, type: 'service_user', generation }
@@ -236,7 +238,7 @@ export class EmbeddedAuthority implements Authority {
 
   async derive(
     value: string,
-    kinds: ReadonlyMap<string, TokenKind>,
+    kinds: Kinds,
     kind: TokenKind,
     scope: Scope,
     from?: Origin,
@@ -327,7 +329,7 @@ export class EmbeddedAuthority implements Authority {
   /** @param seen `undefined`: no current key has signed the token */
   #verifySeen(
     seen: GenuineToken | undefined,
-    kinds: ReadonlyMap<string, TokenKind>,
+    kinds: Kinds,
     { clientAddress, acceptExpired = false }: CredentialOrigin,
   ): Verification | Promise<Verification> {
     if (seen === undefined) return INVALID
@@ -340,7 +342,7 @@ export class EmbeddedAuthority implements Authority {
       : verificationOf(token, status, clientAddress)
   }
 
-  #statusOf(seen: GenuineToken, kinds: ReadonlyMap<string, TokenKind>): MaybePromise<TokenStatus> {
+  #statusOf(seen: GenuineToken, kinds: Kinds): MaybePromise<TokenStatus> {
     const { token } = seen
     const kind = kinds.get(token.kind)
     const { changes } = this.#directory

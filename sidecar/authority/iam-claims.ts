@@ -5,6 +5,7 @@
 
 import type { Scope, TokenKind } from '../../engine/index.ts'
 import { randomText } from '../base/random-text.ts'
+import { TIME_MS_MAX } from '../base/written-time.ts'
 import { revocationIdOf } from '../directory/application-credentials.ts'
 import { ANCESTORS_MAX } from '../directory/directory.ts'
 import { canBeName } from './names.ts'
@@ -45,8 +46,8 @@ export interface IamClaims {
 /** How long after its expiry a token can still be shown (`allow_expired` of Keystone), in milliseconds. */
 export const EXPIRED_TOKEN_MS_MAX = 48 * 60 * 60 * 1000
 
-/** The last second of the year 9999, where `google.protobuf.Timestamp` ends. */
-const TIME_MAX = 253_402_300_799
+/** Times of claims are in seconds. */
+const TIME_MAX = Math.floor(TIME_MS_MAX / 1000)
 
 /** The largest number of a 32-bit column of the directory. */
 const GENERATION_MAX = 2 ** 31 - 1

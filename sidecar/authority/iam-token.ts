@@ -160,6 +160,12 @@ export function hasOwnHeader(value: string): boolean {
   return value.startsWith(HEADER_START) && value.startsWith(HEADER_END, HEADER_END_AT)
 }
 
+/** Where the token begins that is signed here, whatever the key; -1: the text has none. */
+export function ownHeaderAt(value: string): number {
+  const at = value.indexOf(HEADER_START)
+  return at >= 0 && hasOwnHeader(value.slice(at)) ? at : -1
+}
+
 function headerIn(token: string): string {
   return token.slice(0, Math.max(token.indexOf('.'), 0))
 }

@@ -13,6 +13,7 @@ import {
 import { readFileSync } from 'node:fs'
 import type { TokenKind } from '../../engine/index.ts'
 import { callError } from '../base/call-error.ts'
+import { elapsedMs } from '../base/clock.ts'
 import { readOrCreate, replaceFile } from '../base/data-folder.ts'
 import { withLock } from '../base/file-lock.ts'
 import { holdSpareDescriptor, withSpareDescriptor } from '../base/net/spare-descriptor.ts'
@@ -84,9 +85,9 @@ export class KeyRing {
   readonly #unreadableMs: number
   readonly #timer: NodeJS.Timeout
   #keys: readonly SigningKey[]
-  #lookedAtMs = performance.now()
+  #lookedAtMs = elapsedMs()
   /** When the keys were last known to be those of the file. */
-  #readableAtMs = performance.now()
+  #readableAtMs = elapsedMs()
   #reportedAtMs: number | undefined
 
   /**
@@ -115,7 +116,7 @@ export class KeyRing {
    * @throws CallError if the file has not been readable for too long: a key may have been withdrawn meanwhile
    */
   get keys(): readonly SigningKey[] {
-    if (performance.now() - this.#lookedAtMs > this.#pollMs) this.reload()
+    if (elapsedMs() - this.#lookedAtMs > this.#pollMs) this.reload()
     if (this.#lookedAtMs - this.#readableAtMs > this.#unreadableMs) throw callError('KEYS_UNREADABLE', {})
     return this.#keys
   }
@@ -127,13 +128,13 @@ export class KeyRing {
 
   /** Looks at the file now. If the file cannot be used, the keys stay as they are. */
   reload(): void {
-    this.#lookedAtMs = performance.now()
+    this.#lookedAtMs = elapsedMs()
     if (this.#file.reload()) this.#readableAtMs = this.#lookedAtMs
     this.#report(this.#lookedAtMs - this.#readableAtMs > this.#unreadableMs)
   }
 
   #report(unreadable: boolean): void {
-    const nowMs = performance.now()
+    const nowMs = elapsedMs()
     if (!unreadable && this.#reportedAtMs === undefined) return
     if (unreadable && nowMs - (this.#reportedAtMs ?? Number.NEGATIVE_INFINITY) < REPORT_INTERVAL_MS) return
     this.#reportedAtMs = unreadable ? nowMs : undefined

@@ -1,7 +1,7 @@
 /**
  * Where a login comes from. Sources share the password checks, and failed logins are counted for each source.
  */
-import { throttleKey } from './addresses.ts'
+import { type IpAddress, networkOf } from '../base/ip-address.ts'
 
 /** A source says what kind it is, so that no address that a client invents is the name of another kind. */
 export type LoginSource =
@@ -9,8 +9,10 @@ export type LoginSource =
   | { readonly type: 'profiles' }
   /** A caller of the configuration, known by a token or a client certificate. */
   | { readonly type: 'caller'; readonly name: string }
-  /** An address of another machine. */
+  /** An address of another machine, or the network that counts as one. */
   | { readonly type: 'address'; readonly address: string }
+  /** All whose address is not known. */
+  | { readonly type: 'unknown_address' }
   | { readonly type: 'unix_socket' }
   /** Any process of this machine, over loopback. */
   | { readonly type: 'this_machine' }
@@ -19,8 +21,9 @@ export type LoginSource =
  * The source for an address of a client: IPv6 addresses of one /64 network are one source, and so is
  * loopback.
  */
-export function sourceAt(address: string): LoginSource {
-  const key = throttleKey(address)
+export function sourceAt(address: IpAddress | undefined): LoginSource {
+  if (address === undefined) return { type: 'unknown_address' }
+  const key = networkOf(address)
   return key === undefined ? { type: 'this_machine' } : { type: 'address', address: key }
 }
 

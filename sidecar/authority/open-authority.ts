@@ -15,6 +15,7 @@ import {
 import type { Tracer } from '../base/tracing.ts'
 import { Turns } from '../base/turns.ts'
 import type { Changes, ChangesState } from '../directory/feed/changes.ts'
+import { KNOWN_CHANGE, KnownPosition } from '../directory/feed/known-position.ts'
 import { openDirectory, type SharedDirectory } from '../directory/open-directory.ts'
 import type { DirectoryStore } from '../directory/store.ts'
 import { trusted } from './actor.ts'
@@ -67,6 +68,8 @@ export interface OpenOptions extends AuthorityEvents {
   readonly folder: string
   /** A directory that several hosts share. By default the directory is a file in the folder. */
   readonly shared?: SharedDirectory | undefined
+  /** Where it is kept which change of a shared directory is known; default: `folder`. */
+  readonly knownFolder?: string | undefined
   /** The issuer and audience that IAM tokens name; default: none. */
   readonly tokenNames?: TokenNames | undefined
   /** Returns the token kinds of the current matrix. */
@@ -126,6 +129,11 @@ export interface AuthorityEvents {
    * them.
    */
   readonly onForeignStaticTokens: (foreign: ForeignStaticTokens) => void
+  /**
+   * It cannot be written, for this reason, which change of a shared directory is known, or can be again, with
+   * none. A restart forgets it then.
+   */
+  readonly onPositionUnwritten?: (error: unknown) => void
   /** The days of last use of static tokens cannot be written, for this reason, or can be again, with none. */
   readonly onUsesUnwritten?: (error: unknown) => void
 }
@@ -159,7 +167,7 @@ export async function openEmbeddedAuthority(options: OpenOptions): Promise<Opene
   const pepperFile = join(folder, PEPPER_FILE)
   // A key object, made once: a conversion on every check would cost five times as much as the hash.
   const pepper = pepperOf(readOrCreate(pepperFile, randomHex), pepperFile)
-  const store = await openDirectory(directoryFile, options.shared, now, {
+  const store = await openDirectory(directoryFile, sharedBy(options), now, {
     onReplaced: () => options.onDirectoryReplaced(directoryFile),
     changesWaiting: options.changesWaiting,
     stalenessMs: options.stalenessMs,
@@ -193,6 +201,15 @@ export async function openEmbeddedAuthority(options: OpenOptions): Promise<Opene
     }),
     close: () => open.disposeAsync(),
   }
+}
+
+function sharedBy({ shared, folder, knownFolder = folder, onPositionUnwritten }: OpenOptions) {
+  if (shared === undefined) return undefined
+  const known = new KnownPosition({
+    folder: join(knownFolder, KNOWN_CHANGE),
+    onUnwritten: onPositionUnwritten,
+  })
+  return { ...shared, known }
 }
 
 /** Those of the keys that verify tokens now: the same array until they change. */

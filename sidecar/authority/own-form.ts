@@ -2,10 +2,10 @@
  * What a token of the embedded authority looks like, behind the prefix that the matrix states for its kind.
  */
 import type { TokenKind } from '../../engine/index.ts'
-import { looksLikeIamToken } from './iam-token.ts'
-import { looksLikeStaticToken } from './static-token.ts'
+import { looksLikeIamToken, ownHeaderAt } from './iam-token.ts'
+import { isWellFormedStaticToken, looksLikeStaticToken, STATIC_TOKEN_LENGTH } from './static-token.ts'
 
-type Kinds = ReadonlyMap<string, TokenKind>
+export type Kinds = ReadonlyMap<string, TokenKind>
 
 /** Made once for each matrix. Most have none. */
 const PREFIXES = new WeakMap<Kinds, readonly string[]>()
@@ -26,6 +26,31 @@ export function withoutPrefix(value: string, kinds: Kinds): string {
     if (looksLikeIamToken(own) || looksLikeStaticToken(own)) return own
   }
   return value
+}
+
+/** What a matrix can have as a prefix. Its schema has the same form. */
+const PREFIX = /^[A-Za-z0-9_~.-]{0,64}$/
+
+/**
+ * The token itself, behind any prefix: one of a matrix that was in force when it was issued, or when it was
+ * copied. `undefined`: it is not a token of the embedded authority.
+ */
+export function ownTokenIn(value: string): string | undefined {
+  const own = value.slice(-STATIC_TOKEN_LENGTH)
+  const at = isWellFormedStaticToken(own) ? value.length - own.length : ownHeaderAt(value)
+  return at >= 0 && PREFIX.test(value.slice(0, at)) ? value.slice(at) : undefined
+}
+
+/**
+ * Whether a token is written as those of its kind: behind the prefix of that, and of no other. A kind that
+ * the matrix does not have says nothing of it.
+ *
+ * @param own the token itself, as it was found behind a prefix
+ */
+export function isWrittenAs(kind: TokenKind | undefined, value: string, own: string): boolean {
+  if (kind === undefined) return true
+  const { prefix = '' } = kind
+  return value.length === prefix.length + own.length && value.startsWith(prefix)
 }
 
 /** How tokens that look like this one are obtained, as `Verifier.recognize` says it. */

@@ -7,6 +7,8 @@ export type { KeptMatrix }
 export interface PromotedMatrices {
   /** `undefined`: each process has the matrix of its own configuration. @throws CallError */
   inForce(): Promise<KeptMatrix | undefined>
+  /** Whether one was ever in force that was promoted. @throws CallError */
+  wasPromoted(): Promise<boolean>
   /** Calls `listener` when another one may be in force. @returns what ends that */
   watch(listener: () => void): () => void
 }
@@ -21,6 +23,7 @@ export function promotedIn({
   const records = new MatrixVersionRecords(queries)
   return {
     inForce: () => records.inForce(),
+    wasPromoted: () => records.has(),
     watch: (listener) => {
       let heard = count()
       return changes.watch(() => {

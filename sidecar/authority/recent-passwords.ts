@@ -7,13 +7,14 @@
  * one tells nothing about it, even to a reader of this process's memory.
  */
 import { createHmac, type KeyObject } from 'node:crypto'
+import { elapsedMs } from '../base/clock.ts'
 import { LazyLruCache } from './lazy-lru-cache.ts'
 
 /** Most passwords of each kind. Wrong ones cannot push out right ones. */
 const REMEMBERED_MAX = 10_000
 
 interface Remembered {
-  /** By the monotonic clock, in milliseconds. */
+  /** By `elapsedMs`. */
   readonly untilMs: number
 }
 
@@ -29,9 +30,9 @@ export class RecentPasswords {
   /**
    * @param rememberMs how long a result is used, in milliseconds; 0: nothing is remembered
    * @param newKey makes the key of the digests
-   * @param now monotonic clock, in milliseconds
+   * @param now the clock of what is remembered, in milliseconds
    */
-  constructor(rememberMs: number, newKey: () => KeyObject, now: () => number = () => performance.now()) {
+  constructor(rememberMs: number, newKey: () => KeyObject, now: () => number = elapsedMs) {
     this.#rememberMs = rememberMs
     this.#newKey = newKey
     this.#now = now

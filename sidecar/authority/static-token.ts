@@ -4,6 +4,7 @@
  */
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
+import { secretLine } from '../base/secret-text.ts'
 
 /** Every static token begins with this prefix. */
 const STATIC_TOKEN_PREFIX = 'pcst_'
@@ -12,6 +13,8 @@ const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 /** 62^43 is more than 2^256, and 62^6 more than 2^32. */
 const RANDOM_LENGTH = 43
 const CHECKSUM_LENGTH = 6
+/** Of all of them. */
+export const STATIC_TOKEN_LENGTH = STATIC_TOKEN_PREFIX.length + RANDOM_LENGTH + CHECKSUM_LENGTH
 const FORM = new RegExp(`^${STATIC_TOKEN_PREFIX}[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`)
 
 /** A new static token. */
@@ -47,7 +50,7 @@ export function lastFourOf(value: string): string {
 
 /** The key that is in a pepper file. @throws Error that names the file and does not quote the text */
 export function pepperOf(text: string, path: string): KeyObject {
-  const bytes = Buffer.from(text, 'hex')
+  const bytes = Buffer.from(secretLine(text) ?? '', 'hex')
   if (bytes.length !== 32) throw new Error(`${path}: expected 64 hex digits`)
   return createSecretKey(bytes)
 }

@@ -68,6 +68,12 @@ export class TokenMemory<Value extends object> {
     this.#add(part, digest, value)
   }
 
+  delete(digest: string): void {
+    const { young, old } = this.#parts[PART_OF[digest.charCodeAt(0)] as number] ?? {}
+    young?.delete(digest)
+    old?.delete(digest)
+  }
+
   clear(): void {
     this.#parts = []
   }

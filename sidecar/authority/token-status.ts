@@ -1,9 +1,11 @@
 /** What the status of a genuine token means for a request. */
+import type { IpAddress } from '../base/ip-address.ts'
 import { hasCome } from '../base/time-limit.ts'
 import type { TokenStatus } from '../directory/directory.ts'
 import { isAllowed } from './addresses.ts'
-import type { Verification, VerifiedToken } from './authority.ts'
+import type { CredentialOrigin, Verification, VerifiedToken } from './authority.ts'
 import { EXPIRED_TOKEN_MS_MAX } from './iam-claims.ts'
+import { isWrittenAs, type Kinds } from './own-form.ts'
 
 export const INVALID: Verification = { ok: false, reason: 'CREDENTIAL_INVALID' }
 
@@ -23,9 +25,27 @@ export function faultOfTime(
 export function verificationOf(
   token: VerifiedToken,
   status: TokenStatus,
-  clientAddress: string | undefined,
+  clientAddress: IpAddress | undefined,
 ): Verification {
   if (!status.active) return { ok: false, reason: 'CREDENTIAL_REVOKED', token }
   if (!isAllowed(clientAddress, status.addresses)) return { ok: false, reason: 'ADDRESS_NOT_ALLOWED', token }
   return { ok: true, token }
+}
+
+/**
+ * The prefix is not part of what was signed. So a token that is used must be written as its kind is, and one
+ * that is only looked up is found however it is written.
+ */
+export function asWritten(
+  verification: Verification,
+  sent: string,
+  own: string,
+  kinds: Kinds,
+  { lookedUp = false }: CredentialOrigin,
+): Verification {
+  const { token } = verification
+  if (token === undefined || lookedUp || isWrittenAs(kinds.get(token.kind), sent, own)) return verification
+  if (verification.ok) return { ok: false, reason: 'WRONG_HEADER', token }
+  // Some calls let an owner in from any address.
+  return verification.reason === 'ADDRESS_NOT_ALLOWED' ? INVALID : verification
 }

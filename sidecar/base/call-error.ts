@@ -31,6 +31,8 @@ interface CallErrorRow {
    * more.
    */
   readonly login?: 'wrong_password' | 'refused' | 'continues'
+  /** The requester knows of changes that the directory does not have. */
+  readonly lacksChanges?: true
 }
 
 /** Codes after which the same call may succeed later without a change by the client. */
@@ -192,14 +194,17 @@ export const CALL_ERRORS = {
       message: 'the directory file was replaced while it was open; restart the sidecar',
     },
     UPSTREAM_UNAVAILABLE: { message: 'upstream `{upstream}` {problem}' },
-    UPSTREAM_BAD_ANSWER: { message: 'upstream `{upstream}` gave an unusable answer: expected {expected}' },
+    UPSTREAM_BAD_ANSWER: {
+      message: 'upstream `{upstream}` gave an unusable answer at {url}: expected {expected}',
+    },
     PROFILE_PASSWORD_UNAVAILABLE: { message: 'the password command of profile `{profile}` {problem}' },
     DECISION_NOT_LOGGED: {
       message: 'the decision log cannot be written, and `decision_log.required` is set',
     },
     DIRECTORY_CHANGES_LOST: {
       message:
-        'the database of the directory has lost changes; an operator must end all tokens from the lost time',
+        'the directory has lost changes that were known before; do not restart: an operator must end all tokens from the lost time',
+      lacksChanges: true,
     },
   }),
   ...reasonsOf('INTERNAL', {

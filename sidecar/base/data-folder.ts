@@ -21,7 +21,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { type Exposure, exposureOf } from './exposure.ts'
+import { type Exposure, exposureOf, isReadOnly, STICKY } from './exposure.ts'
 
 /** The default path of the data folder. The schema of the configuration names the same one. */
 export const DEFAULT_DATA_FOLDER = './portcullis-data'
@@ -59,10 +59,20 @@ export interface OpenedFolder {
  * @throws Error if it contains files of another program, or if others can change it
  */
 export function openDataFolder(folder: string, ours: readonly string[] = [SIGNING_KEYS_FILE]): OpenedFolder {
-  let names: string[]
+  const names = namesIn(folder, makeFolder)
+  removeAbandoned(folder, names)
+  return {
+    inUse: isInUse(folder, names, ours),
+    restoring: names.some(isOfRestoration),
+    ...closeToOthers(folder),
+  }
+}
+
+/** @throws Error that names the key of the configuration */
+function namesIn(folder: string, prepare: (folder: string) => void = () => {}): string[] {
   try {
-    makeFolder(folder)
-    names = readdirSync(folder)
+    prepare(folder)
+    return readdirSync(folder)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     throw new Error(
@@ -72,14 +82,32 @@ export function openDataFolder(folder: string, ours: readonly string[] = [SIGNIN
       { cause: error },
     )
   }
-  removeAbandoned(folder, names)
+}
+
+/**
+ * Whether the folder has files of Portcullis. A folder of another program must neither be closed to its users
+ * nor filled with our files.
+ *
+ * @param ours a folder with one of these files is one of Portcullis
+ * @throws Error if it contains files of another program
+ */
+function isInUse(folder: string, names: readonly string[], ours: readonly string[]): boolean {
   const found = names.filter((name) => !name.endsWith('.tmp'))
-  // A folder of another program must neither be closed to its users nor filled with our files.
   if (found.length > 0 && !ours.some((name) => found.includes(name)))
     throw new Error(
       `${folder}: expected an empty folder, or a data folder of Portcullis with its ${ours.join(' or ')}`,
     )
-  return { inUse: found.length > 0, restoring: names.some(isOfRestoration), ...closeToOthers(folder) }
+  return found.length > 0
+}
+
+/**
+ * What is restored may take the place of any file that was lost, so one that is left is enough. The folder
+ * may be missing.
+ *
+ * @throws Error if it is neither empty nor a data folder
+ */
+export function expectRestorable(folder: string): void {
+  if (existsSync(folder)) isInUse(folder, namesIn(folder), SECRET_FILES)
 }
 
 /** A name for the file in which a restoration prepares the directory. */
@@ -125,18 +153,6 @@ function isKeptByRoot(folder: string): boolean {
   const { uid, mode } = statSync(folder)
   return uid === 0 && (mode & STICKY) !== 0 && isReadOnly(folder)
 }
-
-function isReadOnly(folder: string): boolean {
-  try {
-    accessSync(folder, constants.W_OK)
-    return false
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EROFS'
-  }
-}
-
-/** The bit of a folder in which users cannot remove or rename the files of others. */
-const STICKY = 0o1000
 
 /**
  * Looks at the files of the folder that hold secrets.

@@ -2,7 +2,8 @@
  * Who else may read or change a file with a secret, by its owner and its mode. Links are followed, because
  * Kubernetes mounts the files of a secret as links.
  */
-import { constants, type Stats, statSync } from 'node:fs'
+import { accessSync, constants, realpathSync, type Stats, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 
 export interface Exposure {
   /** Whether the file must not be used: others can change it. Being read by others is a reason to warn. */
@@ -28,7 +29,43 @@ export interface ExpectedPrivacy {
  */
 export function exposureOf(path: string, expected: ExpectedPrivacy = {}): Exposure | undefined {
   const user = process.geteuid?.()
-  return user === undefined ? undefined : exposure(statSync(path), user, expected)
+  if (user === undefined) return undefined
+  const stats = statSync(path)
+  const found = exposure(stats, user, expected)
+  return found?.refused || stats.isDirectory() ? found : (replacedIn(path) ?? found)
+}
+
+/**
+ * Whether every user can put another file, or another folder with one, in the place of this: where it is, and
+ * where a link to it is.
+ */
+function replacedIn(path: string): Exposure | undefined {
+  for (const place of new Set([resolve(path), realpathSync(path)]))
+    for (
+      let folder = dirname(place), inner = place;
+      folder !== inner;
+      inner = folder, folder = dirname(folder)
+    ) {
+      const { mode } = statSync(folder)
+      if (!(mode & 0o002) || mode & STICKY || isReadOnly(folder)) continue
+      const octal = (mode & 0o7777).toString(8).padStart(4, '0')
+      const problem = `every user of this machine can replace it: its folder ${folder} has mode ${octal}; expected mode 0755`
+      return { refused: true, problem }
+    }
+  return undefined
+}
+
+/** The bit of a folder in which users cannot remove or rename the files of others. */
+export const STICKY = 0o1000
+
+/** Whether its file system is read-only, as the volumes of Kubernetes for secrets and settings are. */
+export function isReadOnly(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK)
+    return false
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EROFS'
+  }
 }
 
 /** @param user who runs this process */

@@ -39,9 +39,13 @@ export interface HealthState {
   readonly shadowDigests?: readonly string[]
 }
 
+/** Time between two looks for those who watch, in milliseconds. */
+const LOOK_MS = 200
+
 export class Health {
   readonly #now: () => number
   readonly #watchers = new Set<(state: HealthState) => void>()
+  readonly #looks = new Set<() => void>()
   #state: HealthState = { phase: 'starting', problems: {}, matrixDigests: [] }
 
   /**
@@ -53,24 +57,45 @@ export class Health {
     if (watcher !== undefined) this.watch(watcher)
   }
 
+  /** As it is now. */
   get state(): HealthState {
+    for (const look of this.#looks) look()
     return this.#state
   }
 
   /** Whether the sidecar should get traffic. */
   get ready(): boolean {
-    return isReady(this.#state)
+    return isReady(this.state)
   }
 
-  /** @param endsAtMs when it ends by itself, in milliseconds since the epoch */
-  set(problem: ProblemCode, present: boolean, endsAtMs?: number): void {
+  /**
+   * Some problems are not told by an event, but by time that passes. `look` sets them as they are: before the
+   * health is said, and some times a second, for those who watch.
+   *
+   * @returns what ends that
+   */
+  lookWith(look: () => void): () => void {
+    this.#looks.add(look)
+    const looking = setInterval(look, LOOK_MS).unref()
+    return () => {
+      clearInterval(looking)
+      this.#looks.delete(look)
+    }
+  }
+
+  /**
+   * @param endsAtMs when it ends by itself, in milliseconds since the epoch
+   * @returns whether that is new
+   */
+  set(problem: ProblemCode, present: boolean, endsAtMs?: number): boolean {
     const { [problem]: since, ...others } = this.#state.problems
-    if ((since !== undefined) === present) return
+    if ((since !== undefined) === present) return false
     const { [problem]: _, ...otherEnds } = this.#state.ends ?? {}
     this.#change({
       problems: present ? { ...others, [problem]: this.#now() } : others,
       ends: present && endsAtMs !== undefined ? { ...otherEnds, [problem]: endsAtMs } : otherEnds,
     })
+    return true
   }
 
   setMatrix(digest: string): void {

@@ -38,7 +38,7 @@ export function pageFile(name: string): Buffer {
   try {
     return packageFile(`console/${name}`)
   } catch (cause) {
-    throw new Error('the page is not built; build it with `npm run build:console`', { cause })
+    throw new Error('the page is not built; `npm run gen` does it', { cause })
   }
 }
 

@@ -16,6 +16,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { syncFolder, temporaryIn } from './data-folder.ts'
+import { linesOf } from './file-lines.ts'
 
 /** What a file holds. */
 export type SealedKind = 'directory' | 'keys'
@@ -89,6 +90,8 @@ class Pieces {
   }
 }
 
+const SEALED = /^\{"portcullis_backup":"(\w+)","format":(\d+),/
+
 /** @throws Error if it is not such a file, was cut off or was damaged */
 export async function expectSealed(path: string, kind: SealedKind): Promise<void> {
   const length = headerOf(kind, '0'.repeat(64)).length
@@ -97,11 +100,13 @@ export async function expectSealed(path: string, kind: SealedKind): Promise<void
   for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
     const missing = length - head.length
     if (missing > 0) head = Buffer.concat([head, chunk.subarray(0, missing)])
+    // A device or a pipe may have no end.
+    if (missing <= chunk.length && !SEALED.test(head.toString('latin1'))) break
     hash.update(chunk.subarray(Math.max(missing, 0)))
   }
   const header = head.toString('latin1')
   if (header === headerOf(kind, hash.digest('hex'))) return
-  const [, found, format] = /^\{"portcullis_backup":"(\w+)","format":(\d+),/.exec(header) ?? []
+  const [, found, format] = SEALED.exec(header) ?? []
   if (found === undefined) throw new Error(`${path}: expected a backup that \`portcullis backup\` wrote`)
   if (found !== kind) throw new Error(`${path}: expected a backup of the ${kind}, found one of the ${found}`)
   throw new Error(
@@ -118,15 +123,9 @@ export async function expectSealed(path: string, kind: SealedKind): Promise<void
  */
 export async function* linesOfSealed(path: string): AsyncGenerator<unknown> {
   let header = true
-  let rest = ''
-  // Not `readline`, which also ends a line at the line separators of Unicode.
-  for await (const piece of createReadStream(path, { encoding: 'utf8', highWaterMark: PIECE })) {
-    const lines = `${rest}${piece}`.split('\n')
-    rest = lines.pop() ?? ''
-    for (const line of lines) {
-      if (!header) yield parsed(line, path)
-      header = false
-    }
+  for await (const line of linesOf(path)) {
+    if (!header) yield parsed(line, path)
+    header = false
   }
 }
 

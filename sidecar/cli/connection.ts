@@ -1,9 +1,10 @@
 /** Connecting to a sidecar, and reading secrets from files, so that no process list shows them. */
-import { closeSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Client, connect, DEFAULT_ADDRESS } from '../../clients/typescript/index.ts'
 import { parseAddress } from '../base/address.ts'
+import { FileTooLong, readAtMost } from '../base/bounded-file.ts'
 import { ADMINISTRATOR_TOKEN_FILE, DEFAULT_DATA_FOLDER } from '../base/data-folder.ts'
+import { SECRET_EXPECTED, secretLine, secretText } from '../base/secret-text.ts'
 import { usageError } from './terminal/errors.ts'
 import type { ConnectionOptions, TlsOptions } from './terminal/output.ts'
 import { tlsOf } from './tls.ts'
@@ -112,7 +113,7 @@ export function readIdentity(options: IdentityOptions): {
 
 /** The first line of a file; `-` is standard input. */
 export function readSecretLine(option: string, path: string): string {
-  const [line = ''] = readText(option, path).split(/\r?\n/)
+  const [line = ''] = readText(option, path).split(/\r?\n/, 1)
   if (line === '') throw usageError(`${option}: expected a secret in the first line of ${path}`)
   return line
 }
@@ -149,47 +150,28 @@ export function readHeaders(values: readonly string[]): [name: string, value: st
   })
 }
 
+/**
+ * A secret in a variable: its first line. Unlike the arguments of a process, only its user can read its
+ * environment.
+ *
+ * @returns `undefined`: there is none
+ */
+export function secretOfVariable(variable: string): string | undefined {
+  const secret = secretLine(process.env[variable] ?? '')
+  if (secret === undefined) throw usageError(`${variable}: expected ${SECRET_EXPECTED}`)
+  return secret === '' ? undefined : secret
+}
+
 function readText(option: string, path: string): string {
-  let bytes: Buffer
+  let text: string | undefined
   try {
-    bytes = readAtMost(path, BYTES_MAX + 1)
+    text = secretText(readAtMost(path, BYTES_MAX))
   } catch (error) {
+    if (error instanceof FileTooLong) throw new Error(`${option}: ${path}: ${error.message}`)
     throw new Error(`${option}: ${path} cannot be read (${(error as NodeJS.ErrnoException).code})`, {
       cause: error,
     })
   }
-  if (bytes.length > BYTES_MAX) throw new Error(`${option}: ${path}: expected at most ${BYTES_MAX} bytes`)
-  return bytes.toString('utf8')
+  if (text === undefined) throw usageError(`${option}: expected ${SECRET_EXPECTED} in ${path}`)
+  return text
 }
-
-/** Reads no more than the limit, because a device or a pipe may have no end and tells no size. */
-function readAtMost(path: string, bytesMax: number): Buffer {
-  const descriptor = path === '-' ? 0 : openSync(path, 'r')
-  const chunks: Buffer[] = []
-  try {
-    for (let left = bytesMax; left > 0; ) {
-      const chunk = Buffer.alloc(Math.min(left, 64 * 1024))
-      const read = readWaiting(descriptor, chunk)
-      if (read === 0) break
-      chunks.push(chunk.subarray(0, read))
-      left -= read
-    }
-  } finally {
-    if (descriptor !== 0) closeSync(descriptor)
-  }
-  return Buffer.concat(chunks)
-}
-
-/** Waits for a pipe that is empty so far: Node makes standard input a pipe that does not wait by itself. */
-function readWaiting(descriptor: number, into: Buffer): number {
-  for (;;)
-    try {
-      return readSync(descriptor, into)
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, POLL_MS)
-    }
-}
-
-/** Time between two looks at an empty pipe, in milliseconds. */
-const POLL_MS = 10

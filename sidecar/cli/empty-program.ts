@@ -1,6 +1,7 @@
 /** The program without its commands. `serve` adds its own alone, because it never needs another one. */
 import { Command } from 'commander'
 import { packageVersion } from '../base/package.ts'
+import { SCHEMA_VERSION } from '../directory/schema.ts'
 import { title } from './terminal/help.ts'
 
 export function emptyProgram(): Command {
@@ -9,7 +10,12 @@ export function emptyProgram(): Command {
       .description(
         'Decide which credential opens which product API, and obtain the right credential for a call.',
       )
-      .version(packageVersion, '-V, --version', 'print the version')
+      // Builds of one version may write directories of several.
+      .version(
+        `${packageVersion} (directory ${SCHEMA_VERSION})`,
+        '-V, --version',
+        'print the version, and that of the directories it writes',
+      )
       .option('--no-color', 'print no colours, as with NO_COLOR=1')
       .helpOption('-h, --help', 'print help')
       .configureHelp({ styleTitle: title })

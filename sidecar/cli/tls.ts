@@ -1,8 +1,8 @@
 /** TLS to a sidecar: the files of the options or of the environment, read and checked. */
 import { X509Certificate } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
 import type { ClientOptions } from '../../clients/typescript/index.ts'
+import { readAtMost, SMALL_FILE_BYTES_MAX } from '../base/bounded-file.ts'
 import { type ExpectedPrivacy, exposureOf } from '../base/exposure.ts'
 import type { AgentConfig } from '../config/agent.ts'
 import { usageError } from './terminal/errors.ts'
@@ -111,7 +111,7 @@ function check(name: string, path: string | undefined, expected: string, read: (
 function readPem(name: string, path: string, onExposed: OnExposed, expected?: ExpectedPrivacy): Buffer {
   let content: Buffer
   try {
-    content = readFileSync(path)
+    content = readAtMost(path, SMALL_FILE_BYTES_MAX)
   } catch (error) {
     throw usageError(`${name}: ${path} cannot be read (${(error as NodeJS.ErrnoException).code})`)
   }

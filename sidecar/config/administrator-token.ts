@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ADMINISTRATOR_TOKEN_FILE, readOrCreate, replaceFile } from '../base/data-folder.ts'
 import { Secret } from '../base/secret.ts'
+import { secretLine } from '../base/secret-text.ts'
 
 export function administratorTokenFile(folder: string): string {
   return join(folder, ADMINISTRATOR_TOKEN_FILE)
@@ -28,7 +29,7 @@ export function rotateAdministratorToken(folder: string): void {
  */
 export function readAdministratorToken(folder: string): Secret {
   const path = administratorTokenFile(folder)
-  const token = readFileSync(path, 'utf8').trim()
+  const token = secretLine(readFileSync(path)) ?? ''
   if (!/^[0-9a-f]{64}$/.test(token)) throw new Error(`${path}: expected 64 hex digits`)
   return new Secret(token)
 }

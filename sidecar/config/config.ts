@@ -5,6 +5,7 @@
 import { namesMeant } from '../../engine/index.ts'
 import { type Problem, problemsBy, problemText } from '../../matrix/document/index.ts'
 import { Secret } from '../base/secret.ts'
+import { SECRET_EXPECTED, secretLine } from '../base/secret-text.ts'
 import schema from './config.schema.json' with { type: 'json' }
 import { validate } from './gen/config.ts'
 import type { ConfigKeys } from './gen/config-keys.ts'
@@ -68,8 +69,11 @@ export function readConfig({ file, environment = {}, flags = {} }: ConfigSources
   if (file !== undefined) merge(config, fileConfig(file))
   rejectMisspelledVariables(environment)
   for (const key of scalarKeys) {
-    const text = environment[key.variable]
-    if (text === undefined) continue
+    const value = environment[key.variable]
+    if (value === undefined) continue
+    // One of them has a password, and what writes it may write the others.
+    const text = secretLine(value)
+    if (text === undefined) throw new ConfigError(`${key.variable}: expected ${SECRET_EXPECTED}`)
     rejectProblems(key.variable, valueProblems(key, text))
     assign(config, key.path, parseValue(key, text))
   }

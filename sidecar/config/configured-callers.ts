@@ -1,6 +1,7 @@
 /** The callers of the configuration: reads their tokens from files. */
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
+import { FileTooLong, readAtMost, SMALL_FILE_BYTES_MAX } from '../base/bounded-file.ts'
 import {
   type CertificateName,
   DNS_EXPECTED,
@@ -10,6 +11,7 @@ import {
 } from '../base/certificate-name.ts'
 import { type Exposure, exposureOf } from '../base/exposure.ts'
 import { Secret } from '../base/secret.ts'
+import { SECRET_EXPECTED, secretText } from '../base/secret-text.ts'
 import { type ConfiguredRights, isRight, RIGHT_EXPECTED, rightsOf } from './caller-rights.ts'
 import { type Config, ConfigError } from './config.ts'
 import { momentOf } from './moment.ts'
@@ -123,7 +125,7 @@ function tokenHash(
 
 /** Returns the first line of a file. An error names the key and the file, but never quotes the file. */
 export function readSecret(key: string, path: string): Secret {
-  const [line = ''] = readSecretText(key, path).split(/\r?\n/)
+  const [line = ''] = readSecretText(key, path).split(/\r?\n/, 1)
   if (line === '') throw new ConfigError(`${key}: expected a secret in the first line of ${path}`)
   return new Secret(line)
 }
@@ -132,16 +134,18 @@ export function readSecret(key: string, path: string): Secret {
  * Returns the text of a file with secrets. An error names the key and the file, but never quotes the file.
  */
 export function readSecretText(key: string, path: string): string {
-  let text: string
+  let text: string | undefined
   let exposure: Exposure | undefined
   try {
-    text = readFileSync(path, 'utf8')
+    text = secretText(readAtMost(path, SMALL_FILE_BYTES_MAX))
     exposure = exposureOf(path)
   } catch (error) {
+    if (error instanceof FileTooLong) throw new ConfigError(`${key}: ${path}: ${error.message}`)
     const { code } = error as NodeJS.ErrnoException
     // The code distinguishes a transient error from a bad file.
     throw Object.assign(new ConfigError(`${key}: ${path} cannot be read (${code})`), { code })
   }
   if (exposure?.refused) throw new ConfigError(`${key}: ${path}: ${exposure.problem}`)
+  if (text === undefined) throw new ConfigError(`${key}: expected ${SECRET_EXPECTED} in ${path}`)
   return text
 }

@@ -1,6 +1,7 @@
 /** The routes of egress: checks what a schema cannot, and reads their certificates. */
-import { readFileSync } from 'node:fs'
+
 import { bareHost, isLoopback } from '../base/address.ts'
+import { readAtMost, SMALL_FILE_BYTES_MAX } from '../base/bounded-file.ts'
 import { type Config, ConfigError } from './config.ts'
 
 /** A route, checked. */
@@ -105,7 +106,7 @@ function urlOf({ url: text }: RouteOfFile, expect: Expect): URL {
 
 function readCertificates(key: string, path: string, problems: string[]): string | undefined {
   try {
-    const text = readFileSync(path, 'utf8')
+    const text = readAtMost(path, SMALL_FILE_BYTES_MAX).toString()
     if (text.includes('-----BEGIN CERTIFICATE-----')) return text
     problems.push(`${key}: expected a PEM file with certificates in ${path}`)
   } catch (error) {

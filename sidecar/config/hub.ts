@@ -1,6 +1,6 @@
 /** The sidecars that this one follows instead of having a directory, as the configuration names them. */
-import { readFileSync } from 'node:fs'
 import { isLoopback, parseAddress } from '../base/address.ts'
+import { readAtMost, SMALL_FILE_BYTES_MAX } from '../base/bounded-file.ts'
 import type { Secret } from '../base/secret.ts'
 import { type Config, ConfigError } from './config.ts'
 import { readSecret } from './configured-callers.ts'
@@ -47,7 +47,7 @@ export function hubOf({ directory, http }: Config): HubConfig | undefined {
 
 function read(key: string, path: string): Buffer {
   try {
-    return readFileSync(path)
+    return readAtMost(path, SMALL_FILE_BYTES_MAX)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     throw new ConfigError(`directory.hub.tls.${key}: ${path} cannot be read (${code})`)

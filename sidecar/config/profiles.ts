@@ -2,9 +2,10 @@
  * The profiles of the configuration, and the upstreams that they log in to: reads their secrets and
  * certificates.
  */
-import { readFileSync } from 'node:fs'
 import { bareHost, isLoopback } from '../base/address.ts'
+import { readAtMost, SMALL_FILE_BYTES_MAX } from '../base/bounded-file.ts'
 import { Secret } from '../base/secret.ts'
+import { SECRET_EXPECTED, secretLine } from '../base/secret-text.ts'
 import { type Config, ConfigError, type CredentialsConfig } from './config.ts'
 import { readSecret } from './configured-callers.ts'
 
@@ -206,10 +207,11 @@ function secretOf(
     return { type: 'command', command }
   }
   if (file !== undefined) return { type: 'value', value: readSecret(`${at}.${key}_file`, file) }
-  const value = environment[variable as string]
+  const value = secretLine(environment[variable as string] ?? '')
   const what = key === 'password' ? 'the password' : 'the secret'
-  if (value === undefined || value === '')
-    throw new ConfigError(`${at}.${key}_env: expected ${what} in the variable ${variable}`)
+  if (value === undefined)
+    throw new ConfigError(`${at}.${key}_env: expected ${SECRET_EXPECTED} in the variable ${variable}`)
+  if (value === '') throw new ConfigError(`${at}.${key}_env: expected ${what} in the variable ${variable}`)
   return { type: 'value', value: new Secret(value) }
 }
 
@@ -238,7 +240,7 @@ function upstreamOf(
 
 /**
  * `{auth_url}/identity/v3/auth/tokens` (§4.1). Clients of Keystone often have a URL that ends with a part of
- * that path.
+ * that path, or with all of it.
  */
 function tokensUrlOf(key: string, authUrl: string): string {
   if (!URL.canParse(authUrl)) throw new ConfigError(`${key}: expected a URL`)
@@ -250,6 +252,7 @@ function tokensUrlOf(key: string, authUrl: string): string {
   if (/^169\.254\.|^fe[89ab][0-9a-f]:|^::ffff:a9fe:/i.test(host))
     throw new ConfigError(`${key}: expected no link-local address`)
   const path = url.pathname.replace(/\/+$/, '')
+  if (path.endsWith('/auth/tokens')) return `${url.origin}${path}`
   const base = /\/v3$/.test(path) ? path : /\/identity$/.test(path) ? `${path}/v3` : `${path}/identity/v3`
   return `${url.origin}${base}/auth/tokens`
 }
@@ -258,7 +261,7 @@ function tokensUrlOf(key: string, authUrl: string): string {
 export function readCertificates(key: string, path: string): string {
   let text: string
   try {
-    text = readFileSync(path, 'utf8')
+    text = readAtMost(path, SMALL_FILE_BYTES_MAX).toString()
   } catch (error) {
     throw new ConfigError(`${key}: ${path} cannot be read (${(error as NodeJS.ErrnoException).code})`)
   }

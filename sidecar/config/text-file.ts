@@ -2,9 +2,9 @@
  * Reads YAML or JSON files strictly, in time linear in their length: no duplicate keys and no aliases. Errors
  * never quote the file.
  */
-import { readFileSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Problem } from '../../matrix/document/index.ts'
+import { FileTooLong, readAtMost } from '../base/bounded-file.ts'
 
 /** Size of the largest file that is accepted, in bytes. */
 const BYTES_MAX = 16 * 1024 * 1024
@@ -16,9 +16,9 @@ export type FileReading =
 /** Reads a YAML or JSON file. JSON is a subset of YAML, so the YAML parser reads both. */
 export function readTextFile(path: string): FileReading {
   try {
-    if (statSync(path).size > BYTES_MAX) return failure(`expected at most ${BYTES_MAX} bytes`)
-    return parseText(new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path)))
+    return parseText(new TextDecoder('utf-8', { fatal: true }).decode(readAtMost(path, BYTES_MAX)))
   } catch (error) {
+    if (error instanceof FileTooLong) return failure(error.message)
     const { code } = error as NodeJS.ErrnoException
     return failure(code === 'ENOENT' ? 'the file does not exist' : `cannot be read (${code ?? 'not UTF-8'})`)
   }

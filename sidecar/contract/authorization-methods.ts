@@ -20,11 +20,11 @@ export interface AuthorizationOptions {
   readonly watches: Watches
 }
 
-/** The methods of the service. `endStreams` ends the streams that would otherwise never end. */
+/** The methods of the service. `endFollowing` ends the streams of `WatchChanges`. */
 export function authorizationMethods(
   services: CheckServices & TokenServices & Following,
   { batchLengthMax, reachable, watches }: AuthorizationOptions,
-): { methods: [path: string, Method][]; endStreams: () => void } {
+): { methods: [path: string, Method][]; endFollowing: () => void } {
   const matrix = matrixHandlers(services, watches)
   const changes = changeHandlers(services, matrix.encodedRules, reachable)
   const handlers = {
@@ -41,9 +41,6 @@ export function authorizationMethods(
     methods: methodsOf(AuthorizationServiceService, handlers).map(([each, method]) =>
       ofFollowers.includes(each) ? [each, { ...method, admit: changes.expectFollower }] : [each, method],
     ),
-    endStreams: () => {
-      matrix.endWatches()
-      changes.endFollowing()
-    },
+    endFollowing: changes.endFollowing,
   }
 }

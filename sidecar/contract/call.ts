@@ -3,6 +3,7 @@
  * `sockets/`) runs them.
  */
 import type { CertificateName } from '../base/certificate-name.ts'
+import type { IpAddress } from '../base/ip-address.ts'
 
 /** Status codes of gRPC. */
 export const STATUS = {
@@ -48,8 +49,12 @@ export class StatusError extends Error {
 export interface ClientConnection {
   /** What carries the calls, where it is not gRPC. */
   readonly protocol?: 'http'
-  /** The IP address of the client; `undefined`: a Unix socket, or the client is gone. */
-  readonly address: string | undefined
+  /** Of the client; `undefined`: a Unix socket, or the client is gone, or its proxy names none. */
+  readonly address: IpAddress | undefined
+  /** Of a client of another sidecar that has no address: it is not on this machine. */
+  readonly remote?: true
+  /** Whether an account that restricts addresses may let it in; default: yes. */
+  readonly vouched?: false
   /** The names in the client's certificate. Without TLS there are none. */
   readonly certificateNames: readonly CertificateName[]
 }
@@ -62,6 +67,7 @@ export const METADATA_NAMES = [
   'tracestate',
   'x-auth-token',
   'x-portcullis-forwarded',
+  'x-portcullis-forwarder',
   'x-request-id',
 ] as const
 export type MetadataName = (typeof METADATA_NAMES)[number]

@@ -1,4 +1,5 @@
 /** The handlers of `WatchChanges` and `DescribeTokens`, which followers call. */
+import { andThen } from '../base/maybe-promise.ts'
 import type { Admitting, Clocked, Following, PerCall, Reporting, Ruled } from '../usecases/capabilities.ts'
 import { type Describing, describeTokens } from '../usecases/describe-tokens.ts'
 import type { CallContext, ServerStreamMethod, UnaryMethod } from './call.ts'
@@ -56,14 +57,15 @@ export function changeHandlers(
         ),
       describeTokens: (request, context) => {
         followers.expect(context, reachable)
-        const tokens = readDescribeTokensRequest(request)
-        // Named before they are looked up: a change that comes meanwhile has a later position.
-        const services = forCall()
-        const of = { position: changes.latest(), basis: basis(services.engine).name }
-        const found = describeTokens(services, tokens, context.connection)
-        return found instanceof Promise
-          ? found.then((described) => describeTokensResponse(described, of))
-          : describeTokensResponse(found, of)
+        const { tokens, after } = readDescribeTokensRequest(request)
+        return andThen(followers.expectToHave(after), () => {
+          // Named before they are looked up: a change that comes meanwhile has a later position.
+          const services = forCall()
+          const of = { position: changes.latest(), basis: basis(services.engine).name }
+          return andThen(describeTokens(services, tokens, context.connection), (described) =>
+            describeTokensResponse(described, of),
+          )
+        })
       },
       getPromotedMatrix: async (_request, context) => {
         followers.expect(context, reachable)

@@ -4,8 +4,9 @@ import * as wire from '../../proto/gen/portcullis/v1/authorization.ts'
 import type { DescribedToken } from '../authority/authority.ts'
 import type { Position, TrueOf } from '../authority/changes.ts'
 import type { KeptMatrix } from '../authority/promoted-matrices.ts'
-import { invalidArgument } from '../base/call-error.ts'
+import { type FieldViolation, invalidArgument } from '../base/call-error.ts'
 import { Secret } from '../base/secret.ts'
+import { isTimeMs, TIME_RANGE } from '../base/written-time.ts'
 import { DESCRIBE_TOKENS_RESPONSE, DESCRIBED_TOKEN, RULES, WATCH_CHANGES_RESPONSE } from './field-numbers.ts'
 import { FieldWriter } from './field-writer.ts'
 import { decoded } from './handler.ts'
@@ -62,20 +63,31 @@ export function readWatchChangesRequest(bytes: Uint8Array): Wish {
   const { accounts, after } = decoded(bytes, wire.WatchChangesRequest.decode)
   if (accounts.length > ACCOUNTS_MAX || accounts.includes(''))
     throw invalidArgument({ field: 'accounts', expected: `at most ${ACCOUNTS_MAX} account numbers` })
-  const atMs = after?.recordedAt?.getTime() ?? 0
-  return {
-    accounts: new Set(accounts),
-    basis: after?.basis ?? '',
-    after: after && { sequence: Number(after.change), atMs },
-  }
+  return { accounts: new Set(accounts), basis: after?.basis ?? '', after: positionIn(after) }
+}
+
+/** @throws CallError if no directory has such a position */
+function positionIn(position: wire.Position | undefined): Position | undefined {
+  if (position === undefined) return undefined
+  const { change, recordedAt } = position
+  const atMs = recordedAt?.getTime() ?? 0
+  const violations: FieldViolation[] = []
+  if (change < 0) violations.push({ field: 'after.change', expected: 'a number of 0 or more' })
+  if (!isTimeMs(atMs)) violations.push({ field: 'after.recorded_at', expected: `a time ${TIME_RANGE}` })
+  if (violations.length > 0) throw invalidArgument(...violations)
+  return { sequence: change, atMs }
 }
 
 /** @throws CallError if the request does not follow the contract */
-export function readDescribeTokensRequest(bytes: Uint8Array): Secret[] {
-  const { tokens } = decoded(bytes, wire.DescribeTokensRequest.decode)
+export function readDescribeTokensRequest(bytes: Uint8Array): {
+  readonly tokens: readonly Secret[]
+  /** What the follower was told. */
+  readonly after: Position | undefined
+} {
+  const { tokens, after } = decoded(bytes, wire.DescribeTokensRequest.decode)
   if (tokens.length > TOKENS_MAX)
     throw invalidArgument({ field: 'tokens', expected: `at most ${TOKENS_MAX} tokens` })
-  return tokens.map((value) => new Secret(value))
+  return { tokens: tokens.map((value) => new Secret(value)), after: positionIn(after) }
 }
 
 export function describeTokensResponse(

@@ -3,10 +3,10 @@
  * both fields of a `oneof` arrive, replaces invalid UTF-8 by U+FFFD, and accepts a message that is longer
  * than its parent.
  */
-import { isIP } from 'node:net'
 import { lowerCase } from '../../engine/credentials.ts'
 import type { Scope } from '../../engine/index.ts'
 import { type CallError, type FieldViolation, invalidArgument } from '../base/call-error.ts'
+import { type IpAddress, ipAddress, isNoAddress } from '../base/ip-address.ts'
 import type { RouteRequest } from '../rules/routes/route.ts'
 import type { ClaimsQuestion, CredentialsQuestion } from '../usecases/questions.ts'
 import {
@@ -123,7 +123,7 @@ function readFields(fields: Fields, position: Position): CheckQuestion {
   let headers: Header[] | undefined
   let claims: Claims | undefined
   let target: Scope | undefined
-  let clientAddress = ''
+  let clientAddress: FoundFields['clientAddress']
   let request: HttpRequest | undefined
   while (fields.next()) {
     const { number } = fields
@@ -131,7 +131,7 @@ function readFields(fields: Fields, position: Position): CheckQuestion {
     else if (number === CHECK_REQUEST.credentials) headers = readHeaders(fields, headers, position)
     else if (number === CHECK_REQUEST.token) claims = readClaims(fields, claims)
     else if (number === CHECK_REQUEST.target) target = readScope(fields, target)
-    else if (number === CHECK_REQUEST.clientAddress) clientAddress = fields.text()
+    else if (number === CHECK_REQUEST.clientAddress) clientAddress = readAddress(fields.text())
     else if (number === CHECK_REQUEST.request) request = readRequest(fields, request)
     // A later version of the contract may have more fields.
     else fields.skip()
@@ -142,7 +142,7 @@ function readFields(fields: Fields, position: Position): CheckQuestion {
     api === '' ||
     (headers === undefined) === (claims === undefined) ||
     target?.account === '' ||
-    (clientAddress !== '' && isIP(clientAddress) === 0)
+    clientAddress === MISWRITTEN
   )
     throw violationsOf(pathOf(position), { api, headers, claims, target, clientAddress })
   if (claims !== undefined)
@@ -153,7 +153,7 @@ function readFields(fields: Fields, position: Position): CheckQuestion {
       api,
       headers: headers ?? [],
       target,
-      clientAddress: clientAddress === '' ? undefined : clientAddress,
+      clientAddress,
     },
   }
 }
@@ -186,7 +186,7 @@ function ofRequest(path: string, check: FoundFields & { readonly request: HttpRe
     target !== undefined ||
     headers === undefined ||
     claims !== undefined ||
-    (clientAddress !== '' && isIP(clientAddress) === 0)
+    clientAddress === MISWRITTEN
   )
     throw violationsOf(path, check)
   return {
@@ -197,7 +197,7 @@ function ofRequest(path: string, check: FoundFields & { readonly request: HttpRe
       target: request.path,
       header: valuesIn(headers),
     },
-    question: { headers, clientAddress: clientAddress === '' ? undefined : clientAddress },
+    question: { headers, clientAddress },
   }
 }
 
@@ -276,6 +276,13 @@ function readScope(fields: Fields, earlier: Scope | undefined): Scope {
   return { account, project }
 }
 
+/** Of a text that is not an address, and does not say that there is none. */
+const MISWRITTEN = 'miswritten'
+
+function readAddress(text: string): FoundFields['clientAddress'] {
+  return ipAddress(text) ?? (text === '' || isNoAddress(text) ? undefined : MISWRITTEN)
+}
+
 /** The error for a batch that is too long. It only counts the remaining checks and does not read them. */
 function tooMany(bytes: Buffer, lengthMax: number, fieldsMax: number): CallError {
   let length = 0
@@ -299,7 +306,7 @@ interface FoundFields {
   readonly headers: Header[] | undefined
   readonly claims: Claims | undefined
   readonly target: Scope | undefined
-  readonly clientAddress: string
+  readonly clientAddress: IpAddress | typeof MISWRITTEN | undefined
   readonly request?: HttpRequest
 }
 
@@ -324,7 +331,7 @@ function violationsOf(path: string, check: FoundFields): CallError {
     })
   if (!isRouted && check.target?.account === '')
     violations.push({ field: `${path}target.account`, expected: 'the account that owns the resource' })
-  if (check.clientAddress !== '' && isIP(check.clientAddress) === 0)
+  if (check.clientAddress === MISWRITTEN)
     violations.push({ field: `${path}client_address`, expected: 'an IPv4 or IPv6 address' })
   return invalidArgument(...violations)
 }

@@ -107,12 +107,12 @@ export function applicationCredentialMessage({
   roles,
   unrestricted,
   createdAtMs,
-  expiresAtUs,
+  expiresAt,
 }: ApplicationCredentialRecord): wire.ApplicationCredential {
   return {
     ...{ id, account, userName, name, description, project, roles: [...roles], unrestricted },
     createdAt: new Date(createdAtMs),
-    expiresAt: expiresAtUs === undefined ? undefined : new Date(Math.floor(expiresAtUs / 1000)),
+    expiresAt: expiresAt && new Date(expiresAt.ms),
   }
 }
 

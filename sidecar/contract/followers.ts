@@ -3,8 +3,9 @@
  * is what came after that. So nothing is kept for a follower that does not read; it gets all of it at once
  * later, or `everything`.
  */
-import type { Changes, RecentRecord } from '../authority/changes.ts'
+import type { Changes, Position, RecentRecord } from '../authority/changes.ts'
 import { callError } from '../base/call-error.ts'
+import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import type { AnswerBasis } from '../usecases/answer-basis.ts'
 import type { Callers, IdentifiedCaller } from '../usecases/callers.ts'
 import type { CallContext, Responses } from './call.ts'
@@ -86,15 +87,37 @@ export class Followers {
     return expectRight(caller)
   }
 
-  /** @throws CallError `WATCHES_EXHAUSTED` */
-  open(
-    context: CallContext,
-    caller: IdentifiedCaller,
-    responses: Responses,
-    { accounts, after, basis }: Wish,
-  ): void {
-    const { changes, watches } = this.#parts
-    watches.open(context, responses)
+  /**
+   * A follower that was told what this directory does not have gets nothing: what it was told is lost here.
+   * Nor does any while the directory does not answer: another sidecar may know more.
+   *
+   * @throws CallError `WATCHES_EXHAUSTED`, and where the directory cannot be asked
+   */
+  open(context: CallContext, caller: IdentifiedCaller, responses: Responses, wish: Wish): void {
+    this.#parts.watches.open(context, responses)
+    let isOver = false
+    responses.onEnd(() => {
+      isOver = true
+    })
+    const outage = this.#parts.changes.outage()
+    if (outage !== undefined) throw outage
+    const begun = andThen(this.expectToHave(wish.after), () => {
+      if (!isOver) this.#begin(caller, responses, wish)
+    })
+    if (begun instanceof Promise) begun.catch((error: unknown) => responses.fail(error))
+  }
+
+  /** @throws CallError `DIRECTORY_CHANGES_LOST` unless the directory has what a follower was told */
+  expectToHave(position: Position | undefined): MaybePromise<void> {
+    // Before the first change there is nothing to lose.
+    const has = position === undefined || position.sequence === 0 || this.#parts.changes.has(position)
+    return andThen(has, (found) => {
+      if (!found) throw callError('DIRECTORY_CHANGES_LOST', {})
+    })
+  }
+
+  #begin(caller: IdentifiedCaller, responses: Responses, { accounts, after, basis }: Wish): void {
+    const { changes } = this.#parts
     this.#readBasis()
     if (this.#all.size === 0) {
       this.#stopWatching = changes.watch(() => this.#tell())
@@ -118,7 +141,7 @@ export class Followers {
 
   /** Ends all streams. */
   end(): void {
-    for (const { responses } of [...this.#all]) responses.end()
+    this.#parts.watches.end()
   }
 
   #left(follower: Follower): void {
@@ -160,12 +183,14 @@ export class Followers {
 
   #tellSome(): void {
     const head = this.#head()
+    const outage = this.#parts.changes.outage()
     const endsMs = this.#now() + SLICE_MS
     const bodies = new Map<number, Buffer>()
     if (this.#round === undefined) this.#again = false
     this.#round ??= this.#all.values()
     for (let next = this.#round.next(); !next.done; next = this.#round.next()) {
-      this.#tellOne(next.value, head, bodies)
+      if (outage === undefined) this.#tellOne(next.value, head, bodies)
+      else next.value.responses.fail(outage)
       if (this.#now() > endsMs) return void setImmediate(() => this.#tellSome())
     }
     this.#round = undefined

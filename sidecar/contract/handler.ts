@@ -1,9 +1,11 @@
 /** Shared parts of all handlers: what they read of a call, and what becomes of their errors. */
 import { BinaryReader } from '@bufbuild/protobuf/wire'
+import type { Presented } from '../authority/elsewhere.ts'
 import { type LoginSource, sourceAt } from '../authority/login-source.ts'
-import { isLoopback } from '../base/address.ts'
 import { CallError, callError } from '../base/call-error.ts'
-import { FORWARDED_HEADER } from '../base/forwarded-header.ts'
+import { FORWARDED_HEADER, forwardedText } from '../base/forwarded-header.ts'
+import { ipAddress, THIS_MACHINE, type Whereabouts } from '../base/ip-address.ts'
+import { randomText } from '../base/random-text.ts'
 import { givenRequestId, REQUEST_ID_HEADER, requestIdOfFailure } from '../base/request-id.ts'
 import type { DecisionListener } from '../usecases/asker.ts'
 import type { CallerCredentials } from '../usecases/callers.ts'
@@ -80,44 +82,26 @@ export function notAMessage(error: unknown, path = ''): CallError {
 }
 
 /**
- * The IP address of a client on another machine; `undefined`: the client is on this machine (loopback or Unix
- * socket).
- *
- * @param reachable whether other machines can reach the listener
- */
-export function remoteAddress(
-  { connection }: { readonly connection: Pick<ClientConnection, 'address' | 'protocol'> },
-  reachable: boolean,
-): string | undefined {
-  if (!isReachable(connection, reachable)) return undefined
-  // A client that has already disconnected has no address. It must not count as a client on this machine.
-  const address = connection.address ?? 'gone'
-  // A listener for both IPv4 and IPv6 sees IPv4 addresses in this form.
-  return isLoopback(address.replace(/^::ffff:/i, '')) ? undefined : address
-}
-
-/**
  * Where a login comes from: a caller who is known, or else another machine, a Unix socket, or this machine. A
  * caller token that identifies no one is no reason to refuse a user's own password.
- *
- * @param remote address of a client on another machine
  */
 export function loginSource(
   { callers, trace }: Admitting,
   presented: PresentedCredentials,
-  remote: string | undefined,
+  context: CallContext,
 ): LoginSource {
   const caller = callers.findOrNobody(presented)
   if (caller !== undefined) return { type: 'caller', name: caller.name }
-  if (presented.authorization.length > 0)
+  // The sidecar that hands on a login has looked at its token, too, and may know callers of its own.
+  if (presented.authorization.length > 0 && context.metadata(FORWARDED_HEADER).length === 0)
     trace.refused(
       'a login came with a wrong caller token',
       callError('CALLER_TOKEN_INVALID', {}),
       { ...presented.from },
       () => requestOf(presented),
     )
-  if (remote !== undefined) return sourceAt(remote)
-  return { type: presented.from.address === UNIX_SOCKET ? 'unix_socket' : 'this_machine' }
+  const { address } = presented.from
+  return address === UNIX_SOCKET ? { type: 'unix_socket' } : sourceAt(ipAddress(address))
 }
 
 /**
@@ -126,16 +110,34 @@ export function loginSource(
  * @param reachable whether other machines can reach the listener
  */
 export function presentedIn(context: CallContext, reachable: boolean): PresentedCredentials {
-  const { address, protocol = 'grpc' } = context.connection
+  const { address, protocol = 'grpc', vouched } = context.connection
   const remote = isReachable(context.connection, reachable)
   return {
     ...callerCredentialsIn(context, reachable),
     session: context.session,
     // An account that restricts addresses lets this machine in by listing it; a Unix socket is this machine.
-    clientAddress: address ?? (remote ? undefined : '127.0.0.1'),
+    clientAddress: vouched === false ? undefined : (address ?? (remote ? undefined : THIS_MACHINE)),
     connection: context.connection,
-    from: { protocol, address: address ?? (remote ? 'gone' : UNIX_SOCKET) },
+    from: { protocol, address: address ?? (remote ? 'unknown' : UNIX_SOCKET) },
     requestId: requestIdIn(context),
+  }
+}
+
+/** What says who makes a call, and which one it is. */
+const HANDED_ON = ['authorization', 'x-auth-token', 'traceparent', 'tracestate'] as const
+
+/** Tells connections of this process from those of all others. */
+const PROCESS = randomText(9)
+
+/** What a sidecar without a directory hands on with a call. @param reachable as in `presentedIn` */
+export function handedOnWith(context: CallContext, reachable: boolean): Presented {
+  const { from, requestId } = presentedIn(context, reachable)
+  const connection = `${PROCESS} ${nameOfConnection(context)}`
+  const vouched = context.connection.vouched !== false
+  return {
+    ...Object.fromEntries(HANDED_ON.map((name) => [name, context.metadata(name)])),
+    ...(requestId !== undefined && { [REQUEST_ID_HEADER]: [requestId] }),
+    [FORWARDED_HEADER]: [forwardedText({ ...from, connection, vouched })],
   }
 }
 
@@ -145,12 +147,12 @@ export function requestOf({ requestId }: Pick<PresentedCredentials, 'requestId'>
 }
 
 /** Over HTTP a proxy can speak for clients of other machines, so the address of a client always counts. */
-function isReachable({ protocol }: Pick<ClientConnection, 'protocol'>, reachable: boolean): boolean {
-  return reachable || protocol === 'http'
+function isReachable({ protocol, remote }: ClientConnection, reachable: boolean): boolean {
+  return reachable || protocol === 'http' || remote === true
 }
 
 /** Where a client on a Unix socket is, for the audit trail and the log. */
-const UNIX_SOCKET = 'unix socket'
+const UNIX_SOCKET: Whereabouts = 'unix socket'
 
 /** What of that identifies a caller. @param reachable as in `presentedIn` */
 export function callerCredentialsIn(context: CallContext, reachable: boolean): CallerCredentials {

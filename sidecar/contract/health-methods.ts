@@ -16,7 +16,8 @@ import { decoded } from './handler.ts'
 import { Topic, type Watches } from './watches.ts'
 
 /**
- * Makes the methods. All services serve while the sidecar is ready. Watches are notified.
+ * Makes the methods. All services serve while the sidecar is ready. Watches are notified, and end with the
+ * sidecar.
  *
  * @param names names of the services; '' means the whole server
  */

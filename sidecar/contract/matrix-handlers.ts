@@ -16,7 +16,7 @@ interface MatrixHandlers {
   readonly watchMatrix: ServerStreamMethod
 }
 
-/** Makes the handlers. `endWatches` ends the streams of `WatchMatrix`, which would otherwise never end. */
+/** Makes the handlers. */
 export function matrixHandlers(
   { rules, routes, forCall }: PerCall<Deciding> & Ruled,
   watches: Watches,
@@ -24,7 +24,6 @@ export function matrixHandlers(
   handlers: MatrixHandlers
   /** The rules in force, for those who decide by them. */
   encodedRules: () => Buffer
-  endWatches: () => void
 } {
   // Encoded once for all who ask.
   let response = matrixResponse(rules.engine)
@@ -55,5 +54,5 @@ export function matrixHandlers(
     joined ??= Buffer.concat([response, ...answers, encodedRoutes(routes)])
     return joined
   }
-  return { handlers, encodedRules, endWatches: () => topic.end() }
+  return { handlers, encodedRules }
 }

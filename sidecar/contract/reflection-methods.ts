@@ -1,7 +1,7 @@
 /**
- * Reflection (`v1` and `v1alpha`) serves the protos as `buf` compiled them (`npm run gen`), with their
- * comments. The descriptors of proto-loader would not do: it renames fields and drops the imports of files,
- * which grpcurl and Go reject.
+ * Reflection (`v1` and `v1alpha`) serves the protos as `buf` compiled them, with their comments
+ * (`npm run gen -- descriptors`). The descriptors of proto-loader would not do: it renames fields and drops
+ * the imports of files, which grpcurl and Go reject.
  *
  * Few clients use reflection, and its code is as large as the rest of gRPC. So it is loaded at the first
  * call.

@@ -86,7 +86,14 @@ export function readRevokeRequest(bytes: Uint8Array): TokenToRevoke {
     token.value === ''
   )
     throw invalidArgument({ field: 'token', expected: 'exactly one of value and token_id, not empty' })
-  if (token.$case === 'value') return { type: 'value', value: new Secret(token.value) }
+  if (token.$case === 'value') {
+    if (!/^[\x21-\x7e]+$/.test(token.value))
+      throw invalidArgument({
+        field: 'value',
+        expected: 'a token alone, without a scheme: visible ASCII characters and no white space',
+      })
+    return { type: 'value', value: new Secret(token.value) }
+  }
   if (!/^[\w-]{22}$/.test(token.value))
     throw invalidArgument({
       field: 'token_id',

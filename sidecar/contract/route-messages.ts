@@ -56,7 +56,7 @@ export function encodedRoutes(routes: Routes | undefined): Buffer {
   const message = routes && encode(wire.Routes, routesMessage(routes))
   if (message === undefined || message.length > ROUTES_BYTES_MAX) return NO_BYTES
   WRITER.start(NO_BYTES)
-  WRITER.bytes(RULES.routes, message)
+  WRITER.bytes(RULES.exactRoutes, message)
   return WRITER.finish()
 }
 

@@ -13,7 +13,7 @@ import {
 } from '../usecases/login-trace.ts'
 import { type Revoking, revoke } from '../usecases/revoke.ts'
 import type { UnaryMethod } from './call.ts'
-import { loginSource, nameOfConnection, presentedIn, remoteAddress, requestOf } from './handler.ts'
+import { handedOnWith, loginSource, nameOfConnection, presentedIn, requestOf } from './handler.ts'
 import { readIssueRequest, readRevokeRequest } from './requests.ts'
 import { issueResponse, revokeResponse } from './responses.ts'
 
@@ -33,10 +33,13 @@ export function tokenHandlers(services: TokenServices, reachable: boolean): Toke
       const presented = presentedIn(context, reachable)
       const traced = { from: presented.from, requestId: presented.requestId }
       if (requester.type === 'password') {
-        const source = loginSource(services, presented, remoteAddress(context, reachable))
+        const source = loginSource(services, presented, context)
         const { account, userName } = requester.login
         const login = { ...traced, source: nameOfSource(source), user: { account, userName } }
-        const from = { source, connection: nameOfConnection(context) }
+        const from = {
+          ...{ source, connection: nameOfConnection(context) },
+          handOn: () => handedOnWith(context, reachable),
+        }
         return issueTraced(
           services,
           login,

@@ -38,6 +38,8 @@ interface Watch {
   readonly source: string
   readonly connection: string
   readonly responses: Responses
+  /** Sends what the client was not yet told, before the watch ends with the sidecar. */
+  readonly sendRest: (() => void) | undefined
   /** When the response was written that is not known to be read. */
   unreadSinceMs: number
 }
@@ -50,6 +52,7 @@ export class Watches {
   readonly #all = new Set<Watch>()
   readonly #ofSource = new Counts()
   readonly #ofConnection = new Counts()
+  #ended = false
 
   /** @param reachable whether other machines can reach the listener */
   constructor(callers: Callers, reachable: boolean, bounds = BOUNDS) {
@@ -62,9 +65,10 @@ export class Watches {
    * Begins to watch. Where there are too many, the connection with the most watches loses its newest, which
    * may be this one.
    *
-   * @throws CallError `WATCHES_EXHAUSTED`
+   * @throws CallError `WATCHES_EXHAUSTED`, or `STOPPING`
    */
-  open(context: CallContext, responses: Responses): Watch {
+  open(context: CallContext, responses: Responses, sendRest?: () => void): Watch {
+    if (this.#ended) throw callError('STOPPING', {})
     const caller = this.#callers.findOrNobody(callerCredentialsIn(context, this.#reachable))
     const source = caller ? `caller ${caller.name}` : connectionSource(context.connection.address)
     const connection = nameOfConnection(context)
@@ -72,12 +76,21 @@ export class Watches {
     if (this.#ofConnection.of(connection) >= ofConnection) throw exhausted('this connection')
     if (this.#ofSource.of(source) >= ofSource) this.#makeRoom(connection, 'this client', source)
     if (this.#all.size >= ofAll) this.#makeRoom(connection, 'all clients', this.#ofSource.largest())
-    const watch = { source, connection, responses, unreadSinceMs: performance.now() }
+    const watch = { source, connection, responses, sendRest, unreadSinceMs: performance.now() }
     this.#all.add(watch)
     this.#ofSource.add(source, 1)
     this.#ofConnection.add(connection, 1)
     responses.onEnd(() => this.#close(watch))
     return watch
+  }
+
+  /** Ends all watches without an error, and lets no other begin: the sidecar is about to end. */
+  end(): void {
+    this.#ended = true
+    for (const { responses, sendRest } of [...this.#all]) {
+      sendRest?.()
+      responses.end()
+    }
   }
 
   #close(watch: Watch): void {
@@ -145,9 +158,11 @@ export class Topic {
     this.#current = current
   }
 
-  /** Tells the client how it is now, and at each change. @throws CallError `WATCHES_EXHAUSTED` */
+  /** Tells the client how it is now, and at each change. @throws CallError as `Watches.open` */
   open(context: CallContext, responses: Responses): void {
-    const watch = this.#watches.open(context, responses)
+    const watch = this.#watches.open(context, responses, () => {
+      if (this.#untold.has(watch) && this.#reading.size < this.#room) this.#tell(watch)
+    })
     this.#open.add(watch)
     responses.onEnd(() => {
       this.#open.delete(watch)
@@ -162,9 +177,9 @@ export class Topic {
     if (!this.#hasTurn) this.#tellSome()
   }
 
-  /** Ends all watches. */
-  end(): void {
-    for (const { responses } of [...this.#open]) responses.end()
+  /** How many may have a response that they have not read. */
+  get #room(): number {
+    return Math.ceil(UNREAD_BYTES_MAX / this.#current().length)
   }
 
   #tell(watch: Watch): void {
@@ -177,7 +192,7 @@ export class Topic {
     clearTimeout(this.#timer)
     const endsMs = performance.now() + SLICE_MS
     this.#forgetReaders()
-    const room = Math.ceil(UNREAD_BYTES_MAX / this.#current().length)
+    const room = this.#room
     for (const watch of this.#untold) {
       if (this.#reading.size >= room) break
       // It gets the newest one when it has read the last one.

@@ -3,10 +3,11 @@
  * token of its user would that was issued when the credential was made: what ends such a token ends it, too.
  */
 import { randomBytes } from 'node:crypto'
+import type { WrittenTime } from '../base/written-time.ts'
 import type { DirectoryChange } from './change.ts'
 import type { Queries } from './database.ts'
 import type { IamTokenQuery, Page, UserRecord } from './directory.ts'
-import { flag, lines, NEWLINE, number, optionalNumber, text } from './rows.ts'
+import { flag, lines, NEWLINE, number, text } from './rows.ts'
 
 /** What an application credential is, without its secret. */
 export interface ApplicationCredentialRecord {
@@ -26,8 +27,8 @@ export interface ApplicationCredentialRecord {
   /** Whether its tokens can be exchanged, and can make and delete application credentials. */
   readonly unrestricted: boolean
   readonly createdAtMs: number
-  /** In microseconds since the epoch, because clients compare them; `undefined`: never. */
-  readonly expiresAtUs: number | undefined
+  /** To the microsecond, because clients compare it; `undefined`: never. */
+  readonly expiresAt: WrittenTime | undefined
 }
 
 /** What a login needs of an application credential. */
@@ -43,7 +44,7 @@ export interface ApplicationCredentialLogin extends ApplicationCredentialRecord 
 export interface NewApplicationCredential
   extends Pick<
     ApplicationCredentialRecord,
-    'name' | 'description' | 'projectId' | 'roles' | 'limited' | 'unrestricted' | 'expiresAtUs'
+    'name' | 'description' | 'projectId' | 'roles' | 'limited' | 'unrestricted' | 'expiresAt'
   > {
   readonly secretHash: string
 }
@@ -167,7 +168,7 @@ export class ApplicationCredentialChange {
       limited: credential.limited ? 1 : 0,
       unrestricted: credential.unrestricted ? 1 : 0,
       created_at_ms: nowMs,
-      expires_at_us: credential.expiresAtUs ?? null,
+      expires_at_us: credential.expiresAt ? columnOf(credential.expiresAt) : null,
     })
     await writer.record(
       'application_credential.create',
@@ -203,13 +204,19 @@ export class TooManyCredentials extends Error {
 const CREDENTIALS = `
   SELECT application_credentials.id, application_credentials.name, description, account, user_id,
     users.name AS user_name, project_id, projects.name AS project, secret_hash, application_credentials.generation,
-    change_number, roles, limited, unrestricted, application_credentials.created_at_ms, expires_at_us
+    change_number, roles, limited, unrestricted, application_credentials.created_at_ms,
+    expires_at_us / 1000 AS expires_at_ms, expires_at_us % 1000 AS expires_at_rest
   FROM application_credentials
   JOIN users ON users.id = user_id
   JOIN accounts ON accounts.id = users.account_id
   JOIN projects ON projects.id = project_id`
 
 const OF_USER = `${CREDENTIALS} WHERE user_id = :user AND application_credentials.generation = users.generation`
+
+/** Microseconds since the epoch as digits: as a number they would be inexact from 2255 on. */
+function columnOf({ ms, us }: WrittenTime): string {
+  return `${ms}${String(us).padStart(3, '0')}`
+}
 
 function recordOf(row: Record<string, unknown>): ApplicationCredentialRecord {
   return {
@@ -225,6 +232,9 @@ function recordOf(row: Record<string, unknown>): ApplicationCredentialRecord {
     limited: flag(row.limited),
     unrestricted: flag(row.unrestricted),
     createdAtMs: number(row.created_at_ms),
-    expiresAtUs: optionalNumber(row.expires_at_us),
+    expiresAt:
+      row.expires_at_ms === null
+        ? undefined
+        : { ms: number(row.expires_at_ms), us: number(row.expires_at_rest) },
   }
 }

@@ -27,7 +27,7 @@ export interface ChangeAuthor {
 /** The call of a change, for the audit trail. Never a secret. */
 export interface ChangeOrigin {
   readonly protocol: string
-  /** IP address, or `unix socket`. */
+  /** IP address, `unix socket` or `unknown`. */
   readonly address: string
   /** The id of the request, where it had one. */
   readonly requestId?: string | undefined

@@ -3,6 +3,7 @@
  */
 import type { ChangeAuthor, ChangeOrigin } from './author.ts'
 import type { Queries, Value } from './database.ts'
+import type { AuditRecord } from './directory.ts'
 import type { FeedRecord } from './feed/touches.ts'
 import { type ChangeAction, type ChangeSubject, touchText } from './feed/touches.ts'
 import { number, text } from './rows.ts'
@@ -15,6 +16,7 @@ export class ChangeWriter {
   readonly nowMs: number
   readonly #author: Pick<ChangeAuthor, 'name' | 'origin'>
   readonly #records: FeedRecord[] = []
+  readonly #made: AuditRecord[] = []
 
   constructor(queries: Queries, author: Pick<ChangeAuthor, 'name' | 'origin'>, nowMs: number) {
     this.queries = queries
@@ -30,6 +32,11 @@ export class ChangeWriter {
   /** What was recorded until now, and what was so already. */
   get records(): readonly FeedRecord[] {
     return this.#records
+  }
+
+  /** The same as the audit trail has it, without what was so already. */
+  get made(): readonly AuditRecord[] {
+    return this.#made
   }
 
   async insert(table: string, columns: Readonly<Record<string, Value>>): Promise<void> {
@@ -75,22 +82,28 @@ export class ChangeWriter {
    */
   async record(action: ChangeAction, subject: ChangeSubject, details: object = {}): Promise<number> {
     const touches = touchText(action, subject)
+    const { name: actor } = this.#author
+    const facts = { ...details, ...byOf(this.#author.origin) }
     const [row] = await this.queries.all(
       `INSERT INTO audit (at_ms, actor, action, account, subject, subject_id, details, touches)
        VALUES (:at, :actor, :action, :account, :subject, :subject_id, :details, :touches) RETURNING sequence`,
       {
         at: this.nowMs,
-        actor: this.#author.name,
+        actor,
         action,
         account: subject.account,
         subject: subject.name,
         subject_id: subject.id ?? null,
-        details: JSON.stringify({ ...details, ...byOf(this.#author.origin) }),
+        details: JSON.stringify(facts),
         touches,
       },
     )
     const sequence = number(row?.sequence)
-    this.#records.push({ sequence, atMs: this.nowMs, account: subject.account, touches })
+    const { nowMs: atMs } = this
+    const { account } = subject
+    this.#records.push({ sequence, atMs, account, touches })
+    const named = { subject: subject.name, subjectId: subject.id ?? '' }
+    this.#made.push({ sequence, atMs, actor, action, account, ...named, details: facts })
     return sequence
   }
 

@@ -1,6 +1,7 @@
 /** The interface of a database of the directory. The same SQL runs on SQLite and on PostgreSQL. */
 
 import type { MaybePromise } from '../base/maybe-promise.ts'
+import type { AuditRecord } from './directory.ts'
 import type { Changes } from './feed/changes.ts'
 import type { FeedRecord } from './feed/touches.ts'
 import type { Dialect } from './schema.ts'
@@ -18,6 +19,11 @@ export interface Queries {
 export interface Database extends Queries {
   readonly dialect: Dialect
   /**
+   * The queries of verifying and issuing, for which many callers wait. While the database has left one of
+   * them unanswered, they fail at once. Absent if the database is on this machine.
+   */
+  readonly verifying?: Queries
+  /**
    * What any process changed. A change is acknowledged only when every process of this host knows it; another
    * host knows it within the staleness bound.
    */
@@ -29,6 +35,11 @@ export interface Database extends Queries {
    * @param recorded what `work` has recorded so far
    */
   transaction<T>(work: (queries: Queries) => Promise<T>, recorded: () => readonly FeedRecord[]): Promise<T>
+  /**
+   * Keeps outside the database what a transaction has made, and that it is known here. Resolves when both are
+   * on the disk: the change is acknowledged then. Absent if the database is a file of this host.
+   */
+  keep?(made: readonly AuditRecord[]): Promise<void>
   /**
    * Resolves when everything that was read until now is on the disk. What leaves the directory must not be
    * ahead of it: a token of a change that is lost would have the number of another one. Absent if a change is

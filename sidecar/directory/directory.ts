@@ -196,7 +196,7 @@ export interface AuditRecord {
 /** An address that a user came from. */
 export interface KnownAddress {
   readonly userName: string
-  /** IP address, `unix socket`, or `gone` where the client had already disconnected. */
+  /** IP address, `unix socket`, or `unknown`; `gone` in older records. */
   readonly address: string
   /** Milliseconds since the epoch. */
   readonly lastSeenMs: number

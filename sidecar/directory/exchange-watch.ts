@@ -30,11 +30,14 @@ export class ExchangeWatch {
    * @throws CallError if it did: the content is of an earlier time
    */
   expectForward(change: number): void {
-    if (change < this.#lastChange) {
-      this.#files.reportExchanged()
-      this.#fail()
-    }
+    if (change < this.#lastChange) this.refuse()
     this.#lastChange = change
+  }
+
+  /** The content is not what it was. @throws CallError */
+  refuse(): never {
+    this.#files.reportExchanged()
+    this.#fail()
   }
 
   /** Looks now, and reports. Returns whether the file was exchanged. */

@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client, QueryConfig } from 'pg'
-import { LAST_CHANGE_KNOWN } from './last-change.ts'
+import { LAST_CHANGE_KNOWN, lastChangeOf } from './last-change.ts'
 import { ServerClient, type Servers } from './postgres-servers.ts'
 
 export interface ChangeWatcher {
@@ -79,7 +79,8 @@ export class ChangeListener {
       await client.connect()
       await client.query(`LISTEN ${this.#channel}`)
       const { rows } = await client.query<{ change: string }>(LAST_CHANGE_KNOWN)
-      this.#servers.lastChange.noteText(rows[0]?.change)
+      const last = lastChangeOf(rows[0]?.change)
+      if (last !== undefined) this.#servers.known.note(last)
       listening = true
       this.#tell(true)
       onListening()

@@ -54,6 +54,11 @@ export class MatrixVersionRecords {
     return row && keptOf(row)
   }
 
+  /** Whether one was ever put in force. */
+  async has(): Promise<boolean> {
+    return (await this.#queries.all(`SELECT position FROM matrix_versions ${LAST}`)).length > 0
+  }
+
   /** Those that are kept, newest first: the first one is in force. */
   async all(): Promise<readonly MatrixVersion[]> {
     const rows = await this.#queries.all(

@@ -3,6 +3,7 @@ import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { Secret } from '../base/secret.ts'
 import type { Tracer } from '../base/tracing.ts'
 import type { Database } from './database.ts'
+import type { KnownPosition } from './feed/known-position.ts'
 import type { FeedRecord } from './feed/touches.ts'
 import { DirectoryStore } from './store.ts'
 
@@ -23,13 +24,8 @@ export interface SharedDirectory {
    * takes effect here after `stalenessMs` at the latest.
    */
   readonly onListening?: (on: boolean) => void
-  /** Called when the database has not answered for `stalenessMs` (`false`), and when it answers again. */
-  readonly onReachable?: (reachable: boolean) => void
-  /**
-   * Called when the database lacks the last change that this process knows of (`true`), and when one is
-   * reached that has it. Until then every query fails with `DIRECTORY_CHANGES_LOST`.
-   */
-  readonly onChangesLost?: (lost: boolean) => void
+  /** The last change that this host has known of, and that it will know of; default: none is known yet. */
+  readonly known?: KnownPosition
   /**
    * Processes that are notified of a change before it is acknowledged. PostgreSQL notifies all others shortly
    * after.

@@ -1,6 +1,7 @@
 /** Translates errors of PostgreSQL and of the connection to it into errors of the directory. */
 import { DatabaseError } from 'pg'
 import { CallError, callError, invalidArgument } from '../base/call-error.ts'
+import { isOutOfRange } from './column-ranges.ts'
 import { AlreadyExists } from './database.ts'
 
 const UNIQUE_VIOLATION = '23505'
@@ -23,7 +24,7 @@ export function toDirectoryError(error: unknown): Error {
   if (code === UNIQUE_VIOLATION) return new AlreadyExists('a row with that name already exists')
   if (code === CHARACTER_NOT_IN_REPERTOIRE)
     return invalidArgument({ field: 'name', expected: 'a text without NUL characters' })
-  const cause = new Error(`PostgreSQL: ${explain(error)}`)
+  const cause = isOutOfRange(error) ? error : new Error(`PostgreSQL: ${explain(error)}`)
   if (code === DISK_FULL) return callError('DIRECTORY_FULL', {}, { cause })
   // Class 53: insufficient resources, for example too many connections or no memory.
   if (code?.startsWith('53')) return callError('DIRECTORY_EXHAUSTED', { what: 'queries' }, { cause })
@@ -34,10 +35,9 @@ export function toDirectoryError(error: unknown): Error {
 export function toOpenError(error: unknown, key: string): Error {
   // The error already explains what is wrong with the directory itself.
   if (error instanceof Error && error.message.startsWith(`${key}: `)) return error
-  const { cause } = error instanceof CallError ? error : toDirectoryError(error)
-  return new Error(
-    `${key}: expected a directory that can be opened (${(cause as Error | undefined)?.message})`,
-  )
+  const failure = error instanceof CallError ? error : toDirectoryError(error)
+  const { message } = (failure.cause ?? failure) as Error
+  return new Error(`${key}: expected a directory that can be opened (${message})`)
 }
 
 const UNTRUSTED =

@@ -1,13 +1,14 @@
 /**
  * Connections to the PostgreSQL server that takes changes. The URL may name several hosts, one of which is
  * the primary. A standby is not used, because it may be behind. Neither is a server without the last change
- * that this process knows of: it has lost changes, and a revocation may be among them.
+ * that this host has known of: it has lost changes, and a revocation may be among them.
  */
 import { Client, type ClientConfig, DatabaseError, types } from 'pg'
 import { bareHost, isLoopback } from '../base/address.ts'
 import { CallError, callError } from '../base/call-error.ts'
 import type { Secret } from '../base/secret.ts'
-import { LastChange } from './last-change.ts'
+import { KnownPosition } from './feed/known-position.ts'
+import { isThere, presenceOf, THERE } from './last-change.ts'
 import { toOpenError } from './postgres-errors.ts'
 import { URL_KEY } from './snapshot.ts'
 
@@ -25,11 +26,8 @@ export interface ServerOptions {
    * After this time the server ends a transaction in which nothing happens, in milliseconds; default: 10,000.
    */
   readonly idleTransactionMs?: number
-  /**
-   * Called when the only servers that can be reached have lost changes (`true`), and when one is reached that
-   * has them.
-   */
-  readonly onChangesLost?: ((lost: boolean) => void) | undefined
+  /** The last change that this host has known of, and that it will know of; default: none is known yet. */
+  readonly known?: KnownPosition | undefined
 }
 
 /**
@@ -38,12 +36,10 @@ export interface ServerOptions {
 export const GRACE_MS = 500
 
 export class Servers {
-  readonly lastChange = new LastChange()
+  readonly known: KnownPosition
   readonly #connections: readonly ClientConfig[]
   readonly #settings: readonly [statementMs: number, idleTransactionMs: number]
-  readonly #onChangesLost: (lost: boolean) => void
   #current = 0
-  #changesLost = false
   /** Whether a pooler answers in place of the server. */
   pooled = false
 
@@ -53,10 +49,10 @@ export class Servers {
     timeoutMs,
     statementMs = timeoutMs,
     idleTransactionMs = 10_000,
-    onChangesLost = () => {},
+    known = new KnownPosition(),
   }: ServerOptions) {
+    this.known = known
     this.#settings = [statementMs, idleTransactionMs]
-    this.#onChangesLost = onChangesLost
     this.#connections = urlsOf(url.reveal()).map((connectionString) => ({
       application_name: 'portcullis',
       connectionTimeoutMillis: timeoutMs,
@@ -115,10 +111,13 @@ export class Servers {
    * @throws Error if it may not
    */
   async begin(client: Client): Promise<void> {
-    const { changesLost, parameters } = this.lastChange
+    const { last } = this.known
+    const isNew = last.sequence === 0
+    const parameters = isNew ? [] : [last.sequence, last.atMs]
     const found = await client
-      .query<{ standby: boolean; pid: number; changes_lost: boolean }>(
-        `SELECT pg_is_in_recovery() AS standby, pg_backend_pid() AS pid, ${changesLost} AS changes_lost,
+      .query<{ standby: boolean; pid: number; presence: unknown }>(
+        `SELECT pg_is_in_recovery() AS standby, pg_backend_pid() AS pid,
+                ${isNew ? `'${THERE}'` : presenceOf('$3', '$4')} AS presence,
                 set_config('statement_timeout', $1, false), set_config('idle_in_transaction_session_timeout', $2, false)`,
         [...this.#settings.map(String), ...parameters],
       )
@@ -130,10 +129,7 @@ export class Servers {
     if (row?.standby === true)
       throw new Error('this server is a standby and takes no changes; the URL must lead to the primary')
     // Without its tables, the directory has lost everything.
-    const lost = row?.changes_lost ?? true
-    if (lost !== this.#changesLost) this.#onChangesLost(lost)
-    this.#changesLost = lost
-    if (lost) throw callError('DIRECTORY_CHANGES_LOST', {})
+    if (!isThere(row?.presence, last)) throw callError('DIRECTORY_CHANGES_LOST', {})
     const { processID } = client as { processID?: number | null }
     this.pooled ||= processID !== row?.pid
   }
@@ -206,6 +202,11 @@ function refuseSilentPlaintext(connection: ClientConfig): void {
 
 const INT8 = 20
 
-/** Returns BIGINT columns (counts, sequences, times) as numbers, as SQLite does. */
+/** Returns BIGINT columns (counts, sequences, times) as numbers, as SQLite does, where these are exact. */
 const typeParser: typeof types.getTypeParser = (oid: number, format?: 'text' | 'binary') =>
-  oid === INT8 ? Number : types.getTypeParser(oid, format)
+  oid === INT8 ? numberOf : types.getTypeParser(oid, format)
+
+function numberOf(digits: string): number | bigint {
+  const found = Number(digits)
+  return Number.isSafeInteger(found) ? found : BigInt(digits)
+}

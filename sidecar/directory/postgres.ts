@@ -5,20 +5,22 @@
 import pLimit from 'p-limit'
 import { Pool, type PoolClient, type QueryConfig, type QueryResult } from 'pg'
 import { type CallError, callError } from '../base/call-error.ts'
+import { expectInRange } from './column-ranges.ts'
 import type { Database, Parameters, Queries } from './database.ts'
+import type { AuditRecord } from './directory.ts'
 import { NotifiedChanges } from './feed/notified-changes.ts'
 import { type FeedRecord, isOfChange } from './feed/touches.ts'
-import { LAST_CHANGE_KNOWN } from './last-change.ts'
+import { isThere, LAST_CHANGE_KNOWN, lastChangeOf, presenceQuery } from './last-change.ts'
 import { ChangeListener } from './listener.ts'
 import { numberParameters } from './named-parameters.ts'
+import { Patience } from './patience.ts'
 import { serverCode, toDirectoryError, toOpenError } from './postgres-errors.ts'
 import { GRACE_MS, ServerClient, type ServerOptions, Servers } from './postgres-servers.ts'
-import { Reachability } from './reachability.ts'
 import { number } from './rows.ts'
 import { migrationsFrom, SCHEMA_VERSION } from './schema.ts'
 import { URL_KEY } from './snapshot.ts'
 
-export interface PostgresOptions extends Pick<ServerOptions, 'url' | 'timeoutMs' | 'onChangesLost'> {
+export interface PostgresOptions extends Pick<ServerOptions, 'url' | 'timeoutMs' | 'known'> {
   /**
    * The staleness bound: how long what was asked is remembered without word that nothing was changed, in
    * milliseconds; default: 0, not at all.
@@ -26,10 +28,6 @@ export interface PostgresOptions extends Pick<ServerOptions, 'url' | 'timeoutMs'
   readonly stalenessMs?: number
   /** Called when notifications of changes begin to arrive (`true`) or cease. */
   readonly onListening?: ((on: boolean) => void) | undefined
-  /**
-   * Called when the database has not answered for the staleness bound (`false`), and when it answers again.
-   */
-  readonly onReachable?: ((reachable: boolean) => void) | undefined
   /** Most connections for queries. One more connection listens for notifications. */
   readonly poolSize: number
   /**
@@ -77,9 +75,9 @@ const NOTIFICATION_BYTES_MAX = 7_900
  * @throws Error that names the key of the configuration
  */
 export async function openPostgres(options: PostgresOptions): Promise<PostgresDatabase> {
-  const { url, poolSize, timeoutMs, changeTimeoutMs = 10_000, onChangesLost } = options
+  const { url, poolSize, timeoutMs, changeTimeoutMs = 10_000, known } = options
   // A host that stops responding in the middle of a change must not keep the lock.
-  const servers = new Servers({ url, timeoutMs, idleTransactionMs: changeTimeoutMs, onChangesLost })
+  const servers = new Servers({ url, timeoutMs, idleTransactionMs: changeTimeoutMs, known })
   const database = new Postgres(servers, { ...options, changeTimeoutMs })
   try {
     await database.migrate()
@@ -97,6 +95,7 @@ class Postgres implements PostgresDatabase {
   readonly #pool: Pool
   readonly #oneAtATime = pLimit(1)
   readonly #listener: ChangeListener
+  readonly verifying: Patience
   readonly changes: NotifiedChanges
   readonly #clients = new Set<PoolClient>()
   readonly #idle = new Set<PoolClient>()
@@ -105,13 +104,17 @@ class Postgres implements PostgresDatabase {
   #closing: Promise<void> | undefined
 
   constructor(servers: Servers, options: PostgresOptions & { readonly changeTimeoutMs: number }) {
-    const { poolSize, timeoutMs, changeTimeoutMs, stalenessMs = 0, onListening, onReachable } = options
+    const { poolSize, timeoutMs, changeTimeoutMs, stalenessMs = 0, onListening } = options
     this.#servers = servers
-    const reachability = new Reachability(stalenessMs, onReachable)
+    this.verifying = new Patience({ ask: (...statement) => this.all(...statement), timeoutMs })
     this.changes = new NotifiedChanges({
       ask: (...statement) => this.#askForChanges(...statement),
+      has: async (position) => {
+        const [row] = await this.all(...presenceQuery(position))
+        return isThere(row?.presence, position)
+      },
+      refusal: () => this.verifying.refusal,
       stalenessMs,
-      onAnswered: (answered) => reachability.answered(answered),
     })
     this.#listener = new ChangeListener(servers, CHANNEL, {
       notified: (payload) => this.#notified(payload),
@@ -119,7 +122,6 @@ class Postgres implements PostgresDatabase {
         // It may have lost the connection to another server than the one it gets.
         if (on) this.changes.reconnected()
         else this.#closeIdle()
-        reachability.listening(on)
         onListening?.(on)
       },
     })
@@ -150,6 +152,10 @@ class Postgres implements PostgresDatabase {
   }
 
   async all(sql: string, parameters: Parameters = {}): Promise<Record<string, unknown>[]> {
+    return inRange(await this.#rowsOf(sql, parameters))
+  }
+
+  async #rowsOf(sql: string, parameters: Parameters): Promise<Record<string, unknown>[]> {
     if (this.#pool.waitingCount >= QUERIES_WAITING_MAX) throw tooMany('queries')
     const statement = numberParameters('$', sql, parameters)
     const connection = await this.#connect()
@@ -195,26 +201,33 @@ class Postgres implements PostgresDatabase {
       try {
         const result = await this.#inTransaction(this.#changeTimeoutMs, async (run) => {
           const made = await work({
-            all: async (sql, parameters = {}) => (await run(numberParameters('$', sql, parameters))).rows,
+            all: async (sql, parameters = {}) =>
+              inRange((await run(numberParameters('$', sql, parameters))).rows),
           })
           const records = recorded().filter(isOfChange)
           if (records.length > 0) await run(notificationOf(records))
           return made
         })
         const last = recorded().findLast(isOfChange)
-        if (last !== undefined) this.#servers.lastChange.note(last)
+        if (last !== undefined) this.#servers.known.note(last)
         return result
       } finally {
         // Also after an error: COMMIT may have succeeded and only its answer was lost.
         heard = this.hear(recorded())
       }
     })
+    // Other changes go on meanwhile.
     try {
       return await changed
     } finally {
-      // Other changes go on meanwhile.
       await heard
     }
+  }
+
+  async keep(made: readonly AuditRecord[]): Promise<void> {
+    // The change is acknowledged only once this host remembers it, also after a restart.
+    this.#servers.known.made(made)
+    await this.#servers.known.durable()
   }
 
   hear(records: readonly FeedRecord[]): Promise<void> {
@@ -229,13 +242,14 @@ class Postgres implements PostgresDatabase {
   #notified(payload: string): void {
     const [, sequence, atMs, text] = /^(\d+) (\d+) (\[.*\])$/s.exec(payload) ?? []
     if (text === undefined) {
-      this.#servers.lastChange.noteText(payload)
+      const last = lastChangeOf(payload)
+      if (last !== undefined) this.#servers.known.note(last)
       void this.changes.look()
       return
     }
     const records: readonly FeedRecord[] = JSON.parse(text)
     const last = records.at(-1)
-    if (last !== undefined) this.#servers.lastChange.note(last)
+    if (last !== undefined) this.#servers.known.note(last)
     this.changes.hear({ sequence: Number(sequence), atMs: Number(atMs) }, records)
   }
 
@@ -246,11 +260,13 @@ class Postgres implements PostgresDatabase {
   async #askForChanges(sql: string, parameters: Parameters = {}): Promise<Record<string, unknown>[]> {
     const statement = numberParameters('$', sql, parameters)
     const waiting = this.#pool.waitingCount > 0
-    const asked = (waiting ? this.#listener.ask(statement) : undefined) ?? this.all(sql, parameters)
-    const rows = await asked
+    const asked = waiting ? this.#listener.ask(statement) : undefined
+    const rows = await (asked?.then(inRange, (error: unknown) => {
+      throw toDirectoryError(error)
+    }) ?? this.all(sql, parameters))
     const last = rows.at(-1)
     if (last !== undefined)
-      this.#servers.lastChange.note({ sequence: number(last.sequence), atMs: number(last.at_ms) })
+      this.#servers.known.note({ sequence: number(last.sequence), atMs: number(last.at_ms) })
     return rows
   }
 
@@ -344,6 +360,7 @@ class Postgres implements PostgresDatabase {
   close(): Promise<void> {
     this.#closing ??= (async () => {
       this.changes.close()
+      this.verifying.close()
       await this.#listener.close()
       // Waiting changes finish first.
       await this.#oneAtATime(() => this.#end())
@@ -360,6 +377,7 @@ class Postgres implements PostgresDatabase {
     }, this.#closeTimeoutMs)
     await this.#pool.end()
     clearTimeout(timer)
+    await this.#servers.known.close()
   }
 }
 
@@ -381,4 +399,13 @@ function stepsFrom([row]: readonly { readonly version?: unknown }[]): string[] {
 
 function tooMany(what: string): CallError {
   return callError('DIRECTORY_EXHAUSTED', { what })
+}
+
+/** @throws CallError if a number of a row is outside of its range */
+function inRange(rows: Record<string, unknown>[]): Record<string, unknown>[] {
+  try {
+    return rows.map(expectInRange)
+  } catch (error) {
+    throw toDirectoryError(error)
+  }
 }

@@ -15,6 +15,9 @@ export interface Snapshot {
   expectWhole(): Promise<void>
 }
 
+/** What is in the directory is wrong. Any other error says nothing of it: the disk may be full. */
+export class DamagedDirectory extends Error {}
+
 /** The key of the configuration with the URL of a shared directory, for error messages. */
 export const URL_KEY = 'directory.url'
 

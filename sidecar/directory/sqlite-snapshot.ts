@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { lacksDescriptors } from '../base/net/descriptors.ts'
-import type { Snapshot } from './snapshot.ts'
+import { DamagedDirectory, type Snapshot } from './snapshot.ts'
 
 /** How long the reader waits for a process that is creating the file, in milliseconds. */
 const BUSY_TIMEOUT_MS = 5_000
@@ -20,9 +20,9 @@ export async function ofSqlite<T>(file: string, work: (snapshot: Snapshot) => Pr
     return await work(snapshotOf(database, file, version))
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    throw code === 'ERR_SQLITE_ERROR'
-      ? new Error(`${file}: cannot be read as a directory (${causeOf(error)})`)
-      : error
+    if (code !== 'ERR_SQLITE_ERROR') throw error
+    const message = `${file}: cannot be read as a directory (${causeOf(error)})`
+    throw isDamage(error) ? new DamagedDirectory(message) : new Error(message)
   } finally {
     database?.close()
   }
@@ -33,11 +33,15 @@ function snapshotOf(database: DatabaseSync, file: string, version: number): Snap
     dialect: 'sqlite',
     version,
     all: async (sql) => database.prepare(sql).all(),
-    rows: (sql) => database.prepare(sql).iterate(),
+    rows: (sql) => {
+      const statement = database.prepare(sql)
+      statement.setReadBigInts(true)
+      return statement.iterate()
+    },
     expectWhole: async () => {
       const problem = damageOf(database)
       if (problem !== undefined)
-        throw new Error(`${file}: the directory is damaged (${problem}); restore a backup`)
+        throw new DamagedDirectory(`${file}: the directory is damaged (${problem}); restore a backup`)
     },
   }
 }

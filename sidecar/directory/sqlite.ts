@@ -6,6 +6,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pLimit from 'p-limit'
 import { callError } from '../base/call-error.ts'
+import { expectInRange, isOutOfRange } from './column-ranges.ts'
 import { AlreadyExists, type Database, type Parameters, type Queries } from './database.ts'
 import { DirectoryFiles } from './directory-files.ts'
 import { ExchangeWatch } from './exchange-watch.ts'
@@ -232,7 +233,7 @@ class Connection implements Queries {
         statement = this.#database.prepare(text)
         this.#statements.set(text, statement)
       }
-      return statement.all(...values)
+      return statement.all(...values).map(expectInRange)
     } catch (error) {
       throw toDirectoryError(error)
     }
@@ -337,6 +338,7 @@ const SQLITE_CONSTRAINT_UNIQUE = 2067
 /** Translates an error of SQLite. The client learns that the store failed, but not the details. */
 function toDirectoryError(error: unknown): unknown {
   const { code, errcode } = error as { code?: string; errcode?: number }
+  if (isOutOfRange(error)) return callError('DIRECTORY_UNAVAILABLE', {}, { cause: error })
   if (code !== 'ERR_SQLITE_ERROR') return error
   if (errcode === SQLITE_CONSTRAINT_UNIQUE || errcode === SQLITE_CONSTRAINT_PRIMARYKEY)
     return new AlreadyExists('a row with that name already exists', { cause: error })

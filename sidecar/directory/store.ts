@@ -75,13 +75,15 @@ export class DirectoryStore {
     let change: DirectoryChange | undefined
     const recorded = () => change?.writer.records ?? []
     try {
-      return await this.#database.transaction(async (queries) => {
+      const made = await this.#database.transaction(async (queries) => {
         const tracked = new FailureTrackingQueries(queries)
         change = new DirectoryChange(tracked, { author, nowMs: this.#now(), dialect })
         const result = await work(change)
         if (tracked.failure !== undefined) throw tracked.failure
         return result
       }, recorded)
+      await this.#database.keep?.(change?.writer.made ?? [])
+      return made
     } finally {
       // Also after an error: the commit may have succeeded and only its answer was lost.
       if (recorded().length > 0) await this.#onChanged(recorded())

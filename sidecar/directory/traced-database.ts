@@ -27,11 +27,14 @@ export function tracedDatabase(database: Database, tracer: Tracer): Database {
     attributes: { 'db.system.name': system },
   }
   const durable = database.durable?.bind(database)
+  const keep = database.keep?.bind(database)
   return {
     ...traced(database),
+    ...(database.verifying && { verifying: traced(database.verifying) }),
     dialect: database.dialect,
     changes: database.changes,
     ...(durable !== undefined && { durable }),
+    ...(keep !== undefined && { keep }),
     transaction: (work, recorded) =>
       tracer.within(
         () => change,

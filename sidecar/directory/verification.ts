@@ -3,7 +3,7 @@
  * the database.
  */
 import type { MaybePromise } from '../base/maybe-promise.ts'
-import type { Database } from './database.ts'
+import type { Database, Queries } from './database.ts'
 import {
   ANCESTORS_MAX,
   type Directory,
@@ -19,9 +19,11 @@ import { NO_PASSWORD } from './schema.ts'
 
 export class DirectoryVerification implements Directory {
   readonly #database: Database
+  readonly #queries: Queries
 
   constructor(database: Database) {
     this.#database = database
+    this.#queries = database.verifying ?? database
   }
 
   get changes(): Changes {
@@ -114,10 +116,10 @@ export class DirectoryVerification implements Directory {
   /** Reads the first row. It is synchronous if the database is, so that a check on SQLite never yields. */
   #first<T>(
     sql: string,
-    parameters: Parameters<Database['all']>[1],
+    parameters: Parameters<Queries['all']>[1],
     read: (row: Record<string, unknown> | undefined) => T,
   ): MaybePromise<T> {
-    const rows = this.#database.all(sql, parameters)
+    const rows = this.#queries.all(sql, parameters)
     return rows instanceof Promise ? rows.then(([row]) => read(row)) : read(rows[0])
   }
 }

@@ -4,8 +4,9 @@
  */
 import { close, fdatasync, openSync } from 'node:fs'
 import { promisify } from 'node:util'
-import { callError } from '../base/call-error.ts'
+import { type CallError, callError } from '../base/call-error.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
+import { SharedRun } from '../base/shared-run.ts'
 
 function syncData(descriptor: number): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -15,13 +16,18 @@ function syncData(descriptor: number): Promise<void> {
 
 const DISK_FULL: ReadonlySet<string | undefined> = new Set(['ENOSPC', 'EDQUOT'])
 
+/** What a change gets that could not be written to a disk of this host. */
+export function diskError(error: unknown): CallError {
+  const isFull = DISK_FULL.has((error as NodeJS.ErrnoException).code)
+  return callError(isFull ? 'DIRECTORY_FULL' : 'DIRECTORY_UNAVAILABLE', {}, { cause: error })
+}
+
 /** Longest time that a change stays in the log beside the file, in milliseconds. */
 const LOG_AGE_MS_MAX = 1_000
 
 export class WriteAheadLog {
   readonly #descriptor: number
-  #running: Promise<void> = Promise.resolve()
-  #next: Promise<void> | undefined
+  readonly #syncs = new SharedRun(() => this.#sync())
   /** Of the directory, up to which everything is on the disk. */
   #durableVersion: number | undefined
   /**
@@ -43,21 +49,16 @@ export class WriteAheadLog {
    * the next sync.
    */
   sync(): Promise<void> {
-    this.#next ??= this.#syncAfter(this.#running)
-    return this.#next
+    return this.#syncs.run()
   }
 
-  async #syncAfter(before: Promise<void>): Promise<void> {
-    await before.catch(() => {})
-    this.#running = this.#next as Promise<void>
-    this.#next = undefined
+  async #sync(): Promise<void> {
     if (this.failed) throw callError('DIRECTORY_UNAVAILABLE', {})
     try {
       await syncData(this.#descriptor)
     } catch (error) {
       this.failed = true
-      const isFull = DISK_FULL.has((error as NodeJS.ErrnoException).code)
-      throw callError(isFull ? 'DIRECTORY_FULL' : 'DIRECTORY_UNAVAILABLE', {}, { cause: error })
+      throw diskError(error)
     }
   }
 
@@ -84,7 +85,7 @@ export class WriteAheadLog {
   }
 
   async close(): Promise<void> {
-    await (this.#next ?? this.#running).catch(() => {})
+    await this.#syncs.settled()
     await promisify(close)(this.#descriptor)
   }
 }

@@ -7,10 +7,19 @@ import type { Socket } from 'node:net'
 import type { Engine } from '../../engine/index.ts'
 import { isLoopback, type ListenAddress, parseAddress } from '../base/address.ts'
 import type { ConnectionSource, Listening } from '../base/net/connections.ts'
+import {
+  countSilentRefusals,
+  type EarlyBound,
+  type EarlyLimits,
+  earlyRefusalOf,
+  TUNNEL,
+} from '../base/net/early-refusals.ts'
 import { HttpConnections, hasBody } from '../base/net/http-connections.ts'
+import { originForm } from '../base/net/http-request.ts'
 import { endAndLinger, lingers } from '../base/net/linger.ts'
 import { ownConnections } from '../base/net/listen.ts'
 import { Reports } from '../base/net/reports.ts'
+import { WrittenResponse } from '../base/net/written-response.ts'
 import { readRequestTarget } from '../base/request-target.ts'
 import type { Secret } from '../base/secret.ts'
 import { traceCarrierOf } from '../base/tracing.ts'
@@ -40,6 +49,8 @@ export interface EgressOptions {
   readonly maxConnections?: number | undefined
   /** A monotonic clock, in milliseconds. */
   readonly monotonicMs?: (() => number) | undefined
+  /** Most bytes of headers in one request. */
+  readonly headerBytesMax: number
   /** Longest time to send the headers, in milliseconds. */
   readonly headersMs?: number | undefined
 }
@@ -51,7 +62,6 @@ export interface EgressServer {
   close(drainMs: number): Promise<void>
 }
 
-const HEADER_BYTES_MAX = 16_384
 const HEADERS_MS = 5_000
 const CONNECTIONS_MAX = 1_000
 
@@ -68,6 +78,8 @@ const KEEP_ALIVE_MS = 60_000
  */
 const IDLE_MARGIN_MS = 30_000
 
+const HTTP_EXPECTED = 'an HTTP/1.1 request'
+
 /** Methods that echo a request, with the credential in it. */
 const ECHOING: ReadonlySet<string> = new Set(['TRACE', 'TRACK'])
 
@@ -76,18 +88,23 @@ export async function startEgress(services: EgressServices, options: EgressOptio
   const parsed = egressAddressOf(options.address)
   const targets = new Targets(options.routes, options.monotonicMs ?? (() => performance.now()))
   const server = newServer(options)
-  const reports = new Reports((counts) =>
+  const reports = new Reports((counts) => {
+    services.meters?.exceeded('egress', counts)
     services.log.warn(
       { listener: 'egress', exceeded: counts },
       'connections or requests were refused because a limit was reached',
-    ),
-  )
+    )
+  })
   const connections = new HttpConnections(
     { connections: Math.min(CONNECTIONS_MAX, options.maxConnections ?? CONNECTIONS_MAX), bodiesStream: true },
     (bound) => reports.add(bound),
   )
   const keptMs = KEPT_BODY_FACTOR * (options.headersMs ?? HEADERS_MS)
-  const door = new Door({ services, targets, connections, keptMs }, server)
+  const limits = {
+    headerBytesMax: options.headerBytesMax,
+    inTime: `the headers within ${(options.headersMs ?? HEADERS_MS) / 1000} s`,
+  }
+  const door = new Door({ services, targets, connections, keptMs, limits, reports }, server)
   let listening: Listening
   try {
     const { address, connections: source = ownConnections() } = options
@@ -119,11 +136,12 @@ export function egressAddressOf(address: string): ListenAddress {
   )
 }
 
-function newServer({ routes, headersMs = HEADERS_MS }: EgressOptions): Server {
+function newServer({ routes, headerBytesMax, headersMs = HEADERS_MS }: EgressOptions): Server {
   const server = createServer({
+    ServerResponse: WrittenResponse,
     insecureHTTPParser: false,
-    requireHostHeader: true,
-    maxHeaderSize: HEADER_BYTES_MAX,
+    requireHostHeader: false,
+    maxHeaderSize: headerBytesMax,
     headersTimeout: headersMs,
     // A body may take as long as it flows.
     requestTimeout: 0,
@@ -144,6 +162,8 @@ interface DoorOptions {
   readonly connections: HttpConnections
   /** How long a body that is kept may take to arrive, in milliseconds. */
   readonly keptMs: number
+  readonly limits: EarlyLimits
+  readonly reports: Reports
 }
 
 /** What a request passes before it is forwarded. */
@@ -152,6 +172,8 @@ class Door {
   readonly #targets: Targets
   readonly #connections: HttpConnections
   readonly #keptMs: number
+  readonly #limits: EarlyLimits
+  readonly #reports: Reports
   /**
    * Host headers that name this server; `undefined`: every one does, because no browser reaches a Unix
    * socket.
@@ -162,21 +184,37 @@ class Door {
   /** Headers that do not go on, under the matrix of that engine. */
   #stripped: ReadonlySet<string> = new Set()
 
-  constructor({ services, targets, connections, keptMs }: DoorOptions, server: Server) {
+  constructor({ services, targets, connections, keptMs, limits, reports }: DoorOptions, server: Server) {
     this.#services = services
     this.#targets = targets
     this.#connections = connections
     this.#keptMs = keptMs
+    this.#limits = limits
+    this.#reports = reports
     server.on('request', (request, response) => this.#receive(request, response, false))
     server.on('checkContinue', (request, response) => this.#receive(request, response, true))
-    server.on('connect', (_request, socket) =>
-      endConnection(socket as Socket, refusalFor('METHOD_NOT_SUPPORTED')),
+    countSilentRefusals(
+      server,
+      (bound) => reports.add(bound),
+      (code, socket) => this.#endConnection(code, socket),
     )
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
       if (lingers(socket as Socket)) return
       if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy()
-      else endConnection(socket as Socket, connectionRefusal(error.code))
+      else this.#endConnection(error.code, socket as Socket)
     })
+  }
+
+  /** Answers what never becomes a request, because it is not HTTP, too long or too slow. */
+  #endConnection(code: string | undefined, socket: Socket): void {
+    const { bound, status, expected } = earlyRefusalOf(code, this.#limits)
+    this.#reports.add(bound)
+    const refusal =
+      code === TUNNEL
+        ? refusalFor('METHOD_NOT_SUPPORTED')
+        : { ...refusalFor('REQUEST_INVALID', expected), status }
+    socket.on('error', () => {})
+    endAndLinger(socket, refusalText(refusal, STATUS_CODES[status] ?? 'Error'))
   }
 
   /** From now on requests that name this address are let in. */
@@ -200,6 +238,8 @@ class Door {
     const headers = readHeaders(request.rawHeaders, this.#strippedUnder(services.engine))
     const entry = hasRoom ? this.#enter(request, headers) : refused(refusalFor('TOO_MANY_CONNECTIONS'))
     if (entry.refusal !== undefined) {
+      const bound = BOUNDS[entry.refusal.reason]
+      if (bound !== undefined) this.#reports.add(bound)
       // A body that comes all the same is not read, so nothing can follow it.
       sendRefusal(response, { ...entry.refusal, close: entry.refusal.close || hasBody(request) })
       return
@@ -221,8 +261,11 @@ class Door {
   }
 
   #enter(request: IncomingMessage, headers: RequestHeaders): Entry {
-    const { method = '', url = '' } = request
-    if (headers.hosts > 1) return refused(refusalFor('REQUEST_INVALID', 'one Host header'))
+    const { method = '' } = request
+    const url = originForm(request)
+    // An older client does not know an answer in chunks.
+    if (request.httpVersion !== '1.1') return refused(refusalFor('REQUEST_INVALID', HTTP_EXPECTED))
+    if (headers.hosts !== 1) return refused(refusalFor('REQUEST_INVALID', 'one Host header'))
     // A page in a browser on this machine could make its own host name resolve to 127.0.0.1, and needs no
     // answer to do harm.
     if (!this.#isOurHost(request.headers.host) || headers.ofBrowser)
@@ -255,24 +298,18 @@ class Door {
   }
 }
 
+/** What a request broke that is refused before its route is looked for, by the reason. */
+const BOUNDS: Readonly<Record<string, EarlyBound | undefined>> = {
+  REQUEST_INVALID: 'protocol_error',
+  METHOD_NOT_SUPPORTED: 'protocol_error',
+  UPGRADE_NOT_SUPPORTED: 'protocol_error',
+  HOST_NOT_ALLOWED: 'host',
+}
+
 type Entry =
   | { readonly target: Target; readonly path: string; readonly refusal?: undefined }
   | { readonly refusal: Refusal }
 
 function refused(refusal: Refusal): Entry {
   return { refusal }
-}
-
-/** Answers what never becomes a request, because it is not HTTP, too long or too slow. */
-function connectionRefusal(code: string | undefined): Refusal {
-  if (code === 'HPE_HEADER_OVERFLOW')
-    return { ...refusalFor('REQUEST_INVALID', `headers of at most ${HEADER_BYTES_MAX} bytes`), status: 431 }
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
-    return { ...refusalFor('REQUEST_INVALID', 'the headers sooner'), status: 408 }
-  return refusalFor('REQUEST_INVALID', 'an HTTP/1.1 request')
-}
-
-function endConnection(socket: Socket, refusal: Refusal): void {
-  socket.on('error', () => {})
-  endAndLinger(socket, refusalText(refusal, STATUS_CODES[refusal.status] ?? 'Error'))
 }

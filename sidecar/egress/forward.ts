@@ -3,7 +3,7 @@
  * for the other. A body is kept only where it is small and its length is known: after a 401 it is sent once
  * more, with a new token.
  */
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Dispatcher } from 'undici'
 import { fieldValue } from '../../engine/index.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
@@ -172,14 +172,11 @@ class Attempt implements Dispatcher.DispatchHandler {
     if (this.#abandoned) controller.abort(new Error('the client left'))
   }
 
-  onResponseStart(
-    controller: Dispatcher.DispatchController,
-    status: number,
-    headers: IncomingHttpHeaders,
-  ): void {
+  onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
     // The client gets the final answer alone.
     if (status < 200) return
     if (this.#span) tellStatus(this.#span, status, 400)
+    const headers = textsOf(controller.rawHeaders)
     if (status === 401 && this.#mayRenew()) {
       controller.pause()
       void this.#renew(status, headers)
@@ -205,7 +202,7 @@ class Attempt implements Dispatcher.DispatchHandler {
     refuse(this.#exchange, refusal, error)
   }
 
-  #answer(status: number, headers: IncomingHttpHeaders): void {
+  #answer(status: number, headers: readonly string[]): void {
     const { request, response } = this.#exchange
     // As long as the body goes on, no other request can follow. The answer may be over before it.
     if (isUnfinished(request)) response.shouldKeepAlive = false
@@ -222,7 +219,7 @@ class Attempt implements Dispatcher.DispatchHandler {
    * Sends the request once more, with a new token. Where there is none, the client gets the answer of the
    * target.
    */
-  async #renew(status: number, headers: IncomingHttpHeaders): Promise<void> {
+  async #renew(status: number, headers: readonly string[]): Promise<void> {
     const renewed = await this.#newCredential()
     if (this.#abandoned) return
     if (renewed === undefined) {
@@ -264,4 +261,11 @@ class Attempt implements Dispatcher.DispatchHandler {
     this.#span?.end()
     this.#exchange.response.off('drain', this.#resume).off('close', this.#closed)
   }
+}
+
+/** Names and values in turn, as the target wrote them. Node writes a byte of a header as it reads it. */
+function textsOf(raw: Dispatcher.DispatchController['rawHeaders']): string[] {
+  const texts: string[] = []
+  for (const text of raw as readonly Buffer[]) texts.push(text.toString('latin1'))
+  return texts
 }

@@ -1,6 +1,4 @@
 /** Which headers go on, in both directions. */
-import type { IncomingHttpHeaders } from 'node:http'
-
 /** Of one connection alone (RFC 9110 §7.6.1), beside those that `Connection` lists. */
 const HOP_BY_HOP = [
   ...['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
@@ -18,6 +16,7 @@ const CREDENTIALS = [
   'x-auth-token',
   'x-service-token',
   'x-storage-token',
+  'x-subject-token',
 ]
 
 /** What this server, or the connection to the target, says for itself. */
@@ -68,13 +67,18 @@ export function readHeaders(raw: readonly string[], stripped: ReadonlySet<string
   return { forwarded, hosts, proxyAuthorization, ofBrowser }
 }
 
-/** The headers of a target's answer that go back. */
-export function returnedHeaders(headers: IncomingHttpHeaders): IncomingHttpHeaders {
-  const listed = headers.connection === undefined ? undefined : namesIn(String(headers.connection))
-  const returned: IncomingHttpHeaders = {}
-  for (const name in headers) {
+/**
+ * The headers of a target's answer that go back, names and values in turn.
+ *
+ * @param raw as they arrived
+ */
+export function returnedHeaders(raw: readonly string[]): string[] {
+  const listed = listedIn(raw)
+  const returned: string[] = []
+  for (let index = 0; index < raw.length; index += 2) {
+    const name = raw[index] as string
     const canonical = canonicalName(name)
-    if (!RETURNED_NOT.has(canonical) && !listed?.has(canonical)) returned[name] = headers[name]
+    if (!RETURNED_NOT.has(canonical) && !listed?.has(canonical)) returned.push(name, raw[index + 1] as string)
   }
   return returned
 }

@@ -5,6 +5,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Decision } from '../../engine/index.ts'
 import { CallError } from '../base/call-error.ts'
+import { answerText } from '../base/net/written-response.ts'
 import { REASON_HEADER } from './headers.ts'
 
 interface RefusalRow {
@@ -156,9 +157,8 @@ export function sendRefusal(response: ServerResponse, refusal: Refusal): void {
 /** The whole answer as text, for a connection that has no response yet. */
 export function refusalText(refusal: Refusal, title: string): string {
   const body = bodyOf(refusal)
-  const headers = { ...headersOf(refusal), 'content-length': Buffer.byteLength(body), connection: 'close' }
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-  return `HTTP/1.1 ${refusal.status} ${title}\r\n${lines.join('')}\r\n${body}`
+  const headers = { ...headersOf(refusal), 'content-length': Buffer.byteLength(body) }
+  return answerText(refusal.status, title, headers, body)
 }
 
 function headersOf({ reason, headers }: Refusal): Record<string, string> {

@@ -1,5 +1,6 @@
 /** A route with its connections to the target. */
-import { Pool } from 'undici'
+import type { Pool } from 'undici'
+import { poolTo } from '../base/net/pool.ts'
 import type { Passage } from '../usecases/egress.ts'
 
 /** A route as the configuration has it. */
@@ -36,19 +37,12 @@ export class Target {
     this.route = route
     this.#base = route.url.pathname
     this.#monotonicMs = monotonicMs
-    this.pool = new Pool(route.url.origin, {
+    this.pool = poolTo(route.url.origin, {
       connections: route.maxConcurrent,
-      // One request at a time on a connection: a slow answer delays no other, and an error hits one request.
-      pipelining: 1,
-      // One protocol for all targets, so that headers and aborts mean the same everywhere.
-      allowH2: false,
       headersTimeout: route.timeoutMs,
       bodyTimeout: route.timeoutMs,
-      connect: {
-        timeout: Math.min(route.timeoutMs, CONNECT_MS_MAX),
-        rejectUnauthorized: true,
-        ...(route.ca !== undefined && { ca: route.ca }),
-      },
+      connectMs: Math.min(route.timeoutMs, CONNECT_MS_MAX),
+      ca: route.ca,
     })
   }
 

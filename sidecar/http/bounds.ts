@@ -31,6 +31,17 @@ const PART_BYTES = 128
 /** Paths that are answered also where there are too many connections. */
 const HEALTH: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
 
+/** What tells operators of bounds that were exceeded, and of requests that no route sees. */
+export function newReports({ log, meters }: Pick<Reporting, 'log' | 'meters'>): Reports {
+  return new Reports((counts) => {
+    meters?.exceeded('http', counts)
+    log.warn(
+      { listener: 'http', exceeded: counts },
+      'connections or requests were refused because a limit was reached',
+    )
+  })
+}
+
 export class Bounds {
   readonly #connections: HttpConnections
   readonly #bodies = new Bodies(() => this.#reports.add('buffered_bytes'))
@@ -39,18 +50,13 @@ export class Bounds {
   readonly #begun = new Set<object>()
 
   /** @param server has no routes yet */
-  constructor(log: Reporting['log'], server: FastifyInstance, connectionsMax = CONNECTIONS_MAX) {
+  constructor(reports: Reports, server: FastifyInstance, connectionsMax = CONNECTIONS_MAX) {
     // Who takes a request out of the server's hands before its body is read has bounds for it.
     server.addHook('preParsing', (request, _reply, body, next) => {
       if (isUnfinished(request.raw)) this.#bodies.add(request.raw)
       next(null, body)
     })
-    this.#reports = new Reports((counts) =>
-      log.warn(
-        { listener: 'http', exceeded: counts },
-        'connections or requests were refused because a limit was reached',
-      ),
-    )
+    this.#reports = reports
     this.#connections = new HttpConnections(
       { connections: Math.min(CONNECTIONS_MAX, connectionsMax), bodiesStream: false },
       (bound) => this.#reports.add(bound),

@@ -4,7 +4,8 @@
  */
 import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
-import { addressOf, connectionOf } from '../base/net/http-request.ts'
+import { whereabouts } from '../base/ip-address.ts'
+import { connectionOf } from '../base/net/http-request.ts'
 import type { Admitting } from '../usecases/capabilities.ts'
 import { expectLiveSession } from '../usecases/requester.ts'
 
@@ -27,14 +28,14 @@ export async function expectCaller(
 ): Promise<void> {
   const { authorization = [] } = request.raw.headersDistinct
   if (authorization.length === 0 && !callersOnly) return
-  const clientAddress = addressOf(request)
+  const { clientAddress } = request
   try {
     const session = sessionOf?.(request.raw)
     if (session === undefined) return void services.callers.expectToken(authorization)
     const connection = `http ${connectionOf(request).name}`
     await expectLiveSession(services, session, { clientAddress, connection, ownersFromAnywhere: false })
   } catch (error) {
-    const by = { protocol: 'http', address: clientAddress }
+    const by = { protocol: 'http', address: whereabouts(clientAddress) }
     services.trace.refused('a question about access was refused', error, by, () => ({
       request_id: request.id,
     }))

@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { IpAddress } from '../base/ip-address.ts'
 
 /** What answers the calls. */
 export interface Calls {
@@ -15,7 +16,7 @@ export interface Calls {
       readonly request: IncomingMessage
       readonly response: ServerResponse
       readonly headers: OutgoingHttpHeaders
-      readonly address: string | undefined
+      readonly address: IpAddress | undefined
       readonly requestId: string
       /** SHA-256 of the secret of its session; `undefined`: it has none. */
       readonly session?: Buffer | undefined
@@ -37,6 +38,8 @@ export interface ContractOptions {
   readonly calls: Calls
   /** Origins whose pages may make calls. */
   readonly origins: readonly string[]
+  /** Whether calls are recorded as spans, which the trace of a page may have. */
+  readonly traced: boolean
   /** Reads the OpenAPI document. */
   readonly document: () => Buffer
 }
@@ -58,6 +61,9 @@ const REQUEST_FIELDS = [
     'X-Auth-Token',
   ],
 ]
+
+/** What says which trace a call belongs to. */
+const TRACE_FIELDS = ['traceparent', 'tracestate']
 
 /** What answers a call has a span of its own for it. */
 const OWN_SPAN = { config: { tracing: 'none' } } as const
@@ -103,13 +109,13 @@ export class ContractRoutes {
     // Before the body is looked at: Fastify would read it whole.
     scope.addHook('onRequest', (request: FastifyRequest, reply: FastifyReply, next: () => void) => {
       if (request.method !== 'POST') return next()
-      const { raw, ip, id } = request
+      const { raw, id } = request
       reply.hijack()
       calls.answer(pathOf(request), {
         request: raw,
         response: reply.raw,
         headers: reply.getHeaders() as OutgoingHttpHeaders,
-        address: ip,
+        address: request.clientAddress,
         requestId: id,
         session: sessionOf?.(raw),
         mayLast: () => mayLast(raw),
@@ -125,7 +131,7 @@ export class ContractRoutes {
     await scope.register(cors, {
       origin: [...this.#origins],
       methods: ['POST'],
-      allowedHeaders: REQUEST_FIELDS,
+      allowedHeaders: this.#options.traced ? [...REQUEST_FIELDS, ...TRACE_FIELDS] : REQUEST_FIELDS,
       maxAge: PREFLIGHT_SECONDS,
     })
   }

@@ -1,7 +1,7 @@
 /** Translates errors to HTTP statuses and to bodies in Keystone's format. No other file does. */
 import type { FastifyReply } from 'fastify'
 import { CallError, type CallErrorReason } from '../base/call-error.ts'
-import { CONTENT_TYPE_MESSAGE, sendJson } from './json.ts'
+import { CONTENT_TYPE_MESSAGE, CodedBody, sendJson } from './json.ts'
 
 // Not imported, because an import makes Node create every export of the module. One of them is a WebSocket
 // client that nothing here uses; it takes longer to load than all of Fastify, and more than 10 MB.
@@ -33,6 +33,7 @@ export function httpErrorOf(error: unknown): HttpError {
     if (status !== 429 && status !== 503) return answer
     return { ...answer, retryAfterSeconds: Number(metadata.retry_after_seconds ?? 1) }
   }
+  if (error instanceof CodedBody) return { status: 415, message: error.message }
   // The messages of Fastify's errors quote the request, so only their statuses are used.
   const status = (error as { statusCode?: unknown } | null)?.statusCode
   if (status === 413) return { status, message: `expected a body of at most ${BODY_BYTES_MAX} bytes` }

@@ -1,5 +1,6 @@
 /** The names of this server, and the pages that may ask it. */
 import type { FastifyRequest } from 'fastify'
+import { lacksHost } from '../base/net/early-refusals.ts'
 import type { ContractRoutes } from './contract-routes.ts'
 import type { HttpError } from './errors.ts'
 
@@ -30,7 +31,8 @@ export function hostProblem(
   options: OriginOptions,
 ): HttpError | undefined {
   // Node keeps the first of several. A proxy could have looked at another one (RFC 9112 §3.2).
-  if ((raw.headersDistinct.host?.length ?? 0) > 1) return { status: 400, message: 'expected one Host header' }
+  if (lacksHost(raw) || (raw.headersDistinct.host?.length ?? 0) > 1)
+    return { status: 400, message: 'expected one Host header' }
   const { origin, host = '' } = headers
   // The host first: one that is none of ours may be no host at all, and makes no URL.
   if (

@@ -9,8 +9,18 @@ import Fastify, {
 } from 'fastify'
 import { callError } from '../base/call-error.ts'
 import { type Health, readiness } from '../base/health.ts'
+import { type IpAddress, ipAddress, whereabouts } from '../base/ip-address.ts'
 import type { WatchedCertificates } from '../base/net/certificates.ts'
+import {
+  countSilentRefusals,
+  type EarlyBound,
+  type EarlyLimits,
+  earlyRefusalOf,
+  lacksHost,
+} from '../base/net/early-refusals.ts'
+import { originForm } from '../base/net/http-request.ts'
 import { endAndLinger, lingers } from '../base/net/linger.ts'
+import { answerText, WrittenResponse } from '../base/net/written-response.ts'
 import { givenRequestId, newRequestId, REQUEST_ID_HEADER } from '../base/request-id.ts'
 import type { Observing } from '../proxies/observation.ts'
 import type { TrustedProxies } from '../proxies/trusted-proxies.ts'
@@ -22,7 +32,7 @@ import type { Issuing } from '../usecases/issue.ts'
 import type { LoginTracing } from '../usecases/login-trace.ts'
 import type { Authenticating } from '../usecases/requester.ts'
 import { Routes } from './allowed-methods.ts'
-import { Bounds } from './bounds.ts'
+import { Bounds, newReports } from './bounds.ts'
 import type { PageRequests } from './control-panel/page-requests.ts'
 import { BODY_BYTES_MAX, errorBody, type HttpError, httpErrorOf, sendError, titleOf } from './errors.ts'
 import { hostProblem } from './host.ts'
@@ -32,6 +42,13 @@ import { sendJson } from './json.ts'
 import { type HttpOptions, type HttpTimeLimits, listenAddressOf, openProxies } from './options.ts'
 import { logRefusal } from './refusals.ts'
 import type { RawAnswer, SecureServers } from './secure.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Of the client, as its connection or a trusted proxy has it; `undefined`: none is known. */
+    readonly clientAddress: IpAddress | undefined
+  }
+}
 
 export interface HttpServer {
   /** The address with the port that was bound. */
@@ -49,12 +66,6 @@ export type HttpServices = PerCall<Verifying & Issuing & Authenticating & Admini
   LoginTracing &
   Observing &
   Pick<Authenticating, 'authority'> & { readonly health: Health }
-
-/**
- * Most bytes of headers in one request. Two tokens of ours fit many times, but not two credentials of the
- * largest allowed size.
- */
-const HEADER_BYTES_MAX = 16_384
 
 const TIME_LIMITS: HttpTimeLimits = {
   headersMs: 5_000,
@@ -87,13 +98,16 @@ const REQUEST_ID = 'x-openstack-request-id'
  */
 export async function startHttpServer(services: HttpServices, options: HttpOptions): Promise<HttpServer> {
   const parsed = listenAddressOf(options)
-  const limits = { ...TIME_LIMITS, ...options.timeLimits }
-  const tls = options.certificates && (await secureServers(options.certificates, limits, options.hstsDays))
+  const limits = { ...TIME_LIMITS, ...options.timeLimits, headerBytesMax: options.headerBytesMax }
+  const reports = newReports(services)
+  const early = new EarlyAnswers(limits, (bound) => reports.add(bound))
+  const tls =
+    options.certificates && (await secureServers(options.certificates, limits, early, options.hstsDays))
   const proxies = await openProxies(options, services.log)
-  const server = newServer(proxies, limits, tls, options.v3AtRoot)
+  const server = newServer(proxies, limits, tls, early, options.v3AtRoot)
   const routes = new Routes()
   server.addHook('onRoute', ({ url, method, config }) => routes.add(url, method, config?.sendError))
-  const bounds = new Bounds(services.log, server, options.maxConnections)
+  const bounds = new Bounds(reports, server, options.maxConnections)
   let site: Site = siteOf('', options.region, [])
   const hosts = new Set<string>()
   const refuse = (reply: FastifyReply, error: HttpError) =>
@@ -103,7 +117,8 @@ export async function startHttpServer(services: HttpServices, options: HttpOptio
     reply.headers(HEADERS).header(REQUEST_ID, request.id)
     // The headers of a request that a proxy asks about are those of its client: Host and Origin, too.
     const asked = OF_PROXIES.has(request.routeOptions.url ?? '')
-    const host = asked ? undefined : hostProblem(request, hosts, options)
+    const host = asked && !lacksHost(request.raw) ? undefined : hostProblem(request, hosts, options)
+    if (host !== undefined) reports.add('host')
     const wrong = bounds.problem(request, reply) ?? host
     if (wrong !== undefined) return void refuse(reply, wrong)
     // Everybody gets the same keys, wherever they ask from. Envoy sends X-Forwarded-For with its own
@@ -121,13 +136,7 @@ export async function startHttpServer(services: HttpServices, options: HttpOptio
     logRefusal(services, request, error, answer)
     return refuse(reply, answer)
   })
-  server.setNotFoundHandler(async (request, reply) => {
-    const allowed = routes.methodsOf(request.url)
-    if (allowed.length === 0) return refuse(reply, { status: 404, message: 'there is no such path' })
-    reply.header('allow', allowed.join(', '))
-    if (request.method === 'OPTIONS') return reply.code(200).send()
-    return refuse(reply, { status: 405, message: `expected one of ${allowed.join(', ')}` })
-  })
+  answerUnknownPaths(server, routes, refuse)
   // Fastify parses no bodies of any type. A route that needs a body reads it itself.
   server.removeAllContentTypeParsers()
   server.addContentTypeParser('*', { parseAs: 'buffer' }, async (_request: unknown, body: Buffer) => body)
@@ -156,18 +165,33 @@ export async function startHttpServer(services: HttpServices, options: HttpOptio
   }
 }
 
+function answerUnknownPaths(
+  server: FastifyInstance,
+  routes: Routes,
+  refuse: (reply: FastifyReply, error: HttpError) => FastifyReply,
+): void {
+  server.setNotFoundHandler(async (request, reply) => {
+    const allowed = routes.methodsOf(request.url)
+    if (allowed.length === 0) return refuse(reply, { status: 404, message: 'there is no such path' })
+    reply.header('allow', allowed.join(', '))
+    if (request.method === 'OPTIONS') return reply.code(200).send()
+    return refuse(reply, { status: 405, message: `expected one of ${allowed.join(', ')}` })
+  })
+}
+
 function traceUnknownProxy({ trace }: Reporting, { id, socket }: FastifyRequest): void {
-  const by = { protocol: 'http', address: socket.remoteAddress }
+  const by = { protocol: 'http', address: whereabouts(ipAddress(socket.remoteAddress)) }
   const details = () => ({ request_id: id })
   trace.record({ level: 'warn', message: 'an unknown proxy was refused', by, details })
 }
 
 /** Logins and questions about access leave a trace of their own. */
 function traceRefusal({ trace }: Reporting, request: FastifyRequest, error: Error): void {
-  const { id, ip, method, routeOptions } = request
+  const { id, clientAddress, method, routeOptions } = request
   if (routeOptions.config?.ownTrace ?? method === 'POST') return
   const details = () => ({ request_id: id })
-  trace.refused('an identity call was refused', error, { protocol: 'http', address: ip }, details)
+  const by = { protocol: 'http', address: whereabouts(clientAddress) }
+  trace.refused('an identity call was refused', error, by, details)
 }
 
 /** Programs ask it all the time. */
@@ -236,30 +260,34 @@ async function addContract(
 /** Loaded only where it is needed. */
 async function secureServers(
   certificates: WatchedCertificates,
-  limits: HttpTimeLimits,
+  limits: HttpLimits,
+  early: EarlyAnswers,
   hstsDays: number,
 ): Promise<SecureServers> {
   const { SecureServers } = await import('./secure.ts')
   return new SecureServers(certificates, {
     ...{ ...limits, hstsDays },
-    headerBytesMax: HEADER_BYTES_MAX,
     requestsPerConnectionMax: REQUESTS_PER_CONNECTION_MAX,
-    refuse: (code, socket) => refuseConnection({ code }, socket, limits.requestMs),
-    answer: (code) => rawAnswer(connectionErrorOf(code, limits.requestMs)),
+    refuse: (code, socket) => early.end({ code }, socket),
+    answer: (code) => early.answerTo(code),
   })
 }
 
+/** How slow a client may be, and how long its headers. */
+type HttpLimits = HttpTimeLimits & Pick<HttpOptions, 'headerBytesMax'>
+
 function newServer(
   proxies: TrustedProxies | undefined,
-  { headersMs, requestMs, keepAliveMs, checkIntervalMs }: HttpTimeLimits,
+  { headersMs, requestMs, keepAliveMs, checkIntervalMs, headerBytesMax }: HttpLimits,
   tls: SecureServers | undefined,
+  early: EarlyAnswers,
   v3AtRoot: boolean,
 ): FastifyInstance {
   const serverFactory: FastifyServerFactory | undefined = tls && ((handle) => tls.create(handle))
   const server = Fastify({
     logger: false,
     ...(serverFactory && { serverFactory }),
-    ...(v3AtRoot && { rewriteUrl: fromRoot }),
+    rewriteUrl: (request) => (v3AtRoot ? fromRoot(originForm(request)) : originForm(request)),
     // No route has a schema, so the compilers for schemas need not be loaded.
     schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
     bodyLimit: BODY_BYTES_MAX,
@@ -269,21 +297,34 @@ function newServer(
     keepAliveTimeout: keepAliveMs,
     maxRequestsPerSocket: REQUESTS_PER_CONNECTION_MAX,
     http: {
-      maxHeaderSize: HEADER_BYTES_MAX,
+      ServerResponse: WrittenResponse,
+      maxHeaderSize: headerBytesMax,
+      requireHostHeader: false,
       headersTimeout: headersMs,
       requestTimeout: requestMs,
       connectionsCheckingInterval: checkIntervalMs,
     },
-    trustProxy: proxies !== undefined && ((address, hop) => proxies.includes(address, hop)),
     // Some clients put a slash between a base that ends with one and a path that begins with one. Keystone
     // redirects them.
     routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true },
     // Of several, Node makes one text, which is no id.
     genReqId: ({ headers }) => givenRequestId([String(headers[REQUEST_ID_HEADER])]) ?? newRequestId(),
-    clientErrorHandler: (error, socket) => refuseConnection(error, socket, requestMs),
+    clientErrorHandler: (error, socket) => early.end(error, socket),
     // For a path that cannot be decoded, Fastify calls no hook.
-    frameworkErrors: (error, request, reply) =>
-      sendError(reply.headers(HEADERS).header(REQUEST_ID, request.id), httpErrorOf(error), ''),
+    frameworkErrors: (error, request, reply) => {
+      early.count('protocol_error')
+      sendError(reply.headers(HEADERS).header(REQUEST_ID, request.id), httpErrorOf(error), '')
+    },
+  })
+  countSilentRefusals(
+    server.server,
+    (bound) => early.count(bound),
+    (code, socket) => early.end({ code }, socket),
+  )
+  server.decorateRequest('clientAddress', {
+    getter() {
+      return proxies === undefined ? ipAddress(this.socket.remoteAddress) : proxies.clientOf(this.raw)
+    },
   })
   if (tls) {
     server.addHook('preClose', async () => tls.close())
@@ -296,7 +337,7 @@ function newServer(
 }
 
 /** The path for one of a Keystone that has a host of its own. */
-function fromRoot({ url = '' }: IncomingMessage): string {
+function fromRoot(url: string): string {
   return url.replace(/^\/+v3(?=[/?]|$)/, '/identity/v3')
 }
 
@@ -304,43 +345,39 @@ function noCompiler(): never {
   throw new Error('expected routes without schemas')
 }
 
-/**
- * Answers what never becomes a request, because it is not HTTP, too long or too slow. It writes directly to
- * the socket.
- */
-function refuseConnection(error: { readonly code?: string }, socket: Socket, requestMs: number): void {
-  if (lingers(socket)) return
-  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
-  const { status, headers, body } = rawAnswer(connectionErrorOf(error.code, requestMs))
-  const lines = Object.entries({ ...headers, connection: 'close' }).map(
-    ([name, value]) => `${name}: ${value}\r\n`,
-  )
-  endAndLinger(socket, `HTTP/1.1 ${status} ${titleOf(status)}\r\n${lines.join('')}\r\n${body}`)
-}
+/** Answers what never becomes a request, because it is not HTTP, too long or too slow. */
+class EarlyAnswers {
+  readonly #limits: EarlyLimits
+  readonly count: (bound: EarlyBound) => void
 
-/** An error for a client that no route answers. */
-function rawAnswer({ status, message }: HttpError): RawAnswer {
-  const body = JSON.stringify(errorBody({ status, message }))
-  return {
-    status,
-    headers: {
-      ...HEADERS,
-      [REQUEST_ID]: newRequestId(),
-      'content-type': 'application/json',
-      'content-length': body.length,
-    },
-    body,
+  constructor({ headerBytesMax, requestMs }: HttpLimits, count: (bound: EarlyBound) => void) {
+    this.#limits = { headerBytesMax, inTime: `the complete request within ${requestMs / 1000} s` }
+    this.count = count
   }
-}
 
-function connectionErrorOf(code: string | undefined, requestMs: number): HttpError {
-  if (code === 'HPE_HEADER_OVERFLOW')
-    return { status: 431, message: `expected headers of at most ${HEADER_BYTES_MAX} bytes` }
-  if (code === 'ERR_SSL_HTTP_REQUEST')
-    return { status: 400, message: 'expected https: this port speaks nothing else' }
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
-    return { status: 408, message: `expected the complete request within ${requestMs / 1000} s` }
-  return { status: 400, message: 'expected an HTTP/1.1 request' }
+  answerTo(code: string | undefined): RawAnswer {
+    const { bound, status, expected } = earlyRefusalOf(code, this.#limits)
+    this.count(bound)
+    const body = JSON.stringify(errorBody({ status, message: `expected ${expected}` }))
+    return {
+      status,
+      headers: {
+        ...HEADERS,
+        [REQUEST_ID]: newRequestId(),
+        'content-type': 'application/json',
+        'content-length': body.length,
+      },
+      body,
+    }
+  }
+
+  /** Writes directly to the socket. */
+  end({ code }: { readonly code?: string }, socket: Socket): void {
+    if (lingers(socket)) return
+    if (code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+    const { status, headers, body } = this.answerTo(code)
+    endAndLinger(socket, answerText(status, titleOf(status), headers, body))
+  }
 }
 
 /** The possible Host headers for a URL: with the port, and also without it if it is the default port. */

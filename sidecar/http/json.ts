@@ -49,6 +49,8 @@ export class JsonBodies {
     understand: (value: unknown) => T,
     { types = KEYSTONE_TYPES, anyKey = false }: BodyOptions = {},
   ): MaybePromise<T> {
+    const { 'content-encoding': coding = 'identity' } = request.headers
+    if (coding.toLowerCase() !== 'identity') throw new CodedBody()
     const type = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
     if (!types.test(type)) throw badBody(CONTENT_TYPE_MESSAGE)
     const body = (request.body as Buffer | undefined) ?? NO_BYTES
@@ -76,13 +78,19 @@ export class JsonBodies {
   }
 }
 
+/** A body that would have to be decoded first. */
+export class CodedBody extends Error {
+  override readonly name = 'CodedBody'
+  override readonly message = 'Content-Encoding: expected none, because no body is decoded here'
+}
+
 const NO_BYTES = Buffer.alloc(0)
 
 /** @throws CallError */
 function parsed(body: Buffer, options: ReadingOptions): unknown {
   let text: string
   try {
-    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body)
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(body)
   } catch {
     throw badBody('the body: expected UTF-8')
   }

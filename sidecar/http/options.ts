@@ -47,6 +47,8 @@ export interface HttpOptions {
   readonly connections?: ConnectionSource | undefined
   /** Most connections, if they are fewer than 1,000. */
   readonly maxConnections?: number | undefined
+  /** Most bytes of headers in one request. */
+  readonly headerBytesMax: number
   /** Time limits for clients that differ from the usual ones. */
   readonly timeLimits?: Partial<HttpTimeLimits> | undefined
 }

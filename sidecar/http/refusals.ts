@@ -1,6 +1,7 @@
 /** What the log says of a request that is refused or fails. */
 import type { FastifyRequest } from 'fastify'
 import { CallError } from '../base/call-error.ts'
+import { whereabouts } from '../base/ip-address.ts'
 import type { Reporting } from '../usecases/capabilities.ts'
 import type { HttpError } from './errors.ts'
 
@@ -10,11 +11,11 @@ import type { HttpError } from './errors.ts'
  */
 export function logRefusal(
   { log, trace }: Reporting,
-  { id, ip }: Pick<FastifyRequest, 'id' | 'ip'>,
+  { id, clientAddress }: Pick<FastifyRequest, 'id' | 'clientAddress'>,
   error: Error,
   { status }: HttpError,
 ): void {
-  const request = { client_address: ip, request_id: id }
+  const request = { client_address: whereabouts(clientAddress), request_id: id }
   if (status >= 500) trace.failed(error, request)
   if (status === 500) return
   const reason = error instanceof CallError && { reason: error.reason }

@@ -16,6 +16,7 @@ import {
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import type { Certificates, WatchedCertificates } from '../base/net/certificates.ts'
+import { WrittenResponse } from '../base/net/written-response.ts'
 
 /** A response that is written without a route. */
 export interface RawAnswer {
@@ -125,6 +126,8 @@ export class SecureServers {
     const { headersMs, requestMs, checkIntervalMs, keepAliveMs, headerBytesMax } = this.#limits
     const ofHttp1 = {
       allowHTTP1: true,
+      requireHostHeader: false,
+      Http1ServerResponse: WrittenResponse,
       maxHeaderSize: headerBytesMax,
       headersTimeout: headersMs,
       requestTimeout: requestMs,
@@ -160,8 +163,6 @@ export class SecureServers {
         if (first === null) return void connection.once('readable', look)
         this.#silent.delete(connection)
         if (first[0] !== HANDSHAKE) {
-          // What is not read would make the system discard the answer.
-          connection.resume()
           return this.#limits.refuse('ERR_SSL_HTTP_REQUEST', connection)
         }
         clearTimeout(timer)

@@ -3,7 +3,7 @@
  * traces.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { addressOf } from '../base/net/http-request.ts'
+import { whereabouts } from '../base/ip-address.ts'
 import { type SpanFacts, type TracedCall, traceCarrierOf } from '../base/tracing.ts'
 import type { Tracing } from '../usecases/tracing.ts'
 
@@ -40,14 +40,13 @@ export function addTracing(server: FastifyInstance, tracing: Tracing): void {
 
 function factsOf(request: FastifyRequest, route: string): SpanFacts {
   const known = METHODS.has(request.method)
-  const address = addressOf(request)
   return {
     name: `${known ? request.method : 'HTTP'} ${route}`,
     kind: 'server',
     attributes: {
       'http.request.method': known ? request.method : '_OTHER',
       'http.route': route,
-      'client.address': address,
+      'client.address': whereabouts(request.clientAddress),
     },
   }
 }

@@ -14,6 +14,7 @@ import type { Metric } from '../base/metrics.ts'
 import { packageVersion } from '../base/package.ts'
 import type { Config } from '../config/config.ts'
 import { settingsShown } from '../config/effective.ts'
+import { SCHEMA_VERSION } from '../directory/schema.ts'
 import type { Rules } from '../rules/rules.ts'
 import { droppedLogLines } from '../signals/log/log.ts'
 
@@ -52,7 +53,10 @@ function diagnosticsOf({ config, health, rules, authority, certificates, metrics
   const { engine, unconfirmedMs } = rules
   return {
     written_at: timeOf(now()),
-    versions: { portcullis: packageVersion, node: process.versions.node, openssl: process.versions.openssl },
+    versions: {
+      ...{ portcullis: packageVersion, directory: SCHEMA_VERSION },
+      ...{ node: process.versions.node, openssl: process.versions.openssl },
+    },
     machine: { platform: process.platform, architecture: process.arch },
     process: { pid: process.pid, uptime_seconds: Math.round(process.uptime()) },
     health: health.state,

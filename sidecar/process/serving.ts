@@ -58,6 +58,8 @@ export interface StartOptions {
    * Other processes on this host that use the same shared directory and the same upstreams; default: none.
    */
   readonly siblings?: Siblings & TokenSiblings
+  /** Whether it takes the place of one that served with the same configuration. */
+  readonly again?: boolean
   /** Accepts the connections; default: this process does. */
   readonly connections?: ConnectionSource
   /** Times that are not part of the configuration. Tests shorten those that they would wait for. */

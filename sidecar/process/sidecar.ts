@@ -21,6 +21,7 @@ import { openPromotion } from './open/promotion.ts'
 import { openRules } from './open/rules.ts'
 import { startServers } from './open/servers.ts'
 import { openShadow } from './open/shadow.ts'
+import { followMatrix } from './open/under-matrix.ts'
 import type { Sidecar, StartOptions } from './serving.ts'
 
 /**
@@ -30,29 +31,29 @@ import type { Sidecar, StartOptions } from './serving.ts'
  */
 export async function startSidecar(config: Config, options: StartOptions = {}): Promise<Sidecar> {
   const { now = Date.now, log = newLog(config.log), siblings } = options
-  const { egressUnder, openDecisions, openTraces } = await checkConfig(config, log)
+  const { egress, problemsUnder, openDecisions, openTraces } = await checkConfig(config, log)
   const health = new Health(now, options.onHealth)
   await using opening = new AsyncDisposableStack()
   const metrics = opening.adopt(await openMetrics(options.metrics ?? hasMetrics(config)), close)
   const meters = metrics?.meters
-  const listener = opening.adopt(await openHealth(config, sourceOf(health, metrics)), close)
+  const listener = opening.adopt(await openHealth(config, sourceOf(health, metrics, log)), close)
   // It is closed last: what ends has spans of its own.
   const tracing = opening.use(await openTraces?.({ log, meters }))
   const certificates = opening.adopt(openCertificates(config, log), close)
   const rules = opening.adopt(openRules(config, log, health), close)
-  const shadow = opening.adopt(await openShadow(config, { rules, log, health, now, meters }), close)
-  const routes = config.routes && (await import('./open/routes.ts')).openRoutes(config.routes, rules, log)
-  const turns = new Turns()
-  const common = { rules, turns, tracer: tracing, log, health, now, meters, siblings }
+  const routes = config.routes && (await import('./open/routes.ts')).openRoutes(config.routes)
+  const common = { rules, turns: new Turns(), tracer: tracing, log, health, now, meters, siblings }
+  const shadow = opening.adopt(await openShadow(config, { ...common, problemsUnder }), close)
   const opened = opening.adopt(await openAuthority(config, options, common), close)
   const { authority, administration, controlPanel, changes, promoted, trusted, forward, state } = opened
   const promotion = opening.adopt(await openPromotion({ promoted, rules, log, health }), close)
+  followMatrix(problemsUnder, { rules, log, isOwn: !options.again && promotion.isOwn })
   const known = { ...common, authority, administration, engine: () => rules.engine }
   const credentials = opening.adopt(await openCredentials(config, known), close)
   const { callers, profiles } = credentials
   if (forward === undefined) opening.use(openRetention(config, { administration, now, log }))
   const trace = opening.adopt(new Trace(log, undefined, meters), close)
-  const decisions = opening.use(await openDecisions?.({ now, log, health, callers }))
+  const decisions = opening.use(await openDecisions?.({ now, log, health, callers, meters }))
   const observation = opening.adopt(await openObservation(config, { log, health, now, meters }), close)
   const lasting = {
     ...{ authority, administration, controlPanel, callers, profiles, now },
@@ -62,7 +63,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
   }
   const facts = { config, health, rules, authority: state, certificates, log, now }
   const services = {
-    ...{ ...lasting, rules, routes, turns, health, log, trace, meters, decisions, tracing },
+    ...{ ...lasting, rules, routes, turns: common.turns, health, log, trace, meters, decisions, tracing },
     ...{ observation, shadow, changes, promoted, forward },
     basis: answerBasisOf(trusted),
     forCall: perCall(rules, lasting),
@@ -75,7 +76,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
   }
   metrics?.watch({ ...services, authority: state, certificatesValidUntil: certificates.validUntil })
   const read = () => metrics?.read() ?? []
-  const servers = await startServers(services, config, certificates, options, egressUnder?.(services))
+  const servers = await startServers(services, config, certificates, options, egress?.openerFor(services))
   const open = opening.move()
   health.started()
   let closing: Promise<void> | undefined

@@ -5,6 +5,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Scope } from '../../engine/index.ts'
 import { invalidArgument } from '../base/call-error.ts'
+import { ipAddress } from '../base/ip-address.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import { connectionOf, headersOf } from '../base/net/http-request.ts'
 import { REQUEST_ID_HEADER } from '../base/request-id.ts'
@@ -98,7 +99,7 @@ function decisionOn(
     clientAddress: proxyClientAddress(request),
   }
   const listener = listenerOf(services, 'authorize', meter, () => ({
-    address: request.socket.remoteAddress,
+    address: ipAddress(request.socket.remoteAddress),
     name: undefined,
     traceparent: request.raw.headersDistinct.traceparent ?? [],
     requestIds: request.raw.headersDistinct[REQUEST_ID_HEADER] ?? [],

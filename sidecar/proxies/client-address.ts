@@ -1,5 +1,5 @@
 /** Where the client of a proxy is, for accounts that restrict addresses (§1). */
-import { isIP } from 'node:net'
+import { type IpAddress, ipAddress } from '../base/ip-address.ts'
 import type { Headers } from './denial-answer.ts'
 
 /** The header in which proxies say whom they got a request from. */
@@ -19,14 +19,10 @@ export function clientAddress(
   peer: string | undefined,
   headers: Headers,
   trustedHops: number,
-): string | undefined {
-  if (trustedHops === 0) return addressOf(peer)
+): IpAddress | undefined {
+  if (trustedHops === 0) return ipAddress(peer)
   // Only the end is looked at: the beginning may be as long as its sender likes.
   let list = headers.flatMap(([name, value]) => (name === FORWARDED_FOR ? [value] : [])).join(',')
   for (let hop = 1; hop < trustedHops; hop++) list = list.slice(0, Math.max(0, list.lastIndexOf(',')))
-  return addressOf(list.slice(list.lastIndexOf(',') + 1).trim())
-}
-
-function addressOf(text: string | undefined): string | undefined {
-  return text !== undefined && isIP(text) !== 0 ? text : undefined
+  return ipAddress(list.slice(list.lastIndexOf(',') + 1).trim())
 }

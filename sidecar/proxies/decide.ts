@@ -4,6 +4,7 @@
  */
 import { type Engine, fieldValue } from '../../engine/index.ts'
 import type { VerifiedToken } from '../authority/authority.ts'
+import type { IpAddress } from '../base/ip-address.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import type { RouteRequest } from '../rules/routes/route.ts'
 import type { Asker } from '../usecases/asker.ts'
@@ -29,7 +30,7 @@ export type DecideServices = PerCall<Verifying & Issuing> & Ruled & Recognizing 
 export interface AskedRequest extends RouteRequest {
   /** The relevant headers, with names in lower case. */
   readonly headers: Headers
-  readonly clientAddress: string | undefined
+  readonly clientAddress: IpAddress | undefined
 }
 
 /** What was decided about it. */

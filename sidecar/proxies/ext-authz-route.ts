@@ -5,6 +5,7 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type CallError, invalidArgument } from '../base/call-error.ts'
+import { ipAddress } from '../base/ip-address.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import { connectionOf, headersOf } from '../base/net/http-request.ts'
 import { REQUEST_ID_HEADER } from '../base/request-id.ts'
@@ -100,7 +101,7 @@ function answerTo(
     ...{ iamToken: [], certificateNames: [] },
   }
   const listener = listenerOf(services, 'ext_authz-http', meter, () => ({
-    address: request.socket.remoteAddress,
+    address: ipAddress(request.socket.remoteAddress),
     name: services.callers.findOrNobody(presented)?.name,
     traceparent: headersDistinct.traceparent ?? [],
     requestIds: headersDistinct[REQUEST_ID_HEADER] ?? [],

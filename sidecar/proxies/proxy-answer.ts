@@ -1,8 +1,9 @@
 /** Answers to proxies that ask about the requests of their clients. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type IpAddress, ipAddress, whereabouts } from '../base/ip-address.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
-import { addressOf } from '../base/net/http-request.ts'
 import type { Reporting } from '../usecases/capabilities.ts'
+import { FORWARDED_FOR } from './client-address.ts'
 import { type DenialAnswer, traceFailure } from './denial-answer.ts'
 import type { Observing } from './observation.ts'
 
@@ -45,7 +46,7 @@ export function answerProxy(
   const observed = services.observation?.isOn() === true
   const send = (answer: ProxyAnswer) => sendProxyAnswer(reply, answer)
   const fail = (error: unknown) => {
-    const from = { protocol: 'http', address: request.socket.remoteAddress ?? 'gone' } as const
+    const from = { protocol: 'http', address: whereabouts(ipAddress(request.socket.remoteAddress)) } as const
     traceFailure(services, error, from, request.id, observed)
     send(failed(error, request, observed))
   }
@@ -59,6 +60,6 @@ export function answerProxy(
 }
 
 /** Where the proxy names no client, there is no address: its own must not count as the client's. */
-export function proxyClientAddress(request: FastifyRequest): string | undefined {
-  return request.headers['x-forwarded-for'] === undefined ? undefined : addressOf(request)
+export function proxyClientAddress(request: FastifyRequest): IpAddress | undefined {
+  return request.headers[FORWARDED_FOR] === undefined ? undefined : request.clientAddress
 }

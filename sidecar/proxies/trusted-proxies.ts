@@ -9,9 +9,11 @@ import { networkInterfaces } from 'node:os'
 import type { Logger } from 'pino'
 import { isAllowed, overlap, readRange } from '../authority/addresses.ts'
 import { LazyLruCache } from '../authority/lazy-lru-cache.ts'
+import { type IpAddress, ipAddress } from '../base/ip-address.ts'
 import { carrierOf } from '../base/net/http-request.ts'
 import type { Secret } from '../base/secret.ts'
 import { WatchedFile } from '../base/watched-file.ts'
+import { FORWARDED_FOR } from './client-address.ts'
 
 export interface ProxyOptions {
   /** Addresses and ranges that the proxies send from. */
@@ -69,9 +71,9 @@ export class TrustedProxies {
 
   /** Whether a known proxy sent the request. */
   sent(request: IncomingMessage): boolean {
-    const { remoteAddress } = request.socket
-    if (!this.#isInRanges(remoteAddress)) return false
-    if (this.#secrets === undefined) return !this.#isOwn(remoteAddress)
+    const peer = ipAddress(request.socket.remoteAddress)
+    if (!this.#isInRanges(peer)) return false
+    if (this.#secrets === undefined) return !this.#isOwn(peer)
     const secrets = request.headersDistinct[SECRET_FIELD]
     return secrets?.length === 1 && this.#secrets.isProvenBy(secrets[0] as string, carrierOf(request))
   }
@@ -86,17 +88,30 @@ export class TrustedProxies {
   problemOf(request: IncomingMessage, asked = false): RefusedProxy | undefined {
     const { headers, socket } = request
     if (asked) return this.sent(request) ? undefined : { status: 403, message: this.#expected('') }
-    if (headers['x-forwarded-for'] === undefined && headers[SECRET_FIELD] === undefined) return undefined
-    if (!this.#isInRanges(socket.remoteAddress) || this.sent(request)) return undefined
+    if (headers[FORWARDED_FOR] === undefined && headers[SECRET_FIELD] === undefined) return undefined
+    if (!this.#isInRanges(ipAddress(socket.remoteAddress)) || this.sent(request)) return undefined
     return { status: 403, message: this.#expected(' beside X-Forwarded-For') }
   }
 
   /**
-   * Whether an address of X-Forwarded-For is a proxy's, so that the one before it counts. Hop 0 is the
-   * sender, which `problemOf` has looked at. The secret says nothing about the hops behind it: a process of
-   * this machine can be a client of the proxy, too.
+   * Where a request came from: the last address that is not a proxy's, of the sender and of what
+   * X-Forwarded-For lists. Hop 0 is the sender, which `problemOf` has looked at. The secret says nothing
+   * about the hops behind it: a process of this machine can be a client of the proxy, too. Where a proxy
+   * names something else than an address, what stands before it is not looked at.
    */
-  includes(address: string, hop: number): boolean {
+  clientOf({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): IpAddress | undefined {
+    let client = ipAddress(socket.remoteAddress)
+    const list = headers[FORWARDED_FOR]
+    if (typeof list !== 'string') return client
+    for (let hop = 0, end = list.length; end >= 0 && this.#isProxy(client, hop); hop++) {
+      const comma = list.lastIndexOf(',', end - 1)
+      client = ipAddress(list.slice(comma + 1, end).trim())
+      end = comma
+    }
+    return client
+  }
+
+  #isProxy(address: IpAddress | undefined, hop: number): boolean {
     return this.#isInRanges(address) && (hop === 0 || !this.#isOwn(address))
   }
 
@@ -116,7 +131,7 @@ export class TrustedProxies {
   }
 
   /** The ranges never change, and proxies send from the same few addresses. */
-  #isInRanges(address: string | undefined): boolean {
+  #isInRanges(address: IpAddress | undefined): boolean {
     if (address === undefined) return false
     const known = this.#inRanges.get(address)
     if (known !== undefined) return known.value
@@ -125,7 +140,7 @@ export class TrustedProxies {
     return value
   }
 
-  #isOwn(address: string | undefined): boolean {
+  #isOwn(address: IpAddress | undefined): boolean {
     return isAllowed(address, [...LOOPBACK, ...singles(this.#ownAddresses())])
   }
 }

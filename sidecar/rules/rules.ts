@@ -2,6 +2,7 @@
 import { statSync } from 'node:fs'
 import { compile, compileInSteps, type Engine, finish, type Matrix, type Steps } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
+import { elapsedMs } from '../base/clock.ts'
 import { inSlices } from '../base/slices.ts'
 import { WatchedFile } from '../base/watched-file.ts'
 import type { Promoted } from './matrix-file/content.ts'
@@ -79,7 +80,7 @@ export class Rules {
   /** Whether somebody asked for a look while the file was read. */
   #lookAgain = false
   /** When the rules were last known to be those of the file. */
-  #confirmedAtMs = performance.now()
+  #confirmedAtMs = elapsedMs()
   readonly #preparations: Preparation[] = []
   readonly #watchers = new Set<(engine: Engine) => void>()
 
@@ -167,7 +168,7 @@ export class Rules {
 
   /** For how long the rules have not been known to be those of the file, in milliseconds. */
   get unconfirmedMs(): number {
-    return this.#file === undefined ? 0 : performance.now() - this.#confirmedAtMs
+    return this.#file === undefined ? 0 : elapsedMs() - this.#confirmedAtMs
   }
 
   /**
@@ -200,7 +201,7 @@ export class Rules {
 
   /** @param usable whether the rules are known to be those of the file */
   #looked(usable: boolean): void {
-    const nowMs = performance.now()
+    const nowMs = elapsedMs()
     if (usable) this.#confirmedAtMs = nowMs
     // While a file is being read, the result is unknown.
     if (this.#file?.reading !== true) this.#refused = !usable

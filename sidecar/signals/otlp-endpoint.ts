@@ -1,14 +1,17 @@
 /** An endpoint of OpenTelemetry: OTLP over HTTP, in JSON. Loaded where one is configured. */
-import { Pool } from 'undici'
+import type { Dispatcher, Pool } from 'undici'
+import { poolTo, UNCODED } from '../base/net/pool.ts'
+import { retryAfterMs } from '../base/net/retry-after.ts'
 import type { OtlpOptions } from '../config/otlp.ts'
 
-/** The endpoint is there and does not take this request, and never will. */
-export class OtlpRefused extends Error {
-  override readonly name = 'OtlpRefused'
+/** What an endpoint answers. */
+export interface OtlpAnswer {
+  readonly status: number
+  /** What its `Retry-After` says, in milliseconds. */
+  readonly retryAfterMs?: number | undefined
+  /** Of a success; `undefined`: it is longer than any answer of OTLP, or coded. */
+  readonly body?: string | undefined
 }
-
-/** What OTLP says about a request that may be sent again. */
-const AGAIN: ReadonlySet<number> = new Set([429, 502, 503, 504])
 
 /** Largest headers and body of an answer, in bytes. */
 const ANSWER_BYTES_MAX = 65_536
@@ -23,36 +26,58 @@ export class OtlpEndpoint {
     const { origin, pathname, search } = url
     this.#options = options
     this.#path = pathname + search
-    this.#pool = new Pool(origin, {
+    this.#pool = poolTo(origin, {
       connections: 1,
-      allowH2: false,
       maxHeaderSize: ANSWER_BYTES_MAX,
-      maxResponseSize: ANSWER_BYTES_MAX,
-      // Said here, so that no variable of the environment switches the verification off.
-      connect: { ca, timeout: timeoutMs, rejectUnauthorized: true, minVersion: 'TLSv1.2' },
+      connectMs: timeoutMs,
+      ca,
     })
   }
 
-  /** @throws OtlpRefused where the request must not be sent again; another error where it may be */
-  async post(body: string | Uint8Array): Promise<void> {
+  /** @throws Error where the endpoint does not answer */
+  async post(body: string | Uint8Array): Promise<OtlpAnswer> {
     const { authorization, timeoutMs } = this.#options
-    const { statusCode, body: answer } = await this.#pool.request({
+    const {
+      statusCode,
+      headers,
+      body: answer,
+    } = await this.#pool.request({
       path: this.#path,
       method: 'POST',
       headers: {
+        ...UNCODED,
         'content-type': 'application/json',
         ...(authorization && { authorization: authorization.reveal() }),
       },
       body,
       signal: AbortSignal.timeout(timeoutMs),
     })
-    await answer.dump()
-    if (statusCode >= 200 && statusCode < 300) return
-    const problem = `the endpoint answers with the status ${statusCode}`
-    throw AGAIN.has(statusCode) ? new Error(problem) : new OtlpRefused(problem)
+    if (statusCode >= 200 && statusCode < 300) {
+      const text = await textOf(answer, headers['content-encoding'])
+      // The log repeats what an endpoint says, which may be the credential that it does not like.
+      const secret = authorization?.reveal().split(' ').at(-1)
+      return { status: statusCode, body: secret ? text?.replaceAll(secret, '…') : text }
+    }
+    await answer.dump({ limit: ANSWER_BYTES_MAX })
+    return { status: statusCode, retryAfterMs: retryAfterMs(headers) }
   }
 
   close(): Promise<void> {
     return this.#pool.destroy()
   }
+}
+
+async function textOf(
+  answer: Dispatcher.ResponseData['body'],
+  coding: string | readonly string[] | undefined,
+): Promise<string | undefined> {
+  const chunks: Buffer[] = []
+  let length = 0
+  // Leaving the loop closes the connection.
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    length += chunk.length
+    if (length > ANSWER_BYTES_MAX) return undefined
+    chunks.push(chunk)
+  }
+  return coding === undefined || coding === 'identity' ? Buffer.concat(chunks).toString() : undefined
 }

@@ -1,4 +1,5 @@
 /** What use cases know of the decision log. */
+import type { IpAddress } from '../base/ip-address.ts'
 import type { DecisionListener } from './asker.ts'
 import type { DecisionSearch } from './decision-search.ts'
 
@@ -16,8 +17,8 @@ export type Protocol =
 /** Who asks, and how. */
 export interface AskerFacts {
   readonly protocol: Protocol
-  /** IP address of the caller; `undefined`: a Unix socket, or the caller is gone. */
-  readonly address: string | undefined
+  /** Of the caller; `undefined`: a Unix socket, or none is known. */
+  readonly address: IpAddress | undefined
   /** Name of the caller in the configuration; `undefined`: nothing identifies them. */
   readonly name: string | undefined
   /** The values of the header `traceparent` (W3C Trace Context). */

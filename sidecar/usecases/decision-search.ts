@@ -10,8 +10,8 @@ export interface DecisionQuery {
   readonly untilMs?: number | undefined
   /** Ids of the users of whom one holds the token. */
   readonly users?: readonly string[] | undefined
-  /** Fingerprint of the credential. */
-  readonly token?: string | undefined
+  /** Fingerprints of which one is that of the credential. */
+  readonly tokens?: readonly string[] | undefined
   readonly api?: string | undefined
   readonly reason?: string | undefined
   readonly allowed?: boolean | undefined
@@ -83,19 +83,12 @@ export interface SearchTurn {
 
 /** Searches the files of a decision log. Others have their turns meanwhile. */
 export interface DecisionSearch {
-  fingerprintOf(token: string): string
+  /** Those that a token may have in the log, whatever prefix it was written with. */
+  fingerprintsOf(token: string): readonly string[]
   /**
    * A part of a search: as much as is done in a bounded time.
    *
    * @throws CallError: `INVALID_ARGUMENT` where the file is gone in which the search would go on
    */
   search(query: DecisionQuery, turn: SearchTurn): Promise<FoundDecisions>
-}
-
-/** A token as it is in the log: without the header that it was copied with, and without the scheme. */
-export function bareToken(text: string): string {
-  return text
-    .trim()
-    .replace(/^[A-Za-z][A-Za-z0-9-]*:\s*/, '')
-    .replace(/^Bearer +/i, '')
 }

@@ -54,7 +54,7 @@ export interface IssueRequest {
    */
   readonly rejected?: Secret | undefined
   /** Where a login by password comes from; `undefined`: this machine. */
-  readonly from: Pick<Origin, 'source' | 'connection'> | undefined
+  readonly from: Omit<Origin, 'address' | 'restricted'> | undefined
 }
 
 /**

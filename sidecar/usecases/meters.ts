@@ -64,8 +64,8 @@ export class Meters {
   )
   readonly #refusals = new Counts(
     'portcullis_bounds_exceeded_total',
-    'Connections and calls that were refused because a limit was reached.',
-    ['bound'],
+    'Connections, requests and calls that were refused because a limit was reached, or because they were not HTTP.',
+    ['listener', 'bound'],
     REFUSAL_SERIES_MAX,
   )
   readonly #upstreamCalls = new Counts(
@@ -80,6 +80,8 @@ export class Meters {
     ['result'],
     SPAN_SERIES_MAX,
   )
+  /** `undefined`: decisions have no log. */
+  #unlogged: Counts | undefined
   readonly #durations: Durations[] = []
   readonly #apis = new Set<string>()
   #followers = () => 0
@@ -119,8 +121,9 @@ export class Meters {
     this.#errors.add(this.#errors.cell(reason))
   }
 
-  exceeded(counts: Readonly<Record<string, number>>): void {
-    for (const [bound, count] of Object.entries(counts)) this.#refusals.add(this.#refusals.cell(bound), count)
+  exceeded(listener: 'grpc' | 'http' | 'egress', counts: Readonly<Record<string, number>>): void {
+    for (const [bound, count] of Object.entries(counts))
+      this.#refusals.add(this.#refusals.cell(listener, bound), count)
   }
 
   upstreamCalled(upstream: string, result: 'answered' | 'failed'): void {
@@ -129,6 +132,19 @@ export class Meters {
 
   spansEnded(result: 'exported' | 'dropped', spans: number): void {
     this.#spans.add(this.#spans.cell(result), spans)
+  }
+
+  /** Decisions have a log. From now on those without a line are counted, from 0. */
+  countUnlogged(): (decisions: number) => void {
+    const counts = new Counts(
+      'portcullis_decision_log_lines_dropped_total',
+      'Decisions that were given without a line in the decision log.',
+      [],
+      1,
+    )
+    const cell = counts.cell()
+    this.#unlogged = counts
+    return (decisions) => counts.add(cell, decisions)
   }
 
   read(): Metric[] {
@@ -147,6 +163,7 @@ export class Meters {
         this.#refusals,
         this.#upstreamCalls,
         this.#spans,
+        ...(this.#unlogged === undefined ? [] : [this.#unlogged]),
       ].map((counts) => counts.read()),
       {
         name: 'portcullis_followers',

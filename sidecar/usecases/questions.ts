@@ -1,6 +1,8 @@
 /** The questions of a check, and its outcome. */
+
 import type { CredentialHeaders, Decision, Scope } from '../../engine/index.ts'
 import type { VerifiedToken } from '../authority/authority.ts'
+import type { IpAddress } from '../base/ip-address.ts'
 
 /** Claims that the caller already trusts: only the matrix is asked. */
 export interface ClaimsQuestion {
@@ -16,7 +18,7 @@ export interface CredentialsQuestion {
   readonly headers: CredentialHeaders
   readonly target: Scope | undefined
   /** Where the request came from, for accounts that restrict addresses (§1). */
-  readonly clientAddress: string | undefined
+  readonly clientAddress: IpAddress | undefined
 }
 
 /** The outcome of a check of credentials. */

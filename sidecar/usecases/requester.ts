@@ -3,6 +3,7 @@
  * user, by an IAM token of their own. Either of them may have logged in to the control panel, and then has a
  * session.
  */
+
 import type { Actor, ChangeLane, ChangeView } from '../authority/actor.ts'
 import { isAllowed } from '../authority/addresses.ts'
 import type { Administration, UserRecord } from '../authority/administration/administration.ts'
@@ -10,6 +11,7 @@ import { type Authority, isUnscoped, type VerifiedToken } from '../authority/aut
 import type { CallerSession, LiveSession, UserSession } from '../authority/control-panel/sessions.ts'
 import { isOver } from '../authority/verified-token.ts'
 import { callError } from '../base/call-error.ts'
+import type { IpAddress, Whereabouts } from '../base/ip-address.ts'
 import { type CallerCredentials, type Callers, EVERY_CALL, type IdentifiedCaller } from './callers.ts'
 import type { Admitting, Clocked, Deciding, Recognizing } from './capabilities.ts'
 
@@ -31,8 +33,7 @@ export interface Operator {
 /** Where a call came from, for the audit trail and the log. */
 export interface CallOrigin {
   readonly protocol: 'grpc' | 'http'
-  /** IP address, `unix socket`, or `gone` where the client has already disconnected. */
-  readonly address: string
+  readonly address: Whereabouts
 }
 
 type UserRequester = UserByToken | UserBySession
@@ -54,7 +55,7 @@ interface UserCall {
   /** As the directory has them now. */
   readonly user: UserRecord
   /** Where their call came from; `undefined`: no address is known. */
-  readonly clientAddress: string | undefined
+  readonly clientAddress: IpAddress | undefined
   readonly from: CallOrigin
   readonly requestId?: string | undefined
   /** Whether their call is one that an owner may make from any address. */
@@ -66,7 +67,7 @@ export interface PresentedCredentials extends CallerCredentials {
   /** SHA-256 of the secret of a session of the control panel. Then the call presents nothing else. */
   readonly session?: Buffer | undefined
   /** IP address, where the requester has one. */
-  readonly clientAddress: string | undefined
+  readonly clientAddress: IpAddress | undefined
   /** The same object for all calls of a connection. */
   readonly connection: object
   readonly from: CallOrigin
@@ -285,7 +286,7 @@ export async function userByIamToken(
   }: {
     readonly value: string
     /** Where it came from, for accounts that restrict addresses (§1). */
-    readonly clientAddress: string | undefined
+    readonly clientAddress: IpAddress | undefined
     /** The same object for all calls of a connection. */
     readonly connection: object
     readonly from: CallOrigin

@@ -2,8 +2,10 @@
  * Revokes a token: by its value, for its holder, for who administers its account and for an operator; or by
  * its id, for an operator.
  */
+import type { TokenKind } from '../../engine/index.ts'
 import { type Actor, trusted } from '../authority/actor.ts'
 import type { UpstreamRevocation, VerifiedToken, Verifier } from '../authority/authority.ts'
+import { ownTokenIn } from '../authority/own-form.ts'
 import { callError } from '../base/call-error.ts'
 import { Secret } from '../base/secret.ts'
 import type { Caller, Callers, IdentifiedCaller } from './callers.ts'
@@ -67,30 +69,61 @@ async function revokeByValue(
   value: Secret,
   credentials: PresentedCredentials,
 ): Promise<Revoked> {
-  const { authority, verifier, engine, upstreams, now } = services
-  const isStatic = authority.recognize(value.reveal(), engine.tokenKinds) === 'control_panel'
+  const { authority, engine, upstreams, now } = services
+  // The matrix in force may not be the one that the token was issued or copied under.
+  const own = new Secret(ownTokenIn(value.reveal()) ?? value.reveal())
+  const isStatic = authority.recognize(own.reveal(), engine.tokenKinds) === 'control_panel'
   const asker = await askerOf(services, credentials, isStatic)
   // Before anything is said about the token.
   if (asker.type === 'named_caller' && asker.caller.rights.administer.size === 0)
     expectRightToRevoke(asker.caller, 'revoke a token')
   expectGround(groundOf(classOf(asker), isStatic ? 'static' : 'iam'), 'not_authenticated')
-  const from = { connection: credentials.connection, lookedUp: true }
-  const { token } = await verifier.verify(value.reveal(), engine.tokenKinds, from)
-  if (token === undefined) throw callError('CREDENTIAL_INVALID', {})
+  const { token, spelling } = await foundToken(services, [own, value], credentials.connection)
   const ground = groundOf(classOf(asker, token), tokenClassOf(asker, token, isStatic))
   expectGround(ground, 'not_authenticated', 'not_holder')
   const { tokenId, scope, subject, authority: upstream } = token
   if (upstream !== undefined) {
     if (ground === 'right' && 'caller' in asker)
       expectRightToRevoke(asker.caller, 'revoke this token', scope.account)
-    const presented = asker.type === 'user_of_upstream' ? asker.presented : value
-    await upstreams.revoke(upstream, value, ground === 'right' ? undefined : presented)
+    const presented = asker.type === 'user_of_upstream' ? asker.presented : spelling
+    await upstreams.revoke(upstream, spelling, ground === 'right' ? undefined : presented)
     return { tokenId, revokedAtMs: now() }
   }
   const revocation = { tokenId, account: scope.account, holderId: subject.id }
   const actor = actorOf(services, asker, ground, token, credentials)
   return { tokenId, revokedAtMs: await authority.revoke(actor, revocation) }
 }
+
+/**
+ * The token, and the spelling in which its authority knows it: the embedded one without a prefix, an upstream
+ * with the prefix that it wrote.
+ *
+ * @throws CallError
+ */
+async function foundToken(
+  { verifier, engine }: Revoking,
+  spellings: readonly Secret[],
+  connection: object,
+): Promise<{ readonly token: VerifiedToken; readonly spelling: Secret }> {
+  const kinds = new Map([...engine.tokenKinds, ...OF_NO_MATRIX])
+  for (const spelling of spellings) {
+    const { token } = await verifier.verify(spelling.reveal(), kinds, { connection, lookedUp: true })
+    if (token !== undefined) return { token, spelling }
+  }
+  throw callError('CREDENTIAL_INVALID', {})
+}
+
+/** An upstream says what a token is bound to: where the matrix has no kind for that, it is one of these. */
+const OF_NO_MATRIX: ReadonlyMap<string, TokenKind> = new Map(
+  (['account', 'project'] as const).map((scopeLevel) => {
+    const id = `none.${scopeLevel}`
+    const words = { title: 'token of no kind', family: '', issuedTo: '', header: '', section: '' }
+    return [
+      id,
+      { ...words, id, scopeLevel, obtained: { by: 'issue' }, permissionScopes: [], lifetimeSeconds: null },
+    ]
+  }),
+)
 
 /**
  * A caller is asked for first, then the presented IAM token. An upstream judges by its own tokens, and knows

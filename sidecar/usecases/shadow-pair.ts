@@ -13,6 +13,7 @@ import {
 } from '../../engine/index.ts'
 import type { VerifiedToken } from '../authority/authority.ts'
 import { kindOfScope } from '../authority/kind-of-scope.ts'
+import { isWrittenAs, withoutPrefix } from '../authority/own-form.ts'
 import type { OwnToken } from './asker.ts'
 import { checkClaims, checkKind, checkVerified } from './check.ts'
 import type { CheckOutcome, ClaimsQuestion, CredentialsQuestion } from './questions.ts'
@@ -133,7 +134,13 @@ export class EnginePair {
     const prefix = place.prefixes.get(kind)
     if (prefix === undefined || !value.startsWith(prefix)) return false
     const { allowed } = checkVerified({ engine: this.#shadow }, { ...token, kind }, question)
-    return allowed && isJudgedOtherwise ? undefined : allowed
+    if (allowed && isJudgedOtherwise) return undefined
+    const { tokenKinds } = this.#shadow
+    return (
+      allowed &&
+      (token.authority !== undefined ||
+        isWrittenAs(tokenKinds.get(kind), value, withoutPrefix(value, tokenKinds)))
+    )
   }
 
   /** Whether an authority may vouch under the shadow for a token that is unknown now. */

@@ -1,9 +1,11 @@
 /** Administration of accounts, and of the address ranges that they restrict their tokens to. */
+
 import { invalidArgument, invalidFields } from '../../base/call-error.ts'
+import { ipAddress, THIS_MACHINE } from '../../base/ip-address.ts'
 import type { AccountRecord, KnownAddress, KnownAddresses, Page } from '../../directory/directory.ts'
 import type { DirectoryStore } from '../../directory/store.ts'
 import type { Actor } from '../actor.ts'
-import { canonicalAddress, readRange } from '../addresses.ts'
+import { readRange } from '../addresses.ts'
 import { checkAccountNumber } from '../names.ts'
 import { changeDirectory } from './change.ts'
 import { accountIn } from './found.ts'
@@ -78,7 +80,7 @@ export class AccountAdministration {
     const { known, truncated } = await records.knownAddresses(record, this.#now())
     const byUser = new Map<string, KnownAddress>()
     for (const seen of known) {
-      const address = seen.address === 'unix socket' ? '127.0.0.1' : canonicalAddress(seen.address)
+      const address = seen.address === 'unix socket' ? THIS_MACHINE : ipAddress(seen.address)
       const key = JSON.stringify([seen.userName, address])
       if (address !== undefined && !byUser.has(key)) byUser.set(key, { ...seen, address })
     }

@@ -107,7 +107,7 @@ export class ApplicationCredentialAdministration {
   }
 
   /** @throws CallError that names the field of the request */
-  #check({ name, description, secret, expiresAtUs }: WantedCredential): void {
+  #check({ name, description, secret, expiresAt }: WantedCredential): void {
     checkName('application_credential.name', name)
     if (description.length > DESCRIPTION_LENGTH_MAX || (description !== '' && !isVisible(description)))
       throw invalidArgument({
@@ -119,7 +119,7 @@ export class ApplicationCredentialAdministration {
         field: 'application_credential.secret',
         expected: `1 to ${PASSWORD_LENGTH_MAX} characters`,
       })
-    if (expiresAtUs !== undefined && expiresAtUs / 1000 <= this.#now())
+    if (expiresAt !== undefined && expiresAt.ms <= this.#now())
       throw invalidArgument({
         field: 'application_credential.expires_at',
         expected: 'a time in the future',

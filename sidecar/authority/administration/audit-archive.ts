@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path'
 import { makeFolder, writeWhole } from '../../base/data-folder.ts'
+import { auditLine } from '../../directory/audit-line.ts'
 import type { AuditRecord } from '../../directory/directory.ts'
 import type { DirectoryStore } from '../../directory/store.ts'
 import { trusted } from '../actor.ts'
@@ -36,7 +37,7 @@ export async function archiveAudit(
     const file = join(folder, `audit-${numbered(first)}-${numbered(last)}.jsonl`)
     makeFolder(folder)
     // Another process may write the same file at the same time: it has the same content.
-    writeWhole(file, old.map(lineOf).join(''))
+    writeWhole(file, old.map(auditLine).join(''))
     await changeDirectory(store, RETENTION, (change) => change.forgetAudit(last.sequence, file))
     files.push(file)
     if (old.length < RECORDS_PER_FILE) return files
@@ -46,19 +47,4 @@ export async function archiveAudit(
 /** So that a list of the files by name is in the order of their records. */
 function numbered({ sequence }: AuditRecord): string {
   return String(sequence).padStart(12, '0')
-}
-
-function lineOf({
-  sequence,
-  atMs,
-  actor,
-  action,
-  account,
-  subject,
-  subjectId,
-  details,
-}: AuditRecord): string {
-  const at = new Date(atMs).toISOString()
-  const named = { subject, ...(subjectId !== '' && { subject_id: subjectId }) }
-  return `${JSON.stringify({ sequence, at, actor, action, account, ...named, details })}\n`
 }

@@ -2,7 +2,9 @@
  * Sessions of the control panel. The directory has them, so that every process knows them, and each ends when
  * its row is gone.
  */
+
 import { CallError, callError } from '../../base/call-error.ts'
+import { ipAddress } from '../../base/ip-address.ts'
 import { TimeLimit } from '../../base/time-limit.ts'
 import type { DirectoryChange } from '../../directory/change.ts'
 import type { UserRecord } from '../../directory/directory.ts'
@@ -188,7 +190,8 @@ export function expectAddress(
   { user, addresses }: { readonly user: UserRecord; readonly addresses: readonly string[] },
   origin: ChangeOrigin | undefined,
 ): void {
-  if (!isAllowed(origin?.address, addresses) && !user.owner) throw callError('ADDRESS_NOT_ALLOWED', {})
+  if (!isAllowed(ipAddress(origin?.address), addresses) && !user.owner)
+    throw callError('ADDRESS_NOT_ALLOWED', {})
 }
 
 /** The session is unknown, or has ended. */

@@ -1,11 +1,18 @@
-/** Asks the hub about tokens: those that are asked about at the same moment in one call. */
+/**
+ * Asks the hub about tokens: those that are asked about at the same moment in one call. Connections take
+ * turns, because a call to the hub is costly: one that asks about many tokens waits behind its own.
+ */
 import { callError } from '../../base/call-error.ts'
+import { FairQueue } from '../../base/fair-queue.ts'
 import type { Described } from './hub-messages.ts'
 
-/** Most tokens of a call, most calls at the same time, and most tokens that wait. */
+/** Most tokens of a call, and most calls at the same time. */
 const TOKENS_MAX = 1_000
 const CALLS_MAX = 8
-const WAITING_MAX = 20_000
+
+/** Most tokens that are asked about, and those of them that have had their turn. */
+const ASKED_MAX = 20_000
+const UNDER_WAY_MAX = 2_000
 
 type Answer = Pick<Described, 'of'> & { readonly found: Described['tokens'][number] }
 
@@ -15,9 +22,21 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
+/** The owner of questions whose connection is unknown. */
+const UNKNOWN_CONNECTION = {}
+
 export class DescribedTokens {
   readonly #ask: (tokens: readonly string[]) => Promise<Described>
-  #waiting: Waiting[] = []
+  readonly #queue = new FairQueue({
+    weights: { tokens: 1 },
+    concurrent: UNDER_WAY_MAX,
+    waiting: ASKED_MAX - UNDER_WAY_MAX,
+    full: () => callError('VERIFICATIONS_EXHAUSTED', {}),
+  })
+  readonly #names = new WeakMap<object, string>()
+  #connections = 0
+  /** Those of the next call. */
+  #next: Waiting[] = []
   #calls = 0
   #hasTurn = false
 
@@ -27,28 +46,39 @@ export class DescribedTokens {
   }
 
   get waiting(): number {
-    return this.#waiting.length
+    return this.#queue.waiting.tokens + this.#next.length
   }
 
-  /** @throws CallError if too many tokens wait, or the hub does not answer */
-  describe(value: string): Promise<Answer> {
-    if (this.#waiting.length >= WAITING_MAX) throw callError('VERIFICATIONS_EXHAUSTED', {})
+  /**
+   * @param connection the same object for all questions of a connection
+   * @throws CallError if too many tokens wait, or the hub does not answer
+   */
+  describe(value: string, connection: object = UNKNOWN_CONNECTION): Promise<Answer> {
+    const place = { lane: 'tokens', shares: [this.#nameOf(connection)] } as const
+    return this.#queue.run(place, () => this.#described(value))
+  }
+
+  #described(value: string): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ value, resolve, reject })
-      if (this.#hasTurn || this.#calls >= CALLS_MAX) return
-      this.#hasTurn = true
-      // What comes in this turn of the event loop goes along.
-      setImmediate(() => {
-        this.#hasTurn = false
-        this.#askSome()
-      })
+      this.#next.push({ value, resolve, reject })
+      this.#askSoon()
+    })
+  }
+
+  /** What comes in this turn of the event loop goes along. */
+  #askSoon(): void {
+    if (this.#hasTurn || this.#next.length === 0 || this.#calls >= CALLS_MAX) return
+    this.#hasTurn = true
+    setImmediate(() => {
+      this.#hasTurn = false
+      this.#askSome()
     })
   }
 
   #askSome(): void {
-    while (this.#waiting.length > 0 && this.#calls < CALLS_MAX) {
-      const some = this.#waiting.slice(0, TOKENS_MAX)
-      this.#waiting = this.#waiting.slice(TOKENS_MAX)
+    while (this.#next.length > 0 && this.#calls < CALLS_MAX) {
+      const some = this.#next.slice(0, TOKENS_MAX)
+      this.#next = this.#next.slice(TOKENS_MAX)
       this.#calls++
       this.#ask(some.map(({ value }) => value))
         .then(({ tokens, of }) => {
@@ -60,8 +90,17 @@ export class DescribedTokens {
         })
         .finally(() => {
           this.#calls--
-          this.#askSome()
+          this.#askSoon()
         })
     }
+  }
+
+  #nameOf(connection: object): string {
+    let name = this.#names.get(connection)
+    if (name === undefined) {
+      name = String(++this.#connections)
+      this.#names.set(connection, name)
+    }
+    return name
   }
 }

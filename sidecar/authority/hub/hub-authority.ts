@@ -3,8 +3,10 @@
  * knows of a token, once, and from then on what of that is void.
  */
 import { hash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import type { Scope, TokenKind } from '../../../engine/index.ts'
 import { callError } from '../../base/call-error.ts'
+import { elapsedMs } from '../../base/clock.ts'
 import { dayOf } from '../../base/day.ts'
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import type { Remembered } from '../../directory/feed/recent-changes.ts'
@@ -18,11 +20,12 @@ import type {
   PasswordRequester,
   Verification,
 } from '../authority.ts'
+import type { Presented } from '../elsewhere.ts'
 import type { PublicKey } from '../keys.ts'
 import { LazyLruCache } from '../lazy-lru-cache.ts'
 import { obtainedBy, withoutPrefix } from '../own-form.ts'
 import { TokenMemory } from '../token-memory.ts'
-import { faultOfTime, INVALID, verificationOf } from '../token-status.ts'
+import { asWritten, faultOfTime, INVALID, verificationOf } from '../token-status.ts'
 import type { VerifiedToken } from '../verified-token.ts'
 import type { DescribedTokens } from './described-tokens.ts'
 import type { HubChanges } from './hub-changes.ts'
@@ -43,6 +46,13 @@ interface Answer {
   again?: Promise<Answer>
 }
 
+/** What is asked of the hub. */
+interface Question {
+  readonly digest: string
+  readonly moment: number | undefined
+  readonly connection: object | undefined
+}
+
 /** Most tokens that are remembered as not genuine, and for how long, in milliseconds: a key may be added. */
 const UNKNOWN_MAX = 10_000
 const UNKNOWN_MS = 5_000
@@ -52,10 +62,10 @@ interface HubAuthorityParts {
   readonly tokens: DescribedTokens
   readonly rememberedMax: number
   /** Issues at the hub. */
-  readonly issue: (requester: PasswordRequester, scope: Scope) => Promise<IssuedToken>
+  readonly issue: (requester: PasswordRequester, scope: Scope, presented: Presented) => Promise<IssuedToken>
   /** Wall clock, in milliseconds since the epoch. */
   readonly now: () => number
-  /** Monotonic clock, in milliseconds. */
+  /** The clock of what is remembered (`elapsedMs`), in milliseconds. */
   readonly monotonic?: () => number
 }
 
@@ -68,7 +78,7 @@ export class HubAuthority implements Authority {
 
   constructor(parts: HubAuthorityParts) {
     this.#parts = parts
-    this.#monotonic = parts.monotonic ?? (() => performance.now())
+    this.#monotonic = parts.monotonic ?? elapsedMs
     this.#known = new TokenMemory(parts.rememberedMax)
   }
 
@@ -86,18 +96,24 @@ export class HubAuthority implements Authority {
     from: CredentialOrigin = UNKNOWN,
   ): Verification | Promise<Verification> {
     if (obtainedBy(value, kinds) === undefined) return INVALID
-    const found = this.#find(withoutPrefix(value, kinds))
-    return found instanceof Promise
-      ? found.then((known) => this.#judge(known, from))
-      : this.#judge(found, from)
+    const own = withoutPrefix(value, kinds)
+    const found = this.#find(own, from.connection)
+    const judged = (known: Known | undefined) => asWritten(this.#judge(known, from), value, own, kinds, from)
+    return found instanceof Promise ? found.then(judged) : judged(found)
   }
 
-  describe(value: string, kinds: ReadonlyMap<string, TokenKind>): MaybePromise<DescribedToken | undefined> {
-    return obtainedBy(value, kinds) === undefined ? undefined : this.#find(withoutPrefix(value, kinds))
+  describe(
+    value: string,
+    kinds: ReadonlyMap<string, TokenKind>,
+    connection?: object,
+  ): MaybePromise<DescribedToken | undefined> {
+    return obtainedBy(value, kinds) === undefined
+      ? undefined
+      : this.#find(withoutPrefix(value, kinds), connection)
   }
 
-  issue(requester: PasswordRequester, _kind: TokenKind, scope: Scope, _from?: Origin): Promise<IssuedToken> {
-    return this.#parts.issue(requester, scope)
+  issue(requester: PasswordRequester, _kind: TokenKind, scope: Scope, from?: Origin): Promise<IssuedToken> {
+    return this.#parts.issue(requester, scope, from?.handOn?.() ?? {})
   }
 
   issueByCredential(): Promise<IssuedToken> {
@@ -122,7 +138,7 @@ export class HubAuthority implements Authority {
     return fault ?? verificationOf(known.token, known.status, clientAddress)
   }
 
-  #find(value: string): MaybePromise<Known | undefined> {
+  #find(value: string, connection: object | undefined): MaybePromise<Known | undefined> {
     const { changes, now } = this.#parts
     const digest = hash('sha256', value, 'base64')
     // Taken before the question: what is changed meanwhile must make the answer outdated.
@@ -135,19 +151,22 @@ export class HubAuthority implements Authority {
     let isOwn = false
     const answer = this.#asked.ask(digest, moment, () => {
       isOwn = true
-      return this.#ask(value, digest, moment)
+      return this.#ask(value, { digest, moment, connection })
     })
     return andThen(answer, async (given) => {
       if (isOwn || given.isCurrent) return given.known
-      given.again ??= this.#ask(value, digest, moment)
+      given.again ??= this.#ask(value, { digest, moment, connection })
       return (await given.again).known
     })
   }
 
-  async #ask(value: string, digest: string, moment: number | undefined): Promise<Answer> {
+  async #ask(value: string, { digest, moment, connection }: Question): Promise<Answer> {
     const { changes, tokens, now } = this.#parts
     const asked = changes.latest()
-    const { found, of } = await tokens.describe(value)
+    const { found, of } = await tokens.describe(value, connection)
+    // Once one caller has seen the new answer, no caller may get the earlier one.
+    const earlier = this.#known.get(digest)
+    if (earlier !== undefined && !isSame(earlier, found)) this.#known.delete(digest)
     if (found === undefined) {
       this.#unknown.set(digest, { untilMs: this.#monotonic() + UNKNOWN_MS })
       return { known: undefined, isCurrent: true }
@@ -158,6 +177,7 @@ export class HubAuthority implements Authority {
     // before, and will not be again.
     const isCurrent =
       moment !== undefined &&
+      isNameable(known.token) &&
       changes.wasTold(of) &&
       (of.position?.sequence ?? 0) >= (asked?.sequence ?? 0) &&
       changes.isTrue(known)
@@ -167,6 +187,17 @@ export class HubAuthority implements Authority {
 }
 
 const UNKNOWN: CredentialOrigin = {}
+
+function isSame(earlier: Known, found: DescribedToken | undefined): boolean {
+  const { token, status } = earlier
+  return isDeepStrictEqual({ token, status }, found)
+}
+
+/** Whether a change can name all that the token depends on. */
+function isNameable({ tokenId, subject, scope, projectId = '' }: VerifiedToken): boolean {
+  const isNamed = tokenId !== '' && subject.id !== '' && scope.account !== ''
+  return isNamed && (scope.project === undefined || projectId !== '')
+}
 
 /** Nor may those remember it who follow this sidecar. */
 function countedOnce(known: Known): Known {

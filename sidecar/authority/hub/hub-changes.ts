@@ -2,10 +2,20 @@
  * The changes of a directory that another sidecar has, as that one tells them (`WatchChanges`). What it says
  * of time counts from when this process asked for the stream: a response that is late prolongs nothing.
  */
+import { CallError, callError } from '../../base/call-error.ts'
+import { elapsedMs } from '../../base/clock.ts'
+import type { MaybePromise } from '../../base/maybe-promise.ts'
 import type { Changes, ChangesState, Followed } from '../../directory/feed/changes.ts'
+import { KnownPosition } from '../../directory/feed/known-position.ts'
 import { RecentChanges, type Remembered } from '../../directory/feed/recent-changes.ts'
 import { RecentRecords } from '../../directory/feed/recent-records.ts'
-import type { Position, Touched, TrueOf } from '../../directory/feed/touches.ts'
+import {
+  type FeedRecord,
+  type Position,
+  readTouched,
+  type Touched,
+  type TrueOf,
+} from '../../directory/feed/touches.ts'
 
 /** A response of the hub. */
 export interface HubResponse {
@@ -25,6 +35,14 @@ export class WrongHub extends Error {
   override readonly name = 'WrongHub'
 }
 
+/** The hub does not have what this sidecar was told before, by this hub or another one. */
+export class HubBehind extends Error {
+  override readonly name = 'HubBehind'
+}
+
+/** A hub sends a response at least every second. One that is silent for longer is left. */
+export const QUIET_MS_MAX = 2_000
+
 /** Most positions that are known to have been told. An answer is a few changes old at most. */
 const TOLD_MAX = 1_000
 
@@ -40,12 +58,18 @@ interface Stream {
 interface HubChangesOptions {
   /** What is remembered counts for so long without word from a hub, at most, in milliseconds. */
   readonly stalenessMs: number
-  /** Monotonic clock, in milliseconds. */
+  /** What this host was told before, and will be told; default: nothing yet. */
+  readonly known?: KnownPosition
+  /** Asks the hub whether it has a position. */
+  readonly ask?: (position: Position) => Promise<boolean>
+  /** The clock of what is remembered (`elapsedMs`), in milliseconds. */
   readonly now?: () => number
 }
 
 export class HubChanges implements Changes {
   readonly #stalenessMs: number
+  readonly #known: KnownPosition
+  readonly #askHub: (position: Position) => Promise<boolean>
   readonly #now: () => number
   readonly #recent = new RecentChanges()
   readonly #listeners = new Set<() => void>()
@@ -59,10 +83,15 @@ export class HubChanges implements Changes {
   #trusted: readonly string[] = []
   #stream: Stream | undefined
   #askedAtMs = 0
+  #heardAtMs = Number.NEGATIVE_INFINITY
+  /** What the hubs have failed with since one was heard. */
+  #failure: CallError | undefined
   #knownUntilMs = Number.NEGATIVE_INFINITY
 
-  constructor({ stalenessMs, now = () => performance.now() }: HubChangesOptions) {
+  constructor({ stalenessMs, known, ask, now = elapsedMs }: HubChangesOptions) {
     this.#stalenessMs = stalenessMs
+    this.#known = known ?? new KnownPosition()
+    this.#askHub = ask ?? (() => Promise.reject(callError('DIRECTORY_UNAVAILABLE', {})))
     this.#now = now
   }
 
@@ -92,8 +121,36 @@ export class HubChanges implements Changes {
     return knownForMs > 0 && this.#followed !== undefined ? knownForMs : undefined
   }
 
+  outage(): CallError | undefined {
+    if (this.#failure?.row.lacksChanges) return this.#failure
+    if (this.knownForMs() !== undefined) return undefined
+    // A hub that is silent may be gone.
+    const isSilent = this.#now() - this.#heardAtMs > QUIET_MS_MAX
+    return this.#failure ?? (isSilent ? callError('DIRECTORY_UNAVAILABLE', {}) : undefined)
+  }
+
+  /** All hubs have failed. That changes are lost says more than that others are gone. */
+  failed(errors: readonly unknown[]): void {
+    if (this.#failure?.row.lacksChanges) return
+    const lost = errors.find(isOfLostChanges)
+    this.#failure = lost ?? callError('DIRECTORY_UNAVAILABLE', {}, { cause: errors.at(-1) })
+  }
+
   latest(): Position | undefined {
     return this.#followed?.position
+  }
+
+  /** The highest position that this host was told, before it was started, too. A hub must have it. */
+  get told(): Position {
+    return this.#known.last
+  }
+
+  has(position: Position): MaybePromise<boolean> {
+    const { followed } = this
+    if (followed?.records.placeAfter(position) !== undefined) return true
+    // The stream of the hub may still bring it, so there is no answer yet.
+    if (position.sequence > (followed?.position.sequence ?? 0)) throw callError('DIRECTORY_UNAVAILABLE', {})
+    return this.#askHub(position)
   }
 
   /** What the hub knows of tokens besides the directory, as it named that last. */
@@ -113,6 +170,19 @@ export class HubChanges implements Changes {
   }
 
   /**
+   * Notes what was touched by a change that was made through this host. The stream will say so, too, but a
+   * client that is told of the change must find it here.
+   */
+  touch(records: readonly Pick<FeedRecord, 'touches'>[]): void {
+    for (const { touches } of records) {
+      const touched = readTouched(touches)
+      if (typeof touched === 'object' && touched.thing !== 'matrix')
+        this.#recent.touch(touched.thing, touched.id)
+      else this.#recent.touchAll()
+    }
+  }
+
+  /**
    * Whether the stream has told what an answer is true of. Only then the answer may be remembered: the stream
    * will say when it is void. The process that answers may be another one than that of the stream.
    */
@@ -128,15 +198,21 @@ export class HubChanges implements Changes {
     this.#askedAtMs = this.#now()
   }
 
-  /** @throws WrongHub if the response cannot follow the one before */
+  /**
+   * @throws WrongHub if the response cannot follow the one before
+   * @throws HubBehind if the hub does not have what this host was told
+   */
   hear(response: HubResponse): void {
     const { position, touched, validForMs, sentAtMs, basis } = response
     const stream = this.#expectForward(response)
+    this.#known.note(position)
     if (touched.includes(undefined)) this.#startAgain(position)
     else for (const each of touched) this.#touch(each, position)
     this.#advance(position)
     this.#basis = basis
     stream.sentAtMs = sentAtMs
+    this.#heardAtMs = this.#now()
+    this.#failure = undefined
     // It was sent at this time or later, if both clocks run alike; and not after it has arrived.
     const sentMs = Math.min(this.#now(), stream.askedAtMs + (sentAtMs - stream.firstSentAtMs))
     this.#knownUntilMs = sentMs + Math.min(validForMs, this.#stalenessMs)
@@ -156,10 +232,17 @@ export class HubChanges implements Changes {
   #expectForward({ position, sentAtMs, validForMs, touched, basis }: HubResponse): Stream {
     if (!(validForMs >= 0) || !(sentAtMs >= 0)) throw new WrongHub('it says a time that is none')
     const { sequence, atMs } = position
+    const { told } = this
     const stream = this.#stream
     const known = this.#followed?.position
     const isEverything = touched.includes(undefined)
+    const isBehind = sequence < told.sequence || (sequence === told.sequence && atMs !== told.atMs)
     if (stream === undefined) {
+      // A hub that says that everything is void may still lack a change.
+      if (isBehind)
+        throw new HubBehind(
+          `it is at change ${sequence}, and this sidecar was told of change ${told.sequence}`,
+        )
       if (known === undefined && !isEverything)
         throw new WrongHub('its first response does not say that everything is void')
       if (basis !== this.#basis && !isEverything)
@@ -168,9 +251,7 @@ export class HubChanges implements Changes {
       return this.#stream
     }
     if (sentAtMs < stream.sentAtMs) throw new WrongHub('its clock goes backwards')
-    if (isEverything || known === undefined) return stream
-    if (sequence < known.sequence || (sequence === known.sequence && atMs !== known.atMs))
-      throw new WrongHub('its positions go backwards')
+    if (isBehind) throw new WrongHub('its positions go backwards')
     return stream
   }
 
@@ -205,4 +286,9 @@ export class HubChanges implements Changes {
         break
       }
   }
+}
+
+/** Whether a hub says that it does not have what it was asked for. */
+export function isOfLostChanges(error: unknown): error is CallError {
+  return error instanceof CallError && error.row.lacksChanges === true
 }

@@ -11,15 +11,21 @@ import {
   Metadata,
   type ServiceError,
 } from '@grpc/grpc-js'
+import { isLoopback, parseAddress } from '../../base/address.ts'
 import { callError } from '../../base/call-error.ts'
-import { FORWARDED_HEADER } from '../../base/forwarded-header.ts'
+import { jumpsFromNow } from '../../base/clock.ts'
+import { FORWARDED_HEADER, FORWARDER_HEADER } from '../../base/forwarded-header.ts'
 import type { Secret } from '../../base/secret.ts'
+import type { Position } from '../../directory/feed/touches.ts'
 import { type Presented, RefusedElsewhere } from '../elsewhere.ts'
-import { type HubChanges, WrongHub } from './hub-changes.ts'
-import { readHubResponse, WATCH_CHANGES, watchChangesRequest } from './hub-messages.ts'
-
-/** A hub sends a response at least every second. One that is silent for longer is left. */
-const QUIET_MS_MAX = 2_000
+import { type HubChanges, isOfLostChanges, QUIET_MS_MAX, WrongHub } from './hub-changes.ts'
+import {
+  callErrorOf,
+  readAnswer,
+  readHubResponse,
+  WATCH_CHANGES,
+  watchChangesRequest,
+} from './hub-messages.ts'
 
 /**
  * How long one stream is read. The clocks of two machines run apart by some milliseconds in that time; a new
@@ -88,33 +94,71 @@ export class HubLine {
    * Asks the hub that is followed, as this sidecar, and the next one if that hub is lost meanwhile: the
    * question must change nothing.
    *
-   * @throws CallError `DIRECTORY_UNAVAILABLE`; RefusedElsewhere
+   * @throws CallError `DIRECTORY_UNAVAILABLE` or `DIRECTORY_CHANGES_LOST`. What a hub refuses to this sidecar
+   *   says nothing of the caller whose call it is.
    */
-  async ask(path: string, request: Buffer): Promise<Buffer> {
+  async ask<T>(path: string, request: Buffer, read: (bytes: Buffer) => T): Promise<T> {
     const client = this.#client
+    const answer = () => this.#call(path, request, this.#metadata()).then((bytes) => readAnswer(bytes, read))
     try {
-      return await this.#call(path, request, this.#metadata())
+      return await answer()
     } catch (error) {
-      if (error instanceof RefusedElsewhere) throw error
       // The stream ends with the same connection, and may learn of it a moment later.
       await turn()
       await this.#trying?.promise
-      if (this.#client === client) throw error
-      return this.#call(path, request, this.#metadata())
+      if (this.#client === client) throw this.#asOwn(error)
+      return await answer().catch((later: unknown) => {
+        throw this.#asOwn(later)
+      })
     }
   }
 
+  /** What a caller is told where the hub does not answer this sidecar. */
+  #asOwn(error: unknown): unknown {
+    const outage = this.#options.changes.outage()
+    if (isOfLostChanges(outage)) return outage
+    return error instanceof RefusedElsewhere
+      ? callError('DIRECTORY_UNAVAILABLE', {}, { cause: error })
+      : error
+  }
+
   /**
-   * Hands on the call of another one, with what it presents. It must not get the rights of this sidecar.
+   * Hands on the call of another one, with what it presents. It must not get the rights of this sidecar,
+   * which only proves who hands it on.
    *
-   * @throws CallError `DIRECTORY_UNAVAILABLE`; RefusedElsewhere
+   * @throws CallError `DIRECTORY_UNAVAILABLE`; RefusedElsewhere, with what the hub says of that call
    */
   forward(path: string, request: Buffer, presented: Presented): Promise<Buffer> {
     const metadata = new Metadata()
     for (const [name, values] of Object.entries(presented))
       for (const value of values) metadata.add(name, value)
-    metadata.set(FORWARDED_HEADER, '1')
+    if (presented[FORWARDED_HEADER] === undefined) metadata.set(FORWARDED_HEADER, '1')
+    const token = this.#options.token()
+    if (token !== undefined) metadata.set(FORWARDER_HEADER, `Bearer ${token.reveal()}`)
     return this.#call(path, request, metadata)
+  }
+
+  /**
+   * Asks the hub that is followed whether it has a position, as if that were followed from there.
+   *
+   * @throws CallError `DIRECTORY_UNAVAILABLE`
+   */
+  has(position: Position): Promise<boolean> {
+    const client = this.#client
+    if (client === undefined) return Promise.reject(callError('DIRECTORY_UNAVAILABLE', {}))
+    const deadline = Date.now() + this.#options.timeoutMs
+    const request = watchChangesRequest(position, '')
+    const stream: ClientReadableStream<Buffer> = client.makeServerStreamRequest(
+      ...[WATCH_CHANGES, unchanged, unchanged, request, this.#metadata(), { deadline }],
+    )
+    return new Promise<boolean>((resolve, reject) => {
+      stream.once('data', () => resolve(true))
+      stream.once('end', () => reject(callError('DIRECTORY_UNAVAILABLE', {})))
+      stream.on('error', (error: ServiceError) => {
+        if (isOfLostChanges(lossOr(error))) resolve(false)
+        else reject(callError('DIRECTORY_UNAVAILABLE', {}, { cause: error }))
+      })
+    }).finally(() => stream.cancel())
   }
 
   #call(path: string, request: Buffer, metadata: Metadata): Promise<Buffer> {
@@ -129,8 +173,9 @@ export class HubLine {
   }
 
   async #follow(onReady: () => void): Promise<void> {
-    const { addresses, onLost } = this.#options
+    const { addresses, changes, onLost } = this.#options
     const { signal } = this.#stop
+    let failures: unknown[] = []
     for (let failed = 0; !signal.aborted; ) {
       const address = addresses[this.#index % addresses.length] as string
       let followed = false
@@ -147,7 +192,10 @@ export class HubLine {
         if (followed) this.#trying = Promise.withResolvers()
         onLost(address, error as Error)
         this.#index++
-        if (!followed && ++failed % addresses.length === 0) {
+        if (followed) continue
+        failures = [...failures, error].slice(-addresses.length)
+        if (++failed % addresses.length === 0) {
+          changes.failed(failures)
           this.#tried()
           onReady()
           const pauseMs = Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** (failed / addresses.length - 1))
@@ -174,16 +222,19 @@ export class HubLine {
     const { changes, tls, onFollowing, onRules } = this.#options
     const client = new Client(address, credentialsOf(tls()), {
       'grpc.max_receive_message_length': RESPONSE_BYTES_MAX,
+      // Otherwise the proxy of the environment gets what is for this machine, in plaintext.
+      'grpc.enable_http_proxy': isThisMachine(address) ? 0 : 1,
       // Each worker, and each stream after a failure, has a connection of its own.
       'grpc.use_local_subchannel_pool': 1,
     })
     const earlier = this.#client
+    const hasJumped = jumpsFromNow()
     changes.begin()
     const stream: ClientReadableStream<Buffer> = client.makeServerStreamRequest(
       WATCH_CHANGES,
       unchanged,
       unchanged,
-      watchChangesRequest(changes.followed?.position, changes.basis),
+      watchChangesRequest(changes.told, changes.followed === undefined ? '' : changes.basis),
       this.#metadata(),
     )
     const { promise, resolve, reject } = Promise.withResolvers<void>()
@@ -193,8 +244,10 @@ export class HubLine {
     this.#stop.signal.addEventListener('abort', stop, { once: true })
     stream.on('data', (bytes: Buffer) => {
       try {
-        const response = readHubResponse(bytes)
+        const response = responseOf(bytes)
         changes.hear(response)
+        // What the hub says of time would count from a moment that is too long ago.
+        if (hasJumped()) resolve()
         clearTimeout(quiet)
         quiet = setTimeout(() => reject(new Error('it says nothing any more')), QUIET_MS_MAX)
         if (this.#client !== client) {
@@ -209,7 +262,7 @@ export class HubLine {
         reject(error)
       }
     })
-    stream.on('error', reject)
+    stream.on('error', (error: ServiceError) => reject(lossOr(error)))
     stream.on('end', () => reject(new Error('it has ended the stream')))
     try {
       await promise
@@ -230,18 +283,41 @@ export class HubLine {
   }
 }
 
+/** @throws WrongHub if these bytes are no response: what the hub said before may be as wrong */
+function responseOf(bytes: Buffer): ReturnType<typeof readHubResponse> {
+  try {
+    return readHubResponse(bytes)
+  } catch (error) {
+    throw new WrongHub((error as Error).message)
+  }
+}
+
+/** The error of a stream: what the hub says, or else what became of the connection. */
+function lossOr(error: ServiceError): Error {
+  const refusal = refusalOf(error)
+  return isOfLostChanges(refusal) || refusal instanceof RefusedElsewhere ? refusal : error
+}
+
 /** An error that comes from the hub has details; any other says that the hub does not answer. */
 function refusalOf(error: ServiceError | null): Error {
   const [details] = error?.metadata.get('grpc-status-details-bin') ?? []
   if (error === null || !Buffer.isBuffer(details))
     return callError('DIRECTORY_UNAVAILABLE', {}, { cause: error ?? undefined })
-  return new RefusedElsewhere(error.code, error.details, details)
+  const said = callErrorOf(details, error.details)
+  const { code, details: message } = error
+  return isOfLostChanges(said) ? said : new RefusedElsewhere(said, { code, message, details })
 }
 
 function credentialsOf(tls: HubTls | undefined): ChannelCredentials {
   return tls === undefined
     ? ChannelCredentials.createInsecure()
     : ChannelCredentials.createSsl(tls.ca, tls.key, tls.certificate)
+}
+
+/** Any other hub has TLS. */
+function isThisMachine(address: string): boolean {
+  const parsed = parseAddress('directory.hub.addresses', address)
+  return parsed.type === 'unix' || isLoopback(parsed.host)
 }
 
 function unchanged(bytes: Buffer): Buffer {

@@ -1,6 +1,11 @@
 /** Reads and writes the messages between this sidecar and its hub. */
 import { BinaryReader } from '@bufbuild/protobuf/wire'
+import { ErrorInfo } from '../../../proto/gen/google/rpc/error_details.ts'
+import { Status } from '../../../proto/gen/google/rpc/status.ts'
 import * as wire from '../../../proto/gen/portcullis/v1/authorization.ts'
+import { GetAccountRequest } from '../../../proto/gen/portcullis/v1/directory.ts'
+import { CALL_ERRORS, CallError, type CallErrorReason, callError } from '../../base/call-error.ts'
+import { isTimeMs, TIME_RANGE } from '../../base/written-time.ts'
 import type { Position, Touched, TrueOf } from '../../directory/feed/touches.ts'
 import type { DescribedToken } from '../authority.ts'
 import type { KeptMatrix } from '../promoted-matrices.ts'
@@ -12,18 +17,49 @@ export const WATCH_CHANGES = `${SERVICE}/WatchChanges`
 export const DESCRIBE_TOKENS = `${SERVICE}/DescribeTokens`
 export const GET_PROMOTED_MATRIX = `${SERVICE}/GetPromotedMatrix`
 
-/** Asks for what came after what this sidecar knows of an earlier stream. */
-export function watchChangesRequest(after: Position | undefined, basis: string): Buffer {
-  return encoded(
-    wire.WatchChangesRequest.encode({
-      accounts: [],
-      after: after && { change: after.sequence, recordedAt: new Date(after.atMs), basis },
-    }),
-  )
+const ERROR_INFO = 'type.googleapis.com/google.rpc.ErrorInfo'
+
+/** What the hub says. @param details an encoded `google.rpc.Status` */
+export function callErrorOf(details: Buffer, message: string): CallError {
+  for (const { typeUrl, value } of Status.decode(new BinaryReader(details)).details) {
+    if (typeUrl !== ERROR_INFO) continue
+    const { reason, metadata } = ErrorInfo.decode(new BinaryReader(value))
+    if (Object.hasOwn(CALL_ERRORS, reason))
+      return new CallError(reason as CallErrorReason, message, { metadata })
+  }
+  return callError('DIRECTORY_UNAVAILABLE', {})
 }
 
-export function describeTokensRequest(tokens: readonly string[]): Buffer {
-  return encoded(wire.DescribeTokensRequest.encode({ tokens: [...tokens] }))
+/**
+ * Reads an answer of the hub.
+ *
+ * @param read throws an Error if these bytes are no such answer
+ * @throws CallError `DIRECTORY_UNAVAILABLE` then
+ */
+export function readAnswer<T>(bytes: Buffer, read: (bytes: Buffer) => T): T {
+  try {
+    return read(bytes)
+  } catch (error) {
+    throw callError('DIRECTORY_UNAVAILABLE', {}, { cause: error })
+  }
+}
+
+/**
+ * Asks for what came after what this sidecar was told.
+ *
+ * @param basis of what it remembers; empty: it remembers nothing, so that everything is void
+ */
+export function watchChangesRequest(after: Position, basis: string): Buffer {
+  return encoded(wire.WatchChangesRequest.encode({ accounts: [], after: toldMessage(after, basis) }))
+}
+
+/** @param after the last change of this sidecar: a hub without it must not answer */
+export function describeTokensRequest(tokens: readonly string[], after: Position): Buffer {
+  return encoded(wire.DescribeTokensRequest.encode({ tokens: [...tokens], after: toldMessage(after, '') }))
+}
+
+function toldMessage({ sequence, atMs }: Position, basis: string): wire.Position | undefined {
+  return sequence === 0 && basis === '' ? undefined : { change: sequence, recordedAt: new Date(atMs), basis }
 }
 
 /** @returns undefined: none was promoted @throws Error if these bytes are no such response */
@@ -80,7 +116,7 @@ function tokenOf(token: wire.VerifiedToken): VerifiedToken {
   if (scope === undefined || subject === undefined || issuedAt === undefined)
     throw new Error('expected a token with its scope, its holder and its time')
   return {
-    ...{ kind, subject, tokenId, issuedAtMs: issuedAt.getTime(), expiresAtMs: expiresAt?.getTime() },
+    ...{ kind, subject, tokenId, issuedAtMs: timeOf(issuedAt), expiresAtMs: expiresAt && timeOf(expiresAt) },
     scope: { account: scope.account, ...(scope.project !== '' && { project: scope.project }) },
     ...(projectId !== '' && { projectId }),
     ...(derivedFrom.length > 0 && { derivedFrom }),
@@ -88,13 +124,39 @@ function tokenOf(token: wire.VerifiedToken): VerifiedToken {
 }
 
 function positionOf({ change, recordedAt }: wire.Position): Position {
-  return { sequence: change, atMs: recordedAt?.getTime() ?? 0 }
+  if (change < 0) throw new Error('expected a number of a change of 0 or more')
+  return { sequence: change, atMs: recordedAt === undefined ? 0 : timeOf(recordedAt) }
+}
+
+/** @throws Error if no such time is written */
+export function timeOf(time: Date): number {
+  const ms = time.getTime()
+  if (!isTimeMs(ms)) throw new Error(`expected a time ${TIME_RANGE}`)
+  return ms
 }
 
 function msOf(duration: { readonly seconds: number; readonly nanos: number } | undefined): number {
-  return duration === undefined ? 0 : duration.seconds * 1_000 + duration.nanos / 1e6
+  const ms = duration === undefined ? 0 : duration.seconds * 1_000 + duration.nanos / 1e6
+  if (!isTimeMs(ms)) throw new Error('expected a duration of 0 or more')
+  return ms
 }
 
 function encoded(writer: { finish(): Uint8Array }): Buffer {
   return Buffer.from(writer.finish())
+}
+
+const REVOKE = `${SERVICE}/Revoke`
+const READS = /\/(Get|List|Preview)[^/]*$/
+
+/**
+ * What a change that was handed on to the hub touches here, before the stream of the hub says so.
+ *
+ * @param answer of the hub, which has made the change
+ * @returns as of a record of the feed; `undefined`: nothing
+ */
+export function touchesOf(path: string, request: Buffer, answer: Buffer): string | undefined {
+  if (READS.test(path)) return undefined
+  if (path === REVOKE) return `token:${wire.RevokeResponse.decode(new BinaryReader(answer)).tokenId}`
+  // The first field of each of these requests is the account, unless the change is one of the matrix.
+  return `account:${GetAccountRequest.decode(new BinaryReader(request)).account}`
 }

@@ -1,6 +1,4 @@
 /** The matrix that was promoted in the directory of a hub. */
-import { callError } from '../../base/call-error.ts'
-import { RefusedElsewhere } from '../elsewhere.ts'
 import type { KeptMatrix, PromotedMatrices } from '../promoted-matrices.ts'
 import type { HubLine } from './hub-line.ts'
 import { GET_PROMOTED_MATRIX, readPromotedMatrix } from './hub-messages.ts'
@@ -22,6 +20,8 @@ export class HubPromotion {
   of(line: Pick<HubLine, 'ask'>): PromotedMatrices {
     return {
       inForce: () => inForceAt(line),
+      // A hub does not tell of earlier ones.
+      wasPromoted: async () => (await inForceAt(line)) !== undefined,
       watch: (listener) => {
         this.#watchers.add(listener)
         return () => this.#watchers.delete(listener)
@@ -32,11 +32,11 @@ export class HubPromotion {
 
 async function inForceAt(line: Pick<HubLine, 'ask'>): Promise<KeptMatrix | undefined> {
   try {
-    return readPromotedMatrix(await line.ask(GET_PROMOTED_MATRIX, NOTHING))
+    return await line.ask(GET_PROMOTED_MATRIX, NOTHING, readPromotedMatrix)
   } catch (error) {
     // An earlier version of the hub has no such call, and nothing to promote.
     if (codeOf((error as Error).cause) === UNIMPLEMENTED) return undefined
-    throw error instanceof RefusedElsewhere ? callError('DIRECTORY_UNAVAILABLE', {}, { cause: error }) : error
+    throw error
   }
 }
 

@@ -4,8 +4,10 @@
  * that is not configured.
  */
 import pLimit from 'p-limit'
-import { type Dispatcher, Pool } from 'undici'
+import type { Dispatcher, Pool } from 'undici'
 import { type CallError, callError } from '../../base/call-error.ts'
+import { codingOf, poolTo, UNCODED } from '../../base/net/pool.ts'
+import { retryAfterMs } from '../../base/net/retry-after.ts'
 import type { Secret } from '../../base/secret.ts'
 import {
   type Span,
@@ -40,7 +42,7 @@ export interface Answer {
 }
 
 /** Largest headers and body of an answer, in bytes. */
-const HEADER_BYTES_MAX = 65_536
+const HEADER_BYTES_MAX = 262_144
 const BODY_BYTES_MAX = 1_048_576
 
 /**
@@ -63,7 +65,15 @@ interface Call {
   readonly body?: string
   /** Attempts after the first one. */
   readonly repeats: number
+  /** Whether it has a token that some servers and proxies do not accept in a header. */
+  readonly isLong?: boolean
 }
+
+/**
+ * The longest header that common servers accept as they are installed, in bytes. For a longer one some close
+ * the connection or answer 500, which says nothing of other calls: anyone can send a long token.
+ */
+const COMMON_HEADER_BYTES = 8_192
 
 export class IdentityClient {
   readonly #options: IdentityClientOptions
@@ -83,16 +93,14 @@ export class IdentityClient {
       validate: pLimit(LANES.validate.running),
       revoke: pLimit(LANES.revoke.running),
     }
-    this.#pool = new Pool(origin, {
+    this.#pool = poolTo(origin, {
       connections: LANES.logIn.running + LANES.validate.running + LANES.revoke.running,
-      pipelining: 1,
-      allowH2: false,
       maxHeaderSize: HEADER_BYTES_MAX,
       maxResponseSize: BODY_BYTES_MAX,
       headersTimeout: timeoutMs,
       bodyTimeout: timeoutMs,
-      // Said here, so that no variable of the environment switches the verification off.
-      connect: { ca, timeout: timeoutMs, rejectUnauthorized: true, minVersion: 'TLSv1.2' },
+      connectMs: timeoutMs,
+      ca,
     })
   }
 
@@ -118,13 +126,20 @@ export class IdentityClient {
    */
   validate(own: Secret, subject: string): Promise<Answer> {
     const headers = { 'x-auth-token': own.reveal(), 'x-subject-token': subject }
-    return this.#call({ lane: 'validate', method: 'GET', headers, query: '?nocatalog', repeats: 2 })
+    const isLong = subject.length > COMMON_HEADER_BYTES
+    return this.#call({ lane: 'validate', method: 'GET', headers, query: '?nocatalog', repeats: 2, isLong })
   }
 
   /** Revokes a token. @param by token of the requester @throws CallError as `logIn` */
   revoke(by: string, subject: string): Promise<Answer> {
     const headers = { 'x-auth-token': by, 'x-subject-token': subject }
-    return this.#call({ lane: 'revoke', method: 'DELETE', headers, repeats: 2 })
+    const isLong = Math.max(by.length, subject.length) > COMMON_HEADER_BYTES
+    return this.#call({ lane: 'revoke', method: 'DELETE', headers, repeats: 2, isLong })
+  }
+
+  /** What is asked. It has no credentials. */
+  get url(): string {
+    return this.#options.tokensUrl
   }
 
   close(): Promise<void> {
@@ -161,7 +176,9 @@ export class IdentityClient {
       const answer = lane(() => {
         // It has waited too long, which says nothing about the upstream.
         if (signal.aborted) return ended.promise
-        return this.#resilience.execute(call.repeats, signal, () => this.#attempt(call, signal))
+        return this.#resilience.execute(call.repeats, signal, () =>
+          call.isLong ? this.#attempt(call, signal).catch(failOnce) : this.#attempt(call, signal),
+        )
       })
       return await Promise.race([answer, ended.promise])
     } finally {
@@ -204,7 +221,13 @@ export class IdentityClient {
       response = await this.#pool.request({
         path: `${this.#path}${query}`,
         method,
-        headers: { accept: 'application/json', 'user-agent': 'portcullis', ...fields, ...headers },
+        headers: {
+          accept: 'application/json',
+          ...UNCODED,
+          'user-agent': 'portcullis',
+          ...fields,
+          ...headers,
+        },
         body: body ?? null,
         signal,
       })
@@ -215,8 +238,10 @@ export class IdentityClient {
     const { statusCode: status } = response
     span?.set({ 'http.response.status_code': status })
     const answer = { status, headers: response.headers, body: text }
+    const coding = status < 300 ? codingOf(response.headers['content-encoding']) : undefined
+    if (coding !== undefined) throw this.#badAnswer(`a body without Content-Encoding, and it has ${coding}`)
     if (status !== 429 && status < 500) return answer
-    const pauseMs = retryAfterMs(answer)
+    const pauseMs = retryAfterMs(answer.headers)
     const metadata = {
       upstream: this.#options.name,
       ...(pauseMs !== undefined && { retry_after_seconds: String(Math.ceil(pauseMs / 1000)) }),
@@ -248,10 +273,9 @@ export class IdentityClient {
   /** The error's own text and fields are left out: some quote the answer. */
   #attemptError(error: unknown): AttemptError {
     const code = codeOf(error)
-    const { name: upstream, timeoutMs } = this.#options
+    const { timeoutMs } = this.#options
     const expected = UNREADABLE.get(code) ?? (code.startsWith('HPE_') ? `HTTP/1.1 (${code})` : undefined)
-    if (expected !== undefined)
-      return new AttemptError(callError('UPSTREAM_BAD_ANSWER', { upstream, expected }), { outage: true })
+    if (expected !== undefined) return this.#badAnswer(expected)
     if (TIMEOUTS.has(code))
       return new AttemptError(this.#unavailable(`did not answer within ${timeoutMs} ms`), { outage: true })
     if (/CERT|SIGNATURE|^ERR_TLS|^ERR_SSL|^EPROTO$/.test(code))
@@ -261,10 +285,20 @@ export class IdentityClient {
     return new AttemptError(this.#unavailable(`cannot be reached (${code})`), { outage: true, repeat: true })
   }
 
+  #badAnswer(expected: string): AttemptError {
+    const { name: upstream, tokensUrl: url } = this.#options
+    return new AttemptError(callError('UPSTREAM_BAD_ANSWER', { upstream, url, expected }), { outage: true })
+  }
+
   #unavailable(problem: string): CallError {
     const { name: upstream } = this.#options
     return callError('UPSTREAM_UNAVAILABLE', { upstream, problem }, { metadata: { upstream } })
   }
+}
+
+/** Of a call whose failure says nothing of others. */
+function failOnce(error: unknown): never {
+  throw error instanceof AttemptError ? error.error : error
 }
 
 const UNREADABLE: ReadonlyMap<string, string> = new Map([
@@ -286,18 +320,4 @@ function codeOf(error: unknown): string {
   const { code, name } = error as { code?: unknown; name?: unknown }
   // The error of a signal has a number as its code.
   return typeof code === 'string' ? code : String(name ?? 'unknown')
-}
-
-/**
- * Longest time that an upstream can ask us to wait, in milliseconds: its mistake must not stop us for days.
- */
-const RETRY_AFTER_MS_MAX = 300_000
-
-/** What `Retry-After` says: seconds, or a date by the clock of the endpoint. */
-function retryAfterMs({ headers }: Answer): number | undefined {
-  const value = headers['retry-after']
-  if (typeof value !== 'string') return undefined
-  const date = typeof headers.date === 'string' ? Date.parse(headers.date) : Number.NaN
-  const ms = /^\d{1,9}$/.test(value) ? Number(value) * 1000 : Date.parse(value) - date
-  return Number.isNaN(ms) ? undefined : Math.min(RETRY_AFTER_MS_MAX, Math.max(0, ms))
 }

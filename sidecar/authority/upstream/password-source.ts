@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process'
 import { createHmac, randomBytes } from 'node:crypto'
 import { callError } from '../../base/call-error.ts'
 import { Secret } from '../../base/secret.ts'
+import { SECRET_EXPECTED, secretLine } from '../../base/secret-text.ts'
 
 /** A password, and the version that cached tokens of it are known by. */
 export interface VersionedPassword {
@@ -106,11 +107,13 @@ export class PasswordCommand implements PasswordSource {
     return new Promise((resolve, reject) => {
       const fail = (problem: string) =>
         reject(callError('PROFILE_PASSWORD_UNAVAILABLE', { profile: this.#profile, problem }))
-      const options = { timeout: timeoutMs, killSignal: 'SIGKILL', maxBuffer: OUTPUT_BYTES_MAX } as const
+      const limits = { timeout: timeoutMs, killSignal: 'SIGKILL', maxBuffer: OUTPUT_BYTES_MAX } as const
+      const options = { ...limits, encoding: 'buffer' } as const
       // What the program prints as errors may quote secrets, so it goes nowhere.
       const child = execFile(program, args, options, (error, stdout) => {
-        const [line = ''] = stdout.split(/\r?\n/)
+        const line = secretLine(stdout)
         if (error !== null) fail(problemOf(error, timeoutMs))
+        else if (line === undefined) fail(`printed what is not ${SECRET_EXPECTED}`)
         else if (line === '') fail('printed nothing in its first line')
         else resolve(new Secret(line))
       })

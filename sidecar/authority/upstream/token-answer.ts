@@ -5,8 +5,8 @@
 import { hash } from 'node:crypto'
 import type { Scope } from '../../../engine/index.ts'
 import { readJson } from '../../../matrix/document/index.ts'
-import { isIsoDate } from '../../base/day.ts'
 import { isName, NAME_EXPECTED, NAME_LENGTH_MAX } from '../../base/name.ts'
+import { isTimeMs, readTime, TIME_RANGE } from '../../base/written-time.ts'
 import type { Answer } from './identity-client.ts'
 
 /** A token as its issuer describes it. */
@@ -25,8 +25,11 @@ export interface DescribedToken {
 /** The answer is not as expected. The message completes `expected …`. */
 export class AnswerFault extends Error {}
 
-/** Longest token that is accepted, in characters. */
-const TOKEN_LENGTH_MAX = 8_192
+/**
+ * Longest token that is accepted, in characters. Some clouds document up to 100,000, and the headers of an
+ * answer have room for twice as many.
+ */
+export const TOKEN_LENGTH_MAX = 131_072
 
 const ROLES_MAX = 1_000
 
@@ -84,7 +87,9 @@ function subjectToken({ headers: { 'x-subject-token': value } }: Answer): string
   if (typeof value !== 'string' || value.includes(','))
     throw new AnswerFault('one token in X-Subject-Token, found several')
   if (value.length > TOKEN_LENGTH_MAX)
-    throw new AnswerFault(`a token of at most ${TOKEN_LENGTH_MAX} characters in X-Subject-Token`)
+    throw new AnswerFault(
+      `a token of at most ${TOKEN_LENGTH_MAX} characters in X-Subject-Token, found ${value.length}`,
+    )
   if (!/^[\x21-\x7e]+$/.test(value)) throw new AnswerFault('visible ASCII in X-Subject-Token')
   return value
 }
@@ -115,7 +120,7 @@ function lifetimeOf(
   nowMs: number,
 ): { readonly issuedAtMs: number; readonly expiresAtMs: number } {
   const dateMs = Date.parse(String(date))
-  const issuedAtMs = Number.isNaN(dateMs) ? nowMs : dateMs
+  const issuedAtMs = isTimeMs(dateMs + LIFETIME_MS) ? dateMs : nowMs
   return { issuedAtMs, expiresAtMs: issuedAtMs + LIFETIME_MS }
 }
 
@@ -203,9 +208,10 @@ function expectFuture(expiresAtMs: number, nowMs: number): void {
     )
 }
 
+/** Its fields. As everywhere in Keystone, one that is `null` is absent. */
 function object(value: unknown, expected: string): JsonObject {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new AnswerFault(expected)
-  return value as JsonObject
+  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null))
 }
 
 /** A name or an id, which is shown and compared as names are. */
@@ -217,9 +223,7 @@ function text(value: unknown, path: string): string {
 }
 
 function time(value: unknown, path: string): number {
-  const complete =
-    typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/.test(value)
-  const ms = complete && isIsoDate(value.slice(0, 10)) ? Date.parse(value) : Number.NaN
-  if (Number.isNaN(ms)) throw new AnswerFault(`a time with its zone in \`${path}\``)
-  return ms
+  const time = readTime(value)
+  if (time === undefined) throw new AnswerFault(`a time with its zone ${TIME_RANGE}, in \`${path}\``)
+  return time.ms
 }

@@ -4,18 +4,22 @@
  * and `verified-tokens.ts`.
  */
 import { buildIssuanceBody, type Scope, type TokenKind } from '../../../engine/index.ts'
-import { callError } from '../../base/call-error.ts'
+import { type CallError, callError } from '../../base/call-error.ts'
 import { Secret } from '../../base/secret.ts'
 import type { IssuedToken, VerifiedToken } from '../authority.ts'
 import type { Answer, IdentityClient } from './identity-client.ts'
 import type { CredentialRequester, ProfileRequester } from './profile-tokens.ts'
 import { AnswerFault, type DescribedToken, readIssuedToken, readValidatedToken } from './token-answer.ts'
 
-/** What an upstream says of a token. `own_token_refused`: it does not know the token that asked. */
+/**
+ * What an upstream says of a token. `own_token_refused`: it does not know the token that asked. `unusable`:
+ * what it says is not as expected.
+ */
 export type Validation =
   | { readonly type: 'genuine'; readonly described: DescribedToken }
   | { readonly type: 'unknown' }
   | { readonly type: 'own_token_refused' }
+  | { readonly type: 'unusable'; readonly error: CallError }
 
 export class UpstreamAuthority {
   readonly name: string
@@ -63,7 +67,11 @@ export class UpstreamAuthority {
     if (answer.status === 404) return { type: 'unknown' }
     if (answer.status === 401) return { type: 'own_token_refused' }
     if (answer.status === 403) throw this.#forbidden('the sidecar to validate tokens', answer)
-    return { type: 'genuine', described: this.#read(() => readValidatedToken(answer, value, this.#now())) }
+    try {
+      return { type: 'genuine', described: readValidatedToken(answer, value, this.#now()) }
+    } catch (error) {
+      return { type: 'unusable', error: this.#unusable(error) }
+    }
   }
 
   /**
@@ -95,10 +103,16 @@ export class UpstreamAuthority {
     try {
       return read()
     } catch (error) {
-      if (!(error instanceof AnswerFault)) throw error
-      const { message: expected } = error
-      throw callError('UPSTREAM_BAD_ANSWER', { upstream: this.name, expected }, this.#details())
+      throw this.#unusable(error)
     }
+  }
+
+  /** @throws the same error, if it is not a fault of an answer */
+  #unusable(error: unknown): CallError {
+    if (!(error instanceof AnswerFault)) throw error
+    const { message: expected } = error
+    const { url } = this.#client
+    return callError('UPSTREAM_BAD_ANSWER', { upstream: this.name, url, expected }, this.#details())
   }
 
   #forbidden(action: string, { status }: Answer): Error {

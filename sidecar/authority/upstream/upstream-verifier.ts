@@ -1,17 +1,18 @@
 /**
  * Which tokens an upstream vouches for. A token that it vouched for is believed for a stated time and never
  * past its expiry; one that it does not know is refused for a shorter time. Every age is read from the
- * monotonic clock, every expiry from the wall clock.
+ * clock of what is remembered (`elapsedMs`), every expiry from the wall clock.
  */
 import type { TokenKind } from '../../../engine/index.ts'
 import { CallError, callError } from '../../base/call-error.ts'
+import { elapsedMs } from '../../base/clock.ts'
 import type { MaybePromise } from '../../base/maybe-promise.ts'
 import type { Secret } from '../../base/secret.ts'
 import type { IssuedToken, Verification, VerifiedToken } from '../authority.ts'
 import { kindOfScope } from '../kind-of-scope.ts'
 import { LazyLruCache } from '../lazy-lru-cache.ts'
 import type { RemoteVerifier } from '../verifiers.ts'
-import type { DescribedToken } from './token-answer.ts'
+import { type DescribedToken, TOKEN_LENGTH_MAX } from './token-answer.ts'
 import { type UpstreamAuthority, type Validation, verifiedToken } from './upstream-authority.ts'
 
 export interface UpstreamVerifierOptions {
@@ -37,7 +38,7 @@ export interface UpstreamVerifierOptions {
   readonly events: UpstreamVerifierEvents
   /** Wall clock, in milliseconds since the epoch. */
   readonly now: () => number
-  /** Monotonic clock, in milliseconds; default: the process's. */
+  /** The clock of what is remembered, in milliseconds; default: `elapsedMs`. */
   readonly monotonicMs?: (() => number) | undefined
 }
 
@@ -90,7 +91,7 @@ export class UpstreamVerifier implements RemoteVerifier {
 
   constructor(options: UpstreamVerifierOptions) {
     this.#options = options
-    this.#monotonicMs = options.monotonicMs ?? (() => performance.now())
+    this.#monotonicMs = options.monotonicMs ?? elapsedMs
   }
 
   get name(): string {
@@ -98,6 +99,7 @@ export class UpstreamVerifier implements RemoteVerifier {
   }
 
   fits(value: string): boolean {
+    if (value.length > TOKEN_LENGTH_MAX) return false
     return this.#options.tokenPrefixes.length === 0 || this.claims(value)
   }
 
@@ -165,6 +167,11 @@ export class UpstreamVerifier implements RemoteVerifier {
   ): Promise<Verification> {
     try {
       if (validation.type === 'own_token_refused') throw this.#refusal()
+      if (validation.type === 'unusable') {
+        // The answer cannot be used, and may say that the token has ended.
+        this.#genuine.delete(digest)
+        throw this.#noAnswer(validation.error)
+      }
       const { described } = validation.type === 'genuine' ? validation : {}
       const vouched = described !== undefined && (await this.#vouches(described))
       if (described === undefined) this.#noteUnknown(digest)

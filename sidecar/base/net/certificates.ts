@@ -3,8 +3,8 @@
  * them. Connections that are open stay as they are.
  */
 import { X509Certificate } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
+import { readAtMost, SMALL_FILE_BYTES_MAX } from '../bounded-file.ts'
 import { WatchedFile } from '../watched-file.ts'
 
 /** Paths of PEM files, by their keys in the configuration. */
@@ -122,7 +122,7 @@ const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 
 function readPem(what: string, path: string): Buffer {
   try {
-    return readFileSync(path)
+    return readAtMost(path, SMALL_FILE_BYTES_MAX)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     // The code distinguishes a transient error from a bad file.

@@ -8,8 +8,7 @@
  * of them. In the other half the one gives way that has waited longest. So a flood pushes out its own, and a
  * new client has the time in which half of the places are taken anew.
  */
-import { isIP } from 'node:net'
-import { isLoopback } from '../address.ts'
+import { ipAddress, networkOf } from '../ip-address.ts'
 
 export interface HeldConnection {
   /** Who made it (`connectionSource`). */
@@ -54,22 +53,13 @@ const UNIX_SOCKETS = ''
  * The source of a client's address. All of loopback is one source, because a process there chooses its
  * address, and so is a /64 network of IPv6.
  *
- * @param address undefined: a Unix socket, or the client is gone
+ * @param text as Node has it; undefined: a Unix socket, or the client is gone
  */
-export function connectionSource(address: string | undefined): string {
-  if (address === undefined) return UNIX_SOCKETS
-  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '')
-  if (isLoopback(plain)) return 'this machine'
-  return isIP(plain) === 6 ? networkOf(plain) : plain
-}
-
-/** The /64 network of an IPv6 address as the kernel writes it. */
-function networkOf(address: string): string {
-  const [groups = '', after] = address.replace(/%.*$/, '').split('::')
-  const before = groups === '' ? [] : groups.split(':')
-  const last = after === undefined || after === '' ? [] : after.split(':')
-  const zeros = Array.from({ length: 8 - before.length - last.length }, () => '0')
-  return `${[...before, ...zeros, ...last].slice(0, 4).join(':')}::/64`
+export function connectionSource(text: string | undefined): string {
+  if (text === undefined) return UNIX_SOCKETS
+  // This host knows the zone.
+  const address = ipAddress(text.replace(/%.*$/, ''))
+  return address === undefined ? 'unknown' : (networkOf(address) ?? 'this machine')
 }
 
 /** A connection that was found, as it was then. */

@@ -18,7 +18,7 @@ import { stopParsing } from './stop-parsing.ts'
 
 /** What of a request and its response matters here, whichever version of HTTP they have. */
 type Request = Pick<IncomingMessage, 'complete' | 'headers' | 'httpVersionMajor' | 'resume' | 'socket'>
-type Response = Pick<ServerResponse, 'writableEnded' | 'once'>
+type Response = Pick<ServerResponse, 'writableEnded' | 'once' | 'prependOnceListener'>
 
 export interface HttpConnectionLimits {
   /** Most connections. */
@@ -99,7 +99,7 @@ export class HttpConnections {
     if (connection === undefined) return true
     const exchange: Exchange = { request, response, lasts: false }
     connection.exchanges.add(exchange)
-    if (request.httpVersionMajor === 1 && isUnfinished(request)) lingerAfter(request)
+    if (request.httpVersionMajor === 1 && isUnfinished(request)) lingerAfter(request, response)
     connection.sinceMs = performance.now()
     this.#requests++
     response.once('close', () => {

@@ -1,11 +1,29 @@
 /** What a server of HTTP reads of any request: its connection, where it came from, and its headers. */
 import type { IncomingMessage } from 'node:http'
+import type { IpAddress } from '../ip-address.ts'
 
 /** What the HTTP server hands to its routes, as far as it is read here. */
 interface Received {
   readonly raw: IncomingMessage
   readonly socket: { readonly remotePort?: number | undefined }
-  readonly ip: string
+  readonly clientAddress: IpAddress | undefined
+}
+
+/** A target with scheme and host, which every server takes, too (RFC 9112, section 3.2.2). */
+const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)(.*)$/i
+
+/**
+ * Path and query of a request. Where its target names the host as well, both hosts must be the same one: two
+ * that differ count as none, because a proxy could have looked at the other one.
+ */
+export function originForm(request: Pick<IncomingMessage, 'url' | 'headers'>): string {
+  const { url = '', headers } = request
+  if (url.startsWith('/')) return url
+  const [, authority, rest = ''] = ABSOLUTE_FORM.exec(url) ?? []
+  if (authority === undefined) return url
+  const { host = authority } = headers
+  headers.host = host.toLowerCase() === authority.toLowerCase() ? host : ''
+  return rest.startsWith('/') ? rest : `/${rest}`
 }
 
 /** What carries a request: the same object for all requests of a connection, of HTTP/1.1 and of HTTP/2. */
@@ -29,14 +47,6 @@ export function connectionOf({ raw, socket }: Pick<Received, 'raw' | 'socket'>):
     CONNECTIONS.set(carrier, connection)
   }
   return connection
-}
-
-/**
- * The client's address. A client that has already disconnected has none, and must not count as a client on
- * this machine.
- */
-export function addressOf({ ip }: Pick<Received, 'ip'>): string {
-  return ip || 'gone'
 }
 
 /** Every header with each of its values. */

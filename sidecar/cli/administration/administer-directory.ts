@@ -31,6 +31,7 @@ export async function withAuthority<T>(
   const opened = await openEmbeddedAuthority({
     folder: config.data,
     shared: sharedDirectoryOf(config),
+    knownFolder: config.directory.known_folder,
     tokenNames: config.tokens && tokenNamesOf(config.tokens),
     tokenKinds: () => tokenKinds.values(),
     passwordLimits: { concurrent: 2, waiting: 2, rememberMs: 0 },
@@ -40,6 +41,10 @@ export async function withAuthority<T>(
     onDirectoryReplaced: () => {},
     onUnknownKey: () => {},
     onDirectoryLost: (file) => warn(`${file} is missing; an empty directory takes its place`, json),
+    onPositionUnwritten: (error) => {
+      if (error !== undefined)
+        warn(`it cannot be kept which change this host knows: ${(error as Error).message}`, json)
+    },
     onForeignStaticTokens: ({ count, pepperFile }) =>
       warn(
         `${pepperFile}: static tokens that were hashed with another pepper: ${count}; copy the file from the host where they were created`,

@@ -1,6 +1,6 @@
 /** Tells the application that its token has changed: by a command, or by a signal to its process. */
 import { spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readAtMost, SMALL_FILE_BYTES_MAX } from '../../base/bounded-file.ts'
 import type { AgentToken } from '../../config/agent.ts'
 
 /**
@@ -44,7 +44,7 @@ function runCommand(
 function pidOf(path: string): number {
   let text: string
   try {
-    text = readFileSync(path, 'utf8').trim()
+    text = readAtMost(path, SMALL_FILE_BYTES_MAX).toString().trim()
   } catch (error) {
     throw new Error(`the pid file cannot be read (${(error as NodeJS.ErrnoException).code})`)
   }

@@ -3,7 +3,13 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { commandLine } from '../../authority/actor.ts'
 import type { KeyDifference } from '../../authority/keys-backup.ts'
-import { DIRECTORY_FILE, expectDataFolder, giveToOwnerOf, SIGNING_KEYS_FILE } from '../../base/data-folder.ts'
+import {
+  DIRECTORY_FILE,
+  expectDataFolder,
+  expectRestorable,
+  giveToOwnerOf,
+  SIGNING_KEYS_FILE,
+} from '../../base/data-folder.ts'
 import { packageVersion } from '../../base/package.ts'
 import type { Config } from '../../config/config.ts'
 import type { BackupDetails } from '../../directory/backup/content.ts'
@@ -42,7 +48,7 @@ async function placeOf(options: BackupOptions) {
   })
   const shared = sharedDirectoryOf(config)
   return {
-    data: config.data,
+    ...{ data: config.data, knownFolder: config.directory.known_folder },
     place: {
       file: join(config.data, DIRECTORY_FILE),
       shared: shared && { ...shared, statementMs: STATEMENT_MS },
@@ -94,9 +100,11 @@ export async function restoreFiles(
   if (options.keys === undefined && pepperOnly) throw usageError('--pepper-only: expected --keys with it')
   if (file === undefined && (options.endTokens || options.endStaticTokens))
     throw usageError('--end-tokens and --end-static-tokens: expected the file of a backup with them')
-  const { data, place } = await placeOf(options)
+  const of = await placeOf(options)
+  const { data } = of
   const keys = options.keys === undefined ? undefined : await readBackedUpKeys(options.keys)
   if (options.check) return checkFiles(file, options)
+  expectRestorable(data)
   const installation = { folder: data, replace, pepperOnly }
   const difference = keys && differenceTo(keys, installation)
   if (file !== undefined) expectKeys(data, newKeys || (keys !== undefined && !pepperOnly))
@@ -106,9 +114,7 @@ export async function restoreFiles(
       : undefined,
   )
   const restored =
-    file === undefined
-      ? undefined
-      : await restoreInto({ data, place }, file, options, keys?.pepperFingerprint)
+    file === undefined ? undefined : await restoreInto(of, file, options, keys?.pepperFingerprint)
   if (keys !== undefined) installKeys(keys, installation)
   if (newKeys) {
     const file = join(data, SIGNING_KEYS_FILE)
@@ -132,17 +138,19 @@ async function checkFiles(file: string | undefined, { json, keys }: RestoreOptio
 }
 
 async function restoreInto(
-  { data, place }: Awaited<ReturnType<typeof placeOf>>,
+  { data, place, knownFolder = data }: Awaited<ReturnType<typeof placeOf>>,
   file: string,
   { replace = false, endTokens = false, endStaticTokens = false }: RestoreOptions,
   pepper: string | undefined,
 ): Promise<Restored> {
   const { restoreDirectory } = await import('../../directory/backup/restore.ts')
   const { pepperFingerprintIn } = await import('../../authority/keys-backup.ts')
+  const { knownIn } = await import('../../directory/feed/known-position.ts')
   return restoreDirectory({
     path: file,
     place,
     folder: data,
+    known: place.shared && knownIn(knownFolder),
     replace,
     endTokens,
     endStaticTokens,

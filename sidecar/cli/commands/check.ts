@@ -72,9 +72,11 @@ function shown({ cacheForMs, ...answer }: CheckAnswer): object {
 }
 
 async function checkOf(api: string, options: CheckOptions): Promise<Check> {
-  const { readHeaders } = await import('../connection.ts')
+  const { readHeaders, secretOfVariable } = await import('../connection.ts')
   const { kind, account, project, targetAccount, targetProject, clientAddress } = options
-  const header = options.header ?? (kind === undefined ? headerOfEnvironment() : undefined)
+  const ofVariable =
+    options.header === undefined && kind === undefined ? secretOfVariable('PORTCULLIS_HEADER') : undefined
+  const header = options.header ?? (ofVariable === undefined ? undefined : [ofVariable])
   if ((header === undefined) === (kind === undefined))
     throw usageError(
       'expected either --header or PORTCULLIS_HEADER (a credential to verify), or --kind (a token that is taken as given)',
@@ -95,12 +97,6 @@ async function checkOf(api: string, options: CheckOptions): Promise<Check> {
   return kind === undefined
     ? { ...rest, credentials: readHeaders(header ?? []) }
     : { ...rest, token: { kind, scope: scopeOf(account ?? '', project) } }
-}
-
-/** Unlike the arguments of a process, only its user can read its environment. */
-function headerOfEnvironment(): readonly string[] | undefined {
-  const { PORTCULLIS_HEADER: header } = process.env
-  return header === undefined || header === '' ? undefined : [header]
 }
 
 function scopeOf(account: string, project: string | undefined): Scope {

@@ -1,6 +1,10 @@
 /** What `portcullis config` does. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Engine } from '../../../engine/index.ts'
+import { DIRECTORY_FILE } from '../../base/data-folder.ts'
 import { columns } from '../../base/text-table.ts'
-import type { Config } from '../../config/config.ts'
+import { type Config, sharedDirectoryOf } from '../../config/config.ts'
 import type { EffectiveValue } from '../../config/effective.ts'
 import { EXIT } from '../terminal/errors.ts'
 import { counted, print, printJson } from '../terminal/output.ts'
@@ -68,10 +72,11 @@ export async function problemsOfConfig(config: Config): Promise<ConfigProblems> 
   const { newLog } = await import('../../signals/log/log.ts')
   const log = newLog({ level: 'silent', format: 'json' })
   const problems: string[] = []
+  const denied: string[] = []
   for (const check of [
     () => checkConfig(config, log),
     () => openCertificates(config, log).close(),
-    () => checkUnderRules(config),
+    async () => denied.push(...(await checkUnderRules(config))),
     () => checkShadow(config),
   ])
     try {
@@ -84,28 +89,60 @@ export async function problemsOfConfig(config: Config): Promise<ConfigProblems> 
   )
   const observed = proxyFindings(config, Date.now()).map(({ subject, message }) => `${subject}: ${message}`)
   // Several checks may stumble over the same file.
-  return { problems: [...new Set(problems)], warnings: [...warnings, ...observed] }
+  return { problems: [...new Set(problems)], warnings: [...warnings, ...observed, ...denied] }
 }
 
-/** What can only be said under the matrix: the routes of requests, and those of egress. */
-async function checkUnderRules(config: Config): Promise<void> {
+/**
+ * What can only be said under the matrix: the routes of requests, and those of egress.
+ *
+ * @returns what is denied, where a matrix was promoted in the directory of this host: then a sidecar starts
+ * @throws ConfigError, or an Error of the matrix
+ */
+async function checkUnderRules(config: Config): Promise<string[]> {
   const { ConfigError } = await import('../../config/config.ts')
-  const { readRules } = await import('../rules.ts')
-  const { engine } = readRules(config)
+  const { engine, isOwn } = await rulesOf(config)
   const problems: string[] = []
   if (config.routes !== undefined) {
     const { compileRoutes } = await import('../../rules/routes/compile.ts')
-    problems.push(...(compileRoutes(config.routes, engine.apis).problems ?? []))
+    problems.push(...(compileRoutes(config.routes, undefined).problems ?? []))
   }
-  if (config.egress.address !== 'off') {
-    const { readRoutes } = await import('../../config/egress.ts')
-    const { routeProblems } = await import('../../usecases/egress.ts')
-    const profiles = config.profiles ?? {}
-    const hasStaticToken = (name: string) => profiles[name]?.static_token_file !== undefined
-    const routes = readRoutes(config, new Set(Object.keys(profiles)))
-    problems.push(...routeProblems(engine, routes, hasStaticToken))
-  }
+  const found = await problemsUnder(config, engine)
+  if (isOwn) problems.push(...found)
   if (problems.length > 0) throw new ConfigError(problems.join('\n'))
+  return found.map(
+    (problem) => `${problem}; the matrix in force does not have it, so its requests are denied`,
+  )
+}
+
+/** What the configuration names, and this matrix does not have. @throws ConfigError */
+export async function problemsUnder(config: Config, engine: Engine): Promise<readonly string[]> {
+  const { problemsOfRoutes } = await import('../../process/open/under-matrix.ts')
+  const found = problemsOfRoutes(config, engine)
+  if (config.egress.address === 'off') return found
+  const { readEgress } = await import('../../process/open/egress.ts')
+  const egress = readEgress(config, new Set(Object.keys(config.profiles ?? {})))
+  return [...found, ...egress.problemsUnder(engine)]
+}
+
+/** The rules in force, and whether they are those of the file, and always were, as far as this host knows. */
+async function rulesOf(config: Config): Promise<{ engine: Engine; isOwn: boolean }> {
+  const { compile } = await import('../../../engine/index.ts')
+  const { readRules } = await import('../rules.ts')
+  const own = { engine: readRules(config).engine, isOwn: true }
+  const file = join(config.data, DIRECTORY_FILE)
+  if (sharedDirectoryOf(config) !== undefined || config.directory.hub !== undefined || !existsSync(file))
+    return own
+  const { inspectPromotion } = await import('../../directory/inspect.ts')
+  const { readContent } = await import('../../rules/matrix-file/content.ts')
+  try {
+    const { wasPromoted, inForce } = await inspectPromotion({ file, shared: undefined })
+    if (inForce === undefined) return { ...own, isOwn: !wasPromoted }
+    const { matrix } = await readContent(inForce, new AbortController().signal)
+    return { engine: compile(matrix, { strict: config.strict }), isOwn: false }
+  } catch {
+    // The doctor says what is wrong with the directory.
+    return own
+  }
 }
 
 async function checkShadow({ matrix_shadow: path }: Config): Promise<void> {

@@ -2,6 +2,7 @@
  * `portcullis directory`: brings the embedded directory to what a file says, shows it, and replaces
  * passwords.
  */
+import { join } from 'node:path'
 import type { Command } from 'commander'
 import { commandLine } from '../../authority/actor.ts'
 import type { Administration } from '../../authority/administration/administration.ts'
@@ -12,7 +13,7 @@ import { expectDataFolder } from '../../base/data-folder.ts'
 import { columns } from '../../base/text-table.ts'
 import { lossesByFile } from '../administration/losses.ts'
 import { addConfirmOption, type ConfirmOptions, confirm } from '../terminal/confirm.ts'
-import { CommandError } from '../terminal/errors.ts'
+import { CommandError, usageError } from '../terminal/errors.ts'
 import { addHelpParts } from '../terminal/help.ts'
 import { configOption, print, printJson } from '../terminal/output.ts'
 import { paint, type Terminal } from '../terminal/terminal.ts'
@@ -45,6 +46,47 @@ export function addDirectoryCommand(program: Command, terminal: Terminal): void 
     },
   )
   addReplacePasswordCommand(directory, terminal)
+  addLostCommand(directory)
+}
+
+function addLostCommand(directory: Command): void {
+  const lost = directory
+    .command('lost')
+    .description(
+      'Show the changes that this host has made in the last seven days and a shared directory does not have. Changes nothing.',
+    )
+    .option('--data <dir>', 'data folder of this host (default: as the configuration says)')
+    .addOption(configOption('configuration file of the sidecar'))
+    .option('--json', 'print the result, or the error, as one line of JSON')
+  addHelpParts(lost, { examples: ['directory lost', 'directory lost --json'] }).action(
+    async (options: Pick<DirectoryOptions, 'data' | 'config' | 'json'>) => {
+      const { readConfig, sharedDirectoryOf } = await import('../../config/config.ts')
+      const { inspectLosses } = await import('../../directory/inspect.ts')
+      const { KNOWN_CHANGE } = await import('../../directory/feed/known-position.ts')
+      const config = readConfig({
+        file: options.config,
+        environment: process.env,
+        flags: { data: options.data },
+      })
+      const shared = sharedDirectoryOf(config)
+      if (shared === undefined)
+        throw usageError(
+          'directory.url: expected a directory in PostgreSQL; a file loses no change of its host',
+        )
+      const folder = join(config.directory.known_folder ?? config.data, KNOWN_CHANGE)
+      const changes = await inspectLosses({ file: '', shared }, folder)
+      if (options.json) printJson({ changes })
+      else if (changes.length === 0) print('nothing that this host has made is missing')
+      else
+        print(
+          columns(
+            changes.map(({ sequence, at, actor, action, account, subject }) => [
+              ...[String(sequence), at, action, account, subject, actor],
+            ]),
+          ),
+        )
+    },
+  )
 }
 
 function addApplyCommand(directory: Command, terminal: Terminal): void {

@@ -102,8 +102,9 @@ function addRequestOptions(command: Command): Command {
 }
 
 async function obtain(options: IssueOptions): Promise<IssuedToken> {
-  const { apisOf, readSecretLine, readTokenLine, withClient } = await import('../connection.ts')
-  const question = questionOf(options, readSecretLine, readTokenLine)
+  const { apisOf, withClient, ...readers } = await import('../connection.ts')
+  const { readTokenLine } = readers
+  const question = questionOf(options, readers)
   const callerToken = options.callerTokenFile && readTokenLine('--caller-token-file', options.callerTokenFile)
   return withClient({ ...options, callerToken }, (client) =>
     client.issue(question).catch(async (error: unknown) => {
@@ -132,11 +133,13 @@ async function unknownApi(
   return error
 }
 
-function questionOf(
-  options: IssueOptions,
-  readSecretLine: (option: string, path: string) => string,
-  readTokenLine: (option: string, path: string) => string,
-): IssueQuestion {
+/** What reads secrets: loaded with the first command that asks a sidecar. */
+type Readers = Pick<
+  typeof import('../connection.ts'),
+  'readSecretLine' | 'readTokenLine' | 'secretOfVariable'
+>
+
+function questionOf(options: IssueOptions, readers: Readers): IssueQuestion {
   const { account, user, profile, project, api, rejectedFile } = options
   if ((user === undefined) === (profile === undefined))
     throw usageError('expected either --user with --account, or --profile')
@@ -145,24 +148,22 @@ function questionOf(
   // A user with a password gets a new token anyway.
   if (user !== undefined && rejectedFile !== undefined)
     throw usageError('--rejected-file: expected --profile with it')
-  const rejected = rejectedFile === undefined ? undefined : readTokenLine('--rejected-file', rejectedFile)
+  const rejected =
+    rejectedFile === undefined ? undefined : readers.readTokenLine('--rejected-file', rejectedFile)
   const requester =
     user === undefined
       ? { profile: profile ?? '', ...(rejected !== undefined && { rejected }) }
       : {
-          password: { userName: user, account: account ?? '', password: passwordOf(options, readSecretLine) },
+          password: { userName: user, account: account ?? '', password: passwordOf(options, readers) },
         }
   if (api !== undefined) return { ...requester, apis: api, ...(project !== undefined && { project }) }
   return { ...requester, scope: { account: account ?? '', ...(project !== undefined && { project }) } }
 }
 
-function passwordOf(
-  { passwordFile }: IssueOptions,
-  readSecretLine: (option: string, path: string) => string,
-): string {
+function passwordOf({ passwordFile }: IssueOptions, { readSecretLine, secretOfVariable }: Readers): string {
   const password =
     passwordFile === undefined
-      ? process.env.PORTCULLIS_PASSWORD
+      ? secretOfVariable('PORTCULLIS_PASSWORD')
       : readSecretLine('--password-file', passwordFile)
   if (!password) throw usageError('expected the password in PORTCULLIS_PASSWORD or in --password-file')
   return password

@@ -1,5 +1,6 @@
 /** `portcullis revoke`: revokes a token by its value, or by its id. */
 import type { Command } from 'commander'
+import { COPIED_TOKEN_EXPECTED, copiedTokens } from '../../base/copied-token.ts'
 import { addConfirmOption, type ConfirmOptions, confirm } from '../terminal/confirm.ts'
 import { usageError } from '../terminal/errors.ts'
 import { addHelpParts } from '../terminal/help.ts'
@@ -50,12 +51,12 @@ export function addRevokeCommand(program: Command, terminal: Terminal): void {
       throw usageError('expected either --header or --token-id')
     const [[, text = ''] = [], ...more] = header === undefined ? [] : readHeaders(header)
     if (more.length > 0) throw usageError('--header: expected one token')
-    // Behind the scheme, if there is one.
-    const value = text.trim().split(' ').at(-1) ?? ''
+    const [value = ''] = copiedTokens(text)
+    if (header !== undefined && value === '') throw usageError(`--header: expected ${COPIED_TOKEN_EXPECTED}`)
     const identity =
       tokenId !== undefined
         ? { callerToken: readCallerToken(options, '--data or --caller-token-file') }
-        : revokesItself(value, options)
+        : revokesItself(await ownPart(value), options)
           ? {}
           : readIdentity(options)
     const which = tokenId === undefined ? 'this token' : `token ${tokenId}`
@@ -66,6 +67,12 @@ export function addRevokeCommand(program: Command, terminal: Terminal): void {
     if (options.json) printJson(revoked)
     else print(`revoked ${revoked.tokenId} at ${revoked.revokedAt?.toISOString()}`)
   })
+}
+
+/** The token without the prefix that a matrix gives its kind. */
+async function ownPart(value: string): Promise<string> {
+  const { ownTokenIn } = await import('../../authority/own-form.ts')
+  return ownTokenIn(value) ?? value
 }
 
 /** An IAM token, where no option says who asks. IAM tokens begin like every compact JWS. */

@@ -1,6 +1,7 @@
 /** What `portcullis decisions` does. It is loaded when the command runs. */
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { COPIED_TOKEN_EXPECTED, copiedTokens } from '../../base/copied-token.ts'
 import { DIRECTORY_FILE, PEPPER_FILE } from '../../base/data-folder.ts'
 import { escapedJson, isVisible } from '../../base/visible-text.ts'
 import { type Config, readConfig, sharedDirectoryOf } from '../../config/config.ts'
@@ -17,9 +18,9 @@ import {
 } from '../../signals/decision-log/log-files.ts'
 import { Matcher, newTally, type Tally } from '../../signals/decision-log/matcher.ts'
 import { type FoundIn, foundIn, merged } from '../../signals/decision-log/search.ts'
-import { bareToken, type DecisionQuery } from '../../usecases/decision-search.ts'
+import type { DecisionQuery } from '../../usecases/decision-search.ts'
 import type { ShadowDirection } from '../../usecases/shadow.ts'
-import { readSecretLine } from '../connection.ts'
+import { readSecretLine, secretOfVariable } from '../connection.ts'
 import { CommandError, EXIT, usageError, warn } from '../terminal/errors.ts'
 import { counted, print } from '../terminal/output.ts'
 import type { Terminal } from '../terminal/terminal.ts'
@@ -233,21 +234,22 @@ async function queryOf(
     ...{ sinceMs: since?.getTime(), untilMs: until?.getTime() },
     ...{ api, reason, shadow, account, project, requestId, address: clientAddress },
     allowed: allowed ? true : denied ? false : undefined,
-    token: await fingerprintOf(options, config, terminal, paths),
+    tokens: await fingerprintsOf(options, config, terminal, paths),
     users: user === undefined ? undefined : [user, ...(await names.idsOf(user))],
   }
 }
 
-/** The fingerprint of the token that is looked for. Its value is read here, and nowhere kept. */
-async function fingerprintOf(
+/** The fingerprints of the token that is looked for. Its value is read here, and nowhere kept. */
+async function fingerprintsOf(
   { token, tokenFile, fingerprint }: DecisionsOptions,
   { data }: Config,
   terminal: Terminal,
   paths: readonly string[],
-): Promise<string | undefined> {
+): Promise<readonly string[] | undefined> {
   if ([token, tokenFile, fingerprint].filter((each) => each !== undefined).length > 1)
     throw usageError('expected one of --token, --token-file and --fingerprint')
-  if (token === undefined && tokenFile === undefined) return fingerprint
+  if (token === undefined && tokenFile === undefined)
+    return fingerprint === undefined ? undefined : [fingerprint]
   if (tokenFile === '-' && paths.includes('-'))
     throw usageError('--token-file: expected a file, because standard input has the log')
   const file = join(data, PEPPER_FILE)
@@ -262,12 +264,16 @@ async function fingerprintOf(
   }
   const value =
     tokenFile === undefined ? await askedValue(terminal) : readSecretLine('--token-file', tokenFile)
-  return new Fingerprints(pepper).of(bareToken(value))
+  const tokens = copiedTokens(value)
+  const option = tokenFile === undefined ? '--token' : '--token-file'
+  if (tokens.length === 0) throw usageError(`${option}: expected ${COPIED_TOKEN_EXPECTED}`)
+  const fingerprints = new Fingerprints(pepper)
+  return tokens.flatMap((each) => fingerprints.allOf(each))
 }
 
 async function askedValue(terminal: Terminal): Promise<string> {
-  const { PORTCULLIS_HEADER: header } = process.env
-  if (header) return header
+  const header = secretOfVariable('PORTCULLIS_HEADER')
+  if (header !== undefined) return header
   if (!terminal.interactive)
     throw usageError(
       '--token: expected the token in PORTCULLIS_HEADER, or a terminal to type it; or use --token-file',

@@ -2,12 +2,13 @@
  * Looks at the directory, and compares the clock of this host with it. It is read, and neither changed nor
  * migrated.
  */
-import { existsSync } from 'node:fs'
+import { existsSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DIRECTORY_FILE, PEPPER_FILE } from '../../base/data-folder.ts'
 import { type Config, sharedDirectoryOf } from '../../config/config.ts'
+import { knownIn } from '../../directory/feed/known-position.ts'
 import { type DirectoryState, inspectDirectory } from '../../directory/inspect.ts'
-import { nameOf, URL_KEY } from '../../directory/snapshot.ts'
+import { DamagedDirectory, nameOf, URL_KEY } from '../../directory/snapshot.ts'
 import { type Finding, findingsOf } from './finding.ts'
 
 /** A token that seems to be issued further in the future is not genuine. */
@@ -40,18 +41,28 @@ export async function directoryFindings(
   let state: DirectoryState
   const beforeMs = now()
   try {
-    state = await inspectDirectory({ file, shared }, { pepper, whole: true })
+    const known = shared && knownIn(config.directory.known_folder ?? config.data)
+    state = await inspectDirectory({ file, shared }, { pepper, known, whole: true })
   } catch (caught) {
     const fix =
       shared === undefined
-        ? 'stop the sidecar, then portcullis restore FILE --replace'
+        ? fixOf(caught, config.data)
         : 'check that PostgreSQL is running and can be reached from here, and that the URL is right'
     // Its errors quote neither the URL nor a row.
     return { findings: [error(subject, (caught as Error).message, fix)] }
   }
-  const { foreignStaticTokens, asynchronousStandbys, promotedDigest } = state
+  const { lostChange, foreignStaticTokens, asynchronousStandbys, promotedDigest } = state
   const findings = [
     versionFinding(subject, state),
+    ...(lostChange === undefined
+      ? []
+      : [
+          error(
+            subject,
+            `it lacks change ${lostChange}, which this host knows of; revocations may be lost with it`,
+            'do not restart; end the tokens of the lost time: docs/operate/postgresql.md#runbook-changes-are-lost',
+          ),
+        ]),
     ...(asynchronousStandbys > 0
       ? [
           warning(
@@ -75,6 +86,18 @@ export async function directoryFindings(
   ]
   return { findings, promotedDigest }
 }
+
+/** A restoration undoes changes, so it is for a directory that is damaged. */
+function fixOf(error: unknown, folder: string): string {
+  if (error instanceof DamagedDirectory) return 'stop the sidecar, then portcullis restore FILE --replace'
+  const { bavail, bsize } = statfsSync(folder)
+  return bavail * bsize < READING_BYTES
+    ? 'free some space on that disk, and run portcullis doctor again; the directory may be whole'
+    : 'remove the cause that the message names, and run portcullis doctor again; the directory may be whole'
+}
+
+/** What SQLite needs beside the file to read it. */
+const READING_BYTES = 1_048_576
 
 function versionFinding(subject: string, { version, expectedVersion }: DirectoryState): Finding {
   const { ok, warning, error } = findingsOf('directory')

@@ -4,6 +4,7 @@ import type { Engine } from '../../../engine/index.ts'
 import { columns } from '../../base/text-table.ts'
 import { type Config, ConfigError, readConfig } from '../../config/config.ts'
 import { type HubConfig, hubOf } from '../../config/hub.ts'
+import { knownIn } from '../../directory/feed/known-position.ts'
 import { problemsOfConfig } from '../commands/config-check.ts'
 import { type SidecarOptions, sourcesOf } from '../commands/serve.ts'
 import { EXIT } from '../terminal/errors.ts'
@@ -16,7 +17,13 @@ import { type Finding, findingsOf } from './finding.ts'
 import { hubFindings } from './hubs.ts'
 import { certificateFindings, reachFindings } from './network.ts'
 import { proxyFindings } from './proxies.ts'
-import { matrixFindings, promotionFindings, shadowFindings, sidecarFindings } from './rules.ts'
+import {
+  matrixFindings,
+  promotionFindings,
+  readinessFindings,
+  shadowFindings,
+  sidecarFindings,
+} from './rules.ts'
 
 export interface DoctorOptions extends SidecarOptions {
   readonly json?: boolean
@@ -68,6 +75,7 @@ async function examineConfig(config: Config, now: () => number): Promise<Finding
     ...proxyFindings(config, now()),
     ...(await reachFindings(config)),
     ...(await sidecarFindings(config, engine, promotedDigest)),
+    ...(await readinessFindings(config)),
   ]
 }
 
@@ -80,7 +88,11 @@ async function examineHubs(config: Config, engine: Engine | undefined): Promise<
     // The check of the configuration says it.
     return permissionFindings(config)
   }
-  return [...permissionFindings(config), ...(hub === undefined ? [] : await hubFindings(hub, engine))]
+  const knownFolder = config.directory.known_folder ?? config.data
+  return [
+    ...permissionFindings(config),
+    ...(hub === undefined ? [] : await hubFindings(hub, engine, knownIn(knownFolder))),
+  ]
 }
 
 async function examineDirectory(config: Config, now: () => number): ReturnType<typeof directoryFindings> {

@@ -3,10 +3,10 @@
  * credential is sent.
  */
 import type { X509Certificate } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { connect as connectPlain, isIP, type Socket } from 'node:net'
 import { connect as connectSecurely } from 'node:tls'
 import { bareHost } from '../../base/address.ts'
+import { readAtMost, SMALL_FILE_BYTES_MAX } from '../../base/bounded-file.ts'
 import { certificatesIn, RENEWED_MS_BEFORE, WatchedCertificates } from '../../base/net/certificates.ts'
 import type { Config } from '../../config/config.ts'
 import { type Finding, findingsOf } from './finding.ts'
@@ -44,7 +44,7 @@ function listenerFindings(
     return [error(key, (caught as Error).message, 'put a certificate and its key there, in PEM')]
   }
   const path = files.certificate
-  const [certificate] = certificatesIn(readFileSync(path))
+  const [certificate] = certificatesIn(readAtMost(path, SMALL_FILE_BYTES_MAX))
   const host = url === undefined ? undefined : bareHost(new URL(url).hostname)
   const named = (each: X509Certificate, name: string) =>
     isIP(name) ? each.checkIP(name) !== undefined : each.checkHost(name) !== undefined
@@ -62,7 +62,7 @@ function listenerFindings(
 function fileFindings(key: string, path: string, nowMs: number): Finding[] {
   let certificates: X509Certificate[]
   try {
-    certificates = certificatesIn(readFileSync(path))
+    certificates = certificatesIn(readAtMost(path, SMALL_FILE_BYTES_MAX))
   } catch (caught) {
     const { code } = caught as NodeJS.ErrnoException
     return [error(key, `${path} cannot be read (${code})`, 'put certificates there, in PEM')]
@@ -114,7 +114,9 @@ async function reach({ subject, url: text, ca }: Target): Promise<Finding> {
     const servername = isIP(host) ? '' : host
     socket =
       url.protocol === 'https:'
-        ? connectSecurely({ host, port, servername, ca: ca && readFileSync(ca) }, () => resolve(undefined))
+        ? connectSecurely({ host, port, servername, ca: ca && readAtMost(ca, SMALL_FILE_BYTES_MAX) }, () =>
+            resolve(undefined),
+          )
         : connectPlain({ host, port }, () => resolve(undefined))
     socket.setTimeout(CONNECT_MS_MAX, () => resolve('no answer'))
     socket.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code ?? 'the connection failed'))

@@ -6,6 +6,7 @@ import { lintMatrix, supportMatrix } from '../../../matrix/index.ts'
 import { parseAddress } from '../../base/address.ts'
 import type { Config } from '../../config/config.ts'
 import { readMatrix } from '../../rules/matrix-file/read.ts'
+import type { FoundHealth } from '../commands/ask-health.ts'
 import { readRules } from '../rules.ts'
 import { DAY_MS, type Finding, findingsOf } from './finding.ts'
 
@@ -103,6 +104,34 @@ export async function sidecarFindings(
   } finally {
     client.close()
   }
+}
+
+/**
+ * Asks the sidecar whether it should get traffic, as probes do. What it finds of its directory or its hub may
+ * be otherwise than what is found from here.
+ */
+export async function readinessFindings({ grpc, http, health }: Config): Promise<Finding[]> {
+  const isAsked = (listener: { readonly address: string; readonly tls?: object }) =>
+    listener.tls === undefined && isFixed(listener.address)
+  const listener = [health, grpc, http].find(isAsked)
+  if (listener === undefined) return []
+  const { askGrpc, askHealthListener } = await import('../commands/ask-health.ts')
+  const { address } = listener
+  const asked = listener === grpc ? askGrpc(address, ANSWER_MS, {}) : askHealthListener(address, ANSWER_MS)
+  // That none answers is said elsewhere.
+  const found: FoundHealth = await asked.catch(() => ({ status: 'ready' }))
+  if (found.status === 'ready') return []
+  const said = [found.status, ...(found.problems ?? [])].join(', ')
+  return [findingsOf('sidecar').error(address, `a sidecar answers, and says: ${said}`, FIX_UNREADY)]
+}
+
+const FIX_UNREADY =
+  'docs/operate/health.md#what-makes-it-unready says what each code means; its log says more'
+
+/** Whether it can be known from outside. */
+function isFixed(address: string): boolean {
+  const parsed = parsedOrNone(address)
+  return parsed !== undefined && (parsed.type === 'unix' || parsed.port !== 0)
 }
 
 /** What is wrong with an address is found where the configuration is checked. */

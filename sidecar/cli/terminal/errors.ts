@@ -93,7 +93,7 @@ export function warn(text: string, json: boolean): void {
   process.stderr.write(
     json
       ? `${escapedJson(JSON.stringify({ warning: { message: text } }))}\n`
-      : `${paint('yellow', 'portcullis: warning:', process.stderr)} ${forTerminal(text)}\n`,
+      : `${forTerminal(`${paint('yellow', 'portcullis: warning:', process.stderr)} ${text}`)}\n`,
   )
 }
 

@@ -1,7 +1,8 @@
 /** The terminal: colours, and questions to the person who sits at it. */
+import { randomInt } from 'node:crypto'
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
-import { styleText } from 'node:util'
+import { inspect, styleText } from 'node:util'
 import { escaped } from '../../base/visible-text.ts'
 
 /** A style of `util.styleText`. */
@@ -12,20 +13,31 @@ export type Style = Exclude<Parameters<typeof styleText>[0], readonly unknown[]>
  * and `FORCE_COLOR` are heeded as Node heeds them.
  */
 export function paint(style: Style, text: string, stream: NodeJS.WriteStream = process.stdout): string {
-  return styleText(style, text, { stream })
+  if (styleText(style, 'x', { stream }) === 'x') return text
+  const [begin, end] = inspect.colors[style] as [number, number]
+  return `${ownCode(begin)}${text}${ownCode(end)}`
 }
 
-/** Line breaks, tabs, and the escape codes of the styles that `paint` is used with. */
-const OWN_CONTROLS = /(\n|\t|\u001b\[(?:1|2|22|31|32|33|39)m)/
+/**
+ * Numbers that each escape code of `paint` has beside its own, until `forTerminal` has told it from those of
+ * a server or a file, which cannot know them.
+ */
+const OWN = Array.from({ length: 4 }, () => randomInt(1_000, 10_000)).join(';')
+
+const ownCode = (code: number) => `\u001b[${code};${OWN}m`
+
+/** Line breaks, tabs, and the escape codes of `paint`. */
+const OWN_CONTROLS = new RegExp(`(\\n|\\t|\\u001b\\[\\d+;${OWN}m)`)
 
 /**
  * A text as it may be shown on a terminal. Whatever came from a server or a file can have characters that
- * move the cursor, hide text or turn its direction. They are written as escapes; what `paint` added stays.
+ * move the cursor, hide text, turn its direction or look like a verdict in colour. They are written as
+ * escapes; what `paint` added stays.
  */
 export function forTerminal(text: string): string {
   return text
     .split(OWN_CONTROLS)
-    .map((part, index) => (index % 2 === 0 ? escaped(part) : part))
+    .map((part, index) => (index % 2 === 0 ? escaped(part) : part.replace(`;${OWN}`, '')))
     .join('')
 }
 

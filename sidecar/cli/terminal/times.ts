@@ -1,5 +1,6 @@
 /** Times as options take them. */
 import { isIsoDate } from '../../base/day.ts'
+import { isTimeMs } from '../../base/written-time.ts'
 import { usageError } from './errors.ts'
 
 /** For descriptions of options. */
@@ -22,13 +23,14 @@ const UNITS_MS: Readonly<Record<string, number>> = {
 export function timeFor(option: string, now: () => number = Date.now): (text: string) => Date {
   return (text) => {
     const [, count, unit = ''] = AGO.exec(text) ?? []
-    if (count !== undefined) return new Date(now() - Number(count) * (UNITS_MS[unit] as number))
+    const agoMs = now() - Number(count) * (UNITS_MS[unit] as number)
+    if (isTimeMs(agoMs)) return new Date(agoMs)
     const found = WRITTEN.exec(text)
     const hasClock = found?.[1] !== undefined
     // Without a zone, Node would take the one of this process.
     const time = new Date(hasClock && found?.groups?.zone === undefined ? `${text}Z` : text)
     const isDay = isIsoDate(text.slice(0, 10)) && (hasClock || found?.groups?.zone === undefined)
-    if (found === null || !isDay || Number.isNaN(time.getTime()))
+    if (found === null || !isDay || !isTimeMs(time.getTime()))
       throw usageError(
         `${option}: expected a day, a time such as 2026-11-22T10:00:00Z, or how long ago, such as 2d`,
       )

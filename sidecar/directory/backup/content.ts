@@ -2,6 +2,7 @@
  * What is in the backup of a directory: one line that describes it, then a line for each row. It is the same
  * for both stores.
  */
+import { expectInRange } from '../column-ranges.ts'
 import { isObject } from '../rows.ts'
 import { type Dialect, expectKnownVersion, TABLES } from '../schema.ts'
 
@@ -40,22 +41,39 @@ export function tablesOf(version: number): string[] {
   return TABLES.filter(({ since }) => since <= version).map(({ name }) => name)
 }
 
+/** @throws Error if a number of it is outside of its range: it could not be restored */
 export function encoded(row: Readonly<Record<string, unknown>>): BackupRow[1] {
   return Object.fromEntries(
-    Object.entries(row).map(([column, value]) => [
+    Object.entries(expectInRange(row)).map(([column, value]) => [
       column,
-      value instanceof Uint8Array ? { base64: Buffer.from(value).toString('base64') } : value,
+      value instanceof Uint8Array ? { base64: Buffer.from(value).toString('base64') } : exact(value),
     ]),
   )
 }
 
-export type StoredValue = string | number | null | Buffer
+/** A whole number of a database for JSON: its digits where a number would be inexact. */
+export function exact(value: unknown): unknown {
+  if (typeof value !== 'bigint') return value
+  return Number.isSafeInteger(Number(value)) ? Number(value) : String(value)
+}
 
-/** @throws Error if it is no value of a row */
-export function decoded(value: unknown): StoredValue {
-  if (value === null || typeof value === 'string' || typeof value === 'number') return value
-  if (isObject(value) && typeof value.base64 === 'string') return Buffer.from(value.base64, 'base64')
-  throw new Error('expected a text, a number or bytes')
+export type StoredValue = string | number | bigint | null | Buffer
+
+/** @throws Error if a value of it is none of a row, or a number is outside of its range */
+export function decoded(row: BackupRow[1]): StoredValue[] {
+  const whole = Object.entries(row).map(([column, value]) => [column, fromDigits(column, value)] as const)
+  return Object.values(expectInRange(Object.fromEntries(whole))).map((value) => {
+    if (typeof value === 'bigint') return value
+    if (value === null || typeof value === 'string' || typeof value === 'number') return value
+    if (isObject(value) && typeof value.base64 === 'string') return Buffer.from(value.base64, 'base64')
+    throw new Error('expected a text, a number or bytes')
+  })
+}
+
+/** What `exact` wrote as digits. */
+function fromDigits(column: string, value: unknown): unknown {
+  const digits = column.endsWith('_us') && typeof value === 'string' && /^-?\d{1,19}$/.test(value)
+  return digits ? BigInt(value) : value
 }
 
 /** @throws Error if it is not the first line of a backup, or a newer Portcullis wrote it */

@@ -5,7 +5,7 @@ import { withClient } from '../postgres-snapshot.ts'
 import { number } from '../rows.ts'
 import { AUDIT_PROTECTION, LAST_CHANGE, PASSING_TABLES, SCHEMA_VERSION } from '../schema.ts'
 import { type DirectoryPlace, URL_KEY } from '../snapshot.ts'
-import { tablesOf } from './content.ts'
+import { exact, tablesOf } from './content.ts'
 import type { Scratch } from './scratch.ts'
 
 /** Rows that are written at once. */
@@ -60,5 +60,5 @@ async function copy(client: Client, scratch: Scratch, table: string): Promise<vo
 }
 
 function written(value: unknown): unknown {
-  return value instanceof Uint8Array ? `\\x${Buffer.from(value).toString('hex')}` : value
+  return value instanceof Uint8Array ? `\\x${Buffer.from(value).toString('hex')}` : exact(value)
 }

@@ -6,6 +6,8 @@
 import { existsSync } from 'node:fs'
 import { makeFolder } from '../../base/data-folder.ts'
 import { expectSealed, linesOfSealed } from '../../base/sealed-file.ts'
+import type { Position } from '../feed/touches.ts'
+import { hasChange } from '../inspect.ts'
 import { number, text } from '../rows.ts'
 import { LAST_CHANGE, SCHEMA_VERSION } from '../schema.ts'
 import { type DirectoryPlace, nameOf, type Snapshot } from '../snapshot.ts'
@@ -18,6 +20,8 @@ export interface RestoreOptions {
   readonly place: DirectoryPlace
   /** Folder for a new file, which becomes the directory if none is shared. */
   readonly folder: string
+  /** The last change of a shared directory that this host has known of; `undefined`: none. */
+  readonly known?: Position | undefined
   /** Whether a directory with records may be replaced. */
   readonly replace: boolean
   /** Whether every IAM token is revoked, and not only those of after the backup. */
@@ -102,17 +106,15 @@ async function install(
  *
  * @throws Error if it has records and must not be replaced
  */
-async function readReplaced(
-  scratch: Scratch,
-  { place, replace }: RestoreOptions,
-): Promise<Replaced | undefined> {
+async function readReplaced(scratch: Scratch, options: RestoreOptions): Promise<Replaced | undefined> {
+  const { place, replace } = options
   if (place.shared === undefined && !existsSync(place.file)) return undefined
   const name = nameOf(place)
   try {
     return await withSnapshot(place, async (snapshot) => {
-      if (snapshot.version === 0) return undefined
-      const [last] = await snapshot.all(LAST_CHANGE)
-      const lastChange = number(last?.last)
+      const [last] = snapshot.version === 0 ? [] : await snapshot.all(LAST_CHANGE)
+      const lastChange = number(last?.last ?? 0)
+      await expectKnown(scratch, lastChange === 0 ? undefined : snapshot, options)
       if (lastChange === 0) return undefined
       if (!replace) throw new NotEmpty(name)
       await snapshot.expectWhole()
@@ -129,6 +131,23 @@ async function readReplaced(
     const unreadable = (error as Error).message
     return { lastChange: 0, revocations: 0, undone: undefined, unreadable }
   }
+}
+
+/**
+ * The revocations of what is in neither are lost, and only the end of all tokens stands for them.
+ *
+ * @throws Error where that is so, and not all tokens are ended
+ */
+async function expectKnown(
+  scratch: Scratch,
+  replaced: Snapshot | undefined,
+  { known, endTokens, place }: RestoreOptions,
+): Promise<void> {
+  if (known === undefined || endTokens || scratch.has(known)) return
+  if (replaced !== undefined && (await hasChange(replaced, known))) return
+  throw new Error(
+    `${nameOf(place)}: this host knows of change ${known.sequence}, which neither the backup nor the directory has; revocations may be lost with it, so --end-tokens is expected`,
+  )
 }
 
 async function takeRevocations(snapshot: Snapshot, scratch: Scratch): Promise<number> {

@@ -7,6 +7,8 @@ import { join } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { restorationName } from '../../base/data-folder.ts'
 import { linesOfSealed } from '../../base/sealed-file.ts'
+import type { Position } from '../feed/touches.ts'
+import { isThere, presenceQuery } from '../last-change.ts'
 import { number } from '../rows.ts'
 import { migrationsFrom, SCHEMA_VERSION } from '../schema.ts'
 import { type BackupDetails, type BackupRow, decoded, detailsOf, tablesOf } from './content.ts'
@@ -66,9 +68,7 @@ export class Scratch implements Disposable {
       if (!tables.has(table) || !columns.every((column) => /^[a-z_]+$/.test(column)))
         throw new Error('expected rows of the tables of its version')
       const values = columns.map(() => '?').join(', ')
-      this.#prepare(`INSERT INTO ${table} (${columns.join(', ')}) VALUES (${values})`).run(
-        ...Object.values(row).map(decoded),
-      )
+      this.#prepare(`INSERT INTO ${table} (${columns.join(', ')}) VALUES (${values})`).run(...decoded(row))
       counts.set(table, (counts.get(table) ?? 0) + 1)
     }
     return counts
@@ -120,6 +120,11 @@ export class Scratch implements Disposable {
       .run({ after, change })
   }
 
+  has(known: Position): boolean {
+    const [query, parameters] = presenceQuery(known)
+    return isThere(this.#prepare(query).get(parameters)?.presence, known)
+  }
+
   /** What the audit trail says of a change, to compare two directories. */
   recordOf(change: number): string {
     return JSON.stringify(this.#database.prepare(recordQuery(change)).get() ?? null)
@@ -133,9 +138,9 @@ export class Scratch implements Disposable {
   }
 
   rows(table: string): IterableIterator<Record<string, unknown>> {
-    return this.#database.prepare(`SELECT * FROM ${table}`).iterate() as IterableIterator<
-      Record<string, unknown>
-    >
+    const statement = this.#database.prepare(`SELECT * FROM ${table}`)
+    statement.setReadBigInts(true)
+    return statement.iterate() as IterableIterator<Record<string, unknown>>
   }
 
   /** Completes the file. */

@@ -1,4 +1,6 @@
 /** What verification asks before it answers from memory. */
+import type { CallError } from '../../base/call-error.ts'
+import type { MaybePromise } from '../../base/maybe-promise.ts'
 import type { Remembered } from './recent-changes.ts'
 import type { RecentRecords } from './recent-records.ts'
 import type { Position } from './touches.ts'
@@ -19,8 +21,21 @@ export interface Changes {
    * `undefined`: one may be missing already.
    */
   knownForMs(): number | undefined
+  /**
+   * The error of a question now: the directory does not answer, and what was known no longer counts; or it
+   * has lost changes. `undefined`: it is answered. Health is this, wherever it is asked for.
+   */
+  outage(): CallError | undefined
   /** The last record that is known with all before it, after a look for more at hand. */
   latest(): Position | undefined
+  /**
+   * Whether this directory has the record of a position that a follower was told, or what stands for it: a
+   * restoration that has ended the tokens of that time, or the archive. If it has, what is followed is no
+   * older when it resolves. Otherwise its changes are lost.
+   *
+   * @throws CallError where it cannot be asked
+   */
+  has(position: Position): MaybePromise<boolean>
   /**
    * Calls `listener` whenever records were read or everything was forgotten.
    *

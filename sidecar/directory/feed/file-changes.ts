@@ -1,7 +1,9 @@
 /** The changes of a directory in a file, which every process of this host reads. */
 
+import { CallError, callError } from '../../base/call-error.ts'
 import type { Queries } from '../database.ts'
 import type { ExchangeWatch } from '../exchange-watch.ts'
+import { isThere, presenceQuery } from '../last-change.ts'
 import type { Changes, ChangesState } from './changes.ts'
 import { FollowedChanges, LAST_RECORD, type Reading } from './followed-changes.ts'
 import type { Remembered } from './recent-changes.ts'
@@ -77,18 +79,32 @@ export class FileChanges implements Changes {
   }
 
   knownForMs(): number | undefined {
+    // Otherwise the file was exchanged.
+    return this.outage() === undefined ? this.#stalenessMs : undefined
+  }
+
+  outage(): CallError | undefined {
     try {
       this.moment()
-      return this.#stalenessMs
-    } catch {
-      // The file was exchanged.
       return undefined
+    } catch (error) {
+      return error instanceof CallError ? error : callError('DIRECTORY_UNAVAILABLE', {}, { cause: error })
     }
   }
 
   latest(): Position {
     this.knownForMs()
     return this.followed.position
+  }
+
+  has(position: Position): boolean {
+    this.moment()
+    return this.followed.records.placeAfter(position) !== undefined || this.#isThere(position)
+  }
+
+  #isThere(position: Position): boolean {
+    const [row] = this.#reader.all(...presenceQuery(position))
+    return isThere(row?.presence, position)
   }
 
   watch(listener: () => void, lookMs = LOOK_MS): () => void {
@@ -112,6 +128,7 @@ export class FileChanges implements Changes {
       const { position, statement } = followed
       reading = followed.take(this.#reader.all(...statement), position)
       if (reading !== 'another history') continue
+      if (position.sequence > 0 && !this.#isThere(position)) this.#watch.refuse()
       this.#watch.expectForward(this.#reader.lastChange())
       followed.startAgain(this.#reader.all(LAST_RECORD))
     }

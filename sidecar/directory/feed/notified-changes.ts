@@ -4,6 +4,9 @@
  * staleness bound, and no query is needed for a token.
  */
 import { setTimeout as delay } from 'node:timers/promises'
+import { CallError, callError } from '../../base/call-error.ts'
+import { elapsedMs } from '../../base/clock.ts'
+import type { MaybePromise } from '../../base/maybe-promise.ts'
 import type { Queries } from '../database.ts'
 import type { Changes, ChangesState } from './changes.ts'
 import { FollowedChanges, LAST_RECORD } from './followed-changes.ts'
@@ -13,11 +16,16 @@ import type { FeedRecord, Position } from './touches.ts'
 export interface NotifiedChangesOptions {
   /** Asks the database. */
   readonly ask: (...statement: Parameters<Queries['all']>) => Promise<Record<string, unknown>[]>
+  /** Whether the database has the record of a position, or what stands for it. */
+  readonly has: (position: Position) => Promise<boolean>
+  /** What those get at once who ask for what is not known; `undefined`: an answer of the database. */
+  readonly refusal?: () => CallError | undefined
   /** The staleness bound, in milliseconds; 0: nothing is answered from memory. */
   readonly stalenessMs: number
-  /** Called after each question, with whether the database answered. */
-  readonly onAnswered?: (answered: boolean) => void
-  /** Monotonic clock, in milliseconds. With a wall clock, setting it back would keep old values alive. */
+  /**
+   * The clock of what is remembered (`elapsedMs`), in milliseconds. With a wall clock, setting it back would
+   * keep old values alive.
+   */
   readonly now?: () => number
 }
 
@@ -39,11 +47,13 @@ export class NotifiedChanges implements Changes {
   #knownUntilMs = Number.NEGATIVE_INFINITY
   #asking: Promise<boolean> | undefined
   #askAgain = false
+  /** Of the last question. That changes are lost counts until one is answered. */
+  #failure: CallError | undefined
   /** Whether the answer that is awaited may lack what a change was acknowledged after. */
   #isLate = false
 
   constructor(options: NotifiedChangesOptions) {
-    const { stalenessMs, now = () => performance.now() } = options
+    const { stalenessMs, now = elapsedMs } = options
     this.#options = options
     this.#now = now
     this.#pauseMs = stalenessMs === 0 ? ASK_MS_MAX : Math.min(ASK_MS_MAX, stalenessMs / ASKED_WITHIN_BOUND)
@@ -80,8 +90,25 @@ export class NotifiedChanges implements Changes {
     return knownForMs > 0 && this.#followed !== undefined ? knownForMs : undefined
   }
 
+  outage(): CallError | undefined {
+    const failure = this.#failure
+    if (failure?.row.lacksChanges) return failure
+    return (this.knownForMs() === undefined ? failure : undefined) ?? this.#options.refusal?.()
+  }
+
   latest(): Position | undefined {
     return this.#followed?.position
+  }
+
+  has(position: Position): MaybePromise<boolean> {
+    if (this.#followed?.records.placeAfter(position) !== undefined) return true
+    return this.#has(position)
+  }
+
+  async #has(position: Position): Promise<boolean> {
+    if (!(await this.#options.has(position))) return false
+    if (position.sequence > this.position) await this.look()
+    return true
   }
 
   watch(listener: () => void): () => void {
@@ -156,10 +183,9 @@ export class NotifiedChanges implements Changes {
         this.#askAgain = false
         this.#isLate = false
         const askedAtMs = this.#now()
-        const more = await this.#askOnce().catch(() => undefined)
-        if (this.#stop.signal.aborted) return false
-        this.#options.onAnswered?.(more !== undefined)
-        if (more === undefined) return false
+        const more = await this.#askOnce().catch((error: unknown) => this.#failed(error))
+        if (this.#stop.signal.aborted || more === undefined) return false
+        this.#failure = undefined
         if (!more && !this.#isLate) this.#knownUntilMs = askedAtMs + this.#options.stalenessMs
         if (!more && !this.#askAgain) return true
       }
@@ -167,6 +193,12 @@ export class NotifiedChanges implements Changes {
       // At once: who looks from now on must not get this answer.
       this.#asking = undefined
     }
+  }
+
+  #failed(error: unknown): undefined {
+    if (this.#failure?.row.lacksChanges) return
+    this.#failure =
+      error instanceof CallError ? error : callError('DIRECTORY_UNAVAILABLE', {}, { cause: error })
   }
 
   /** Whether there may be more. */

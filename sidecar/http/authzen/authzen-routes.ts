@@ -3,7 +3,7 @@
  * not the product.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { addressOf, connectionOf } from '../../base/net/http-request.ts'
+import { connectionOf } from '../../base/net/http-request.ts'
 import { REQUEST_ID_HEADER } from '../../base/request-id.ts'
 import type { Asker } from '../../usecases/asker.ts'
 import type { Admitting, PerCall, Reporting, Ruled } from '../../usecases/capabilities.ts'
@@ -99,7 +99,7 @@ function askerOf(
     [REQUEST_ID_HEADER]: requestIds = [],
   } = request.raw.headersDistinct
   const listener = listenerOf(services, 'authzen', meter, () => ({
-    ...{ address: addressOf(request), traceparent, requestIds },
+    ...{ address: request.clientAddress, traceparent, requestIds },
     name: services.callers.findOrNobody({ authorization, iamToken: [], certificateNames: [] })?.name,
   }))
   return { connection: connectionOf(request), listener }

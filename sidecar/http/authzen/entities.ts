@@ -3,9 +3,9 @@
  * or a credential, a resource is an API. Unknown fields are ignored, as the specification demands. A known
  * one of the wrong type never is.
  */
-import { isIP } from 'node:net'
 import type { CredentialHeaders, Scope } from '../../../engine/index.ts'
 import { type FieldViolation, invalidFields } from '../../base/call-error.ts'
+import { type IpAddress, ipAddress, isNoAddress } from '../../base/ip-address.ts'
 import { isObject } from '../json.ts'
 
 /** An object of a request. */
@@ -29,7 +29,7 @@ export interface Entities {
   readonly subject: Subject
   readonly action: Action
   readonly resource: Resource
-  readonly clientAddress: string | undefined
+  readonly clientAddress: IpAddress | undefined
 }
 
 /** The entity that a search looks for. Its id is not read. */
@@ -120,16 +120,16 @@ function readAction(value: unknown, faults: Faults): Action {
   return name === 'call' ? 'call' : 'unknown'
 }
 
-function readClientAddress(context: unknown, faults: Faults): string | undefined {
+function readClientAddress(context: unknown, faults: Faults): IpAddress | undefined {
   if (!isObject(context)) {
     faults.add('context', 'an object, or none')
     return undefined
   }
-  const { client_address: address } = context
-  if (address === undefined) return undefined
-  if (typeof address === 'string' && isIP(address) !== 0) return address
-  faults.add('context.client_address', 'an IPv4 or IPv6 address, or none')
-  return undefined
+  const { client_address: text } = context
+  const address = typeof text === 'string' ? ipAddress(text) : undefined
+  if (address === undefined && text !== undefined && !(typeof text === 'string' && isNoAddress(text)))
+    faults.add('context.client_address', 'an IPv4 or IPv6 address, or none')
+  return address
 }
 
 const UNKNOWN = { type: 'unknown' } as const

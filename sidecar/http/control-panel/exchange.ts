@@ -7,7 +7,7 @@ import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { invalidArgument } from '../../base/call-error.ts'
 import type { MaybePromise } from '../../base/maybe-promise.ts'
-import { addressOf, connectionOf } from '../../base/net/http-request.ts'
+import { connectionOf } from '../../base/net/http-request.ts'
 import { Secret } from '../../base/secret.ts'
 import { escaped } from '../../base/visible-text.ts'
 import type { Administering } from '../../usecases/administration/administer.ts'
@@ -104,7 +104,7 @@ export class PanelRoutes {
     const authorization = token === undefined ? [] : [`Bearer ${token.reveal()}`]
     await intake.turn(connection, { session, authorization })
     const call = {
-      ...{ clientAddress: addressOf(request), connection, requestId: request.id, session },
+      ...{ clientAddress: request.clientAddress, connection, requestId: request.id, session },
       page: this.pages.originOf(request.raw),
       client: escaped(String(request.headers['user-agent'] ?? '')).slice(0, CLIENT_LENGTH_MAX),
     }

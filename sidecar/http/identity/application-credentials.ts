@@ -1,8 +1,8 @@
 /** The routes of application credentials, as Keystone has them. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { callError, type FieldViolation, invalidArgument } from '../../base/call-error.ts'
-import { isIsoDate } from '../../base/day.ts'
 import { Secret } from '../../base/secret.ts'
+import { readTime, TIME_RANGE, type WrittenTime } from '../../base/written-time.ts'
 import type { ApplicationCredentialRecord } from '../../usecases/administration/records.ts'
 import {
   type CredentialServices,
@@ -49,7 +49,7 @@ export function addCredentialRoutes(
     project_id: credential.projectId,
     user_id: credential.userId,
     roles: credential.roles.map((name) => ({ id: idOf('role', name), name, domain_id: null })),
-    expires_at: credential.expiresAtUs === undefined ? null : timeOf(credential.expiresAtUs),
+    expires_at: credential.expiresAt === undefined ? null : timeOf(credential.expiresAt),
     unrestricted: credential.unrestricted,
     ...(secret && { secret: secret.reveal() }),
     links: { self: urlOf(credential.userId, `application_credentials/${credential.id}`) },
@@ -118,7 +118,8 @@ function readWish(body: unknown, held: readonly string[]): CredentialWish {
   const name = field('name', 'a text', text) ?? ''
   const description = field('description', 'a text, or none', text) ?? ''
   const secret = field('secret', 'a text, or none', text)
-  const expiresAtUs = field('expires_at', 'a time, for example 2027-01-31T00:00:00.000000Z', readTime)
+  // Keystone's clients leave the zone out: it is UTC.
+  const expiresAt = field('expires_at', TIME_EXPECTED, (value) => readTime(value, 'Z'))
   const unrestricted = field('unrestricted', 'true or false', readBoolean) ?? false
   const roles = field('roles', 'a list of roles, each with an id or a name', (value) =>
     readRoles(value, held),
@@ -126,26 +127,18 @@ function readWish(body: unknown, held: readonly string[]): CredentialWish {
   field('access_rules', 'none: access rules are not supported here', readNone)
   if (violations.length > 0) throw invalidArgument(...violations)
   return {
-    ...{ name, description, unrestricted, expiresAtUs },
+    ...{ name, description, unrestricted, expiresAt },
     secret: secret === undefined ? undefined : new Secret(secret),
-    roles,
+    // As in Keystone, an empty list is none: its newest client sends one.
+    roles: roles?.length === 0 ? undefined : roles,
   }
 }
 
-/** Keystone's clients leave the zone out: it is UTC. @returns microseconds since the epoch */
-function readTime(value: unknown): number | undefined {
-  if (typeof value !== 'string') return undefined
-  const [, seconds, fraction = '', zone = 'Z'] =
-    /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?(Z|[+-]\d\d:\d\d)?$/.exec(value) ?? []
-  const isMoment = seconds !== undefined && isIsoDate(seconds.slice(0, 10))
-  const ms = isMoment ? Date.parse(`${seconds}${zone}`) : Number.NaN
-  return Number.isNaN(ms) ? undefined : ms * 1000 + Number(fraction.padEnd(6, '0'))
-}
+const TIME_EXPECTED = `a time ${TIME_RANGE}, for example 2027-01-31T00:00:00.000000Z`
 
 /** As Keystone shows it: in UTC, without a zone. */
-function timeOf(us: number): string {
-  const seconds = new Date(Math.floor(us / 1000)).toISOString().slice(0, 19)
-  return `${seconds}.${String(us % 1_000_000).padStart(6, '0')}`
+function timeOf({ ms, us }: WrittenTime): string {
+  return new Date(ms).toISOString().replace('Z', String(us).padStart(3, '0'))
 }
 
 function readBoolean(value: unknown): boolean | undefined {
@@ -156,7 +149,7 @@ const ROLES_MAX = 1_000
 
 /** The names of roles that are named by id or by name. An id that is not among those held has no name. */
 function readRoles(value: unknown, held: readonly string[]): readonly string[] | undefined {
-  if (!Array.isArray(value) || value.length === 0 || value.length > ROLES_MAX) return undefined
+  if (!Array.isArray(value) || value.length > ROLES_MAX) return undefined
   const names = value.map((role) => {
     if (!isObject(role)) return undefined
     if (typeof role.id === 'string') return held.find((name) => idOf('role', name) === role.id) ?? ''

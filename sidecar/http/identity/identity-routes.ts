@@ -1,7 +1,8 @@
 /** The routes of the identity endpoint (§4.1), for clients of Keystone v3. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { nameOfSource, sourceAt } from '../../authority/login-source.ts'
-import { addressOf, connectionOf } from '../../base/net/http-request.ts'
+import { whereabouts } from '../../base/ip-address.ts'
+import { connectionOf } from '../../base/net/http-request.ts'
 import type { Admitting, Clocked, PerCall } from '../../usecases/capabilities.ts'
 import type { CredentialServices } from '../../usecases/identity/application-credentials.ts'
 import { authenticate } from '../../usecases/identity/authenticate.ts'
@@ -56,9 +57,9 @@ export async function addIdentityRoutes(
   const bodies = new JsonBodies(services.turns)
   addDiscovery(server, site)
   server.post('/identity/v3/auth/tokens', async (request, reply) => {
-    const clientAddress = addressOf(request)
+    const { clientAddress } = request
     const login = await bodies.read(request, (body) => readLogin(body, compatibility))
-    const from = { protocol: 'http', address: clientAddress } as const
+    const from = { protocol: 'http', address: whereabouts(clientAddress) } as const
     const source = nameOfSource(sourceAt(clientAddress))
     const traced = { from, source, requestId: request.id, user: namedIn(login) }
     const connection = connectionOf(request)
@@ -87,7 +88,7 @@ export async function addIdentityRoutes(
   server.delete('/identity/v3/auth/tokens', async (request, reply) => {
     await inTurn(request)
     await revokeSubject(current(), questionOf(request))
-    traceRevoked(services, { protocol: 'http', address: addressOf(request) }, request.id)
+    traceRevoked(services, { protocol: 'http', address: whereabouts(request.clientAddress) }, request.id)
     return reply.code(204).send()
   })
 

@@ -197,9 +197,9 @@ class Part {
   }
 }
 
-/** The own field of an object; `undefined` where there is none. */
+/** The own field of an object; `undefined` where there is none, or it is `null`. */
 function fieldOf(value: unknown, name: string): unknown {
-  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
+  return isObject(value) && Object.hasOwn(value, name) ? (value[name] ?? undefined) : undefined
 }
 
 function isText(value: unknown): value is string {

@@ -1,6 +1,6 @@
 /** Who asks the identity endpoint, from where, and about which token. */
 import type { FastifyRequest } from 'fastify'
-import { addressOf, connectionOf, headersOf } from '../../base/net/http-request.ts'
+import { connectionOf, headersOf } from '../../base/net/http-request.ts'
 import type { TokenQuestion } from '../../usecases/identity/subject.ts'
 
 /** The question about the token of a request. */
@@ -8,7 +8,7 @@ export function questionOf(request: FastifyRequest): TokenQuestion {
   const subjects = request.raw.headersDistinct['x-subject-token']
   return {
     headers: headersOf(request),
-    clientAddress: addressOf(request),
+    clientAddress: request.clientAddress,
     connection: connectionOf(request),
     requestId: request.id,
     // A repeated header counts as an empty one.

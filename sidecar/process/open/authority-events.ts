@@ -4,6 +4,7 @@ import type { ClockEvents } from '../../authority/control-panel/wrong-clock.ts'
 import type { AuthorityEvents } from '../../authority/open-authority.ts'
 import type { Health } from '../../base/health.ts'
 import type { Config } from '../../config/config.ts'
+import type { Changes } from '../../directory/feed/changes.ts'
 
 /** Others on this machine can read a file with a secret. */
 export function warnOfExposure(log: Logger, file: string, problem: string): void {
@@ -49,6 +50,14 @@ export function authorityEvents(log: Logger, health: Health): AuthorityEvents {
         { static_tokens: count, pepper: pepperFile },
         'static tokens were hashed with another pepper, and are denied here; copy the file from the host where they were created',
       ),
+    onPositionUnwritten: (error) => {
+      if (error === undefined) log.info('it can be kept again which change this sidecar knows')
+      else
+        log.error(
+          { err: error },
+          'it cannot be kept which change of the directory this sidecar knows, so a restart would not notice that changes are lost; `directory.known_folder` names a folder that can be written',
+        )
+    },
     onUsesUnwritten: (error) => {
       if (error === undefined) log.info('the days of last use of static tokens can be written again')
       else
@@ -60,8 +69,8 @@ export function authorityEvents(log: Logger, health: Health): AuthorityEvents {
   }
 }
 
-/** Logs whether notifications of the shared directory arrive, and whether its database can be reached. */
-export function directoryEvents({ directory }: Config, log: Logger, health: Health) {
+/** Logs whether notifications of the shared directory arrive. */
+export function directoryEvents({ directory }: Config, log: Logger) {
   return {
     onListening: (on: boolean) => {
       if (on) log.info('receiving notifications of changes on other hosts')
@@ -71,21 +80,43 @@ export function directoryEvents({ directory }: Config, log: Logger, health: Heal
           'no notifications of changes on other hosts; such changes take effect after the staleness bound',
         )
     },
-    onReachable: (reachable: boolean) => {
-      health.set('directory_unreachable', !reachable)
-      if (reachable) log.info('the database of the directory answers again')
-      else log.error('the database of the directory does not answer; the sidecar is not ready until it does')
-    },
-    onChangesLost: (lost: boolean) => {
-      health.set('directory_changes_lost', lost)
-      if (lost)
-        log.fatal(
-          'the database of the directory has lost changes that this sidecar has seen, possibly revocations; calls that need it fail until the changes are back, or a restore has ended the tokens of that time',
-        )
-      else log.info('the database of the directory has every change that this sidecar has seen')
-    },
   }
 }
+
+/**
+ * The health says whether a shared directory, or the hub, can be asked now, and the log when that changes.
+ *
+ * @returns what ends that
+ */
+export function followOutages(
+  changes: Pick<Changes, 'outage' | 'latest'>,
+  log: Logger,
+  health: Health,
+): () => void {
+  return health.lookWith(() => {
+    const outage = changes.outage()
+    const isLost = outage?.row.lacksChanges === true
+    const isSilent = outage !== undefined && !isLost
+    if (health.set('directory_changes_lost', isLost)) {
+      if (isLost)
+        log.fatal(
+          { change: changes.latest()?.sequence, runbook: LOST },
+          'the directory has lost changes that this sidecar has seen, possibly revocations; do not restart: calls that need it fail until the changes are back, or a restore has ended the tokens of that time',
+        )
+      else if (!isSilent) log.info('the directory has every change that this sidecar has seen')
+    }
+    if (health.set('directory_unreachable', isSilent)) {
+      if (isSilent)
+        log.error(
+          { err: outage?.cause },
+          'the directory does not answer; the sidecar is not ready until it does',
+        )
+      else if (!isLost) log.info('the directory answers again')
+    }
+  })
+}
+
+const LOST = 'docs/operate/postgresql.md#runbook-changes-are-lost'
 
 /** Logs what ended because a clock was ahead. */
 export function clockEvents(log: Logger): ClockEvents {

@@ -11,9 +11,10 @@ import type { Turns } from '../../base/turns.ts'
 import { type Config, passwordLimitsOf, sharedDirectoryOf, throttleLimitsOf } from '../../config/config.ts'
 import { sessionLimitsOf } from '../../config/control-panel.ts'
 import { hubOf } from '../../config/hub.ts'
+import { KNOWN_CHANGE } from '../../directory/feed/known-position.ts'
 import type { Siblings } from '../../directory/open-directory.ts'
 import type { Rules } from '../../rules/rules.ts'
-import { authorityEvents, clockEvents, directoryEvents } from './authority-events.ts'
+import { authorityEvents, clockEvents, directoryEvents, followOutages } from './authority-events.ts'
 
 export interface AuthorityOptions {
   /** Failed logins of all workers; default: those of this process. */
@@ -46,16 +47,19 @@ export async function openAuthority(
 > {
   const hub = hubOf(config)
   if (hub !== undefined) {
-    // The token of the administrator is all that is in it.
-    openDataFolder(config.data, [ADMINISTRATOR_TOKEN_FILE, SIGNING_KEYS_FILE])
-    const parts = { rememberedTokens: config.remembered_tokens, rules, log, health, now }
+    // The token of the administrator, and what this host was told, are all that is in it.
+    openDataFolder(config.data, [ADMINISTRATOR_TOKEN_FILE, SIGNING_KEYS_FILE, KNOWN_CHANGE])
+    const knownFolder = config.directory.known_folder ?? config.data
+    const { remembered_tokens: rememberedTokens } = config
+    const parts = { knownFolder, rememberedTokens, siblings, rules, log, health, now }
     return { ...(await (await import('./hub.ts')).openHub(hub, parts)), controlPanel: undefined }
   }
   const shared = sharedDirectoryOf(config)
   const sessionLimits = sessionLimitsOf(config)
   const opened = await openEmbeddedAuthority({
     folder: config.data,
-    shared: shared && { ...shared, siblings, ...directoryEvents(config, log, health) },
+    shared: shared && { ...shared, siblings, ...directoryEvents(config, log) },
+    knownFolder: config.directory.known_folder,
     tokenNames: config.tokens && (await import('../../config/token-names.ts')).tokenNamesOf(config.tokens),
     tokenKinds: () => rules.engine.tokenKinds.values(),
     passwordLimits: passwordLimitsOf(config),
@@ -68,8 +72,13 @@ export async function openAuthority(
     ...{ turns, tracer, now, keyPollMs: times?.keyPollMs },
     ...authorityEvents(log, health),
   })
-  if (sessionLimits === undefined) return { ...opened, controlPanel: undefined, forward: undefined }
+  const stopLooking = shared === undefined ? () => {} : followOutages(opened.changes, log, health)
+  const close = () => {
+    stopLooking()
+    return opened.close()
+  }
+  if (sessionLimits === undefined) return { ...opened, controlPanel: undefined, forward: undefined, close }
   const controlPanel = await opened.administration.controlPanel()
   const wrongClock = controlPanel.watchClock(clockEvents(log))
-  return { ...opened, controlPanel, forward: undefined, close: () => wrongClock.close().then(opened.close) }
+  return { ...opened, controlPanel, forward: undefined, close: () => wrongClock.close().then(close) }
 }

@@ -13,15 +13,17 @@ import { checkHttpOptions } from '../../http/options.ts'
 import type { OpenDecisionLog } from '../../signals/decision-log/open-decision-log.ts'
 import type { OpenTraces } from '../../signals/tracing/open-tracing.ts'
 import { warnOfExposure } from './authority-events.ts'
-import type { OpenEgress, RoutedServices } from './egress.ts'
+import type { ReadEgress } from './egress.ts'
 import { checkGrpcAddress } from './grpc-address.ts'
 import { checkHealthAddress } from './health.ts'
 import { httpOptionsOf } from './http-options.ts'
 import { checkMatrixAge } from './rules.ts'
+import { type ProblemsUnder, problemsOfRoutes } from './under-matrix.ts'
 
 /** What opens the parts that may be off. Nothing is loaded for a part that is off. */
 interface Checked {
-  readonly egressUnder: ((services: RoutedServices) => OpenEgress) | undefined
+  readonly egress: ReadEgress | undefined
+  readonly problemsUnder: ProblemsUnder
   readonly openDecisions: OpenDecisionLog | undefined
   readonly openTraces: OpenTraces | undefined
 }
@@ -42,11 +44,14 @@ export async function checkConfig(config: Config, log: Logger): Promise<Checked>
   expectPrivateFiles(config, (file, problem) => warnOfExposure(log, file, problem))
   checkClients(config, readCallers(config.callers ?? [], profiles))
   const endpoint = config.traces.otlp.url
+  const egress =
+    config.egress.address === 'off' ? undefined : (await import('./egress.ts')).readEgress(config, profiles)
   return {
-    egressUnder:
-      config.egress.address === 'off'
-        ? undefined
-        : (await import('./egress.ts')).readEgress(config, profiles),
+    egress,
+    problemsUnder: (engine) => [
+      ...problemsOfRoutes(config, engine),
+      ...(egress?.problemsUnder(engine) ?? []),
+    ],
     openDecisions: logsDecisions(config.decision_log)
       ? (await import('../../signals/decision-log/open-decision-log.ts')).readDecisionLog(config)
       : undefined,

@@ -6,6 +6,7 @@ import { isForThisMachine } from '../../config/this-machine.ts'
 import { forCallersByToken } from '../../contract/admission.ts'
 import type { Methods } from '../../contract/call.ts'
 import { EXT_AUTHZ_SERVICE } from '../../contract/ext-authz/ext-authz-methods.ts'
+import { asHandled } from '../../contract/handed-on.ts'
 import { failure } from '../../contract/handler.ts'
 import { type Calls, ContractRoutes } from '../../http/contract-routes.ts'
 import type { ContractCalls } from '../../transports/connect/contract-calls.ts'
@@ -33,13 +34,14 @@ export function openContract(
       {
         ...grpcLimitsOf(config),
         turns: services.turns,
-        statusOf: (error, context) => failure(services, error, context),
+        statusOf: (error, context) => failure(services, error, asHandled(context)),
       },
     ]
   })
   const routes = new ContractRoutes({
     calls,
     origins: config.http.cors?.origins ?? [],
+    traced: services.tracing !== undefined,
     document: () => packageFile('proto/openapi.json'),
   })
   return { routes, close: (drainMs) => calls.close(drainMs) }

@@ -1,9 +1,6 @@
-/**
- * Opens egress: reads its routes, looks at them under the matrix, and starts its server. Loaded only where it
- * is configured.
- */
+/** Opens egress: reads its routes, and starts its server. Loaded only where it is configured. */
 import type { ConnectionSource } from '../../base/net/connections.ts'
-import { type Config, ConfigError } from '../../config/config.ts'
+import type { Config } from '../../config/config.ts'
 import { readRoutes } from '../../config/egress.ts'
 import {
   type EgressServer,
@@ -14,9 +11,9 @@ import {
 } from '../../egress/egress-server.ts'
 import type { Ruled } from '../../usecases/capabilities.ts'
 import { routeProblems } from '../../usecases/egress.ts'
-import type { Profiles } from '../../usecases/profiles.ts'
+import type { ProblemsUnder } from './under-matrix.ts'
 
-export type RoutedServices = EgressServices & Ruled & { readonly profiles: Profiles }
+export type RoutedServices = EgressServices & Ruled
 
 /** Starts the server. @throws Error if the address is in use */
 export type OpenEgress = (
@@ -26,26 +23,25 @@ export type OpenEgress = (
   headersMs: number | undefined,
 ) => Promise<EgressServer>
 
-/**
- * Reads the routes of the configuration. What it returns looks at them under the matrix.
- *
- * @throws ConfigError, or an Error about the address
- */
-export function readEgress(
-  config: Config,
-  profiles: ReadonlySet<string>,
-): (services: RoutedServices) => OpenEgress {
-  egressAddressOf(config.egress.address)
-  const routes = readRoutes(config, profiles)
-  return (services) => openerUnder(services, routes)
+/** Egress of a configuration, before the matrix is known. */
+export interface ReadEgress {
+  readonly problemsUnder: ProblemsUnder
+  readonly openerFor: (services: RoutedServices) => OpenEgress
 }
 
-/** @throws ConfigError where a route can never be used */
-function openerUnder(services: RoutedServices, routes: readonly Route[]): OpenEgress {
-  const { rules, profiles, log } = services
-  const hasStaticToken = (profile: string) => profiles.get(profile)?.staticToken !== undefined
-  const problems = routeProblems(rules.engine, routes, hasStaticToken)
-  if (problems.length > 0) throw new ConfigError(problems.join('\n'))
+/** Reads the routes of the configuration. @throws ConfigError, or an Error about the address */
+export function readEgress(config: Config, profiles: ReadonlySet<string>): ReadEgress {
+  egressAddressOf(config.egress.address)
+  const routes = readRoutes(config, profiles)
+  const hasStaticToken = (name: string) => config.profiles?.[name]?.static_token_file !== undefined
+  return {
+    problemsUnder: (engine) => routeProblems(engine, routes, hasStaticToken),
+    openerFor: (services) => openerFor(services, routes, config.egress.max_header_bytes),
+  }
+}
+
+function openerFor(services: RoutedServices, routes: readonly Route[], headerBytesMax: number): OpenEgress {
+  const { rules, log } = services
   for (const { path, api } of routes)
     if (rules.engine.apis.get(api)?.accepted.length === 0)
       log.warn(
@@ -53,5 +49,5 @@ function openerUnder(services: RoutedServices, routes: readonly Route[]): OpenEg
         'the matrix denies every token for this route, so all of its requests are refused',
       )
   return (address, connections, maxConnections, headersMs) =>
-    startEgress(services, { address, routes, connections, maxConnections, headersMs })
+    startEgress(services, { address, routes, headerBytesMax, connections, maxConnections, headersMs })
 }

@@ -12,6 +12,7 @@ import {
   type ExtAuthzServices,
   extAuthzMethods,
 } from '../../contract/ext-authz/ext-authz-methods.ts'
+import { asHandled, withHandedOn } from '../../contract/handed-on.ts'
 import { failure } from '../../contract/handler.ts'
 import { healthMethods } from '../../contract/health-methods.ts'
 import { reflectionMethods } from '../../contract/reflection-methods.ts'
@@ -54,15 +55,17 @@ const SERVICES = ['portcullis.v1.AuthorizationService', 'portcullis.v1.Directory
 export async function startGrpcServer(services: GrpcServices, options: GrpcOptions): Promise<GrpcServer> {
   const { log, meters } = services
   const { methods: own, stop } = methodsOfAll(services, options)
-  const all = await forwardedIfElsewhere(own, services)
-  const methods = refusingUnknownTokens(await tracedIfOn(all, services), services)
+  const reachable = options.certificates !== undefined
+  const all = await forwardedIfElsewhere(own, services, reachable)
+  const known = refusingUnknownTokens(await tracedIfOn(all, services), services)
+  const methods = withHandedOn(known, services, reachable)
   const served = reachableMethods(methods, services, options)
   const start = await transportOf(options.transport)
   const transport = await start(served, {
     ...options,
-    statusOf: (error, context) => failure(services, error, context),
+    statusOf: (error, context) => failure(services, error, asHandled(context)),
     onExceeded: (counts) => {
-      meters?.exceeded(counts)
+      meters?.exceeded('grpc', counts)
       log.warn({ exceeded: counts }, 'connections or calls were refused because a limit was reached')
     },
   })
@@ -95,17 +98,21 @@ function methodsOfAll(
       ...healthMethods(['', ...SERVICES], services.health, watches),
       ...reflectionMethods(),
     ]),
-    stop: authorization.endStreams,
+    stop: () => {
+      watches.end()
+      authorization.endFollowing()
+    },
   }
 }
 
 async function forwardedIfElsewhere(
   methods: Methods,
   { forward }: Pick<GrpcServices, 'forward'>,
+  reachable: boolean,
 ): Promise<Methods> {
   return forward === undefined
     ? methods
-    : (await import('../../contract/forwarded.ts')).forwardedMethods(methods, forward)
+    : (await import('../../contract/forwarded.ts')).forwardedMethods(methods, forward, reachable)
 }
 
 /** Calls that are refused for who makes them have no span. */

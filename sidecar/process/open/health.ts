@@ -1,4 +1,5 @@
 /** Opens the health listener, where it is configured. */
+import type { Logger } from 'pino'
 import { parseAddress } from '../../base/address.ts'
 import type { Health } from '../../base/health.ts'
 import type { Config } from '../../config/config.ts'
@@ -12,8 +13,9 @@ export function checkHealthAddress({ health: { address } }: Config): void {
 }
 
 /** What the listener of a single process says. */
-export function sourceOf(health: Health, metrics: Collector | undefined): HealthSource {
+export function sourceOf(health: Health, metrics: Collector | undefined, log: Logger): HealthSource {
   return {
+    log,
     get state() {
       return health.state
     },

@@ -21,6 +21,7 @@ export function httpOptionsOf({ directory, grpc, http }: Config): HttpOptions {
     publicUrl: http.public_url,
     region: http.region,
     catalog: http.catalog ?? [],
+    headerBytesMax: http.max_header_bytes,
     v3AtRoot: http.compatibility.v3_at_root,
     identity: isElsewhere ? undefined : identityOptionsOf(http),
     authorize: http.authorize,

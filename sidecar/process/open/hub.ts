@@ -1,23 +1,36 @@
 /** The authority of a sidecar that has no directory and follows one that has. */
+import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { Administration } from '../../authority/administration/administration.ts'
-import type { Forward } from '../../authority/elsewhere.ts'
+import { type Forward, RefusedElsewhere } from '../../authority/elsewhere.ts'
 import { DescribedTokens } from '../../authority/hub/described-tokens.ts'
 import { HubAuthority } from '../../authority/hub/hub-authority.ts'
-import { HubChanges } from '../../authority/hub/hub-changes.ts'
+import { HubBehind, HubChanges, isOfLostChanges } from '../../authority/hub/hub-changes.ts'
 import { issueAt } from '../../authority/hub/hub-issue.ts'
 import { HubLine } from '../../authority/hub/hub-line.ts'
-import { DESCRIBE_TOKENS, describeTokensRequest, readDescribed } from '../../authority/hub/hub-messages.ts'
+import {
+  DESCRIBE_TOKENS,
+  describeTokensRequest,
+  readDescribed,
+  touchesOf,
+} from '../../authority/hub/hub-messages.ts'
 import { HubPromotion } from '../../authority/hub/hub-promotion.ts'
 import type { OpenedAuthority } from '../../authority/open-authority.ts'
 import { rememberedByMemory } from '../../authority/token-memory.ts'
 import { callError } from '../../base/call-error.ts'
 import type { Health } from '../../base/health.ts'
 import type { HubConfig } from '../../config/hub.ts'
+import { KNOWN_CHANGE, KnownPosition } from '../../directory/feed/known-position.ts'
+import type { Position } from '../../directory/feed/touches.ts'
+import type { Siblings } from '../../directory/open-directory.ts'
 import type { Rules } from '../../rules/rules.ts'
+import { authorityEvents, followOutages } from './authority-events.ts'
 
 interface HubParts {
+  /** Where it is kept what this host was told. */
+  readonly knownFolder: string
   readonly rememberedTokens: number | undefined
+  readonly siblings: Siblings | undefined
   readonly rules: Pick<Rules, 'engine'>
   readonly log: Logger
   readonly health: Health
@@ -28,15 +41,21 @@ interface HubParts {
 /** @throws ConfigError if the files of the configuration cannot be read */
 export async function openHub(
   hub: HubConfig,
-  { rememberedTokens, rules, log, health, now }: HubParts,
+  { knownFolder, rememberedTokens, siblings, rules, log, health, now }: HubParts,
 ): Promise<OpenedAuthority & { readonly forward: Forward }> {
   const { addresses, stalenessMs, timeoutMs } = hub
-  const changes = new HubChanges({ stalenessMs })
+  const { onPositionUnwritten } = authorityEvents(log, health)
+  const known = new KnownPosition({
+    ...{ folder: join(knownFolder, KNOWN_CHANGE), onUnwritten: onPositionUnwritten },
+  })
+  const changes = new HubChanges({ stalenessMs, known, ask: (position) => line.has(position) })
   const promoted = new HubPromotion()
+  /** Why each hub is not followed, as the log has it. */
+  const said = new Map<string, string>()
   const line = new HubLine({
     ...{ addresses, timeoutMs, changes, token: hub.token, tls: hub.tls },
     onFollowing: (address, rulesDigest) => {
-      health.set('directory_unreachable', false)
+      said.delete(address)
       const own = rules.engine.rulesDigest
       if (rulesDigest === undefined || rulesDigest === own) log.info({ hub: address }, 'following a hub')
       else
@@ -47,22 +66,34 @@ export async function openHub(
     },
     onRules: () => promoted.changed(),
     onLost: (address, error) => {
-      health.set('directory_unreachable', changes.knownForMs() === undefined)
-      log.warn({ hub: address, err: error }, 'a hub is lost; the next one of the configuration is followed')
+      // It is tried again and again.
+      if (said.get(address) !== error.message) logLost(log, address, error, changes.told)
+      said.set(address, error.message)
     },
   })
-  const tokens = new DescribedTokens(async (values) =>
-    readDescribed(await line.ask(DESCRIBE_TOKENS, describeTokensRequest(values))),
+  const tokens = new DescribedTokens((values) =>
+    line.ask(DESCRIBE_TOKENS, describeTokensRequest(values, changes.told), readDescribed),
   )
   const authority = new HubAuthority({
     ...{ changes, tokens, now },
     rememberedMax: rememberedTokens ?? rememberedByMemory(),
-    issue: (requester, scope) => issueAt(line, requester, scope),
+    issue: (requester, scope, presented) => issueAt(line, requester, scope, presented),
   })
+  siblings?.watch((records) => changes.touch(records))
   await line.start()
+  const stopLooking = followOutages(changes, log, health)
   return {
     ...{ authority, changes, administration: ELSEWHERE },
-    forward: (path, request, presented) => line.forward(path, request, presented),
+    forward: async (path, request, presented) => {
+      const answer = await line.forward(path, request, presented)
+      const touches = touchesOf(path, request, answer)
+      if (touches !== undefined) {
+        const records = [{ sequence: 0, atMs: now(), account: '', touches }]
+        changes.touch(records)
+        await siblings?.changed(records)
+      }
+      return answer
+    },
     promoted: promoted.of(line),
     trusted: () => changes.trusted,
     state: () => ({
@@ -72,7 +103,10 @@ export async function openHub(
       cached: authority.cached,
       changes: changes.state,
     }),
-    close: () => line.close(),
+    close: () => {
+      stopLooking()
+      return line.close().then(() => known.close())
+    },
   }
 }
 
@@ -84,4 +118,21 @@ function refusing(): unknown {
     get: (_target, name) => (name === 'then' ? undefined : refusing()),
     apply: () => Promise.reject(callError('DIRECTORY_ELSEWHERE', {})),
   })
+}
+
+/** @param told the highest position that this sidecar was told */
+function logLost(log: Logger, hub: string, error: Error, told: Position): void {
+  if (isOfLostChanges(error))
+    log.fatal(
+      { hub, change: told.sequence },
+      'a hub has lost changes that this sidecar was told, possibly revocations, and is not followed; do not restart: a restore must have ended the tokens of that time',
+    )
+  else if (error instanceof HubBehind)
+    log.warn({ hub, err: error }, 'a hub is behind what this sidecar was told, and is not followed')
+  else if (error instanceof RefusedElsewhere)
+    log.warn(
+      { hub, reason: error.reason, problem: error.message },
+      'a hub is there and refuses to be followed; the next one of the configuration is tried',
+    )
+  else log.warn({ hub, err: error }, 'a hub is lost; the next one of the configuration is tried')
 }

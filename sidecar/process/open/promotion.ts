@@ -37,6 +37,7 @@ class Promotion {
   /** Digest of the promoted matrix that is in force here; empty: none is. */
   #digest = ''
   #following: Promise<void> = Promise.resolve()
+  #isOwn = false
   #retry: NodeJS.Timeout | undefined
 
   constructor(parts: Parts) {
@@ -61,15 +62,21 @@ class Promotion {
   async begin(): Promise<void> {
     try {
       await this.follow()
+      this.#isOwn = !(await this.#parts.promoted.wasPromoted())
     } catch (error) {
       // Where the directory does not answer, the sidecar is not ready for another reason.
       if (!(error instanceof CallError))
         throw new Error(
-          `the promoted matrix of the directory cannot be used (${(error as Error).message}); promote another one at another host, or restore the directory from a backup`,
+          `the promoted matrix of the directory cannot be used (${(error as Error).message}); \`portcullis matrix rollback --offline\` goes back to the one before, or promote another one at another host`,
           { cause: error },
         )
       this.#tryAgain()
     }
+  }
+
+  /** Whether none was ever in force at the start but that of the configuration. */
+  get isOwn(): boolean {
+    return this.#isOwn
   }
 
   /** What the operations on the matrix in force are given. */

@@ -6,6 +6,7 @@ import type { Config } from '../../config/config.ts'
 import { Rules } from '../../rules/rules.ts'
 import type { ComparedShadow } from '../../usecases/compared-shadow.ts'
 import type { Meters } from '../../usecases/meters.ts'
+import type { ProblemsUnder } from './under-matrix.ts'
 
 interface Told {
   /** The rules in force. */
@@ -14,6 +15,7 @@ interface Told {
   readonly health: Health
   readonly now: () => number
   readonly meters: Meters | undefined
+  readonly problemsUnder: ProblemsUnder
 }
 
 /**
@@ -23,7 +25,7 @@ interface Told {
 export async function openShadow(config: Config, told: Told): Promise<ComparedShadow | undefined> {
   const { matrix_shadow: path } = config
   if (path === undefined) return undefined
-  const { rules, log, health, now, meters } = told
+  const { rules, log, health, now, meters, problemsUnder } = told
   const { ComparedShadow } = await import('../../usecases/compared-shadow.ts')
   const shadow = new Rules({
     ...{ path, strict: config.strict, pollMs: config.matrix_poll_ms, keepMatrix: true },
@@ -46,6 +48,11 @@ export async function openShadow(config: Config, told: Told): Promise<ComparedSh
         { matrix_digest: inForce.digest, shadow_digest: beside.digest, ...cellsBetween(inForce, beside) },
         'decisions are compared with another matrix, which decides nothing',
       )
+      for (const problem of problemsUnder(beside))
+        log.warn(
+          { problem, shadow_digest: beside.digest },
+          'the matrix of matrix_shadow does not have what the configuration names; if it were promoted, such requests would be denied',
+        )
     },
     counterOf: meters && ((...cell) => meters.shadowCounter(...cell)),
     onDefect: (error) =>

@@ -92,6 +92,8 @@ class Pool {
   readonly #listeners = new Map<string, Promise<SharedListener>>()
   readonly #health: GroupHealth
   #healthServer: HealthServer | undefined
+  /** Whether a worker has served with this configuration. */
+  #served = false
   #probing: NodeJS.Timeout | undefined
   #closing: Promise<void> | undefined
 
@@ -115,6 +117,7 @@ class Pool {
     this.#probing = setInterval(() => this.#probe(), this.#config.worker_heartbeat_timeout_ms / PROBES_MAX)
     const first = this.#fork()
     const serving = await first.ready
+    this.#served = true
     const others = Array.from({ length: this.#config.workers - 1 }, () => this.#fork())
     await Promise.all(others.map((worker) => worker.ready))
     expectDescriptors()
@@ -125,6 +128,7 @@ class Pool {
   #healthSource(): HealthSource {
     const health = this.#health
     return {
+      log: this.#log,
       get state() {
         return health.state
       },
@@ -203,7 +207,7 @@ class Pool {
     const config = sentConfig(shareOf(this.#config))
     const worker = new WorkerProcess(
       PROGRAM,
-      { type: 'start', config },
+      { type: 'start', config, again: this.#served },
       {
         failedLogins: this.#failedLogins,
         tellOthers: (changer, change) => this.#tellOthers(changer, change),

@@ -43,7 +43,8 @@ export type FromWorker =
 
 /** From the primary to a worker. */
 export type FromPrimary =
-  | { readonly type: 'start'; readonly config: SentConfig }
+  /** @see StartOptions.again */
+  | { readonly type: 'start'; readonly config: SentConfig; readonly again: boolean }
   /** Read the matrix file and the TLS certificates again. */
   | { readonly type: 'reload' }
   /** Write a diagnostic snapshot. */

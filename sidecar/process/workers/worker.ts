@@ -58,6 +58,7 @@ async function start(command: Extract<FromPrimary, { type: 'start' }>): Promise<
       connections,
       onHealth: (state) => send({ type: 'health', state }),
       metrics: config.health.metrics,
+      again: command.again,
     })
     const { grpcAddress, httpAddress, egressAddress, matrixDigest, rulesDigest, shadowDigest } = sidecar
     const digests = { matrixDigest, rulesDigest, shadowDigest }

@@ -1,10 +1,10 @@
 /** Reads the matrix of a file, in the form that its name says. */
-import { readFileSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Matrix } from '../../../engine/index.ts'
 import { type DocumentForm, formOfName, forms } from '../../../matrix/document/index.ts'
 import { yamlForm } from '../../../matrix/document/yaml.ts'
 import { loadMatrix, MatrixError, tooLong } from '../../../matrix/load.ts'
+import { FileTooLong, readAtMost } from '../../base/bounded-file.ts'
 
 /**
  * Reads the matrix of a file.
@@ -37,16 +37,15 @@ export function yamlLibrary(): typeof import('yaml') {
 
 /** Reads a matrix file without looking at its content. */
 export function readMatrixFile(path: string): Buffer {
-  let size: number
   const { id, bytesMax } = matrixForm(path)
   try {
-    size = statSync(path).size
-    if (size <= bytesMax) return readFileSync(path)
+    return readAtMost(path, bytesMax)
   } catch (error) {
+    if (error instanceof FileTooLong)
+      throw new MatrixError([{ path: '', expected: tooLong(id, bytesMax, error.bytes) }], path)
     const { code } = error as NodeJS.ErrnoException
     throw Object.assign(new Error(`matrix: ${path} cannot be read (${code})`, { cause: error }), { code })
   }
-  throw new MatrixError([{ path: '', expected: tooLong(id, bytesMax, size) }], path)
 }
 
 /** Twice the matrix of the source. A larger text is read and compiled while others have their turn. */

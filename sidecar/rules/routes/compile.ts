@@ -11,6 +11,7 @@ import {
   parseHost,
   parsePath,
   patternText,
+  withoutPort,
 } from './pattern.ts'
 import type { Route, RouteSetting, TargetSetting, TargetSource } from './route.ts'
 import { Routes } from './routes.ts'
@@ -39,7 +40,7 @@ export function compileRoutes(
     const route = readRoute(setting, index, expect)
     return route === undefined ? [] : [route]
   })
-  problems.push(...writtenTwice(routes), ...ambiguities(routes))
+  problems.push(...hostsTwice(routes), ...writtenTwice(routes), ...ambiguities(routes))
   return problems.length > 0 ? { problems } : { routes: new Routes(routes) }
 }
 
@@ -60,6 +61,7 @@ function readRoute(setting: RouteSetting, index: number, expect: Expect): Route 
     host,
     path,
     methods: readMethods(setting.methods, expect),
+    namesHead: setting.methods?.includes('HEAD') ?? false,
     target: target && {
       account: readSource(target.account, 'account', path, expect),
       project: target.project && readSource(target.project, 'project', path, expect),
@@ -101,6 +103,18 @@ function readSource(
     'the name of a {name} of the path',
   )
   return { from: 'segment', name, index, prefix: found?.type === 'capture' ? found.prefix : '' }
+}
+
+/** Hosts that differ in their port alone, which some servers ignore. */
+function hostsTwice(routes: readonly Route[]): string[] {
+  const seen = new Map<string, Route>()
+  return routes.flatMap((route) => {
+    const name = withoutPort(route.host)
+    const other = seen.get(name) ?? route
+    seen.set(name, other)
+    if (other.host === route.host) return []
+    return `routes[${route.index}].host: expected the port of routes[${other.index}], because some servers ignore it`
+  })
 }
 
 /** Texts at the same place that some servers take for each other. */

@@ -2,7 +2,7 @@
  * What a person needs to know about a request without a route: which route was near, or how the request must
  * be written.
  */
-import type { PathPattern } from './pattern.ts'
+import { type PathPattern, withoutPort } from './pattern.ts'
 import type { Route, RouteMatch, RouteRequest } from './route.ts'
 import { Routes } from './routes.ts'
 
@@ -52,12 +52,18 @@ export function meant(
   | { readonly request: RouteRequest; readonly match: RouteMatch & { readonly refused: undefined } }
   | undefined {
   const target = canonicalTarget(request.target)
-  const host = request.host?.replace(/^.*@/, '').replace(/\.(?=$|:\d+$)/, '')
-  for (const each of [target, target.toLowerCase()]) {
-    const candidate = { ...request, method: request.method.trim().toUpperCase(), host, target: each }
-    const match = routes.match(candidate)
-    if (match.refused === undefined) return { request: candidate, match }
-  }
+  const host = request.host
+    ?.replace(/^.*@/, '')
+    .replace(/\.(?=$|:\d+$)/, '')
+    .toLowerCase()
+  const otherSlash = target.endsWith('/') ? target.slice(0, -1) : `${target}/`
+  const method = request.method.trim().toUpperCase()
+  for (const each of [target, target.toLowerCase(), otherSlash])
+    for (const name of [host, withoutPort(host ?? '')]) {
+      const candidate = { ...request, method, host: name, target: each }
+      const match = routes.match(candidate)
+      if (match.refused === undefined) return { request: candidate, match }
+    }
   return undefined
 }
 

@@ -16,7 +16,10 @@ export interface PathPattern {
   readonly below: boolean
 }
 
-/** In lower case. `''`: any host; `.example.com`: every host that ends so; otherwise that host. */
+/**
+ * In lower case, with a port if the server is asked with one. `''`: any host; `.example.com`: every host that
+ * ends so; otherwise that host.
+ */
 export type HostPattern = string
 
 /** What a route is for. */
@@ -54,20 +57,34 @@ const IPV6 = /^\[[0-9A-Fa-f:.]+\]$/
 
 const HOST_LENGTH_MAX = 255
 
-/** Whether the text is a host as servers compare it: ASCII, without a port and a dot at the end. */
+const PORT = /:\d{1,5}$/
+
+/** A host, or a pattern of hosts, without its port. */
+export function withoutPort(host: string): string {
+  return host.replace(PORT, '')
+}
+
+/** Whether the text is the name of a host: ASCII, without a port and a dot at the end. */
 export function isHost(text: string): boolean {
   return text.length <= HOST_LENGTH_MAX && (LABELS.test(text) || IPV6.test(text))
 }
 
 export const HOST_EXPECTED =
-  'a host name of ASCII letters, digits, hyphens and underscores, without a port and a dot at the end; or such a name behind *.'
+  'a host name of ASCII letters, digits, hyphens and underscores, without a dot at the end, or such a name behind *.; and a port behind it where requests have one'
 
 /** @returns `undefined` if the text is no pattern of a host */
 export function parseHost(text: string | undefined): HostPattern | undefined {
   if (text === undefined) return ''
   const lower = text.toLowerCase()
-  if (lower.startsWith('*.')) return LABELS.test(lower.slice(2)) ? lower.slice(1) : undefined
-  return isHost(lower) ? lower : undefined
+  const name = withoutPort(lower)
+  if (lower.startsWith('*.')) return LABELS.test(name.slice(2)) ? lower.slice(1) : undefined
+  return isHost(name) ? lower : undefined
+}
+
+/** Whether every server takes the host of a request for the pattern: not all ignore case and port. */
+export function isWritten(pattern: HostPattern, host: string): boolean {
+  if (pattern.startsWith('.')) return host.endsWith(pattern) && !/[A-Z]/.test(host)
+  return pattern === '' || pattern === host
 }
 
 /** What is for both patterns; `undefined`: nothing is. */

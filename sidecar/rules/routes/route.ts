@@ -40,6 +40,8 @@ export interface Route {
   readonly path: PathPattern
   /** Sorted; `undefined`: any. GET brings HEAD with it. */
   readonly methods: readonly string[] | undefined
+  /** Whether the configuration names HEAD: not every server answers it by what it does for GET. */
+  readonly namesHead: boolean
   readonly target: { readonly account: TargetSource; readonly project: TargetSource | undefined } | undefined
 }
 

@@ -4,8 +4,8 @@
  * `compile.ts` has made sure that there is one.
  */
 import { readRequestTarget } from '../../base/request-target.ts'
-import { METHOD_OVERRIDES, PATH_OVERRIDDEN, PATH_OVERRIDES } from './overrides.ts'
-import { isCaptured, isHost } from './pattern.ts'
+import { METHOD_OVERRIDES, overridesMethod, PATH_OVERRIDDEN, PATH_OVERRIDES } from './overrides.ts'
+import { isCaptured, isHost, isWritten, withoutPort } from './pattern.ts'
 import type { Route, RouteMatch, RouteRequest, RouteTarget, TargetSource } from './route.ts'
 import { folded, isWhole, similarTo } from './similar.ts'
 
@@ -54,12 +54,69 @@ export class Routes {
       return notCanonical(`a path of at most ${PATH_LENGTH_MAX} characters`)
     const reading = readRequestTarget(target)
     if (!reading.ok) return notCanonical(reading.expected)
-    // A slash at the end makes no difference: servers differ in what it means.
-    const path = reading.path.endsWith('/') ? reading.path.slice(0, -1) : reading.path
-    const found = find(this.#root, { path, host: name, method }, 1)
+    if (this.namesMethods && overridesMethod(reading.query))
+      return notCanonical('a query without `_method`, from which some servers take the method')
+    const isBelow = reading.path.endsWith('/')
+    const path = isBelow ? reading.path.slice(0, -1) : reading.path
+    const wanted = { path, host: name, method }
+    const found = find(this.#root, wanted, 1)
     if (found === undefined) return NO_ROUTE
-    return 'refused' in found ? found : withTarget(found, path, header)
+    if ('refused' in found) return found
+    if (!isWritten(found.host, host ?? ''))
+      return notCanonical('a host as in its route: in small letters, and with no other port')
+    const match = withTarget(found, path, header)
+    const isSame = (other: Found) =>
+      other === found ||
+      (other !== undefined && !('refused' in other) && isSameMatch(withTarget(other, path, header), match))
+    return this.#inDoubt(wanted, found, isBelow, isSame) ?? match
   }
+
+  /**
+   * Servers differ: in whether `/a/` is `/a`, whether `/a` is below `/a/`, and whether HEAD is answered by
+   * what is there for GET. So all readings that have a route must have the same API and target.
+   */
+  #inDoubt(wanted: Wanted, found: Route, isBelow: boolean, isSame: (other: Found) => boolean) {
+    for (const head of wanted.method === 'HEAD' && this.namesMethods ? HEADS : AS_IT_IS) {
+      const asked = { ...wanted, ...head }
+      const one = head === AS_IT_IS[0] ? found : find(this.#root, asked, 1)
+      if (one !== undefined && !isSame(one))
+        return notCanonical('another method than HEAD, because another route is for GET')
+      if (isBelow) {
+        const empty: Route[] = []
+        const other = find(this.#root, { ...asked, end: 'slash', empty }, 1)
+        if ((other !== one && !isSame(other)) || !empty.every(isSame))
+          return notCanonical('no slash at the end, because another route is for what is below')
+      } else if (one !== undefined && endsAt(one, wanted.path)) {
+        const other = find(this.#root, { ...asked, end: 'alone' }, 1)
+        if (other !== undefined && !isSame(other))
+          return notCanonical('a slash at the end, because another route is for what is around')
+      }
+    }
+    return undefined
+  }
+}
+
+const AS_IT_IS = [{}] as const
+const HEADS = [...AS_IT_IS, { head: 'named' }, { method: 'GET' }] as const
+
+type Found = Route | ReturnType<typeof notCanonical> | undefined
+
+function isSameMatch(one: RouteMatch, other: RouteMatch): boolean {
+  return (
+    one.refused === undefined &&
+    other.refused === undefined &&
+    one.api === other.api &&
+    one.target?.account === other.target?.account &&
+    one.target?.project === other.target?.project
+  )
+}
+
+/** Whether the route is for all that is below the path. @param path without a slash at its end */
+function endsAt(found: NonNullable<Found>, path: string): boolean {
+  if ('refused' in found || !found.path.below) return false
+  let count = 0
+  for (let slash = path.indexOf('/'); slash !== -1; slash = path.indexOf('/', slash + 1)) count++
+  return found.path.segments.length === count
 }
 
 const NO_ROUTE: RouteMatch = { refused: 'NO_ROUTE', detail: 'no route has this method, host and path' }
@@ -70,16 +127,12 @@ function notCanonical(expected: string): RouteMatch & { readonly refused: 'NOT_C
 
 /** The host without its port, in lower case; `''`: there is none. `undefined`: it is not canonical. */
 function hostName(host = ''): string | undefined {
-  const name = host.replace(/:\d{1,5}$/, '')
+  const name = withoutPort(host)
   return host === '' || isHost(name) ? name.toLowerCase() : undefined
 }
 
-/**
- * The decoded segment that begins there. What a canonical path has encoded is UTF-8, and neither a slash nor
- * a dot.
- */
-function segmentAt(path: string, start: number, end: number): string {
-  const segment = path.slice(start, end)
+/** What a canonical path has encoded is UTF-8, and neither a slash nor a dot. */
+function decoded(segment: string): string {
   return segment.includes('%') ? decodeURIComponent(segment) : segment
 }
 
@@ -104,7 +157,7 @@ interface Node {
   readonly below: RoutesByHost
 }
 
-/** A host before a wildcard, the longest wildcard first, any host last. */
+/** By name, without a port. A host before a wildcard, the longest wildcard first, any host last. */
 interface RoutesByHost {
   readonly named: Map<string, Route[]>
   readonly any: Route[]
@@ -119,9 +172,10 @@ function treeOf(routes: readonly Route[]): Node {
     for (const segment of route.path.segments)
       node = segment.type === 'literal' ? literalNode(node, segment.text) : captureNode(node, segment.prefix)
     const { named, any } = route.path.below ? node.below : node.here
-    const place = route.host === '' ? any : (named.get(route.host) ?? [])
+    const name = withoutPort(route.host)
+    const place = name === '' ? any : (named.get(name) ?? [])
     place.push(route)
-    if (route.host !== '') named.set(route.host, place)
+    if (name !== '') named.set(name, place)
   }
   return root
 }
@@ -171,9 +225,19 @@ function rankOf(host: string): number {
 }
 
 interface Wanted {
+  /** Without a slash at its end. */
   readonly path: string
   readonly host: string
   readonly method: string
+  /**
+   * `alone`: a route for all below a path is not for that path. `slash`: neither is one for the path alone,
+   * because a slash follows it.
+   */
+  readonly end?: 'alone' | 'slash'
+  /** With `slash`: gets the routes that end with a name, because some servers take nothing for one. */
+  readonly empty?: Route[]
+  /** `named`: HEAD is for routes that name it. */
+  readonly head?: 'named'
 }
 
 /**
@@ -189,16 +253,21 @@ function find(
 ): Route | ReturnType<typeof notCanonical> | undefined {
   const { path } = wanted
   if (start > path.length) {
-    const route = pick(node.here, wanted)
-    if (route !== undefined) return route
+    const route = wanted.end === 'slash' ? undefined : pick(node.here, wanted)
+    if (route !== undefined || wanted.end === 'alone') return route
+    for (const { prefix, node: captured } of wanted.empty === undefined ? [] : node.captures) {
+      const other = prefix === '' ? (pick(captured.here, wanted) ?? pick(captured.below, wanted)) : undefined
+      if (other !== undefined) wanted.empty?.push(other)
+    }
   } else if (isDecisive(node)) {
     const end = endOfSegment(path, start)
-    const segment = segmentAt(path, start, end)
+    const segment = path.slice(start, end)
     const next = node.literals.get(segment)
     if (next === undefined) {
-      if (!isWhole(segment))
+      const plain = decoded(segment)
+      if (!isWhole(plain))
         return notCanonical('no encoded ; ? # and no invisible segment where routes differ')
-      if (passesBy(node, segment))
+      if (passesBy(node, segment, plain))
         return notCanonical('each segment written as in its route, also its case, and nothing behind it')
     } else {
       const found = find(next, wanted, end + 1)
@@ -208,7 +277,8 @@ function find(
       if (isCaptured(prefix, segment)) {
         const found = find(captured, wanted, end + 1)
         if (found !== undefined) return found
-      }
+      } else if (segment === prefix)
+        return notCanonical('a name behind each text of a route, because some servers take nothing for one')
   }
   return pick(node.below, wanted)
 }
@@ -218,29 +288,38 @@ function isDecisive({ literals, captures, here }: Node): boolean {
   return literals.size > 0 || captures.length > 0 || here.named.size > 0 || here.any.length > 0
 }
 
-/** Whether some server would take the segment for a text of a route that it does not match here. */
-function passesBy({ foldedLiterals, captures }: Node, segment: string): boolean {
-  if (foldedLiterals.size > 0 && similarTo(segment).some((text) => foldedLiterals.has(text))) return true
+/**
+ * Whether some server would take the segment for a text of a route that it does not match here. Some compare
+ * what is not decoded.
+ *
+ * @param segment as it arrived, which is not a text of the routes
+ */
+function passesBy({ foldedLiterals, captures }: Node, segment: string, plain: string): boolean {
+  if (foldedLiterals.size > 0 && similarTo(plain).some((text) => foldedLiterals.has(text))) return true
   return captures.some(
     ({ prefix, folded: beginning }) =>
-      prefix !== '' && !segment.startsWith(prefix) && folded(segment).startsWith(beginning),
+      prefix !== '' && !segment.startsWith(prefix) && folded(plain).startsWith(beginning),
   )
 }
 
-function pick({ named, any }: RoutesByHost, { host, method }: Wanted): Route | undefined {
+function pick({ named, any }: RoutesByHost, wanted: Wanted): Route | undefined {
+  const { host } = wanted
   if (named.size > 0 && host !== '') {
-    const exact = withMethod(named.get(host), method)
+    const exact = withMethod(named.get(host), wanted)
     if (exact !== undefined) return exact
     for (let dot = host.indexOf('.'); dot !== -1; dot = host.indexOf('.', dot + 1)) {
-      const route = withMethod(named.get(host.slice(dot)), method)
+      const route = withMethod(named.get(host.slice(dot)), wanted)
       if (route !== undefined) return route
     }
   }
-  return withMethod(any, method)
+  return withMethod(any, wanted)
 }
 
-function withMethod(routes: readonly Route[] | undefined, method: string): Route | undefined {
-  return routes?.find(({ methods }) => methods === undefined || methods.includes(method))
+function withMethod(routes: readonly Route[] | undefined, { method, head }: Wanted): Route | undefined {
+  return routes?.find(
+    ({ methods, namesHead }) =>
+      methods === undefined || (methods.includes(method) && (head === undefined || namesHead)),
+  )
 }
 
 function withTarget(route: Route, path: string, header: RouteRequest['header']): RouteMatch {
@@ -281,5 +360,5 @@ function foundIn(source: TargetSource, path: string, header: RouteRequest['heade
 function capturedIn(path: string, index: number, prefix: string): string {
   let start = 1
   for (let before = 0; before < index; before++) start = endOfSegment(path, start) + 1
-  return segmentAt(path, start, endOfSegment(path, start)).slice(prefix.length)
+  return decoded(path.slice(start + prefix.length, endOfSegment(path, start)))
 }

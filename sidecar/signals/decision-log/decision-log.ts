@@ -12,7 +12,7 @@ import type { AskerFacts, LineFollower, DecisionLog as Log } from '../../usecase
 import type { DecisionSearch } from '../../usecases/decision-search.ts'
 import type { CheckOutcome, ClaimsQuestion, CredentialsQuestion } from '../../usecases/questions.ts'
 import type { ShadowDirection } from '../../usecases/shadow.ts'
-import { Backlog, type Block, type Destination } from './backlog.ts'
+import { Backlog, type Block, type Destination } from '../backlog.ts'
 import { Drops } from './drops.ts'
 import type { Fingerprints } from './fingerprints.ts'
 import { LineStart, line, number, part, putPart, REST_BYTES_MAX, scope, text } from './line.ts'
@@ -31,6 +31,8 @@ export interface DecisionLogOptions {
   readonly now: () => number
   readonly log: Pick<Logger, 'warn' | 'info'>
   readonly health: Pick<Health, 'set'>
+  /** Counts decisions without a line; `undefined`: metrics are off. */
+  readonly onDropped?: ((decisions: number) => void) | undefined
   /** Searches the lines where the destination keeps them. */
   readonly search?: DecisionSearch | undefined
   /** How long a line may wait for others; default: 200. */
@@ -112,7 +114,7 @@ export class DecisionLog implements Log {
     this.#drops = new Drops(options)
     this.#backlog = new Backlog({
       ...{ destination, bytesMax, delayMs },
-      onRefused: (lines, error) => this.#drops.refused(lines, error),
+      onRefused: (lines, problem) => this.#drops.refused(lines, problem),
       onAttempt: (error) => this.#drops.attempted(error),
     })
     this.#sample = samplePercent < 100 ? membersOf({ sample_percent: samplePercent }) : undefined

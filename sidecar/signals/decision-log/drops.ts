@@ -1,6 +1,6 @@
 /**
- * Decisions that were given without a line: told in the log at most once a minute, in the next line, and by
- * health checks.
+ * Decisions that were given without a line: told in the log at most once a minute, in the next line, by a
+ * metric and by health checks.
  */
 import type { Logger } from 'pino'
 import type { Health } from '../../base/health.ts'
@@ -11,6 +11,8 @@ export interface DropsOptions {
   readonly required: boolean
   readonly log: Pick<Logger, 'warn' | 'info'>
   readonly health: Pick<Health, 'set'>
+  /** Counts such decisions; `undefined`: metrics are off. */
+  readonly onDropped?: ((decisions: number) => void) | undefined
 }
 
 /** How often the log gets a line, in milliseconds. */
@@ -45,8 +47,8 @@ export class Drops {
   }
 
   /** @param lines that the destination does not take */
-  refused(lines: number, error: Error): void {
-    this.#problem = error.message
+  refused(lines: number, problem: string): void {
+    this.#problem = problem
     this.#count(lines)
   }
 
@@ -73,7 +75,7 @@ export class Drops {
 
   /** @param lines that were never written */
   close(lines: number): void {
-    this.#unlogged += lines
+    this.#add(lines)
     clearTimeout(this.#timer)
     this.#timer = undefined
     this.#log()
@@ -81,13 +83,18 @@ export class Drops {
 
   #count(lines: number): void {
     this.untold += lines
-    this.#unlogged += lines
+    this.#add(lines)
     if (this.#timer !== undefined) return
     this.#log()
     this.#timer = setTimeout(() => {
       this.#timer = undefined
       if (this.#unlogged > 0) this.#count(0)
     }, TELL_MS).unref()
+  }
+
+  #add(lines: number): void {
+    this.#unlogged += lines
+    this.#options.onDropped?.(lines)
   }
 
   #log(): void {

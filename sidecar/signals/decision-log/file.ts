@@ -5,7 +5,7 @@
 import { constants } from 'node:fs'
 import { type FileHandle, open, readdir, rename, stat, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import type { Destination } from './backlog.ts'
+import type { Destination } from '../backlog.ts'
 
 export interface FileOptions {
   readonly path: string

@@ -3,7 +3,7 @@
  */
 import type { Scope } from '../../../engine/index.ts'
 import { escapedJson } from '../../base/visible-text.ts'
-import type { Block } from './backlog.ts'
+import type { Block } from '../backlog.ts'
 import { short, TEXT_LENGTH_MAX } from './parts.ts'
 
 /**

@@ -2,6 +2,7 @@
  * Finds the lines of a block that a query asks for. Most lines are passed over by their bytes: their time,
  * and a text that each line with the answer has in it.
  */
+import { ipAddress } from '../../base/ip-address.ts'
 import { escapedJson } from '../../base/visible-text.ts'
 import type { DecisionQuery } from '../../usecases/decision-search.ts'
 import { type Block, eachLine } from './blocks.ts'
@@ -54,7 +55,9 @@ export class Matcher {
   /** A line with the answer contains one of them; none: it may be any line. */
   readonly #needles: readonly Buffer[]
 
-  constructor(query: DecisionQuery) {
+  constructor(asked: DecisionQuery) {
+    // Lines have addresses in their one form.
+    const query = { ...asked, address: ipAddress(asked.address) ?? asked.address }
     this.#query = query
     this.#since = timeOf(query.sinceMs)
     this.#until = timeOf(query.untilMs)
@@ -169,7 +172,8 @@ function isDecision(value: unknown): value is Line {
 }
 
 function matches(line: Line, query: DecisionQuery): boolean {
-  const { sinceMs, untilMs, users, token, api, reason, allowed, account, project, requestId, address } = query
+  const { sinceMs, untilMs, users, tokens, api, reason, allowed, account, project, requestId, address } =
+    query
   if (sinceMs !== undefined || untilMs !== undefined) {
     const ms = Date.parse(line.time)
     if (!(ms >= (sinceMs ?? ms)) || !(ms < (untilMs ?? Number.POSITIVE_INFINITY))) return false
@@ -180,7 +184,7 @@ function matches(line: Line, query: DecisionQuery): boolean {
     is(line.reason, reason) &&
     is(line.shadow, query.shadow) &&
     is(line.api, api) &&
-    is(line.token, token) &&
+    (tokens === undefined || (line.token !== undefined && tokens.includes(line.token))) &&
     (users === undefined || (subject !== undefined && users.includes(subject.id))) &&
     (account === undefined || [scope, target, subject].some((each) => is(each?.account, account))) &&
     (project === undefined || [scope, target].some((each) => is(each?.project, project))) &&
@@ -197,7 +201,7 @@ function is(value: string | undefined, wanted: string | undefined): boolean {
 /** The rarest of the texts that a line must have. */
 function needlesOf({
   users,
-  token,
+  tokens,
   requestId,
   project,
   address,
@@ -208,7 +212,7 @@ function needlesOf({
   shadow,
 }: DecisionQuery) {
   const one = (before: string, text: string) => [Buffer.from(`${before}${quoted(text)}`)]
-  if (token !== undefined) return one('"token":', token)
+  if (tokens !== undefined) return tokens.flatMap((token) => one('"token":', token))
   if (requestId !== undefined) return one('_id":', requestId)
   if (users !== undefined && users.length <= NEEDLES_MAX)
     return users.flatMap((user) => one('"subject":{"id":', user))

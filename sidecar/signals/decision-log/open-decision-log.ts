@@ -9,7 +9,8 @@ import type { DecisionLogSettings } from '../../config/decision-log.ts'
 import { otlpOptionsOf } from '../../config/otlp.ts'
 import type { Callers } from '../../usecases/callers.ts'
 import type { DecisionSearch } from '../../usecases/decision-search.ts'
-import type { Destination } from './backlog.ts'
+import type { Meters } from '../../usecases/meters.ts'
+import type { Destination } from '../backlog.ts'
 import { DecisionLog } from './decision-log.ts'
 import { LogFile } from './file.ts'
 import { Fingerprints } from './fingerprints.ts'
@@ -20,6 +21,7 @@ export interface DecisionLogParts {
   readonly log: Logger
   readonly health: Health
   readonly callers: Pick<Callers, 'watch'>
+  readonly meters: Meters | undefined
 }
 
 /**
@@ -37,7 +39,7 @@ export function readDecisionLog({ decision_log: settings, data, workers }: Confi
       'decision_log.stdout: expected a file or an endpoint where there are several workers',
     )
   const openDestination = destinationOf(settings)
-  return async ({ callers, ...parts }) => {
+  return async ({ callers, meters, ...parts }) => {
     const fingerprints = new Fingerprints(readFileSync(join(data, PEPPER_FILE), 'utf8'))
     const opened = new DecisionLog({
       ...{ ...parts, fingerprints },
@@ -45,6 +47,7 @@ export function readDecisionLog({ decision_log: settings, data, workers }: Confi
       search: settings.file.path === undefined ? undefined : searchOf(settings.file.path, fingerprints),
       samplePercent: settings.sample_percent,
       required: settings.required,
+      onDropped: meters?.countUnlogged(),
       bytesMax: settings.buffer_bytes,
     })
     callers.watch(() => opened.forgetAskers())
@@ -55,7 +58,7 @@ export function readDecisionLog({ decision_log: settings, data, workers }: Confi
 /** What searches is loaded with the first search. */
 function searchOf(path: string, fingerprints: Fingerprints): DecisionSearch {
   return {
-    fingerprintOf: (token) => fingerprints.of(token),
+    fingerprintsOf: (token) => fingerprints.allOf(token),
     search: async (query, turn) => (await import('./search-turn.ts')).searchTurn(path, query, turn),
   }
 }
@@ -77,5 +80,12 @@ function destinationOf({ file, stdout, otlp }: DecisionLogSettings): OpenDestina
 
 function otlpOf(settings: DecisionLogSettings['otlp'], url: string): OpenDestination {
   const options = otlpOptionsOf('decision_log.otlp', url, settings, 'the lines say who asks for what')
-  return async () => new (await import('./otlp-logs.ts')).OtlpLogs(options)
+  return async () => {
+    const [{ logsRequest }, { OtlpEndpoint }, { OtlpSender }] = await Promise.all([
+      import('./otlp-logs.ts'),
+      import('../otlp-endpoint.ts'),
+      import('../otlp-sender.ts'),
+    ])
+    return new OtlpSender({ endpoint: new OtlpEndpoint(options), requestOf: logsRequest })
+  }
 }

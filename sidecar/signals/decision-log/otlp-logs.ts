@@ -3,31 +3,7 @@
  * `https://HOST:4318/v1/logs`.
  */
 import { packageVersion } from '../../base/package.ts'
-import type { OtlpOptions } from '../../config/otlp.ts'
-import { OtlpEndpoint, OtlpRefused } from '../otlp-endpoint.ts'
 import { RESOURCE } from '../otlp-resource.ts'
-import { type Destination, LinesRefused } from './backlog.ts'
-
-export class OtlpLogs implements Destination {
-  readonly #endpoint: OtlpEndpoint
-
-  constructor(options: OtlpOptions) {
-    this.#endpoint = new OtlpEndpoint(options)
-  }
-
-  async write([bytes]: readonly [Buffer, ...Buffer[]]): Promise<number> {
-    try {
-      await this.#endpoint.post(JSON.stringify(requestOf(bytes)))
-    } catch (error) {
-      throw error instanceof OtlpRefused ? new LinesRefused(error.message) : error
-    }
-    return bytes.length
-  }
-
-  close(): Promise<void> {
-    return this.#endpoint.close()
-  }
-}
 
 /** The members of a line that are read here. */
 interface Line {
@@ -45,21 +21,21 @@ const SEVERITIES = {
  * `ExportLogsServiceRequest`. The body of a record is the line, and its attributes are those members that are
  * not objects.
  */
-function requestOf(bytes: Buffer): object {
-  const logRecords = bytes
+export function logsRequest(lines: Buffer): string {
+  const logRecords = lines
     .toString()
     .trimEnd()
     .split('\n')
     .map((line) => recordOf(line, JSON.parse(line) as Line))
   const scope = { name: 'portcullis.decision_log', version: packageVersion }
-  return {
+  return JSON.stringify({
     resourceLogs: [
       {
         resource: { attributes: Object.entries(RESOURCE).map(([key, value]) => attribute(key, value)) },
         scopeLogs: [{ scope, logRecords }],
       },
     ],
-  }
+  })
 }
 
 function recordOf(text: string, line: Line): object {

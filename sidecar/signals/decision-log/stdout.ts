@@ -2,7 +2,7 @@
 import { fstatSync, write as writeTo } from 'node:fs'
 import { Socket } from 'node:net'
 import { promisify } from 'node:util'
-import type { Destination } from './backlog.ts'
+import type { Destination } from '../backlog.ts'
 
 const STANDARD_OUTPUT = 1
 

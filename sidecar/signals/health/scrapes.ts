@@ -4,17 +4,21 @@
  */
 
 import { type HealthState, isReady, PROBLEM_CODES } from '../../base/health.ts'
+import type { Counts } from '../../base/meters.ts'
 import { gauge, type Metric } from '../../base/metrics.ts'
 import type { Exposition } from './exposition.ts'
 import type { HealthSource } from './source.ts'
 
 export class Scrapes {
   readonly #source: HealthSource
+  readonly #refused: Counts
   /** Answers that are being made, by whether they are OpenMetrics. */
   readonly #making = new Map<boolean, Promise<Exposition>>()
 
-  constructor(source: HealthSource) {
+  /** @param refused what the listener has refused, which is a part of the counter of all listeners */
+  constructor(source: HealthSource, refused: Counts) {
     this.#source = source
+    this.#refused = refused
   }
 
   /** @param accept the header of that name */
@@ -31,7 +35,11 @@ export class Scrapes {
   async #make(open: boolean): Promise<Exposition> {
     const { exposition } = await import('./exposition.ts')
     const metrics = (await this.#source.metrics?.()) ?? []
-    return exposition([...healthMetrics(this.#source.state), ...metrics], open)
+    const { name, samples } = this.#refused.read()
+    const all = metrics.map((metric) =>
+      metric.name === name ? { ...metric, samples: [...metric.samples, ...samples] } : metric,
+    )
+    return exposition([...healthMetrics(this.#source.state), ...all], open)
   }
 }
 

@@ -6,12 +6,12 @@
 import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace'
 import type { Logger } from 'pino'
 import type { Meters } from '../../usecases/meters.ts'
-import { Backlog, type Destination, LinesRefused } from '../decision-log/backlog.ts'
-import { OtlpRefused } from '../otlp-endpoint.ts'
+import { Backlog } from '../backlog.ts'
+import { OtlpSender, type OtlpSenderOptions } from '../otlp-sender.ts'
 import { lineOf, REQUEST_TAIL, requestHead, SEPARATOR } from './otlp-span.ts'
 
 export interface ExportOptions {
-  readonly endpoint: { post(body: Uint8Array): Promise<void>; close(): Promise<void> }
+  readonly endpoint: OtlpSenderOptions['endpoint']
   readonly log: Pick<Logger, 'warn'>
   /** `undefined`: metrics are off. */
   readonly meters: Meters | undefined
@@ -43,14 +43,17 @@ export class Export implements SpanProcessor {
   constructor(options: ExportOptions) {
     this.#options = options
     const { endpoint, delayMs = DELAY_MS } = options
-    const destination: Destination = {
-      write: ([lines]) => this.#send(lines),
-      close: () => endpoint.close(),
-    }
+    const destination = new OtlpSender({
+      endpoint,
+      // Each line ends with a comma and a line feed. The last comma must go.
+      requestOf: (lines) =>
+        Buffer.concat([this.#head ?? REQUEST_TAIL, lines.subarray(0, -SEPARATOR.length), REQUEST_TAIL]),
+      onDelivered: (spans) => options.meters?.spansEnded('exported', spans),
+    })
     this.#backlog = new Backlog({
       ...{ destination, delayMs, bytesMax: WAITING_BYTES_MAX },
-      onRefused: (spans, error) => {
-        this.#problem = error.message
+      onRefused: (spans, problem) => {
+        this.#problem = problem
         this.#dropped(spans)
       },
       onAttempt: (error) => {
@@ -85,23 +88,6 @@ export class Export implements SpanProcessor {
     clearTimeout(this.#timer)
   }
 
-  async #send(lines: Buffer): Promise<number> {
-    // Each line ends with a comma and a line feed. The last comma must go.
-    const body = Buffer.concat([
-      this.#head ?? REQUEST_TAIL,
-      lines.subarray(0, -SEPARATOR.length),
-      REQUEST_TAIL,
-    ])
-    const { endpoint, meters } = this.#options
-    try {
-      await endpoint.post(body)
-    } catch (error) {
-      throw error instanceof OtlpRefused ? new LinesRefused(error.message) : error
-    }
-    meters?.spansEnded('exported', spansIn(lines))
-    return lines.length
-  }
-
   #dropped(spans: number): void {
     this.#options.meters?.spansEnded('dropped', spans)
     this.#untold += spans
@@ -118,12 +104,3 @@ export class Export implements SpanProcessor {
     this.#timer = setTimeout(() => this.#tell(), TELL_MS).unref()
   }
 }
-
-/** Texts in JSON have no line feeds. */
-function spansIn(lines: Buffer): number {
-  let spans = 0
-  for (let at = lines.indexOf(LINE_FEED); at >= 0; at = lines.indexOf(LINE_FEED, at + 1)) spans++
-  return spans
-}
-
-const LINE_FEED = 0x0a

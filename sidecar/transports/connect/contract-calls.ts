@@ -82,6 +82,8 @@ export class ContractCalls {
       refuse(exchange, 415, `Content-Type: expected one of ${typesFor(served)}`, this.#settings, {
         'accept-post': typesFor(served),
       })
+    else if (form.enveloped && !isUncoded(exchange.request))
+      refuse(exchange, 415, 'Content-Encoding: expected none around a stream of messages', this.#settings)
     else if (served === undefined) this.#refuseUnknown(exchange, form)
     else if (served.method.type === 'bidi' && exchange.request.httpVersionMajor === 1)
       refuse(exchange, 505, 'expected HTTP/2, which has streams in both directions', this.#settings)
@@ -130,6 +132,11 @@ const UNKNOWN_METHOD: Method = {
 function fits(served: Served, { protocol, enveloped, codec }: Form): boolean {
   if (codec === 'json' && served.json === undefined) return false
   return protocol === 'grpc-web' || enveloped === (served.method.type !== 'unary')
+}
+
+/** The protocols of streams have a field of their own for the coding of messages. */
+function isUncoded({ headers: { 'content-encoding': coding = 'identity' } }: Exchange['request']): boolean {
+  return coding.toLowerCase() === 'identity'
 }
 
 function typesFor(served: Served | undefined): string {

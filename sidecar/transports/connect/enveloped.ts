@@ -1,6 +1,7 @@
 /** Calls whose messages stand in envelopes: the streams of Connect, and every call of gRPC-Web. */
 import { callError } from '../../base/call-error.ts'
 import type { MaybePromise } from '../../base/maybe-promise.ts'
+import { discard } from '../../base/net/linger.ts'
 import { SHORT_BYTES } from '../../base/turns.ts'
 import { type CallStatus, type Method, STATUS, StatusError } from '../../contract/call.ts'
 import { LATE } from '../faults.ts'
@@ -204,7 +205,7 @@ export class EnvelopedCall extends LiveCall {
     response.end()
     if (response.writableLength > 0) this.#awaitReader()
     // What the client still sends is not kept.
-    request.resume()
+    discard(request)
   }
 
   protected release(): void {

@@ -1,6 +1,7 @@
 /** A request of HTTP with its answer: what a call over HTTP has in common, whatever its protocol. */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { LimitFunction } from 'p-limit'
+import type { IpAddress } from '../../base/ip-address.ts'
 import type { MaybePromise } from '../../base/maybe-promise.ts'
 import { carrierOf } from '../../base/net/http-request.ts'
 import { SHORT_BYTES, type Turns } from '../../base/turns.ts'
@@ -20,8 +21,8 @@ export interface Exchange {
   readonly response: ServerResponse
   /** Header fields of every answer. */
   readonly headers: OutgoingHttpHeaders
-  /** IP address of the client. */
-  readonly address: string | undefined
+  /** Of the client; `undefined`: none is known. */
+  readonly address: IpAddress | undefined
   readonly requestId: string
   /** SHA-256 of the secret of its session; `undefined`: it has none. */
   readonly session?: Buffer | undefined
@@ -71,7 +72,7 @@ export class HttpContext implements CallContext {
   }
 }
 
-function connectionOf(request: IncomingMessage, address: string | undefined): ClientConnection {
+function connectionOf(request: IncomingMessage, address: IpAddress | undefined): ClientConnection {
   const carrier = carrierOf(request)
   const known = CONNECTIONS.get(carrier)
   // Behind a proxy, the clients of one connection differ.
@@ -94,11 +95,20 @@ interface Sender {
  *
  * @param json `undefined`: it has these bytes already
  */
-export function requestOf(bytes: Buffer, json: JsonCodec | undefined, sender: Sender): MaybePromise<Buffer> {
-  if (json === undefined) return bytes
+export function requestOf(read: Buffer, json: JsonCodec | undefined, sender: Sender): MaybePromise<Buffer> {
+  if (json === undefined) return read
+  const bytes = withoutMark(read)
   if (bytes.length <= SHORT_BYTES) return json.read(bytes)
   if (json.readInSteps !== undefined) return inTurns(json.readInSteps(bytes), sender)
   return sender.turns.run(sender.connection, () => json.read(bytes))
+}
+
+/** Some programs begin every text in UTF-8 with this mark (RFC 8259, section 8.1). */
+const BYTE_ORDER_MARK = Buffer.from('\ufeff')
+
+function withoutMark(json: Buffer): Buffer {
+  const { length } = BYTE_ORDER_MARK
+  return json.subarray(0, length).equals(BYTE_ORDER_MARK) ? json.subarray(length) : json
 }
 
 /** How long a part of a request is read before others have their turn, in milliseconds. */

@@ -52,17 +52,16 @@ export function* readList(json: Buffer, list: List, member: Member): Generator<u
   }
   const end = json.toString('latin1', cutter.position, cutter.position + AROUND_BYTES_MAX)
   if (json.length - cutter.position > AROUND_BYTES_MAX || !/^[ \t\n\r]*\}[ \t\n\r]*$/.test(end))
-    throw unlike(list)
+    throw unlike(list, end)
   const bytes = writer.finish()
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
 /** Position of the first member. */
 function startOf(json: Buffer, list: List): number {
-  const head = /^[ \t\n\r]*\{[ \t\n\r]*"([a-zA-Z_]+)"[ \t\n\r]*:[ \t\n\r]*\[/.exec(
-    json.toString('latin1', 0, AROUND_BYTES_MAX),
-  )
-  if (head?.[1] !== list.name) throw unlike(list)
+  const around = json.toString('latin1', 0, AROUND_BYTES_MAX)
+  const head = /^[ \t\n\r]*\{[ \t\n\r]*"([a-zA-Z_]+)"[ \t\n\r]*:[ \t\n\r]*\[/.exec(around)
+  if (head?.[1] !== list.name) throw unlike(list, around)
   return head[0].length
 }
 
@@ -70,11 +69,21 @@ function isBlank(part: Buffer): boolean {
   return /^[ \t\n\r]*$/.test(part.toString('latin1'))
 }
 
-function unlike({ name, typeName }: List): CallError {
-  return invalidArgument({
-    field: 'the body',
-    expected: `a JSON object with the fields of ${typeName}, each of them once: {"${name}": [...]}`,
-  })
+/** @param around what is before or behind the list */
+function unlike({ name, typeName }: List, around: string): CallError {
+  const found = /^[ \t\n\r]*[{,][ \t\n\r]*"([a-zA-Z_]+)"[ \t\n\r]*:/.exec(around)?.[1]
+  const is = found === name ? (around.includes('{') ? undefined : 'is there twice') : 'is unknown'
+  const fields = fieldsOf(typeName, found && is ? { name: found, is } : undefined)
+  return invalidArgument({ field: 'the body', expected: `${fields}: {"${name}": [...]}` })
+}
+
+/** What an object is expected to be. @param found a name in it, and what is wrong with it */
+export function fieldsOf(typeName: string, found?: { readonly name: string; readonly is: string }): string {
+  const expected = `a JSON object with the fields of ${typeName}, each of them once`
+  // Names of fields are like this, and secrets in their place are longer or have digits.
+  return found !== undefined && /^[a-z][a-zA-Z_]{0,31}$/.test(found.name)
+    ? `${expected}; \`${found.name}\` ${found.is}`
+    : expected
 }
 
 function noJson(): CallError {

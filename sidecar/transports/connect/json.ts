@@ -24,7 +24,7 @@ import { isFieldError } from '@bufbuild/protobuf/reflect'
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt'
 import { type CallError, invalidArgument } from '../../base/call-error.ts'
 import { packageFile } from '../../base/package.ts'
-import { listIn, readList } from './json-list.ts'
+import { fieldsOf, listIn, readList } from './json-list.ts'
 import { plainBytesOf, planOf } from './plain-json.ts'
 
 /** Reads and writes the messages of one method. */
@@ -43,9 +43,9 @@ export interface JsonCodec {
 
 /**
  * Most bytes of a request, or of a member of a list in it: each is read in one turn of the event loop.
- * Servers of HTTP accept some 60 kB of header fields at most, which is the longest that a check has.
+ * A check has the header fields of a request, and some clouds document tokens of up to 100,000 characters.
  */
-const BYTES_MAX = 65_536
+const BYTES_MAX = 131_072
 
 /**
  * Most values in as many bytes: an object, a list, or what stands behind a comma. Each takes only a few
@@ -163,11 +163,7 @@ function hasTooMany(json: Buffer): boolean {
 function refusalOf(error: unknown, input: DescMessage): CallError {
   const cause = error instanceof Error ? error.cause : undefined
   if (cause instanceof SyntaxError) return invalidArgument({ field: 'the body', expected: 'JSON' })
-  if (!isFieldError(cause))
-    return invalidArgument({
-      field: 'the body',
-      expected: `a JSON object with the fields of ${input.typeName}, each of them once`,
-    })
+  if (!isFieldError(cause)) return invalidArgument({ field: 'the body', expected: objectOf(error, input) })
   const field = cause.field()
   if (field.kind === 'oneof') return invalidArgument({ field: field.name, expected: oneOf(field) })
   const twice = cause.message === 'set multiple times'
@@ -175,6 +171,18 @@ function refusalOf(error: unknown, input: DescMessage): CallError {
     field: `${'parent' in field && field.parent ? `${field.parent.name}.` : ''}${field.name}`,
     expected: twice ? 'it once' : expectedOf(field),
   })
+}
+
+/** The library says only in its message which name is wrong, and in which object. */
+const NAMED =
+  /^cannot decode message ([\w.]+) from JSON: (?:key "(?<unknown>\w+)" is unknown|duplicate object key "(?<twice>\w+)")$/
+
+function objectOf(error: unknown, input: DescMessage): string {
+  const named = error instanceof Error ? NAMED.exec(error.message) : null
+  const { unknown, twice = '' } = named?.groups ?? {}
+  const found =
+    unknown === undefined ? { name: twice, is: 'is there twice' } : { name: unknown, is: 'is unknown' }
+  return fieldsOf(named?.[1] ?? input.typeName, found)
 }
 
 function oneOf({ fields }: DescOneof): string {

@@ -4,6 +4,7 @@
  */
 import type { OutgoingHttpHeaders } from 'node:http'
 import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
+import { discard } from '../../base/net/linger.ts'
 import { SHORT_BYTES } from '../../base/turns.ts'
 import { type CallStatus, type Method, STATUS } from '../../contract/call.ts'
 import { inflated, tooLarge } from '../sockets/messages.ts'
@@ -215,7 +216,7 @@ export function refuse(
 /** The exchange without the rest of its request. */
 function leaving(exchange: Exchange, more: OutgoingHttpHeaders): Exchange {
   const { request, headers } = exchange
-  request.resume()
+  discard(request)
   // A client of HTTP/1.1 that is still sending cannot use its connection for another call.
   const last = !request.complete && request.httpVersionMajor === 1 ? { connection: 'close' } : {}
   return { ...exchange, headers: { ...headers, ...last, ...more } }

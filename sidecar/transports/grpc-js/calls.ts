@@ -11,6 +11,7 @@ import {
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js'
 import { namesOfCertificate } from '../../base/certificate-name.ts'
+import { type IpAddress, ipAddress } from '../../base/ip-address.ts'
 import {
   type CallContext,
   type CallStatus,
@@ -168,8 +169,9 @@ function connectionOf(call: AnyCall): ClientConnection {
 }
 
 /** The IP address in what grpc-js calls a peer; `undefined`: a Unix socket, or the client is gone. */
-export function peerAddress(peer: string): string | undefined {
-  return /^\[?([0-9a-fA-F.:]+?)\]?:\d+$/.exec(peer)?.[1]
+export function peerAddress(peer: string): IpAddress | undefined {
+  // Of IPv6 it writes no brackets.
+  return ipAddress(/^\[?([0-9a-fA-F.:]+?)\]?:\d+$/.exec(peer)?.[1])
 }
 
 /** The stream of a call, which grpc-js does not export. */

@@ -13,7 +13,7 @@ const TEXT =
 /** The version is what is wrong (RFC 9110, §15.6.6). An invitation to upgrade would be a lie. */
 const HTTP_ANSWER = Buffer.from(
   'HTTP/1.1 505 HTTP Version Not Supported\r\n' +
-    `content-type: text/plain\r\ncontent-length: ${Buffer.byteLength(TEXT)}\r\nconnection: close\r\n\r\n${TEXT}`,
+    `Content-Type: text/plain\r\nContent-Length: ${Buffer.byteLength(TEXT)}\r\nConnection: close\r\n\r\n${TEXT}`,
 )
 
 /**

@@ -2,6 +2,7 @@
 import type { Socket } from 'node:net'
 import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from 'node:tls'
 import { type CertificateName, namesOfCertificate } from '../../base/certificate-name.ts'
+import { ipAddress } from '../../base/ip-address.ts'
 import { BySocket } from '../../base/net/by-socket.ts'
 import type { Certificates, WatchedCertificates } from '../../base/net/certificates.ts'
 import { ConnectionTable, connectionSource, type HeldConnection } from '../../base/net/connection-table.ts'
@@ -56,7 +57,7 @@ export async function listen(
 }
 
 function plainConnection({ remoteAddress }: Socket): ClientConnection {
-  return { address: remoteAddress, certificateNames: [] }
+  return { address: ipAddress(remoteAddress), certificateNames: [] }
 }
 
 /** Makes secure connections of plain ones. */
@@ -145,7 +146,7 @@ function contextOf({ certificate, key, clientCa }: Certificates) {
 function secureConnection(socket: TLSSocket): ClientConnection {
   let names: readonly CertificateName[] | undefined
   return {
-    address: socket.remoteAddress,
+    address: ipAddress(socket.remoteAddress),
     get certificateNames() {
       names ??= namesOfCertificate(socket.getPeerCertificate().subjectaltname)
       return names

@@ -1,10 +1,11 @@
 /** Operations on accounts, their projects and their address restrictions. */
 
 import { setImmediate as otherWork } from 'node:timers/promises'
-import { canonicalAddress, isAllowed } from '../../authority/addresses.ts'
+import { isAllowed } from '../../authority/addresses.ts'
 import { canonicalRanges } from '../../authority/administration/accounts.ts'
 import type { AccountRecord, ProjectRecord } from '../../authority/administration/administration.ts'
 import { callError } from '../../base/call-error.ts'
+import { type IpAddress, ipAddress } from '../../base/ip-address.ts'
 import type { Requester } from '../requester.ts'
 import { operation } from './operation.ts'
 import { type Listed, type PageRequest, paged } from './paging.ts'
@@ -174,7 +175,7 @@ export const ACCOUNT_OPERATIONS = {
       const others: AddressPreview['others'][number][] = []
       for (const { userName: who, address, lastSeenMs } of known) {
         if (requester.type === 'user' && requester.user.name === who && address === own) continue
-        others.push({ who, address, lastSeenMs, allowed: isAllowed(address, ranges) })
+        others.push({ who, address, lastSeenMs, allowed: isAllowed(ipAddress(address), ranges) })
         // A thousand addresses in a thousand ranges take a while.
         if (others.length % 20 === 0) await otherWork()
       }
@@ -185,9 +186,8 @@ export const ACCOUNT_OPERATIONS = {
 }
 
 /** Where the requester is. */
-function ownAddress(requester: Requester): string | undefined {
-  const address = requester.type === 'operator' ? requester.from.address : requester.clientAddress
-  return address && canonicalAddress(address)
+function ownAddress(requester: Requester): IpAddress | undefined {
+  return ipAddress(requester.type === 'operator' ? requester.from.address : requester.clientAddress)
 }
 
 /** @throws CallError where the ranges exclude the requester. A restriction does not apply to an operator. */

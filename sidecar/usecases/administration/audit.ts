@@ -1,6 +1,7 @@
 /** The operation on the audit trail. */
 import type { AuditFilter, AuditRecord } from '../../authority/administration/administration.ts'
 import { type FieldViolation, invalidArgument } from '../../base/call-error.ts'
+import { isTimeMs, TIME_RANGE } from '../../base/written-time.ts'
 import { operation } from './operation.ts'
 import { keyIn, type Listed, type PageRequest, sizeOf, tokenOf } from './paging.ts'
 
@@ -45,8 +46,6 @@ export const AUDIT_OPERATIONS = {
 const TEXT_LENGTH_MAX = 500
 
 const TEXT = `at most ${TEXT_LENGTH_MAX} characters without NUL`
-const TIME = 'a time between the years 1970 and 9999'
-const TIME_MS_MAX = Date.parse('9999-12-31T23:59:59.999Z')
 
 /** @throws CallError that names every field with a fault */
 function expectFilter(request: AuditRequest): void {
@@ -59,7 +58,7 @@ function expectFilter(request: AuditRequest): void {
     ['since', sinceMs],
     ['until', untilMs],
   ] as const)
-    if (ms !== undefined && !(ms >= 0 && ms <= TIME_MS_MAX)) violations.push({ field, expected: TIME })
+    if (ms !== undefined && !isTimeMs(ms)) violations.push({ field, expected: `a time ${TIME_RANGE}` })
   if ((untilMs ?? Infinity) <= (sinceMs ?? -Infinity))
     violations.push({ field: 'until', expected: 'a time after `since`' })
   if (violations.length > 0) throw invalidArgument(...violations)

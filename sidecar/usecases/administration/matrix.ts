@@ -19,7 +19,7 @@ export interface RolloutView {
   readonly configuredDigest: string
   /** Whether a promoted matrix is in force. */
   readonly promoted: boolean
-  /** As JSON, if it was asked for. */
+  /** As JSON, if it was asked for; `undefined` also where neither this process nor the directory has it. */
   readonly matrix: string | undefined
   /** `undefined`: the configuration names none. */
   readonly shadow:
@@ -58,15 +58,17 @@ export const MATRIX_OPERATIONS = {
       const { rules, shadow, jsonOf, jsonOfKept } = rollout
       const { engine, matrix, configured, configuredDigest, overruled } = rules
       const json = async (of: Matrix | undefined) => (matrices && of ? jsonOf(of) : undefined)
-      const to = async () => {
-        if (toDigest === configuredDigest && configured) return jsonOf(configured)
-        const kept = await administration.matrices.version(toDigest)
+      const keptJson = async (digest: string) => {
+        const kept = await administration.matrices.version(digest)
         return kept && jsonOfKept(kept)
       }
+      const to = async () =>
+        toDigest === configuredDigest && configured ? jsonOf(configured) : keptJson(toDigest)
       return {
         ...{ digest: engine.digest, configuredDigest, promoted: overruled, versions },
         shadow: shadow && (await viewOf(shadow, json)),
-        matrix: await json(matrix),
+        // A process that keeps no matrix finds it in the directory, if it was promoted or replaced.
+        matrix: (await json(matrix)) ?? (matrices ? await keptJson(engine.digest) : undefined),
         toMatrix: toDigest === '' ? undefined : await to(),
       }
     },

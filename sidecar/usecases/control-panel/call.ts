@@ -1,14 +1,16 @@
 /** A request of the page, as use cases of the control panel are given it. */
+
 import type { ControlPanel } from '../../authority/control-panel/control-panel.ts'
 import type { LoginRequest } from '../../authority/control-panel/log-in.ts'
 import { nameOfSource, sourceAt } from '../../authority/login-source.ts'
+import { type IpAddress, whereabouts } from '../../base/ip-address.ts'
 import type { Clocked, Recognizing } from '../capabilities.ts'
 import type { ChangeRates } from '../change-rates.ts'
 import type { LoginTracing } from '../login-trace.ts'
 import type { CallOrigin } from '../requester.ts'
 
 export interface PanelCall {
-  readonly clientAddress: string
+  readonly clientAddress: IpAddress | undefined
   /** Tells the connections of the client apart. */
   readonly connection: string
   readonly requestId: string
@@ -31,7 +33,7 @@ export function originOf({
   clientAddress,
   requestId,
 }: PanelCall): CallOrigin & { readonly requestId: string } {
-  return { protocol: 'http', address: clientAddress, requestId }
+  return { protocol: 'http', address: whereabouts(clientAddress), requestId }
 }
 
 /** Name of the source, which shares the password checks with others. */

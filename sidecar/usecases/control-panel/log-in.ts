@@ -2,6 +2,7 @@
  * Logging in to the control panel, with its trace in the log. What is proved, and what that gives, is decided
  * by the authority.
  */
+
 import { hash } from 'node:crypto'
 import type { Actor } from '../../authority/actor.ts'
 import type { Begun } from '../../authority/control-panel/log-in.ts'
@@ -11,6 +12,7 @@ import type {
 } from '../../authority/control-panel/passkeys.ts'
 import type { LiveSession } from '../../authority/control-panel/sessions.ts'
 import { CallError, callError } from '../../base/call-error.ts'
+import { whereabouts } from '../../base/ip-address.ts'
 import type { Secret } from '../../base/secret.ts'
 import type { IdentifiedCaller } from '../callers.ts'
 import { traceFailure } from '../login-trace.ts'
@@ -201,7 +203,7 @@ async function traced(
   services.trace.record({
     level: 'info',
     message: 'a session of the control panel began',
-    by: { protocol: 'http', address: call.clientAddress, ...who },
+    by: { protocol: 'http', address: whereabouts(call.clientAddress), ...who },
     details: () => ({ session_id: session.id, request_id: call.requestId }),
     lines: SESSION_LINES,
   })

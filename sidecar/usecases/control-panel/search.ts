@@ -4,17 +4,12 @@
  */
 import type { Engine } from '../../../engine/index.ts'
 import type { Administration } from '../../authority/administration/administration.ts'
-import { CallError, callError } from '../../base/call-error.ts'
+import { CallError, callError, invalidArgument } from '../../base/call-error.ts'
+import { COPIED_TOKEN_EXPECTED, copiedTokens } from '../../base/copied-token.ts'
 import { FairQueue } from '../../base/fair-queue.ts'
 import type { Secret } from '../../base/secret.ts'
 import type { DecisionLog } from '../decision-log.ts'
-import {
-  bareToken,
-  type DecisionQuery,
-  type DecisionSearch,
-  type FoundDecision,
-  type FoundDecisions,
-} from '../decision-search.ts'
+import type { DecisionQuery, DecisionSearch, FoundDecision, FoundDecisions } from '../decision-search.ts'
 import type { Requester } from '../requester.ts'
 import { authorizeReader } from './operator.ts'
 
@@ -25,10 +20,10 @@ export const WAITING_MAX = 8
 const ROWS_MAX = 200
 
 /** What an operator looks for. */
-export interface SearchQuestion extends Omit<DecisionQuery, 'users' | 'token'> {
+export interface SearchQuestion extends Omit<DecisionQuery, 'users' | 'tokens'> {
   /** Id of a user; or the name of one of the account that is given. */
   readonly user: string | undefined
-  /** The value of a token. It becomes a fingerprint at once. */
+  /** The value of a token. It becomes fingerprints at once. */
   readonly token: Secret | undefined
   readonly fingerprint: string | undefined
   readonly pageToken: string | undefined
@@ -74,7 +69,7 @@ export class DecisionSearches {
     const search = this.#search()
     const whole: DecisionQuery = {
       ...query,
-      token: token === undefined ? fingerprint : search.fingerprintOf(bareToken(token.reveal())),
+      tokens: fingerprintsOf(search, token, fingerprint),
       users: user === undefined ? undefined : await usersOf(administration, user, query.account),
     }
     const turn = { from: pageToken, rowsMax: ROWS_MAX, engine, signal }
@@ -93,6 +88,18 @@ export class DecisionSearches {
       })
     return search
   }
+}
+
+/** @throws CallError where the text is not one token */
+function fingerprintsOf(
+  search: DecisionSearch,
+  token: Secret | undefined,
+  fingerprint: string | undefined,
+): readonly string[] | undefined {
+  if (token === undefined) return fingerprint === undefined ? undefined : [fingerprint]
+  const tokens = copiedTokens(token.reveal())
+  if (tokens.length === 0) throw invalidArgument({ field: 'token', expected: COPIED_TOKEN_EXPECTED })
+  return tokens.flatMap((each) => search.fingerprintsOf(each))
 }
 
 async function usersOf(

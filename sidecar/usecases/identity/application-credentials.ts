@@ -24,7 +24,7 @@ export interface CredentialServices extends IdentityServices {
 
 /** What a client asks for. */
 export interface CredentialWish
-  extends Pick<WantedCredential, 'name' | 'description' | 'secret' | 'unrestricted' | 'expiresAtUs'> {
+  extends Pick<WantedCredential, 'name' | 'description' | 'secret' | 'unrestricted' | 'expiresAt'> {
   /** Names of the roles, each once; `undefined`: all that the user has in the project. */
   readonly roles: readonly string[] | undefined
 }

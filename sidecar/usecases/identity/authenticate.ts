@@ -1,4 +1,5 @@
 /** Who asks the identity endpoint (§4.1): the user whose IAM token came with the request. */
+
 import {
   type CredentialHeaders,
   carries,
@@ -8,6 +9,7 @@ import {
 } from '../../../engine/index.ts'
 import { isUnscoped, type VerifiedToken } from '../../authority/authority.ts'
 import { callError } from '../../base/call-error.ts'
+import { type IpAddress, whereabouts } from '../../base/ip-address.ts'
 import { type UserByToken, userByIamToken } from '../requester.ts'
 import { type IdentityServices, unscopedKind } from './identity-token.ts'
 
@@ -16,7 +18,7 @@ export interface IdentityRequest {
   /** Where the requester's own token is. */
   readonly headers: CredentialHeaders
   /** Where the requester is, for accounts that restrict addresses (§1). */
-  readonly clientAddress: string
+  readonly clientAddress: IpAddress | undefined
   /** The same object for all requests of a connection. */
   readonly connection: object
   /** The id of the request. */
@@ -42,7 +44,7 @@ export async function authenticate(
         clientAddress,
         connection,
         acceptUnscoped: settings.unscopedLogin,
-        from: { protocol: 'http', address: clientAddress },
+        from: { protocol: 'http', address: whereabouts(clientAddress) },
         requestId,
       })
     : undefined

@@ -1,10 +1,12 @@
 /** A login at the identity endpoint (§4.1): a token for a service user by password, or for another token. */
+
 import type { Engine, Scope, TokenKind } from '../../../engine/index.ts'
 import type { Administration } from '../../authority/administration/administration.ts'
 import { type IssuedToken, isUnscoped, type Origin } from '../../authority/authority.ts'
 import { kindForScope } from '../../authority/kind-of-scope.ts'
 import { sourceAt } from '../../authority/login-source.ts'
 import { CallError, callError } from '../../base/call-error.ts'
+import type { IpAddress } from '../../base/ip-address.ts'
 import type { Secret } from '../../base/secret.ts'
 import { accountFor, projectFor, type Reference, type ReferenceInAccount, userFor } from '../references.ts'
 import { type IdentityServices, type IdentityToken, unscopedKind, withRecords } from './identity-token.ts'
@@ -25,7 +27,7 @@ export interface Login {
     | { readonly type: 'project'; readonly project: ReferenceInAccount }
     | { readonly type: 'unscoped' }
   /** Where the request came from. */
-  readonly clientAddress: string
+  readonly clientAddress: IpAddress | undefined
   readonly connection: LoginConnection
 }
 

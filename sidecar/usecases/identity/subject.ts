@@ -1,5 +1,7 @@
 /** The token that the identity endpoint (§4.1) is asked to validate or to revoke, and who may ask. */
-import { isUnscoped, type VerifiedToken } from '../../authority/authority.ts'
+import type { TokenKind } from '../../../engine/index.ts'
+import { isUnscoped, type Verification, type VerifiedToken } from '../../authority/authority.ts'
+import { ownTokenIn } from '../../authority/own-form.ts'
 import { type CallError, callError } from '../../base/call-error.ts'
 import type { UserByToken } from '../requester.ts'
 import {
@@ -54,7 +56,10 @@ async function activeSubject(
     expectRight(requester, undefined, purpose)
     throw noSuchToken()
   }
-  const token = await activeToken(services, subject, question)
+  const token =
+    purpose === 'validate'
+      ? await activeToken(services, subject, question)
+      : await revocableToken(services, subject, question)
   if (token === undefined) throw noSuchToken()
   expectRight(requester, token, purpose)
   return { token, requester }
@@ -82,10 +87,31 @@ async function activeToken(
 ): Promise<VerifiedToken | undefined> {
   if (authority.recognize(subject, engine.tokenKinds) !== 'issue') return undefined
   const verification = await authority.verify(subject, engine.tokenKinds, { connection, acceptExpired })
-  // Where an account restricts addresses, the holder's counts, and this is not the holder's request.
-  const active = verification.ok || verification.reason === 'ADDRESS_NOT_ALLOWED'
   const { token } = verification
+  const active = isActive(verification)
   if (!active || token === undefined) return undefined
   const known = isUnscoped(token) ? settings.unscopedLogin : engine.tokenKinds.has(token.kind)
   return known ? token : undefined
 }
+
+/**
+ * A token that was issued under another matrix may be active again when that is in force, so only the
+ * directory says whether there is something to revoke.
+ */
+async function revocableToken(
+  { authority }: IdentityServices,
+  subject: string,
+  { connection }: Pick<TokenQuestion, 'connection'>,
+): Promise<VerifiedToken | undefined> {
+  const own = ownTokenIn(subject)
+  if (own === undefined || authority.recognize(own, NO_KINDS) !== 'issue') return undefined
+  const verification = await authority.verify(own, NO_KINDS, { connection })
+  return isActive(verification) ? verification.token : undefined
+}
+
+/** Where an account restricts addresses, the holder's counts, and this is not the holder's request. */
+function isActive(verification: Verification): boolean {
+  return verification.ok || verification.reason === 'ADDRESS_NOT_ALLOWED'
+}
+
+const NO_KINDS: ReadonlyMap<string, TokenKind> = new Map()

@@ -10,13 +10,15 @@ A sidecar for the chart of an application, which depends on this one with `stand
 The pod needs `fsGroup: 10001`, the group of the socket and of the files of the Secret.
 */}}
 {{- define "portcullis.sidecar.configuration" -}}
-{{- $own := dict
-  "grpc" (dict "address" "unix:/run/portcullis/grpc.sock")
+{{- $defaults := dict
   "http" (dict "address" "off")
   "health" (dict "address" "0.0.0.0:8181")
-  "data" "/var/lib/portcullis"
   "administrator_token" false -}}
-{{- mergeOverwrite (deepCopy .Values.sidecar.configuration) $own | toPrettyJson -}}
+{{- if .Values.sidecar.data }}{{ $_ := set $defaults "directory" (dict "known_folder" "/var/lib/portcullis-known") }}{{ end -}}
+{{- $own := dict
+  "grpc" (dict "address" "unix:/run/portcullis/grpc.sock")
+  "data" "/var/lib/portcullis" -}}
+{{- mergeOverwrite $defaults (deepCopy .Values.sidecar.configuration) $own | toPrettyJson -}}
 {{- end }}
 
 {{- define "portcullis.sidecar.configMap" -}}
@@ -33,16 +35,24 @@ data:
 
 {{- define "portcullis.sidecar.container" -}}
 {{/* An init container that goes on is a sidecar: the others start when its startup probe has succeeded, and it ends after them. */ -}}
+{{- $configuration := include "portcullis.sidecar.configuration" . | fromJson }}
+{{- $container := dict "root" . "configuration" $configuration "directory" .Values.secrets.directory "env" .Values.sidecar.env -}}
 - restartPolicy: Always
-  {{- include "portcullis.container" . | nindent 2 }}
+  {{- include "portcullis.container" $container | nindent 2 }}
   ports:
-    - { name: health, containerPort: 8181 }
+    - { name: health, containerPort: {{ include "portcullis.port" $configuration.health.address }} }
   resources:
     {{- toYaml .Values.sidecar.resources | nindent 4 }}
   volumeMounts:
     - { name: portcullis-config, mountPath: /etc/portcullis, readOnly: true }
-    - { name: portcullis-data, mountPath: /var/lib/portcullis, readOnly: true }
+    - { name: portcullis-data, mountPath: /var/lib/portcullis, readOnly: {{ not (empty .Values.sidecar.data) }} }
+    {{- if .Values.sidecar.data }}
+    - { name: portcullis-known, mountPath: /var/lib/portcullis-known }
+    {{- end }}
     - { name: portcullis-socket, mountPath: /run/portcullis }
+    {{- with .Values.sidecar.volumeMounts }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
 {{- end }}
 
 {{- define "portcullis.sidecar.volumes" -}}
@@ -50,7 +60,17 @@ data:
   configMap: { name: {{ include "portcullis.name" . }}-sidecar }
 # No container of the application mounts it.
 - name: portcullis-data
+{{- if .Values.sidecar.data }}
   secret: { secretName: {{ .Values.sidecar.data }}, defaultMode: 288 }
+# What this pod knows of the directory, and the changes that it made: docs/operate/postgresql.md. A larger one gets the pod evicted.
+- name: portcullis-known
+  emptyDir: { sizeLimit: 1Gi }
+{{- else }}
+  emptyDir: { sizeLimit: 1Mi }
+{{- end }}
+{{- with .Values.sidecar.volumes }}
+{{ toYaml . }}
+{{- end }}
 - name: portcullis-socket
   emptyDir: { medium: Memory, sizeLimit: 1Mi }
 {{- end }}

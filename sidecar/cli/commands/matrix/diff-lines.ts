@@ -4,7 +4,9 @@ import type {
   CellFlip,
   Comparison,
   FieldChange,
+  Flip,
   Judged,
+  KindDirection,
   ListChange,
   Problem,
 } from '../../../../matrix/index.ts'
@@ -24,10 +26,15 @@ export interface Diff {
   readonly comparison: Comparison
   readonly judged: Judged
   /** What `--fail-on` found: flips of its direction that nobody signed off. */
-  readonly failing: readonly CellFlip[]
+  readonly failing: readonly Flip[]
   /** Whether `--fail-on` found that the new matrix is not finished: its conflicts may close more cells. */
   readonly unsettled: boolean
 }
+
+const asIs = (value: unknown) => value
+
+/** How JSON shows values: with the keys that the matrix has. */
+export const AS_IN_THE_MATRIX = { before: asIs, after: asIs, to: asIs }
 
 /** Most changes of each kind that are listed. The others are counted. */
 export const LISTED_MAX = 100
@@ -36,17 +43,24 @@ export const LISTED_MAX = 100
 const VALUE_LENGTH_MAX = 60
 const PROBLEM_LENGTH_MAX = 160
 
-export function headlineOf({ flips }: Comparison): string {
+export function headlineOf({ flips, kindFlips }: Comparison): string {
   const opened = flips.filter(({ direction }) => direction === 'opened').length
   const closed = flips.length - opened
-  if (flips.length === 0) return 'no cell opens or closes'
-  return [opens(opened, 'open'), opens(closed, 'close')].filter((part) => part !== '').join(', ')
+  const cells =
+    flips.length === 0 ? ['no cell opens or closes'] : [opens(opened, 'open'), opens(closed, 'close')]
+  const facts = KIND_DIRECTIONS.map((each) => {
+    const count = kindFlips.filter(({ direction }) => direction === each).length
+    return count === 0 ? '' : `${counted(count, 'fact')} of kinds ${each}`
+  })
+  return [...cells, ...facts].filter((part) => part !== '').join(', ')
 }
 
 function opens(count: number, verb: string): string {
   if (count === 0) return ''
   return count === 1 ? `1 cell ${verb}s` : `${count} cells ${verb}`
 }
+
+const KIND_DIRECTIONS: readonly KindDirection[] = ['loosened', 'changed', 'tightened']
 
 export function modesOf({ modes }: CellFlip): string {
   return modes.length === 2 ? 'both modes' : `${modes.join()} mode only`
@@ -63,9 +77,7 @@ export function conflictsOf({ before, after }: CellFlip): readonly string[] {
 }
 
 /** The entries that cover some flips, each once; empty: nobody signed them off. */
-export function signaturesOf({
-  signedOff,
-}: Judged): (...flips: readonly CellFlip[]) => readonly AllowedFlip[] {
+export function signaturesOf({ signedOff }: Judged): (...flips: readonly Flip[]) => readonly AllowedFlip[] {
   const entries = new Map(signedOff.map(({ flip, by }) => [flip, by]))
   return (...flips) => [...new Set(flips.flatMap((flip) => entries.get(flip) ?? []))]
 }
@@ -90,10 +102,14 @@ export interface ListLine {
   readonly fields: readonly FieldChange[]
 }
 
-/** The lists that differ, by their headings. */
-export function listsOf({ tokenKinds, apis, conflicts, statements }: Comparison) {
+/** The lists that differ, by their headings. Of the kinds, what does not flip. */
+export function listsOf({ kindFlips, tokenKinds, apis, conflicts, statements }: Comparison) {
+  const flipped = new Set(kindFlips.map(({ kind, field }) => `${kind} ${field.replace(/\..*/, '')}`))
+  const changed = tokenKinds.changed
+    .map(({ id, fields }) => ({ id, fields: fields.filter(({ field }) => !flipped.has(`${id} ${field}`)) }))
+    .filter(({ fields }) => fields.length > 0)
   const lists = [
-    ['kinds of token', tokenKinds],
+    ['kinds of token', { added: [], removed: [], changed }],
     ['APIs', apis],
     ['conflicts', conflicts],
     ['statements', statements],
@@ -129,7 +145,10 @@ export function problemText({ path, expected }: Problem): string {
 }
 
 /** An entry of the file that was signed off. */
-export function entryText({ direction, api, kind, mode, until, reason }: AllowedFlip): string {
-  const where = mode === undefined ? '' : ` in ${mode} mode`
-  return `${direction} ${api} × ${kind}${where}, until ${until}: ${reason}`
+export function entryText(entry: AllowedFlip): string {
+  const { direction, kind, until, reason } = entry
+  const what = 'api' in entry ? `${entry.api} × ${kind}${inMode(entry.mode)}` : `${kind} ${entry.field}`
+  return `${direction} ${what}, until ${until}: ${reason}`
 }
+
+const inMode = (mode: string | undefined) => (mode === undefined ? '' : ` in ${mode} mode`)

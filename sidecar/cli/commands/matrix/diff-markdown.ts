@@ -1,5 +1,11 @@
 /** The comparison of two matrices as Markdown for a pull request. */
-import type { AllowedFlip, CellFlip, FieldChange, Rename } from '../../../../matrix/index.ts'
+import {
+  type AllowedFlip,
+  type CellFlip,
+  type FieldChange,
+  factTexts,
+  type Rename,
+} from '../../../../matrix/index.ts'
 import {
   conflictsOf,
   type Diff,
@@ -21,14 +27,23 @@ export function diffMarkdown(diff: Diff): string {
   const { before, after, comparison, judged } = diff
   const verdict = verdictOf(diff)
   const entriesOf = signaturesOf(judged)
-  const { renames, title } = comparison
+  const { kindFlips, renames, title } = comparison
   return [
     `### Matrix: ${headlineOf(comparison)}`,
     `${code(before.name)} → ${code(after.name)}`,
     ...flipTable(diff),
     ...list(
+      'Facts of kinds',
+      kindFlips.map((flip) => {
+        const values = factTexts(flip).map(code).join(' → ')
+        const signed = signedText(entriesOf(flip))
+        const by = signed === '' ? '' : `; signed off ${signed}`
+        return `**${flip.direction}** ${code(flip.kind)} ${code(flip.field)}: ${values}${by}`
+      }),
+    ),
+    ...list(
       'Renamed',
-      renames.map((rename) => renameText(rename, signedText(entriesOf(...rename.lost)))),
+      renames.map((rename) => renameText(rename, signedText(entriesOf(...rename.lost, ...rename.gained)))),
     ),
     ...(title === undefined ? [] : [`Title: ${fieldText(title)}`]),
     ...listsOf(comparison).flatMap(({ heading, lines }) =>
@@ -78,10 +93,14 @@ function flipTable({ comparison: { flips }, judged }: Diff): string[] {
   ]
 }
 
-function renameText({ from, to, because, lost }: Rename, signed: string): string {
-  const kinds = lost.length === 0 ? '' : `: ${lost.map(({ kind }) => code(kind)).join(', ')}`
-  const allowed = signed === '' ? '' : `; signed off ${signed}`
-  return `${code(from)} → ${code(to)} (${GROUNDS[because]}). Who asks for ${code(from)} gets \`UNKNOWN_API\`${kinds}${allowed}`
+function renameText({ from, to, because, lost, gained }: Rename, signed: string): string {
+  const kindsOf = (flips: readonly CellFlip[]) =>
+    flips.length === 0 ? '' : `: ${flips.map(({ kind }) => code(kind)).join(', ')}`
+  return [
+    `${code(from)} → ${code(to)} (${GROUNDS[because]}). Who asks for ${code(from)} gets \`UNKNOWN_API\`${kindsOf(lost)}`,
+    ...(gained.length === 0 ? [] : [`${code(to)} opens${kindsOf(gained)}`]),
+    ...(signed === '' ? [] : [`signed off ${signed}`]),
+  ].join('; ')
 }
 
 function signedText(entries: readonly AllowedFlip[]): string {

@@ -1,5 +1,11 @@
 /** The comparison of two matrices as text for a terminal. */
-import type { AllowedFlip, CellFlip, FieldChange } from '../../../../matrix/index.ts'
+import {
+  type AllowedFlip,
+  type CellFlip,
+  type FieldChange,
+  factTexts,
+  type KindFlip,
+} from '../../../../matrix/index.ts'
 import { columns } from '../../../base/text-table.ts'
 import { paint } from '../../terminal/terminal.ts'
 import {
@@ -23,15 +29,19 @@ export function diffText(diff: Diff): string {
   const { before, after, comparison, judged } = diff
   const verdict = verdictOf(diff)
   const entriesOf = signaturesOf(judged)
-  const { flips, renames, title } = comparison
+  const { flips, kindFlips, renames, title } = comparison
   return [
     `${paint('bold', headlineOf(comparison))}: ${before.name} → ${after.name}`,
     ...section('', flips, flipRows(diff)),
+    ...section('', kindFlips, kindFlipRows(diff)),
     ...section('renamed:', renames, (shown) =>
-      shown.map(({ from, to, because, lost }) => [
+      shown.map(({ from, to, because, lost, gained }) => [
         ...['  ', `${from} → ${to}`, GROUNDS[because]],
-        `who asks for \`${from}\` gets UNKNOWN_API${lost.length === 0 ? '' : ` (${kindsOf(lost)})`}`,
-        signedText(entriesOf(...lost)),
+        [
+          `who asks for \`${from}\` gets UNKNOWN_API${kindsOf(lost)}`,
+          ...(gained.length === 0 ? [] : [`\`${to}\` opens${kindsOf(gained)}`]),
+        ].join('; '),
+        signedText(entriesOf(...lost, ...gained)),
       ]),
     ),
     ...(title === undefined ? [] : [fieldText(title)]),
@@ -63,7 +73,13 @@ function section<T>(
   ]
 }
 
-const COLOURS = { opened: 'red', closed: 'yellow' } as const
+const COLOURS = {
+  opened: 'red',
+  closed: 'yellow',
+  loosened: 'red',
+  changed: 'red',
+  tightened: 'yellow',
+} as const
 
 function flipRows({ judged }: Diff): (shown: readonly CellFlip[]) => string[][] {
   const entriesOf = signaturesOf(judged)
@@ -76,12 +92,21 @@ function flipRows({ judged }: Diff): (shown: readonly CellFlip[]) => string[][] 
     ])
 }
 
+function kindFlipRows({ judged }: Diff): (shown: readonly KindFlip[]) => string[][] {
+  const entriesOf = signaturesOf(judged)
+  return (shown) =>
+    shown.map((flip) => [
+      ...[paint(COLOURS[flip.direction], flip.direction), flip.kind, flip.field],
+      ...[factTexts(flip).join(' → '), signedText(entriesOf(flip))],
+    ])
+}
+
 function signedText(entries: readonly AllowedFlip[]): string {
   return entries.map(({ until, reason }) => `signed off until ${until}: ${reason}`).join('; ')
 }
 
-function kindsOf(lost: readonly CellFlip[]): string {
-  return lost.map(({ kind }) => kind).join(', ')
+function kindsOf(flips: readonly CellFlip[]): string {
+  return flips.length === 0 ? '' : ` (${flips.map(({ kind }) => kind).join(', ')})`
 }
 
 function fieldText(change: FieldChange): string {

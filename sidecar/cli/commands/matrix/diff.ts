@@ -7,10 +7,11 @@ export function addDiffCommand(matrix: Command): void {
   const command = matrix
     .command('diff')
     .description(
-      'Compare two matrices: exactly the cells that open and close in each mode, and what else differs.',
+      'Compare two matrices: exactly the cells that open and close in each mode, which facts of kinds are looser or tighter, and what else differs.',
     )
-    .argument('<old>', 'matrix file, or a file in a revision of git, for example HEAD:matrix.json')
-    .argument('<new>', 'the same of the other matrix')
+    .argument('<old>', 'matrix file, or a file in a revision of git, for example git:HEAD:matrix.json')
+    .argument('[new]', 'the same of the other matrix')
+    .option('--base <revision>', 'compare one file with what it was in a revision of git')
     .addOption(
       new Option('--format <format>', 'how to print it')
         .choices(['text', 'json', 'markdown'])
@@ -20,24 +21,25 @@ export function addDiffCommand(matrix: Command): void {
     .addOption(
       new Option(
         '--fail-on <direction>',
-        'exit with 1 where a cell flips so and nobody signed it off',
+        'exit with 1 where a cell or a fact of a kind flips so and nobody signed it off',
       ).choices([...['opened', 'closed', 'any']]),
     )
     .option('--allow <file>', 'YAML or JSON file of the flips that somebody signed off, each until a day')
   addHelpParts(command, {
     examples: [
-      'matrix diff HEAD:matrix.json matrix.json',
+      'matrix diff --base HEAD matrix.json',
       'matrix diff old.json new.json --fail-on opened --allow allowed.yaml',
-      'matrix diff main:matrix.json matrix.json --format markdown',
+      'matrix diff git:refs/heads/main:matrix.json next.json --format markdown',
     ],
     exitCodes:
       '0 done, 1 a flip that --fail-on names is not signed off, or with --fail-on NEW is not finished, 2 no answer',
     notes: [
-      'A path that exists as a file is never taken for a revision.',
+      'What is looser counts as opened, and what is tighter as closed. What is only changed of a kind counts as both.',
+      'A revision is said as one: with `git:` or --base. What could be a file as well is refused, and so is a name that several branches and tags have.',
       'A matrix that does not declare its conflicts as it should is compared all the same, with its problems beside.',
       'Text and Markdown list the first 100 of each kind of change and count the others; JSON has all.',
     ],
-  }).action(async (before: string, after: string, options: DiffOptions) =>
+  }).action(async (before: string, after: string | undefined, options: DiffOptions) =>
     (await import('./run-diff.ts')).runDiff(before, after, options),
   )
 }

@@ -1,4 +1,4 @@
-/** Edits a matrix file in place, and says which cells that opens and closes. */
+/** Edits a matrix file in place, and says which cells that opens and closes, and what it makes of kinds. */
 import { readFileSync, realpathSync } from 'node:fs'
 import type { Conflict, Matrix } from '../../../../engine/index.ts'
 import { editJson } from '../../../../matrix/document/edit.ts'
@@ -8,6 +8,8 @@ import { type MatrixEdit, missingDeclarations, type Resolution } from '../../../
 import {
   type Comparison,
   type Direction,
+  factTexts,
+  flipsOfRenames,
   MatrixError,
   type Mode,
   parseMatrix,
@@ -18,6 +20,7 @@ import { expectKnownId } from '../../rules.ts'
 import { CommandError, usageError } from '../../terminal/errors.ts'
 import { counted, print, printJson } from '../../terminal/output.ts'
 import { paint } from '../../terminal/terminal.ts'
+import { AS_IN_THE_MATRIX } from './diff-lines.ts'
 
 /** What every command that edits takes. */
 export interface EditOptions {
@@ -49,7 +52,7 @@ export function editMatrixFile(options: EditOptions, edit: MatrixEdit): void {
   const changed = result.text !== text
   if (changed && !dryRun) write(path, bytes, result.text)
   const written = changed && !dryRun
-  if (json) printJson({ file: path, written, ...shownAsJson(result) })
+  if (json) printJson({ file: path, written, ...shownAsJson(result) }, AS_IN_THE_MATRIX)
   else print(shown(path, result, changed, dryRun))
 }
 
@@ -110,9 +113,9 @@ function write(path: string, read: Buffer, text: string): void {
   replaceFile(file, text)
 }
 
-/** With the cells that close for who asks with the old id of a renamed API. */
-const cellsOf = ({ flips, renames }: Comparison, mode: Mode, direction: Direction) =>
-  [...flips, ...renames.flatMap(({ lost }) => lost)]
+/** With the cells of a renamed API: those of the old id close, and those of the new one open. */
+const cellsOf = (comparison: Comparison, mode: Mode, direction: Direction) =>
+  [...comparison.flips, ...flipsOfRenames(comparison)]
     .filter((flip) => flip.direction === direction && flip.modes.includes(mode))
     .map(({ api, kind }) => ({ api, kind }))
 
@@ -125,6 +128,7 @@ function shownAsJson({ comparison, declared, removed, open }: EditResult): objec
   return {
     lenient: modeOf('lenient'),
     strict: modeOf('strict'),
+    kinds: comparison.kindFlips,
     declared: ids(declared),
     removed,
     open: ids(open),
@@ -139,6 +143,7 @@ function shown(path: string, result: EditResult, changed: boolean, dryRun: boole
     `${path}: ${dryRun ? 'would be changed' : 'changed'}`,
     ...modeLines('without strict mode', comparison, 'lenient'),
     ...modeLines('in strict mode', comparison, 'strict'),
+    ...kindLines(comparison),
     ...(declared.length > 0 ? [`declares ${list(declared)}`] : []),
     ...(removed.length > 0 ? [`removes ${removed.join(', ')}, which no longer follows`] : []),
     ...(open.length > 0 ? [paint('yellow', `still to be resolved: ${list(open)}`)] : []),
@@ -155,4 +160,14 @@ function modeLines(where: string, comparison: Comparison, mode: Mode): string[] 
     ),
   )
   return lines.length > 0 ? [`${where}:`, ...lines] : [`${where}: opens and closes nothing`]
+}
+
+/** What becomes of the kinds themselves. */
+function kindLines({ kindFlips }: Comparison): string[] {
+  const lines = kindFlips.map((flip) => {
+    const { direction, kind, field } = flip
+    const text = `  ${direction} ${kind} ${field}: ${factTexts(flip).join(' → ')}`
+    return paint(direction === 'tightened' ? 'red' : 'green', text)
+  })
+  return lines.length > 0 ? ['facts of kinds:', ...lines] : []
 }

@@ -2,6 +2,7 @@
 import { finish, type Matrix } from '../../../../engine/index.ts'
 import {
   type AllowedFlip,
+  bearsOn,
   compareMatrices,
   type Direction,
   judgeFlips,
@@ -12,35 +13,47 @@ import { matrixForm } from '../../../rules/matrix-file/read.ts'
 import { EXIT, usageError } from '../../terminal/errors.ts'
 import { print, printJson } from '../../terminal/output.ts'
 import { readAllowedFlips } from './allowed-flips.ts'
-import type { Diff, Side } from './diff-lines.ts'
+import { AS_IN_THE_MATRIX, type Diff, type Side } from './diff-lines.ts'
 import { diffMarkdown } from './diff-markdown.ts'
 import { diffText } from './diff-text.ts'
-import { readFileOrRevision } from './revision.ts'
+import { inRevision, readFileOrRevision } from './revision.ts'
 
 export interface DiffOptions {
   readonly format: 'text' | 'json' | 'markdown'
   readonly json?: boolean
+  readonly base?: string
   readonly failOn?: Direction | 'any'
   readonly allow?: string
 }
 
 /** @throws CommandError, MatrixError, ConfigError or Error that names the file */
-export async function runDiff(before: string, after: string, options: DiffOptions): Promise<void> {
+export async function runDiff(old: string, other: string | undefined, options: DiffOptions): Promise<void> {
   const { failOn, allow } = options
   if (options.json && options.format === 'markdown')
     throw usageError('expected one of --json and --format markdown')
+  const [before, after] = namesOf(old, other, options.base)
   const entries: readonly AllowedFlip[] = allow === undefined ? [] : readAllowedFlips(allow)
   const [was, is] = [await readSide(before), await readSide(after)]
   const comparison = compareMatrices(was.matrix, is.matrix)
   const judged = judgeFlips(comparison, entries, new Date().toISOString().slice(0, 10))
   const failing = judged.left.filter(
-    ({ direction }) => failOn !== undefined && (failOn === 'any' || failOn === direction),
+    (flip) => failOn !== undefined && (failOn === 'any' || bearsOn(flip, failOn)),
   )
   const unsettled = failOn !== undefined && is.side.problems.length > 0
   const diff: Diff = { before: was.side, after: is.side, comparison, judged, failing, unsettled }
-  if (options.json || options.format === 'json') printJson(reportOf(diff))
+  if (options.json || options.format === 'json') printJson(reportOf(diff), AS_IN_THE_MATRIX)
   else print(options.format === 'markdown' ? diffMarkdown(diff) : diffText(diff))
   process.exitCode = failing.length > 0 || unsettled ? EXIT.denied : EXIT.done
+}
+
+/** @throws CommandError */
+function namesOf(old: string, other: string | undefined, base: string | undefined): [string, string] {
+  if (base !== undefined) {
+    if (other !== undefined) throw usageError('expected one matrix file with --base')
+    return [inRevision(base, old), old]
+  }
+  if (other === undefined) throw usageError('expected two matrices, or one with --base')
+  return [old, other]
 }
 
 async function readSide(name: string): Promise<{ readonly matrix: Matrix; readonly side: Side }> {

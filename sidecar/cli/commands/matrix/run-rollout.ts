@@ -1,5 +1,6 @@
 /** What `portcullis matrix shadow`, `promote` and `rollback` do. It is loaded when one of them runs. */
 import type { Client } from '../../../../clients/typescript/index.ts'
+import { compile } from '../../../../engine/index.ts'
 import { compareMatrices, judgeFlips, loadMatrix } from '../../../../matrix/index.ts'
 import type {
   GetMatrixRolloutResponse,
@@ -14,20 +15,26 @@ import { type ConnectionOptions, counted, print, printJson } from '../../termina
 import { paint, type Terminal } from '../../terminal/terminal.ts'
 import { readAllowedFlips } from './allowed-flips.ts'
 import { diffText } from './diff-text.ts'
+import { type GateOptions, refusalsOf } from './gate.ts'
+import type { RollBackCalls } from './offline-rollout.ts'
 
 export type ShadowOptions = ConnectionOptions & IdentityOptions
 
-export interface PromoteOptions extends ShadowOptions, ConfirmOptions {
+export interface PromoteOptions extends ShadowOptions, ConfirmOptions, GateOptions {
   readonly reason: string
-  readonly maxOpened: number
-  readonly allow?: string
+  readonly config?: string
   readonly since?: Date
 }
 
-export interface RollBackOptions extends ShadowOptions, ConfirmOptions {
+export interface RollBackOptions extends ShadowOptions, ConfirmOptions, GateOptions {
   readonly reason: string
+  readonly unseen?: boolean
   readonly to?: string
   readonly toConfigured?: boolean
+  /** In the directory itself. */
+  readonly offline?: boolean
+  readonly config?: string
+  readonly matrix?: string
 }
 
 /** @throws CommandError, PortcullisError or Error */
@@ -62,7 +69,7 @@ export async function showShadow(options: ShadowOptions): Promise<void> {
 
 /** @throws CommandError, PortcullisError or Error */
 export async function promote(options: PromoteOptions, terminal: Terminal): Promise<void> {
-  const { reason, maxOpened, since, allow, json } = options
+  const { reason, since, allow, json } = options
   const entries = allow === undefined ? [] : readAllowedFlips(allow)
   await asking(options, async ({ directory }) => {
     const rollout = await directory.getMatrixRollout({ matrices: true })
@@ -73,44 +80,54 @@ export async function promote(options: PromoteOptions, terminal: Terminal): Prom
         'there is no shadow to promote: `matrix_shadow` in the configuration of the sidecar names one',
       )
     const diff = diffOf(rollout, shadow, entries)
-    const opened = diff.judged.left.filter(({ direction }) => direction === 'opened')
     const refusals = [
-      ...(opened.length > maxOpened
-        ? [
-            `${counted(opened.length, 'cell')} would open that nobody signed off; --max-opened is ${maxOpened}`,
-          ]
-        : []),
+      ...refusalsOf(diff.judged, options),
       ...(since !== undefined && (shadow.since ?? new Date()) > since
         ? [`the shadow is computed since ${timeOf(shadow.since)}; --since is ${timeOf(since)}`]
         : []),
     ]
-    if (!json) print(diffText(diff))
+    const denied = await deniedUnder(options, shadow.matrix)
+    if (!json) print([diffText(diff), ...(denied ?? []).map(deniedText)].join('\n'))
     if (refusals.length > 0) {
-      if (json) printJson({ promoted: false, digest, shadowDigest: shadow.digest, refusals })
-      else print(refusals.map((each) => paint('red', `not promoted: ${each}`)).join('\n'))
-      process.exitCode = EXIT.denied
+      refuse(json, 'not promoted', { promoted: false, digest, shadowDigest: shadow.digest, refusals })
       return
     }
     await confirm(terminal, options, () => 'Put the shadow in force in every process of the directory?')
     await directory.promoteMatrix({ shadowDigest: shadow.digest, digest, reason })
-    if (json) printJson({ promoted: true, digest: shadow.digest, replaced: digest })
+    if (json)
+      printJson({ promoted: true, digest: shadow.digest, replaced: digest, ...(denied && { denied }) })
     else print(`in force: ${shadow.digest}`)
   })
 }
 
 /** @throws CommandError, PortcullisError or Error */
 export async function rollBack(options: RollBackOptions, terminal: Terminal): Promise<void> {
-  const { reason, to, toConfigured = false, json } = options
-  await asking(options, async ({ directory }) => {
+  const { reason, to, toConfigured = false, unseen = false, allow, json } = options
+  const entries = allow === undefined ? [] : readAllowedFlips(allow)
+  const calls = options.offline
+    ? (await import('./offline-rollout.ts')).withoutSidecar
+    : (_: RollBackOptions, work: (directory: RollBackCalls) => Promise<void>) =>
+        asking(options, ({ directory }) => work(directory))
+  await calls(options, async (directory) => {
     const now = await directory.getMatrixRollout({ matrices: false })
     const meant = toConfigured ? undefined : versionMeant(now.versions, now.digest, to)
     const what = meant === undefined ? 'the matrix of each configuration' : meant.digest
     const toDigest = meant?.digest ?? now.configuredDigest
-    const rollout = await directory.getMatrixRollout({ matrices: !json, toDigest })
+    const rollout = await directory.getMatrixRollout({ matrices: true, toDigest })
     const { digest, matrix, toMatrix } = rollout
     // A sidecar that keeps no matrices can go back, too.
-    if (matrix !== '' && toMatrix !== '')
-      print(diffText(diffOf(rollout, { digest: toDigest, matrix: toMatrix })))
+    const diff =
+      matrix === '' || toMatrix === ''
+        ? undefined
+        : diffOf(rollout, { digest: toDigest, matrix: toMatrix }, entries)
+    const refusals =
+      diff !== undefined ? refusalsOf(diff.judged, options) : unseen ? [] : [unseenText(rollout, toDigest)]
+    const denied = await deniedUnder(options, toMatrix)
+    if (!json && diff !== undefined) print([diffText(diff), ...(denied ?? []).map(deniedText)].join('\n'))
+    if (refusals.length > 0) {
+      refuse(json, 'not rolled back', { rolledBack: false, digest, toDigest, refusals })
+      return
+    }
     await confirm(
       terminal,
       options,
@@ -123,9 +140,47 @@ export async function rollBack(options: RollBackOptions, terminal: Terminal): Pr
           ? { $case: 'toConfigured', value: true }
           : { $case: 'toDigest', value: meant.digest },
     })
-    if (json) printJson({ digest: meant?.digest ?? '', replaced: digest })
+    if (json)
+      printJson({
+        rolledBack: true,
+        digest: meant?.digest ?? '',
+        replaced: digest,
+        ...(denied && { denied }),
+      })
     else print(`in force: ${what}`)
   })
+}
+
+/**
+ * What the configuration of this host names, and the matrix does not have; `undefined`: no configuration was
+ * given. The log of each sidecar says it, too.
+ */
+async function deniedUnder(
+  { config: file }: Pick<RollBackOptions, 'config'>,
+  matrix: string,
+): Promise<readonly string[] | undefined> {
+  if (file === undefined || matrix === '') return undefined
+  const { readConfig } = await import('../../../config/config.ts')
+  const { problemsUnder } = await import('../config-check.ts')
+  return problemsUnder(readConfig({ file, environment: process.env }), compile(loadMatrix(matrix)))
+}
+
+function deniedText(problem: string): string {
+  return paint('yellow', `warning: ${problem}; its requests will be denied`)
+}
+
+function refuse(
+  json: boolean | undefined,
+  not: string,
+  report: { readonly refusals: readonly string[]; readonly [field: string]: unknown },
+): void {
+  if (json) printJson(report)
+  else print(report.refusals.map((each) => paint('red', `${not}: ${each}`)).join('\n'))
+  process.exitCode = EXIT.denied
+}
+
+function unseenText({ matrix, digest }: GetMatrixRolloutResponse, toDigest: string): string {
+  return `there is no longer a copy of ${matrix === '' ? digest : toDigest}, so what would open is not known; --unseen goes back all the same`
 }
 
 /** @throws CommandError unless exactly one is meant */

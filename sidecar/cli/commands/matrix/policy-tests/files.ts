@@ -1,5 +1,5 @@
 /** Finds and reads the files of policy tests. */
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { join, normalize } from 'node:path'
 import type { Engine } from '../../../../../engine/index.ts'
 import {
@@ -10,6 +10,7 @@ import {
   segmentsOf,
 } from '../../../../../matrix/document/index.ts'
 import { type PolicyTests, testProblems } from '../../../../../matrix/policy-tests/index.ts'
+import { FileTooLong, readAtMost } from '../../../../base/bounded-file.ts'
 import { validate } from '../../../../config/gen/policy-tests.ts'
 import { matrixForm } from '../../../../rules/matrix-file/read.ts'
 import { CommandError } from '../../../terminal/errors.ts'
@@ -156,12 +157,11 @@ function refuse(problems: readonly FileProblem[]): void {
 function readText(path: string): string {
   let bytes: Buffer
   try {
-    const { size } = statSync(path)
-    if (size > FILE_BYTES_MAX)
-      throw invalid(`${path}: expected at most ${FILE_BYTES_MAX} bytes, found ${size}`)
-    bytes = readFileSync(path)
+    bytes = readAtMost(path, FILE_BYTES_MAX)
   } catch (error) {
-    throw error instanceof CommandError ? error : unreadable(path, error)
+    throw error instanceof FileTooLong
+      ? invalid(`${path}: ${error.message}, found ${error.bytes}`)
+      : unreadable(path, error)
   }
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)

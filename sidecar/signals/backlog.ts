@@ -8,16 +8,24 @@ export interface Destination {
   /**
    * Writes some of these blocks of bytes, which are whole lines or the rest of them.
    *
-   * @returns how many bytes are written, from the first one
-   * @throws LinesRefused where the first block never will be; another error where it may be later
+   * @param onRefused called with lines among those bytes that never will be written
+   * @returns how many bytes are done with, from the first one
+   * @throws Error where they may be written later; WriteLater where the destination says when
    */
-  write(blocks: readonly [Buffer, ...Buffer[]]): Promise<number>
+  write(blocks: readonly [Buffer, ...Buffer[]], onRefused: BacklogOptions['onRefused']): Promise<number>
   close(): Promise<void>
 }
 
-/** The destination is there and does not take these lines. */
-export class LinesRefused extends Error {
-  override readonly name = 'LinesRefused'
+/** The destination is there and takes no lines for now. */
+export class WriteLater extends Error {
+  override readonly name = 'WriteLater'
+  /** How long it wants to be left alone, in milliseconds. */
+  readonly pauseMs: number | undefined
+
+  constructor(message: string, pauseMs: number | undefined) {
+    super(message)
+    this.pauseMs = pauseMs
+  }
 }
 
 export interface BacklogOptions {
@@ -27,7 +35,7 @@ export interface BacklogOptions {
   /** How long a line may wait for others, in milliseconds. */
   readonly delayMs: number
   /** Lines are lost, because the destination refuses them. */
-  readonly onRefused: (lines: number, error: Error) => void
+  readonly onRefused: (lines: number, problem: string) => void
   /** The outcome of each attempt to write. After a success there is room again. */
   readonly onAttempt: (error: Error | undefined) => void
 }
@@ -43,7 +51,7 @@ const BLOCKS_A_WRITE_MAX = 64
 /** Blocks that are kept for later. Making one costs as much as a hundred lines. */
 const SPARE_BLOCKS = 2 * BLOCKS_A_WRITE
 
-/** Pauses after attempts that failed, in milliseconds: twice as long each time. */
+/** Pauses after attempts that failed, in milliseconds: twice as long each time, or what the error says. */
 const PAUSE_MS_MIN = 1_000
 const PAUSE_MS_MAX = 30_000
 
@@ -144,17 +152,13 @@ export class Backlog {
       [first, ...more] = this.#nextBytes()
     ) {
       try {
-        const written = await this.#options.destination.write([first, ...more])
+        const { destination, onRefused } = this.#options
+        const written = await destination.write([first, ...more], onRefused)
         this.#told(undefined)
         this.#take(written)
       } catch (error) {
-        if (!(error instanceof LinesRefused)) {
-          this.#told(error as Error)
-          return
-        }
-        this.#told(undefined)
-        this.#options.onRefused(this.#full[0]?.lines ?? 0, error)
-        this.#take(first.length)
+        this.#told(error as Error)
+        return
       }
     }
     if (this.#last.length > 0) this.#writeSoon()
@@ -170,9 +174,13 @@ export class Backlog {
     for (let block = this.#full[0]; block !== undefined && left > 0; block = this.#full[0]) {
       const taken = Math.min(left, block.length)
       left -= taken
-      block.bytes.copyWithin(0, taken, block.length)
-      block.length -= taken
-      if (block.length > 0) return
+      if (taken < block.length) {
+        block.lines -= linesIn(block.bytes.subarray(0, taken))
+        block.bytes.copyWithin(0, taken, block.length)
+        block.length -= taken
+        return
+      }
+      block.length = 0
       this.#full.shift()
       block.lines = 0
       if (this.#spare.length < SPARE_BLOCKS) this.#spare.push(block)
@@ -181,9 +189,19 @@ export class Backlog {
 
   /** After a failure the next attempt is made later. */
   #told(error: Error | undefined): void {
-    this.#pauseMs =
-      error === undefined ? 0 : Math.min(Math.max(PAUSE_MS_MIN, 2 * this.#pauseMs), PAUSE_MS_MAX)
+    const asked = error instanceof WriteLater ? error.pauseMs : undefined
+    const pauseMs = Math.max(PAUSE_MS_MIN, asked ?? Math.min(2 * this.#pauseMs, PAUSE_MS_MAX))
+    this.#pauseMs = error === undefined ? 0 : pauseMs
     this.#options.onAttempt(error)
     if (error !== undefined) this.#writeIn(this.#pauseMs)
   }
+}
+
+const LINE_FEED = 0x0a
+
+/** Lines end with a line feed, and have no other: texts in JSON write it as an escape. */
+export function linesIn(bytes: Buffer): number {
+  let lines = 0
+  for (let at = bytes.indexOf(LINE_FEED); at >= 0; at = bytes.indexOf(LINE_FEED, at + 1)) lines++
+  return lines
 }
