@@ -3,7 +3,7 @@
  * programs ratios scatter, so a row counts as over only if nine pairs in ten are beyond the bound. On a quiet
  * machine that is hardly more lenient than the median, and on a busy machine it avoids false alarms.
  */
-import type { Row, SuiteReport } from './harness/suite.ts'
+import type { Figures, SuiteReport } from './harness/suite.ts'
 
 export interface Gate {
   readonly suite: string
@@ -313,11 +313,11 @@ function figure(suite: string, row: string, bound: number): Omit<Gate, 'because'
 /** `unclear`: the median is beyond the bound, but not nine pairs in ten. */
 export type Verdict = 'ok' | 'unclear' | 'over' | 'not gated'
 
-export function gateOf(suite: string, row: Row, list: readonly Gate[] = gates): Gate | undefined {
+export function gateOf(suite: string, row: Figures, list: readonly Gate[] = gates): Gate | undefined {
   return list.find((gate) => gate.suite === suite && gate.row === row.id)
 }
 
-export function verdictOf(gate: Gate | undefined, row: Row): Verdict {
+export function verdictOf(gate: Gate | undefined, row: Figures): Verdict {
   if (gate === undefined) return 'not gated'
   // A missing figure and NaN do not pass.
   const passes = (value: number | undefined) => value !== undefined && value <= gate.bound

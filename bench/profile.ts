@@ -2,7 +2,7 @@
  * `npm run profile`: shows where the sidecar spends its time, on each of its transports. It prints the time
  * by whose code it is, and draws flame graphs.
  *
- *     npm run profile               writes docs/flame.svg, and docs/flame-grpc-js.svg
+ *     npm run profile               writes flame.svg and flame-grpc-js.svg to bench/results/
  *     npm run profile -- FOLDER     writes them there
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -21,7 +21,7 @@ const GRAPHS = [
   { file: 'flame-grpc-js.svg', transport: 'grpc-js' },
 ] as const
 
-const [folder = join(ROOT, 'docs')] = process.argv.slice(2)
+const [folder = join(ROOT, 'bench/results')] = process.argv.slice(2)
 const { calls, batches } = EFFORT
 const count = (number: number) => number.toLocaleString('en')
 const what = `${count(calls)} checks of claims, ${count(calls)} of IAM tokens, ${count(batches)} batches of 100; 8 connections × 16 in flight; without idle time`

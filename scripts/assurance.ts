@@ -1,31 +1,39 @@
 /**
- * The figures of what was searched, in `docs/assurance.json`: each search keeps those of its last run with
- * `--docs`, and `npm run docs` makes the table of `docs/decide/assurance.md` from them.
+ * The figures of what was searched, in `docs/assurance.json`: each search of `npm run nightly` keeps those of
+ * its last run, and `npm run docs` makes the table of `docs/decide/assurance.md` from them.
  */
+import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { AREAS } from './mutants/areas.ts'
 
 const FILE = join(import.meta.dirname, '../docs/assurance.json')
 
-/** What a search has run, in numbers, by the name of the search. */
-type Figures = Readonly<Record<string, Readonly<Record<string, number>>>>
+/** What a search has run, in numbers. */
+type Figures = Readonly<Record<string, number>>
 
-export function readFigures(): Figures {
-  return existsSync(FILE) ? (JSON.parse(readFileSync(FILE, 'utf8')) as Figures) : {}
+interface Run {
+  /** The day, in UTC. */
+  readonly date: string
+  /** Of the checkout. */
+  readonly commit: string
+  readonly figures: Figures
 }
 
-/** Keeps the figures of a search in place of those of its last run. */
-export function keepFigures(search: string, figures: Readonly<Record<string, number>>): void {
-  writeFileSync(FILE, `${JSON.stringify({ ...readFigures(), [search]: figures }, undefined, 2)}\n`)
+function readRuns(): Readonly<Record<string, Run>> {
+  return existsSync(FILE) ? (JSON.parse(readFileSync(FILE, 'utf8')) as Record<string, Run>) : {}
+}
+
+/** Keeps the figures of a search in place of those of its last run, with `ASSURANCE=record`. */
+export function keepFigures(search: string, figures: Figures): void {
+  if (process.env.ASSURANCE !== 'record') return
+  const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim()
+  const run: Run = { date: new Date().toISOString().slice(0, 10), commit, figures }
+  writeFileSync(FILE, `${JSON.stringify({ ...readRuns(), [search]: run }, undefined, 2)}\n`)
 }
 
 /** What a row says of its figures. A search that was not run says so. */
-type Row = readonly [
-  search: string,
-  what: string,
-  text: (figures: Readonly<Record<string, number>>) => string,
-]
+type Row = readonly [search: string, what: string, text: (figures: Figures) => string]
 
 const ROWS: readonly Row[] = [
   [
@@ -91,7 +99,7 @@ const ROWS: readonly Row[] = [
   ['day', 'A day of operation in the twenty-fourth part of its time, with kills and chores', dayText],
 ]
 
-function killsText(figures: Readonly<Record<string, number>>): string {
+function killsText(figures: Figures): string {
   const { kills = 0, points = 0, kinds = 0, acknowledged = 0, refused = 0, archived = 0, lines } = figures
   const changes = `${count(acknowledged)} changes acknowledged and ${count(refused)} refused`
   // A run of before did not judge these.
@@ -99,7 +107,7 @@ function killsText(figures: Readonly<Record<string, number>>): string {
   return `${count(kills)} kills at ${count(points)} points of ${count(kinds)} kinds, ${changes}${files ?? ''}: no violation`
 }
 
-function dayText(figures: Readonly<Record<string, number>>): string {
+function dayText(figures: Figures): string {
   const { seconds = 0, allowed = 0, denied = 0, acknowledged = 0, logins = 0 } = figures
   const { kill = 0, killWorker = 0, killFollower = 0, restart = 0, restartFollower = 0 } = figures
   const { memoryFirst = 0, memorySecond = 0, dataWarm = 0, dataHalf = 0, dataEnd = 0 } = figures
@@ -109,12 +117,16 @@ function dayText(figures: Readonly<Record<string, number>>): string {
 
 /** The rows of the table for what is searched. */
 export function assuranceTable(): string {
-  const figures = readFigures()
+  const runs = readRuns()
   const rows = ROWS.map(([search, what, text]) => {
-    const run = figures[search]
-    return `| ${what} | ${run === undefined ? 'not run' : text(run)} |`
+    const run = runs[search]
+    return `| ${what} | ${run === undefined ? 'not run | ' : `${text(run.figures)} | ${run.date}, \`${run.commit}\``} |`
   })
-  return ['| what is searched | in the last run |', '|---|---|', ...rows].join('\n')
+  return [
+    '| what is searched | in the last run | when, and of which commit |',
+    '|---|---|---|',
+    ...rows,
+  ].join('\n')
 }
 
 /** Rounded down: 100 % are all. */

@@ -14,8 +14,9 @@ import { tmpdir } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
 import { transform } from 'esbuild'
 import { type CodeSplittingNameFunction, rolldown } from 'rolldown'
-import { buildConsole } from './console.ts'
-import { licensesOf, statedLicense } from './licenses.ts'
+import { pageOf } from './generate/page.ts'
+import { CODE, generate, writeFiles } from './generate.ts'
+import { licensesOf } from './licenses.ts'
 import { PACKAGES, type Package, packageIn, ROOT } from './packages.ts'
 
 const COMPILER = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc')
@@ -28,12 +29,13 @@ if (import.meta.main) {
 
 /** Builds into a folder, which is emptied first. The paths in it are the same as those of the sources. */
 export async function buildPackage(built: Package, output: string): Promise<void> {
+  await generate(CODE)
   rmSync(output, { recursive: true, force: true })
   const bundled = await bundle(built, output)
-  const page = built.page ? await buildConsole(join(output, 'console')) : undefined
+  const page = built.page ? await pageOf() : undefined
+  if (page) writeFiles(join(output, 'console'), page.files)
   const inputs = [...bundled, ...(page?.inputs ?? [])]
-  // Packages of Buf have no license file with them.
-  const licenses = licensesOf(inputs, (name) => statedLicense(name, inputs))
+  const licenses = licensesOf(inputs)
   if (licenses !== '') writeFileSync(join(output, 'third-party-licenses.txt'), licenses)
   copyDeclarations(built.folder, declarationsOf(built), output)
 }

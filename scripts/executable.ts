@@ -11,7 +11,8 @@ import { createRequire } from 'node:module'
 import { basename, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build, type Plugin } from 'esbuild'
-import { buildConsole } from './console.ts'
+import { pageOf } from './generate/page.ts'
+import { CODE, generate, writeFiles } from './generate.ts'
 import { licensesOf, statedLicense } from './licenses.ts'
 import { installOnDemand } from './on-demand.ts'
 import { ROOT } from './packages.ts'
@@ -28,7 +29,9 @@ export async function buildExecutable(output: string): Promise<string> {
   mkdirSync(output, { recursive: true })
   const work = join(output, 'work')
   mkdirSync(work)
-  const page = await buildConsole(join(work, 'console'))
+  await generate(CODE)
+  const page = await pageOf()
+  writeFiles(join(work, 'console'), page.files)
   const inputs = [...(await bundle('sidecar/cli/executable.ts', join(work, 'main.cjs'))), ...page.inputs]
   // What reads a large matrix in a thread starts it from its text.
   await bundle('sidecar/rules/matrix-file/thread.ts', join(work, 'thread.cjs'))
@@ -38,6 +41,7 @@ export async function buildExecutable(output: string): Promise<string> {
   cpSync(process.execPath, executable, { dereference: true })
   await insert(executable, readFileSync(join(work, 'blob')))
   chmodSync(executable, 0o755)
+  // Packages of Buf have no license file with them.
   const others = licensesOf(inputs, (name) => statedLicense(name, inputs))
   writeFileSync(join(output, 'third-party-licenses.txt'), [nodeLicense(work), others].join('\n'))
   cpSync(join(ROOT, 'LICENSE'), join(output, 'LICENSE'))

@@ -2,8 +2,6 @@
  * `npm run mutants [-- AREA|FILE…]`: changes the code in small ways, one after the other, and looks whether a
  * test fails. Stryker does it. It fails where fewer mutants are killed than the area's least, and where a
  * mutant that `mutants/survivors.ts` names is killed or gone.
- *
- * `--docs` keeps the figures for docs/decide/assurance.md.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -21,14 +19,10 @@ import { ROOT } from './packages.ts'
 const OUT = join(ROOT, 'dist/mutants')
 
 /** What the code under `mutate` and its tests do not need. */
-const NOT_COPIED = ['dist', '/.*', '/bench', '/deploy', '/scripts/*/node_modules']
+const NOT_COPIED = ['dist', '/clients/rust/proto', '/.*', '/bench', '/deploy', '/scripts/*/node_modules']
 
 function main(args: readonly string[]): number {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    options: { docs: { type: 'boolean' } },
-  })
+  const { positionals } = parseArgs({ args: [...args], allowPositionals: true })
   const names = positionals.length > 0 ? positionals : Object.keys(AREAS)
   const areas = names.map((name) => ({ name, area: AREAS[name] ?? areaOfFile(name) }))
   const unknown = areas.filter(({ area }) => area.parts.length === 0)
@@ -38,7 +32,7 @@ function main(args: readonly string[]): number {
     return 2
   }
   const stryker = join(installOnDemand('mutants'), '@stryker-mutator/core/bin/stryker.js')
-  const passed = areas.map(({ name, area }) => judge(name, area, stryker, values.docs === true))
+  const passed = areas.map(({ name, area }) => judge(name, area, stryker))
   return passed.includes(false) ? 1 : 0
 }
 
@@ -50,7 +44,7 @@ function areaOfFile(file: string): Area {
 }
 
 /** Runs an area, and says what came of it. @returns whether it is as it must be */
-function judge(name: string, area: Area, stryker: string, isKept: boolean): boolean {
+function judge(name: string, area: Area, stryker: string): boolean {
   const mutants = area.parts.flatMap((part, index) =>
     run(stryker, `${name.replaceAll('/', '-')}-${index}`, part),
   )
@@ -62,7 +56,7 @@ function judge(name: string, area: Area, stryker: string, isKept: boolean): bool
   process.stdout.write(
     `${name}: ${figures.killed} of ${figures.mutants} mutants killed, ${figures.named} named survivors, ${others.length} others: ${share.toFixed(2)} %, expected ${area.least} %\n`,
   )
-  if (isKept) keepFigures(`mutants ${name}`, figures)
+  keepFigures(`mutants ${name}`, figures)
   return passes
 }
 

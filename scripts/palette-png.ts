@@ -10,11 +10,14 @@ export interface Pixels {
 
 const COLORS_MAX = 256
 
+/** Before the note, in its chunk. */
+const KEYWORD = 'Comment\0'
+
 /**
  * Writes the picture in 256 of its colors. Another color, which only the edges of letters have, becomes the
- * nearest of them.
+ * nearest of them. The note is in a chunk of text; a program that shows pictures does not read it.
  */
-export function palettePng({ width, height, rgba }: Pixels): Buffer {
+export function palettePng({ width, height, rgba }: Pixels, note: string): Buffer {
   const colors = new Uint32Array(width * height)
   const counts = new Map<number, number>()
   for (let pixel = 0; pixel < colors.length; pixel++) {
@@ -38,10 +41,19 @@ export function palettePng({ width, height, rgba }: Pixels): Buffer {
   return Buffer.concat([
     Buffer.from('89504e470d0a1a0a', 'hex'),
     chunk('IHDR', header),
+    chunk('tEXt', Buffer.from(`${KEYWORD}${note}`, 'latin1')),
     chunk('PLTE', Buffer.from(entries.flatMap(channelsOf))),
     chunk('IDAT', deflateSync(rows, { level: 9 })),
     chunk('IEND', Buffer.alloc(0)),
   ])
+}
+
+/** The note of a picture of {@link palettePng}. */
+export function noteIn(png: Buffer): string | undefined {
+  const start = png.indexOf(`tEXt${KEYWORD}`, 0, 'latin1')
+  if (start === -1) return undefined
+  const length = png.readUInt32BE(start - 4)
+  return png.toString('latin1', start + 4 + KEYWORD.length, start + 4 + length)
 }
 
 function chunk(type: string, data: Buffer): Buffer {

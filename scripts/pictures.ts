@@ -1,17 +1,20 @@
 /**
- * Takes the pictures of the pages, in the Chromium of this machine.
+ * Takes the pictures of the pages, in the Chromium of this machine. Each has a digest of what it shows in
+ * itself, so that a test notices when it is old.
  *
- *     npm run docs:pictures
+ *     node scripts/pictures.ts
  */
 import { execFileSync, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { build, transform } from 'esbuild'
 import type { BrowserContext, Page } from 'playwright-core'
 import { requireChromium, startChromium } from '../bench/servers/chromium.ts'
-import { buildConsole } from './console.ts'
+import { generate } from './generate.ts'
 import { ROOT } from './packages.ts'
 import { type Pixels, palettePng } from './palette-png.ts'
 
@@ -20,6 +23,9 @@ interface Picture {
   readonly name: string
   readonly width: number
   readonly height: number
+  /** The components that draw what is shown; those that they import belong to them. */
+  readonly drawnBy: readonly string[]
+  readonly styles: readonly string[]
   /** Leads to what is shown. */
   readonly show: (page: Page, start: Starts) => Promise<void>
 }
@@ -32,11 +38,13 @@ interface Starts {
   readonly controlPanel: string
 }
 
-const PICTURES: readonly Picture[] = [
+export const PICTURES: readonly Picture[] = [
   {
     name: 'explorer',
     width: 1280,
     height: 900,
+    drawnBy: ['console/ui/matrix-page.tsx'],
+    styles: ['console/styles/page.css'],
     show: async (page, { explorer }) => {
       await page.goto(`${explorer}#/matrix?cell=cdn.iam_token_project_scoped`)
       await page.locator('.conflict').waitFor()
@@ -46,6 +54,12 @@ const PICTURES: readonly Picture[] = [
     name: 'control-panel',
     width: 1280,
     height: 900,
+    drawnBy: [
+      'console/panel/menu.tsx',
+      'console/panel/model/pages.ts',
+      'console/panel/pages/service-users.tsx',
+    ],
+    styles: ['console/styles/page.css', 'console/styles/panel.css'],
     show: async (page, { controlPanel }) => {
       await page.goto(controlPanel)
       await page.getByRole('link', { name: /^Create a service user/ }).click()
@@ -58,31 +72,69 @@ const PICTURES: readonly Picture[] = [
 /** Everybody who reads the page loads them. */
 const BYTES_MAX = 150_000
 
-const folder = mkdtempSync(join(tmpdir(), 'portcullis-pictures-'))
-const images = join(ROOT, 'docs', 'images')
-mkdirSync(images, { recursive: true })
-await buildConsole(join(ROOT, 'console/dist'))
-const explorer = join(folder, 'matrix.html')
-execFileSync(process.execPath, [join(ROOT, 'sidecar', 'portcullis.js'), 'matrix', '--html', explorer])
-await using stack = new AsyncDisposableStack()
-stack.defer(() => rmSync(folder, { recursive: true }))
-const browser = await startChromium(await requireChromium(), stack)
-const starts: Starts = { explorer: pathToFileURL(explorer).href, controlPanel: await startDemo(stack) }
-for (const { name, width, height, show } of PICTURES) {
-  const context = await browser.newContext({
-    viewport: { width, height },
-    colorScheme: 'light',
-    reducedMotion: 'reduce',
+/** Where they are. */
+export const IMAGES = join(ROOT, 'docs', 'images')
+
+if (import.meta.main) await takePictures()
+
+async function takePictures(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-pictures-'))
+  mkdirSync(IMAGES, { recursive: true })
+  await generate()
+  const explorer = join(folder, 'matrix.html')
+  execFileSync(process.execPath, [join(ROOT, 'sidecar', 'portcullis.js'), 'matrix', '--html', explorer])
+  await using stack = new AsyncDisposableStack()
+  stack.defer(() => rmSync(folder, { recursive: true }))
+  const browser = await startChromium(await requireChromium(), stack)
+  const starts: Starts = { explorer: pathToFileURL(explorer).href, controlPanel: await startDemo(stack) }
+  for (const picture of PICTURES) {
+    const { name, width, height, show } = picture
+    const context = await browser.newContext({
+      viewport: { width, height },
+      colorScheme: 'light',
+      reducedMotion: 'reduce',
+    })
+    const page = await context.newPage()
+    await show(page, starts)
+    const png = palettePng(await pixelsOf(context, await page.screenshot()), await digestOf(picture))
+    await context.close()
+    const path = join(IMAGES, `${name}.png`)
+    if (png.length > BYTES_MAX)
+      throw new Error(`expected at most ${BYTES_MAX} bytes, ${path} has ${png.length}`)
+    writeFileSync(path, png)
+    process.stdout.write(`${relative(ROOT, path)}: ${png.length} bytes\n`)
+  }
+}
+
+/**
+ * A digest of what a picture shows: the markup and texts, the styles and the matrix. What computes without
+ * drawing is left out, and so are comments and types.
+ */
+export async function digestOf({ drawnBy, styles }: Picture): Promise<string> {
+  const { metafile, outputFiles } = await build({
+    absWorkingDir: ROOT,
+    entryPoints: [...drawnBy, ...styles],
+    bundle: true,
+    minify: true,
+    write: false,
+    metafile: true,
+    outdir: 'unused',
   })
-  const page = await context.newPage()
-  await show(page, starts)
-  const picture = palettePng(await pixelsOf(context, await page.screenshot()))
-  await context.close()
-  const path = join(images, `${name}.png`)
-  if (picture.length > BYTES_MAX)
-    throw new Error(`expected at most ${BYTES_MAX} bytes, ${path} has ${picture.length}`)
-  writeFileSync(path, picture)
-  process.stdout.write(`${relative(ROOT, path)}: ${picture.length} bytes\n`)
+  const sources = new Set(drawnBy)
+  // The loop adds to the set that it iterates over.
+  for (const source of sources)
+    for (const { path } of metafile.inputs[source]?.imports ?? [])
+      if (/^console\/(texts\/|.*\.tsx$)/.test(path)) sources.add(path)
+  // The top of every view, and its menu. It imports all views, which are not in the picture.
+  sources.add('console/ui/app.tsx').add('console/model/view.ts')
+  const hash = createHash('sha256').update(readFileSync(join(ROOT, 'matrix/support-matrix.json')))
+  for (const source of [...sources].sort())
+    hash.update(
+      (await transform(readFileSync(join(ROOT, source)), { loader: 'tsx', jsx: 'automatic', minify: true }))
+        .code,
+    )
+  for (const { path, text } of outputFiles) if (path.endsWith('.css')) hash.update(text)
+  return hash.digest('hex').slice(0, 16)
 }
 
 /**

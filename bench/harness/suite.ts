@@ -34,7 +34,7 @@ export interface Skipped {
 }
 
 /** One figure, alone or with what it is compared with. */
-export interface Row {
+export interface Figures {
   /** Stable name of the row. Gates and the docs refer to it. */
   readonly id: string
   readonly what: string
@@ -42,6 +42,9 @@ export interface Row {
   readonly b?: Figure
   /** A divided by B. */
   readonly ratio?: Ratio
+}
+
+export interface Row extends Figures {
   /** How it was measured, in a few sentences. */
   readonly method: string
 }

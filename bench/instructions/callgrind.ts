@@ -12,10 +12,10 @@ import { recordCalls } from '../workloads/record.ts'
 import type { Counted, Group, Repeated, Size } from './operations.ts'
 
 /** What is counted: it repeats the operations of a group. */
-export const PROGRAM = join(import.meta.dirname, 'program.ts')
+const PROGRAM = join(import.meta.dirname, 'program.ts')
 
 /** What makes V8 do the same in each run. */
-export const NODE_FLAGS = [
+const NODE_FLAGS = [
   ...['--single-threaded', '--predictable', '--hash-seed=1', '--random-seed=1'],
   // A tenth of the calls that V8 waits for otherwise until it compiles: so many fewer are needed before.
   ...['--invocation-count-for-maglev=40', '--invocation-count-for-turbofan=300'],

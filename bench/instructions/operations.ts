@@ -10,7 +10,7 @@ export type Group = (typeof GROUPS)[number]
 /** `full` counts. `smoke` only shows that everything runs. */
 export type Size = 'full' | 'smoke'
 
-interface Effort {
+export interface Effort {
   /** Calls before anything is counted, so that V8 has compiled what it will: more of what is short. */
   readonly warmUpCalls: Readonly<Record<Group, number>>
   /** Calls that are counted; and then twice as many. */

@@ -3,7 +3,7 @@
  * half as much are equally far from 1. The same results and bounds give the same SVG, byte for byte.
  */
 import { gateOf } from '../gates.ts'
-import type { Row } from '../harness/suite.ts'
+import type { Figures } from '../harness/suite.ts'
 import type { SuiteResults } from './data.ts'
 import { drawSvg, FAINT, FONT, INK, titleOf } from './svg.ts'
 import { distinct, figureText, number, ratioText } from './text.ts'
@@ -13,7 +13,7 @@ type Line =
   | { readonly type: 'heading'; readonly text: string }
   | {
       readonly type: 'row'
-      readonly row: Row
+      readonly row: Figures
       /** The largest ratio that passes, if the row has a bound. */
       readonly bound: number | undefined
     }
@@ -51,13 +51,13 @@ export function overviewChart(suites: readonly SuiteResults[], command: string):
   return draw('Portcullis: what each row costs, compared with a baseline', suites, lines, command)
 }
 
-function rowLine(suite: string, row: Row): Line {
+function rowLine(suite: string, row: Figures): Line {
   const gate = gateOf(suite, row)
   return { type: 'row', row, bound: gate?.of === 'ratio' ? gate.bound : undefined }
 }
 
 /** The largest ratio first. Rows without a ratio come last. */
-function sorted(rows: readonly Row[]): Row[] {
+function sorted(rows: readonly Figures[]): Figures[] {
   return rows.toSorted((one, other) => (other.ratio?.median ?? -1) - (one.ratio?.median ?? -1))
 }
 
@@ -149,7 +149,7 @@ function bars(lines: readonly Line[], span: Span) {
   }
 }
 
-function bar(row: Row, bound: number | undefined, span: Span) {
+function bar(row: Figures, bound: number | undefined, span: Span) {
   const [value] = logOf(row.ratio?.median)
   if (value === undefined) return { value: '-' }
   const less = value < 0

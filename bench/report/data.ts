@@ -1,5 +1,5 @@
 /** What the results files hold. */
-import type { Row, Skipped } from '../harness/suite.ts'
+import type { Figures, Skipped } from '../harness/suite.ts'
 
 /**
  * The results of one run of a suite. It holds figures only, no bounds: a page that shows the figures takes
@@ -13,7 +13,7 @@ export interface SuiteResults {
   readonly node: string
   readonly cpu: string
   readonly answersChecked: number
-  readonly rows: readonly Row[]
+  readonly rows: readonly Figures[]
   /** Rows that could not be measured on that machine, with the reason. */
   readonly skipped: readonly Skipped[]
 }

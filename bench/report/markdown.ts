@@ -5,7 +5,7 @@
 import { gateOf } from '../gates.ts'
 import type { Ratio } from '../harness/compare.ts'
 import { LATENCY_METHOD } from '../harness/latency.ts'
-import type { Figure, Latency, Row } from '../harness/suite.ts'
+import type { Figure, Figures, Latency } from '../harness/suite.ts'
 import type { BenchDocs, SuiteResults } from './data.ts'
 import { COSTS, HEADLINES, type Headline, SIZED } from './headlines.ts'
 import { distinct, durationText, figureText, number, ratioText } from './text.ts'
@@ -128,7 +128,7 @@ function machineOf({ node, cpu }: SuiteResults): string {
   return `Node ${node} on ${cpu}`
 }
 
-function rowOf({ suites }: BenchDocs, { suite, row }: Pick<Headline, 'suite' | 'row'>): Row | undefined {
+function rowOf({ suites }: BenchDocs, { suite, row }: Pick<Headline, 'suite' | 'row'>): Figures | undefined {
   return suites.find((results) => results.suite === suite)?.rows.find(({ id }) => id === row)
 }
 
@@ -145,7 +145,7 @@ function headlineCells(docs: BenchDocs, { suite, row: id, what }: Headline): str
   return [[...cells, ...latencyCells(row)]]
 }
 
-function comparedCells(suite: string, row: Row): string[] {
+function comparedCells(suite: string, row: Figures): string[] {
   const { what, a, b, ratio } = row
   const gate = gateOf(suite, row)
   const bound =
@@ -165,7 +165,7 @@ function besideText(b: Figure): string {
 }
 
 /** p50, p99 and the calls in flight, of A and then of B. Empty if the row has no latency. */
-function latencyCells({ a, b }: Row): string[] {
+function latencyCells({ a, b }: Figures): string[] {
   const latencies = [a.latency, b?.latency].filter((latency) => latency !== undefined)
   const cell = (text: (latency: Latency) => string) => latencies.map(text).join(' / ')
   return [

@@ -5,7 +5,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT } from '../harness/paths.ts'
-import type { Row, Suite, SuiteReport } from '../harness/suite.ts'
+import type { Figures, Suite, SuiteReport } from '../harness/suite.ts'
 import { overviewChart, suiteChart } from './chart.ts'
 import type { BenchDocs, SuiteResults } from './data.ts'
 import { cpuModel, linesOf } from './text.ts'
@@ -43,9 +43,16 @@ function readResults(suites: readonly Suite[]): SuiteResults[] {
     .map(({ rows, ...results }) => ({ ...results, rows: rows.map(figuresOnly) }))
 }
 
-/** Files of early versions also hold the bounds of their day. */
-function figuresOnly({ id, what, a, b, ratio, method }: Row): Row {
-  return { id, what, a, ...(b && { b }), ...(ratio && { ratio }), method }
+/**
+ * What the pages show: not how it was measured, and not the bounds of their day in files of early versions.
+ */
+function figuresOnly({ id, what, a, b, ratio }: Figures): Figures {
+  return { id, what, a, ...(b && { b }), ...(ratio && { ratio }) }
+}
+
+/** More digits than a page shows. */
+function rounded(_key: string, value: unknown): unknown {
+  return typeof value === 'number' ? Number(value.toPrecision(9)) : value
 }
 
 /**
@@ -59,7 +66,7 @@ export function writeDocs(names: readonly string[], measured: readonly Suite[]):
   const all = [...readDocs().suites, ...readResults(measured)]
   const suites = names.flatMap((name) => all.findLast(({ suite }) => suite === name) ?? [])
   const docs: BenchDocs = { command: COMMAND, suites }
-  const json = `{"command":${JSON.stringify(COMMAND)},"suites":${linesOf(suites)}}`
+  const json = `{"command":${JSON.stringify(COMMAND)},"suites":${linesOf(suites, rounded)}}`
   return writePair(DOCS, 'bench', json, docsChart(docs))
 }
 

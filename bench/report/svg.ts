@@ -28,15 +28,20 @@ export function drawSvg(width: number, height: number, option: object): string {
       textStyle: { fontFamily: FONT, color: INK },
       ...option,
     })
-    return withoutInteraction(chart.renderToSVGString())
+    return stillOf(chart.renderToSVGString())
   } finally {
     chart.dispose()
   }
 }
 
 /**
- * Removes what echarts adds for interactive pages. Its numbers there depend on earlier charts of the process.
+ * Removes what echarts adds for interactive pages, whose numbers depend on earlier charts of the process. The
+ * font is that of the whole picture.
  */
-function withoutInteraction(svg: string): string {
-  return `${svg.replaceAll(/ (?:class|ecmeta_\w+)="[^"]*"/g, '').replaceAll(/<style[\s\S]*?<\/style>\n?/g, '')}\n`
+function stillOf(svg: string): string {
+  const still = svg
+    .replaceAll(/ (?:class|ecmeta_\w+|pointer-events)="[^"]*"/g, '')
+    .replaceAll(/<style[\s\S]*?<\/style>\n?/g, '')
+    .replaceAll(`font-family:${FONT};`, '')
+  return `${still.replace('<svg ', `<svg font-family="${FONT}" `)}\n`
 }

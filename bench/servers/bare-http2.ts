@@ -4,26 +4,31 @@
  *
  *     node bench/servers/bare-http2.ts BYTES
  */
-import { createServer, type Http2Server, type ServerHttp2Stream } from 'node:http2'
-import type { AddressInfo } from 'node:net'
+import { createServer, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2'
 import { framed, messagesOf } from '../harness/grpc.ts'
+import { listening, runProgram, type Served } from './served.ts'
 
-const answer = framed(Buffer.alloc(Number(process.argv[2]), 'x'))
+export async function serve(bytes: string): Promise<Served> {
+  const answer = framed(Buffer.alloc(Number(bytes), 'x'))
+  const sessions = new Set<ServerHttp2Session>()
+  const server = createServer()
+  server.on('session', (session) => sessions.add(session))
+  server.on('stream', (stream) => {
+    const chunks: Buffer[] = []
+    stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+    stream.on('end', () => reply(stream, Buffer.concat(chunks), answer))
+  })
+  const stop = () => {
+    server.close()
+    for (const session of sessions) session.destroy()
+  }
+  return { ready: { grpc: await listening(server) }, stop }
+}
 
-const server: Http2Server = createServer()
-server.on('stream', (stream) => {
-  const chunks: Buffer[] = []
-  stream.on('data', (chunk: Buffer) => chunks.push(chunk))
-  stream.on('end', () => reply(stream, Buffer.concat(chunks)))
-})
-server.listen(0, '127.0.0.1', () => {
-  const { port } = server.address() as AddressInfo
-  process.stdout.write(`${JSON.stringify({ grpc: `127.0.0.1:${port}` })}\n`)
-})
-process.once('SIGTERM', () => process.exit())
+if (import.meta.main) await runProgram(serve)
 
 /** Answers one message with one message. The status follows in the trailers. */
-function reply(stream: ServerHttp2Stream, request: Buffer): void {
+function reply(stream: ServerHttp2Stream, request: Buffer, answer: Buffer): void {
   // 3 is INVALID_ARGUMENT, which the driver refuses.
   const status = messagesOf(request).length === 1 ? '0' : '3'
   stream.respond({ ':status': 200, 'content-type': 'application/grpc+proto' }, { waitForTrailers: true })

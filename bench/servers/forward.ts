@@ -6,12 +6,10 @@
  *     node bench/servers/forward.ts http://127.0.0.1:PORT
  */
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { type Dispatcher, Pool } from 'undici'
+import { listening, runProgram, type Served } from './served.ts'
 
 const OF_THE_CONNECTION: ReadonlySet<string> = new Set(['host', 'connection'])
-
-const pool = new Pool(process.argv[2] ?? '', { connections: 256, pipelining: 1, allowH2: false })
 
 class Forwarding implements Dispatcher.DispatchHandler {
   readonly #response: ServerResponse
@@ -45,19 +43,24 @@ class Forwarding implements Dispatcher.DispatchHandler {
   }
 }
 
-const server = createServer((request, response) => {
-  const { method = '', url: path = '', rawHeaders, headers } = request
-  const forwarded = rawHeaders.filter(
-    (_, index) => !OF_THE_CONNECTION.has((rawHeaders[index - (index % 2)] ?? '').toLowerCase()),
-  )
-  const body = headers['content-length'] === undefined ? null : request
-  pool.dispatch(
-    { path, method: method as Dispatcher.HttpMethod, headers: forwarded, body },
-    new Forwarding(response),
-  )
-})
-server.listen(0, '127.0.0.1', () => {
-  const { port } = server.address() as AddressInfo
-  process.stdout.write(`${JSON.stringify({ http: `127.0.0.1:${port}` })}\n`)
-})
-process.once('SIGTERM', () => process.exit())
+export async function serve(target: string): Promise<Served> {
+  const pool = new Pool(target, { connections: 256, pipelining: 1, allowH2: false })
+  const server = createServer((request, response) => {
+    const { method = '', url: path = '', rawHeaders, headers } = request
+    const forwarded = rawHeaders.filter(
+      (_, index) => !OF_THE_CONNECTION.has((rawHeaders[index - (index % 2)] ?? '').toLowerCase()),
+    )
+    const body = headers['content-length'] === undefined ? null : request
+    pool.dispatch(
+      { path, method: method as Dispatcher.HttpMethod, headers: forwarded, body },
+      new Forwarding(response),
+    )
+  })
+  const stop = () => {
+    server.close().closeAllConnections()
+    void pool.destroy()
+  }
+  return { ready: { http: await listening(server) }, stop }
+}
+
+if (import.meta.main) await runProgram(serve)

@@ -6,7 +6,13 @@
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { cargo, installedFromPython, run as runCommand } from '../harness/command.ts'
+import {
+  cargo,
+  installedFromPython,
+  makePythonStubs,
+  pythonBuildTools,
+  run as runCommand,
+} from '../harness/command.ts'
 import { median } from '../harness/compare.ts'
 import { ROOT } from '../harness/paths.ts'
 import { comparedRow, singleRow } from '../harness/rows.ts'
@@ -134,6 +140,7 @@ async function pythonProgram(name: string, ...more: readonly string[]): Promise<
   const folder = join(CLIENTS, 'python')
   const files = ['requirements-dev.txt', ...more].map((file) => join(folder, file))
   const bin = await installedFromPython(['python-client', ...more.map(() => 'peers')].join('-'), { files })
+  await makePythonStubs(await pythonBuildTools())
   const env = { PYTHONPATH: join(folder, 'src'), PYTHONDONTWRITEBYTECODE: '1' }
   return { command: join(bin, 'python'), args: [join(folder, 'bench', name)], env }
 }

@@ -26,7 +26,7 @@ export const engineSuite: Suite = { name: 'engine', run }
 
 const SIZES = {
   full: { pairs: 401, rounds: 101, sampleSeconds: 0.001, allocationCalls: 500_000 },
-  smoke: { pairs: 3, rounds: 2, sampleSeconds: 0.0005, allocationCalls: 200_000 },
+  smoke: { pairs: 3, rounds: 2, sampleSeconds: 0.0005, allocationCalls: 100_000 },
 } as const
 
 const TIME_METHOD =

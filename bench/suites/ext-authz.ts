@@ -13,7 +13,7 @@ export const extAuthzSuite: Suite = { name: 'ext-authz', run }
 
 const SIZES = {
   full: { warmUpCalls: 20_000, pairs: 15, calls: 15_000 },
-  smoke: { warmUpCalls: 50, pairs: 2, calls: 1_000 },
+  smoke: { warmUpCalls: 50, pairs: 2, calls: 100 },
 } as const
 
 const METHOD =

@@ -20,7 +20,7 @@ export const signalsSuite: Suite = { name: 'signals', run }
 
 const SIZES = {
   full: { warmUpCalls: 60_000, pairs: 25, calls: 60_000 },
-  smoke: { warmUpCalls: 50, pairs: 1, calls: 1_000 },
+  smoke: { warmUpCalls: 50, pairs: 1, calls: 100 },
 } as const
 
 const METHOD =

@@ -21,7 +21,7 @@ export const swapSuite: Suite = { name: 'swap', run }
 
 const SIZES = {
   full: { apis: 10_000, asked: 300, swaps: 21, calls: 5_000, warmUpCalls: 60_000 },
-  smoke: { apis: 500, asked: 10, swaps: 1, calls: 100, warmUpCalls: 100 },
+  smoke: { apis: 100, asked: 10, swaps: 1, calls: 100, warmUpCalls: 100 },
 } as const
 
 const KIND = 'static_token'

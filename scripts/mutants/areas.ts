@@ -79,6 +79,10 @@ export const AREAS: Readonly<Record<string, Area>> = {
         tests: judges('proxies/policy', 'proxies/identity', 'proxies/proxied-request', 'egress/headers'),
       },
       {
+        files: sidecar('base/ip-address', 'base/forwarded-header'),
+        tests: judges('sidecar/ip-address', 'hub/forwarded-header'),
+      },
+      {
         files: sidecar('authority/upstream/token-answer', 'authority/kind-of-scope'),
         tests: judges('upstream/token-answer', 'usecases/issue'),
       },
@@ -98,11 +102,8 @@ export const AREAS: Readonly<Record<string, Area>> = {
     least: 100,
     parts: [
       {
-        files: usecases('callers', 'change-rates', 'answer-basis', 'decision-search'),
-        tests: judges(
-          ...['usecases/callers', 'usecases/change-rates'],
-          ...['usecases/answer-basis', 'usecases/decision-search'],
-        ),
+        files: usecases('callers', 'change-rates', 'answer-basis'),
+        tests: judges(...['usecases/callers', 'usecases/change-rates'], ...['usecases/answer-basis']),
       },
       { files: usecases('references', 'scopes', 'roles'), tests: judges('usecases/login-names') },
       { files: usecases('check'), tests: judges('usecases/check') },
@@ -220,7 +221,8 @@ export const AREAS: Readonly<Record<string, Area>> = {
         tests: judges('matrix/query'),
       },
       { files: matrix('derive'), tests: judges('matrix/derive', 'matrix/lint', 'matrix/appended-row') },
-      { files: matrix('allowed-flips'), tests: judges('matrix/allowed-flips') },
+      { files: matrix('allowed-flips', 'flip-sides'), tests: judges('matrix/allowed-flips') },
+      { files: matrix('kind-flips'), tests: judges('matrix/judged-fields', 'matrix/allowed-flips') },
       { files: matrix('compare', 'renames'), tests: judges('matrix/renames', 'matrix/compare') },
       { files: matrix('new-matrix'), tests: judges('matrix/new-matrix') },
       {

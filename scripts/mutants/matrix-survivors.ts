@@ -6,7 +6,25 @@ const REMEMBERS =
 
 const NO_JSON = "return { ok: false, problems: [{ path: '', expected: 'expected JSON' }] }"
 
+const LIFETIMES =
+  "lifetimeSeconds: (was, is) => ((is ?? Infinity) > (was ?? Infinity) ? 'loosened' : 'tightened'),"
+
 export const OF_MATRIX: readonly Survivor[] = [
+  ...survivors('matrix/kind-flips.ts', 'It is asked about lifetimes that differ.', [
+    LIFETIMES,
+    '(is ?? Infinity) > (was ?? Infinity)',
+    '(is ?? Infinity) >= (was ?? Infinity)',
+  ]),
+  ...survivors('matrix/kind-flips.ts', 'What is not in the list comes first, too.', [
+    "const ORDER: readonly KindDirection[] = ['loosened', 'changed', 'tightened']",
+    "'loosened'",
+    '""',
+  ]),
+  ...survivors('matrix/kind-flips.ts', 'Names are ASCII: both cases tell the same apart.', [
+    'return canonicalJson(isName ? value.toLowerCase() : value)',
+    'value.toLowerCase()',
+    'value.toUpperCase()',
+  ]),
   ...survivors('matrix/query/parse.ts', 'A list of one says what its item says.', [
     'return of.length === 1 ? (of[0] as Query) : { type, of }',
     'of.length === 1',

@@ -31,11 +31,26 @@ export const OF_READERS: readonly Survivor[] = [
     'Beyond the end of the array there is no number, so that is not 0 either.',
     ['length > NAME_LENGTH_MAX ||', 'length > NAME_LENGTH_MAX', 'false'],
   ),
-  ...survivors('sidecar/proxies/client-address.ts', 'Node says of what is no text that it is no address.', [
-    'return text !== undefined && isIP(text) !== 0 ? text : undefined',
-    'text !== undefined',
+  ...survivors('sidecar/base/ip-address.ts', 'It only spares the expression that is for the other forms.', [
+    'if (version === 4) return text as IpAddress',
+    'version === 4',
+    'false',
+  ]),
+  ...survivors('sidecar/base/ip-address.ts', 'Node says of what is no text that it is no address.', [
+    'return v6 !== undefined && isIP(v6) === 6 ? ipAddress(v6) : undefined',
+    'v6 !== undefined',
     'true',
   ]),
+  ...survivors('sidecar/base/ip-address.ts', 'The first of what an expression finds is not read.', [
+    'const [, v6, v4] = NODE.exec(unquoted(text)) ?? []',
+    '[]',
+    '["Stryker was here"]',
+  ]),
+  ...survivors(
+    'sidecar/base/ip-address.ts',
+    'There always is something before `::`, and without `::` four groups are enough.',
+    ['const [before = [], after = []] = address', '[]', '["Stryker was here"]'],
+  ),
   ...survivors(
     'sidecar/authority/upstream/token-answer.ts',
     'It only spares to look for further problems, which are not told.',
@@ -93,18 +108,4 @@ export const OF_READERS: readonly Survivor[] = [
     '{',
     '{}',
   ]),
-  ...survivors(
-    'sidecar/authority/upstream/token-answer.ts',
-    'What is no text, or begins with something else, is no time to what reads it, either.',
-    [
-      "typeof value === 'string' && /^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,9})?(Z|[+-]\\d\\d:\\d\\d)$/.test(value)",
-      "typeof value === 'string'",
-      'true',
-    ],
-    [
-      "typeof value === 'string' && /^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,9})?(Z|[+-]\\d\\d:\\d\\d)$/.test(value)",
-      '/^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,9})?(Z|[+-]\\d\\d:\\d\\d)$/',
-      '/\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,9})?(Z|[+-]\\d\\d:\\d\\d)$/',
-    ],
-  ),
 ]

@@ -3,10 +3,10 @@
  * rights away.
  */
 import { expect, test } from 'vitest'
-import { connect } from '../../clients/typescript/index.ts'
 import type { ChangeAuthor, ChangeLane } from '../../sidecar/directory/author.ts'
 import { openSqlite } from '../../sidecar/directory/sqlite.ts'
 import { DirectoryStore } from '../../sidecar/directory/store.ts'
+import { connect } from '../support/sidecar/client.ts'
 import { operatorOf } from '../support/sidecar/operator.ts'
 import { ACCOUNT, populate, runSidecar } from '../support/sidecar/sidecar.ts'
 import { newFolder, whenTheFileEnds } from '../support/suite/resources.ts'

@@ -12,74 +12,67 @@ import { newFile } from '../support/suite/resources.ts'
 
 administer()
 
-describe.each(NO_NAMES)('a name %s', (_name, name) => {
-  test.each<[what: string, create: () => Promise<unknown>]>([
-    ['an account', () => directory.createAccount({ account: name })],
-    ['a project', () => directory.createProject({ account, name })],
-    ['a service user', () => directory.createServiceUser({ account, name, permissions: [] })],
-    ['a control panel user', () => directory.createControlPanelUser({ account, name })],
-    ['a role', () => directory.createControlPanelUser({ account, name: 'olga', roles: [name] })],
-    [
-      'a static token',
-      async () => {
-        await directory.createControlPanelUser({ account, name: 'olga' })
-        await directory.createStaticToken({ account, userName: 'olga', name })
-      },
-    ],
-    [
-      'a note',
-      async () => {
-        await directory.createControlPanelUser({ account, name: 'olga' })
-        await directory.createStaticToken({ account, userName: 'olga', name: 'key', note: name })
-      },
-    ],
-    [
-      'a project of a directory file',
-      () => running.sidecar.administration.apply(TESTER, { accounts: [{ account, projects: [name] }] }),
-    ],
-    [
-      'a user of a directory file',
-      () =>
-        running.sidecar.administration.apply(TESTER, {
-          accounts: [{ account, control_panel_users: [{ name }] }],
-        }),
-    ],
+describe('a name that hides something, or looks like another one,', () => {
+  const apply = (part: object) =>
+    running.sidecar.administration.apply(TESTER, { accounts: [{ account, ...part }] })
+
+  test.each<[what: string, create: (name: string) => Promise<unknown>]>([
+    ['an account', (name) => directory.createAccount({ account: name })],
+    ['a project', (name) => directory.createProject({ account, name })],
+    ['a service user', (name) => directory.createServiceUser({ account, name, permissions: [] })],
+    ['a control panel user', (name) => directory.createControlPanelUser({ account, name })],
+    ['a role', (name) => directory.createControlPanelUser({ account, name: 'another', roles: [name] })],
+    ['a static token', (name) => directory.createStaticToken({ account, userName: 'olga', name })],
+    ['a note', (note) => directory.createStaticToken({ account, userName: 'olga', name: 'key', note })],
+    ['a project of a directory file', (name) => apply({ projects: [name] })],
+    ['a user of a directory file', (name) => apply({ control_panel_users: [{ name }] })],
     [
       'a static token of a directory file',
-      () =>
-        running.sidecar.administration.apply(TESTER, {
-          accounts: [{ account, control_panel_users: [{ name: 'olga', static_tokens: [name] }] }],
-        }),
+      (name) => apply({ control_panel_users: [{ name: 'another', static_tokens: [name] }] }),
     ],
   ])('is refused for %s', async (_what, create) => {
-    await expect(create()).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+    await directory.createControlPanelUser({ account, name: 'olga' })
+    for (const [what, name] of NO_NAMES)
+      await expect(create(name), what).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
   })
 
-  test.each<[key: string, config: object]>([
-    ['callers[0].name', { callers: [{ name, token_sha256: 'a'.repeat(64) }] }],
-    ['http.catalog[0].name', { http: { catalog: [{ type: 'x', name, url: 'http://x' }] } }],
-    ['http.region', { http: { region: name } }],
+  test.each<[key: string, config: (name: string) => object]>([
+    ['callers[0].name', (name) => ({ callers: [{ name, token_sha256: 'a'.repeat(64) }] })],
+    ['http.catalog[0].name', (name) => ({ http: { catalog: [{ type: 'x', name, url: 'http://x' }] } })],
+    ['http.region', (name) => ({ http: { region: name } })],
     [
       'routes[0].target.account.fixed',
-      { routes: [{ path: '/a', api: 'iam', target: { account: { fixed: name } } }] },
+      (name) => ({ routes: [{ path: '/a', api: 'iam', target: { account: { fixed: name } } }] }),
     ],
     [
       'profiles.job.projects[0]',
-      { profiles: { job: { account: 'a', user_name: 'b', password_file: 'p', projects: [name] } } },
+      (name) => ({
+        profiles: { job: { account: 'a', user_name: 'b', password_file: 'p', projects: [name] } },
+      }),
     ],
-    ['profiles.job.user_name', { profiles: { job: { account: 'a', user_name: name, password_file: 'p' } } }],
+    [
+      'profiles.job.user_name',
+      (name) => ({ profiles: { job: { account: 'a', user_name: name, password_file: 'p' } } }),
+    ],
   ])('is refused for %s of the configuration', (key, config) => {
-    const file = newFile(JSON.stringify(config), 'portcullis.yaml')
-    expect(() => readConfig({ file })).toThrow(/: expected a (?:text|name) without control characters/)
-    expect(() => readConfig({ file })).toThrow(`${file}: ${key}: `)
+    for (const [what, name] of NO_NAMES) {
+      const file = newFile(JSON.stringify(config(name)), 'portcullis.yaml')
+      const expected = `${file}: ${key}: expected a `
+      expect(() => readConfig({ file }), what).toThrow(
+        /: expected a (?:text|name) without control characters/,
+      )
+      expect(() => readConfig({ file }), what).toThrow(expected)
+    }
   })
 
   test('is refused for a new caller', async () => {
-    const { code, stderr } = await command(['caller', 'new', name])
-    expect({ code, stderr }).toEqual({
-      code: 2,
-      stderr: expect.stringContaining('<name>: expected a name without control characters'),
-    })
+    for (const [what, name] of NO_NAMES) {
+      const { code, stderr } = await command(['caller', 'new', name])
+      expect({ code, stderr }, what).toEqual({
+        code: 2,
+        stderr: expect.stringContaining('<name>: expected a name without control characters'),
+      })
+    }
   })
 })
 

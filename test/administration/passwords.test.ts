@@ -1,11 +1,20 @@
-/** Passwords: what new ones look like, and those that were hashed with other parameters than today's. */
+/**
+ * Passwords: what they cost, what new ones look like, and those that were hashed with other parameters than
+ * today's.
+ */
 import { argon2Sync, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { newPassword } from '../../sidecar/authority/password.ts'
+import { PASSWORD_COST as REAL_COST } from '../../sidecar/authority/password-cost.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
 import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar/sidecar.ts'
+import { PASSWORD_COST } from '../support/suite/cheap-password-cost.ts'
+
+test('a hash costs what OWASP recommends for argon2id', () => {
+  expect(REAL_COST).toEqual({ memory: 19_456, passes: 2, parallelism: 1 })
+})
 
 const running = await runSidecar()
 const secrets = await populate(running)
@@ -48,7 +57,8 @@ test('a login with the right password stores it under parameters of today; token
 
   await issued(running, secrets)
   const [hash] = hashes()
-  expect(hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
+  const { memory, passes, parallelism } = PASSWORD_COST
+  expect(hash?.startsWith(`$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$`)).toBe(true)
   expect(await rehashed()).toMatchObject([{ subject: 'account', account: ACCOUNT, details: {} }])
 
   // Once.

@@ -8,6 +8,7 @@ import { describe, expect, test } from 'vitest'
 import type { Client } from '../../clients/typescript/index.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
 import { runSidecar } from '../support/sidecar/sidecar.ts'
+import { holdHashes } from '../support/suite/hashes.ts'
 
 const running = await runSidecar({ flags: { 'passwords.concurrent': 1, 'passwords.waiting': 1000 } })
 const operator = running.connect({
@@ -44,42 +45,23 @@ async function newAccount() {
 }
 
 /**
- * Fills the requester's share of the password hashes, so that their next call that needs a new password
- * waits. A hash begins when this process has seen the last one end, so a dozen outlasts the few calls of
- * `meanwhile` on a slow machine too.
- */
-function fillQueue(requester: Client, account: string): Promise<unknown> {
-  return Promise.allSettled(
-    Array.from({ length: 12 }, (_, index) =>
-      requester.directory.createServiceUser({ account, name: `filler-${index}`, permissions: [] }),
-    ),
-  )
-}
-
-/**
- * Lets the requester create a service user, and does `meanwhile` while that waits. Returns how the creation
- * ended.
+ * Lets the requester create a service user, and does `meanwhile` while that waits behind another one. Returns
+ * how the creation ended.
  */
 async function whileQueued(
   requester: Client,
   account: string,
   meanwhile: () => Promise<unknown>,
 ): Promise<PromiseSettledResult<unknown>> {
-  const full = fillQueue(requester, account)
-  let ended = false
-  const creating = requester.directory
-    .createServiceUser({ account, name: 'successor', permissions: [], roles: ['iam.admin'] })
-    .finally(() => {
-      ended = true
-    })
-  const outcome = Promise.allSettled([creating])
-  // Calls of one connection begin in order, so the creation has been authenticated when this has its answer.
+  const goOn = holdHashes()
+  const create = (name: string, roles: string[] = []) =>
+    requester.directory.createServiceUser({ account, name, permissions: [], roles })
+  const all = Promise.allSettled([create('filler'), create('successor', ['iam.admin'])])
+  // Calls of one connection begin in order, so both have been authenticated when this has its answer.
   await requester.directory.getAccount({ account })
   await meanwhile()
-  // The creation must still wait, or the test shows nothing.
-  expect(ended).toBe(false)
-  const [result] = await outcome
-  await full
+  goOn()
+  const [, result] = await all
   return result as PromiseSettledResult<unknown>
 }
 

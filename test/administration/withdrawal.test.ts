@@ -14,12 +14,12 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ServiceDefinition } from '@grpc/proto-loader'
 import { describe, expect, test } from 'vitest'
-import { connect } from '../../clients/typescript/index.ts'
 import { KeyRing, publicKeysOf, readKeys, rotateKeys, withdrawKey } from '../../sidecar/authority/keys.ts'
 import { BlackBox, protosOf } from '../support/contract/black-box.ts'
 import { decodedPart } from '../support/identity/signed-token.ts'
 import { command } from '../support/processes/command-line.ts'
 import { startProcess } from '../support/processes/processes.ts'
+import { connect } from '../support/sidecar/client.ts'
 import { issued, populate, type RunningSidecar, runSidecar } from '../support/sidecar/sidecar.ts'
 import { eventually, newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
 
@@ -225,7 +225,7 @@ describe('a key file that cannot be read', () => {
       const [line] = limited.stdout().split('\n')
       return line?.startsWith('{') && (JSON.parse(line) as { grpc: string; http: string })
     })
-    const client = connect(ready.grpc, { deadlineMs: 100_000 })
+    const client = connect(ready.grpc)
     whenTheFileEnds(() => client.close())
     const check = async () =>
       (await client.check({ api: 'balance', credentials: [['X-Auth-Token', value]] })).reason

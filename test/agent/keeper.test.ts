@@ -90,7 +90,7 @@ function keeping({
     owner: undefined,
     group: undefined,
     command: undefined,
-    commandTimeoutMs: 10_000,
+    commandTimeoutMs: 60_000,
     signal: undefined,
     onExpiry: 'keep',
     ...wish,

@@ -1,7 +1,11 @@
-/** `portcullis agent` and `portcullis token` as processes, beside a real sidecar. */
+/**
+ * `portcullis agent` and `portcullis token` beside a real sidecar: as processes where they log, read their
+ * input or get signals.
+ */
 import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { command } from '../support/processes/command-line.ts'
 import { run, start } from '../support/processes/processes.ts'
 import { ACCOUNT, populate, runSidecar } from '../support/sidecar/sidecar.ts'
 import { eventually, newFile, newFolder } from '../support/suite/resources.ts'
@@ -51,7 +55,14 @@ function configOf(tokens: readonly object[], more: object = {}): string {
 
 describe('portcullis token', () => {
   test('prints the token alone', async () => {
-    const { code, stdout, stderr } = await run(['token', ...byProfile, '--api', 'cdn', '--project', 'alpha'])
+    const { code, stdout, stderr } = await command([
+      'token',
+      ...byProfile,
+      '--api',
+      'cdn',
+      '--project',
+      'alpha',
+    ])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(await opens('cdn', stdout)).toBe(true)
   })
@@ -64,21 +75,21 @@ describe('portcullis token', () => {
     ],
     ['--json', /^\{"header":"X-Token","value":"pcst_\w+",.*"kind":"static_token".*\}\n$/],
   ])('%s', async (option, printed) => {
-    const { code, stdout, stderr } = await run(['token', ...byProfile, '--api', 'reports', option])
+    const { code, stdout, stderr } = await command(['token', ...byProfile, '--api', 'reports', option])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toMatch(printed)
   })
 
   test('that an API has just refused is not printed again, and no process list shows it', async () => {
     const asked = ['token', ...byProfile, '--api', 'balance']
-    const first = (await run(asked)).stdout
-    expect((await run(asked)).stdout).toBe(first)
+    const first = (await command(asked)).stdout
+    expect((await command(asked)).stdout).toBe(first)
     const { code, stdout, stderr } = await run([...asked, '--rejected-file', '-'], { input: first })
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).not.toBe(first)
     expect(await opens('balance', stdout)).toBe(true)
     const file = newFile(`X-Auth-Token: ${first}`)
-    expect((await run([...asked, '--rejected-file', file])).stdout).toBe(stdout)
+    expect((await command([...asked, '--rejected-file', file])).stdout).toBe(stdout)
   })
 
   test.each([
@@ -87,19 +98,26 @@ describe('portcullis token', () => {
   ])('a refused token %s is an error', async (_what, requester, problem) => {
     const rejected = ['--rejected-file', newFile('')]
     const asked = ['token', '--address', running.address, ...requester, '--api', 'balance', ...rejected]
-    const { code, stdout, stderr } = await run(asked)
+    const { code, stdout, stderr } = await command(asked)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain(problem)
   })
 
   test('in two forms at once is refused', async () => {
-    const { code, stdout, stderr } = await run(['token', ...byProfile, '--api', 'cdn', '--header', '--json'])
+    const { code, stdout, stderr } = await command([
+      'token',
+      ...byProfile,
+      '--api',
+      'cdn',
+      '--header',
+      '--json',
+    ])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain('expected one of --header, --exec-credential and --json')
   })
 
   test('without an answer prints nothing', async () => {
-    const { code, stdout, stderr } = await run(['token', ...byProfile, '--api', 'cdn'])
+    const { code, stdout, stderr } = await command(['token', ...byProfile, '--api', 'cdn'])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain('expected a project name')
   })
@@ -153,7 +171,7 @@ describe('portcullis agent --once', () => {
       'expected HOST:PORT or unix:PATH',
     ],
   ])('ends with 2 for %s', async (_claim, config, problem) => {
-    const { code, stdout, stderr } = await run(['agent', '--config', newFile(config), '--once', '--json'])
+    const { code, stdout, stderr } = await command(['agent', '--config', newFile(config), '--once', '--json'])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(JSON.parse(stderr).error.message).toContain(problem)
   })

@@ -68,7 +68,7 @@ function agentAndSidecar(lifeMs: number, chance: number) {
     command: undefined,
   } as const
   const token = {
-    ...{ ...kept, mode: 0o600, owner: undefined, group: undefined, commandTimeoutMs: 10_000 },
+    ...{ ...kept, mode: 0o600, owner: undefined, group: undefined, commandTimeoutMs: 60_000 },
     ...{ signal: undefined, onExpiry: 'keep' as const },
   }
   const log = pino({ level: 'silent' })

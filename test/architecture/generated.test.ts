@@ -1,28 +1,54 @@
 /**
- * The generated code is what the contract and the schemas generate, byte for byte. That the descriptors,
- * which the messages are generated from, are what `buf` compiles byte for byte is shown where buf may be
- * installed: test/interop/contract.test.ts.
+ * What is generated is made again where anything that it is made of has changed. That the descriptors, which
+ * the messages are generated from, are what `buf` compiles byte for byte is shown where buf may be installed:
+ * test/interop/contract.test.ts.
  */
-import { execFileSync } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { create, fromBinary, toJson } from '@bufbuild/protobuf'
 import { FileDescriptorSetSchema, FileOptionsSchema } from '@bufbuild/protobuf/wkt'
 import { loadFileDescriptorSetFromBuffer, loadSync, type PackageDefinition } from '@grpc/proto-loader'
 import { describe, expect, test } from 'vitest'
-import { ROOT } from '../support/checkout/sources.ts'
+import { isCurrent, type Recorded, readRecord } from '../../scripts/generate.ts'
+import { ROOT, sourcesIn, valueImportsOf } from '../support/checkout/sources.ts'
 import { printedApis, printedKinds } from '../support/matrices/oracle.ts'
-import { newFolder } from '../support/suite/resources.ts'
 
-test('the messages are what the plugins make of the descriptors in proto/', { timeout: 120_000 }, () => {
-  const output = newFolder()
-  execFileSync(process.execPath, ['scripts/generate-messages.ts', output], { cwd: ROOT, stdio: 'pipe' })
-  // Those of the sidecar by ts-proto, and those of the page by protobuf-es.
-  for (const folder of ['proto/gen', 'console/gen']) {
-    const generated = filesIn(join(output, folder))
-    expect(generated.size).toBeGreaterThan(0)
-    expect(filesIn(join(ROOT, folder)), folder).toEqual(generated)
-  }
+describe('what is generated', () => {
+  const record = readRecord()
+
+  test('is of the sources as they are', () => {
+    expect(Object.keys(record)).toEqual(['messages', 'openapi', 'schemas', 'ids', 'page', 'chart'])
+    for (const [part, recorded] of Object.entries(record)) expect(isCurrent(recorded), part).toBe(true)
+  })
+
+  test.each<[part: string, inputs: readonly string[]]>([
+    ['messages', globSync('proto/{portcullis,google_rpc,health}.binpb', { cwd: ROOT })],
+    ['openapi', ['proto/portcullis.binpb']],
+    [
+      'schemas',
+      globSync('{matrix,sidecar}/**/*.schema.json', { cwd: ROOT, exclude: ['**/node_modules/**'] }),
+    ],
+    ['ids', ['matrix/support-matrix.json']],
+    ['chart', ['sidecar/config/config.schema.json']],
+    ['page', ['console/page.html', 'console/main.tsx', 'console/styles/panel.css', 'engine/decide.ts']],
+  ])('%s: a change of each input is noticed, of a generator, and of a file that was made', (part, inputs) => {
+    const recorded = record[part] as Recorded
+    const tools = ['scripts/generate.ts', `scripts/generate/${part}.ts`, 'node_modules/.package-lock.json']
+    expect(Object.keys(recorded.inputs)).toEqual(expect.arrayContaining([...inputs, ...tools]))
+    const digests = { ...recorded.inputs, ...recorded.files }
+    expect(isCurrent(recorded, (path) => digests[path] ?? '')).toBe(true)
+    const paths = Object.keys(digests)
+    const unnoticed = paths.filter((changed) =>
+      isCurrent(recorded, (path) => (path === changed ? 'another' : (digests[path] ?? ''))),
+    )
+    expect(unnoticed).toEqual([])
+  })
+
+  test('is not made of what is generated, so that it can be made first', () => {
+    const own = sourcesIn('scripts/generate')
+    expect(own.length).toBeGreaterThan(5)
+    expect(own.flatMap(valueImportsOf).filter((path) => /(^|\/)gen\//.test(path))).toEqual([])
+  })
 })
 
 describe('the descriptors that reflection serves say what the files of proto/ say', () => {
@@ -57,38 +83,8 @@ describe('the descriptors that reflection serves say what the files of proto/ sa
   })
 })
 
-test('the OpenAPI document is what the descriptors say', () => {
-  const output = newFolder()
-  execFileSync(process.execPath, ['scripts/generate-openapi.ts', output], { cwd: ROOT, stdio: 'pipe' })
-  const document = readFileSync(join(ROOT, 'proto/openapi.json'), 'utf8')
-  expect(document).toBe(readFileSync(join(output, 'proto/openapi.json'), 'utf8'))
-})
-
-test('the validators and the types of keys are what is made of the schemas', { timeout: 120_000 }, () => {
-  const output = newFolder()
-  execFileSync(process.execPath, ['scripts/compile-schemas.ts', output], { cwd: ROOT, stdio: 'pipe' })
-  const generated = filesIn(output)
-  expect([...generated.keys()]).toEqual([
-    'matrix/gen/support-matrix.ts',
-    'sidecar/cli/commands/matrix/gen/allowed-flips.ts',
-    'sidecar/config/gen/agent-keys.ts',
-    'sidecar/config/gen/agent.ts',
-    'sidecar/config/gen/config-keys.ts',
-    'sidecar/config/gen/config.ts',
-    'sidecar/config/gen/directory.ts',
-    'sidecar/config/gen/policy-tests.ts',
-    'sidecar/signals/decision-log/gen/line.ts',
-  ])
-  for (const [path, text] of generated) expect(readFileSync(join(ROOT, path), 'utf8'), path).toBe(text)
-})
-
-test('the ids of the shipped matrix as types are those of its file', () => {
-  const output = newFolder()
-  execFileSync(process.execPath, ['scripts/matrix-ids.ts', output], { cwd: ROOT, stdio: 'pipe' })
-  const path = 'matrix/gen/support-matrix-ids.ts'
-  const text = readFileSync(join(ROOT, path), 'utf8')
-  expect(filesIn(output)).toEqual(new Map([[path, text]]))
-  // As many as the source prints, each once.
+test('the ids of the shipped matrix as types are those that the source prints, each once', () => {
+  const text = readFileSync(join(ROOT, 'matrix/gen/support-matrix-ids.ts'), 'utf8')
   const ids = [...text.matchAll(/ {2}\| '([a-z0-9_-]+)'/g)].map(([, id]) => id)
   expect(ids).toEqual([...printedKinds(), ...printedApis()])
 })
@@ -101,10 +97,4 @@ function typesOf(read: PackageDefinition): Map<string, unknown> {
   const types = Object.entries(read).filter(([name]) => name.startsWith('portcullis.'))
   const common = (key: string, value: unknown) => (APART.includes(key) ? undefined : value)
   return new Map(types.map(([name, type]) => [name, JSON.parse(JSON.stringify(type, common))]))
-}
-
-/** Path → content. */
-function filesIn(folder: string): Map<string, string> {
-  const paths = globSync('**/*.ts', { cwd: folder }).sort()
-  return new Map(paths.map((path) => [path, readFileSync(join(folder, path), 'utf8')]))
 }

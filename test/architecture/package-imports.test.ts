@@ -15,7 +15,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   // same way. It takes nothing else of the engine's code: what decides comes from the sidecar.
   engine: [
     ...['engine/index.ts', 'engine/denial.ts', 'engine/credentials.ts', 'engine/situations.ts'],
-    ...['engine/reasons.ts', 'engine/messages.ts', 'engine/meant.ts'],
+    ...['engine/reasons.ts', 'engine/messages.ts', 'engine/meant.ts', 'engine/elapsed.ts'],
     // Whoever compares or queries whole matrices needs no engine.
     ...['engine/cells.ts', 'engine/digest.ts'],
   ],
@@ -27,6 +27,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
     ...['matrix/support-matrix.schema.json', 'matrix/lint-file.ts', 'matrix/new-matrix.ts'],
     'matrix/yaml-editor.ts',
     ...['matrix/explain.ts', 'matrix/plan.ts', 'matrix/compare.ts', 'matrix/load.ts', 'matrix/yaml.ts'],
+    ...['matrix/flip-sides.ts', 'matrix/kind-flips.ts'],
     'matrix/policy-tests/index.ts',
   ],
   // Who prints the error of a call, or the default address, need not load all calls.
@@ -96,6 +97,7 @@ test('the client takes no rule of the engine', async () => {
     new Set([
       ...['clients/typescript', 'proto/gen', 'engine/denial.ts', 'engine/credentials.ts'],
       ...['engine/situations.ts', 'engine/reasons.ts', 'engine/messages.ts', 'engine/meant.ts'],
+      'engine/elapsed.ts',
     ]),
   )
 })

@@ -41,12 +41,12 @@ export const ROOMS: readonly Room[] = [
   {
     room: 'sidecar/base/',
     purpose: 'values that every room of the sidecar may use',
-    imports: ['node:'],
+    imports: ['engine/', 'node:'],
   },
   {
     room: 'sidecar/base/net/',
-    purpose: 'the parts of servers: sockets, connections, certificates',
-    imports: ['sidecar/base/', 'node:'],
+    purpose: 'the parts of servers: sockets, connections, certificates, and the pools of clients',
+    imports: ['sidecar/base/', 'node:', 'undici'],
   },
   {
     room: 'sidecar/transports/http2/hpack/',
@@ -91,7 +91,7 @@ export const ROOMS: readonly Room[] = [
     room: 'sidecar/authority/upstream/',
     purpose: 'identity endpoints of others, and the tokens that profiles obtain',
     imports: [
-      ...['engine/', 'matrix/document/', 'sidecar/base/', 'sidecar/config/'],
+      ...['engine/', 'matrix/document/', 'sidecar/base/', 'sidecar/base/net/', 'sidecar/config/'],
       ...['sidecar/authority/', 'node:', 'cockatiel', 'node-cache', 'p-limit', 'undici'],
     ],
   },
@@ -226,8 +226,8 @@ export const ROOMS: readonly Room[] = [
   },
   {
     room: 'sidecar/signals/',
-    purpose: 'the endpoint and the resource of OpenTelemetry',
-    imports: ['sidecar/base/', 'sidecar/config/', 'node:', 'undici'],
+    purpose: 'what waits to be sent, and the endpoint of OpenTelemetry',
+    imports: ['sidecar/base/', 'sidecar/base/net/', 'sidecar/config/', 'node:', 'undici'],
   },
   {
     room: 'sidecar/signals/log/',
@@ -260,7 +260,7 @@ export const ROOMS: readonly Room[] = [
     purpose: 'spans for OpenTelemetry',
     imports: [
       ...['engine/', 'sidecar/base/', 'sidecar/config/', 'sidecar/authority/'],
-      ...['sidecar/usecases/', 'sidecar/signals/', 'sidecar/signals/decision-log/', 'node:'],
+      ...['sidecar/usecases/', 'sidecar/signals/', 'node:'],
       ...['@opentelemetry/api', '@opentelemetry/resources', '@opentelemetry/sdk-trace', 'pino'],
     ],
   },
@@ -358,15 +358,12 @@ export const ROOMS: readonly Room[] = [
   {
     room: 'console/gen/',
     purpose: 'the messages of the contract as the page reads them, generated',
-    imports: ['@bufbuild/protobuf'],
+    imports: [],
   },
   {
     room: 'console/panel/model/',
     purpose: 'the state and the calls of the control panel, without a browser',
-    imports: [
-      ...['engine/', 'matrix/', 'console/texts/', 'console/model/', 'console/gen/'],
-      ...['@bufbuild/protobuf', '@connectrpc/connect', '@connectrpc/connect-web'],
-    ],
+    imports: [...['engine/', 'matrix/', 'console/texts/', 'console/model/', 'console/gen/']],
   },
   {
     room: 'console/panel/',

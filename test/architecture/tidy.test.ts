@@ -1,15 +1,11 @@
 /**
- * Style that can be checked by a machine: small files that say what they are for, and nothing left lying
- * about.
+ * Style that can be checked by a machine: files that say what they are for, and nothing left lying about.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { functionsOf } from '../support/checkout/functions.ts'
 import { protos, ROOT, sources, sourcesIn } from '../support/checkout/sources.ts'
-
-/** Most lines that a file has. A longer one has more than one reason to exist. */
-const LINES_MAX = 400
 
 /** Most lines that a function has: it fits on a page. */
 const FUNCTION_LINES_MAX = 70
@@ -41,11 +37,6 @@ const UNDONE_TEST = new RegExp(
 )
 
 const HABITS: readonly Habit[] = [
-  {
-    claim: `no file has more than ${LINES_MAX} lines`,
-    broken: (text) => text.split('\n').length - 1 > LINES_MAX,
-    examples: ['\n'.repeat(LINES_MAX + 1)],
-  },
   {
     claim: 'every file opens by saying what it is for',
     broken: (text) => !/^(#!.*\n)?(\/\*\*|\/\/) ?\S|^(#!.*\n)?\/\*\*\n \* \S/.test(text),

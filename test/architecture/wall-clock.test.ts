@@ -17,7 +17,7 @@ const HELD = [
 const CLOCK = /\b(?:now\(\)|nowMs\b)/
 const STORED = /(?:At|[uU]ntil|[eE]nds|[sS]ince|[lL]ast)Ms\b/
 const IN_SQL = /\b(?:\w+_)?at_ms\s*[<>]=?\s*:\w+/g
-const MONOTONIC = /performance\.now|monotonicMs/
+const MONOTONIC = /performance\.now|monotonicMs|elapsedMs/
 
 /** The comparisons of a source, in TypeScript and in SQL. Those of the monotonic clock are not seen. */
 function comparisonsOf(source: Pick<Source, 'path' | 'text'>): string[] {

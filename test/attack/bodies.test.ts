@@ -2,12 +2,17 @@
  * Logins over HTTP that cost more to read than to send, and many at once: only their sender waits for them.
  */
 import { expect, test } from 'vitest'
+import { GOALS, isTooLong } from '../support/attack/goals.ts'
 import type { Bodies } from '../support/attack/poster.ts'
 import { scenario } from '../support/attack/scenario.ts'
-import { attackedSidecar, posting } from '../support/attack/scene.ts'
+import { attackedSidecar, bareServer, posting, report, under } from '../support/attack/scene.ts'
 import { ACCOUNT } from '../support/sidecar/sidecar.ts'
 
 type Contents = Extract<Bodies, { of: string }>['of']
+
+/** Rounds of the comparison with a bare server. The medians count. */
+const ROUNDS = 5
+const ROUND_MS = 1_500
 
 const scene = await attackedSidecar({ http: { connect: true } })
 
@@ -35,3 +40,31 @@ test.each(['plain', 'gzip'] as const)(
     expect(Object.keys(outcome)).toEqual(['200'])
   },
 )
+
+const bare = await bareServer()
+
+test.each([1, 4, 16])(
+  '%i connections that are refused with 1.9 MB each cost a neighbour little more than beside a bare server',
+  async (inFlight) => {
+    const bodies = { inFlight, refusedBytes: 1_900_000 }
+    const p99s: { bare: number[]; sidecar: number[] } = { bare: [], sidecar: [] }
+    await scene.neighbour(ROUND_MS)
+    for (let round = 0; round < ROUNDS; round++)
+      for (const [attacked, address] of Object.entries({ bare, sidecar: scene.served.ready.http }) as [
+        keyof typeof p99s,
+        string,
+      ][]) {
+        const { result } = await under(scene, posting(bodies, address), () => scene.neighbour(ROUND_MS))
+        expect(result.failures).toEqual([])
+        p99s[attacked].push(result.p99)
+      }
+    const medians = { bare: median(p99s.bare), sidecar: median(p99s.sidecar) }
+    const times = medians.sidecar / medians.bare
+    report(`${inFlight} connections refused with 1.9 MB`, { ...medians, times })
+    expect(isTooLong(medians.sidecar, medians.bare, GOALS.checkP99RatioMax)).toBe(false)
+  },
+)
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN
+}

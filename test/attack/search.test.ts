@@ -1,8 +1,7 @@
 /**
  * A search for unforeseen attacks: a generator makes them of frames, fields and orders, and goes on from
- * those that delay the neighbour most or hold most memory. A few tries here, always the same; thousands with
- * `ATTACK_TRIES=3000 npm run test:attack -- search`, each time others. It prints the seed, and `ATTACK_SEED`
- * repeats a run.
+ * those that delay the neighbour most or hold most memory. A few tries here, always the same; with
+ * `ATTACK_TRIES=3000` thousands, each time others. It prints the seed, and `ATTACK_SEED` repeats a run.
  */
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'

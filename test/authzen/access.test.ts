@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { readConfig } from '../../sidecar/config/config.ts'
 import { isForThisMachine } from '../../sidecar/config/this-machine.ts'
 import { type RequestHeaders, startIdentity } from '../support/identity/identity.ts'
-import { loadedBy } from '../support/processes/loaded.ts'
+import { testLoading } from '../support/processes/loaded.ts'
 import {
   api,
   CALL,
@@ -152,11 +152,8 @@ describe('it is off', () => {
     expect((await ask({ path: METADATA })).status).toBe(404)
   })
 
-  test.each<[http: object, loaded: string[]]>([
-    [{}, []],
-    [{ authzen: true }, ['authzen']],
-  ])('and loaded only where it is on: %j', async (http, loaded) => {
-    const config = { http: { address: '127.0.0.1:0', ...http } }
-    expect(await loadedBy(config, /sidecar\/http\/(authzen)\//)).toEqual(loaded)
-  })
+  testLoading(/sidecar\/http\/(authzen)\//, [
+    ['HTTP', { http: { address: '127.0.0.1:0' } }, []],
+    ['AuthZEN', { http: { address: '127.0.0.1:0', authzen: true } }, ['authzen']],
+  ])
 })

@@ -98,7 +98,7 @@ const ROWS: readonly Row[] = [
     value,
     message: 'context: expected an object, or none',
   })),
-  ...[null, 5, '', 'localhost', '1.2.3', '1.2.3.4:80', ['1.2.3.4']].map((client_address) => ({
+  ...[null, 5, '', 'localhost', '1.2.3', '1.2.3.4:', ['1.2.3.4']].map((client_address) => ({
     at: 'context',
     value: { client_address },
     message: 'context.client_address: expected an IPv4 or IPv6 address, or none',
@@ -271,7 +271,7 @@ describe.each(PATHS)('%s', (path) => {
     ['null', /^the body: expected an object$/],
     ['"x"', /^the body: expected an object$/],
     [`{"subject":1,${valid.slice(1)}`, /^the body: expected each key once/],
-    [`\ufeff${valid}`, /^the body: expected JSON/],
+    [`\ufeff\ufeff${valid}`, /^the body: expected JSON/],
     [`${'{"a":'.repeat(100)}1${'}'.repeat(100)}`, /^the body: expected at most 64 levels/],
     ['{"a":"\\ud800"}', /^the body: expected text without half/],
   ])('the body %j', async (body, message) => {

@@ -1,18 +1,13 @@
-/**
- * The flame graph: the tree, the shares and the picture of a given profile, and the profile of a real
- * sidecar.
- */
+/** The flame graph: the tree, the shares and the picture of a given profile. */
 import { expect, test } from 'vitest'
 import {
   type CpuProfile,
   callTree,
   type Frame,
-  ORIGINS,
   type Origin,
   sharesByOrigin,
   withoutTinyFrames,
 } from '../../bench/profile/calls.ts'
-import { profileSidecar } from '../../bench/profile/drive.ts'
 import { flameGraph } from '../../bench/profile/flame.ts'
 
 const ALWAYS = { start: 0, end: Number.POSITIVE_INFINITY }
@@ -110,14 +105,6 @@ test('the picture names functions with their files, shows whose code takes the t
     expect(svg.replaceAll('&gt;', '>')).toContain(text)
   expect(svg).not.toMatch(/NaN|undefined|Infinity/)
   expect(flameGraph(tree, 'A <title>', 'how it was made')).toBe(svg)
-})
-
-test('a sidecar runs under the profiler, and the shares of its time add up to the whole', async () => {
-  const { tree, decisions } = await profileSidecar({ calls: 50, batches: 2 }, 'sockets')
-  expect(decisions).toBe(2 * 50 + 2 * 100)
-  expect(tree.totalMicroseconds).toBeGreaterThan(0)
-  const shares = sharesByOrigin(tree)
-  expect(ORIGINS.reduce((sum, origin) => sum + shares[origin], 0)).toBeCloseTo(1)
 })
 
 /** A profile of samples that are 100 µs apart. The last sample has no time of its own. */

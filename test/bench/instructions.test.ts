@@ -1,12 +1,11 @@
 /**
  * The gate of counted instructions: what it says of a count, and that its operations run. To count needs
- * valgrind: test/interop/instructions.test.ts.
+ * valgrind: test/nightly/instructions.test.ts.
  */
 import { expect, test } from 'vitest'
-import { runProgram } from '../../bench/harness/program.ts'
-import { NODE_FLAGS, PROGRAM } from '../../bench/instructions/callgrind.ts'
 import { compare, elsewhere, judged, type Kept, readKept } from '../../bench/instructions/kept.ts'
 import { GROUPS, type Repeated } from '../../bench/instructions/operations.ts'
+import { repeated } from '../../bench/instructions/program.ts'
 import { recordCalls } from '../../bench/workloads/record.ts'
 import { newFolder } from '../support/suite/resources.ts'
 
@@ -64,9 +63,7 @@ test.each([{ node: '24.22.0' }, { processor: 'arm64' }, { valgrind: '3.24.0' }])
 test('the operations run, answer right, and are those whose counts are kept', async () => {
   const folder = newFolder()
   await recordCalls(folder)
-  const groups = await Promise.all(
-    GROUPS.map((group) => runProgram<Repeated[]>(PROGRAM, [group, 'smoke', folder], NODE_FLAGS)),
-  )
+  const groups = await Promise.all(GROUPS.map((group) => repeated(group, 'smoke', folder)))
   const named = (list: readonly Pick<Repeated, 'id' | 'what'>[]) => list.map(({ id, what }) => ({ id, what }))
   expect(named(groups.flat())).toEqual(named(readKept()?.operations ?? []))
 })

@@ -3,13 +3,14 @@
  * run with the interoperability tests. Times are not judged here: `npm run bench` does that. What a decision
  * allocates does not drift, so that is held to its bound.
  */
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { gateOf, gates, unmeasured, verdictOf } from '../../bench/gates.ts'
 import { median, ratioOf } from '../../bench/harness/compare.ts'
 import type { Row, SuiteReport } from '../../bench/harness/suite.ts'
 import { reportText } from '../../bench/report/table.ts'
 import { suites } from '../../bench/suites/index.ts'
 import { EXPECTED, runAtSmokeSize } from './expected.ts'
+import { benchHere } from './here.ts'
 
 test('the expected rows of every suite are listed, and every gate belongs to a suite', () => {
   const names = suites.map((suite) => suite.name)
@@ -17,12 +18,19 @@ test('the expected rows of every suite are listed, and every gate belongs to a s
   for (const gate of gates) expect(names).toContain(gate.suite)
 })
 
-const alone = suites.filter(({ needs }) => needs === undefined)
+/** Suites about processes, and those that take seconds: test/nightly/bench/smoke.test.ts has them. */
+const NIGHTLY = ['fleet', 'start', 'clients', 'growth', 'signals']
+const here = suites.filter(({ name, needs }) => needs === undefined && !NIGHTLY.includes(name))
 
-test.each(alone)('the $name suite runs, checks its answers and produces its rows', async (suite) => {
-  const skipped = (await runAtSmokeSize(suite)).map(({ row }) => row)
-  const { optional = [] } = EXPECTED.get(suite.name) ?? {}
-  expect(skipped.filter((row) => !optional.includes(row))).toEqual([])
+describe('in this process', () => {
+  beforeAll(benchHere)
+  afterAll(() => vi.restoreAllMocks())
+
+  test.each(here)('the $name suite runs, checks its answers and produces its rows', async (suite) => {
+    const skipped = (await runAtSmokeSize(suite)).map(({ row }) => row)
+    const { optional = [] } = EXPECTED.get(suite.name) ?? {}
+    expect(skipped.filter((row) => !optional.includes(row))).toEqual([])
+  })
 })
 
 const BOUND = gates.find(({ row }) => row === 'grpc-js-claims')?.bound ?? 0

@@ -210,6 +210,15 @@ const ROWS: readonly ContractRow[] = [
     }),
   },
   {
+    what: 'secrets as those of a sidecar that hands on a call',
+    method: 'Revoke',
+    input: (at) => ({ value: `${at.token}x` }),
+    headers: () => ({
+      'x-portcullis-forwarded': `address=${CANARY}&protocol=${CANARY}&connection=${CANARY}&vouched=true`,
+      'x-portcullis-forwarder': `Bearer ${CANARY}`,
+    }),
+  },
+  {
     what: 'a refused call with a secret as its id',
     method: 'GetAccount',
     input: () => job,

@@ -114,24 +114,6 @@ test('without a token nothing is sent', async () => {
 })
 
 describe('redirects', () => {
-  test.each([301, 302, 303, 307, 308])('%i: the credential stays within the origin', async (status) => {
-    const other = await serving('other', (_request, response) => response.end('from another'))
-    const origin = await serving('origin', (request, response) => {
-      const location = { '/within': '/end', '/away': `${other}/end` }[request.url ?? '']
-      if (location === undefined) response.end('from here')
-      else response.writeHead(status, { location }).end()
-    })
-    const { send } = counting()
-    expect(await (await send(`${origin}/within`)).text()).toBe('from here')
-    expect(await (await send(`${origin}/away`)).text()).toBe('from another')
-    expect(seen.map(({ server, token }) => [server, token !== ''])).toEqual([
-      ['origin', true],
-      ['origin', true],
-      ['origin', true],
-      ['other', false],
-    ])
-  })
-
   test('without end are an error', async () => {
     const origin = await serving('origin', (_request, response) =>
       response.writeHead(302, { location: '/' }).end(),

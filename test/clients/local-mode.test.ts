@@ -6,13 +6,16 @@ import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { Server, ServerCredentials } from '@grpc/grpc-js'
 import { describe, expect, test } from 'vitest'
-import { type CheckAnswer, connect, type RequestHeaders } from '../../clients/typescript/index.ts'
+import type { CheckAnswer, RequestHeaders } from '../../clients/typescript/index.ts'
 import { LocalMode } from '../../clients/typescript/local-mode.ts'
 import { requireToken } from '../../clients/typescript/node.ts'
 import * as wire from '../../proto/gen/portcullis/v1/authorization.ts'
 import { Reason } from '../../proto/gen/portcullis/v1/decision.ts'
+import { ROOT } from '../support/checkout/sources.ts'
 import { ENGINES, rulesOf } from '../support/conformance/rules.ts'
+import { startProcess } from '../support/processes/processes.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
+import { connect } from '../support/sidecar/client.ts'
 import {
   ACCOUNT,
   issued,
@@ -73,6 +76,8 @@ describe('a token that the sidecar has vouched for', () => {
     for (const [target, reason] of [
       [{ account: ACCOUNT }, 'ALLOWED'],
       [{ account: OTHER_ACCOUNT }, 'ACCOUNT_MISMATCH'],
+      // An empty project is none, as for the sidecar.
+      [{ account: ACCOUNT, project: '' }, 'ALLOWED'],
     ] as const) {
       const about = { ...question(value), target }
       expect(await client.check(about)).toMatchObject({ reason })
@@ -163,12 +168,30 @@ describe('a token that the sidecar has vouched for', () => {
     }
   })
 
+  test('is asked about again after a denial that the client does not understand', async () => {
+    const { mode, response } = follower()
+    const about = { api: 'reports', credentials: { 'X-Token': 'one' } }
+    const denied = { ...response, allowed: false, reason: 999 as Reason }
+    await eventually(() =>
+      mode.recall({ api: about.api, token: { kind: 'static_token', scope: { account: '1' } } }),
+    )
+    for (const [clientAddress, said, isAllowed] of [
+      ['192.0.2.1', response, true],
+      ['192.0.2.2', denied, false],
+    ] as const) {
+      const question = { ...about, clientAddress }
+      expect((await mode.answer(question, async () => said)).allowed).toBe(isAllowed)
+      expect(mode.recall(question)?.allowed).toBe(isAllowed || undefined)
+    }
+    expect(mode.recall({ ...about, clientAddress: '192.0.2.1' })).toBeUndefined()
+  })
+
   test('is asked about once, however many want to know', async () => {
     let asked = 0
     const { mode, response } = follower()
     const ask = async () => {
       asked++
-      await new Promise((resolve) => setTimeout(resolve, 10))
+      await new Promise(setImmediate)
       return response
     }
     const api = 'reports'
@@ -203,7 +226,7 @@ test('while the sidecar is gone nothing is known after its promise, and it goes 
   const earlier = await runSidecar({ config, folder, flags })
   const people = await populate(earlier)
   const { value } = await issued(earlier, people)
-  const client = local(earlier, { deadlineMs: 2_000 })
+  const client = local(earlier)
   await known(client, value)
   await earlier.sidecar.close()
   await eventually(() => client.checkLocally(question(value)) === undefined)
@@ -255,6 +278,72 @@ describe('a sidecar that cannot be followed is asked each time, which is said on
   })
 })
 
+describe('a question to a sidecar that does not answer', () => {
+  /** A client that follows, whose questions are counted and get no answer. */
+  async function unanswered(options: object) {
+    const { told } = follower()
+    const server = new Server()
+    const asked: unknown[] = []
+    const { watchChanges, check } = wire.AuthorizationServiceService
+    server.addService(
+      { watchChanges, check },
+      {
+        watchChanges: (call: { write: (told: unknown) => void }) => call.write(told),
+        check: (call: unknown) => void asked.push(call),
+      },
+    )
+    const port = await new Promise<number>((resolve, reject) =>
+      server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
+        error ? reject(error) : resolve(bound),
+      ),
+    )
+    whenTheFileEnds(() => server.forceShutdown())
+    const client = connect(`127.0.0.1:${port}`, { local: true, ...options })
+    whenTheFileEnds(() => client.close())
+    const claims = { api: 'iam', token: { kind: 'iam_token_account_scoped', scope: { account: '1' } } }
+    await eventually(() => client.checkLocally(claims))
+    return { client, asked }
+  }
+
+  test('ends by the deadline of the one who asks, also of one who waits for the question of another', async () => {
+    const { client, asked } = await unanswered({ deadlineMs: 500 })
+    const ended: string[] = []
+    const ask = (name: string, value: string) =>
+      client
+        .check(question(value))
+        .catch(({ code }: { readonly code: string }) => ended.push(`${name} ${code}`))
+    const answers = [ask('first', 'one'), ask('waiting', 'one')]
+    await eventually(() => asked.length > 0)
+    // One that asks later has its own deadline after that.
+    await Promise.all([...answers, ask('later', 'other')])
+    expect(ended.at(-1)).toBe('later DEADLINE_EXCEEDED')
+    expect(ended.toSorted()).toEqual(['first', 'later', 'waiting'].map((name) => `${name} DEADLINE_EXCEEDED`))
+  })
+
+  test('ends by the signal of the one who asks', async () => {
+    const { client, asked } = await unanswered({ deadlineMs: 1_000_000 })
+    for (const isFirst of [true, false]) {
+      const leaving = new AbortController()
+      const answer = client.check(question('one'), { signal: leaving.signal })
+      await eventually(() => asked.length > 0)
+      leaving.abort()
+      await expect(answer, `first: ${isFirst}`).rejects.toMatchObject({ code: 'CANCELLED' })
+    }
+  })
+})
+
+test.each(['issuedAt', 'expiresAt'])(
+  'an answer whose %s is not a time is a PortcullisError',
+  async (field) => {
+    const { mode, response } = follower()
+    const token = { ...response.token, [field]: new Date(Number.NaN) } as wire.VerifiedToken
+    const asked = { api: 'iam', credentials: [['X-Token', 'one']] as [string, string][] }
+    const answer = mode.answer(asked, async () => ({ ...response, token }))
+    await expect(answer).rejects.toMatchObject({ name: 'PortcullisError', code: 'INTERNAL' })
+    expect(mode.recall(asked)).toBeUndefined()
+  },
+)
+
 test.each<[what: string, check: object, said: string]>([
   ['no subject', { api: 'iam' }, 'credentials: expected request headers'],
   ['an API that is no text', { api: 7, credentials: {} }, 'api: expected a string'],
@@ -277,7 +366,8 @@ function follower() {
     voided: { everything: true, tokenIds: [], userIds: [], accounts: [], projectIds: [] },
     ...{ validFor: { seconds: 60, nanos: 0 }, sentAt: { seconds: 1, nanos: 0 } },
   }
-  async function* open(_request: unknown, signal: AbortSignal) {
+  async function* open(begin: () => unknown, signal: AbortSignal) {
+    begin()
     yield told
     await new Promise((resolve) => signal.addEventListener('abort', resolve))
   }
@@ -314,5 +404,68 @@ function follower() {
       derivedFrom: [],
     },
   }
-  return { mode, response }
+  return { mode, response, told }
 }
+
+test('a client that is not closed does not keep its program alive', async () => {
+  const { value } = await issued(running, secrets)
+  const program = `
+    import { connect } from ${JSON.stringify(join(ROOT, 'test/support/sidecar/client.ts'))}
+    const options = { callerToken: '${FOLLOWER}', local: true }
+    const client = connect(${JSON.stringify(running.address)}, options)
+    const question = (value) => ({ api: 'iam', credentials: { 'X-Auth-Token': value } })
+    do await client.check(question(process.env.TOKEN))
+    while (client.checkLocally(question(process.env.TOKEN)) === undefined)
+    // A call does, to its end.
+    console.log((await client.check(question('unknown'))).reason)
+  `
+  const command = [process.execPath, '--input-type=module', '--eval', program]
+  const { code, stdout, stderr } = await startProcess(command, { environment: { TOKEN: value } }).ended
+  expect([code, stdout], stderr).toEqual([0, 'CREDENTIAL_INVALID\n'])
+})
+
+test('the calls of a client that is closed end, while those of another one on the same connection go on', async () => {
+  const [closing, other] = [running.connect(), running.connect()]
+  const asked = async function* () {
+    yield { api: 'balance', token: { kind: 'static_token', scope: { account: '1' } } } as const
+    await new Promise(() => {})
+  }
+  const streams = [closing.watchMatrix(), closing.checkStream(asked()), other.checkStream(asked())] as const
+  for (const stream of streams) await stream.next()
+  const ends = streams.map((stream) => stream.next())
+  const [watch, checks, others] = ends
+  let ended = false
+  const end = () => {
+    ended = true
+  }
+  others?.then(end, end)
+  closing.close()
+  for (const each of [watch, checks])
+    await expect(each).rejects.toMatchObject({ name: 'PortcullisError', code: 'CANCELLED' })
+  expect(await other.plan(['iam'])).toBeDefined()
+  expect(ended).toBe(false)
+  other.close()
+})
+
+test('a client that was closed answers nothing, not even from memory', async () => {
+  const { value } = await issued(running, secrets)
+  for (const client of [local(), running.connect()]) {
+    if (client.checkLocally(question(value)) === undefined) await client.check(question(value))
+    client.close()
+    expect(client.checkLocally(question(value))).toBeUndefined()
+    const calls = {
+      check: () => client.check(question(value)),
+      checkBatch: () => client.checkBatch([question(value)]),
+      checkStream: () => client.checkStream([question(value)]).next(),
+      watchMatrix: () => client.watchMatrix().next(),
+      plan: () => client.plan(['iam']),
+      directory: () => client.directory.listAccounts({}),
+    }
+    for (const [name, call] of Object.entries(calls))
+      await expect(call(), name).rejects.toMatchObject({
+        name: 'PortcullisError',
+        code: 'CANCELLED',
+        message: 'the client is closed',
+      })
+  }
+})

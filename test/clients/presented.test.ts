@@ -1,8 +1,8 @@
 /** What the TypeScript client presents with each call: tokens of options, and of a file that may change. */
 import { writeFileSync } from 'node:fs'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { connect } from '../../clients/typescript/index.ts'
 import { Presented } from '../../clients/typescript/presented.ts'
+import { connect } from '../support/sidecar/client.ts'
 import { newFile, whenTheFileEnds } from '../support/suite/resources.ts'
 
 afterEach(() => void vi.useRealTimers())
@@ -10,7 +10,7 @@ afterEach(() => void vi.useRealTimers())
 const presentedBy = (presented: Presented) => presented.metadata.getMap()
 
 test('the tokens of the options', () => {
-  expect(presentedBy(new Presented({ callerToken: 'caller', iamToken: 'iam' }))).toEqual({
+  expect(presentedBy(new Presented({ callerToken: '\ufeffcaller\n', iamToken: 'iam\r\n' }))).toEqual({
     authorization: 'Bearer caller',
     'x-auth-token': 'iam',
   })
@@ -20,7 +20,7 @@ test('the tokens of the options', () => {
 describe('the token of a file', () => {
   test('is that of its text, and a new one is seen after a while', () => {
     vi.useFakeTimers({ toFake: ['performance'] })
-    const file = newFile('first\n')
+    const file = newFile('\ufefffirst\r\n')
     const presented = new Presented({ callerTokenFile: file, iamToken: 'iam' })
     const earlier = presented.metadata
     writeFileSync(file, 'second')
@@ -47,6 +47,10 @@ test.each([
   ['callerToken: expected visible ASCII characters', { callerToken: 'canary canary' }],
   ['iamToken: expected visible ASCII characters', { iamToken: '' }],
   ['callerTokenFile: expected visible ASCII characters', { callerTokenFile: newFile('canary canary') }],
+  [
+    'callerTokenFile: expected visible ASCII characters',
+    { callerTokenFile: newFile(Buffer.from('canary', 'utf16le').toString('latin1')) },
+  ],
   ['callerTokenFile: expected a file that can be read (ENOENT)', { callerTokenFile: '/canary' }],
   ['callerTokenFile: expected either', { callerToken: 'canary', callerTokenFile: '/canary' }],
 ])('%s', (message, options) => {

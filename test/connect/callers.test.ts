@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { CHECK, enveloped, envelopesIn, post } from '../support/contract/contract.ts'
 import { ACCOUNT, runSidecar } from '../support/sidecar/sidecar.ts'
-import { newFile, newFolder } from '../support/suite/resources.ts'
+import { eventually, newFile, newFolder } from '../support/suite/resources.ts'
 
 const LISTENING = { 'http.address': '127.0.0.1:0', 'http.connect': true }
 const QUESTION = JSON.stringify({
@@ -83,7 +83,11 @@ test('a withdrawn caller loses the streams that are open', async () => {
   const headers = { 'content-type': 'application/connect+json', authorization: `Bearer ${token}` }
   const watching = post(sidecar.httpAddress ?? '', WATCH, enveloped('{}'), headers)
   // The call is open when a later one of the same kind has its first answer.
-  await post(sidecar.httpAddress ?? '', WATCH, enveloped('{}'), { ...headers, 'connect-timeout-ms': '50' })
+  const short = { ...headers, 'connect-timeout-ms': '50' }
+  await eventually(async () => {
+    const { body } = await post(sidecar.httpAddress ?? '', WATCH, enveloped('{}'), short)
+    return envelopesIn(body).length > 1
+  })
   writeFileSync(config, JSON.stringify({ callers: [] }))
   sidecar.reload()
   const [first, last] = envelopesIn((await watching).body)

@@ -9,7 +9,7 @@ import { ContractCalls } from '../../sidecar/transports/connect/contract-calls.t
 import { Descriptors } from '../../sidecar/transports/connect/json.ts'
 import { DEFAULT_LIMITS } from '../../sidecar/transports/http2/limits.ts'
 import { enveloped, post } from '../support/contract/contract.ts'
-import { whenTheFileEnds } from '../support/suite/resources.ts'
+import { whenTheFileEnds, working } from '../support/suite/resources.ts'
 
 let reading = 0
 let mostReading = 0
@@ -23,8 +23,7 @@ class CountingDescriptors extends Descriptors {
       *readInSteps(json: Buffer) {
         mostReading = Math.max(mostReading, ++reading)
         for (let step = 0; step < 20; step++) {
-          const endsMs = performance.now() + 0.3
-          while (performance.now() < endsMs);
+          working(0.3)
           yield undefined
         }
         reading--

@@ -25,7 +25,7 @@ const claims = { kind: 'static_token', scope: { account: ACCOUNT } }
 const good = { api: 'balance', token: claims }
 const text = JSON.stringify(good)
 /** It must not come back in an error. */
-const SECRET = 'pcst_canary'
+const SECRET = 'pcst_canary4'
 
 const NO_OBJECT =
   'the body: expected a JSON object with the fields of portcullis.v1.CheckRequest, each of them once'
@@ -35,18 +35,40 @@ describe('JSON', () => {
     ['that is none', `{"api": "${SECRET}"`, 'the body: expected JSON'],
     ['that is empty', '', 'the body: expected JSON'],
     ['with more behind it', `${text} {}`, 'the body: expected JSON'],
-    ['with a byte order mark', `\ufeff${text}`, 'the body: expected JSON'],
+    ['with two byte order marks', `\ufeff\ufeff${text}`, 'the body: expected JSON'],
     ['that is a list', '[]', NO_OBJECT],
     ['that is null', 'null', NO_OBJECT],
     ['with an unknown name', `{"api":"balance","${SECRET}":1}`, NO_OBJECT],
+    [
+      'with an unknown name of a field',
+      `{"apis":["${SECRET}"],"token":{}}`,
+      `${NO_OBJECT}; \`apis\` is unknown`,
+    ],
+    [
+      'with an unknown name further inside',
+      `{"api":"balance","token":{"kind":"${SECRET}","scopes":{}}}`,
+      `${NO_OBJECT.replace('CheckRequest', 'TokenClaims')}; \`scopes\` is unknown`,
+    ],
     ['with `__proto__`', '{"api":"balance","__proto__":{}}', NO_OBJECT],
-    ['with a name that is there twice', `{"api":"iam","api":"balance","token":{}}`, NO_OBJECT],
-    ['with one that is there twice, once with an escape', '{"api":"iam","ap\\u0069":"balance"}', NO_OBJECT],
-    ['with one that is there twice, between spaces', '{"api" : "iam" , "api"\t:"balance"}', NO_OBJECT],
+    [
+      'with a name that is there twice',
+      `{"api":"iam","api":"balance","token":{}}`,
+      `${NO_OBJECT}; \`api\` is there twice`,
+    ],
+    [
+      'with one that is there twice, once with an escape',
+      '{"api":"iam","ap\\u0069":"balance"}',
+      `${NO_OBJECT}; \`api\` is there twice`,
+    ],
+    [
+      'with one that is there twice, between spaces',
+      '{"api" : "iam" , "api"\t:"balance"}',
+      `${NO_OBJECT}; \`api\` is there twice`,
+    ],
     [
       'with one that is there twice further inside',
       '{"api":"balance","token":{"kind":"static_token","scope":{"account":"1","account":"2"}}}',
-      NO_OBJECT,
+      `${NO_OBJECT}; \`account\` is there twice`,
     ],
     [
       'with both names of a field',
@@ -82,6 +104,21 @@ describe('JSON', () => {
       { code: 'invalid_argument', message },
     ])
     expect(answered.toString()).not.toContain(SECRET)
+  })
+
+  /** A longer body than is read at once. */
+  const many = Array(10_000).fill('{"api":""}').join()
+
+  test.each([
+    ['; `requests` is unknown', '{"requests":[]}'],
+    ['; `checks` is there twice', '{"checks":[],"checks":[]}'],
+    ['; `requests` is unknown: {"checks": [...]}', `{"requests":[${many}]}`],
+    ['; `strict` is unknown: {"checks": [...]}', `{"checks":[${many}] , "strict":true}`],
+    ['; `checks` is there twice: {"checks": [...]}', `{"checks":[${many}],"checks":[]}`],
+    [': {"checks": [...]}', `{"${SECRET}":[${many}]}`],
+  ])('of a batch%s', async (found, body) => {
+    const message = `${NO_OBJECT.replace('CheckRequest', 'CheckBatchRequest')}${found}`
+    expect(await errorOf(`${CHECK}Batch`, body)).toEqual([400, 'invalid_argument', message])
   })
 
   test('that is not UTF-8', async () => {
@@ -144,9 +181,9 @@ describe('the protocol', () => {
     [
       'a message that grows beyond the limit',
       CHECK,
-      gzipSync(Buffer.alloc(65_537)),
+      gzipSync(Buffer.alloc(131_073)),
       { ...JSON_TYPE, 'content-encoding': 'gzip' },
-      [429, 'resource_exhausted', 'Received message larger than max (65536 bytes)'],
+      [429, 'resource_exhausted', 'Received message larger than max (131072 bytes)'],
     ],
     [
       'a message beyond the limit',

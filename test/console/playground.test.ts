@@ -8,7 +8,9 @@ import {
   current,
   edited,
   idFrom,
+  isReplayable,
   type Playground,
+  REPLAYED_BYTES_MAX,
   replayed,
   type Source,
   testsName,
@@ -268,4 +270,19 @@ test('what is taken along has names that go together, and the commands name them
     `npx --no-install portcullis matrix test './--help.policy-tests.yaml' --matrix './--help.json'`,
     `npx --no-install portcullis serve --matrix './--help.json'`,
   ])
+})
+
+test('the edits of a link read a bounded amount of text, however short the link is', () => {
+  const text = matrixText(smallMatrix()) + ' '.repeat(400_000)
+  const titles = Array.from({ length: 1_000 }, (_, index): MatrixEdit[] => [
+    { type: 'title', title: `title ${index % 2}` },
+  ])
+  const { playground, refused } = finish(replayed(begun(source(text), JSON_TOOLS), titles))
+  expect(refused).toEqual([
+    { path: '', expected: expect.stringMatching(/^expected edits of a link that read/) },
+  ])
+  // Titles of one length, so that each step reads the same.
+  expect(playground.steps.length).toBe(Math.floor(REPLAYED_BYTES_MAX / current(playground).text.length))
+  expect(isReplayable(playground)).toBe(true)
+  expect(isReplayable(after(playground, [{ type: 'title', title: 'title x' }]))).toBe(false)
 })

@@ -9,7 +9,7 @@ import { SESSION } from '../support/console/control-panel.ts'
 import { listen, startForOperators } from '../support/console/operators.ts'
 import { CERTIFICATE, KEY } from '../support/proxies/self-signed.ts'
 import { type RunningSidecar, runSidecar } from '../support/sidecar/sidecar.ts'
-import { eventually, newFolder } from '../support/suite/resources.ts'
+import { eventually, newFolder, passing } from '../support/suite/resources.ts'
 
 /** Shorter than it is listened to here, and long enough for a request on a busy machine. */
 const times = { http: { headersMs: 1_000, requestMs: 1_000, keepAliveMs: 1_000, checkIntervalMs: 50 } }
@@ -17,10 +17,10 @@ const QUESTION = { api: 'balance', token: { kind: 'static_token', scope: { accou
 
 /** Asks now and then, until as many lines were heard. */
 async function asked({ client }: RunningSidecar, heard: () => number): Promise<void> {
-  for (let count = 1; count <= 10; count++) {
+  for (let count = 1; count <= 6; count++) {
     await client.check(QUESTION)
     await eventually(() => heard() === count)
-    await new Promise((resolve) => setTimeout(resolve, 250))
+    await passing(250)
   }
 }
 

@@ -10,7 +10,7 @@ import { LISTENERS_MAX, OF_CALLER_MAX } from '../../sidecar/usecases/control-pan
 import { SESSION, startPanel } from '../support/console/control-panel.ts'
 import { CALLERS, type CallerName, listen, startForOperators } from '../support/console/operators.ts'
 import { linesIn } from '../support/signals/decision-log.ts'
-import { eventually } from '../support/suite/resources.ts'
+import { eventually, passing } from '../support/suite/resources.ts'
 
 const panel = await startForOperators()
 const { port, running } = panel
@@ -135,7 +135,7 @@ describe('listening to decisions', () => {
       await other.running.client.check(QUESTION)
       clock.nowMs += minutes * 60_000
       // Longer than the time between two looks at the session.
-      await new Promise((resolve) => setTimeout(resolve, 1_100))
+      await passing(1_100)
     }
     await heard.ended
     expect(heard.lines().at(-1)).toEqual({ ended: 'REQUESTER_NOT_AUTHENTICATED' })

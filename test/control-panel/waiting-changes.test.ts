@@ -31,7 +31,7 @@ import { TESTER } from '../support/sidecar/actor.ts'
 import { eventually } from '../support/suite/resources.ts'
 
 const CALL = {
-  ...{ clientAddress: '203.0.113.1', connection: 'a test', requestId: 'a test', client: 'a test' },
+  ...{ clientAddress: '203.0.113.1' as const, connection: 'a test', requestId: 'a test', client: 'a test' },
   ...{ page: ORIGIN, session: undefined },
 }
 

@@ -6,6 +6,7 @@ import { type Browser, SESSION, startPanel } from '../support/console/control-pa
 import { PanelStage, type Person, reasonOf } from '../support/console/panel-stage.ts'
 import { Authenticator } from '../support/identity/authenticator.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
+import { eventually } from '../support/suite/resources.ts'
 
 const stage = new PanelStage()
 const { clock } = stage
@@ -81,7 +82,7 @@ test('a sidecar that starts ends sessions of the future, says so, and leaves the
   const kept = await before.loggedIn('olga')
   await before.running.sidecar.close()
   const { running, browser } = await startPanel({ now: () => now.ms, folder: before.running.folder })
-  await expect.poll(() => running.logLines.join()).toContain('were dated in the future')
+  await eventually(() => running.logLines.join().includes('were dated in the future'))
   const isSignedIn = async (shown: Browser) => {
     const again = browser()
     again.takeSession(shown)

@@ -4,12 +4,13 @@
  */
 import { readdirSync, readFileSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Client, connect } from '../../clients/typescript/index.ts'
+import type { Client } from '../../clients/typescript/index.ts'
 import { Violation } from '../kills/judge.ts'
 import { CHEAP_PASSWORDS } from '../kills/stage.ts'
 import { everyProtocol } from '../parity/people.ts'
 import { type Certificate, makeAuthority, makeCertificate } from '../support/interop/certificates.ts'
 import { residentMb, run, type Served, serve } from '../support/processes/processes.ts'
+import { connect } from '../support/sidecar/client.ts'
 import { fileOf, NEXT, ROWS } from '../support/sidecar/shadowed.ts'
 import { freePort, newFile, newFolder } from '../support/suite/resources.ts'
 import { type Clock, forget } from './clock.ts'
@@ -66,7 +67,6 @@ export class Member {
   get client(): Client {
     this.#client ??= connect(this.grpc, {
       callerToken: this.token,
-      deadlineMs: 60_000,
     })
     return this.#client
   }

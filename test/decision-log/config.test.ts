@@ -9,22 +9,17 @@ import { expect, test } from 'vitest'
 import { ROOT } from '../support/checkout/sources.ts'
 import { startProcess } from '../support/processes/processes.ts'
 import { type RunningSidecar, runSidecar } from '../support/sidecar/sidecar.ts'
-import { newFile, newFolder } from '../support/suite/resources.ts'
+import { eventuallyHolds, newFile, newFolder } from '../support/suite/resources.ts'
 
-/**
- * Files of this room, and undici, that a sidecar with these settings has loaded when it is ready; and what it
- * prints.
- */
-async function runWith(settings: object, more = '') {
-  const config = {
-    ...{
-      data: newFolder(),
-      grpc: { address: '127.0.0.1:0' },
-      http: { address: 'off' },
-      log: { level: 'silent' },
-    },
-    decision_log: settings,
-  }
+test('a sidecar without a decision log loads nothing for it; standard output has the lines and nothing else, and needs no library of HTTP', async () => {
+  const [without, withStdout] = [{ required: true }, { stdout: true }].map((settings) =>
+    newFile(
+      JSON.stringify({
+        ...{ data: newFolder(), grpc: { address: '127.0.0.1:0' }, http: { address: 'off' } },
+        ...{ log: { level: 'silent' }, decision_log: settings },
+      }),
+    ),
+  )
   const program = newFile(
     `import { registerHooks } from 'node:module'
 const loaded = new Set()
@@ -36,28 +31,22 @@ registerHooks({
   },
 })
 const { readConfig, startSidecar } = await import('${pathToFileURL(ROOT)}sidecar/index.ts')
-const sidecar = await startSidecar(readConfig({ file: '${newFile(JSON.stringify(config))}' }))
-process.stderr.write(JSON.stringify([...loaded].sort()))
-${more}
+const { connect } = await import('${pathToFileURL(ROOT)}clients/typescript/index.ts')
+const silent = await startSidecar(readConfig({ file: '${without}' }))
+const before = [...loaded]
+await silent.close()
+const sidecar = await startSidecar(readConfig({ file: '${withStdout}' }))
+process.stderr.write(JSON.stringify([before, [...loaded]]))
+const client = connect(sidecar.grpcAddress)
+await client.check({ api: 'balance', token: { kind: 'static_token', scope: { account: '1' } } })
+client.close()
 await sidecar.close()
 `,
     'program.mjs',
   )
   const { stdout, stderr } = await startProcess([process.execPath, program]).ended
-  return { stdout, loaded: JSON.parse(stderr) as string[] }
-}
-
-test('a sidecar without a decision log loads nothing for it', async () => {
-  expect(await runWith({ required: true })).toEqual({ stdout: '', loaded: [] })
-})
-
-test('standard output has the lines and nothing else, and needs no library of HTTP', async () => {
-  const ask = `
-const { connect } = await import('${pathToFileURL(ROOT)}clients/typescript/index.ts')
-const client = connect(sidecar.grpcAddress)
-await client.check({ api: 'balance', token: { kind: 'static_token', scope: { account: '1' } } })
-client.close()`
-  const { stdout, loaded } = await runWith({ stdout: true }, ask)
+  const [before, loaded] = JSON.parse(stderr)
+  expect(before).toEqual([])
   expect(loaded).toContain('stdout')
   expect(loaded).not.toContain('undici')
   expect(stdout.split('\n').map((line) => line && JSON.parse(line).api)).toEqual(['balance', ''])
@@ -122,9 +111,12 @@ test('an endpoint without a server slows no check and fails none, and is a warni
     const answer = await fetch(`http://${running.sidecar.httpAddress}/readyz`)
     return { status: answer.status, body: await answer.json() }
   }
-  await expect
-    .poll(ready, { timeout: 20_000 })
-    .toEqual({ status: 200, body: { status: 'ready', warnings: ['decision_log_unwritable'] } })
+  await eventuallyHolds(async () =>
+    expect(await ready()).toEqual({
+      status: 200,
+      body: { status: 'ready', warnings: ['decision_log_unwritable'] },
+    }),
+  )
   await askOften(running, 50)
   await running.sidecar.close()
   const said = running.logLines.map((line) => JSON.parse(line))

@@ -9,7 +9,7 @@ import { compile } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import { CallError } from '../../sidecar/base/call-error.ts'
 import type { Health } from '../../sidecar/base/health.ts'
-import { BLOCK_BYTES, LinesRefused } from '../../sidecar/signals/decision-log/backlog.ts'
+import { BLOCK_BYTES, WriteLater } from '../../sidecar/signals/backlog.ts'
 import { Fingerprints } from '../../sidecar/signals/decision-log/fingerprints.ts'
 import { checkClaims, checkCredentials } from '../../sidecar/usecases/check.ts'
 import { FACTS, newDecisionLog } from '../support/signals/decision-log.ts'
@@ -46,7 +46,7 @@ test('a line says what was asked, whatever its characters, and says so where it 
     target: fc.option(scope, { nil: undefined }),
   })
   const { log, kept, listener } = newDecisionLog({ bytesMax: 1 << 28 })
-  const asked = fc.sample(question, 2_000)
+  const asked = fc.sample(question, 400)
   for (const each of asked) checkClaims({ engine }, each, listener)
   await log.close()
   const short = (value: string | undefined) => value?.slice(0, 256)
@@ -203,15 +203,29 @@ test('while the destination fails for hours, memory stays bounded, and no line t
 
 test('lines that the destination refuses are counted, and the later ones are written', async () => {
   const { log, kept, said, listener } = newDecisionLog()
-  kept.failing = new LinesRefused('the endpoint answers with the status 400')
+  kept.refusing = 'the endpoint answers with the status 400'
   checkClaims({ engine }, ALLOWED, listener)
   checkClaims({ engine }, ALLOWED, listener)
   await vi.advanceTimersByTimeAsync(1_000)
   expect(said).toMatchObject([{ decisions: 2, problem: 'the endpoint answers with the status 400' }])
-  kept.failing = undefined
+  kept.refusing = undefined
   checkClaims({ engine }, ALLOWED, listener)
   await log.close()
   expect(kept.lines).toMatchObject([{ dropped: 2 }])
+})
+
+test('a destination that says how long it wants no lines is left alone for as long', async () => {
+  const { log, kept, listener } = newDecisionLog()
+  kept.failing = new WriteLater('the endpoint answers with the status 429', 120_000)
+  checkClaims({ engine }, ALLOWED, listener)
+  await vi.advanceTimersByTimeAsync(1_000)
+  kept.failing = undefined
+  checkClaims({ engine }, ALLOWED, listener)
+  await vi.advanceTimersByTimeAsync(118_000)
+  expect(kept.lines).toEqual([])
+  await vi.advanceTimersByTimeAsync(2_000)
+  expect(kept.lines).toHaveLength(2)
+  await log.close()
 })
 
 test('a sidecar that stops waits for its destination for a while, and says what is lost', async () => {

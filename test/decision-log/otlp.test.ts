@@ -1,47 +1,39 @@
 /** OTLP: what the endpoint gets, and what becomes of lines when it does not take them. */
-import { createServer, type IncomingHttpHeaders } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 import { expect, test } from 'vitest'
 import { compile } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import { Secret } from '../../sidecar/base/secret.ts'
-import { LinesRefused } from '../../sidecar/signals/decision-log/backlog.ts'
-import { OtlpLogs } from '../../sidecar/signals/decision-log/otlp-logs.ts'
+import { WriteLater } from '../../sidecar/signals/backlog.ts'
+import { logsRequest } from '../../sidecar/signals/decision-log/otlp-logs.ts'
+import { OtlpEndpoint } from '../../sidecar/signals/otlp-endpoint.ts'
+import { OtlpSender } from '../../sidecar/signals/otlp-sender.ts'
 import { Telemetry } from '../../sidecar/signals/tracing/telemetry.ts'
 import { checkClaims } from '../../sidecar/usecases/check.ts'
 import { FACTS, linesOf, newDecisionLog } from '../support/signals/decision-log.ts'
+import { type Endpoint, type ReceivedByEndpoint, startEndpoint } from '../support/signals/otlp.ts'
 import { whenTheFileEnds } from '../support/suite/resources.ts'
 
 const engine = compile(supportMatrix, {})
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736'
 
-interface Received {
-  readonly path: string | undefined
-  readonly headers: IncomingHttpHeaders
-  readonly body: string
-}
-
-async function startCollector(status: number | 'silent' = 200) {
-  const received: Received[] = []
-  const server = createServer(async (request, response) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(chunk)
-    received.push({ path: request.url, headers: request.headers, body: Buffer.concat(chunks).toString() })
-    if (status !== 'silent') response.writeHead(status, { 'content-type': 'application/json' }).end('{}')
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  whenTheFileEnds(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/logs?tenant=a`)
-  const logs = new OtlpLogs({
-    ...{ url, ca: undefined, timeoutMs: status === 'silent' ? 50 : 10_000 },
+async function startSender({
+  status = 200,
+  answer,
+}: {
+  status?: Endpoint['status']
+  answer?: Endpoint['answer']
+} = {}) {
+  const endpoint = await startEndpoint(status)
+  if (answer !== undefined) endpoint.answer = answer
+  const options = {
+    url: new URL(`${endpoint.origin}/v1/logs?tenant=a`),
+    ...{ ca: undefined, timeoutMs: status === 'silent' ? 50 : 10_000 },
     authorization: new Secret('Bearer of-the-collector'),
-  })
+  }
+  const logs = new OtlpSender({ endpoint: new OtlpEndpoint(options), requestOf: logsRequest })
   whenTheFileEnds(() => logs.close())
-  return { received, logs }
+  return { received: endpoint.received, logs }
 }
 
 function resourceOfSpans(): object {
@@ -55,14 +47,14 @@ function resourceOfSpans(): object {
 }
 
 test('a line is a log record: its body, its members, its time and its trace', async () => {
-  const { received, logs } = await startCollector()
+  const { received, logs } = await startSender()
   const { log } = newDecisionLog({ destination: logs, now: () => Date.parse('2026-11-22T09:44:34.123Z') })
   const listener = log.listener({ ...FACTS, traceparent: [`00-${TRACE_ID}-00f067aa0ba902b7-01`] }, undefined)
   const question = { kind: 'iam_token_account_scoped', scope: { account: 'ü"1' }, target: undefined }
   for (const api of ['balance', 'nosuch']) checkClaims({ engine }, { api, ...question }, listener)
   await log.close()
   expect(received).toHaveLength(1)
-  const [{ path, headers, body } = {} as Received] = received
+  const [{ path, headers, body } = {} as ReceivedByEndpoint] = received
   expect(path).toBe('/v1/logs?tenant=a')
   expect(headers).toMatchObject({
     'content-type': 'application/json',
@@ -99,22 +91,94 @@ test('a line is a log record: its body, its members, its time and its trace', as
   ])
 })
 
-const LINE = Buffer.from('{"time":"2026-11-22T09:44:34.123Z","allowed":true}\n')
+const LINE = '{"time":"2026-11-22T09:44:34.123Z","allowed":true}\n'
+
+/** What becomes of lines: how many bytes are done with, which of the lines never are sent, and the error. */
+async function written(logs: OtlpSender, lines: string) {
+  const refused: [lines: number, problem: string][] = []
+  const outcome = await logs
+    .write([Buffer.from(lines)], (...each) => void refused.push(each))
+    .catch((error: Error) => error)
+  return { outcome, refused }
+}
 
 test.each([429, 502, 503, 504])('after the status %i the lines are sent again', async (status) => {
-  const { logs } = await startCollector(status)
-  const outcome = await logs.write([LINE]).catch((error: unknown) => error)
-  expect(outcome).toBeInstanceOf(Error)
-  expect(outcome).not.toBeInstanceOf(LinesRefused)
+  const { logs } = await startSender({ status })
+  expect(await written(logs, LINE)).toEqual({ outcome: expect.any(WriteLater), refused: [] })
 })
 
 test.each([400, 401, 404, 413, 500, 302])('after the status %i they never are', async (status) => {
-  const { logs } = await startCollector(status)
-  await expect(logs.write([LINE])).rejects.toBeInstanceOf(LinesRefused)
+  const { logs } = await startSender({ status })
+  const problem = `the endpoint answers with the status ${status}`
+  expect(await written(logs, LINE)).toEqual({ outcome: LINE.length, refused: [[1, problem]] })
+})
+
+const NOT_OTLP = 'the endpoint answers with the status 200 and a body that is not an answer of OTLP in JSON'
+const PARTLY = 'the endpoint rejects a part of what it gets'
+
+test.each<
+  [claim: string, body: string, refused: [lines: number, problem: string][], headers?: Record<string, string>]
+>([
+  ['an empty body', '', []],
+  ['an empty object', '{}', []],
+  ['no rejections', '{"partialSuccess":{}}', []],
+  ['null for rejections', '{"partialSuccess":null,"more":1}', []],
+  ['a warning', '{"partialSuccess":{"errorMessage":"use gzip"}}', []],
+  [
+    'rejections of all',
+    '{"partialSuccess":{"rejectedLogRecords":"3","errorMessage":"too old"}}',
+    [[3, `${PARTLY}: too old`]],
+  ],
+  ['a rejection without a reason', '{"partialSuccess":{"rejectedLogRecords":1}}', [[1, PARTLY]]],
+  [
+    'the other form of names, and more rejections than lines',
+    '{"partial_success":{"rejected_log_records":99,"error_message":"no"}}',
+    [[3, `${PARTLY}: no`]],
+  ],
+  [
+    'the credential in its reason',
+    '{"partialSuccess":{"rejectedLogRecords":"2","errorMessage":"not of-the-collector"}}',
+    [[2, `${PARTLY}: not …`]],
+  ],
+  ['rejections that are not a number', '{"partialSuccess":{"rejectedLogRecords":"many"}}', [[3, NOT_OTLP]]],
+  ['a login page', '<html>Log in</html>', [[3, NOT_OTLP]]],
+  ['a list', '[]', [[3, NOT_OTLP]]],
+  ['a long text', `"${'x'.repeat(100_000)}"`, [[3, NOT_OTLP]]],
+  ['a coded body', '{}', [[3, NOT_OTLP]], { 'content-encoding': 'gzip' }],
+])('status 200 with %s loses as many lines as it says', async (_claim, body, refused, headers = {}) => {
+  const { logs } = await startSender({ answer: () => ({ body, headers }) })
+  expect(await written(logs, LINE.repeat(3))).toEqual({ outcome: 3 * LINE.length, refused })
+})
+
+test.each([
+  ['7', 7_000],
+  ['86400', 300_000],
+  ['Wed, 21 Oct 2026 07:28:30 GMT', 30_000],
+  ['soon', undefined],
+])('an endpoint with Retry-After %s is left alone for as long', async (value, pauseMs) => {
+  const headers = { 'retry-after': value, date: 'Wed, 21 Oct 2026 07:28:00 GMT' }
+  const { logs } = await startSender({ status: 503, answer: () => ({ headers }) })
+  expect((await written(logs, LINE)).outcome).toMatchObject({ pauseMs })
+})
+
+test('what is too large for the endpoint is sent in halves, and only a line that is too large alone is lost', async () => {
+  const long = LINE.replace('allowed', `${'x'.repeat(2_000)}":1,"allowed`)
+  const { logs, received } = await startSender({
+    answer: (body) => (body.length > 3_000 ? { status: 413 } : {}),
+  })
+  const lines = LINE.repeat(9) + long + LINE.repeat(6)
+  const lost: unknown[] = []
+  for (let at = 0; at < lines.length; ) {
+    const { outcome, refused } = await written(logs, lines.slice(at))
+    lost.push(...refused)
+    at += outcome as number
+  }
+  expect(lost).toEqual([[1, 'the endpoint answers with the status 413']])
+  const taken = received.filter(({ body }) => body.length <= 3_000).map(({ body }) => JSON.parse(body))
+  expect(taken.flatMap(({ resourceLogs }) => resourceLogs[0].scopeLogs[0].logRecords)).toHaveLength(15)
 })
 
 test('an endpoint that does not answer is asked again', async () => {
-  const { logs } = await startCollector('silent')
-  const outcome = await logs.write([LINE]).catch((error: unknown) => error)
-  expect(outcome).toMatchObject({ name: 'TimeoutError' })
+  const { logs } = await startSender({ status: 'silent' })
+  expect((await written(logs, LINE)).outcome).toMatchObject({ name: 'TimeoutError' })
 })

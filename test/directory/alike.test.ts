@@ -22,7 +22,7 @@ import { DirectoryVerification } from '../../sidecar/directory/verification.ts'
 import { type Side, staysAlike } from '../support/directory/alike.ts'
 import { CHANGES } from '../support/directory/generated-changes.ts'
 import { QUESTIONS } from '../support/directory/generated-questions.ts'
-import { add, report, SEEDS, TIMEOUT_MS } from '../support/inputs/seeds.ts'
+import { add, report, SEEDS } from '../support/inputs/seeds.ts'
 import { newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
 
 const STEPS = Number(process.env.STEPS ?? 400)
@@ -46,7 +46,7 @@ afterAll(() => report('files', sums))
 
 test.each(SEEDS)(
   'SEED=%i: a file that is opened again is like one that stays open',
-  { timeout: TIMEOUT_MS },
+  { timeout: 0 },
   async (seed) => {
     const clock = { nowMs: 1_800_000_000_000 }
     const folder = newFolder()

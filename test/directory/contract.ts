@@ -11,6 +11,7 @@ import { namesContract } from './contract/names.ts'
 import { panelContract } from './contract/panel.ts'
 import { processesContract } from './contract/processes.ts'
 import { promotionsContract } from './contract/promotions.ts'
+import { rangesContract } from './contract/ranges.ts'
 import { recordsContract } from './contract/records.ts'
 import { requestersContract } from './contract/requesters.ts'
 import { revokedContract } from './contract/revoked.ts'
@@ -45,6 +46,7 @@ export function directoryContract(newPlace: () => Promise<Place>): void {
     }
   }
   describe('records', () => recordsContract(subject))
+  describe('numbers', () => rangesContract(subject))
   describe('names', () => namesContract(subject))
   describe('token status', () => tokenStatusContract(subject))
   describe('requesters', () => requestersContract(subject))

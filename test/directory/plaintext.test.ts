@@ -13,7 +13,7 @@ const REFUSED =
  * Nothing listens on port 1, and a name below `.invalid` does not exist, so no attempt gets further than to
  * connect.
  */
-const open = (url: string) => openPostgres({ url: new Secret(url), poolSize: 1, timeoutMs: 5_000 })
+const open = (url: string) => openPostgres({ url: new Secret(url), poolSize: 1, timeoutMs: 60_000 })
 
 test.each([
   'postgres://u:secret-canary@db.invalid:1/d',

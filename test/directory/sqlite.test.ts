@@ -3,12 +3,11 @@ import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
 import { openSqlite } from '../../sidecar/directory/sqlite.ts'
 import { DirectoryStore } from '../../sidecar/directory/store.ts'
 import { startWriter } from '../support/directory/writer.ts'
-import { newFolder } from '../support/suite/resources.ts'
+import { eventually, newFolder, passing } from '../support/suite/resources.ts'
 import { expectWhole } from './contract/processes.ts'
 import { directoryContract } from './contract.ts'
 
@@ -70,11 +69,11 @@ test('while the disk writes a change, checks are answered, and neither the chang
   const changing = store
     .change('test', (change) => change.createAccount('slow'))
     .then(() => done.push('acknowledged'))
-  await vi.waitFor(() => expect(waiting).toHaveLength(1))
+  await eventually(() => waiting.length === 1)
   // Who reads it before it is on the disk gets no token of it.
   expect(await store.records.account('slow')).toMatchObject({ account: 'slow' })
   const issuing = Promise.resolve(store.durable()).then(() => done.push('issued'))
-  await sleep(20)
+  await passing(20)
   expect(done).toEqual([])
   end()
   waiting[0]?.()

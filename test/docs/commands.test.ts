@@ -22,21 +22,22 @@ test.each(userPages)(
 
 /** Blocks that are not run, by their first line, with the reason. As few as possible. */
 const NOT_RUN: Readonly<Record<string, string>> = {
-  'npm run simulate': 'a search takes minutes; test/simulation runs 200 short seeds',
+  'npm run simulate': 'a search takes minutes; test/simulation runs 20 short seeds',
   'npm run mutants': 'it takes hours; test/architecture/mutants.test.ts reads its lists',
-  'npm run kills': 'it takes minutes; test/kills kills a few, test/interop/kills.test.ts cuts the power',
-  'npm run day': 'it takes an hour; test/interop/day.test.ts runs less of it',
+  'npm run kills':
+    'it takes minutes; test/nightly/kills kills a few, test/nightly/kills/searches.test.ts cuts the power',
+  'npm run day': 'it takes an hour; test/nightly/day.test.ts runs less of it',
   'npm run bench': 'benchmarks take minutes; test/bench runs each suite at smoke size',
   'npm run instructions':
-    'it takes minutes; test/bench/instructions.test.ts runs the operations, test/interop/instructions.test.ts counts',
+    'it takes minutes; test/bench/instructions.test.ts runs the operations, test/nightly/instructions.test.ts counts',
   'npm pack --workspace engine --workspace matrix --workspace clients/typescript --pack-destination ../my-service':
-    'test/architecture/package.test.ts packs and installs each package',
+    'test/nightly/architecture/package.test.ts packs and installs each package',
   'npm ci && npm pack --workspace sidecar':
-    'it changes the programs of the machine; test/architecture/package.test.ts packs and installs each package',
+    'it changes the programs of the machine; test/nightly/architecture/package.test.ts packs and installs each package',
   'npm version 0.2.0 --no-git-tag-version --workspaces --include-workspace-root':
-    'it changes the checkout; test/architecture/package.test.ts holds all versions to be the same',
+    'it changes the checkout; test/architecture/packages.test.ts holds all versions to be the same',
   'npm pack --workspaces --pack-destination ../release':
-    'test/interop/packages.test.ts packs twice and compares every byte',
+    'test/nightly/packages.test.ts packs twice and compares every byte',
   'npm publish --workspaces --provenance --access public': 'no test publishes',
   'export PORTCULLIS_GRPC_ADDRESS=sidecar.example:50051 PORTCULLIS_TLS_CA=ca.pem PORTCULLIS_TLS_CERT=me.pem PORTCULLIS_TLS_KEY=me.key':
     'it needs another machine; test/interop/cli-tls.test.ts has certificates',

@@ -35,6 +35,7 @@ test('the TypeScript of the pages', () => {
           Object.entries(PACKAGES).map(([name, source]) => [name, [join(ROOT, source)]]),
         ),
         typeRoots: [join(ROOT, 'node_modules/@types')],
+        rootDir: '/',
       },
       include: [],
       files,

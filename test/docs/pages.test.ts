@@ -9,6 +9,7 @@ import { parse } from 'yaml'
 import { readAgentConfig } from '../../sidecar/config/agent.ts'
 import { readConfig } from '../../sidecar/config/config.ts'
 import { ROOT, sources } from '../support/checkout/sources.ts'
+import { commandsOf } from '../support/interop/client-commands.ts'
 import { newFolder } from '../support/suite/resources.ts'
 import { comparable, shownAs } from './outputs.ts'
 import { blocksOf, fileOf, needOf, type Page, pageOf, pages, userPages } from './page.ts'
@@ -23,8 +24,18 @@ test.each([
 test('README.md leads to docs/README.md, and that to every page for users', () => {
   expect(linksOf('README.md')).toContain('docs/README.md')
   const others = userPages.map(({ path }) => path).filter((path) => !/README\.md$/.test(path))
-  expect(others.filter((path) => !linksOf('docs/README.md').includes(path))).toEqual([])
+  const listed = linksOf('docs/README.md')
+  expect(others.filter((path) => !listed.includes(path))).toEqual([])
+  expect(new Set(listed).size, 'each is listed once').toBe(listed.length)
 })
+
+// test/interop/clients runs the second one.
+test.each(['go', 'java', 'python', 'rust', 'typescript'])(
+  'clients/%s/README.md has two commands that build and test the client in a clean clone',
+  (language) => {
+    expect(commandsOf(language).build).toMatch(/^npm ci\b/)
+  },
+)
 
 describe.each(pages)('$path', (page) => {
   test('links lead somewhere', () => {
@@ -48,6 +59,18 @@ describe.each(pages)('$path', (page) => {
     // The changelog speaks of what was, too.
     if (page.path !== 'CHANGELOG.md') expect(missing).toEqual([])
   })
+})
+
+test('the runbook of every alert is a section of a page', () => {
+  const rules = readFileSync(join(ROOT, 'deploy/prometheus/portcullis.rules.yaml'), 'utf8')
+  const alerts: { alert: string; annotations: { runbook_url?: string } }[] = parse(rules).groups[0].rules
+  for (const { alert, annotations } of alerts) {
+    // As `npm run site` makes them.
+    const [, page, anchor] =
+      /^https:\/\/portcullis\.example\/(.+)\.html#(.+)$/.exec(annotations.runbook_url ?? '') ?? []
+    expect(anchorsOf(pageOf(`docs/${page}.md`)), alert).toContain(anchor)
+  }
+  expect(alerts.length).toBeGreaterThan(10)
 })
 
 test('the reader of paragraphs finds wrapped lines, and takes nothing else for one', () => {

@@ -2,8 +2,8 @@
  * A page read from top to bottom as its reader does: files are saved, commands run, outputs compared. One
  * test for each block.
  */
-import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { passing } from '../support/suite/resources.ts'
 import { comparable, shownAs } from './outputs.ts'
 import { type Block, blocksOf, fileOf, needOf, type Page } from './page.ts'
 import { Terminal } from './terminal.ts'
@@ -58,7 +58,7 @@ export function readPage(
         let ran = await terminal.run(block.text)
         if (block.words.includes('retry') && ran.status !== 0) {
           const [, seconds] = /try again in (\d+) s/.exec(ran.output) ?? []
-          await delay(Number(seconds) * 1000)
+          await passing(Number(seconds) * 1000)
           ran = await terminal.run(block.text)
         }
         output = ran.output

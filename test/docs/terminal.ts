@@ -16,9 +16,9 @@ import {
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { createInterface, type Interface } from 'node:readline'
-import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { ROOT } from '../support/checkout/sources.ts'
+import { eventually } from '../support/suite/resources.ts'
 
 /** What came of a block. */
 export interface Ran {
@@ -51,12 +51,6 @@ const ANYWHERE_SHOWN = '0.0.0.0:50051'
 const FREE_PORT_HERE = '127.0.0.1:0'
 /** Where a reader's own service listens. */
 const SERVICE_SHOWN = '127.0.0.1:3000'
-
-/** A server that takes longer to end hangs: far more than calls may go on. Nothing is left running. */
-const HANG_MS = 60_000
-
-/** How often a server's output is looked at, in milliseconds. */
-const POLL_MS = 20
 
 export class Terminal {
   readonly folder: string
@@ -149,7 +143,7 @@ export class Terminal {
       `set -m; (export ${SERVES}=1; . '${file}') </dev/null >'${output}' 2>&1 & set +m; printf '%s\\t\\n' "$!"`,
     )
     this.#groups.push(Number(pid))
-    for (;;) {
+    return eventually(async () => {
       const text = existsSync(output) ? readFileSync(output, 'utf8') : ''
       const [, port] = /^listening on .*port: (\d+)/m.exec(text) ?? []
       const addresses = addressesIn(text)
@@ -157,8 +151,8 @@ export class Terminal {
       if (port !== undefined) this.replace(SERVICE_SHOWN, `127.0.0.1:${port}`)
       if (addresses !== undefined || port !== undefined) return text
       if (!isRunning(Number(pid))) throw new Error(`the server ended: ${text}`)
-      await delay(POLL_MS)
-    }
+      return undefined
+    })
   }
 
   /** Stops everything that was started, and waits for its end. */
@@ -229,15 +223,12 @@ function addressesIn(text: string): Addresses | undefined {
   return grpc === undefined ? undefined : { grpc, http, egress }
 }
 
-/** Waits until all of them have ended. @throws Error where one does not; nothing is left running */
+/** Waits until all of them have ended. Nothing is left running. */
 async function ended(pids: readonly number[]): Promise<void> {
-  const startedMs = Date.now()
-  while (pids.some(isRunning)) {
-    if (Date.now() - startedMs > HANG_MS) {
-      for (const pid of pids) if (isRunning(pid)) process.kill(pid, 'SIGKILL')
-      throw new Error('a server did not end at SIGTERM')
-    }
-    await delay(POLL_MS)
+  try {
+    await eventually(() => !pids.some(isRunning))
+  } finally {
+    for (const pid of pids) if (isRunning(pid)) process.kill(pid, 'SIGKILL')
   }
 }
 

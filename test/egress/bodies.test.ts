@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type ClientRequest, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { ask, recorded, runEgress, startTarget, type Wish } from '../support/sidecar/egress.ts'
-import { eventually } from '../support/suite/resources.ts'
+import { eventually, passing } from '../support/suite/resources.ts'
 
 /** Answers as the path says. */
 const peculiar = await startTarget(async (incoming, response) => answerAs(incoming, response))
@@ -18,8 +18,7 @@ async function answerAs(incoming: IncomingMessage, response: ServerResponse): Pr
   else if (name === 'hold') held.push({ incoming, response })
   else if (name === 'echo') incoming.pipe(response)
   else if (name === 'cut') {
-    response.writeHead(200).write('half')
-    setTimeout(() => response.socket?.destroy(), 20)
+    response.writeHead(200).write('half', () => response.socket?.destroy())
   } else {
     const { body, headers } = await recorded(incoming)
     expect(headers).not.toHaveProperty('expect')
@@ -85,7 +84,7 @@ describe('bodies', () => {
     sending.write('x'.repeat(100_000))
     const [response] = (await once(sending, 'response')) as [IncomingMessage]
     // The answer has not gone out as a whole when the target has ended it.
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await passing(50)
     let bytes = 0
     for await (const chunk of response as AsyncIterable<Buffer>) bytes += chunk.length
     expect({ status: response.statusCode, bytes }).toEqual({ status: 413, bytes: EARLY_BYTES })

@@ -30,7 +30,7 @@ const running = await runEgress([
   { path: '/static/', url: target.url, api: 'reports', profile: 'with-static' },
   { path: '/stale/', url: target.url, profile: 'stale' },
   { path: '/no-project/', url: target.url, api: 'cdn', project: 'unknown' },
-  { path: '/peculiar/', url: peculiar.url, timeout_ms: 5_000, max_concurrent: 2 },
+  { path: '/peculiar/', url: peculiar.url, timeout_ms: 600_000, max_concurrent: 2 },
 ])
 const { egress } = running
 const to = (path: string, wish?: Parameters<typeof ask>[2]) => ask(egress, path, wish)

@@ -13,6 +13,7 @@ const OF_CONNECTION = [
 test.each([
   ...OF_CONNECTION,
   ...['Authorization', 'Cookie', 'Cookie2', 'X-Auth-Token', 'X-Service-Token', 'X-Storage-Token', 'X-Token'],
+  'X-Subject-Token',
   ...['Host', 'Expect'],
 ])('%s does not go on to a target, in whatever spelling', (name) => {
   for (const each of [name, name.toLowerCase(), name.toUpperCase(), name.replaceAll('-', '_')])
@@ -63,19 +64,19 @@ test.each<[raw: string[], found: object]>([
 })
 
 test.each([...OF_CONNECTION, 'Portcullis-Reason'])('%s of a target does not go back', (name) => {
-  for (const each of [name.toLowerCase(), name.toLowerCase().replaceAll('-', '_')])
-    expect(returnedHeaders({ [each]: 'x', accept: 'a' })).toEqual({ accept: 'a' })
+  for (const each of [name, name.toLowerCase(), name.replaceAll('-', '_')])
+    expect(returnedHeaders([each, 'x', ...OTHERS])).toEqual(OTHERS)
 })
 
 test.each(['x-other', 'close, X_Other ,te', 'X-Other'])(
   'what Connection of a target lists, %s, does not go back',
   (connection) => {
-    for (const name of ['x-other', 'x_other'])
-      expect(returnedHeaders({ connection, [name]: 'b', 'x-third': 'c' })).toEqual({ 'x-third': 'c' })
+    for (const name of ['X-Other', 'x_other'])
+      expect(returnedHeaders(['Connection', connection, name, 'b', 'x-third', 'c'])).toEqual(['x-third', 'c'])
   },
 )
 
 test('other headers of a target go back as they came', () => {
-  const headers = { 'set-cookie': ['a', 'b'], 'x-other': 'c', undefined: 'd' }
+  const headers = ['Set-Cookie', 'a', 'Set-Cookie', 'b', 'x-other', 'c', 'undefined', 'd']
   expect(returnedHeaders(headers)).toEqual(headers)
 })

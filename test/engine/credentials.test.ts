@@ -5,7 +5,6 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { CredentialFinder } from '../../engine/credentials.ts'
 import {
-  CREDENTIAL_LENGTH_MAX,
   type CredentialHeaders,
   carriageOf,
   carries,
@@ -81,10 +80,6 @@ test.each<[reason: string, claim: string, headers: unknown]>([
 test('a name that is no text is a mistake of the programmer’s', () => {
   const { names } = new CredentialFinder([{ header: 'X-Token' }])
   expect(() => names.find(7 as unknown as string)).toThrow(new TypeError('expected the name of a header'))
-})
-
-test('the length limit is 8192 characters', () => {
-  expect(CREDENTIAL_LENGTH_MAX).toBe(8192)
 })
 
 test('the headers looked at are those of the matrix, and no others', () => {
@@ -190,10 +185,10 @@ test('any input whatever gets an answer, and a credential found is visible ASCII
   fc.assert(
     fc.property(fc.oneof(makersOfAnything, lists.map(makerOfPairs)), (make) => {
       const extraction = engine.extract(make() as CredentialHeaders)
-      if (extraction.ok) expect(extraction.value).toMatch(/^[!-+\--~]{1,8192}$/)
+      if (extraction.ok) expect(extraction.value).toMatch(/^[!-+\--~]+$/)
       else expect(extraction.reason).toMatch(/^CREDENTIAL_(MISSING|AMBIGUOUS|MALFORMED)$/)
     }),
-    { numRuns: 3_000 },
+    { numRuns: 1_000 },
   )
 })
 
@@ -211,7 +206,7 @@ test('one forbidden character anywhere in a token is enough to refuse it', () =>
         reason: character === ',' ? 'CREDENTIAL_AMBIGUOUS' : 'CREDENTIAL_MALFORMED',
       })
     }),
-    { numRuns: 2_000 },
+    { numRuns: 1_000 },
   )
 })
 

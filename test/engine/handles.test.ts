@@ -22,7 +22,7 @@ test('on the shipped matrix a handle decides as the names do', () => {
       const byName = engine.decide({ api, kind, scope, target, holder })
       expect(engine.decideAt(engine.handle(kind, api), scope, target, holder)).toBe(byName)
     }),
-    { numRuns: 3_000 },
+    { numRuns: 1_000 },
   )
 })
 
@@ -35,7 +35,7 @@ test('on any small matrix a handle decides as the names do', () => {
           compiled.decide({ api, kind, scope, target, holder }),
         )
     }),
-    { numRuns: 200 },
+    { numRuns: 100 },
   )
 })
 
@@ -145,7 +145,7 @@ test('whatever is given for a handle, a scope, a target and a holder, a decision
         )
       },
     ),
-    { numRuns: 2_000 },
+    { numRuns: 500 },
   )
 })
 

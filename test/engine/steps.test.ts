@@ -85,7 +85,7 @@ test('a decision says the same whether it was built before the question or for i
         expect(large.deny(api, 'CREDENTIAL_REVOKED', kind, holder)).toBe(denial)
       }
     }),
-    { numRuns: 30 },
+    { numRuns: 10 },
   )
 })
 
@@ -96,7 +96,8 @@ test('every decision is among `decisions` once, whether it was asked for before 
     engine.deny(id, 'CREDENTIAL_MISSING'),
   ])
   const all = [...engine.decisions()]
-  expect(new Set(all).size).toBe(all.length)
-  expect(asked.filter((decision) => !all.includes(decision))).toEqual([])
+  const once = new Set(all)
+  expect(once.size).toBe(all.length)
+  expect(asked.filter((decision) => !once.has(decision))).toEqual([])
   expect(all).toEqual([...compile(LARGE).decisions()])
 })

@@ -71,15 +71,21 @@ describe.each(['grpc-js', 'sockets'])('%s', async (transport) => {
       // Envoy removes after it sets.
       expect(removed.filter((name) => Object.hasOwn(headers, name))).toEqual([])
       expect(removed.toSorted()).toEqual([
+        'path-info',
+        'path_info',
+        'script-name',
+        'script_name',
         'x-original-url',
         'x-portcullis-admin',
         'x-portcullis-authority',
         'x-portcullis-project',
         'x-portcullis-would-deny',
         'x-rewrite-url',
+        'x-script-name',
         'x_original_url',
         'x_portcullis_kind',
         'x_rewrite_url',
+        'x_script_name',
       ])
       expect(metadata).toEqual({
         ...{ allowed: true, reason: 'ALLOWED', api: 'balance', verified: true, strict: false },

@@ -8,7 +8,7 @@ import { readCorpus } from './corpus.ts'
 import { Fuzzer } from './fuzzer.ts'
 import { loadTarget, TARGETS } from './targets.ts'
 
-const RUNS = 500
+const RUNS = 150
 
 describe.each(TARGETS)('%s', (name) => {
   test('keeps its promises', async () => {

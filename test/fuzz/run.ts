@@ -1,8 +1,7 @@
 /**
  * Fuzzes readers for as long as one likes: npm run fuzz -- [--target NAME] [--for 10m | --runs N] [--seed N]
- * [--jobs N] [--patience 30s] [--keep] [--docs]. `--input BASE64` only reads that input. A thread that reads
- * one input for longer than its patience is ended, and the input is a finding. `--docs` keeps the figures for
- * docs/decide/assurance.md.
+ * [--jobs N] [--patience 30s] [--keep]. `--input BASE64` only reads that input. A thread that reads
+ * one input for longer than its patience is ended, and the input is a finding.
  */
 import { parseArgs } from 'node:util'
 import { Worker } from 'node:worker_threads'
@@ -22,7 +21,6 @@ const { values: options } = parseArgs({
     seed: { type: 'string', default: '1' },
     jobs: { type: 'string', default: '1' },
     keep: { type: 'boolean', default: false },
-    docs: { type: 'boolean', default: false },
     input: { type: 'string' },
     patience: { type: 'string', default: '30s' },
   },
@@ -55,7 +53,7 @@ if (options.input !== undefined) {
   }
   await Promise.all(Array.from({ length: jobs }, (_, job) => one(job)))
   console.log(`\n${executions.toLocaleString('en')} executions, ${findings.length} findings`)
-  if (options.docs) keepFigures('fuzzing', { targets: names.length, executions, findings: findings.length })
+  keepFigures('fuzzing', { targets: names.length, executions, findings: findings.length })
 }
 for (const { target, message, input } of findings)
   console.log(

@@ -5,7 +5,7 @@ import type { Target } from './target.ts'
 const FILES: Readonly<Record<string, readonly string[]>> = {
   transport: ['http2-frames', 'http2-server', 'hpack', 'huffman', 'grpc-messages', 'base64'],
   contract: ['protobuf', 'check-request', 'call-requests', 'hub-messages', 'ext-authz', 'contract-json'],
-  headers: ['credentials', 'egress-headers', 'proxy-headers', 'call-heads'],
+  headers: ['credentials', 'egress-headers', 'proxy-headers', 'forwarded-calls', 'call-heads'],
   names: [
     'request-target',
     'routes',

@@ -3,10 +3,11 @@
  * count as one.
  */
 import { globSync, readFileSync } from 'node:fs'
-import { connect as connectSocket } from 'node:net'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect as connectSocket } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { connect } from '../../clients/typescript/index.ts'
+import { PROBLEM_CODES } from '../../sidecar/base/health.ts'
 import { Counts, Durations } from '../../sidecar/base/meters.ts'
 import { gauge, lastingMetrics, type Metric, mergedMetrics } from '../../sidecar/base/metrics.ts'
 import { ROOT } from '../support/checkout/sources.ts'
@@ -17,6 +18,7 @@ import { workersOf } from '../support/processes/worker-storm.ts'
 import { api, token as authzenToken, CALL, credential, EVALUATIONS } from '../support/proxies/authzen.ts'
 import { checkRequest, extAuthzService } from '../support/proxies/ext-authz.ts'
 import { httpBehindProxy, PROXY_SECRET } from '../support/proxies/proxied.ts'
+import { connect } from '../support/sidecar/client.ts'
 import { ACCOUNT, runSidecar } from '../support/sidecar/sidecar.ts'
 import { documentedMetrics } from '../support/signals/metrics.ts'
 import { eventually, newFile, newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
@@ -227,6 +229,26 @@ describe('a sidecar counts', async () => {
     expect(named.size).toBeGreaterThan(7)
   })
 
+  test.each(['deploy/grafana/portcullis.json', 'deploy/prometheus/portcullis.rules.yaml'])(
+    'every label and every code that %s asks for',
+    (file) => {
+      const rows = documentedMetrics()
+      const selectors = readFileSync(join(ROOT, file), 'utf8').matchAll(/\b(portcullis_\w+)\{([^}]*)\}/g)
+      const wrong = Array.from(selectors).flatMap(([all, metric = '', matchers = '']) => {
+        const name = metric.replace(/_(bucket|sum|count)$/, '')
+        const known = rows.find(({ names }) => names.includes(name))?.labels ?? []
+        return Array.from(
+          matchers.matchAll(/(\w+)(?:=~|!=|!~|=)\\?"([^"\\]*)/g),
+          ([, label = '', value = '']) => {
+            if (label === 'code') return (PROBLEM_CODES as string[]).includes(value) ? [] : [all]
+            return [...known, 'instance', 'job'].includes(label) ? [] : [all]
+          },
+        ).flat()
+      })
+      expect(wrong).toEqual([])
+    },
+  )
+
   test('nothing that the documentation does not name, with its labels', async () => {
     const { text, series } = await scrape(running.sidecar.healthAddress)
     const names = Array.from(text.matchAll(/^# TYPE (\w+) /gm), ([, name = '']) => name)
@@ -268,6 +290,24 @@ test('calls of an upstream count, with what came of them', async () => {
   expect(series.get('portcullis_call_errors_total{reason="UPSTREAM_UNAVAILABLE"}')).toBe(1)
 })
 
+test('decisions without a line in the decision log count, from 0', async () => {
+  const refusing = createServer((request, response) => {
+    request.resume()
+    response.writeHead(400).end()
+  }).listen(0, '127.0.0.1')
+  whenTheFileEnds(() => refusing.close())
+  await new Promise((resolve) => refusing.once('listening', resolve))
+  const url = `http://127.0.0.1:${(refusing.address() as AddressInfo).port}/v1/logs`
+  const config = newFile(JSON.stringify({ decision_log: { otlp: { url } } }), 'config.json')
+  const { sidecar, client } = await runSidecar({ config, flags: { 'health.address': '127.0.0.1:0' } })
+  const dropped = async () =>
+    (await scrape(sidecar.healthAddress)).series.get('portcullis_decision_log_lines_dropped_total')
+  // Prometheus sees an increase only of a series that was there before.
+  expect(await dropped()).toBe(0)
+  for (let asked = 0; asked < 3; asked++) await client.check({ api: 'balance', token: CLAIMS })
+  await eventually(async () => (await dropped()) === 3)
+})
+
 test('connections beyond the bound count', async () => {
   const flags = { 'health.address': '127.0.0.1:0', 'grpc.max_connections': 1, 'grpc.transport': 'sockets' }
   const { sidecar, address } = await runSidecar({ flags })
@@ -277,7 +317,7 @@ test('connections beyond the bound count', async () => {
   }
   await eventually(async () => {
     const { series } = await scrape(sidecar.healthAddress)
-    return (series.get('portcullis_bounds_exceeded_total{bound="connections"}') ?? 0) > 0
+    return (series.get('portcullis_bounds_exceeded_total{listener="grpc",bound="connections"}') ?? 0) > 0
   })
 })
 
@@ -320,7 +360,7 @@ test('workers count as one, and what a worker has counted stays when it ends', a
   const pool = await serve(['--workers', '2', '--data', join(newFolder(), 'data')], {
     environment: { PORTCULLIS_HEALTH_ADDRESS: '127.0.0.1:0' },
   })
-  const clients = Array.from({ length: 6 }, () => connect(pool.ready.grpc, { deadlineMs: 100_000 }))
+  const clients = Array.from({ length: 6 }, () => connect(pool.ready.grpc))
   whenTheFileEnds(() => {
     for (const client of clients) client.close()
   })

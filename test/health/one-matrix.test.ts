@@ -4,7 +4,7 @@
  */
 import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { compile, type Matrix } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import type { Verification } from '../../sidecar/authority/authority.ts'
@@ -15,7 +15,7 @@ import { Rules } from '../../sidecar/rules/rules.ts'
 import { answerBasisOf } from '../../sidecar/usecases/answer-basis.ts'
 import { perCall } from '../../sidecar/usecases/capabilities.ts'
 import { messageType } from '../support/contract/black-box.ts'
-import { newFolder } from '../support/suite/resources.ts'
+import { eventually, newFolder } from '../support/suite/resources.ts'
 
 interface Answer {
   readonly allowed: boolean
@@ -101,7 +101,7 @@ test('checks that began before an exchange end with the matrix that they began w
   )
   const before = [one(), several(2)]
   // A slow machine answers a batch in several slices.
-  await vi.waitFor(() => expect(waiting).toHaveLength(3))
+  await eventually(() => waiting.length === 3)
   replace(RENAMED)
   rules.reload()
   expect(await one()).toMatchObject(OF_RENAMED)

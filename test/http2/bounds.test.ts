@@ -17,6 +17,7 @@ import {
   whole,
 } from '../support/http2/frames.ts'
 import { described, TestServer } from '../support/http2/peer.ts'
+import { working } from '../support/suite/resources.ts'
 
 /** A field whose value in Huffman's code has padding of more than seven bits (RFC 7541, §5.2). */
 const WRONG_PADDING = Buffer.of(0x00, 0x01, 0x78, 0x84, 0xff, 0xff, 0xff, 0xff)
@@ -125,8 +126,7 @@ test('a connection with a stream gives way where none is idle, and one with a ru
   expect(server.connect().socket.destroyed).toBe(true)
   expect(server.exceeded).toEqual(['connections'])
   busy[1]?.finished()
-  const end = performance.now() + 10
-  while (performance.now() < end);
+  working(10)
   expect(server.connect().socket.destroyed).toBe(false)
   expect([first, second].map((peer) => peer?.socket.destroyed)).toEqual([false, true])
 })

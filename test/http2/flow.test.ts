@@ -119,7 +119,7 @@ test('whatever the windows, every answer arrives whole and in order', () => {
         for (const id of ids) expect(Buffer.concat(bodies.get(id) ?? []).equals(body)).toBe(true)
       },
     ),
-    { numRuns: 60 },
+    { numRuns: 20 },
   )
 })
 
@@ -185,7 +185,7 @@ test('a peer that heeds the windows loses no request, and no connection holds mo
         expect(server.http2.budget.bytes).toBe(0)
       },
     ),
-    { numRuns: 30 },
+    { numRuns: 15 },
   )
 })
 
@@ -195,9 +195,9 @@ test('connections that together have more than fits wait, and all of them are an
   const server = new TestServer(collecting(bytes), limits)
   // What they may send at the same time completes no request.
   const clients = Array.from({ length: 20 }, () => new PoliteClient(server))
-  for (const client of clients) client.request(40, bytes)
+  for (const client of clients) client.request(10, bytes)
   let most = 0
-  for (let round = 0; clients.some(({ answered }) => answered < 40); round++) {
+  for (let round = 0; clients.some(({ answered }) => answered < 10); round++) {
     while (clients.filter((client) => client.send()).length > 0)
       most = Math.max(most, server.http2.budget.bytes)
     server.pass(250)

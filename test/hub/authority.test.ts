@@ -1,4 +1,5 @@
 /** What is asked of the hub, and what of its answers is remembered. */
+import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { compile } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
@@ -6,6 +7,7 @@ import { DescribedTokens } from '../../sidecar/authority/hub/described-tokens.ts
 import { HubAuthority } from '../../sidecar/authority/hub/hub-authority.ts'
 import { HubChanges } from '../../sidecar/authority/hub/hub-changes.ts'
 import type { Described } from '../../sidecar/authority/hub/hub-messages.ts'
+import { eventually } from '../support/suite/resources.ts'
 
 const KINDS = compile(supportMatrix).tokenKinds
 const MINUTE_MS = 60_000
@@ -23,6 +25,7 @@ function start() {
     active: true,
     addresses: [] as string[],
     known: true,
+    token: {},
   }
   const tokenOf = (value: string) => ({
     kind: 'iam_token_account_scoped',
@@ -31,6 +34,7 @@ function start() {
     tokenId: value.slice(-5),
     issuedAtMs: clock.nowMs - MINUTE_MS,
     expiresAtMs: value === STATIC ? undefined : clock.nowMs + MINUTE_MS,
+    ...hub.token,
   })
   const tokens = new DescribedTokens(async (values) => {
     calls.push(values)
@@ -42,10 +46,11 @@ function start() {
   })
   const authority = new HubAuthority({
     ...{ changes, tokens, rememberedMax: 1_000, now: () => clock.nowMs },
+    monotonic: () => clock.ownMs,
     issue: () => Promise.reject(new Error('nothing is issued here')),
   })
   const hear = (sequence: number, touched: Parameters<HubChanges['hear']>[0]['touched'] = []) =>
-    changes.hear({ position: at(sequence), touched, validForMs: 5_000, sentAtMs: sequence, basis: 'keys' })
+    changes.hear({ position: at(sequence), touched, validForMs: 5_000, sentAtMs: clock.ownMs, basis: 'keys' })
   changes.begin()
   hear(100, [undefined])
   const verify = async (value = IAM, from = {}) => {
@@ -87,6 +92,41 @@ test('many that ask at the same moment share one question, and one call', async 
   expect(calls[0]).toEqual([IAM, ...others])
 })
 
+test('a connection with many unknown tokens delays and shuts out no other one', async () => {
+  const calls: { tokens: readonly string[]; answer: () => void }[] = []
+  const described = new DescribedTokens(
+    (values) =>
+      new Promise((resolve) => {
+        const answer = () =>
+          resolve({ of: { position: undefined, basis: '' }, tokens: values.map(() => undefined) })
+        calls.push({ tokens: values, answer })
+      }),
+  )
+  const ask = (connection: object, ...values: string[]) =>
+    values.map((value) =>
+      described.describe(value, connection).then(
+        () => 'answered',
+        (error) => error.reason,
+      ),
+    )
+  const flood = {}
+  const asked = ask(flood, ...Array.from({ length: 30_000 }, (_, index) => `garbage ${index}`))
+  await eventually(() => calls.length === 2)
+  const own = ask({}, 'of another connection')
+  for (let next = 0; next < calls.length; next++) {
+    calls[next]?.answer()
+    await turn()
+    await turn()
+  }
+  expect(await Promise.all(own)).toEqual(['answered'])
+  // Both calls that were under way are answered before.
+  const place = calls.flatMap(({ tokens }) => tokens).indexOf('of another connection')
+  expect(place).toBeLessThan(2_002)
+  const refused = (await Promise.all(asked)).filter((each) => each !== 'answered')
+  expect(new Set(refused)).toEqual(new Set(['VERIFICATIONS_EXHAUSTED']))
+  expect(refused).toHaveLength(30_000 - 20_000 + 1)
+})
+
 test.each<[what: string, of: Partial<Described['of']>]>([
   ['a position that the stream has not told yet', { position: at(101) }],
   ['a position of another directory', { position: { sequence: 100, atMs: 7 } }],
@@ -115,6 +155,35 @@ test('an answer of a process that is behind the stream counts once, and for its 
   expect(await verify()).toBe('CREDENTIAL_REVOKED')
   expect(await verify()).toBe('CREDENTIAL_REVOKED')
   expect(calls).toHaveLength(3)
+})
+
+test('a denial that counts once makes a token unknown', async () => {
+  for (const denied of [{ active: false }, { known: false }]) {
+    const { clock, calls, hub, hear, verify } = start()
+    expect(await verify()).toBe('OK')
+    // Without word from the stream, another process is asked, which is ahead of it.
+    clock.ownMs += 5_000
+    Object.assign(hub, denied, { of: { position: at(101), basis: 'keys' } })
+    expect(await verify()).not.toBe('OK')
+    // What is not genuine is asked about again after five seconds.
+    clock.ownMs += 5_000
+    hear(100)
+    expect(await verify()).not.toBe('OK')
+    expect(calls).toHaveLength(3)
+  }
+})
+
+test.each<[what: string, token: object]>([
+  ['id', { tokenId: '' }],
+  ['holder', { subject: { id: '', name: '', type: '' } }],
+  ['account', { scope: { account: '' } }],
+  ['id of its project', { scope: { account: 'a', project: 'p' } }],
+])('an answer about a token without the %s counts once: no change could name it', async (_what, token) => {
+  const { calls, hub, verify, isPlaced } = start()
+  hub.token = token
+  for (let time = 0; time < 2; time++) expect(await verify()).toBe('OK')
+  expect(calls).toHaveLength(2)
+  expect(await isPlaced()).toBe(false)
 })
 
 test('an answer that was asked for before a change of its holder is not remembered', async () => {

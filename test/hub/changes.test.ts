@@ -1,6 +1,7 @@
 /** What a sidecar without a directory believes of its hub, and for how long. */
 import { describe, expect, test } from 'vitest'
-import { HubChanges, type HubResponse } from '../../sidecar/authority/hub/hub-changes.ts'
+import { HubBehind, HubChanges, type HubResponse, WrongHub } from '../../sidecar/authority/hub/hub-changes.ts'
+import { KnownPosition } from '../../sidecar/directory/feed/known-position.ts'
 import type { Remembered } from '../../sidecar/directory/feed/recent-changes.ts'
 import type { Position } from '../../sidecar/directory/feed/touches.ts'
 
@@ -18,7 +19,8 @@ const at = (sequence: number) => ({ sequence, atMs: 1_000 + sequence })
 /** @param asked when the stream is asked for, on the clock of this process */
 function following({ stalenessMs = 5_000 } = {}) {
   const clock = { nowMs: 0 }
-  const changes = new HubChanges({ stalenessMs, now: () => clock.nowMs })
+  const known = new KnownPosition()
+  const changes = new HubChanges({ stalenessMs, known, now: () => clock.nowMs })
   /** A response that was sent then, on the clock of the hub. */
   const hear = (sequence: number, sentAtMs: number, more: Partial<HubResponse> = {}) =>
     changes.hear({
@@ -31,7 +33,7 @@ function following({ stalenessMs = 5_000 } = {}) {
     hear(100, 50_000, { touched: EVERYTHING })
   }
   const remember = (): Remembered => ({ token: TOKEN, moment: changes.moment() ?? -1 })
-  return { clock, changes, hear, begin, remember }
+  return { clock, known, changes, hear, begin, remember }
 }
 
 describe('what is remembered counts', () => {
@@ -157,14 +159,42 @@ describe('a hub is left', () => {
   })
 })
 
-test('positions may go back where everything is void: the hub has another directory now', () => {
+/** What a hub says first on a new stream to somebody who was told of change 100. */
+const FIRST: readonly (readonly [what: string, first: HubResponse['position'], behind: boolean])[] = [
+  ['the same position', at(100), false],
+  ['a later one', at(101), false],
+  ['an earlier one', at(99), true],
+  ['the beginning', { sequence: 0, atMs: 0 }, true],
+  ['the same number at another time', { sequence: 100, atMs: at(100).atMs - 1 }, true],
+]
+
+describe.each(['that goes on', 'that was restarted'])('a sidecar %s', (which) => {
+  test.each(FIRST)('and a hub that begins with %s', (_what, position, isBehind) => {
+    const { changes: before, known, begin, remember } = following()
+    begin()
+    const remembered = remember()
+    const isNew = which === 'that was restarted'
+    const changes = isNew ? new HubChanges({ stalenessMs: 5_000, known, now: () => 0 }) : before
+    changes.begin()
+    const hear = () =>
+      changes.hear({ position, touched: EVERYTHING, validForMs: 3_000, sentAtMs: 60_000, basis: BASIS })
+    if (!isBehind) return expect(hear).not.toThrow()
+    expect(hear).toThrow(HubBehind)
+    // The hub is left, and what is remembered still counts for as long as it did.
+    expect(changes.moment() !== undefined && changes.isTrue(remembered)).toBe(!isNew)
+  })
+})
+
+test('everything is void where a hub goes back on its stream', () => {
   const { changes, hear, begin, remember } = following()
   begin()
+  hear(101, 50_001)
   const remembered = remember()
-  hear(3, 50_001, { touched: EVERYTHING })
+  expect(() => hear(3, 50_002, { touched: EVERYTHING })).toThrow(WrongHub)
+  changes.distrust()
   expect(changes.isTrue(remembered)).toBe(false)
-  expect(changes.followed?.position).toEqual(at(3))
-  expect(changes.wasTold({ position: at(100), basis: BASIS })).toBe(false)
+  // What it was told is not forgotten with it.
+  expect(changes.told).toEqual(at(101))
 })
 
 test('an answer may be remembered at the positions that were told, and at no other', () => {

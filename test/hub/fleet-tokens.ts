@@ -17,6 +17,15 @@ export interface Token {
   genuineMs: number
 }
 
+export function newTokens(count: number, nowMs: number): Token[] {
+  return Array.from({ length: count }, (_, index) => ({
+    value: `eyJ${'a'.repeat(40)}.${'b'.repeat(40)}.${String(index).padStart(86, '0')}`,
+    ...{ id: `t${index}`, user: `u${index % 5}`, account: `a${index % 3}`, project: `p${index % 4}` },
+    ...{ key: `k${1 + (index % 2)}`, first: index % 4 === 3 ? `t${index - 1}` : undefined },
+    ...{ inForceMs: nowMs, genuineMs: nowMs },
+  }))
+}
+
 /** What the directory has ended. */
 export interface State {
   readonly ended: ReadonlySet<string>

@@ -11,6 +11,7 @@ import { concerns, isInForce, type State, type Token } from './fleet-tokens.ts'
 export const STEPS = {
   ...{ pass: 1, change: 2, replace: 3, setKeys: 4, read: 5, connect: 6, written: 7, heard: 8 },
   ...{ said: 9, asked: 10, askedAgain: 11, joined: 12, reached: 13, answered: 14, refused: 15 },
+  ...{ accept: 16, restart: 17 },
 } as const
 
 /** One step: its number, and its values. */
@@ -35,6 +36,7 @@ export class FleetTrace {
   #isChecking = false
   #asked = 0
   #hasAsked = false
+  #starts = 0
 
   begin(token: Token, position: Position, now: () => number): void {
     this.#token = token
@@ -52,6 +54,19 @@ export class FleetTrace {
   replace(position: Position, state: State): void {
     const active = Number(isInForce(this.#token as Token, state))
     this.#step('replace', this.#nameOf(position), position.sequence, active)
+  }
+
+  accept(position: Position, state: State): void {
+    const active = Number(isInForce(this.#token as Token, state))
+    this.#step('accept', this.#nameOf(position), position.sequence, active)
+  }
+
+  /** What was asked before is answered to nobody. */
+  restart(): void {
+    this.#messages = new WeakMap()
+    this.#busy.clear()
+    this.#starts++
+    this.#step('restart')
   }
 
   setKeys(keys: ReadonlySet<string>): void {
@@ -109,12 +124,15 @@ export class FleetTrace {
     this.#step(this.#isChecking ? 'asked' : 'askedAgain', question)
     if (this.#isChecking) this.#asked = question
     this.#hasAsked = true
+    const starts = this.#starts
     const end = (step: 'answered' | 'refused') => {
+      if (starts !== this.#starts) return
       this.#busy.delete(question)
       this.#step(step, question)
     }
     return {
       reached: (hub: number, remembers: boolean, position: Position, found: Described['tokens'][number]) => {
+        if (starts !== this.#starts) return
         const says = [Number(found !== undefined), Number(found?.status.active ?? false)]
         this.#step('reached', question, hub, Number(remembers), this.#nameOf(position), ...says)
       },

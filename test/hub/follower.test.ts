@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { readKeys, withdrawKey } from '../../sidecar/authority/keys.ts'
 import { credentialQuestion } from '../support/contract/answers.ts'
 import { BlackBox, type Message, refusalOf } from '../support/contract/black-box.ts'
+import { done, newBackup } from '../support/processes/backup.ts'
 import { ACCOUNT, issued, OTHER_ACCOUNT, populate, runSidecar } from '../support/sidecar/sidecar.ts'
 import { eventually, newFile } from '../support/suite/resources.ts'
 
@@ -19,13 +20,17 @@ async function startHub() {
   return { hub, secrets: await populate(hub) }
 }
 
-async function startFollower(...addresses: readonly string[]) {
+/** @param given addresses of hubs, and the data folder where there is one */
+async function startFollower(...given: readonly string[]) {
+  const folder = given.find((each) => each.startsWith('/'))
+  const addresses = given.filter((each) => each !== folder)
   const config = `${CALLERS}directory:
   staleness_ms: 2000
+  timeout_ms: 60000
   hub: { addresses: [${addresses.map((address) => `'${address}'`)}], token_file: ${newFile(FOLLOWER)} }
 `
   const running = await runSidecar({
-    config: newFile(config, 'portcullis.yaml'),
+    ...{ config: newFile(config, 'portcullis.yaml'), ...(folder && { folder }) },
     flags: { 'http.address': '127.0.0.1:0' },
   })
   const box = new BlackBox(running.address)
@@ -137,16 +142,36 @@ test('a sidecar follows one that follows, and learns of a revocation and of a wi
   await eventually(async () => (await check(other)) === 'REASON_CREDENTIAL_INVALID')
 })
 
-test('two hubs on different directories: what the first one knew counts no longer at the second one', async () => {
+test('a hub without what this sidecar was told is not followed, after a restart either, until that is accepted', async () => {
   const { hub: first, secrets: people } = await startHub()
   const { hub: second, secrets: others } = await startHub()
-  const { check } = await startFollower(first.address, second.address)
   const { value } = await issued(first, people)
+  const { value: own } = await issued(second, others)
+  const { check, running } = await startFollower(first.address, second.address)
   expect(await check(value)).toBe('REASON_ALLOWED')
   await first.sidecar.close()
-  await eventually(async () => (await check(value).catch(() => '')) === 'REASON_CREDENTIAL_INVALID')
-  const { value: own } = await issued(second, others)
-  expect(await check(own)).toBe('REASON_ALLOWED')
+  const lost = (error: unknown) => refusalOf(error).reason === 'DIRECTORY_CHANGES_LOST'
+  await eventually(() => running.logLines.find((line) => line.includes('do not restart')))
+  await running.sidecar.close()
+
+  const again = await startFollower(second.address, running.folder)
+  await eventually(() => again.running.logLines.find((line) => line.includes('do not restart')))
+  await expect(again.check(own)).rejects.toSatisfy(
+    (error: unknown) => lost(error) || refusalOf(error).reason === 'DIRECTORY_UNAVAILABLE',
+  )
+  // An operator accepts it where the directory is.
+  const backup = newBackup()
+  await done('backup', backup, '--data', second.folder)
+  await second.sidecar.close()
+  await done('restore', backup, '--replace', '--end-tokens', '--data', second.folder)
+  const restored = await runSidecar({
+    config: newFile(CALLERS, 'portcullis.yaml'),
+    folder: second.folder,
+    flags: { 'grpc.address': second.address },
+  })
+  await eventually(async () => (await again.check(own).catch(() => '')) === 'REASON_CREDENTIAL_REVOKED')
+  const { value: later } = await issued(restored, others)
+  expect(await again.check(later)).toBe('REASON_ALLOWED')
 })
 
 test('it starts again in the data folder that it made', async () => {

@@ -25,7 +25,8 @@ test.each(seeds)(
     expect(found.changes).toBeGreaterThan(STEPS_OF_A_RUN / 50)
     expect(found.streams).toBeGreaterThan(STEPS_OF_A_RUN / 500)
     expect(found.wrongHubs).toBeGreaterThan(0)
-    expect(found.asked).toBeLessThan((found.allowed + found.denied) * 0.95)
+    expect(found.lost).toBeGreaterThan(0)
+    expect(found.asked).toBeLessThan((found.allowed + found.denied) * 0.97)
   },
-  600_000,
+  0,
 )

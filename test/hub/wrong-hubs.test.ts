@@ -2,15 +2,21 @@
  * Hubs that say what cannot be, or nothing: real servers, and a real sidecar that follows each. The sidecar
  * never allows anything by what it remembers of such a hub.
  */
-import type { ServerUnaryCall, ServerWritableStream, sendUnaryData } from '@grpc/grpc-js'
-import { expect, test } from 'vitest'
+import { once } from 'node:events'
+import { Metadata, type ServerUnaryCall, type ServerWritableStream, type sendUnaryData } from '@grpc/grpc-js'
+import { describe, expect, test } from 'vitest'
+import type { Client } from '../../clients/typescript/index.ts'
 import {
   DescribeTokensResponse,
+  RevokeResponse,
   type WatchChangesRequest,
   WatchChangesResponse,
 } from '../../proto/gen/portcullis/v1/authorization.ts'
+import { CALL_ERRORS, CallError, type CallErrorReason } from '../../sidecar/base/call-error.ts'
+import type { CallStatus } from '../../sidecar/contract/call.ts'
+import { statusOfError } from '../../sidecar/contract/status.ts'
 import { credentialQuestion } from '../support/contract/answers.ts'
-import { BlackBox, type Message, refusalOf } from '../support/contract/black-box.ts'
+import { BlackBox, type Message, refusalOf, refused } from '../support/contract/black-box.ts'
 import { fakeSidecar } from '../support/sidecar/fake-sidecar.ts'
 import { ACCOUNT, runSidecar } from '../support/sidecar/sidecar.ts'
 import { eventually, newFile } from '../support/suite/resources.ts'
@@ -55,29 +61,34 @@ function positionOf(change: number) {
   return { change, recordedAt: new Date(1_000_000 + change), basis: 'keys' }
 }
 
-/** Says that the token is in force, at the first position of the stream. */
-const DESCRIBED = Buffer.from(
-  DescribeTokensResponse.encode({
-    position: positionOf(CHANGE),
-    tokens: [
-      {
-        active: true,
-        addresses: [],
-        token: {
-          ...{ kind: 'iam_token_account_scoped', scope: { account: ACCOUNT, project: '' }, tokenId: 't' },
-          ...{ subject: { id: 'u', name: 'job', type: 'service_user' }, issuedAt: new Date() },
-          ...{ expiresAt: new Date(Date.now() + 3_600_000), projectId: '', derivedFrom: [] },
-          ...{ roles: [], authority: '' },
+/** Says whether the token is in force, at the first position of the stream. */
+const describedAs = (active: boolean) =>
+  Buffer.from(
+    DescribeTokensResponse.encode({
+      position: positionOf(CHANGE),
+      tokens: [
+        {
+          active,
+          addresses: [],
+          token: {
+            ...{ kind: 'iam_token_account_scoped', scope: { account: ACCOUNT, project: '' }, tokenId: 't' },
+            ...{ subject: { id: 'u', name: 'job', type: 'service_user' }, issuedAt: new Date() },
+            ...{ expiresAt: new Date(Date.now() + 3_600_000), projectId: '', derivedFrom: [] },
+            ...{ roles: [], authority: '' },
+          },
         },
-      },
-    ],
-  }).finish(),
-)
+      ],
+    }).finish(),
+  )
 
 /** A hub, and a sidecar that follows it. The hub describes each token until it is told otherwise. */
-async function start(first: Said) {
+async function start(first: Said, stalenessMs = STALENESS_MS) {
   const streams: Stream[] = []
-  const hub = { describes: true, speaks: true, described: 0 }
+  const hub = { describes: true, active: true, speaks: true, described: 0 }
+  const end = (_call: unknown, answer: sendUnaryData<Buffer>) => {
+    hub.active = false
+    answer(null, REVOKED)
+  }
   const address = await fakeSidecar({
     watchChanges: (stream: Stream) => {
       streams.push(stream)
@@ -85,20 +96,21 @@ async function start(first: Said) {
     },
     describeTokens: (_call: ServerUnaryCall<unknown, Buffer>, answer: sendUnaryData<Buffer>) => {
       hub.described++
-      if (hub.describes) answer(null, DESCRIBED)
+      if (hub.describes) answer(null, describedAs(hub.active))
       else answer({ code: 14, details: 'gone' })
     },
+    ...{ revoke: end, updateServiceUser: end },
   })
   const config = `directory:
-  staleness_ms: ${STALENESS_MS}
-  timeout_ms: 200
+  staleness_ms: ${stalenessMs}
+  timeout_ms: 1000
   hub: { addresses: ['${address}'], token_file: ${FOLLOWER} }
 `
   const running = await runSidecar({ config: newFile(config, 'portcullis.yaml') })
   const box = new BlackBox(running.address)
   const question = credentialQuestion('balance', 'X-Auth-Token', IAM)
   return {
-    hub,
+    ...{ hub, client: running.client },
     say: (said: Said) => streams.at(-1)?.write(response(said)),
     check: () =>
       box.ask('check', question).then(
@@ -107,6 +119,9 @@ async function start(first: Said) {
       ),
   }
 }
+
+/** What the hub answers to a change: that of a revocation, which others read as an empty one. */
+const REVOKED = Buffer.from(RevokeResponse.encode({ tokenId: 't', revokedAt: undefined }).finish())
 
 /** From here on, only what is remembered can be allowed. */
 function silence(hub: { describes: boolean; speaks: boolean }) {
@@ -160,4 +175,107 @@ test('an answer of a position that the hub has not told counts once', async () =
   expect(await check()).toBe('REASON_ALLOWED')
   expect(await check()).toBe('REASON_ALLOWED')
   expect(hub.described).toBe(2)
+})
+
+test.each<[what: string, end: (client: Client) => Promise<unknown>]>([
+  ['a revocation', (client) => client.revoke({ value: IAM })],
+  ['a change of a user', ({ directory }) => directory.updateServiceUser({ account: ACCOUNT, name: 'job' })],
+])(
+  '%s that the hub has acknowledged holds at the next check, though its stream says nothing yet',
+  async (_what, end) => {
+    const { hub, client, check } = await start({ everything: true, validForSeconds: 60 }, 60_000)
+    await eventually(async () => (await check()) === 'REASON_ALLOWED' && hub.described > 0)
+    await end(client)
+    expect(await check()).toBe('REASON_CREDENTIAL_REVOKED')
+  },
+)
+
+const CALLER_TOKEN = 'everything-caller-token-0123456789abcdef'
+const FAILED = 'a call failed with an unexpected error'
+const PROXY_SECRET = 'secret-of-the-proxy-0123456789abcdef'
+const LOGIN = { user_name: 'job', account: ACCOUNT, password: 'a password' }
+/** Each call that a follower asks its hub for, in gRPC and over HTTP. */
+const ASKED: Readonly<Record<string, Message>> = {
+  check: credentialQuestion('balance', 'X-Auth-Token', IAM),
+  checkBatch: { checks: [credentialQuestion('balance', 'X-Auth-Token', IAM)] },
+  issue: { password: LOGIN, scope: { account: ACCOUNT, project: '' } },
+  revoke: { value: IAM },
+  describeTokens: { tokens: [IAM] },
+  getPromotedMatrix: {},
+}
+const EVALUATION = {
+  subject: { type: 'credential', id: 'one', properties: { headers: { 'X-Auth-Token': IAM } } },
+  action: { name: 'call' },
+  resource: { type: 'api', id: 'balance' },
+}
+
+describe('a hub that refuses', async () => {
+  /** `undefined`: it answers with bytes that are no message. */
+  let refusal: CallStatus | undefined
+  const refuse = (_call: unknown, answer: sendUnaryData<Buffer>) => {
+    if (refusal === undefined) return answer(null, Buffer.of(0xff))
+    const metadata = new Metadata()
+    metadata.set('grpc-status-details-bin', refusal.details as Buffer)
+    answer({ code: refusal.code, details: refusal.message, metadata })
+  }
+  const hub = await fakeSidecar({
+    watchChanges: (stream: Stream) => {
+      stream.write(response({ everything: true }))
+      const speaking = setInterval(() => stream.write(response({})), 500).unref()
+      stream.on('cancelled', () => clearInterval(speaking))
+    },
+    ...{ describeTokens: refuse, issue: refuse, revoke: refuse, getPromotedMatrix: refuse },
+  })
+  const config = `callers: [{ name: all, token_file: ${newFile(CALLER_TOKEN)}, rights: [everything] }]
+http: { authorize: true, authzen: true, trusted_proxies: [127.0.0.1], proxy_secret_file: ${newFile(PROXY_SECRET)} }
+directory: { hub: { addresses: ['${hub}'], token_file: ${FOLLOWER} } }
+`
+  const { address, sidecar, logLines } = await runSidecar({
+    config: newFile(config, 'portcullis.yaml'),
+    flags: { 'http.address': '127.0.0.1:0' },
+  })
+  const box = new BlackBox(address)
+  const http = `http://${sidecar.httpAddress}`
+
+  /** The reasons of errors, by the call. */
+  async function answers(): Promise<Record<string, string>> {
+    const reasons: Record<string, string> = {}
+    for (const [call, request] of Object.entries(ASKED))
+      reasons[call] = (await refused(box.ask(call, request, { callerToken: CALLER_TOKEN }))).reason
+    const stream = box.converse('checkStream')
+    stream.write({ id: 'one', check: ASKED.check })
+    const [ended] = (await once(stream, 'error')) as [unknown]
+    reasons.checkStream = refusalOf(ended).reason
+    const { headers } = await fetch(`${http}/authorize/balance`, {
+      headers: { 'x-auth-token': IAM, 'x-portcullis-proxy-secret': PROXY_SECRET },
+    })
+    reasons.authorize = String(headers.get('x-portcullis-reason'))
+    const evaluated = await fetch(`${http}/access/v1/evaluation`, {
+      ...{ method: 'POST', body: JSON.stringify(EVALUATION) },
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${CALLER_TOKEN}` },
+    })
+    expect(evaluated.status).toBe(503)
+    return reasons
+  }
+
+  /** One of each code, and the one that says more. */
+  const REASONS = [
+    ...new Map(Object.entries(CALL_ERRORS).map(([reason, { code }]) => [code, reason])).values(),
+    'DIRECTORY_UNAVAILABLE',
+  ].filter((each) => each !== 'INTERNAL') as CallErrorReason[]
+  test.each(REASONS)('with %s makes no call an internal error', async (reason) => {
+    refusal = statusOfError(new CallError(reason, 'as the hub says'))
+    const { issue, revoke, ...own } = await answers()
+    // Those two are handed on. What the hub refuses to this sidecar says nothing of who asks it.
+    const isLost = reason === 'DIRECTORY_CHANGES_LOST'
+    expect([issue, revoke]).toEqual([reason, reason])
+    expect(new Set(Object.values(own))).toEqual(new Set([isLost ? reason : 'DIRECTORY_UNAVAILABLE']))
+    expect(logLines.filter((line) => line.includes(FAILED))).toEqual([])
+  })
+
+  test('or answers what cannot be read makes none either', async () => {
+    refusal = undefined
+    const { revoke: _, ...own } = await answers()
+    expect(new Set(Object.values(own))).toEqual(new Set(['DIRECTORY_UNAVAILABLE']))
+  })
 })

@@ -7,6 +7,7 @@ import {
   pathOf,
   startWith,
   startWithCredentials,
+  storedCredential,
 } from '../support/identity/application-credentials.ts'
 import { ACCOUNT, about, errorOf, TOKENS } from '../support/identity/identity.ts'
 
@@ -67,6 +68,27 @@ describe('a credential', () => {
     expect((await logIn({ name: 'other', secret, user: { id: user.id } })).json).toEqual(LOGIN_FAILED)
   })
 
+  test.each(['2255-06-05T23:47:35.000000', '9999-12-31T23:59:59.999999'])(
+    'that ends at %s does so to the microsecond, for its user and for an administrator',
+    async (expires_at) => {
+      const { name, token, path } = await newUser()
+      const { id, secret } = await made(path, token, { expires_at })
+      const asked = await ask({ path: `${path}/${id}`, headers: { 'x-auth-token': token } })
+      expect(asked.json.application_credential.expires_at).toBe(expires_at)
+      expect((await logIn({ id, secret })).status).toBe(201)
+      const listed = await running.sidecar.administration.applicationCredentials.listOf(ACCOUNT, name, {
+        ...{ after: '', size: 10 },
+      })
+      expect(listed[0]?.expiresAt?.ms).toBe(Date.parse(`${expires_at}Z`))
+    },
+  )
+
+  test('has all roles of its token where the list is empty, as the newest openstackclient sends it', async () => {
+    const { token, path } = await newUser()
+    const { json } = await create(path, token, { roles: [], expires_at: null, access_rules: [] })
+    expect(json.application_credential).toMatchObject({ roles: [{ name: 'member' }] })
+  })
+
   test('has the secret that a client chose', async () => {
     const { token, path } = await newUser()
     const { id, secret } = await made(path, token, { secret: 'chosen, and not random' })
@@ -109,6 +131,28 @@ describe('a credential', () => {
   })
 })
 
+test('guesses at one application credential count together, however it is named', async () => {
+  const strict = await startWith('application_credentials: true', {
+    'login_throttle.failures': 3,
+    'login_throttle.pause_ms': 3_600_000,
+  })
+  const { administration } = strict.running.sidecar
+  const id = await storedCredential(administration, ACCOUNT, 'account')
+  const { id: userId } = await administration.users.get(ACCOUNT, 'account', 'service_user')
+  const { id: accountId } = await administration.accounts.get(ACCOUNT)
+  const byName = { name: 'nightly', secret: 'x' }
+  const named: object[] = [
+    { id, secret: 'x' },
+    { ...byName, user: { id: userId } },
+    { ...byName, user: { name: 'account', domain: { name: ACCOUNT } } },
+    { ...byName, user: { name: 'account', domain: { id: accountId } } },
+    { id, secret: 'x' },
+  ]
+  const statuses: number[] = []
+  for (const each of named) statuses.push((await logInAt(strict, each)).status)
+  expect(statuses).toEqual([401, 401, 401, 429, 429])
+})
+
 describe('making one', () => {
   test.each<[claim: string, wish: object, message: string]>([
     ['without a name', { name: undefined }, 'application_credential.name: expected a name of'],
@@ -132,11 +176,13 @@ describe('making one', () => {
       { expires_at: '2020-01-01T00:00:00Z' },
       'application_credential.expires_at: expected a time in the future',
     ],
-    ...['tomorrow', '2099-02-30T00:00:00.000000Z'].map((expires_at): [string, object, string] => [
-      `that ends at no time: ${expires_at}`,
-      { expires_at },
-      'application_credential.expires_at: expected a time, for example 2027-01-31T00:00:00.000000Z',
-    ]),
+    ...['tomorrow', '2099-02-30T00:00:00.000000Z', '9999-12-31T23:59:59-00:01'].map(
+      (expires_at): [string, object, string] => [
+        `that ends at no time: ${expires_at}`,
+        { expires_at },
+        'application_credential.expires_at: expected a time between the years 1970 and 9999, for example',
+      ],
+    ),
     [
       'with a word for unrestricted',
       { unrestricted: 'yes' },

@@ -132,7 +132,7 @@ describe.each(
         elapsedMs += 24 * HOUR_MS
         for (const each of held) expect(await isActive(each)).toBe(false)
       }),
-      { numRuns: 25 },
+      { numRuns: 8 },
     )
   })
 })

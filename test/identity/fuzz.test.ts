@@ -110,12 +110,12 @@ const texts = fc.oneof(
     .map(([part, times]) => Buffer.from(part.repeat(times) + CANARY)),
 )
 
-test('any body of a login', { timeout: 120_000 }, async () => {
+test('any body of a login', async () => {
   await fc.assert(
     fc.asyncProperty(texts, async (body) => {
       expectOrderly(await ask({ method: 'POST', path: TOKENS, body }))
     }),
-    { numRuns: 400 },
+    { numRuns: 150 },
   )
 })
 
@@ -174,7 +174,7 @@ const requests = fc.record({
     .filter((headers) => JSON.stringify(headers).length < 15_000),
 })
 
-test('any request line and any headers', { timeout: 120_000 }, async () => {
+test('any request line and any headers', async () => {
   await fc.assert(
     fc.asyncProperty(requests, async (request) => {
       const body = request.method === 'POST' ? { body: loginBody({ password: CANARY }) } : {}
@@ -184,6 +184,6 @@ test('any request line and any headers', { timeout: 120_000 }, async () => {
       expect([undefined, token]).toContain(subject)
       expectOrderly({ ...response, headers })
     }),
-    { numRuns: 400 },
+    { numRuns: 150 },
   )
 })

@@ -70,6 +70,24 @@ test.each<[claim: string, body: object, scope: 'domain' | 'project']>([
     changed(accountBody, 'auth.identity.methods', ['password', 'password']),
     'domain',
   ],
+  [
+    'null for what is absent',
+    changed(
+      changed(accountBody, PASSWORD_USER, {
+        ...{ id: null, name: 'account', password: passwordOf('account') },
+        domain: { id: null, name: ACCOUNT },
+      }),
+      'auth.scope',
+      {
+        domain: { id: null, name: ACCOUNT },
+        project: null,
+        system: null,
+        'OS-TRUST:trust': null,
+        unscoped: null,
+      },
+    ),
+    'domain',
+  ],
   ['unknown keys', changed(changed(accountBody, 'auth.extra', [1]), 'trace', null), 'domain'],
 ])('%s is issued, and described as Keystone does', async (_claim, body, scope) => {
   const { status, headers, json } = await ask({ method: 'POST', path: TOKENS, body })

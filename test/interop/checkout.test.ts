@@ -29,7 +29,7 @@ const packages =
         const listed = await run('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'])
         for (const path of listed.split('\0'))
           if (path !== '' && existsSync(join(repository, path)))
-            cpSync(join(repository, path), join(folder, path))
+            cpSync(join(repository, path), join(folder, path), { recursive: true, verbatimSymlinks: true })
         const options = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund']
         await run('npm', ['ci', ...options], { cwd: folder, env })
         return true

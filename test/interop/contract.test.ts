@@ -4,6 +4,7 @@ import { delimiter, dirname, join } from 'node:path'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
 import { CommandFailed, repository, run, runBuf } from '../support/interop/command.ts'
 import { installGo } from '../support/interop/go.ts'
+import { missing } from '../support/interop/obtain.ts'
 import { newFolder } from '../support/suite/resources.ts'
 
 const protos = join(repository, 'proto')
@@ -17,7 +18,7 @@ const noBuf = await runBuf(['--version']).then(
   () => undefined,
   (error: CommandFailed) => error.message,
 )
-if (noBuf !== undefined) process.stderr.write(`interop: every test that needs buf is skipped: ${noBuf}\n`)
+if (noBuf !== undefined) missing('buf', noBuf)
 
 describe.skipIf(noBuf !== undefined)('buf', () => {
   test.each([
@@ -94,7 +95,7 @@ async function breaking(change: (text: string) => string): Promise<string> {
   writeFileSync(file, change(readFileSync(file, 'utf8')))
   // The same arguments as in `npm run check`.
   const { scripts } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'))
-  const [, args = ''] = /buf\.ts (breaking [^&]+)/.exec(scripts['check:protos']) ?? []
+  const [, args = ''] = /buf\.ts (breaking [^&]+)/.exec(scripts.check) ?? []
   try {
     return await runBuf(args.trim().split(' '), { cwd: copy })
   } catch (error) {

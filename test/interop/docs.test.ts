@@ -5,8 +5,8 @@
 import { symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, inject, test } from 'vitest'
-import { blocksOf, needOf, type Page, userPages } from '../docs/page.ts'
-import { readPage } from '../docs/story.ts'
+import { type Block, blocksOf, fileOf, needOf, type Page, userPages } from '../docs/page.ts'
+import { isNotRun, readPage } from '../docs/story.ts'
 import type { Terminal } from '../docs/terminal.ts'
 import { cargoFolder } from '../support/interop/cargo.ts'
 import { repository, run } from '../support/interop/command.ts'
@@ -25,27 +25,29 @@ const rust = await obtained('Rust', () => run('sh', ['-c', 'command -v cargo']))
 
 /** What a block can need, and whether it is there. */
 const THERE: Readonly<Record<string, boolean>> = {
-  // test/interop/compose.test.ts runs it, where there are images to go on with.
+  // test/nightly/compose.test.ts runs it, where there are images to go on with.
   compose: false,
   curl: curl.ok,
-  // test/interop/container.test.ts builds and runs the image with buildah and podman.
+  // test/nightly/container.test.ts builds and runs the image with buildah and podman.
   docker: false,
   express: express.ok,
   go: inject('go').ok && python.ok,
   grpcurl: grpcurl.ok,
   java: maven.ok,
-  // No test has a cluster; test/interop/kubernetes.test.ts does what can be done without.
+  // No test has a cluster; test/nightly/kubernetes.test.ts does what can be done without.
   kubernetes: false,
   openssl: inject('openssl').ok,
   openstack: openstack.ok,
+  // test/nightly/postgres/failover.test.ts runs it with the settings of the page.
+  patroni: false,
   postgres: postgres.ok,
   // test/interop/prometheus.test.ts runs one.
   prometheus: false,
   python: python.ok,
   rust: rust.ok,
-  // test/interop/systemd.test.ts boots one.
+  // test/nightly/systemd.test.ts boots one.
   systemd: false,
-  // test/interop/executable.test.ts builds the executable in the checkout.
+  // test/nightly/executable.test.ts builds the executable in the checkout.
   registry: false,
 }
 const needs = new Set(Object.keys(THERE).filter((need) => THERE[need]))
@@ -66,7 +68,12 @@ test('every need of a page is known here', () => {
   expect([...new Set(named)].sort()).toEqual(Object.keys(THERE).sort())
 })
 
-describe.each(needy)('$path', (page) => {
+// A page of which nothing can be run here has no test.
+const isRead = (block: Block) =>
+  (block.language === 'sh' || fileOf(block) !== undefined) &&
+  !isNotRun(block) &&
+  (THERE[needOf(block) ?? ''] ?? true)
+describe.each(needy.filter((page) => blocksOf(page).some(isRead)))('$path', (page) => {
   readPage(page, { needs, path, prepare: (terminal) => prepare(terminal, page) })
 })
 

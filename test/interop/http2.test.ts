@@ -12,13 +12,15 @@ import type { HeaderField } from '../../sidecar/transports/http2/hpack/header-fi
 import type { Stream } from '../../sidecar/transports/http2/stream.ts'
 import { constant, serve } from '../support/http2/constant.ts'
 import { run } from '../support/interop/command.ts'
+import { installH2load } from '../support/interop/debian.ts'
 import { obtained } from '../support/interop/obtain.ts'
 import { newFolder } from '../support/suite/resources.ts'
 
 const [curl, h2load] = await Promise.all([
   obtained('curl', () => run('curl', ['--http2-prior-knowledge', '--version'])),
-  obtained('h2load', () => run('h2load', ['--version'])),
+  obtained('h2load', installH2load),
 ])
+const runH2load = h2load.ok ? h2load.value : undefined
 
 const server = await serve(constant(Buffer.from('hello, world')))
 afterAll(() => server.close())
@@ -34,7 +36,7 @@ test.skipIf(!curl.ok)('curl gets an answer, and a large body is taken', async ()
 })
 
 test.skipIf(!h2load.ok)('h2load gets 20,000 answers on connections with small windows', async () => {
-  const said = await run('h2load', [
+  const said = await runH2load?.([
     ...['-n', '20000', '-c', '4', '-m', '50', '-w', '10', '-W', '12'],
     `http://127.0.0.1:${server.port}/`,
   ])

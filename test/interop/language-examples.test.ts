@@ -5,7 +5,6 @@
 import { cpSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
-import { connect } from '../../clients/typescript/index.ts'
 import { blocksOf, needOf, pages } from '../docs/page.ts'
 import { readPage } from '../docs/story.ts'
 import type { Terminal } from '../docs/terminal.ts'
@@ -14,6 +13,7 @@ import { ROOT } from '../support/checkout/sources.ts'
 import { run } from '../support/interop/command.ts'
 import { obtained } from '../support/interop/obtain.ts'
 import { engine } from '../support/matrices/engines.ts'
+import { connect } from '../support/sidecar/client.ts'
 
 const python = inject('python')
 const grpcurl = inject('grpcurl')
@@ -132,7 +132,7 @@ describe.each(examples)('$path', (page) => {
     beforeAll(async () => {
       const [, port] = /port: (\d+)/.exec(await terminal().start(server)) ?? []
       address = `127.0.0.1:${port}`
-      const sidecar = connect(terminal().meant('127.0.0.1:50051'), { deadlineMs: 30_000 })
+      const sidecar = connect(terminal().meant('127.0.0.1:50051'))
       const login = { userName: 'demo', account: account(), password: secret('PORTCULLIS_PASSWORD') }
       const issued = async (project?: string) => {
         const scope = { account: account(), ...(project !== undefined && { project }) }

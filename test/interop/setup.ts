@@ -28,8 +28,6 @@ declare module 'vitest' {
     readonly go: Available
     readonly grpcurl: Available
     readonly openssl: Available
-    /** Checks models; it needs a C compiler. */
-    readonly spin: Available
     /** Runs a program on a pseudo-terminal. */
     readonly terminal: Available
     readonly zsh: AvailableShell
@@ -41,7 +39,7 @@ export default async function setup(project: TestProject): Promise<() => void> {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-interop-'))
   const remove = () => rmSync(folder, { recursive: true, force: true })
   try {
-    const [python, go, grpcurl, openssl, spin, terminal, zsh, fish] = await Promise.all([
+    const [python, go, grpcurl, openssl, terminal, zsh, fish] = await Promise.all([
       available('Python', installPython, (path) => generatePython(path, join(folder, 'python'))),
       available('Go', installGo, (path) => generateGo(path, join(folder, 'go'))),
       available('grpcurl', installGrpcurl, async (path) => path),
@@ -49,11 +47,6 @@ export default async function setup(project: TestProject): Promise<() => void> {
         'openssl',
         () => run('openssl', ['version']),
         async () => 'openssl',
-      ),
-      available(
-        'spin',
-        async () => `${await run('spin', ['-V'])}${await run('gcc', ['--version'])}`,
-        async () => 'spin',
       ),
       available(
         'a pseudo-terminal',
@@ -78,10 +71,6 @@ export default async function setup(project: TestProject): Promise<() => void> {
     project.provide(
       'openssl',
       programOf(openssl, (path) => ({ command: [path], env: {} })),
-    )
-    project.provide(
-      'spin',
-      programOf(spin, (path) => ({ command: [path], env: {} })),
     )
     project.provide(
       'terminal',

@@ -12,7 +12,7 @@ let config: string
 beforeAll(() => {
   folder = newFolder()
   config = join(folder, 'portcullis.json')
-  writeFileSync(config, JSON.stringify({ drain_ms: 100 }))
+  writeFileSync(config, JSON.stringify({ drain_ms: 600_000 }))
 })
 
 test('a sidecar that gets the signal as soon as it is ready stops normally', async () => {
@@ -22,20 +22,16 @@ test('a sidecar that gets the signal as soon as it is ready stops normally', asy
 
 for (const { language, program } of languages)
   test.skipIf(!program.ok)(
-    `a ${language} client that watches does not prevent a sidecar from stopping`,
+    `a ${language} client that watches health learns of the stop, and does not hold it up`,
     async () => {
       const sidecar = await startSidecar('--config', config)
       const client = startClient(program, sidecar.address)
       const watching = Promise.withResolvers<void>()
-      // A standard health watch never ends by itself.
       const watch = { call: 'Health/Watch', requests: [{}] } as const
       const answer = client.ask(watch, () => watching.resolve())
       await watching.promise
       await sidecar.stop()
-      expect(await answer).toMatchObject({
-        responses: [{ status: 'SERVING' }, { status: 'NOT_SERVING' }],
-        error: { code: 'UNAVAILABLE' },
-      })
+      expect(await answer).toEqual({ responses: [{ status: 'SERVING' }, { status: 'NOT_SERVING' }] })
       await client.stop()
     },
   )

@@ -3,10 +3,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
-import { connect, type DirectoryClient } from '../../clients/typescript/index.ts'
+import type { DirectoryClient } from '../../clients/typescript/index.ts'
 import { ROOT } from '../support/checkout/sources.ts'
 import { pythonProgram } from '../support/interop/python.ts'
 import { type Ended, LAUNCHER, serve, startProcess } from '../support/processes/processes.ts'
+import { connect } from '../support/sidecar/client.ts'
 import { newFile, newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
 
 const terminal = inject('terminal')
@@ -54,7 +55,7 @@ describe.skipIf(!terminal.ok)('on a real terminal', () => {
     const { ready } = await serve(['--dev', '--data', data])
     address = ready.grpc
     const callerToken = readFileSync(join(data, 'administrator-token'), 'utf8').trim()
-    const client = connect(address, { callerToken, deadlineMs: 100_000 })
+    const client = connect(address, { callerToken })
     whenTheFileEnds(() => client.close())
     directory = client.directory
   })

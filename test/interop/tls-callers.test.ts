@@ -8,9 +8,12 @@ import { join } from 'node:path'
 import { TLSSocket } from 'node:tls'
 import { credentials, Client as GrpcClient, Metadata, status } from '@grpc/grpc-js'
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
-import { type Client, type ClientOptions, connect, PortcullisError } from '../../clients/typescript/index.ts'
+import { type Client, type ClientOptions, PortcullisError } from '../../clients/typescript/index.ts'
 import { type Certificate, makeAuthority, makeCertificate } from '../support/interop/certificates.ts'
 import { serve } from '../support/processes/processes.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
+import { connect } from '../support/sidecar/client.ts'
+import { relayFrom } from '../support/sidecar/relay.ts'
 import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar/sidecar.ts'
 import { eventually, newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
 
@@ -87,7 +90,7 @@ const contentsOf = ({ certificate, key }: Certificate) => ({
 })
 
 function clientOf(address: string, own: Certificate, options: ClientOptions = {}): Client {
-  const client = connect(address, { deadlineMs: 30_000, tls: contentsOf(own), ...options })
+  const client = connect(address, { tls: contentsOf(own), ...options })
   whenTheFileEnds(() => client.close())
   return client
 }
@@ -339,5 +342,37 @@ describe.skipIf(!inject('openssl').ok)('a client certificate', () => {
     expect(await outcomes('DNS:expired.example')).toEqual(['ALLOWED', 'REQUESTER_NOT_AUTHENTICATED'])
     expect(await outcomes('DNS:admin.example')).toEqual(['ALLOWED', 'LISTED'])
     expect(await outcomes('DNS:admin.example', 'DNS:worker.example')).toEqual(['ALLOWED', AMBIGUOUS])
+  })
+})
+
+describe.skipIf(!inject('openssl').ok)('a sidecar that follows a hub by its certificate', () => {
+  test('is believed about the addresses of its clients', async () => {
+    const callers = [{ name: 'host', certificate: { dns: 'host.example' }, rights: ['follow'] }]
+    const hub = await runSidecar({ config: writeConfig(callers) })
+    const secrets = await populate(hub, {
+      accounts: [
+        {
+          account: ACCOUNT,
+          service_users: [{ name: 'admin', permissions: [{ scope: 'account' }], roles: ['iam.admin'] }],
+          control_panel_users: [{ name: 'owner', static_tokens: ['key'] }],
+        },
+      ],
+    })
+    const own = await certificateWith(['DNS:host.example'])
+    const { certificate, key } = own
+    const tls = { ca: authority.certificate, certificate, key }
+    const config = join(newFolder(), 'portcullis.json')
+    writeFileSync(config, JSON.stringify({ directory: { hub: { addresses: [hub.address], tls } } }))
+    const follower = await runSidecar({ config })
+    const password = { userName: 'admin', account: ACCOUNT, password: secrets.passwordOf('admin') }
+    const { value: iamToken } = await follower.client.issue({ password, scope: { account: ACCOUNT } })
+    await hub.sidecar.administration.accounts.setAddressRestriction(TESTER, ACCOUNT, ['127.0.0.9'])
+    const found: string[] = []
+    for (const from of ['127.0.0.9', '127.0.0.2']) {
+      const client = connect(await relayFrom(from, follower), { iamToken })
+      whenTheFileEnds(() => client.close())
+      found.push(await outcome(client.directory.listProjects({ account: ACCOUNT }).then(() => 'READ')))
+    }
+    expect(found).toEqual(['READ', 'ADDRESS_NOT_ALLOWED'])
   })
 })

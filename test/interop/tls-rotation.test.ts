@@ -3,9 +3,10 @@ import { X509Certificate } from 'node:crypto'
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
-import { type Client, connect, PortcullisError } from '../../clients/typescript/index.ts'
+import { type Client, PortcullisError } from '../../clients/typescript/index.ts'
 import { type Certificate, makeAuthority, makeCertificate } from '../support/interop/certificates.ts'
 import { serve } from '../support/processes/processes.ts'
+import { connect } from '../support/sidecar/client.ts'
 import { ACCOUNT, runSidecar } from '../support/sidecar/sidecar.ts'
 import { eventually, newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
 
@@ -47,7 +48,6 @@ function newFiles({ authority, server }: Family) {
 
 function clientOf(address: string, { authority, client }: Family): Client {
   const connection = connect(address, {
-    deadlineMs: 30_000,
     tls: {
       ca: readFileSync(authority.certificate),
       certificate: readFileSync(client.certificate),

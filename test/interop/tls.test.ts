@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
 import { ChannelCredentials, status } from '@grpc/grpc-js'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { connect, PortcullisError } from '../../clients/typescript/index.ts'
+import { PortcullisError } from '../../clients/typescript/index.ts'
 import { AuthorizationStub } from '../support/contract/stubs.ts'
 import { PREFACE } from '../support/http2/frames.ts'
 import { type Certificate, makeAuthority, makeCertificate } from '../support/interop/certificates.ts'
@@ -12,6 +12,7 @@ import { startClient, type TlsFiles } from '../support/interop/client.ts'
 import { languages } from '../support/interop/languages.ts'
 import { ownAddress } from '../support/interop/own-address.ts'
 import { type Sidecar, startSidecar } from '../support/interop/sidecar.ts'
+import { connect } from '../support/sidecar/client.ts'
 import { newFolder } from '../support/suite/resources.ts'
 import type { Available } from './setup.ts'
 
@@ -166,7 +167,7 @@ function inLanguage(program: Available): Attempt {
 
 const inTypeScript: Attempt = async (address, tls) => {
   if (tls !== undefined && tls.own === undefined) return withoutCertificate(address, tls.ca)
-  const client = connect(address, tls?.own && { tls: contentsOf(tls.ca, tls.own), deadlineMs: 30_000 })
+  const client = connect(address, tls?.own && { tls: contentsOf(tls.ca, tls.own) })
   try {
     return (await client.check(CHECK)).reason
   } catch (error) {

@@ -17,14 +17,13 @@ const HELP = `usage: npm run kills -- [options]
   --disks N   instead: how many disks of power cuts are judged; it needs gcc
   --seed N    other changes, and other points or disks; default: 1
   --jobs N    folders at the same time, for kills; default: 2
-  --docs      keeps the figures for docs/decide/assurance.md
 `
 
 const { values } = parseArgs({
   options: {
     ...{ kills: { type: 'string', default: '1000' }, disks: { type: 'string' } },
     ...{ seed: { type: 'string', default: '1' }, jobs: { type: 'string', default: '2' } },
-    ...{ postgres: { type: 'boolean' }, docs: { type: 'boolean' }, help: { type: 'boolean' } },
+    ...{ postgres: { type: 'boolean' }, help: { type: 'boolean' } },
   },
 } as const)
 
@@ -41,7 +40,7 @@ async function search(): Promise<void> {
     const [name, found] = await (values.disks === undefined ? killed(seed) : cut(seed))
     const seconds = Math.round((Date.now() - beganMs) / 1_000)
     console.log(`no promise was broken, in ${seconds} s: ${JSON.stringify(found)}`)
-    if (values.docs) keepFigures(name, { seed, ...found })
+    keepFigures(name, { seed, ...found })
   } catch (error) {
     process.exitCode = 1
     console.log(`seed ${seed}: ${error instanceof Error ? error.message : error}`)

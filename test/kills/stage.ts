@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Client, connect } from '../../clients/typescript/index.ts'
+import type { Client } from '../../clients/typescript/index.ts'
 import { readKeys, type SigningKey } from '../../sidecar/authority/keys.ts'
 import { expectSealed } from '../../sidecar/base/sealed-file.ts'
 import { examine } from '../../sidecar/cli/doctor/examine.ts'
@@ -14,6 +14,7 @@ import {
   serve,
   startProcess,
 } from '../support/processes/processes.ts'
+import { connect } from '../support/sidecar/client.ts'
 import { fileOf, NEXT, ROWS } from '../support/sidecar/shadowed.ts'
 import { newFile, newFolder } from '../support/suite/resources.ts'
 import { isUnanswered } from './accounts.ts'
@@ -168,7 +169,6 @@ export class Stage {
     try {
       this.#client = connect(this.#served.ready.grpc, {
         callerToken: this.#administratorToken(),
-        deadlineMs: 60_000,
       })
       const trail = { archive: this.#archive, skips: this.#shared.PORTCULLIS_DIRECTORY_URL !== undefined }
       this.truth.is(await judged(this.#client, this.truth.possible, trail))

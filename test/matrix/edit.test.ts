@@ -161,20 +161,22 @@ describe.each(FORMS)('a matrix in %s', (_name, form, editor, text) => {
   })
 })
 
-test('every cell of the shipped matrix can be exchanged and exchanged back, in JSON and in YAML', () => {
+test('cells of the shipped matrix can be exchanged and exchanged back, in JSON and in YAML', () => {
+  const kind = 'static_token'
   const shipped = JSON.stringify(supportMatrix, undefined, 2)
   for (const [form, editor, text] of [
     [jsonc, editJson, shipped],
     [yaml, editYaml, stringify(supportMatrix)],
   ] as const)
-    for (const { id, accepts } of supportMatrix.apis.slice(0, 12)) {
-      const kind = 'static_token'
-      const [first, second] = accepts.some((each) => each === kind)
-        ? (['reject', 'accept'] as const)
-        : (['accept', 'reject'] as const)
+    for (const [first, second] of [
+      ['reject', 'accept'],
+      ['accept', 'reject'],
+    ] as const) {
+      const isAccepted = first === 'reject'
+      const { id } = supportMatrix.apis.find((api) => api.accepts.includes(kind) === isAccepted) as Api
       const there = editText(text, { form, editor }, { type: first, api: id, kind }, TABLE)
       expect(there.comparison.flips).toContainEqual(
-        expect.objectContaining({ direction: first === 'accept' ? 'opened' : 'closed', api: id }),
+        expect.objectContaining({ direction: isAccepted ? 'closed' : 'opened', api: id }),
       )
       const back = editText(there.text, { form, editor }, { type: second, api: id, kind }, TABLE)
       expect(loadMatrix(back.text, form).apis.map((api) => [api.id, [...api.accepts].sort()])).toEqual(

@@ -83,7 +83,7 @@ test('a valid matrix with any value in any place is loaded and compiles, or is r
         if (placesOf(matrix).includes(place)) planted(matrix, place, value)
       loadsOrRefuses(JSON.stringify(matrix))
     }),
-    { numRuns: 1_000 },
+    { numRuns: 300 },
   )
 })
 
@@ -97,12 +97,12 @@ test('a valid file with any characters in any place is loaded and compiles, or i
     fc.property(position, fc.nat({ max: 20 }), inserted, (start, removed, text) => {
       loadsOrRefuses(smallText.slice(0, start) + text + smallText.slice(start + removed))
     }),
-    { numRuns: 1_000 },
+    { numRuns: 300 },
   )
 })
 
 test('any bytes whatever are loaded and compile, or are refused with a path', () => {
-  fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), loadsOrRefuses), { numRuns: 1_000 })
+  fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), loadsOrRefuses), { numRuns: 300 })
 })
 
 /** Any error but a refusal is passed on, and so fails the test; what is loaded must compile. */

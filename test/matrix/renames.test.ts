@@ -1,6 +1,6 @@
 /** APIs that were given another id: which are found, and that no flip is hidden. */
 import { describe, expect, test } from 'vitest'
-import type { Api, Matrix } from '../../engine/index.ts'
+import type { Api, Matrix, TokenKind } from '../../engine/index.ts'
 import { compareMatrices, supportMatrix } from '../../matrix/index.ts'
 import { ACCOUNT_KIND, PROJECT_KIND, STATIC_KIND } from '../support/matrices/engines.ts'
 
@@ -36,8 +36,37 @@ describe('an API with another id', () => {
     expect(renames[0]?.lost).toMatchObject(
       accepts.map((kind) => ({ direction: 'closed', api: from, kind, after: { lenient: 'UNKNOWN_API' } })),
     )
+    expect(renames[0]?.gained).toMatchObject(
+      accepts.map((kind) => ({
+        direction: 'opened',
+        api: fields.id,
+        kind,
+        before: { strict: 'UNKNOWN_API' },
+      })),
+    )
     expect(flips).toEqual([])
     expect([apis.added, apis.removed]).toEqual([[], []])
+  })
+
+  test('gains by its new id what is as it was; what opens there is a flip already', () => {
+    const { flips, renames } = renamed('cdn', { id: 'edge', accepts: [PROJECT_KIND, STATIC_KIND] })
+    expect(flips).toMatchObject([{ direction: 'opened', api: 'edge', kind: STATIC_KIND }])
+    expect(renames[0]?.gained).toEqual([
+      {
+        ...{ direction: 'opened', api: 'edge', kind: PROJECT_KIND, modes: ['lenient', 'strict'] },
+        before: { lenient: 'UNKNOWN_API', strict: 'UNKNOWN_API', conflicts: [] },
+        after: { lenient: 'ALLOWED', strict: 'ALLOWED', conflicts: [] },
+      },
+    ])
+  })
+
+  test('gains nothing of a kind that is new: that opens', () => {
+    const badge = { ...(ROWS.tokenKinds[0] as TokenKind), id: 'badge' }
+    const other = withRow(ROWS, 'cdn', { id: 'edge', accepts: [PROJECT_KIND, 'badge'] })
+    const { flips, renames } = compareMatrices(ROWS, { ...other, tokenKinds: [...ROWS.tokenKinds, badge] })
+    expect(flips).toMatchObject([{ direction: 'opened', api: 'edge', kind: 'badge' }])
+    expect(renames[0]?.gained).toMatchObject([{ kind: PROJECT_KIND }])
+    expect(renames[0]?.gained).toHaveLength(1)
   })
 
   test('hides no flip: its cells are compared across the two ids', () => {

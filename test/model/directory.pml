@@ -1,6 +1,6 @@
 /*
- * The directory as seen by one token: its changes have numbers, a restoration takes numbers again, and a key
- * may be withdrawn. Who follows it is in follower.pml. docs/decide/staleness.md says what is shown, and
+ * The directory as seen by one token: its changes have numbers, changes may be lost so that others take their
+ * numbers, a restoration accepts that by a number of its own, and a key may be withdrawn. Who follows it is in follower.pml. docs/decide/staleness.md says what is shown, and
  * test/interop/model.test.ts runs it.
  *
  * A comment `do: FILE NAME` above an action names the code that does it; a test looks for each name there.
@@ -53,6 +53,8 @@ typedef Record {
   /* The record before it. The first one of a history has none: it is its own. */
   ID parent;
   byte touched;
+  /* Whether it stands for everything that is lost: an operator has ended what that may have been. */
+  bit accepts;
   /* Whether the token is in force after it. */
   bit inForce
 }
@@ -61,6 +63,8 @@ Record record[RECORDS + 1];
 ID made;
 /* The newest record. */
 ID last;
+/* The largest number that was ever given. */
+ID highest;
 byte restorations;
 byte keyChanges;
 byte keys = OWN_KEY + OTHER_KEY;
@@ -79,14 +83,42 @@ hidden byte found;
 hidden byte isUnsaid;
 hidden byte touchesToken;
 
+/* The highest record that the follower was ever told, whatever it has forgotten. */
+ID knew = NONE;
+/* Whether the follower was told that the token has ended, and that is lost. */
+bit isEndLost;
+
 inline add(before, number_, touched_, inForce_) {
   made++;
   record[made].number = number_;
   record[made].parent = before;
   record[made].touched = touched_;
   record[made].inForce = inForce_;
-  endedFor = (inForce_ -> 0 : endedFor);
-  last = made
+  highest = (record[made].number > highest -> record[made].number : highest);
+  last = made;
+  noteLost();
+  endedFor = (record[last].inForce && !isEndLost -> 0 : endedFor)
+}
+
+/*
+ * Whether the directory has a record, or one that stands for it.
+ * do: sidecar/directory/last-change.ts presenceOf
+ */
+inline findHas(id) {
+  x = last;
+  found = (id == NONE);
+  do
+  :: !found ->
+    found = (x == id || record[x].accepts);
+    if :: record[x].parent == x -> break :: else -> x = record[x].parent fi
+  :: else -> break
+  od
+}
+
+/* @see `knew` in follower.pml */
+inline noteLost() {
+  findHas(knew);
+  isEndLost = (!found && !record[knew].inForce)
 }
 
 /* Whether a record is another one, or before it in the same history. */
@@ -128,17 +160,18 @@ inline change(touched_, inForce_) {
  */
 inline restore(backup) {
   restorations++;
-  add(backup, record[last].number + 1, ALL, record[backup].inForce)
+  record[made + 1].accepts = 1;
+  add(backup, highest + 1, ALL, record[backup].inForce)
 }
 
 /*
- * Another directory takes the place: its numbers are some that were there, and its records are others.
+ * Changes are lost: the numbers are some that were there, and the records are others.
  * do: sidecar/directory/feed/followed-changes.ts startAgain
  */
 inline replace(number_, inForce_) {
   restorations++;
-  x = made + 1;
-  add(x, number_, ALL, inForce_)
+  found = made + 1;
+  add(found, number_, ALL, inForce_)
 }
 
 /* do: sidecar/authority/keys.ts KeyRing */
@@ -157,6 +190,6 @@ inline runDown(value, ticks) {
 }
 
 inline ageDirectory(ticks) {
-  if :: !isInForce -> grow(endedFor, ticks) :: else fi;
+  if :: !isInForce || isEndLost -> grow(endedFor, ticks) :: else fi;
   if :: !isGenuine(keys) -> grow(withdrawnFor, ticks) :: else fi
 }

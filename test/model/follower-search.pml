@@ -5,19 +5,19 @@
 
 #define RESTORE(b) \
   :: d_step { canRestore && b <= made -> restore(b); noteTruth(); skip } \
-  :: d_step { canRestore && b <= numberOf(last) -> replace(b, 0); skip } \
-  :: d_step { canRestore && b <= numberOf(last) -> replace(b, 1); noteTruth(); skip }
+  :: d_step { canRestore && b < numberOf(last) -> replace(b + 1, 0); skip } \
+  :: d_step { canRestore && b < numberOf(last) -> replace(b + 1, 1); noteTruth(); skip }
 #define HUB(h) \
   :: d_step { canRead(h) -> read(h); skip } \
   :: d_step { stream.phase != ASKED || stream.hub != h || stream.gap > 0 -> connect(h); skip }
 /* Slots are used in their order. */
 #define isNext(m) (m == 0 || message[m - 1].isUsed)
 #define MESSAGE(m) \
-  :: d_step { canOpen(m) && isNext(m) -> open(m); skip } \
+  :: d_step { canOpen(m) && isNext(m) -> openOrRefuse(m); skip } \
   :: d_step { canTell(m) && isNext(m) -> tell(m); skip }
 #define ANSWER(q, h) \
-  :: d_step { canAnswerAtOnce(q, h) -> answer(q, h, record[hub[h].position].inForce); skip } \
-  :: d_step { canAnswerAsked(q, h) -> answer(q, h, isInForce); skip }
+  :: d_step { canAnswerAtOnce(q, h) -> answerOrRefuse(q, h, record[hub[h].position].inForce, 0); skip } \
+  :: d_step { canAnswerAsked(q, h) -> answerOrRefuse(q, h, isInForce, 1); skip }
 #define QUESTION(q) \
   :: d_step { mustAsk && question[q].phase == FREE && line != HUBS -> ask(q); skip } \
   :: d_step { mustAsk && canJoin(q) && (isOver(endedFor) || isOver(withdrawnFor)) -> join(q); skip } \
@@ -76,6 +76,7 @@ active proctype everything() {
   :: d_step { answersFromMemory -> sayRemembered(); skip }
   /* It is displaced by others, or its answer is lost. */
   :: d_step { remembered != NOTHING -> remembered = NOTHING; skip }
+  :: d_step { position != NONE || stream.phase != NO_STREAM -> restart(); skip }
   :: d_step { pass(1); skip }
   od
 }

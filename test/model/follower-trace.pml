@@ -18,6 +18,8 @@
 #define REACHED 13
 #define SAW_ANSWERED 14
 #define SAW_REFUSED 15
+#define ACCEPT 16
+#define RESTART 17
 
 #define BASES 4
 
@@ -48,6 +50,13 @@ inline take() {
     replace(v[1], v[2]);
     noteTruth();
     expect(last == v[0])
+  :: step == ACCEPT ->
+    expect(v[1] > highest);
+    record[made + 1].accepts = 1;
+    replace(v[1], v[2]);
+    noteTruth();
+    expect(last == v[0])
+  :: step == RESTART -> restart()
   :: step == SET_KEYS -> setKeys(v[0]); noteTruth()
   :: step == READ -> read(v[0])
   :: step == CONNECT -> connect(v[0]); newest = 0
@@ -68,8 +77,8 @@ inline take() {
   :: step == SAW_JOINED -> expect(mustAsk && canJoin(v[0])); join(v[0])
   :: step == REACHED ->
     if
-    :: v[2] -> expect(canAnswerAtOnce(v[0], v[1])); answer(v[0], v[1], record[hub[v[1]].position].inForce)
-    :: else -> expect(canAnswerAsked(v[0], v[1])); answer(v[0], v[1], isInForce)
+    :: v[2] -> expect(canAnswerAtOnce(v[0], v[1])); answerOrRefuse(v[0], v[1], record[hub[v[1]].position].inForce, 0)
+    :: else -> expect(canAnswerAsked(v[0], v[1])); answerOrRefuse(v[0], v[1], isInForce, 1)
     fi;
     expect(wasReached(v[0]))
   :: step == SAW_ANSWERED -> expect(question[v[0]].phase == ANSWERED); sayAnswered(v[0]); answered(v[0])
@@ -82,7 +91,7 @@ inline take() {
 inline takeWritten() {
   clear(v[0]);
   if
-  :: stream.phase == ASKED -> open(v[0])
+  :: stream.phase == ASKED -> openOrRefuse(v[0]); expect(stream.phase == OPEN)
   :: else -> expect(canTell(v[0])); tell(v[0])
   fi;
   expect(message[v[0]].position == v[1]);

@@ -1,6 +1,7 @@
 /*
  * A sidecar without a directory, and two hubs that read one: streams that are late, doubled and lost, answers
- * that are late, hubs that do not know of a change yet, a hub that takes the place of another.
+ * that are late, hubs that do not know of a change yet, a hub that takes the place of another, one that has
+ * lost what the follower was told, a follower that is restarted.
  *
  * A hub reads at one moment and knows for the bound, as the randomized histories of test/directory/feed show.
  */
@@ -28,7 +29,7 @@
 /* Faults that are put in on purpose. */
 #define LATE_ANSWER_COUNTS 1       /* an answer is remembered as of its arrival */
 #define VALID_FROM_ARRIVAL 2       /* a response that is late prolongs */
-#define NUMBERS_ALONE 3            /* a hub goes on from a number that another record has now */
+#define LOSS_UNNOTICED 3           /* nobody looks whether a hub has what the follower was told */
 #define RESTORATION_MISSED 4       /* a hub looks at numbers alone when it reads */
 #define UNTOLD_COUNTS 5            /* an answer is remembered whatever its position is */
 #define OLDER_COUNTS 6             /* an answer is remembered at any position that was told */
@@ -40,6 +41,8 @@
 #define PROMISE_UNBOUND 12         /* a hub promises the whole bound, whenever it has read */
 #define CLOCK_BACKWARDS 13         /* a response is heard that was sent before one that was heard */
 #define OTHER_KEYS_COUNT 14        /* an answer is remembered whatever keys it rests on */
+#define RESTART_FORGETS 15         /* a restart forgets what the follower was told */
+#define LOST_ANSWERS 16            /* a hub answers that does not have what the follower was told */
 
 #define HUBS 2
 
@@ -90,6 +93,8 @@ typedef Question {
   bit hasMoment;
   /* Since then the token was touched. */
   bit isStale;
+  /* What the follower was told. */
+  ID told;
   /* The position that was known when it was asked; later that of the answer, and whether that is older. */
   ID position;
   bit isOlder;
@@ -114,6 +119,8 @@ byte remembered;
 AGE unknownFor;
 AGE knownFor;
 ID position = NONE;
+/* The highest record that it was told, as it is on its disk. */
+ID kept = NONE;
 byte basis;
 bit told[RECORDS + 1];
 /* The hub that is asked: the one whose stream was heard last; `HUBS`: none. */
@@ -122,6 +129,8 @@ byte line = HUBS;
 hidden short i;
 hidden byte at;
 hidden byte isWrong;
+hidden byte isBehind;
+hidden ID y;
 hidden byte areOnTheirWay;
 
 #define isKnown (knownFor > 0 || has(MEMORY_OUTLIVES_WORD))
@@ -139,6 +148,12 @@ hidden byte areOnTheirWay;
  * do: sidecar/contract/followers.ts #readBasis
  */
 inline read(h) {
+  /* A hub that has read what is lost reads no more. A process that never did takes its place. */
+  findHas(hub[h].position);
+  if
+  :: !found && isRead(h) && !has(RESTORATION_MISSED) -> loseMessages(); noStream()
+  :: else
+  fi;
   findBefore(hub[h].position, last);
   if
   :: !found ->
@@ -171,10 +186,39 @@ inline write(m, h) {
 }
 
 #define canOpen(m) (stream.phase == ASKED && !message[m].isUsed)
-#define isFollowed(id) (id == position || (has(NUMBERS_ALONE) && numberOf(id) == numberOf(position)))
+#define isFollowed(id) (id == position)
 
 /*
- * do: sidecar/contract/followers.ts open
+ * Whether a hub has a record: in its list, or in the directory, as far as it uses that.
+ * do: sidecar/directory/feed/notified-changes.ts has
+ */
+inline findHasAt(h, id) {
+  findHas(hub[h].position);
+  if :: found -> findHas(id) :: else fi;
+  y = hub[h].position;
+  do
+  :: !found ->
+    found = (y == id);
+    if :: y == hub[h].from || record[y].parent == y -> break :: else -> y = record[y].parent fi
+  :: else -> break
+  od
+}
+
+/*
+ * A hub that does not have what the follower was told refuses the stream.
+ * do: sidecar/contract/followers.ts expectToHave
+ */
+inline openOrRefuse(m) {
+  at = stream.hub;
+  findHasAt(at, kept);
+  if
+  :: found || has(LOSS_UNNOTICED) -> open(m)
+  :: else -> noStream()
+  fi
+}
+
+/*
+ * do: sidecar/contract/followers.ts #begin
  * do: sidecar/directory/feed/recent-records.ts placeAfter
  */
 inline open(m) {
@@ -248,19 +292,27 @@ inline touch() {
   for (i : 0 .. QUESTIONS - 1) { question[i].isStale = question[i].phase != FREE }
 }
 
+inline noStream() {
+  stream.phase = NO_STREAM;
+  stream.hub = 0;
+  stream.place = 0;
+  stream.gap = 0;
+  stream.isHeard = 0
+}
+
 /*
  * do: sidecar/authority/hub/hub-changes.ts #expectForward
  * @param isEarlier whether it was sent before one that was heard
  */
 inline expectForward(m, isEarlier) {
+  y = message[m].position;
+  isBehind = (kept != NONE && !has(LOSS_UNNOTICED) &&
+    (numberOf(y) < numberOf(kept) || (numberOf(y) == numberOf(kept) && y != kept)));
   if
-  :: message[m].isEverything -> isWrong = 0
-  :: !message[m].isEverything && !stream.isHeard -> isWrong = (position == NONE || message[m].basis != basis)
-  :: else ->
-    isWrong = position != NONE && (numberOf(message[m].position) < numberOf(position) ||
-      (numberOf(message[m].position) == numberOf(position) && message[m].position != position))
-  fi;
-  isWrong = isWrong || (stream.isHeard && isEarlier && !has(CLOCK_BACKWARDS))
+  :: stream.isHeard -> isWrong = (isBehind || (isEarlier && !has(CLOCK_BACKWARDS)))
+  :: !stream.isHeard && isBehind -> isWrong = 1
+  :: else -> isWrong = (!message[m].isEverything && (position == NONE || message[m].basis != basis))
+  fi
 }
 
 #define canHear(m) (message[m].isUsed && (stream.phase == OPEN || has(EARLIER_STREAM_HEARD)))
@@ -269,7 +321,8 @@ inline expectForward(m, isEarlier) {
 inline hear(m, isEarlier) {
   expectForward(m, isEarlier);
   if
-  :: isWrong -> distrust()
+  :: isWrong && isBehind && !stream.isHeard -> loseMessages(); noStream()
+  :: isWrong && !(isBehind && !stream.isHeard) -> distrust()
   :: else ->
     if
     :: message[m].isEverything -> forgetAll()
@@ -277,6 +330,7 @@ inline hear(m, isEarlier) {
     :: else
     fi;
     position = message[m].position;
+    keep(position);
     for (i : 0 .. made) { told[i] = told[i] && numberOf(i) != numberOf(position) };
     told[position] = 1;
     basis = message[m].basis;
@@ -284,6 +338,33 @@ inline hear(m, isEarlier) {
     knownFor = message[m].validFor;
     line = stream.hub
   fi
+}
+
+/* do: sidecar/directory/feed/known-position.ts note */
+inline keep(id) {
+  if :: kept == NONE -> kept = id :: else -> kept = (numberOf(id) > numberOf(kept) -> id : kept) fi;
+  /* What is lost counts until an operator has accepted it. */
+  findHas(knew);
+  if :: found && (knew == NONE || numberOf(id) > numberOf(knew)) -> knew = id :: else fi;
+  noteLost()
+}
+
+/*
+ * The process ends, and another one begins with what is on the disk.
+ * do: sidecar/process/open/hub.ts openHub
+ */
+inline restart() {
+  if :: has(RESTART_FORGETS) -> kept = NONE :: else fi;
+  knownFor = 0;
+  unknownFor = 0;
+  position = NONE;
+  basis = 0;
+  remembered = NOTHING;
+  for (i : 0 .. RECORDS) { told[i] = 0 };
+  for (i : 0 .. QUESTIONS - 1) { release(i) };
+  loseMessages();
+  noStream();
+  line = HUBS
 }
 
 /*
@@ -295,11 +376,7 @@ inline distrust() {
   position = NONE;
   forgetAll();
   loseMessages();
-  stream.phase = NO_STREAM;
-  stream.hub = 0;
-  stream.place = 0;
-  stream.gap = 0;
-  stream.isHeard = 0;
+  noStream();
   line = HUBS
 }
 
@@ -316,6 +393,7 @@ inline ask(q) {
   question[q].hub = (ANYWHERE -> 0 : line);
   question[q].hasMoment = isKnown;
   question[q].position = position;
+  question[q].told = kept;
   question[q].isLate = isOver(endedFor);
   question[q].isWithdrawn = isOver(withdrawnFor)
 }
@@ -333,6 +411,21 @@ inline join(q) {
 #define isAskedAt(q, h) (question[q].phase == ASKING && (ANYWHERE || question[q].hub == h))
 #define canAnswerAtOnce(q, h) (isAskedAt(q, h) && hub[h].knownFor > 0)
 #define canAnswerAsked(q, h) (isAskedAt(q, h) && (hub[h].knownFor > 0 || hub[h].keys == keys))
+
+/*
+ * A hub that does not have what the follower was told answers nothing, and one whose directory lacks what it
+ * has read asks it nothing.
+ * do: sidecar/contract/followers.ts expectToHave
+ */
+inline answerOrRefuse(q, h, isActive, isAsked) {
+  findHas(hub[h].position);
+  isWrong = (isAsked && !found);
+  findHasAt(h, question[q].told);
+  if
+  :: !isWrong && (found || has(LOST_ANSWERS) || has(LOSS_UNNOTICED)) -> answer(q, h, isActive)
+  :: else -> release(q)
+  fi
+}
 
 /*
  * do: sidecar/authority/embedded.ts describe
@@ -374,6 +467,7 @@ inline release(q) {
   question[q].hub = 0;
   question[q].hasMoment = 0;
   question[q].isStale = 0;
+  question[q].told = 0;
   question[q].position = 0;
   question[q].isOlder = 0;
   question[q].basis = 0;
@@ -385,11 +479,11 @@ inline release(q) {
   question[q].isWithdrawnForOthers = 0
 }
 
-/* What is in force again makes an allow right. */
+/* What is in force again makes an allow right, unless its end is lost. */
 inline noteTruth() {
   for (i : 0 .. QUESTIONS - 1) {
-    question[i].isLate = question[i].isLate && !isInForce;
-    question[i].isLateForOthers = question[i].isLateForOthers && !isInForce;
+    question[i].isLate = (question[i].isLate && (!isInForce || isEndLost));
+    question[i].isLateForOthers = (question[i].isLateForOthers && (!isInForce || isEndLost));
     question[i].isWithdrawn = question[i].isWithdrawn && !isGenuine(keys);
     question[i].isWithdrawnForOthers = question[i].isWithdrawnForOthers && !isGenuine(keys)
   }
@@ -431,6 +525,8 @@ inline sayAnswered(q) {
 
 inline begin() {
   record[0].inForce = 1;
+  record[0].number = 1;
+  highest = 1;
   for (i : 0 .. HUBS - 1) {
     hub[i].keys = keys;
     hub[i].knownFor = BOUND

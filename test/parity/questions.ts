@@ -126,7 +126,12 @@ function faults({ genuine, expired, revoked, revokedProject, panel }: People): r
     ['a comma behind the token', 'CREDENTIAL_AMBIGUOUS', 'balance', [ofPanel(`${fixed},`)]],
     ['a blank inside', 'CREDENTIAL_MALFORMED', 'balance', [iam(`${account} x`)]],
     ['a letter beyond ASCII', 'CREDENTIAL_MALFORMED', 'tickets', [ofPanel(`${fixed}é`)]],
-    ['more than 8,192 characters', 'CREDENTIAL_MALFORMED', 'balance', [iam(`eyJ${'a'.repeat(8190)}`)]],
+    [
+      '10,000 characters that are not a token',
+      'CREDENTIAL_INVALID',
+      'balance',
+      [iam(`eyJ${'a'.repeat(9_997)}`)],
+    ],
     ['an IAM token in X-Token', 'WRONG_HEADER', 'balance', [ofPanel(account)]],
     ['a project token in X-Token', 'WRONG_HEADER', 'cdn', [ofPanel(project)]],
     ['a static token in X-Auth-Token', 'WRONG_HEADER', 'balance', [iam(fixed)]],

@@ -16,12 +16,13 @@ import {
 } from '@bufbuild/protobuf'
 import { credentials, Metadata, makeGenericClientConstructor } from '@grpc/grpc-js'
 import { afterAll, describe, expect, test } from 'vitest'
-import { type Client, type ClientOptions, connect } from '../../clients/typescript/index.ts'
+import type { Client, ClientOptions } from '../../clients/typescript/index.ts'
 import { messageOf } from '../support/contract/contract.ts'
 import { releasedChecks, releasedService, releasedSidecar, SERVICES } from '../support/contract/released.ts'
 import { randomFrom } from '../support/inputs/random.ts'
-import { QUESTIONS, report, SEEDS, TIMEOUT_MS } from '../support/inputs/seeds.ts'
+import { QUESTIONS, report, SEEDS } from '../support/inputs/seeds.ts'
 import { engine, strictEngine } from '../support/matrices/engines.ts'
+import { connect } from '../support/sidecar/client.ts'
 import { ACCOUNT } from '../support/sidecar/sidecar.ts'
 import { whenTheFileEnds } from '../support/suite/resources.ts'
 import { answersAs } from './answers.ts'
@@ -53,7 +54,7 @@ describe.each(SEEDS)('SEED=%i', (seed) => {
 
     test.each(contractBy('a client of the release,', releasedChecks))(
       '$name: asks the sidecar of today',
-      { timeout: TIMEOUT_MS },
+      { timeout: 0 },
       async (protocol) => {
         await answersAs(library, protocol, today, questions, 1)
         asked += questions.length
@@ -65,7 +66,7 @@ describe.each(SEEDS)('SEED=%i', (seed) => {
       ...MIDDLEWARE,
       ...COMMANDS.filter(({ name }) => name === 'portcullis check'),
     ]
-    test.each(clients)('$name asks a sidecar of the release', { timeout: TIMEOUT_MS }, async (protocol) => {
+    test.each(clients)('$name asks a sidecar of the release', { timeout: 0 }, async (protocol) => {
       const spoken = questions.filter((question) => protocol.silent(question) === undefined)
       await answersAs(library, protocol, released, spoken, 1)
       asked += spoken.length
@@ -74,7 +75,7 @@ describe.each(SEEDS)('SEED=%i', (seed) => {
 })
 
 function connectedTo(address: string, options: ClientOptions = {}): Client {
-  const client = connect(address, { deadlineMs: 100_000, ...options })
+  const client = connect(address, options)
   whenTheFileEnds(() => client.close())
   return client
 }

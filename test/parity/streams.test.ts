@@ -5,7 +5,7 @@
  */
 import { afterAll, describe, expect, test } from 'vitest'
 import { randomFrom } from '../support/inputs/random.ts'
-import { QUESTIONS, report, SEEDS, TIMEOUT_MS } from '../support/inputs/seeds.ts'
+import { QUESTIONS, report, SEEDS } from '../support/inputs/seeds.ts'
 import { engine, strictEngine } from '../support/matrices/engines.ts'
 import { answersAs } from './answers.ts'
 import { endedTokens } from './ended-tokens.ts'
@@ -33,7 +33,7 @@ describe.each(SEEDS)('SEED=%i', (seed) => {
   describe.each(MODES)('$mode', ({ library, sidecar }) => {
     const { people } = sidecars
     const questions = questionsOf(randomFrom(seed), { people, ended, library }, QUESTIONS)
-    test.each(PROTOCOLS)('$name answers as the library', { timeout: TIMEOUT_MS }, async (protocol) => {
+    test.each(PROTOCOLS)('$name answers as the library', { timeout: 0 }, async (protocol) => {
       const [silent, spoken] = [true, false].map((none) =>
         questions.filter((question) => (protocol.silent(question) !== undefined) === none),
       ) as [Question[], Question[]]

@@ -12,7 +12,7 @@ import { outcomesOf, type SequenceCall } from '../support/contract/call-sequence
 import { bytesOf } from '../support/contract/contract.ts'
 import { messageFrame } from '../support/http2/frames.ts'
 import { Dice, randomFrom } from '../support/inputs/random.ts'
-import { add, QUESTIONS, report, SEEDS, TIMEOUT_MS } from '../support/inputs/seeds.ts'
+import { add, QUESTIONS, report, SEEDS } from '../support/inputs/seeds.ts'
 import { engine } from '../support/matrices/engines.ts'
 import { ACCOUNT } from '../support/sidecar/sidecar.ts'
 import { endedTokens } from './ended-tokens.ts'
@@ -33,7 +33,7 @@ afterAll(() => report('transports', sums))
 
 test.each(SEEDS)(
   'SEED=%i: both transports give the same answers and errors',
-  { timeout: TIMEOUT_MS },
+  { timeout: 0 },
   async (seed) => {
     const dice = new Dice(randomFrom(seed))
     const checks = questionsOf(

@@ -87,7 +87,9 @@ describe('the routes say which API a request is for', () => {
       })
       return json?.error.reason ?? status
     }
-    expect(await at('API.example.com:443')).toBe(200)
+    expect(await at('api.example.com')).toBe(200)
+    expect(await at('API.example.com')).toBe('NOT_CANONICAL')
+    expect(await at('api.example.com:443')).toBe('NOT_CANONICAL')
     expect(await at('other.example.com')).toBe('NO_ROUTE')
     expect(await at('api.example.com, other.example.com')).toBe('NOT_CANONICAL')
   })

@@ -8,7 +8,7 @@ import { command } from '../support/processes/command-line.ts'
 import { serve } from '../support/processes/processes.ts'
 import { EnvoyClient } from '../support/proxies/ext-authz.ts'
 import { type RunningSidecar, runSidecar } from '../support/sidecar/sidecar.ts'
-import { newFile, newFolder } from '../support/suite/resources.ts'
+import { eventuallyHolds, newFile, newFolder } from '../support/suite/resources.ts'
 
 const HOUR_MS = 3_600_000
 const START_MS = Math.floor(Date.now() / 1_000) * 1_000
@@ -49,7 +49,7 @@ describe('it is loud', () => {
     )
     nowMs = START_MS + HOUR_MS
     // Nobody asks: the end is told all the same.
-    await vi.waitFor(async () => expect(await readyz(ending)).not.toHaveProperty('warnings'), 5_000)
+    await eventuallyHolds(async () => expect(await readyz(ending)).not.toHaveProperty('warnings'))
   })
 
   test('a start after its end enforces, and says so', async () => {

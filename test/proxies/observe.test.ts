@@ -3,7 +3,7 @@
  * only who is really allowed has an identity. When it is over, everything is as without it.
  */
 import { join } from 'node:path'
-import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { askAt, type RequestHeaders } from '../support/identity/identity.ts'
 import { command } from '../support/processes/command-line.ts'
 import { ENVOY_TOKEN, iam, OTHER_TOKEN, peopleBehindEnvoy } from '../support/proxies/behind-envoy.ts'
@@ -12,7 +12,7 @@ import { PROXY_SECRET } from '../support/proxies/proxied.ts'
 import { rowsOf } from '../support/proxies/rows.ts'
 import { ACCOUNT, OTHER_ACCOUNT, type RunningSidecar } from '../support/sidecar/sidecar.ts'
 import { linesIn } from '../support/signals/decision-log.ts'
-import { newFile, newFolder } from '../support/suite/resources.ts'
+import { eventuallyHolds, newFile, newFolder } from '../support/suite/resources.ts'
 
 const HOUR_MS = 3_600_000
 const START_MS = Math.floor(Date.now() / 1_000) * 1_000
@@ -292,23 +292,23 @@ test('the decision log says what passed, and what is allowed has no such member'
   const { ask } = PROTOCOLS[2] as (typeof PROTOCOLS)[number]
   await ask({ headers: [iam(account)] })
   await ask({ headers: [] })
-  await vi.waitFor(() => {
+  await eventuallyHolds(() => {
     const lines = linesIn(log)
     const isProxied = ({ protocol }: { protocol: string }) => /^(ext_|authorize)/.test(protocol)
     const asked = lines.filter(isProxied)
     expect(new Set(asked.map(({ allowed, observed }) => `${allowed} ${observed}`))).toEqual(
       new Set(['true undefined', 'false true']),
     )
-  }, 5_000)
+  })
   const explained = await command(['decisions', log, '--data', newFolder(), '--denied', '--explain'])
   expect(explained.stdout).toMatch(/^passed +all the same, in observe mode$/m)
   const replayed = await command(['replay', log])
   expect(replayed.stdout).toMatch(/^\d+ decisions: none would change\n\d+ denied, and passed all the same/)
   // A question of another protocol is answered as ever.
   await running.client.check({ api: 'balance', credentials: [] })
-  await vi.waitFor(() => {
+  await eventuallyHolds(() => {
     const last = linesIn(log).find(({ protocol }) => protocol === 'grpc')
     expect(last).toMatchObject({ allowed: false, reason: 'CREDENTIAL_MISSING' })
     expect(last).not.toHaveProperty('observed')
-  }, 5_000)
+  })
 })

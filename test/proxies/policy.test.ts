@@ -120,13 +120,13 @@ describe('beside the routes of the configuration', () => {
     [{ account: '1' }, '/balance/', { api: 'balance', target: { account: '1' } }],
     // The narrower one of two that agree.
     [{ account: '1' }, '/of/1/alpha/', { api: 'cdn', target: alpha }],
-    [alpha, '/of/1/', { api: 'balance', target: alpha }],
+    [alpha, '/of/1', { api: 'balance', target: alpha }],
     [
       { account: '1', credential_profile: 'p' },
       '/balance/',
       { replacement: { profile: 'p', api: 'balance' } },
     ],
-    [{ credential_profile: 'p' }, '/of/1/', { replacement: { profile: 'p', api: 'balance' } }],
+    [{ credential_profile: 'p' }, '/of/1', { replacement: { profile: 'p', api: 'balance' } }],
     // The routes need not have every route of the proxy.
     [{ api: 'cdn' }, '/elsewhere', { api: 'cdn', target: undefined }],
     [{}, '/elsewhere', { refused: 'NO_ROUTE' }],
@@ -139,7 +139,7 @@ describe('beside the routes of the configuration', () => {
   })
 
   test('a resource of another account than the route says is not found, for a reason', () => {
-    expect(at({ account: '2' }, '/of/1/')).toEqual({
+    expect(at({ account: '2' }, '/of/1')).toEqual({
       refused: 'TARGET_NOT_FOUND',
       detail: 'expected a resource of the account and project of the route',
     })
@@ -174,7 +174,9 @@ test.each<[peer: string | undefined, forwarded: string[], hops: number, address:
   ['10.0.0.1', [','], 2, undefined],
   ['10.0.0.1', [','], 3, undefined],
   ['10.0.0.1', ['1.1.1.1, unknown'], 1, undefined],
-  ['10.0.0.1', ['1.1.1.1:80'], 1, undefined],
+  ['10.0.0.1', ['1.1.1.1:80'], 1, '1.1.1.1'],
+  ['10.0.0.1', ['6.6.6.6, "[2001:DB8::1]:80"'], 1, '2001:db8::1'],
+  ['::ffff:10.0.0.1', [], 0, '10.0.0.1'],
 ])('the client of a proxy: peer %s, forwarded for %j, %i trusted: %s', (peer, forwarded, hops, address) => {
   const others = [
     ['forwarded', 'for=9.9.9.9'],

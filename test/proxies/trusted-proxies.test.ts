@@ -84,12 +84,28 @@ test('a connection that has proven a secret proves no other, and none that was w
   proxies.close()
 })
 
-test('a hop of this machine is a client, whatever the sender is', () => {
+test.each<[sender: string | undefined, forwarded: string | undefined, client: string | undefined]>([
+  ['192.0.2.1', FROM, '192.0.2.1'],
+  ['::ffff:192.0.2.1', undefined, '192.0.2.1'],
+  ['10.0.0.5', undefined, '10.0.0.5'],
+  ['::ffff:10.0.0.5', FROM, FROM],
+  ['10.0.0.5', `192.0.2.1, ${FROM}`, FROM],
+  ['10.0.0.5', `${FROM}, 10.0.0.6`, FROM],
+  ['10.0.0.5', `${FROM}:50001 ,"[::ffff:10.0.0.6]:443"`, FROM],
+  ['10.0.0.5', '10.0.0.6,10.0.0.8', '10.0.0.6'],
+  // A hop of this machine is a client, whatever the sender is. That of the sender was looked at before.
+  ['10.0.0.5', `${FROM}, 10.0.0.7`, '10.0.0.7'],
+  ['10.0.0.5', `${FROM}, 127.0.0.1`, '127.0.0.1'],
+  ['10.0.0.7', FROM, FROM],
+  // A proxy that names no address says nothing for what its client wrote before.
+  ...['', ' ', ',', `${FROM},`, `${FROM}, `, `${FROM}, unknown`, `${FROM},_hidden`, `${FROM},, 10.0.0.6`].map(
+    (forwarded) => ['10.0.0.5', forwarded, undefined] as [string, string, undefined],
+  ),
+  [undefined, FROM, undefined],
+])('from %s, forwarded for %j: the client is %s', (sender, forwarded, client) => {
   const proxies = proxiesAt(['10.0.0.0/24'])
-  const hops = ['10.0.0.5', '10.0.0.7', '127.0.0.1', '192.0.2.1']
-  expect(hops.map((hop) => proxies.includes(hop, 1))).toEqual([true, false, false, false])
-  // That of the sender was looked at before.
-  expect(hops.map((hop) => proxies.includes(hop, 0))).toEqual([true, true, false, false])
+  const headers = forwarded === undefined ? {} : { 'x-forwarded-for': forwarded }
+  expect(proxies.clientOf(requestFrom(sender, headers as Record<string, string>))).toBe(client)
 })
 
 describe('what every process of this machine could pretend is refused at the start', () => {

@@ -15,7 +15,7 @@ function problemsOf(...wishes: readonly Partial<RouteSetting>[]): readonly strin
 }
 
 const HOST =
-  'routes[0].host: expected a host name of ASCII letters, digits, hyphens and underscores, without a port and a dot at the end; or such a name behind *.'
+  'routes[0].host: expected a host name of ASCII letters, digits, hyphens and underscores, without a dot at the end, or such a name behind *.; and a port behind it where requests have one'
 const PATH =
   "routes[0].path: expected a path that begins with a slash, whose segments are letters, digits and -._~!$&'()*+,=:@, or end with {name}"
 const METHOD = 'routes[0].methods[0]: expected a method in capitals, which is not CONNECT'
@@ -27,7 +27,9 @@ const TWIN = 'routes[1]: expected other requests than those of routes[0]'
 test.each<[claim: string, routes: readonly Partial<RouteSetting>[], problems: readonly string[]]>([
   ['an unknown API', [{ api: 'balances' }], ['routes[0].api: expected the id of an API of the matrix']],
   ...[
-    'a.example:80',
+    'a.example:',
+    'a.example:x',
+    'a.example:123456',
     'a.example.',
     '.example',
     '*',
@@ -85,6 +87,11 @@ test.each<[claim: string, routes: readonly Partial<RouteSetting>[], problems: re
   ['… under another name', [{ path: '/{a}/' }, { path: '/{b}/' }], [TWIN]],
   ['… with the host in other letters', [{ host: 'a.example' }, { host: 'A.example' }], [TWIN]],
   ['… with HEAD written out', [{ methods: ['GET'] }, { methods: ['HEAD', 'GET'] }], [TWIN]],
+  [
+    'hosts that differ in their port alone',
+    [{ host: 'a.example' }, { host: 'a.example:80', path: '/x' }],
+    ['routes[1].host: expected the port of routes[0], because some servers ignore it'],
+  ],
   ['captures that cross', [{ path: '/{a}/x' }, { path: '/y/{b}' }], [overlaps('any method any host /y/x')]],
   [
     'a longer path with a capture',
@@ -125,7 +132,7 @@ test.each<[claim: string, routes: readonly Partial<RouteSetting>[], problems: re
     'everything at once, each in its place',
     [
       { path: 'a', api: 'x' },
-      { host: 'a:1', methods: ['get'] },
+      { host: 'a:', methods: ['get'] },
     ],
     ['routes[0].api: expected the id of an API of the matrix', PATH, HOST.replace('[0]', '[1]')],
   ],
@@ -152,6 +159,10 @@ test.each<[claim: string, routes: readonly Partial<RouteSetting>[]]>([
   ],
   ['characters with a meaning elsewhere', [{ path: "/servers:start/a+b/x'(y)/@me/a,b=c/*" }]],
   ['addresses', [{ host: '127.0.0.1' }, { host: '[::1]' }, { host: 'my_service' }]],
+  [
+    'ports',
+    [{ host: '127.0.0.1:80' }, { host: '[::1]:80' }, { host: '*.a.example:80' }, { host: 'a.example' }],
+  ],
   ['an API for two routes', [{ path: '/a' }, { path: '/b' }]],
 ])('is accepted: %s', (_claim, routes) => {
   expect(problemsOf(...routes)).toEqual([])

@@ -25,7 +25,7 @@ test.each<[claim: string, words: string[], code: number, lines: string[]]>([
   ],
   [
     'where the target was found',
-    ['PUT', `${API}:8443/v1/AUTH_web/c`, '-H', 'X-Account: 1'],
+    ['PUT', `${API}/v1/AUTH_web/c`, '-H', 'X-Account: 1'],
     0,
     [
       'matched   routes[5]: any method *.example.com /v1/AUTH_{project}/',
@@ -64,6 +64,16 @@ test.each<[claim: string, words: string[], code: number, lines: string[]]>([
     [
       'denied   NOT_CANONICAL',
       '         expected a method of capital letters',
+      'instead  GET api.example.com/v2/8/servers/9 is for dedicated-servers, by routes[4]: DELETE, GET, HEAD api.example.com /v2/{account}/servers/{id}',
+    ],
+  ],
+  [
+    'a host in capitals with a port, and a slash at the end',
+    ['GET', 'https://API.example.com:8443/v2/8/servers/9/'],
+    1,
+    [
+      'denied   NOT_CANONICAL',
+      '         expected a host as in its route: in small letters, and with no other port',
       'instead  GET api.example.com/v2/8/servers/9 is for dedicated-servers, by routes[4]: DELETE, GET, HEAD api.example.com /v2/{account}/servers/{id}',
     ],
   ],

@@ -7,6 +7,7 @@ import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { supportMatrix } from '../../matrix/index.ts'
 import { openRoutes } from '../../sidecar/process/open/routes.ts'
+import { followMatrix, problemsOfRoutes } from '../../sidecar/process/open/under-matrix.ts'
 import { Rules } from '../../sidecar/rules/rules.ts'
 import { smallMatrix } from '../support/matrices/small-matrix.ts'
 import { runSidecar } from '../support/sidecar/sidecar.ts'
@@ -44,16 +45,15 @@ test('the API of a route that a new matrix no longer has is unknown, and the log
   whenTheFileEnds(() => rules.close())
   const lines: {
     readonly level: number
-    readonly route?: string
-    readonly api?: string
-    readonly msg: string
+    readonly problem?: string
   }[] = []
   const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) })
   const settings = [
     { path: '/', api: 'balance' },
     { path: '/iam/', api: 'iam' },
   ]
-  const routes = openRoutes(settings, rules, log)
+  const routes = openRoutes(settings)
+  followMatrix((engine) => problemsOfRoutes({ routes: settings }, engine), { rules, log, isOwn: true })
   const ask = () => {
     const match = routes.match({ method: 'GET', host: 'a', target: '/iam/', header: () => undefined })
     const { engine } = rules
@@ -64,12 +64,7 @@ test('the API of a route that a new matrix no longer has is unknown, and the log
   writeFileSync(path, JSON.stringify(smallMatrix()))
   rules.reload()
   expect(ask()).toBe('UNKNOWN_API')
-  expect(lines.map(({ level, route, api, msg }) => [level, route, api, msg])).toEqual(
-    ['balance', 'iam'].map((api, index) => [
-      40,
-      `routes[${index}]`,
-      api,
-      'the new matrix has no such API; its requests are denied',
-    ]),
+  expect(lines.map(({ level, problem }) => [level, problem])).toEqual(
+    [0, 1].map((index) => [40, `routes[${index}].api: expected the id of an API of the matrix`]),
   )
 })

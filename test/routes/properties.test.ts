@@ -223,6 +223,93 @@ test.each(Object.entries(SERVERS))(
   },
 )
 
+/** What routers differ in. Every combination is a router. */
+interface Habits {
+  /** Takes `/a/` for `/a`, where no route is for what is below. */
+  readonly cutsSlash: boolean
+  /** Takes `/a` for what is below `/a/`. */
+  readonly includesTop: boolean
+  /** Takes nothing for a name. */
+  readonly takesNothing: boolean
+  readonly headIsGet: boolean
+  readonly ignoresCaseOfHost: boolean
+  readonly ignoresPort: boolean
+  readonly decodes: boolean
+}
+
+/** Those that take nothing for a name cut no slash. */
+const habits: fc.Arbitrary<Habits> = fc
+  .record({
+    ...{ cutsSlash: fc.boolean(), includesTop: fc.boolean(), takesNothing: fc.boolean() },
+    ...{ headIsGet: fc.boolean(), ignoresCaseOfHost: fc.boolean() },
+    ...{ ignoresPort: fc.boolean(), decodes: fc.boolean() },
+  })
+  .filter(({ cutsSlash, takesNothing }) => !(cutsSlash && takesNothing))
+
+/** The route whose handler a router runs: the first one that it takes the request for. */
+function servedBy(routes: Routes, has: Habits, asked: RouteRequest): Route | undefined {
+  const [raw = ''] = asked.target.split('?')
+  const pathOnly = has.decodes ? decodeURIComponent(raw) : raw
+  const isFor = (route: Route, given: string) => {
+    const { segments, below } = route.path
+    const name = has.takesNothing ? '[^/]*' : '[^/]+'
+    const parts = segments.map((each) =>
+      each.type === 'literal' ? `/${quoted(each.text)}` : `/${quoted(each.prefix)}${name}`,
+    )
+    const top = has.includesTop || segments.length === 0 ? '(/.*)?' : '/.*'
+    return new RegExp(`^${parts.join('')}${below ? top : ''}$`).test(given)
+  }
+  const hasHost = ({ host }: Route) => {
+    const text = has.ignoresCaseOfHost ? (asked.host ?? '').toLowerCase() : (asked.host ?? '')
+    const bare = (each: string) => (has.ignoresPort ? each.replace(/:\d+$/, '') : each)
+    return host.startsWith('.') ? bare(text).endsWith(bare(host)) : host === '' || bare(host) === bare(text)
+  }
+  const hasMethod = ({ methods, namesHead }: Route) =>
+    methods === undefined ||
+    (asked.method === 'HEAD'
+      ? (has.headIsGet && methods.includes('GET')) || namesHead
+      : methods.includes(asked.method))
+  const candidates = routes.inOrder().filter((route) => hasHost(route) && hasMethod(route))
+  const without = pathOnly.length > 1 && pathOnly.endsWith('/') ? pathOnly.slice(0, -1) : pathOnly
+  return (
+    (has.cutsSlash ? candidates.find((route) => !route.path.below && isFor(route, without)) : undefined) ??
+    candidates.find((route) => isFor(route, pathOnly))
+  )
+}
+
+test('a router runs the handler of the route that was found, whatever its habits, or the request is denied', () => {
+  const apis = accepted.map(({ settings }) => {
+    const named = settings.map((each, index) => ({ ...each, api: `api-${index % 3}` }))
+    const { routes } = compileRoutes(named, undefined)
+    return routes as Routes
+  })
+  const near = fc
+    .tuple(apis, request, fc.nat(), fc.constantFrom('', '', '/', 'x', '?q'))
+    .map(([routes, asked, which, end]) => {
+      const { path: of, host } = routes.all[which % routes.all.length] as Route
+      const given = of.text.replace(/\{[^}]*\}/g, () => ['q', 'a', ''][which % 3] as string)
+      const written = host === '' || which % 2 === 0 ? asked.host : `b${host}`.replace(/^b(?!\.)/, '')
+      return {
+        routes,
+        asked: which % 5 === 0 ? asked : { ...asked, host: written, target: `${given}${end}` },
+      }
+    })
+  let compared = 0
+  fc.assert(
+    fc.property(near, habits, ({ routes, asked }, has) => {
+      const match = routes.match(asked)
+      if (match.refused !== undefined) return
+      const served = servedBy(routes, has, asked)
+      // A handler of no route is one that the operator has not declared.
+      if (served === undefined) return
+      compared++
+      expect(served.api).toBe(match.api)
+    }),
+    { numRuns: 5_000 },
+  )
+  expect(compared).toBeGreaterThan(1_000)
+})
+
 test('whatever is asked, there is an answer', () => {
   const anyText = fc.oneof(fc.string({ unit: 'binary' }), target, fc.constantFrom('', '*', '/'))
   const anything = fc.record({

@@ -1,75 +1,117 @@
 /**
  * The pipelines of examples/ci, as far as they go without their services: the commands of their files, by a
- * shell, in a repository with a change of a matrix. `npm`, `gh` and `curl` are only noted.
+ * shell, in a repository with a change of a matrix. This process carries out the commands of `portcullis`;
+ * `npm`, `gh` and `curl` are only noted.
  */
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import type { Matrix } from '../../engine/index.ts'
 import { loadMatrix } from '../../matrix/index.ts'
+import { answeredProgram } from '../support/processes/answered-program.ts'
+import { command } from '../support/processes/command-line.ts'
+import { startProcess } from '../support/processes/processes.ts'
 import { logUnder } from '../support/signals/replayed.ts'
 import { newFolder } from '../support/suite/resources.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const library = loadMatrix(readFileSync(join(ROOT, 'examples/matrices/city-library.json')))
 const { text: log } = await logUnder(library)
+const program = await answeredProgram()
 
-interface Job {
-  readonly commands: readonly string[]
+/** A command with the variables that it gets. */
+interface Command {
+  readonly line: string
   readonly env: Readonly<Record<string, string>>
 }
 
-/** The commands that would be run, in their order. */
-const PIPELINES: Readonly<Record<string, (file: string) => Job>> = {
+type Variables = Readonly<Record<string, string>>
+interface Step {
+  readonly run?: string
+  readonly env?: Variables
+}
+
+/** What a comment needs. */
+const TOKEN = 'the-token-of-comments'
+
+/** What a platform puts in the place of its expressions. */
+const EXPRESSIONS: Variables = {
+  'github.base_ref': 'base',
+  'github.token': TOKEN,
+  'github.event.pull_request.number': '7',
+}
+
+const filled = (env: Variables = {}): Variables =>
+  Object.fromEntries(
+    Object.entries(env).map(([name, value]) => [
+      name,
+      value.replace(/\$\{\{ (\S+) \}\}/g, (_text, expression) => EXPRESSIONS[expression] ?? ''),
+    ]),
+  )
+
+/** The commands that would be run, in their order; each job in another copy of the repository. */
+const PIPELINES: Readonly<Record<string, (file: string, base: string) => readonly Command[]>> = {
   'github.yaml': (file) => {
-    const { jobs } = parse(file)
-    const steps = jobs.matrix.steps as { run?: string }[]
-    return { commands: steps.flatMap(({ run }) => run ?? []), env: { ...jobs.matrix.env, BASE: 'base' } }
+    const { jobs, permissions } = parse(file)
+    expect([permissions, jobs.matrix.permissions]).toEqual([{}, { contents: 'read' }])
+    expect(jobs.matrix.steps[0].with['persist-credentials']).toBe(false)
+    return [jobs.matrix, jobs.comment].flatMap(({ steps, env }: { steps: Step[]; env?: Variables }) =>
+      steps.flatMap((step) =>
+        step.run === undefined ? [] : [{ line: step.run, env: { ...filled(env), ...filled(step.env) } }],
+      ),
+    )
   },
-  'gitlab.yaml': (file) => {
-    const { matrix } = parse(file)
-    const { before_script, script, after_script, variables } = matrix
-    return {
-      commands: [...before_script, ...script, ...after_script],
-      env: { ...variables, CI_MERGE_REQUEST_DIFF_BASE_SHA: 'base', COMMENT_TOKEN: 'x' },
-    }
+  'gitlab.yaml': (file, base) => {
+    const { matrix, 'matrix-comment': comment } = parse(file)
+    // A variable of this environment alone.
+    expect([matrix.environment, comment.environment]).toEqual([
+      undefined,
+      { name: 'matrix-comment', action: 'access' },
+    ])
+    const env = { ...matrix.variables, CI_MERGE_REQUEST_DIFF_BASE_SHA: base }
+    return [
+      ...[...matrix.before_script, ...matrix.script].map((line: string) => ({ line, env })),
+      ...comment.script.map((line: string) => ({ line, env: { COMMENT_TOKEN: TOKEN } })),
+    ]
   },
 }
 
 /** A repository whose branch `base` has the library, and whose files have the change. */
-function repository(changed: Matrix, allowed: object): string {
+function repository(changed: Matrix, allowed: object) {
   const folder = newFolder()
   const git = (...words: string[]) =>
-    execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@example.com', ...words], { cwd: folder })
+    execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@example.com', ...words], {
+      ...{ cwd: folder, encoding: 'utf8' },
+    }).trim()
   writeFileSync(join(folder, 'matrix.yaml'), stringify(library))
   git('init', '-q')
   git('add', '.')
   git('commit', '-qm', 'base')
-  git('branch', 'base')
+  const base = git('rev-parse', 'HEAD')
+  git('update-ref', 'refs/remotes/origin/base', base)
   writeFileSync(join(folder, 'matrix.yaml'), stringify(changed))
   writeFileSync(join(folder, 'allowed-flips.yaml'), stringify(allowed))
   writeFileSync(join(folder, 'decisions.log'), log)
   mkdirSync(join(folder, 'tests'))
-  return folder
+  return { folder, base, git }
 }
 
 /** @returns the exit code of each command, and the calls of programs that are not there */
-function run({ commands, env }: Job, folder: string) {
-  const node = process.execPath
+async function run(commands: readonly Command[], folder: string) {
   const stubs = [
-    `npx() { shift 2; "${node}" "${join(ROOT, 'sidecar/portcullis.js')}" "$@"; }`,
-    ...['npm', 'gh', 'curl'].map((name) => `${name}() { echo "${name} $*" >> calls; }`),
+    `npx() { shift 2; case "$(env)" in *${TOKEN}*) exit 9 ;; esac; '${program}/portcullis' "$@"; }`,
+    `npm() { case "$(env)" in *${TOKEN}*) exit 9 ;; esac; echo "npm $*" >> calls; }`,
+    ...['gh', 'curl'].map((name) => `${name}() { echo "${name} $*" >> calls; }`),
   ].join('\n')
-  const codes = commands.map((command) => {
-    const { status, stderr } = spawnSync('sh', ['-c', `${stubs}\n${command}`], {
-      cwd: folder,
-      env: { ...process.env, ...env },
-      encoding: 'utf8',
-    })
-    return { command: command.split('\n')[0], status, stderr }
-  })
+  process.chdir(folder)
+  const codes: { command: string; status: unknown; stderr: string }[] = []
+  for (const { line, env } of commands) {
+    const words = ['sh', '-c', `${stubs}\n${line}`]
+    const { code, stderr } = await startProcess(words, { cwd: folder, environment: env }).ended
+    codes.push({ command: line.split('\n')[0] ?? '', status: code, stderr })
+  }
   return { codes, calls: readFileSync(join(folder, 'calls'), 'utf8') }
 }
 
@@ -98,27 +140,50 @@ const changed: Matrix = {
   ),
 }
 
-test.each(Object.entries(PIPELINES))(
-  '%s passes where everything is signed off, and fails where not',
-  (name, jobOf) => {
-    const job = jobOf(readFileSync(join(ROOT, 'examples/ci', name), 'utf8'))
-    const folder = repository(changed, SIGNED_OFF)
-    const init = ['matrix', 'test', '--init', 'tests/policy-tests.yaml', '--matrix', 'matrix.yaml']
-    execFileSync(process.execPath, [join(ROOT, 'sidecar/portcullis.js'), ...init], { cwd: folder })
-    const { codes, calls } = run(job, folder)
+const read = (name: string) => readFileSync(join(ROOT, 'examples/ci', name), 'utf8')
+
+describe.each(Object.entries(PIPELINES))('%s', (name, commandsOf) => {
+  test('passes where everything is signed off, with the token in no command of the change', async () => {
+    const { folder, base } = repository(changed, SIGNED_OFF)
+    const [tests, matrix] = [join(folder, 'tests/policy-tests.yaml'), join(folder, 'matrix.yaml')]
+    expect(await command(['matrix', 'test', '--init', tests, '--matrix', matrix])).toMatchObject({ code: 0 })
+    const commands = commandsOf(read(name), base)
+    const { codes, calls } = await run(commands, folder)
     expect(codes.filter(({ status }) => status !== 0)).toEqual([])
     expect(readFileSync(join(folder, 'diff.md'), 'utf8')).toContain('fines')
     expect(existsSync(join(folder, 'replay.html'))).toBe(true)
     expect(calls).toMatch(/^npm ci\n(gh pr comment|curl) /)
+    expect(commands.filter(({ env }) => Object.values(env).includes(TOKEN))).toHaveLength(1)
+  })
 
-    const unsigned = newFolder()
-    cpSync(folder, unsigned, { recursive: true })
-    writeFileSync(join(unsigned, 'allowed-flips.yaml'), stringify({ flips: [] }))
-    const diff = {
-      ...job,
-      commands: job.commands.filter((command) => !/npx.* matrix (lint|test)|replay/s.test(command)),
-    }
-    const failed = run(diff, unsigned).codes.filter(({ status }) => status !== 0)
-    expect(failed.map(({ command }) => command)).toEqual([expect.stringContaining('matrix diff')])
-  },
-)
+  const opened = changed.apis
+  const freed = library.tokenKinds.map((kind) => ({ ...kind, permissionScopes: [], lifetimeSeconds: null }))
+  test.each<[what: string, matrix: Matrix]>([
+    ['a cell opens', { ...library, apis: opened }],
+    ['a kind needs no permission, and lives for ever', { ...library, tokenKinds: freed }],
+  ])(
+    'fails where %s that nobody signed off, whatever the change names its files and tags',
+    async (_what, matrix) => {
+      const { folder, base, git } = repository(matrix, { flips: [] })
+      for (const at of [
+        'origin/base:matrix.yaml',
+        `${base}:matrix.yaml`,
+        'refs/remotes/origin/base:matrix.yaml',
+      ]) {
+        mkdirSync(join(folder, at, '..'), { recursive: true })
+        cpSync(join(folder, 'matrix.yaml'), join(folder, at))
+      }
+      git('add', '.')
+      git('commit', '-qm', 'change')
+      for (const tag of ['base', 'origin/base', base]) git('update-ref', `refs/tags/${tag}`, 'HEAD')
+      const commands = commandsOf(read(name), base).filter(({ line }) => /matrix diff|npm ci/.test(line))
+      const { codes } = await run(commands, folder)
+      expect(
+        codes.map(({ command: line, status, stderr }) => [line.includes('diff'), status, stderr]),
+      ).toEqual([
+        [false, 0, ''],
+        [true, 1, ''],
+      ])
+    },
+  )
+})

@@ -2,6 +2,7 @@
 import { stripVTControlCharacters, styleText } from 'node:util'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { columns } from '../../sidecar/base/text-table.ts'
+import { forTerminal, paint } from '../../sidecar/cli/terminal/terminal.ts'
 import { command } from '../support/processes/command-line.ts'
 import { run } from '../support/processes/processes.ts'
 import { ACCOUNT, populate, runSidecar } from '../support/sidecar/sidecar.ts'
@@ -70,23 +71,22 @@ describe('with colours', () => {
   })
 })
 
-describe('without colours', () => {
-  test('if the output is not a terminal', async () => {
-    for (const line of [['matrix'], ['check', '--help'], ['nope']]) {
-      const { stdout, stderr } = await run(line)
-      expect(`${stdout}${stderr}`).not.toContain(ESCAPE)
-    }
-  })
+test.each<[claim: string, environment: Record<string, string>, args: string[]]>([
+  ['if the output is not a terminal', {}, ['matrix']],
+  ['with --no-color', { FORCE_COLOR: '1' }, ['matrix', '--no-color']],
+  ['with --no-color, in an error', { FORCE_COLOR: '1' }, ['nope', '--no-color']],
+  ['with --no-color, in help', { FORCE_COLOR: '1' }, ['check', '--help', '--no-color']],
+])('there is no colour %s', async (_claim, environment, args) => {
+  const { stdout, stderr } = await run(args, { environment })
+  expect(`${stdout}${stderr}`).not.toContain(ESCAPE)
+})
 
-  test.each<[claim: string, environment: Record<string, string>, args: string[]]>([
-    ['--no-color', { FORCE_COLOR: '1' }, ['--no-color']],
-    ['FORCE_COLOR=0', { FORCE_COLOR: '0' }, []],
-  ])('if %s says so', async (_claim, environment, args) => {
-    for (const line of [['matrix'], ['nope'], ['check', '--help']]) {
-      const { stdout, stderr } = await run([...line, ...args], { environment })
-      expect(`${stdout}${stderr}`).not.toContain(ESCAPE)
-    }
-  })
+test('there is no colour with FORCE_COLOR=0', async () => {
+  vi.stubEnv('FORCE_COLOR', '0')
+  for (const line of [['matrix'], ['nope'], ['check', '--help']]) {
+    const { stdout, stderr } = await command(line)
+    expect(`${stdout}${stderr}`).not.toContain(ESCAPE)
+  }
 })
 
 test('escape codes do not count for the width of a table', () => {
@@ -103,4 +103,15 @@ test('escape codes do not count for the width of a table', () => {
 test('a table may have more rows than a call has arguments', () => {
   const rows = Array.from({ length: 200_000 }, (_, index) => [String(index % 10), 'x'])
   expect(columns(rows).slice(0, 4)).toBe('0  x')
+})
+
+test('colours and bold in data are written out, and those of a command are shown', () => {
+  vi.stubEnv('FORCE_COLOR', '1')
+  vi.stubEnv('NO_COLOR', undefined)
+  const data = `${color('green', 'allowed')}${color('bold', 'x')}\u001b[2J\u009b31m`
+  const shown = forTerminal(`${paint('red', 'denied')} ${data}`)
+  expect(shown).toBe(
+    `${color('red', 'denied')} \\u{1b}[32mallowed\\u{1b}[39m\\u{1b}[1mx\\u{1b}[22m\\u{1b}[2J\\u{9b}31m`,
+  )
+  expect(shown.slice(color('red', 'denied').length)).not.toMatch(/\p{Cc}/u)
 })

@@ -11,9 +11,9 @@ import { supportMatrix } from '../../matrix/index.ts'
 import { complete } from '../../sidecar/cli/commands/completion.ts'
 import { everyCommand } from '../../sidecar/cli/empty-program.ts'
 import { buildProgram } from '../../sidecar/cli/program.ts'
+import { answeredProgram } from '../support/processes/answered-program.ts'
 import { command } from '../support/processes/command-line.ts'
 import { COMPLETIONS, completionFolder } from '../support/processes/completion.ts'
-import { run } from '../support/processes/processes.ts'
 
 const program = buildProgram()
 const offered = async (...words: string[]) => {
@@ -94,16 +94,20 @@ test('the command prints the scripts, and refuses other shells', async () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toMatch(new RegExp(`^#.*\\n?.*for ${shell}\\. To load it`))
   }
-  expect(await run(['completion', 'tcsh'])).toMatchObject({ code: 2, stdout: '' })
+  expect(await command(['completion', 'tcsh'])).toMatchObject({ code: 2, stdout: '' })
 })
 
 describe('in bash', () => {
   const folder = completionFolder()
   const file = join(folder.path, 'completion.bash')
-  beforeAll(async () => writeFileSync(file, (await command(['completion', 'bash'])).stdout))
+  let answered: string
+  beforeAll(async () => {
+    answered = await answeredProgram()
+    writeFileSync(file, (await command(['completion', 'bash'])).stdout)
+  })
 
   /** As readline calls the function: bash itself splits a word at = and :. */
-  const inBash = async (words: readonly string[]) => {
+  const inBash = async (words: readonly string[], PATH = `${answered}:${folder.environment.PATH}`) => {
     const script = [
       'set -u',
       `source '${file}'`,
@@ -114,7 +118,7 @@ describe('in bash', () => {
     ].join('\n')
     const { stdout } = await promisify(execFile)('bash', ['--noprofile', '--norc', '-c', script], {
       cwd: folder.path,
-      env: folder.environment,
+      env: { ...folder.environment, PATH },
     })
     return stdout.split('\n').slice(0, -1)
   }
@@ -139,6 +143,10 @@ describe('in bash', () => {
     ],
   ])('%j', async (words, values) => {
     expect(await inBash(words)).toEqual(values)
+  })
+
+  test('the program itself is asked', async () => {
+    expect(await inBash(['portcullis', 'ch'], folder.environment.PATH)).toEqual(['check'])
   })
 
   test('a program that fails offers nothing', async () => {

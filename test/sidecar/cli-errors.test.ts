@@ -1,4 +1,7 @@
-/** Errors of the command line: exit code 2, and one line on standard error, as text or as JSON. */
+/**
+ * Errors of the command line: exit code 2, and one line on standard error, as text or as JSON. An invalid
+ * matrix: matrix-lint.test.ts.
+ */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
@@ -31,10 +34,6 @@ const state = (message: string): Complaint => ({
   reason: 'FAILED_PRECONDITION',
   message,
 })
-
-/** Runs in this process if possible. `serve` and readers of standard input need a separate process. */
-const portcullis = (args: readonly string[]): Promise<Ended> =>
-  args[0] === 'serve' || args.includes('-') ? run(args, { environment }) : command(args)
 
 const CLAIM = ['--kind', 'static_token', '--account', ACCOUNT]
 const ISSUE = ['issue', '--account', ACCOUNT, '--user', 'account']
@@ -108,26 +107,14 @@ const LOCAL: readonly (readonly [args: string[], complaint: Complaint])[] = [
   [['check', 'balance', '-H', '@/dev/zero'], state('--header: /dev/zero: expected at most 16777216 bytes')],
   [['check', 'balance', '-H', '@/nope'], state('--header: /nope cannot be read (ENOENT)')],
   [['matrix', '--matrix', '/nope.json'], state('matrix: /nope.json cannot be read (ENOENT)')],
-  [['serve', '--config', join(folder, 'matrix.yaml')], state('matrix: nope.json cannot be read (ENOENT)')],
-  [['serve', '--data', noMatrix, '--http', 'off'], state(`data: ${noMatrix}: expected a folder`)],
-  [['serve', '--dev', '--data', noMatrix], state(`data: ${noMatrix}: expected a folder`)],
-  [
-    ['serve', '--matrix', `${noMatrix}/in`, '--data', data],
-    state(`matrix: ${noMatrix}/in cannot be read (ENOTDIR)`),
-  ],
   [['keys', 'show', '--data', '/nope'], state('/nope: expected a data folder of Portcullis')],
   [['keys', 'rotate', '--data', noMatrix], state(`${noMatrix}: expected a data folder of Portcullis`)],
   [['directory', 'show', '--data', '/nope'], state('/nope: expected a data folder of Portcullis')],
-  [
-    ['serve', '--http', '127.0.0.1:65536', '--grpc', '127.0.0.1:0', '--data', data],
-    state('http.address: expected HOST:PORT with a port from 0 to 65535, or off'),
-  ],
   [
     ['check', 'balance', ...CLAIM, '--deadline', '0'],
     usage('--deadline: expected a whole number of 1 or more, in milliseconds'),
   ],
   [['serve', '--workers', 'many'], usage('--workers: expected a whole number')],
-  [[...ISSUE, '--password-file', '-'], usage('--password-file: expected a secret in the first line of -')],
   [['explain', 'audit-log'], usage('no API `audit-log` in the matrix; did you mean audit-logs?')],
   [
     ['plan', 'iam', 'nothing-like-it'],
@@ -168,6 +155,22 @@ const LOCAL: readonly (readonly [args: string[], complaint: Complaint])[] = [
       usage('--address (or PORTCULLIS_GRPC_ADDRESS): expected HOST:PORT or unix:PATH'),
     ],
   ),
+]
+
+/** The same of what needs a process: a start, which changes its own, and standard input. */
+const IN_A_PROCESS: typeof LOCAL = [
+  [['serve', '--config', join(folder, 'matrix.yaml')], state('matrix: nope.json cannot be read (ENOENT)')],
+  [['serve', '--data', noMatrix, '--http', 'off'], state(`data: ${noMatrix}: expected a folder`)],
+  [['serve', '--dev', '--data', noMatrix], state(`data: ${noMatrix}: expected a folder`)],
+  [
+    ['serve', '--matrix', `${noMatrix}/in`, '--data', data],
+    state(`matrix: ${noMatrix}/in cannot be read (ENOTDIR)`),
+  ],
+  [
+    ['serve', '--http', '127.0.0.1:65536', '--grpc', '127.0.0.1:0', '--data', data],
+    state('http.address: expected HOST:PORT with a port from 0 to 65535, or off'),
+  ],
+  [[...ISSUE, '--password-file', '-'], usage('--password-file: expected a secret in the first line of -')],
 ]
 
 /** Errors of a sidecar, or of the connection to it: the text names the code before the message. */
@@ -266,7 +269,7 @@ const ROWS = [
 
 describe('a command without an answer ends with 2', () => {
   test.each(ROWS)('%j says why in one line', async (args, before, { message }) => {
-    const { code, stdout, stderr } = await portcullis(args)
+    const { code, stdout, stderr } = await command(args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(/^portcullis: [^\n]+\n$/)
     const text = stderr.slice('portcullis: '.length, -1)
@@ -274,12 +277,19 @@ describe('a command without an answer ends with 2', () => {
     expect(text.slice(before.length)).toEqual(message)
   })
 
-  test.each(ROWS)('%j says why in one line of JSON', async (args, _before, complaint) => {
-    const { code, stdout, stderr } = await portcullis([...args, '--json'])
+  const inJson = ({ code, stdout, stderr }: Ended, complaint: Complaint) => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(/^[^\n]+\n$/)
     expect(JSON.parse(stderr)).toEqual({ error: { violations: [], ...complaint } })
-  })
+  }
+
+  test.each(ROWS)('%j says why in one line of JSON', async (args, _before, complaint) =>
+    inJson(await command([...args, '--json']), complaint),
+  )
+
+  test.each(IN_A_PROCESS)('%j says why in one line of JSON', async (args, complaint) =>
+    inJson(await run([...args, '--json'], { environment }), complaint),
+  )
 })
 
 test('the JSON contains the metadata of the sidecar’s error unchanged', async () => {
@@ -291,31 +301,9 @@ test('the JSON contains the metadata of the sidecar’s error unchanged', async 
   })
 })
 
-describe('an invalid matrix', () => {
-  const COMMANDS = [['matrix'], ['plan', 'iam'], ['serve', '--http', 'off', '--data', data]]
-
-  test.each(COMMANDS)('is named in the error: %j', async (...args) => {
-    const { code, stdout, stderr } = await portcullis([...args, '--matrix', noMatrix])
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    expect(stderr).toMatch(`portcullis: ${noMatrix}: the matrix is not valid:\n`)
-  })
-
-  test.each(COMMANDS)('has its problems listed in the JSON: %j', async (...args) => {
-    const { code, stderr } = await portcullis([...args, '--matrix', noMatrix, '--json'])
-    expect(code).toBe(2)
-    expect(stderr).toMatch(/^[^\n]+\n$/)
-    const { error } = JSON.parse(stderr)
-    expect(error).toMatchObject({ code: 'INVALID_ARGUMENT', reason: 'MATRIX_INVALID' })
-    expect(error.violations).toContainEqual({
-      field: 'apis',
-      description: 'expected this field, it is missing',
-    })
-  })
-})
-
 describe('a command line with a mistake', () => {
   test('without a command shows the help, and ends with 2', async () => {
-    const { code, stdout, stderr } = await run([])
+    const { code, stdout, stderr } = await command([])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(/^Usage: portcullis /)
   })

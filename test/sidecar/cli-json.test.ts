@@ -162,6 +162,8 @@ test('there is no other command with --json', () => {
     ...['add api', 'add kind', 'add statement'],
     // test/sidecar/cli-matrix-rollout.test.ts
     ...['matrix shadow', 'matrix promote', 'matrix rollback'],
+    // test/interop/postgres/lost-changes.test.ts
+    'directory lost',
     // test/administration/withdrawal.test.ts
     'keys withdraw',
     // test/administration/json.test.ts

@@ -1,7 +1,8 @@
 /** `portcullis matrix shadow`, `promote` and `rollback`, and what `doctor` says of a promoted matrix. */
 import { describe, expect, test } from 'vitest'
+import { compile } from '../../engine/index.ts'
 import { command, FakeTerminal } from '../support/processes/command-line.ts'
-import { AFTER, BEFORE, fileOf, host, NEXT, REASON, ROWS } from '../support/sidecar/shadowed.ts'
+import { AFTER, BEFORE, FREE, fileOf, host, NEXT, REASON, ROWS } from '../support/sidecar/shadowed.ts'
 import type { RunningSidecar } from '../support/sidecar/sidecar.ts'
 import { newFile } from '../support/suite/resources.ts'
 
@@ -65,18 +66,26 @@ describe('the commands', () => {
     expect(done).toMatchObject({ code: 0, stderr: '' })
     expect(done.stdout).toContain(`in force: ${AFTER}\n`)
     expect(await one.cells()).toEqual([true, false])
-    const back = await command(['matrix', 'rollback', '--reason', REASON, ...ends(one.running)])
-    expect(back).toMatchObject({ code: 0, stderr: '' })
-    expect(back.stdout).toMatch(
+    const back = (...words: string[]) =>
+      command(['matrix', 'rollback', '--reason', REASON, ...words, ...ends(one.running)])
+    // The way back opens a cell, too.
+    const unsigned = await back('--allow', allowed)
+    expect(unsigned).toMatchObject({ code: 1, stderr: '' })
+    expect(unsigned.stdout).toMatch(
+      /^1 cell opens, 1 cell closes: .*\nopened +balance .*\nclosed +tickets .*\nunused .*\nnot rolled back: 1 cell would open that nobody signed off; --max-opened is 0\n$/,
+    )
+    expect(await one.cells()).toEqual([true, false])
+    const returned = await back('--max-opened', '1')
+    expect(returned).toMatchObject({ code: 0, stderr: '' })
+    expect(returned.stdout).toMatch(
       /^1 cell opens, 1 cell closes: .*\nopened +balance .*\nclosed +tickets .*\nin force: /,
     )
-    expect(back.stdout).toContain(`in force: ${BEFORE}\n`)
-    const forth = ['matrix', 'rollback', '--to', AFTER.slice(0, 20), '--reason', REASON]
-    expect((await command([...forth, ...ends(one.running)])).stdout).toMatch(
+    expect(returned.stdout).toContain(`in force: ${BEFORE}\n`)
+    expect((await back('--to', AFTER.slice(0, 20), '--allow', allowed)).stdout).toMatch(
       new RegExp(`^1 cell opens, 1 cell closes: .*\nopened +tickets .*\n(?:.*\n)*in force: ${AFTER}\n$`),
     )
-    const configured = ['matrix', 'rollback', '--to-configured', '--reason', REASON]
-    expect((await command([...configured, ...ends(one.running)])).stdout).toMatch(
+    expect((await back('--to-configured')).code).toBe(1)
+    expect((await back('--to-configured', '--max-opened', '1')).stdout).toMatch(
       /^1 cell opens, 1 cell closes: .*\nopened +balance .*\n(?:.*\n)*in force: the matrix of each configuration\n$/,
     )
     const { stdout } = await command(['matrix', 'shadow', ...ends(one.running)])
@@ -98,6 +107,65 @@ describe('the commands', () => {
     expect(ended.code).toBe(code)
     expect(ended.stdout).toMatch(says)
     expect((await one.cells())[0]).toBe(code === 0)
+  })
+
+  test('a kind that needs no permission any more is promoted only where that is meant, and so it comes back', async () => {
+    const one = await host({ shadow: fileOf(FREE) })
+    const { digest: loose } = compile(FREE)
+    const asked = (what: string, ...words: string[]) =>
+      command(['matrix', what, '--reason', REASON, ...words, ...ends(one.running)])
+    const refused = await asked('promote', '--max-opened', '1000')
+    expect(refused.code).toBe(1)
+    expect(refused.stdout).toMatch(
+      /^no cell opens or closes, 1 fact of kinds loosened: .*\nloosened .* account → none\nnot promoted: 1 fact of kinds would be loosened or changed that nobody signed off; --max-loosened is 0\n$/,
+    )
+    expect((await one.directory.getMatrixRollout({})).digest).toBe(BEFORE)
+    const meant = newFile(
+      JSON.stringify({
+        flips: [
+          {
+            ...{ kind: 'iam_token_account_scoped', field: 'permissionScopes', direction: 'loosened', to: [] },
+            ...{ reason: REASON, until: '9999-12-31' },
+          },
+        ],
+      }),
+      'allowed.yaml',
+    )
+    expect((await asked('promote', '--allow', meant)).stdout).toContain(`in force: ${loose}\n`)
+    // Tightening needs no one.
+    expect((await asked('rollback')).stdout).toMatch(/ 1 fact of kinds tightened: .*\n.*\nin force: sha256:/)
+    const again = ['rollback', '--to', loose, '--json'] as const
+    expect(JSON.parse((await asked(...again)).stdout)).toEqual({
+      ...{ rolled_back: false, digest: BEFORE, to_digest: loose },
+      refusals: [expect.stringMatching(/^1 fact of kinds would be loosened or changed/)],
+    })
+    expect(JSON.parse((await asked(...again, '--max-loosened', '1')).stdout)).toEqual({
+      ...{ rolled_back: true, digest: loose, replaced: BEFORE },
+    })
+  })
+
+  test('a sidecar that keeps no matrix finds those of the directory; what nobody has is not put in force unseen', async () => {
+    const one = await host({ shadow: fileOf(NEXT) })
+    await one.directory.promoteMatrix({ shadowDigest: AFTER, digest: BEFORE, reason: REASON })
+    const other = fileOf(FREE)
+    const config = newFile(JSON.stringify({ http: { console: false } }), 'portcullis.yaml')
+    const bare = await host({ folder: one.running.folder, matrix: other, config })
+    const back = (...words: string[]) =>
+      command(['matrix', 'rollback', '--reason', REASON, ...words, ...ends(bare.running)])
+    const known = await back()
+    expect(known.stdout).toMatch(
+      /^1 cell opens, 1 cell closes: .*\n(?:.*\n)*not rolled back: 1 cell would open/,
+    )
+    const unknown = await back('--to-configured', '--max-opened', '9', '--max-loosened', '9')
+    expect(unknown).toMatchObject({ code: 1, stderr: '' })
+    expect(unknown.stdout).toBe(
+      `not rolled back: there is no longer a copy of ${compile(FREE).digest}, so what would open is not known; --unseen goes back all the same\n`,
+    )
+    expect(await bare.cells()).toEqual([true, false])
+    expect(await back('--to-configured', '--unseen')).toMatchObject({
+      ...{ code: 0, stdout: 'in force: the matrix of each configuration\n' },
+    })
+    expect(await bare.cells()).toEqual([false, true])
   })
 
   test('a person is asked, and says no', async () => {
@@ -126,7 +194,12 @@ describe('the commands', () => {
     [
       'a number that is none',
       ['promote', '--reason', REASON, '--max-opened', '-1'],
-      /--max-opened: expected a number/,
+      /--max-opened: expected a number of cells/,
+    ],
+    [
+      'a number of facts that is none',
+      ['rollback', '--reason', REASON, '--max-loosened', 'any'],
+      /--max-loosened: expected a number of facts/,
     ],
     ['no shadow', ['promote', '--reason', REASON], /there is no shadow to promote/],
   ])('%s: an error', async (_what, words, says) => {
@@ -158,6 +231,9 @@ describe('the commands', () => {
     expect(await json('promote', '--reason', REASON, '--max-opened', '1')).toEqual({
       ...{ promoted: true, digest: AFTER, replaced: BEFORE },
     })
-    expect(await json('rollback', '--reason', REASON)).toEqual({ digest: BEFORE, replaced: AFTER })
+    expect(await json('rollback', '--reason', REASON)).toMatchObject({ rolled_back: false, digest: AFTER })
+    expect(await json('rollback', '--reason', REASON, '--max-opened', '1')).toEqual({
+      ...{ rolled_back: true, digest: BEFORE, replaced: AFTER },
+    })
   })
 })

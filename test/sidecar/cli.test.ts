@@ -1,38 +1,37 @@
 /** The command line for people and scripts: exit codes, JSON on one line, and errors on one line. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { compile } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import { command } from '../support/processes/command-line.ts'
-import { type Ended, type RunOptions, run, serve } from '../support/processes/processes.ts'
-import { runSidecar } from '../support/sidecar/sidecar.ts'
+import { type Ended, type RunOptions, run } from '../support/processes/processes.ts'
+import { ACCOUNT, populate, runSidecar } from '../support/sidecar/sidecar.ts'
 import { newFile, newFolder } from '../support/suite/resources.ts'
 
-const { ready } = await serve(['--dev'])
-const { account, service_user: user, static_token: staticToken } = ready.demo ?? nobody()
-function nobody(): never {
-  throw new Error('the development sidecar has no demo account')
-}
+const running = await runSidecar()
+const { passwordOf, staticToken } = await populate(running)
+const account = ACCOUNT
 
-const ASKED = { PORTCULLIS_GRPC_ADDRESS: ready.grpc, PORTCULLIS_PASSWORD: user.password }
+const ASKED = { PORTCULLIS_GRPC_ADDRESS: running.address, PORTCULLIS_PASSWORD: passwordOf('account') }
 Object.assign(process.env, ASKED)
 // Commands read files in the current folder by default, which must not be the checkout.
 process.chdir(newFolder())
 
 /**
  * Runs a command with the sidecar's address and the password in the environment: in this process, except
- * where standard input or another environment belongs to it.
+ * where standard input belongs to it.
  */
-const portcullis = (args: readonly string[], { input, environment }: RunOptions = {}) =>
-  input === undefined && environment === undefined
-    ? command(args)
-    : run(args, { environment: { ...ASKED, ...environment }, ...(input !== undefined && { input }) })
+const portcullis = (args: readonly string[], { input, environment }: RunOptions = {}) => {
+  if (input !== undefined) return run(args, { environment: { ...ASKED, ...environment }, input })
+  for (const [name, value] of Object.entries(environment ?? {})) vi.stubEnv(name, value)
+  return command(args).finally(() => vi.unstubAllEnvs())
+}
 const json = ({ stdout }: Ended) => {
   expect(stdout).toMatch(/^[^\n]+\n$/)
   return JSON.parse(stdout) as Record<string, unknown>
 }
-const ISSUE = ['issue', '--account', account, '--user', user.name]
+const ISSUE = ['issue', '--account', account, '--user', 'account']
 const CLAIM = ['--kind', 'static_token', '--account', account]
 
 describe('issue and check', () => {
@@ -42,7 +41,7 @@ describe('issue and check', () => {
     // The pipe only gets the token. Facts for people are on standard error.
     expect(issued.stderr).toContain(`iam_token_account_scoped, account ${account}, expires `)
     // Written with a delay, as by another command in a pipe.
-    const input = new Promise<string>((resolve) => setTimeout(resolve, 1_000, issued.stdout))
+    const input = new Promise<string>((resolve) => setTimeout(resolve, 100, issued.stdout))
     const checked = await portcullis(['check', 'balance', '-H', '@-'], { input })
     expect(checked).toMatchObject({ code: 0, stderr: '' })
     expect(checked.stdout).toMatch(/^allowed +balance\n/)
@@ -56,20 +55,20 @@ describe('issue and check', () => {
     expect((await portcullis(['check', 'reports', ...CLAIM], { environment })).code).toBe(0)
     const [, value = ''] = issued.stdout.trim().split(': ')
     expect((await portcullis(['revoke', '-H', `X-Auth-Token: ${value}`, '--json'])).code).toBe(0)
-    const denied = await portcullis(['check', 'balance', '--json', '-H', '@-'], { input: issued.stdout })
+    const denied = await portcullis(['check', 'balance', '--json', '-H', issued.stdout.trim()])
     expect(denied.code).toBe(1)
     expect(json(denied)).toMatchObject({ allowed: false, reason: 'CREDENTIAL_REVOKED' })
   })
 
   test('a token for an API names the conflicts of its cell, for people and for programs', async () => {
-    const args = [...ISSUE, '--api', 'cdn', '--project', 'demo-project']
+    const args = [...ISSUE, '--api', 'cdn', '--project', 'alpha']
     const shown = await portcullis([...args, '--value'])
     const told = await portcullis([...args, '--json'])
     expect(shown.stdout).toMatch(/^eyJ[\w.-]+\n$/)
     expect(shown.stderr).toContain('conflict cdn-project-omission: ')
     expect(json(told)).toMatchObject({
       kind: 'iam_token_project_scoped',
-      scope: { account, project: 'demo-project' },
+      scope: { account, project: 'alpha' },
     })
   })
 

@@ -1,6 +1,7 @@
 /** The client of the package: errors of one type, deadlines, reconnecting, and no case that fails open. */
 import { describe, expect, test } from 'vitest'
-import { type Check, connect, PortcullisError } from '../../clients/typescript/index.ts'
+import { type Check, PortcullisError } from '../../clients/typescript/index.ts'
+import { connect } from '../support/sidecar/client.ts'
 import { fakeSidecar } from '../support/sidecar/fake-sidecar.ts'
 import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar/sidecar.ts'
 import { eventually, newFolder, whenTheFileEnds } from '../support/suite/resources.ts'

@@ -4,6 +4,7 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import agent from '../../sidecar/config/agent.schema.json' with { type: 'json' }
 import schema from '../../sidecar/config/config.schema.json' with { type: 'json' }
 import { ConfigError, type ConfigSources, readConfig } from '../../sidecar/index.ts'
 import { runSidecar } from '../support/sidecar/sidecar.ts'
@@ -302,4 +303,19 @@ describe('secrets of the configuration', () => {
     await expect(starting).rejects.not.toThrow(CANARY)
     expect(existsSync(data)).toBe(false)
   })
+})
+
+/** Every part of a schema that is a whole number. */
+function wholeNumbers(part: unknown): object[] {
+  if (typeof part !== 'object' || part === null) return []
+  const found = Object.values(part).flatMap(wholeNumbers)
+  return 'type' in part && part.type === 'integer' ? [part, ...found] : found
+}
+
+test.each([schema, agent])('every whole number of $title has a range', (file) => {
+  expect(wholeNumbers(file).length).toBeGreaterThan(2)
+  for (const number of wholeNumbers(file))
+    expect(number).toEqual(
+      expect.objectContaining({ minimum: expect.any(Number), maximum: expect.any(Number) }),
+    )
 })

@@ -1,11 +1,13 @@
-/** SIGUSR2: what an operator sees of a process that runs, and who else may. */
+/**
+ * What SIGUSR2 writes: what an operator sees of a process that runs, and who else may. The signal:
+ * workers.test.ts.
+ */
 import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
-import { serve } from '../support/processes/processes.ts'
-import { workersOf } from '../support/processes/worker-storm.ts'
+import { expect, test } from 'vitest'
+import { SCHEMA_VERSION } from '../../sidecar/directory/schema.ts'
 import { runSidecar } from '../support/sidecar/sidecar.ts'
-import { eventually, newFile, newFolder } from '../support/suite/resources.ts'
+import { eventually, newFile } from '../support/suite/resources.ts'
 
 const TOKEN_SHA256 = 'ab'.repeat(32)
 
@@ -32,7 +34,7 @@ test('a snapshot has versions, settings, keys, queues, caches, memory, health an
   expect(pid).toBe(process.pid)
   expect(snapshot).toMatchObject({
     written_at: expect.stringMatching(/Z$/),
-    versions: { node: process.versions.node },
+    versions: { node: process.versions.node, directory: SCHEMA_VERSION },
     health: { phase: 'serving' },
     matrix: { digest: sidecar.matrixDigest, rules_digest: sidecar.rulesDigest },
     settings: { data: folder, 'callers[0].token_sha256': '[hidden]', 'log.level': 'info' },
@@ -55,22 +57,4 @@ test('where the file cannot be written, the log says so, and nothing is left', a
   sidecar.diagnose()
   await eventually(() => logLines.some((line) => line.includes('snapshot cannot be written')))
   expect(readdirSync(folder).filter((each) => each.startsWith('diagnostics'))).toEqual([name])
-})
-
-describe.each<[processes: string, args: string[]]>([
-  ['a sidecar', []],
-  ['workers, each by itself, and not their primary', ['--workers', '2']],
-])('SIGUSR2: %s', (_processes, args) => {
-  test('writes a snapshot and goes on', async () => {
-    const data = join(newFolder(), 'data')
-    const pool = await serve(['--data', data, ...args])
-    const writers = args.length > 0 ? workersOf(pool) : [pool.pid]
-    pool.signal('SIGUSR2')
-    const snapshots = await eventually(() => {
-      const found = snapshotsIn(data)
-      return found.size >= writers.length && found
-    })
-    expect([...snapshots.keys()].sort()).toEqual([...writers].sort())
-    expect((await pool.stop()).code).toBe(0)
-  })
 })

@@ -1,14 +1,18 @@
 /** `doctor` finds each thing that is wrong, says how to fix it, shows no secret, and changes nothing. */
+import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
+  closeSync,
   cpSync,
   existsSync,
+  openSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
   utimesSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -373,6 +377,36 @@ function contentOf(folder: string) {
       readFileSync(join(folder, name)).toString('base64'),
     ])
 }
+
+/** A small file system; `undefined`: this user may not mount one. */
+function newDisk(): string | undefined {
+  const folder = newFolder()
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', folder], { stdio: 'ignore' })
+  } catch {
+    return undefined
+  }
+  whenTheFileEnds(() => void execFileSync('umount', [folder]))
+  return folder
+}
+
+const disk = newDisk()
+test.skipIf(disk === undefined)('a full disk is no reason to restore a backup', async () => {
+  const data = join(disk ?? '', 'data')
+  cpSync(original, data, { recursive: true })
+  chmodSync(data, 0o700)
+  const full = openSync(join(disk ?? '', 'full'), 'w')
+  expect(() => {
+    for (;;) writeSync(full, Buffer.alloc(4_096))
+  }).toThrow('ENOSPC')
+  closeSync(full)
+  const { stdout } = await command(['doctor', '--data', data, '--json'])
+  const { findings } = JSON.parse(stdout) as { findings: { check: string; severity: string; fix?: string }[] }
+  expect(findings.filter(({ check }) => check === 'directory')).toMatchObject([
+    { severity: 'error', fix: expect.stringMatching(/^free some space on that disk/) },
+  ])
+  expect(stdout).not.toContain('restore FILE')
+})
 
 test('reaches a server that is there, and says which certificate it cannot trust', async () => {
   const { createServer: createSecureServer } = await import('node:tls')

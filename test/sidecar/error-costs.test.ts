@@ -12,7 +12,7 @@ interface Cost {
 
 const PROGRAM = new URL('../support/inputs/error-costs.ts', import.meta.url).pathname
 
-const { code, stdout, stderr } = await startProcess([process.execPath, ...COUNTING_FLAGS, PROGRAM, '2000'])
+const { code, stdout, stderr } = await startProcess([process.execPath, ...COUNTING_FLAGS, PROGRAM, '500'])
   .ended
 const inputs = stdout
   .trimEnd()

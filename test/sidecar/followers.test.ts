@@ -2,14 +2,13 @@
  * Followers that do not read, or of whom there are many; and changes of which it is not known whether one is
  * missing.
  */
-import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
 import { WatchChangesResponse } from '../../proto/gen/portcullis/v1/authorization.ts'
 import { RecentRecords } from '../../sidecar/directory/feed/recent-records.ts'
 import { basisOf } from '../../sidecar/usecases/answer-basis.ts'
 import { followersOf } from '../support/contract/followers.ts'
 import { Reader } from '../support/contract/reader.ts'
-import { eventually } from '../support/suite/resources.ts'
+import { eventually, passing } from '../support/suite/resources.ts'
 
 let end = () => {}
 afterEach(() => end())
@@ -107,7 +106,7 @@ test('while a change may be missing, followers are told nothing, and then all of
   const late = open()
   change()
   state.nowMs += 10_000
-  await delay(250)
+  await passing(250)
   expect(reader.got).toHaveLength(1)
   // The rules are no word of a change. They come with no time.
   expect(late.got).toMatchObject([
@@ -131,7 +130,7 @@ test('where a key is withdrawn, every follower forgets everything; where one is 
   const { open, state, change } = start()
   const reader = open()
   state.keyIds = ['a', 'b', 'c']
-  await delay(150)
+  await passing(150)
   change()
   await eventually(() => reader.got.length === 2)
   expect(reader.got[1]?.voided?.everything).toBe(false)
@@ -153,7 +152,7 @@ test('ten thousand are told a few at a time, and each of every change', async ()
   const readers = Array.from({ length: 10_000 }, () => open())
   for (let time = 0; time < 5; time++) {
     change()
-    await delay(1)
+    await passing(1)
   }
   await eventually(() => readers.every((reader) => users(reader).length === 5))
   expect(readers.every(({ got }) => got.at(-1)?.position?.change === 5)).toBe(true)

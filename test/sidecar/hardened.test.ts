@@ -1,9 +1,9 @@
 /** A sidecar works if Node does not generate code from strings. */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { connect } from '../../clients/typescript/index.ts'
 import { ROOT } from '../support/checkout/sources.ts'
 import { serve } from '../support/processes/processes.ts'
+import { connect } from '../support/sidecar/client.ts'
 import { whenTheFileEnds } from '../support/suite/resources.ts'
 
 test('without HTTP no code is generated from strings: reading a matrix, issuing, checking, stopping', async () => {

@@ -12,7 +12,7 @@ import { cells, printedApis, printedKinds } from '../support/matrices/oracle.ts'
 import { referenceDecision } from '../support/matrices/reference.ts'
 import { ACCOUNT, issued, OTHER_ACCOUNT, populate, runSidecar } from '../support/sidecar/sidecar.ts'
 
-const CHECKS = Number(process.env.CHECKS ?? 20_000)
+const CHECKS = Number(process.env.CHECKS ?? 6_000)
 const SEED = Number(process.env.CHECKS_SEED ?? 1)
 /** Checks in one call. */
 const BATCH = 1_000

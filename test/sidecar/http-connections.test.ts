@@ -2,6 +2,7 @@
  * What clients of HTTP may hold: when there is no room, the longest wait gives way, and health checks are
  * answered in any case.
  */
+import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'
@@ -14,7 +15,7 @@ import { HttpConnections } from '../../sidecar/base/net/http-connections.ts'
 import { ownConnections } from '../../sidecar/base/net/listen.ts'
 import { stopParsing } from '../../sidecar/base/net/stop-parsing.ts'
 import { startIdentity, TOKENS } from '../support/identity/identity.ts'
-import { eventually, whenTheFileEnds } from '../support/suite/resources.ts'
+import { eventually, passing, whenTheFileEnds } from '../support/suite/resources.ts'
 
 /** A connection, and what came on it. */
 class Client {
@@ -88,7 +89,7 @@ test.each<[what: string, sent: string, expected: readonly boolean[]]>([
       const client = open().send(sent)
       waiting.push(client)
       if (sent.endsWith('\r\n\r\n')) await client.answer()
-      else await new Promise((resolve) => setTimeout(resolve, 20))
+      else await once(client.socket, 'connect')
     }
     expect(await open().send(get('/')).answer()).toBe(200)
     await eventually(() => waiting.some(({ closed }) => closed))
@@ -164,7 +165,7 @@ describe('the identity endpoint', () => {
     const client = new Client(port)
     client.socket.pause()
     client.send(`GET /identity/v3 HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`.repeat(20))
-    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    await passing(1_000)
     client.socket.resume()
     await eventually(() => client.closed)
   })

@@ -12,7 +12,7 @@ import { manyApis } from '../support/matrices/large-matrix.ts'
 import { ACCOUNT, runSidecar } from '../support/sidecar/sidecar.ts'
 import { eventually, newFolder } from '../support/suite/resources.ts'
 
-const APIS = 400
+const APIS = 220
 const KINDS = ['iam_token_account_scoped', 'iam_token_project_scoped', 'static_token']
 
 /** They differ in what every API accepts, and in the name of one. */
@@ -57,7 +57,7 @@ function namedIn({ digest }: Message): Engine {
 
 test('checks, batches, plans and the matrix itself', async () => {
   const { box, put, sidecar } = await run()
-  const ids = ['one', 'two', ...Array.from({ length: 60 }, (_, index) => `api-${index * 6 + 1}`)]
+  const ids = ['one', 'two', ...Array.from({ length: 60 }, (_, index) => `api-${index + 1}`)]
   const asked = ids.flatMap((api) => KINDS.map((kind) => claims(api, kind)))
   const expectAnswer = (answer: Message, { api, token }: ReturnType<typeof claims>) => {
     const decision = namedIn(answer).decide({ api, kind: token.kind, scope: token.scope })

@@ -8,7 +8,7 @@ import { type Look, Rules } from '../../sidecar/rules/rules.ts'
 import { manyApis } from '../support/matrices/large-matrix.ts'
 import { eventually, newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
 
-const APIS = 400
+const APIS = 220
 const [ONE, TWO, THREE] = ['one', 'two', 'three'].map((name) => manyApis(APIS, name)) as [
   Matrix,
   Matrix,

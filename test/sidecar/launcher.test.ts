@@ -1,6 +1,6 @@
 /**
- * The launcher says what to do if Node is too old. test/interop/packages.test.ts tries it with a real old
- * Node.
+ * The launcher says what to do if Node is too old, or if generated code is missing.
+ * test/nightly/packages.test.ts tries it with a real old Node.
  */
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
@@ -49,6 +49,22 @@ test.each<[where: string, files: string[], advice: RegExp]>([
     complaint: 'portcullis: expected Node 24.7 or later, this is v20.1.0',
   })
   expect(lines).toEqual([expect.stringMatching(advice)])
+})
+
+test('a checkout without its generated code says how it is made', () => {
+  const folder = newFolder()
+  for (const file of ['sidecar/portcullis.js', 'sidecar/cli/main.ts'])
+    cpSync(join(ROOT, file), join(folder, file))
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+  const { status, stderr } = spawnSync(process.execPath, [join(folder, 'sidecar/portcullis.js'), 'serve'])
+  expect({ status, stderr: String(stderr).split('\n') }).toEqual({
+    status: 2,
+    stderr: [
+      'portcullis: expected generated code, which npm makes where it runs install scripts',
+      'Make it with `npm run gen`, and run the command again.',
+      '',
+    ],
+  })
 })
 
 test.each<[version: string, runs: boolean]>([

@@ -8,10 +8,16 @@ import { newFolder } from '../support/suite/resources.ts'
 
 const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'sidecar/package.json'), 'utf8'))
 
-/** Those of the package's dependencies that a sidecar loads. */
-async function loadedBy(...flags: readonly string[]): Promise<string[]> {
-  const urls = (await urlsLoadedBy(['--dev', ...flags])).join('\n')
-  return Object.keys(dependencies).filter((name) => urls.includes(`/node_modules/${name}/`))
+/** Those of the package's dependencies that a sidecar loads, and the modules of its commands. */
+async function loadedBy(...flags: readonly string[]) {
+  const urls = await urlsLoadedBy(['--data', newFolder(), ...flags])
+  const all = urls.join('\n')
+  return {
+    packages: Object.keys(dependencies).filter((name) => all.includes(`/node_modules/${name}/`)),
+    commands: urls
+      .flatMap((url) => /\/cli\/(?:commands|administration)\/([\w-]+)/.exec(url)?.[1] ?? [])
+      .toSorted(),
+  }
 }
 
 const WITH_GRPC = [
@@ -24,16 +30,11 @@ const WITH_GRPC = [
   'pino',
 ]
 
-test('a sidecar with gRPC alone loads no package of what is off', async () => {
-  expect(await loadedBy('--http', 'off')).toEqual(WITH_GRPC)
-})
-
-test('a sidecar loads no other command', async () => {
-  const urls = await urlsLoadedBy(['--data', newFolder()])
-  const commands = urls.flatMap((url) => /\/cli\/(?:commands|administration)\/([\w-]+)/.exec(url)?.[1] ?? [])
-  expect(commands.toSorted()).toEqual(['npm', 'serve'])
+test('a sidecar with gRPC alone loads no package of what is off, and no other command', async () => {
+  expect(await loadedBy('--http', 'off')).toEqual({ packages: WITH_GRPC, commands: ['npm', 'serve'] })
 })
 
 test('HTTP brings Fastify', async () => {
-  expect(await loadedBy('--http', '127.0.0.1:0')).toEqual([...WITH_GRPC, 'fastify'].toSorted())
+  const { packages } = await loadedBy('--http', '127.0.0.1:0')
+  expect(packages).toEqual([...WITH_GRPC, 'fastify'].toSorted())
 })

@@ -7,7 +7,7 @@ import type { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { prettyLine } from '../../sidecar/signals/log/pretty-log.ts'
 import { startProcess } from '../support/processes/processes.ts'
-import { whenTheFileEnds } from '../support/suite/resources.ts'
+import { passing, whenTheFileEnds } from '../support/suite/resources.ts'
 
 const LINES = 20_000
 
@@ -52,7 +52,7 @@ test.runIf(process.platform === 'linux')('if the disk is full, the sidecar keeps
   const [said] = await once(child.stdout as Readable, 'data')
   expect(String(said)).toBe('written')
   // The process still runs after several more failed lines.
-  await new Promise((resolve) => setTimeout(resolve, 50))
+  await passing(50)
   expect(child.exitCode).toBeNull()
 })
 

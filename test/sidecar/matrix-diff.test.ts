@@ -1,12 +1,11 @@
 /** `portcullis matrix diff`: its texts, its exit codes, revisions of git, and files that are not finished. */
 import { execFileSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Matrix } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import { command } from '../support/processes/command-line.ts'
-import { run } from '../support/processes/processes.ts'
 import { newFile, newFolder } from '../support/suite/resources.ts'
 
 const ROWS: Matrix = { ...supportMatrix, statements: [], conflicts: [] }
@@ -16,7 +15,18 @@ const withRow = (id: string, fields: object): Matrix => ({
   apis: ROWS.apis.map((api) => (api.id === id ? { ...api, ...fields } : api)),
 })
 
+const withKind = (id: string, fields: object): Matrix => ({
+  ...ROWS,
+  tokenKinds: ROWS.tokenKinds.map((kind) => (kind.id === id ? { ...kind, ...fields } : kind)),
+})
+
 const rows = fileOf(ROWS)
+/** Users without any permission obtain tokens of the whole account. */
+const free = fileOf(withKind('iam_token_account_scoped', { permissionScopes: [] }))
+const tenYears = fileOf(withKind('iam_token_account_scoped', { lifetimeSeconds: 315_360_000 }))
+const anHour = fileOf(withKind('iam_token_account_scoped', { lifetimeSeconds: 3_600 }))
+const ofAccount = fileOf(withKind('iam_token_project_scoped', { scopeLevel: 'account' }))
+const elsewhere = fileOf(withKind('static_token', { header: 'X-Key' }))
 const opened = fileOf(withRow('tickets', { accepts: ['static_token', 'iam_token_project_scoped'] }))
 const renamed = fileOf(withRow('cdn', { id: 'edge' }))
 const unfinished = fileOf({ ...supportMatrix, conflicts: [] })
@@ -35,6 +45,12 @@ const allowing = (fields: object) =>
     }),
     'allowed.yaml',
   )
+/** Of an account-scoped token that lives ten years. */
+const allowingYears = (fields: object) =>
+  allowing({
+    ...{ api: undefined, kind: 'iam_token_account_scoped', direction: 'loosened' },
+    ...{ field: 'lifetimeSeconds', to: 315_360_000, ...fields },
+  })
 
 describe('the exit code', () => {
   test.each<[what: string, args: string[], code: number, says: RegExp]>([
@@ -65,7 +81,76 @@ describe('the exit code', () => {
       'of a renamed API, whose old callers lose it',
       [rows, renamed, '--fail-on', 'closed'],
       1,
-      /^no cell.*\nrenamed:\n +cdn → edge +same title +who asks for `cdn` gets UNKNOWN_API \(iam_token_project_scoped\)$/m,
+      /^no cell.*\nrenamed:\n +cdn → edge +same title +who asks for `cdn` gets UNKNOWN_API \(iam_token_project_scoped\); `edge` opens \(iam_token_project_scoped\)$/m,
+    ],
+    // The title of one that is gone makes another API a renamed one.
+    [
+      'of a renamed API, by whose new id somebody may ask',
+      [rows, renamed, '--fail-on', 'opened'],
+      1,
+      /: 1 flip$/m,
+    ],
+    [
+      'of a renamed API whose new id is signed off',
+      [rows, renamed, '--fail-on', 'opened', '--allow', allowing({ api: 'edge' })],
+      0,
+      /`edge` opens \(iam_token_project_scoped\) {2}signed off until 9999-12-31: agreed$/m,
+    ],
+    [
+      'of a kind that needs no permission any more',
+      [rows, free, '--fail-on', 'opened'],
+      1,
+      /^no cell opens or closes, 1 fact of kinds loosened: .*\nloosened {2}iam_token_account_scoped {2}permissionScopes {2}account → none\nnot signed off: 1 flip$/m,
+    ],
+    [
+      'of a kind that needs one again',
+      [free, rows, '--fail-on', 'opened'],
+      0,
+      /^no cell.* 1 fact .* tightened:/,
+    ],
+    [
+      'of a kind that needs one again, as any',
+      [free, rows, '--fail-on', 'any'],
+      1,
+      /not signed off: 1 flip$/m,
+    ],
+    [
+      'of tokens that live ten years',
+      [rows, tenYears, '--fail-on', 'any'],
+      1,
+      /86400 → 315360000\nnot signed off/,
+    ],
+    [
+      'of tokens that live an hour',
+      [rows, anHour, '--fail-on', 'closed'],
+      1,
+      /tightened .* 86400 → 3600\nnot/,
+    ],
+    ...['opened', 'closed', 'any'].flatMap((side): [string, string[], number, RegExp][] => [
+      [
+        `of a kind of projects that is of accounts now, as ${side}`,
+        [rows, ofAccount, '--fail-on', side],
+        1,
+        /changed {2}iam_token_project_scoped +scopeLevel +project → account$/m,
+      ],
+      [
+        `of a kind in another header, as ${side}`,
+        [rows, elsewhere, '--fail-on', side],
+        1,
+        /^changed {2}static_token {2}header {2}X-Token → X-Key\nnot signed off: 1 flip$/m,
+      ],
+    ]),
+    [
+      'of ten years that are signed off',
+      [rows, tenYears, '--fail-on', 'any', '--allow', allowingYears({})],
+      0,
+      /315360000 {2}signed off until 9999-12-31: agreed$/m,
+    ],
+    [
+      'of ten years where a day is signed off',
+      [rows, tenYears, '--fail-on', 'any', '--allow', allowingYears({ to: 86_401 })],
+      1,
+      /^unused {2}loosened iam_token_account_scoped lifetimeSeconds, until 9999-12-31: agreed\nnot signed off/m,
     ],
     ['of a file that is not finished', [shipped, unfinished], 0, /is not finished.*\n.*:1:\d+: conflicts: /],
     [
@@ -89,7 +174,11 @@ describe('the exit code', () => {
   test.each<[what: string, args: string[], says: RegExp]>([
     ['a file that is not there', ['none.json', rows], /none\.json cannot be read \(ENOENT\)/],
     ['a file that is no matrix', [rows, newFile('{}')], /: the matrix is not valid:\n {2}title: expected/],
-    ['a revision that looks like an option', ['--', '--output=x:y', rows], /cannot be read \(ENOENT\)/],
+    [
+      'a revision that looks like an option',
+      ['--', '--output=x:y', rows],
+      /could be a file, or a file in a rev/,
+    ],
     ['two formats', [rows, rows, '--json', '--format', 'markdown'], /expected one of --json and/],
     ['an option of `matrix` alone', [rows, rows, '--strict'], /unknown option '--strict'/],
     ['another direction', [rows, rows, '--fail-on', 'both'], /Allowed choices are opened, closed, any/],
@@ -97,6 +186,21 @@ describe('the exit code', () => {
       'an entry without its day',
       [rows, rows, '--allow', allowing({ until: undefined })],
       /allowed\.yaml: flips\[0\]\.until: expected this field, it is missing/,
+    ],
+    [
+      'an entry of a kind without its value',
+      [rows, rows, '--allow', allowingYears({ to: undefined })],
+      /allowed\.yaml: flips\[0\]\.to: expected this field, it is missing/,
+    ],
+    [
+      'an entry of a kind and a cell',
+      [rows, rows, '--allow', allowingYears({ api: 'tickets' })],
+      /flips\[0\]\.api: unknown field; expected one of kind, field, direction, to, reason, until/,
+    ],
+    [
+      'an entry of a field that is not judged',
+      [rows, rows, '--allow', allowingYears({ field: 'lifetime' })],
+      /flips\[0\]\.field: expected one of .*`lifetimeSeconds`/,
     ],
     [
       'an entry with a day that there is not',
@@ -112,37 +216,123 @@ describe('the exit code', () => {
 
 describe('a revision of git', () => {
   const repository = newFolder()
-  const git = (...args: string[]) => execFileSync('git', args, { cwd: repository })
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: repository, encoding: 'utf8' }).trim()
+  const commit = (matrix: object) => {
+    writeFileSync(join(repository, 'matrix.json'), JSON.stringify(matrix))
+    git('add', 'matrix.json')
+    git('-c', 'user.name=a', '-c', 'user.email=a@example', 'commit', '--quiet', '-m', 'one')
+    return git('rev-parse', 'HEAD')
+  }
   git('init', '--quiet')
-  writeFileSync(join(repository, 'matrix.json'), JSON.stringify(ROWS))
-  git('add', 'matrix.json')
-  git('-c', 'user.name=a', '-c', 'user.email=a@example', 'commit', '--quiet', '-m', 'first')
-  const diff = (...args: string[]) => run([...DIFF, ...args], { cwd: repository })
+  const base = commit(ROWS)
+  const main = 'refs/remotes/origin/main'
+  git('update-ref', main, base)
+  // What the change opens is what it would like to be compared with.
+  const change = withRow('cdn', { accepts: ['iam_token_project_scoped', 'static_token'] })
+  const tip = commit(change)
+  const diff = (...args: string[]) => command([...DIFF, ...args])
+  beforeAll(() => process.chdir(repository))
 
-  test('is compared with a file; a path that exists as a file wins', async () => {
-    expect((await diff('HEAD:matrix.json', opened)).stdout).toMatch(/^1 cell opens: HEAD:matrix\.json → /)
-    writeFileSync(join(repository, 'HEAD:matrix.json'), JSON.stringify(withRow('cdn', { accepts: [] })))
-    expect((await diff('HEAD:matrix.json', rows)).stdout).toMatch(/^1 cell opens.*\nopened {2}cdn /)
+  const opens = /^1 cell opens: .*\nopened {2}cdn /
+  test.each<[what: string, args: string[]]>([
+    ['as --base', ['--base', 'origin/main', 'matrix.json']],
+    ['as --base, by the path of the file', ['--base', base, join(repository, 'matrix.json')]],
+    ['with its path in the repository', ['git:origin/main:matrix.json', 'matrix.json']],
+    ['with its path from this folder', ['git:HEAD~1:./matrix.json', './matrix.json']],
+    ['on both sides', ['git:HEAD~1:matrix.json', 'git:HEAD:matrix.json']],
+  ])('is said %s', async (_what, args) => {
+    const ended = await diff(...args)
+    expect(ended).toMatchObject({ code: 0, stderr: '' })
+    expect(ended.stdout).toMatch(opens)
+  })
+
+  test('is never a file that a change adds', async () => {
+    for (const name of ['origin/main:matrix.json', 'git:origin/main:matrix.json']) {
+      mkdirSync(join(repository, name, '..'), { recursive: true })
+      writeFileSync(join(repository, name), JSON.stringify(change))
+    }
+    expect((await diff('git:origin/main:matrix.json', 'matrix.json')).stdout).toMatch(opens)
+    expect((await diff('--base', 'origin/main', 'matrix.json')).stdout).toMatch(opens)
+    expect((await diff('./origin/main:matrix.json', 'matrix.json')).stdout).toMatch(/^no cell opens/)
+    expect((await diff(join(repository, 'origin/main:matrix.json'), 'matrix.json')).stdout).toMatch(
+      /^no cell/,
+    )
   })
 
   test.each([
+    ['origin/main:matrix.json', 'that is a file'],
+    ['HEAD:matrix.json', 'that is none'],
+    ['none:matrix.json', 'that is nothing'],
+    [':matrix.json', 'of the index'],
+  ])('%s, %s, is refused with both ways', async (name) => {
+    for (const args of [
+      [name, 'matrix.json'],
+      ['matrix.json', name],
+      ['--base', 'HEAD', name],
+    ])
+      expect(await diff(...args)).toEqual({
+        ...{ code: 2, stdout: '' },
+        stderr: `portcullis: ${name} could be a file, or a file in a revision of git: write \`./${name}\` or \`git:${name}\`\n`,
+      })
+  })
+
+  test('of which a tag has the name of the branch is refused with both', async () => {
+    // Git takes the tag.
+    git('update-ref', 'refs/tags/origin/main', tip)
+    git('config', 'core.warnAmbiguousRefs', 'false')
+    const both = (path: string) => `write \`git:refs/tags/origin/main:${path}\` or \`git:${main}:${path}\`\n`
+    const ended = await diff('git:origin/main:matrix.json', 'matrix.json')
+    expect(ended).toMatchObject({ code: 2, stdout: '' })
+    expect(ended.stderr).toBe(
+      `portcullis: git:origin/main:matrix.json: origin/main means more than one thing in this repository: ${both('matrix.json')}`,
+    )
+    expect((await diff('--base', 'origin/main', 'matrix.json')).stderr).toContain(both('./matrix.json'))
+    expect((await diff(`git:${main}:matrix.json`, 'matrix.json')).stdout).toMatch(opens)
+    expect((await diff('--base', main, 'matrix.json')).stdout).toMatch(opens)
+    git('update-ref', '-d', 'refs/tags/origin/main')
+    // The beginning of an id gives way to a tag, and a whole one never does.
+    git('update-ref', `refs/tags/${base.slice(0, 8)}`, tip)
+    git('update-ref', `refs/tags/${base}`, tip)
+    expect((await diff('--base', base.slice(0, 8), 'matrix.json')).stderr).toMatch(
+      /write `git:refs\/tags\/\w{8}:\.\/matrix\.json` or the whole id of the commit\n$/,
+    )
+    expect((await diff('--base', base, 'matrix.json')).stdout).toMatch(opens)
+  })
+
+  test('is read as it was committed, whatever replaces it in this repository', async () => {
+    git('replace', `${base}:matrix.json`, `${tip}:matrix.json`)
+    expect((await diff('--base', base, 'matrix.json')).stdout).toMatch(opens)
+    git('replace', '-d', git('rev-parse', `${base}:matrix.json`))
+  })
+
+  test.each<[args: string[], says: RegExp]>([
     [
-      'HEAD:none.json',
-      /^portcullis: HEAD:none\.json: there is no such file, and git has no such revision and path \(fatal: /,
+      ['git:HEAD:none.json', rows],
+      /^portcullis: git:HEAD:none\.json: git has no such revision and path \(fatal: /,
     ],
-    ['none:matrix.json', /git has no such revision and path/],
-    ['HEAD:', /git has no such revision and path/],
-  ])('%s is refused with what git says', async (name, says) => {
-    const ended = await diff(name, rows)
+    [['git:none:matrix.json', rows], /git has no such revision and path/],
+    [['git:HEAD:', rows], /git has no such revision and path/],
+    [
+      ['git:matrix.json', rows],
+      /git:matrix\.json: expected git:REVISION:PATH, such as git:HEAD:matrix\.json/,
+    ],
+    [['git:--output=x:y', rows], /expected git:REVISION:PATH/],
+    [['--base', '--output=x', 'matrix.json'], /--base: expected a revision of git, such as refs/],
+    [['--base', 'HEAD:matrix.json', 'matrix.json'], /--base: expected a revision of git/],
+    [['--base', 'none', 'matrix.json'], /git:none:\.\/matrix\.json: git has no such revision/],
+    [['--base', 'HEAD', 'git:HEAD:matrix.json'], /expected a file with --base, and not one of a revision/],
+    [['--base', 'HEAD', 'matrix.json', rows], /expected one matrix file with --base/],
+    [['matrix.json'], /expected two matrices, or one with --base/],
+  ])('%j is refused with a reason', async (args, says) => {
+    const ended = await diff(...args)
     expect(ended).toMatchObject({ code: 2, stdout: '' })
     expect(ended.stderr).toMatch(says)
   })
 
   test('needs git', async () => {
-    const ended = await run([...DIFF, 'HEAD:none.json', rows], {
-      cwd: repository,
-      environment: { PATH: newFolder() },
-    })
+    vi.stubEnv('PATH', newFolder())
+    const ended = await diff('git:HEAD:none.json', rows)
+    vi.unstubAllEnvs()
     expect(ended.stderr).toMatch(/to read a revision git must be installed/)
   })
 })
@@ -166,6 +356,33 @@ describe('thousands of flips', () => {
     const { stdout } = await command([...DIFF, many, none, '--json'])
     expect(JSON.parse(stdout).flips).toHaveLength(3_000)
   })
+})
+
+test('a kind that is new is shown with its facts, and JSON has them as `to` of an entry has', async () => {
+  const [kind] = ROWS.tokenKinds
+  const badge = { ...kind, id: 'badge', header: 'X-Badge', scheme: 'Bearer' }
+  const after = fileOf({ ...ROWS, tokenKinds: [...ROWS.tokenKinds, badge] as Matrix['tokenKinds'] })
+  const { stdout } = await command([...DIFF, rows, after])
+  expect(stdout).toMatch(
+    /^changed {2}badge {2}kind {2}none → scopeLevel account, header X-Badge, scheme Bearer, issuedTo service_user, obtained\.by issue, permissionScopes account, lifetimeSeconds 86400, preferredOver none$/m,
+  )
+  const [flip] = JSON.parse((await command([...DIFF, rows, after, '--json'])).stdout).kind_flips
+  expect(flip.after).toMatchObject({ scopeLevel: 'account', lifetimeSeconds: 86_400, prefix: null })
+  const allow = allowingYears({ kind: 'badge', field: 'kind', direction: 'changed', to: flip.after })
+  const signed = await command([
+    ...DIFF,
+    rows,
+    after,
+    '--fail-on',
+    'any',
+    '--allow',
+    allow,
+    '--format',
+    'markdown',
+  ])
+  expect(signed.code).toBe(0)
+  expect(signed.stdout).toContain('- **changed** `badge` `kind`: `none` → `scopeLevel account, ')
+  expect(signed.stdout).toContain('; signed off until 9999-12-31: `agreed`')
 })
 
 test('Markdown has the texts of a matrix as code, in which nothing is markup', async () => {

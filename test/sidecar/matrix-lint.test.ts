@@ -2,12 +2,13 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Ajv } from 'ajv'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { lintFile } from '../../matrix/index.ts'
 import { annotations, reportText, sarifText } from '../../sidecar/cli/commands/matrix/lint-texts.ts'
 import { smallMatrix } from '../support/matrices/small-matrix.ts'
 import { command } from '../support/processes/command-line.ts'
-import { newFolder } from '../support/suite/resources.ts'
+import { type Ended, run } from '../support/processes/processes.ts'
+import { newFile, newFolder } from '../support/suite/resources.ts'
 
 const folder = newFolder()
 const { statements: _, conflicts: __, ...rows } = smallMatrix()
@@ -185,4 +186,32 @@ test.each([
   const ended = await command(words)
   expect(ended).toMatchObject({ code: 2, stdout: '' })
   expect(ended.stderr).toContain(message)
+})
+
+describe('any other command with an invalid matrix', () => {
+  const noMatrix = newFile('{}', 'matrix.json')
+  const INVALID = ['--matrix', noMatrix]
+  const said = `${noMatrix}: the matrix is not valid:\n`
+
+  test.each([['matrix'], ['plan', 'iam']])('names it in the error: %j', async (...args) => {
+    const { code, stdout, stderr } = await command([...args, ...INVALID])
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toMatch(`portcullis: ${said}`)
+  })
+
+  test.each<[run: (args: string[]) => Promise<Ended>, args: string[]]>([
+    [command, ['matrix']],
+    [command, ['plan', 'iam']],
+    [run, ['serve', '--http', 'off', '--data', newFolder()]],
+  ])('lists its problems in the JSON: %o %j', async (ask, args) => {
+    const { code, stderr } = await ask([...args, ...INVALID, '--json'])
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/^[^\n]+\n$/)
+    expect(JSON.parse(stderr).error).toMatchObject({
+      ...{ code: 'INVALID_ARGUMENT', reason: 'MATRIX_INVALID', message: expect.stringContaining(said) },
+      violations: expect.arrayContaining([
+        { field: 'apis', description: 'expected this field, it is missing' },
+      ]),
+    })
+  })
 })

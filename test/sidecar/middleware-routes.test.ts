@@ -2,6 +2,8 @@
  * The middleware of the client package where the routes of the sidecar say the API: in front of node:http and
  * Fastify. Express and Hono are in test/interop/frameworks.test.ts.
  */
+import { once } from 'node:events'
+import { connect, type OutgoingHttpHeaders } from 'node:http2'
 import fastify from 'fastify'
 import { expect, test } from 'vitest'
 import {
@@ -29,7 +31,7 @@ guardsByRoutes('node:http', services, async (client) => {
 guardsByRoutes('Fastify', services, async (client) => {
   const server = fastify()
   const onRequest = requireTokenOfFastify({ routes: true, client })
-  server.all('/*', { onRequest: onRequest as never }, async (request) => ({
+  server.all('/*', { onRequest }, async (request) => ({
     route: answerOfFastify(request)?.route,
   }))
   whenTheFileEnds(() => server.close())
@@ -45,6 +47,38 @@ function recording(answer: object = {}) {
   }
   return { asked, client: { check } }
 }
+
+test("requests of HTTP/2 and of Fastify's `inject` are asked about whole", async () => {
+  const { asked, client } = recording()
+  const server = fastify({ http2: true })
+  server.get('/*', { onRequest: requireTokenOfFastify({ routes: true, client }) }, async () => 'served')
+  whenTheFileEnds(() => server.close())
+  const ask = async (headers: OutgoingHttpHeaders) => {
+    const session = connect(await origin)
+    const stream = session.request({ ':path': '/a?b', ':authority': 'a.example', ...headers })
+    const [answer] = await once(stream, 'response')
+    session.destroy()
+    return answer[':status']
+  }
+  const origin = server.listen({ host: '127.0.0.1', port: 0 })
+  const sent = { 'x-token': ['secret', 'another'] }
+  expect(await ask(sent)).toBe(200)
+  expect(await ask({ ...sent, host: 'a.example' })).toBe(200)
+  expect(await ask({ ...sent, host: 'b.example' })).toBe(200)
+  const { statusCode } = await server.inject({ url: '/a?b', headers: { ...sent, host: 'a.example' } })
+  expect(statusCode).toBe(200)
+  const [over, same, other, injected] = asked as { credentials: [string, string][]; request: object }[]
+  const request = { method: 'GET', host: 'a.example', path: '/a?b' }
+  for (const each of [over, same, injected]) {
+    expect(each?.request).toEqual(request)
+    const values = each?.credentials.filter(([name]) => name === 'x-token' || name.startsWith(':'))
+    expect(values).toEqual([
+      ['x-token', 'secret'],
+      ['x-token', 'another'],
+    ])
+  }
+  expect(other?.request).toEqual({ ...request, host: 'a.example,b.example' })
+})
 
 test('a path that a framework has cut is asked about as it arrived', async () => {
   const { asked, client } = recording()

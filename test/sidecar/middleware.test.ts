@@ -2,20 +2,22 @@
  * The middleware of the client package: in front of node:http and Fastify; Express and Hono are in
  * test/interop/frameworks.test.ts.
  */
-import fastify from 'fastify'
+import type { IncomingMessage } from 'node:http'
+import fastify, { type FastifyRequest } from 'fastify'
 import { describe, expect, test } from 'vitest'
 import {
   answerOf as answerOfFastify,
   requireToken as requireTokenOfFastify,
 } from '../../clients/typescript/fastify.ts'
 import { Gate } from '../../clients/typescript/gate.ts'
-import { type Check, type CheckAnswer, connect, PortcullisError } from '../../clients/typescript/index.ts'
+import { type Check, type CheckAnswer, PortcullisError } from '../../clients/typescript/index.ts'
 import { answerOf, requireToken } from '../../clients/typescript/node.ts'
 import { DENIAL_STATUSES } from '../../engine/denial.ts'
 import { REASONS } from '../../engine/index.ts'
 import { accountIn, guards, listening } from '../support/proxies/middleware.ts'
+import { connect } from '../support/sidecar/client.ts'
 import { runSidecar } from '../support/sidecar/sidecar.ts'
-import { whenTheFileEnds } from '../support/suite/resources.ts'
+import { eventually, whenTheFileEnds } from '../support/suite/resources.ts'
 
 guards('node:http', async ({ target, ...options }) => {
   const gate = requireToken('balance', { ...options, target: ({ url }) => target(accountIn(url)) })
@@ -30,14 +32,43 @@ guards('Fastify', async ({ target, ...options }) => {
   const server = fastify()
   const onRequest = requireTokenOfFastify('balance', {
     ...options,
-    target: (request: { params: unknown; raw: never; ip: string }) =>
+    target: (request: { params: unknown; raw: IncomingMessage; ip: string }) =>
       target((request.params as { account: string }).account),
   })
-  server.get('/accounts/:account/balance', { onRequest: onRequest as never }, async (request) => ({
+  server.get('/accounts/:account/balance', { onRequest }, async (request) => ({
     served: answerOfFastify(request)?.token?.subject.name,
   }))
   whenTheFileEnds(() => server.close())
   return server.listen({ host: '127.0.0.1', port: 0 })
+})
+
+// The types of Fastify say under `strict` where it can stand.
+test('a guard is a hook of Fastify in every place that has one', async () => {
+  const client = connect('unix:/nowhere/to/be/found')
+  const options = { client, onFailure: () => {} }
+  const target = ({ params }: FastifyRequest<{ Params: { account: string } }>) => ({
+    account: params.account,
+  })
+  const server = fastify()
+  const handler = async () => 'served'
+  server.get('/onRequest', { onRequest: requireTokenOfFastify('balance', options) }, handler)
+  server.get('/preHandler', { preHandler: requireTokenOfFastify('balance', { ...options }) }, handler)
+  server.get('/list', { onRequest: [requireTokenOfFastify({ routes: true, ...options })] }, handler)
+  server.get('/of/:account', { onRequest: requireTokenOfFastify('balance', { ...options, target }) }, handler)
+  server.route({
+    method: 'GET',
+    url: '/route',
+    preHandler: requireTokenOfFastify('balance', options),
+    handler,
+  })
+  await server.register(async (part) => {
+    part.addHook('onRequest', requireTokenOfFastify({ routes: true, ...options }))
+    part.get('/hook', handler)
+  })
+  whenTheFileEnds(() => server.close())
+  const origin = await server.listen({ host: '127.0.0.1', port: 0 })
+  for (const url of ['/onRequest', '/preHandler', '/list', '/of/1', '/route', '/hook'])
+    expect((await fetch(`${origin}${url}`)).status, url).toBe(503)
 })
 
 const ALLOWED: CheckAnswer = {
@@ -156,7 +187,9 @@ test('a call that is cancelled ends at once', async () => {
 describe('an API that the matrix does not have', () => {
   const MESSAGE = 'the matrix has no API `balnce`, so the requests of its guard are denied'
   const HINT = '; did you mean `balance`?'
-  const turns = () => new Promise((resolve) => setTimeout(resolve, 20))
+  const turns = async () => {
+    for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate)
+  }
   const told = (apis: string[] | 'no answer', answer: Partial<CheckAnswer> = {}) => {
     const errors: string[] = []
     let asked = 0
@@ -226,7 +259,7 @@ describe('an API that the matrix does not have', () => {
       const following = connect(address, { local: { onFailure: () => {} } })
       whenTheFileEnds(() => following.close())
       for (const each of [client, following]) requireToken('balnce', { client: each })
-      for (let index = 0; lines.length < 2 && index < 500; index++) await turns()
+      await eventually(() => lines.length >= 2)
     } finally {
       console.error = error
     }

@@ -1,7 +1,8 @@
 /** Secrets do not go to another machine in plaintext, unless somebody asks for that by name. */
 import { expect, test } from 'vitest'
-import { type Client, type ClientOptions, connect, PortcullisError } from '../../clients/typescript/index.ts'
-import { run } from '../support/processes/processes.ts'
+import { type Client, type ClientOptions, PortcullisError } from '../../clients/typescript/index.ts'
+import { command } from '../support/processes/command-line.ts'
+import { connect } from '../support/sidecar/client.ts'
 import { ACCOUNT } from '../support/sidecar/sidecar.ts'
 import { newFile, whenTheFileEnds } from '../support/suite/resources.ts'
 
@@ -56,6 +57,11 @@ test.each([
     '2001:db8::127.0.0.1',
     '127.0.0.1.example:50051',
     'localhost.example:50051',
+    // Names of machines to grpc-js, which knows no such socket.
+    'unix-abstract:50051',
+    '127.300.1.1:50051',
+    // A DNS server says who that is.
+    'dns://192.0.2.53/localhost:50051',
   ])
     expect(() => open(address, { [option]: value })).toThrow(expect.toSatisfy(isRefused) as unknown as Error)
 })
@@ -86,12 +92,12 @@ const COMMANDS: readonly (readonly string[])[] = [
 
 test.each(COMMANDS)('%s %s … says what to do, and is tried with --allow-plaintext', async (...args) => {
   const given = [...args, '--address', ELSEWHERE, '--deadline', '50']
-  expect(await run(given)).toEqual({
+  expect(await command(given)).toEqual({
     code: 2,
     stdout: '',
     stderr: `portcullis: --address ${ELSEWHERE}: a secret would be sent to another machine in plaintext; use --tls, --ca, --cert and --key, or --allow-plaintext if something else encrypts the connection\n`,
   })
-  const { code, stderr } = await run([...given, '--allow-plaintext'])
+  const { code, stderr } = await command([...given, '--allow-plaintext'])
   expect(code).toBe(2)
   expect(stderr).not.toMatch(/plaintext|canary/)
 })

@@ -1,5 +1,13 @@
 /** Files with secrets: refused where others can change them, and a warning where others can read them. */
-import { chmodSync, chownSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { exposureOfFolder } from '../../sidecar/base/data-folder.ts'
@@ -7,6 +15,7 @@ import { exposure } from '../../sidecar/base/exposure.ts'
 import { type Config, readConfig } from '../../sidecar/config/config.ts'
 import { exposedFiles } from '../../sidecar/config/secret-files.ts'
 import { startProcess } from '../support/processes/processes.ts'
+import { CERTIFICATE } from '../support/proxies/self-signed.ts'
 import { runSidecar } from '../support/sidecar/sidecar.ts'
 import { CAN_MOUNT, withReadOnly } from '../support/suite/read-only.ts'
 import { newFile, newFolder } from '../support/suite/resources.ts'
@@ -116,6 +125,52 @@ describe('a sidecar', () => {
     )
   })
 
+  describe.each([
+    ['all can write', 0o777, 'can replace it: its folder FOLDER has mode 0777; expected mode 0755'],
+    ['all can write, and nobody can replace the files of others', 0o1777, undefined],
+    ['its group can write', 0o775, undefined],
+  ])('where a folder is one in which %s,', (_what, mode, problem) => {
+    const FILES = ['config', 'password', 'token'] as const
+    const HOW = ['in it', 'in a folder of it', 'by a link in it', 'by a link to it']
+
+    test.each([...FILES.flatMap((which) => HOW.map((how) => [which, how] as const))])(
+      'the %s %s',
+      async (which, how) => {
+        const [open, closed] = [newFolder(), newFolder()]
+        const inner = join(open, 'inner')
+        mkdirSync(inner, { mode: 0o700 })
+        const names = { config: 'c.yaml', password: 'p', token: 't' }
+        const folder = how === 'in a folder of it' ? inner : how === 'by a link in it' ? closed : open
+        const path = join(folder, names[which])
+        const link = join(how === 'by a link in it' ? open : closed, 'link')
+        const files = { ...configuration({}) }
+        renameSync(files[which], path)
+        if (how.startsWith('by')) symlinkSync(path, link)
+        files[which] = how.startsWith('by') ? link : path
+        const profile = { account: 'a', user_name: 'u', password_file: files.password }
+        const callers = [{ name: 'c', token_file: files.token }]
+        writeFileSync(files.config, JSON.stringify({ profiles: { job: profile }, callers }))
+        chmodSync(open, mode)
+        const started = runSidecar({ config: files.config })
+        if (problem === undefined) expect(warnings((await started).logLines)).toEqual([])
+        else await expect(started).rejects.toThrow(problem.replace('FOLDER', open))
+      },
+    )
+  })
+
+  test('refuses to start where all can replace a file with authorities', async () => {
+    const folder = newFolder()
+    const ca = join(folder, 'ca.pem')
+    writeFileSync(ca, CERTIFICATE)
+    chmodSync(ca, 0o644)
+    const config = newFile(JSON.stringify({ upstreams: { cloud: { auth_url: 'https://a.example', ca } } }))
+    await (await runSidecar({ config })).sidecar.close()
+    chmodSync(folder, 0o777)
+    await expect(runSidecar({ config })).rejects.toThrow(
+      `upstreams.cloud.ca: ${ca}: every user of this machine`,
+    )
+  })
+
   test('looks at the file that a link leads to, as Kubernetes mounts secrets', async () => {
     const target = newFile('secret')
     chmodSync(target, 0o644)
@@ -128,6 +183,21 @@ describe('a sidecar', () => {
     expect(warnings(logLines)).toEqual([`${link}: ${READ_BY_ALL} (mode 0644); expected mode 0600`])
   })
 })
+
+test.skipIf(process.geteuid?.() !== 0 || !CAN_MOUNT)(
+  'a file in a folder that all could write is used where that is read-only, as a ConfigMap is mounted',
+  async () => {
+    const module = new URL('../../sidecar/base/exposure.ts', import.meta.url).href
+    const program = `process.stdout.write(JSON.stringify((await import('${module}')).exposureOf(process.argv[1]) ?? 'used'))`
+    const folder = newFolder()
+    const file = join(folder, 'f')
+    writeFileSync(file, 'x', { mode: 0o600 })
+    chmodSync(folder, 0o777)
+    const line = [process.execPath, '--input-type=module', '--eval', program, file]
+    expect(JSON.parse((await startProcess(withReadOnly(folder, line)).ended).stdout)).toBe('used')
+    expect(JSON.parse((await startProcess(line).ended).stdout)).toMatchObject({ refused: true })
+  },
+)
 
 describe('the data folder', () => {
   const SECRETS = ['signing-keys.json', 'static-token-pepper', 'administrator-token', 'directory.sqlite']

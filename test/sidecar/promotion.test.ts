@@ -130,7 +130,7 @@ describe('a promotion', () => {
   })
 
   test('of a large matrix is in force when it is answered', async () => {
-    const [first, second] = [manyApis(400, 'first'), manyApis(400, 'second')]
+    const [first, second] = [manyApis(220, 'first'), manyApis(220, 'second')]
     const one = await host({ matrix: fileOf(first), shadow: fileOf(second) })
     const { shadow, digest } = await one.directory.getMatrixRollout({ matrices: false })
     await one.directory.promoteMatrix({ shadowDigest: shadow?.digest ?? '', digest, reason: REASON })
@@ -157,7 +157,10 @@ describe('a promotion', () => {
   })
 })
 
-describe('nothing changes', () => {
+describe('nothing changes', async () => {
+  const one = await host({ shadow: fileOf(NEXT) })
+  const bare = await host()
+
   test.each<[string, Partial<typeof promotion>, RegExp]>([
     ['another shadow was seen', { shadowDigest: BEFORE }, /^the shadow is sha256:\w+ and no longer sha256:/],
     [
@@ -167,21 +170,18 @@ describe('nothing changes', () => {
     ],
     ['there is no reason', { reason: '' }, /^reason: expected 1 to 1000 characters/],
   ])('where %s', async (_name, changed, message) => {
-    const one = await host({ shadow: fileOf(NEXT) })
     await expect(one.directory.promoteMatrix({ ...promotion, ...changed })).rejects.toThrow(message)
     expect(await one.cells()).toEqual([false, true])
     expect((await one.directory.getMatrixRollout({ matrices: false })).versions).toEqual([])
   })
 
   test('where there is no shadow', async () => {
-    const one = await host()
-    await expect(one.directory.promoteMatrix(promotion)).rejects.toThrow(
+    await expect(bare.directory.promoteMatrix(promotion)).rejects.toThrow(
       'there is no shadow: `matrix_shadow` in the configuration names one',
     )
   })
 
   test('where the caller may only read', async () => {
-    const one = await host({ shadow: fileOf(NEXT) })
     const reader = one.running.connect({ callerToken: READER }).directory
     const { digest, shadow } = await reader.getMatrixRollout({ matrices: true })
     expect([digest, shadow?.digest]).toEqual([BEFORE, AFTER])
@@ -193,7 +193,7 @@ describe('nothing changes', () => {
   })
 
   test('where the promoted matrix is asked for without the right to follow', async () => {
-    const box = new BlackBox((await host()).running.address)
+    const box = new BlackBox(bare.running.address)
     const refused = await box.ask('getPromotedMatrix', {}).catch(refusalOf)
     expect(refused).toMatchObject({ code: 'UNAUTHENTICATED', reason: 'CALLER_TOKEN_MISSING' })
   })
@@ -228,6 +228,7 @@ describe('a promoted matrix that is damaged', () => {
     let heard = () => {}
     const promoted: PromotedMatrices = {
       inForce: () => inForce(),
+      wasPromoted: async () => true,
       watch: (listener) => {
         heard = listener
         return () => {}

@@ -33,11 +33,11 @@ describe.skipIf(!CAN_MOUNT)('a read-only data folder', () => {
     return folder
   }
 
-  test('is opened where the directory is elsewhere', async () => {
+  test('is opened where the directory is elsewhere, and the log says what cannot be kept', async () => {
     const { code, stderr } = await serveOn(await usedFolder(), elsewhere)
     expect({ code, stderr }).toEqual({
       code: 2,
-      stderr: expect.stringMatching(/^portcullis: directory\.url: .*ECONNREFUSED/),
+      stderr: expect.stringMatching(/directory\.known_folder.*\nportcullis: directory\.url: .*ECONNREFUSED/),
     })
   })
 

@@ -14,6 +14,7 @@ import { EnvoyClient } from '../support/proxies/ext-authz.ts'
 import { PROXY_SECRET } from '../support/proxies/proxied.ts'
 import { operatorOf } from '../support/sidecar/operator.ts'
 import { ACCOUNT, populate, runSidecar } from '../support/sidecar/sidecar.ts'
+import { eventuallyHolds } from '../support/suite/resources.ts'
 
 describe.each(['sockets', 'grpc-js'])('over gRPC on %s', async (transport) => {
   const running = await runSidecar({ flags: { 'grpc.transport': transport } })
@@ -30,7 +31,7 @@ describe.each(['sockets', 'grpc-js'])('over gRPC on %s', async (transport) => {
     const id = randomUUID()
     const told = await refused(box.ask('issue', wrongLogin, { metadata: { 'x-request-id': id } }))
     expect(told).toMatchObject({ reason: 'LOGIN_FAILED', metadata: { request_id: id } })
-    await vi.waitFor(() =>
+    await eventuallyHolds(() =>
       expect(aboutRequest(id)).toEqual([
         expect.objectContaining({ level: 20, code: 'UNAUTHENTICATED', reason: 'LOGIN_FAILED' }),
         expect.objectContaining({ level: 40, msg: 'a login failed' }),

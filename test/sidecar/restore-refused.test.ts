@@ -110,6 +110,22 @@ describe('a restoration is refused, and changes nothing,', () => {
     expect(await reasonOf(running, token)).toBe('CREDENTIAL_REVOKED')
   })
 
+  test.each<[what: string, files: (backup: string, keys: string) => string[]]>([
+    ['the directory', (backup) => [backup, '--new-keys', '--replace', '--yes']],
+    ['the directory and the keys', (backup, keys) => [backup, '--keys', keys]],
+    ['the keys alone', (_backup, keys) => ['--keys', keys]],
+  ])('of %s into a folder of another program', async (_what, files) => {
+    const { backup, data } = await stopped()
+    const keys = newBackup()
+    await done('backup', newBackup(), '--keys', keys, ...data)
+    const folder = newFolder()
+    writeFileSync(join(folder, 'photo.jpg'), 'of somebody')
+    expect(await refused('restore', ...files(backup, keys), '--data', folder)).toMatch(
+      /: expected an empty folder, or a data folder of Portcullis with its /,
+    )
+    expect(readdirSync(folder)).toEqual(['photo.jpg'])
+  })
+
   test.each(['--end-tokens', '--end-static-tokens'])('of the keys alone with %s', async (option) => {
     const restore = ['restore', '--keys', newBackup(), option, '--data', newFolder()]
     expect(await refused(...restore)).toContain('expected the file of a backup with them')

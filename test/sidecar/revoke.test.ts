@@ -114,12 +114,17 @@ const NOT_FOUND = refusal(
   'CREDENTIAL_INVALID',
   'the token is unknown or not genuine, so there is nothing to revoke',
 )
+const NOT_ALONE = invalid([
+  'value',
+  'expected a token alone, without a scheme: visible ASCII characters and no white space',
+])
 const genuine = await issued(running, secrets)
 
 test.each<[claim: string, request: Message, callerToken: string | undefined, Refusal]>([
   ['a word', { value: 'gibberish' }, undefined, NOT_FOUND],
   ['an IAM token with something appended', { value: `${genuine.value}A` }, undefined, NOT_FOUND],
-  ['an IAM token with a blank at the end', { value: `${genuine.value} ` }, undefined, NOT_FOUND],
+  ['an IAM token with a blank at the end', { value: `${genuine.value} ` }, undefined, NOT_ALONE],
+  ['an IAM token behind a scheme', { value: `Bearer ${genuine.value}` }, undefined, NOT_ALONE],
   [
     'a static token with a wrong end, from an operator',
     { value: `${secrets.staticToken.slice(0, -6)}000000` },

@@ -4,8 +4,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { connect } from '../../clients/typescript/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
+import { connect } from '../support/sidecar/client.ts'
 import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar/sidecar.ts'
 import { eventually, newFile, newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
 
@@ -29,7 +29,7 @@ const anotherId = () => String(others++).padStart(22, '_')
 async function start(folder: string, clock: { nowMs: number }, matrix: string) {
   const running = await runSidecar({ folder, now: () => clock.nowMs, flags: { matrix, matrix_poll_ms: 0 } })
   const callerToken = readFileSync(join(folder, 'administrator-token'), 'utf8').trim()
-  const operator = connect(running.address, { callerToken, deadlineMs: 100_000 })
+  const operator = connect(running.address, { callerToken })
   whenTheFileEnds(() => operator.close())
   const reasonOf = async (value: string, header = 'X-Auth-Token') =>
     (

@@ -7,7 +7,7 @@ import { supportMatrix } from '../../matrix/index.ts'
 import { BlackBox, type Message } from '../support/contract/black-box.ts'
 import { cells } from '../support/matrices/oracle.ts'
 import { ACCOUNT, runSidecar } from '../support/sidecar/sidecar.ts'
-import { eventually, newFolder } from '../support/suite/resources.ts'
+import { eventually, newFolder, passing } from '../support/suite/resources.ts'
 
 type Named = { id: string }[]
 const REFUSED = 'the matrix file cannot be used; the last good one stays in force'
@@ -169,7 +169,7 @@ describe('a matrix file', () => {
   test('is read again only on `reload` if polling is off', async () => {
     const { sidecar, replace } = await runOnFile({ matrix_poll_ms: 0 })
     replace(JSON.stringify(titled('second')))
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await passing(50)
     expect(sidecar.matrixDigest).toBe(digestOf(titled('first')))
     sidecar.reload()
     expect(sidecar.matrixDigest).toBe(digestOf(titled('second')))
@@ -185,14 +185,15 @@ describe('a matrix file', () => {
         JSON.stringify(supportMatrix.statements).replaceAll('"reports"', '"report-archive"'),
       ),
     }
+    const [first, without] = [digestOf(titled('first')), digestOf(renamed)]
     const expected = new Map([
-      [digestOf(titled('first')), true],
-      [digestOf(renamed), false],
+      [first, true],
+      [without, false],
     ])
     const seen = new Set<unknown>()
     const check = { api: 'reports', token: { kind: 'static_token', scope: { account: ACCOUNT } } }
-    for (let round = 0; round < 40; round++) {
-      const wanted = round % 2 ? titled('first') : renamed
+    for (let round = 0; round < 20; round++) {
+      const [wanted, digest] = round % 2 ? [titled('first'), first] : [renamed, without]
       replace(JSON.stringify(wanted))
       do {
         const { results } = (await box.ask('checkBatch', {
@@ -202,11 +203,11 @@ describe('a matrix file', () => {
         }
         const digests = new Set(results.map(({ digest }) => digest))
         expect(digests.size).toBe(1)
-        for (const { digest, allowed } of results) {
-          seen.add(digest)
-          expect(allowed).toBe(expected.get(digest as string))
+        for (const result of results) {
+          seen.add(result.digest)
+          expect(result.allowed).toBe(expected.get(result.digest as string))
         }
-      } while (sidecar.matrixDigest !== digestOf(wanted))
+      } while (sidecar.matrixDigest !== digest)
     }
     expect(seen).toEqual(new Set(expected.keys()))
   })

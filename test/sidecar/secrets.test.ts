@@ -4,10 +4,11 @@
 import { connect as connectHttp2 } from 'node:http2'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { credentialQuestion } from '../support/contract/answers.ts'
 import { BlackBox, type CallWishes, type Message } from '../support/contract/black-box.ts'
-import { run, serve } from '../support/processes/processes.ts'
+import { command } from '../support/processes/command-line.ts'
+import { serve } from '../support/processes/processes.ts'
 import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar/sidecar.ts'
 import { newFile, newFolder } from '../support/suite/resources.ts'
 
@@ -220,7 +221,9 @@ test.each([
     { PORTCULLIS_PASSWORD: CANARY },
   ],
 ])('the command line with %s shows no secret', async (_claim, args, environment) => {
-  const { code, stdout, stderr } = await run(args, { environment })
+  for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value)
+  const { code, stdout, stderr } = await command(args)
+  vi.unstubAllEnvs()
   expect(code).toBe(2)
   expect(stdout).toBe('')
   expect(stderr).toMatch(/^portcullis: [^\n]+\n$/)

@@ -219,14 +219,20 @@ async function leaveSocketBehind(path: string): Promise<void> {
 }
 
 describe('the shutdown', () => {
-  test('health watches are notified, and the sidecar closes even if they stay open', async () => {
-    const ending = await runSidecar({ flags: { drain_ms: 500 } })
-    const watch = healthOf(ending.address).follow('watch')
-    const seen: unknown[] = []
-    watch.on('data', ({ status }: Message) => seen.push(status)).on('error', () => {})
-    await new Promise((resolve) => watch.once('data', resolve))
-    await ending.sidecar.close()
-    expect(seen).toEqual(['SERVING', 'NOT_SERVING'])
+  test('health watches get NOT_SERVING and end, and do not hold up the sidecar', async () => {
+    const ending = await runSidecar({ flags: { drain_ms: 600_000 } })
+    const services = ['', SERVICE, 'nothing']
+    const watches = services.map((service) => {
+      const watch = healthOf(ending.address).follow('watch', { service })
+      return (watch as AsyncIterable<Message>)[Symbol.asyncIterator]()
+    })
+    const statuses = async () =>
+      (await Promise.all(watches.map((each) => each.next()))).map(({ value }) => value?.status)
+    expect(await statuses()).toEqual(['SERVING', 'SERVING', 'SERVICE_UNKNOWN'])
+    const closed = ending.sidecar.close()
+    expect(await statuses()).toEqual(['NOT_SERVING', 'NOT_SERVING', undefined])
+    expect(await statuses()).toEqual([undefined, undefined, undefined])
+    await closed
     expect(await refused(new BlackBox(ending.address).ask('check', good))).toMatchObject({
       code: 'UNAVAILABLE',
     })

@@ -4,60 +4,104 @@
  */
 import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
-import { connect, PortcullisError } from '../../clients/typescript/index.ts'
+import { describe, expect, test } from 'vitest'
+import { PortcullisError } from '../../clients/typescript/index.ts'
 import { compile } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import { run, serve } from '../support/processes/processes.ts'
+import { connect } from '../support/sidecar/client.ts'
 import { ACCOUNT } from '../support/sidecar/sidecar.ts'
 import { eventually, newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
 
 const good = { api: 'balance', token: { kind: 'static_token', scope: { account: ACCOUNT } } }
 
-test('the ready line has exactly these keys', async () => {
-  const { ready, stdout, signal, ended } = await serve(['--dev', '--http', '127.0.0.1:0'])
-  expect(ready).toEqual({
-    event: 'ready',
-    grpc: expect.stringMatching(/^127\.0\.0\.1:\d+$/),
-    http: expect.stringMatching(/^127\.0\.0\.1:\d+$/),
-    matrix_digest: compile(supportMatrix).digest,
-    strict: false,
-    rules_digest: compile(supportMatrix).rulesDigest,
-    decisions: { kept: false, kept_by: 'decision_log.file.path' },
-    demo: {
-      account: expect.stringMatching(/^\d{6}$/),
-      project: 'demo-project',
-      service_user: { name: 'demo', password: expect.stringMatching(/^[\w-]{24}$/) },
-      control_panel_user: {
-        name: 'demo-owner',
-        password: expect.stringMatching(/^[\w-]{24}$/),
-        link_secret: expect.stringMatching(/^[\w-]{43}$/),
-      },
-      static_token: expect.stringMatching(/^pcst_[0-9A-Za-z]{49}$/),
-    },
-  })
-  signal('SIGTERM')
-  expect(await ended).toMatchObject({ code: 0 })
-  expect(stdout().trimEnd().split('\n')).toHaveLength(1)
-})
-
-test('on SIGTERM calls in progress are answered, and the exit code is 0', async () => {
-  const child = await serve(['--dev'])
-  const client = connect(child.ready.grpc)
-  whenTheFileEnds(() => client.close())
-  const { account, service_user } = child.ready.demo ?? {
-    account: '',
-    service_user: { name: '', password: '' },
+describe('a development sidecar', async () => {
+  const temporary = newFolder()
+  const matrix = join(newFolder(), 'matrix.json')
+  const replace = (title: string) => {
+    const text = { ...supportMatrix, title }
+    writeFileSync(`${matrix}.new`, JSON.stringify(text))
+    renameSync(`${matrix}.new`, matrix)
+    return compile(text)
   }
-  const password = { userName: service_user.name, account, password: service_user.password }
-  await client.check(good)
-  // Two logins run at the same time and ten wait, so most are in progress when the signal arrives.
-  const issuing = Array.from({ length: 12 }, () => client.issue({ password, scope: { account } }))
-  await issuing[0]
-  child.signal('SIGTERM')
-  const outcomes = await Promise.allSettled(issuing)
-  expect(outcomes.filter(({ status }) => status === 'rejected')).toEqual([])
-  expect(await child.ended).toMatchObject({ code: 0, stderr: '' })
+  const first = replace('first')
+  const child = await serve(['--dev', '--matrix', matrix, '--http', '127.0.0.1:0'], {
+    environment: { TMPDIR: temporary, PORTCULLIS_MATRIX_POLL_MS: '0' },
+  })
+  const { ready } = child
+  const client = connect(ready.grpc)
+  whenTheFileEnds(() => client.close())
+
+  test('has a ready line with exactly these keys', () => {
+    expect(ready).toEqual({
+      event: 'ready',
+      grpc: expect.stringMatching(/^127\.0\.0\.1:\d+$/),
+      http: expect.stringMatching(/^127\.0\.0\.1:\d+$/),
+      matrix_digest: first.digest,
+      strict: false,
+      rules_digest: first.rulesDigest,
+      decisions: { kept: false, kept_by: 'decision_log.file.path' },
+      demo: {
+        account: expect.stringMatching(/^\d{6}$/),
+        project: 'demo-project',
+        service_user: { name: 'demo', password: expect.stringMatching(/^[\w-]{24}$/) },
+        control_panel_user: {
+          name: 'demo-owner',
+          password: expect.stringMatching(/^[\w-]{24}$/),
+          link_secret: expect.stringMatching(/^[\w-]{43}$/),
+        },
+        static_token: expect.stringMatching(/^pcst_[0-9A-Za-z]{49}$/),
+      },
+    })
+  })
+
+  test('reads the matrix file again on SIGHUP, even if polling is off', async () => {
+    const second = replace('second')
+    expect((await client.getMatrix()).digest).toBe(first.digest)
+    child.signal('SIGHUP')
+    await eventually(async () => (await client.getMatrix()).digest === second.digest)
+  })
+
+  test('keeps a second one off its addresses: exit code 2 and a one-line error, with --json in JSON', async () => {
+    const { grpc, http } = ready
+    expect(await run(['serve', '--dev', '--grpc', grpc, '--http', 'off'])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `portcullis: grpc address ${grpc} is in use; choose another with --grpc HOST:PORT (or unix:PATH)\n`,
+    })
+    const args = ['serve', '--json', '--data', newFolder(), '--grpc', '127.0.0.1:0', '--http', http]
+    const environment = { PORTCULLIS_LOG_LEVEL: 'silent' }
+    const { code, stdout, stderr } = await run(args, { environment })
+    expect({ code, stdout, ...JSON.parse(stderr) }).toEqual({
+      code: 2,
+      stdout: '',
+      error: {
+        ...{ code: 'FAILED_PRECONDITION', reason: 'ADDRESS_IN_USE', violations: [] },
+        message: `http address ${http} is in use; choose another with --http HOST:PORT (or off)`,
+      },
+    })
+  })
+
+  test('answers calls in progress on SIGTERM, deletes its data, and ends with 0', async () => {
+    const [made = ''] = readdirSync(temporary)
+    expect(existsSync(join(temporary, made, 'directory.sqlite'))).toBe(true)
+    const { account = '', service_user } = ready.demo ?? {}
+    const password = { userName: service_user?.name ?? '', account, password: service_user?.password ?? '' }
+    await client.check(good)
+    // Two logins run at the same time and ten wait, so most are in progress when the signal arrives.
+    const issuing = Array.from({ length: 12 }, () => client.issue({ password, scope: { account } }))
+    await issuing[0]
+    child.signal('SIGTERM')
+    const outcomes = await Promise.allSettled(issuing)
+    expect(outcomes.filter(({ status }) => status === 'rejected')).toEqual([])
+    const { code, stdout, stderr } = await child.ended
+    expect({ code, stderr, lines: stdout.trimEnd().split('\n').length }).toEqual({
+      code: 0,
+      stderr: '',
+      lines: 1,
+    })
+    expect(readdirSync(temporary)).toEqual([])
+  })
 })
 
 test('for a client that retries, no check fails while one sidecar replaces another', async () => {
@@ -92,36 +136,6 @@ test('for a client that retries, no check fails while one sidecar replaces anoth
   await asking
 })
 
-test('on SIGHUP the matrix file is read again, even if polling is off', async () => {
-  const matrix = join(newFolder(), 'matrix.json')
-  const replace = (title: string) => {
-    writeFileSync(`${matrix}.new`, JSON.stringify({ ...supportMatrix, title }))
-    renameSync(`${matrix}.new`, matrix)
-    return compile({ ...supportMatrix, title }).digest
-  }
-  const first = replace('first')
-  const child = await serve(['--dev', '--matrix', matrix], {
-    environment: { PORTCULLIS_MATRIX_POLL_MS: '0' },
-  })
-  const client = connect(child.ready.grpc)
-  whenTheFileEnds(() => client.close())
-  expect(child.ready.matrix_digest).toBe(first)
-  const second = replace('second')
-  expect((await client.getMatrix()).digest).toBe(first)
-  child.signal('SIGHUP')
-  await eventually(async () => (await client.getMatrix()).digest === second)
-})
-
-test('a development sidecar deletes its data', async () => {
-  const temporary = newFolder()
-  const child = await serve(['--dev'], { environment: { TMPDIR: temporary } })
-  const [made = ''] = readdirSync(temporary)
-  expect(existsSync(join(temporary, made, 'directory.sqlite'))).toBe(true)
-  child.signal('SIGINT')
-  expect(await child.ended).toMatchObject({ code: 0 })
-  expect(readdirSync(temporary)).toEqual([])
-})
-
 test('a development sidecar refuses a folder that is not empty', async () => {
   const folder = newFolder()
   writeFileSync(join(folder, 'something'), '')
@@ -129,15 +143,5 @@ test('a development sidecar refuses a folder that is not empty', async () => {
     code: 2,
     stdout: '',
     stderr: `portcullis: --dev: expected an empty data folder or none, but ${folder} is not empty; serve it without --dev\n`,
-  })
-})
-
-test('a second sidecar on an address in use ends with exit code 2 and a one-line error', async () => {
-  const child = await serve(['--dev'])
-  const { grpc } = child.ready
-  expect(await run(['serve', '--dev', '--grpc', grpc, '--http', 'off'])).toEqual({
-    code: 2,
-    stdout: '',
-    stderr: `portcullis: grpc address ${grpc} is in use; choose another with --grpc HOST:PORT (or unix:PATH)\n`,
   })
 })

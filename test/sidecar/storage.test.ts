@@ -13,10 +13,11 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
 import { describe, expect, test } from 'vitest'
-import { connect } from '../../clients/typescript/index.ts'
 import { writeSealed } from '../../sidecar/base/sealed-file.ts'
 import { rotateAdministratorToken } from '../../sidecar/config/administrator-token.ts'
-import { run, serve } from '../support/processes/processes.ts'
+import { command } from '../support/processes/command-line.ts'
+import { serve } from '../support/processes/processes.ts'
+import { connect } from '../support/sidecar/client.ts'
 import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar/sidecar.ts'
 import { newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
 
@@ -114,7 +115,7 @@ test('two processes that start at the same time on a new folder have the same ke
   whenTheFileEnds(() => {
     for (const client of clients) client.close()
   })
-  const applied = await run(['directory', 'apply', '--json', '--data', folder, directoryFile()])
+  const applied = await command(['directory', 'apply', '--json', '--data', folder, directoryFile()])
   const [{ value: password }] = (JSON.parse(applied.stdout) as { secrets: [{ value: string }] }).secrets
   for (const [index, client] of clients.entries()) {
     const { value } = await client.issue({

@@ -1,8 +1,9 @@
 /** The client and a sidecar that is of another version or lies: every unclear answer counts as a denial. */
 import { expect, test } from 'vitest'
-import { type Check, type CheckAnswer, type Client, connect } from '../../clients/typescript/index.ts'
+import type { Check, CheckAnswer, Client } from '../../clients/typescript/index.ts'
 import { encoded } from '../support/contract/black-box.ts'
 import { field, joined, tag } from '../support/contract/protobuf-bytes.ts'
+import { connect } from '../support/sidecar/client.ts'
 import { fakeSidecar } from '../support/sidecar/fake-sidecar.ts'
 import { ACCOUNT } from '../support/sidecar/sidecar.ts'
 import { whenTheFileEnds } from '../support/suite/resources.ts'

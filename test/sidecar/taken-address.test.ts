@@ -1,9 +1,10 @@
-/** An address in use: the error names the setting for choosing another one. */
+/**
+ * An address in use: the error names the setting for choosing another one. Two sidecars: shutdown.test.ts.
+ */
 import { expect, test } from 'vitest'
 import { addressInUse, takenAddressOf } from '../../sidecar/base/address.ts'
 import { type AddressSources, withRemedy } from '../../sidecar/cli/commands/taken-address.ts'
-import { run, serve } from '../support/processes/processes.ts'
-import { newFile, newFolder } from '../support/suite/resources.ts'
+import { newFile } from '../support/suite/resources.ts'
 
 const file = newFile('grpc: { address: "127.0.0.1:1" }\nworkers: 1\n', 'config.yaml')
 const other = newFile('workers: 1\n', 'config.yaml')
@@ -56,24 +57,3 @@ test.each(['127.0.0.1:1', '[::1]:1', 'unix:/with blanks/in it.sock'])(
     })
   },
 )
-
-test('a sidecar on an address in use ends with exit code 2, and with --json the error is JSON', async () => {
-  const first = await serve(['--data', newFolder(), '--http', '127.0.0.1:0'])
-  const { grpc, http } = first.ready
-  const second = async (...args: string[]) => {
-    const { code, stdout, stderr } = await run(['serve', '--json', '--data', newFolder(), ...args], {
-      environment: { PORTCULLIS_LOG_LEVEL: 'silent' },
-    })
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    return JSON.parse(stderr).error
-  }
-  const taken = { code: 'FAILED_PRECONDITION', reason: 'ADDRESS_IN_USE', violations: [] }
-  expect(await second('--grpc', grpc, '--http', 'off')).toEqual({
-    ...taken,
-    message: `grpc address ${grpc} is in use; choose another with --grpc HOST:PORT (or unix:PATH)`,
-  })
-  expect(await second('--grpc', '127.0.0.1:0', '--http', http)).toEqual({
-    ...taken,
-    message: `http address ${http} is in use; choose another with --http HOST:PORT (or off)`,
-  })
-})

@@ -1,9 +1,9 @@
 /** What is remembered of tokens, and what is forgotten first. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { TokenMemory } from '../../sidecar/authority/token-memory.ts'
 
-const digestOf = (name: string | number) => createHash('sha256').update(String(name)).digest('base64')
+const digestOf = (name: string | number) => hash('sha256', String(name), 'base64')
 const digests = (count: number, from = 0) =>
   Array.from({ length: count }, (_, index) => digestOf(from + index))
 
@@ -21,13 +21,15 @@ describe('the memory of tokens', () => {
     expect(memory.size).toBe(0)
   })
 
-  test.each([640, 6_400, 64_000])('never has more than %d, and keeps the third that was used last', (max) => {
+  test.each([640, 6_400])('never has more than %d, and keeps the third that was used last', (max) => {
     const memory = new TokenMemory<object>(max)
     const all = digests(4 * max)
+    let most = 0
     for (const digest of all) {
       memory.set(digest, {})
-      expect(memory.size).toBeLessThanOrEqual(max)
+      most = Math.max(most, memory.size)
     }
+    expect(most).toBeLessThanOrEqual(max)
     // The 64 parts fill up at different times, so a small one can lose some of its half.
     const last = all.slice(-max / 3)
     const kept = last.filter((digest) => memory.get(digest) !== undefined).length

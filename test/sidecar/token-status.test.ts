@@ -1,4 +1,5 @@
 /** What the time and the status of a genuine token mean for a request. */
+
 import { expect, test } from 'vitest'
 import { faultOfTime, INVALID, verificationOf } from '../../sidecar/authority/token-status.ts'
 import {
@@ -7,6 +8,7 @@ import {
   UNSCOPED_KIND,
   type VerifiedToken,
 } from '../../sidecar/authority/verified-token.ts'
+import type { IpAddress } from '../../sidecar/base/ip-address.ts'
 import type { TokenStatus } from '../../sidecar/directory/directory.ts'
 
 const NOW = 1_800_000_000_000
@@ -47,7 +49,7 @@ test('a token without a time is invalid, and shows none', () => {
   expect(INVALID).toEqual({ ok: false, reason: 'CREDENTIAL_INVALID' })
 })
 
-test.each<[active: boolean, addresses: string[], from: string | undefined, reason: string | undefined]>([
+test.each<[active: boolean, addresses: string[], from: IpAddress | undefined, reason: string | undefined]>([
   [true, [], undefined, undefined],
   [true, ['192.0.2.0/24'], '192.0.2.7', undefined],
   [true, ['192.0.2.0/24'], '198.51.100.7', 'ADDRESS_NOT_ALLOWED'],

@@ -23,7 +23,7 @@ import { openRaw } from '../support/interop/raw-connection.ts'
 import { runSidecar } from '../support/sidecar/sidecar.ts'
 import { eventually } from '../support/suite/resources.ts'
 
-const CONNECTIONS = 200
+const CONNECTIONS = 80
 
 /** Calls of one connection. */
 const CALLS = 200

@@ -2,16 +2,18 @@
  * Watches: how many a connection, a client and all clients may have, and how a change reaches them without
  * holding up others.
  */
+
 import { expect, test } from 'vitest'
+import type { IpAddress } from '../../sidecar/base/ip-address.ts'
 import type { CallContext } from '../../sidecar/contract/call.ts'
 import { Topic, Watches } from '../../sidecar/contract/watches.ts'
 import { BlackBox, refusalOf } from '../support/contract/black-box.ts'
 import { Reader } from '../support/contract/reader.ts'
 import { runSidecar } from '../support/sidecar/sidecar.ts'
-import { eventually } from '../support/suite/resources.ts'
+import { eventually, working } from '../support/suite/resources.ts'
 
 /** A connection that presents this caller token. */
-function connectionOf(address = '127.0.0.1', token = ''): CallContext {
+function connectionOf(address: IpAddress = '127.0.0.1', token = ''): CallContext {
   return {
     connection: { address, certificateNames: [] },
     metadata: (name) => (name === 'authorization' && token !== '' ? [token] : []),
@@ -72,7 +74,7 @@ test('where a client has 1,000, the connection with the most loses its newest, a
 
 test('other addresses, networks and callers have shares of their own, as far as those of all go', () => {
   const { open } = newTopic()
-  const fill = (address: string, token?: string) =>
+  const fill = (address: IpAddress, token?: string) =>
     Array.from({ length: 10 }, () => open(100, connectionOf(address, token)))
   fill('127.0.0.1')
   expect(open(1, connectionOf('127.0.0.2')).refused).toEqual([])
@@ -99,8 +101,7 @@ test('a client that does not read gets the newest when it reads again, and nothi
 test('a change reaches watches in slices', async () => {
   const { topic, change } = newTopic()
   const slowly = () => {
-    const end = performance.now() + 1
-    while (performance.now() < end);
+    working(1)
   }
   const readers = Array.from({ length: 20 }, () => new Reader(String, slowly))
   for (const reader of readers) topic.open(connectionOf(), reader)

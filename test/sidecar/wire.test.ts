@@ -144,7 +144,7 @@ describe('sizes', () => {
   test('a request just below the limit is answered', async () => {
     expect(await box.ask('check', withHeaders(MESSAGE_BYTES_MAX - 64))).toMatchObject({
       allowed: false,
-      reason: 'REASON_CREDENTIAL_MALFORMED',
+      reason: 'REASON_CREDENTIAL_INVALID',
     })
   })
 
@@ -248,7 +248,7 @@ test('random bytes never get an allowed answer, and every unary call ends with a
         else expect(JSON.stringify(outcome?.value)).not.toContain('"allowed":true')
       },
     ),
-    { numRuns: 1_500 },
+    { numRuns: 500 },
   )
   expect(await box.ask('check', good)).toMatchObject(ALLOWED)
 })

@@ -1,35 +1,24 @@
 /**
  * `serve --workers N`: several processes on the same addresses, which clients cannot tell from a single one.
  */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { connect } from '../../clients/typescript/index.ts'
+import { beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { compile } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import { FailedLogins } from '../../sidecar/authority/throttle.ts'
 import { WorkerLogins } from '../../sidecar/process/workers/logins.ts'
 import { BlackBox, refusalOf, refused } from '../support/contract/black-box.ts'
 import { askAt } from '../support/identity/identity.ts'
-import { run, serve } from '../support/processes/processes.ts'
-import { alive, workersOf } from '../support/processes/worker-storm.ts'
+import { command } from '../support/processes/command-line.ts'
+import { run, serve, serveDemo } from '../support/processes/processes.ts'
+import { alive, CLAIMS, connections, workersOf } from '../support/processes/worker-storm.ts'
+import { youngGenerations } from '../support/processes/young-generations.ts'
+import { connect } from '../support/sidecar/client.ts'
 import { ACCOUNT, PEOPLE } from '../support/sidecar/sidecar.ts'
 import { eventually, newFile, newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
 
 type Pool = Awaited<ReturnType<typeof serve>>
-
-const CLAIMS = { api: 'balance', token: { kind: 'static_token', scope: { account: ACCOUNT } } }
-
-/** Opens several connections, which the workers get in turn. Each one has made a call. */
-async function connections(address: string, count = 4): Promise<BlackBox[]> {
-  const boxes: BlackBox[] = []
-  for (let index = 0; index < count; index++) {
-    const box = new BlackBox(address)
-    await box.ask('Check', CLAIMS)
-    boxes.push(box)
-  }
-  return boxes
-}
 
 describe('a worker that dies', () => {
   const attempt = { account: ACCOUNT, userName: 'account', source: '' }
@@ -62,6 +51,8 @@ describe('a worker that dies', () => {
 describe('two workers', () => {
   const data = join(newFolder(), 'data')
   const matrix = newFile(JSON.stringify(supportMatrix))
+  const programs = newFolder()
+  const told = join(programs, 'told')
   let pool: Pool
   let boxes: BlackBox[]
   let password: string
@@ -69,6 +60,10 @@ describe('two workers', () => {
     const people = newFile(JSON.stringify(PEOPLE))
     const { stdout } = await run(['directory', 'apply', people, '--data', data, '--json'])
     const { secrets } = JSON.parse(stdout) as { secrets: { user: string; type: string; value: string }[] }
+    // What a sidecar notifies systemd with.
+    const notify = join(programs, 'systemd-notify')
+    writeFileSync(notify, `#!/bin/sh\necho "$@ $NOTIFY_SOCKET" >> ${told}\n`)
+    chmodSync(notify, 0o755)
     password = secrets.find(({ user, type }) => user === 'account' && type === 'password')?.value ?? ''
     pool = await serve(['--workers', '2', '--data', data, '--matrix', matrix, '--http', '127.0.0.1:0'], {
       environment: {
@@ -76,6 +71,12 @@ describe('two workers', () => {
         PORTCULLIS_LOGIN_THROTTLE_PAUSE_MS: '3600000',
         PORTCULLIS_MATRIX_POLL_MS: '0',
         PORTCULLIS_HTTP_CONSOLE: 'true',
+        // On a machine that is busy no worker is taken for one that hangs.
+        PORTCULLIS_WORKER_HEARTBEAT_TIMEOUT_MS: '600000',
+        // Port 0: if an inspector opens, it finds a port.
+        NODE_OPTIONS: '--inspect-port=0',
+        NOTIFY_SOCKET: '/run/systemd/notify',
+        PATH: `${programs}:${process.env.PATH}`,
       },
     })
     boxes = await connections(pool.ready.grpc)
@@ -89,6 +90,27 @@ describe('two workers', () => {
   test('are ready when both are ready', () => {
     expect(workersOf(pool)).toHaveLength(2)
     expect(pool.ready).toMatchObject({ event: 'ready', workers: 2 })
+  })
+
+  test('are ready for systemd once', async () => {
+    await eventually(() => existsSync(told) && readFileSync(told, 'utf8').includes('\n'))
+    expect(readFileSync(told, 'utf8')).toBe('--ready /run/systemd/notify\n')
+  })
+
+  test('open no inspector on SIGUSR1, and neither does the primary', async () => {
+    const processes = [pool.pid, ...workersOf(pool)]
+    for (const pid of processes) process.kill(pid, 'SIGUSR1')
+    // Every process answers again after the signal. What an inspector prints is looked for at the end.
+    await Promise.all(boxes.map((box) => box.ask('Check', CLAIMS)))
+    expect(processes.filter(alive)).toEqual(processes)
+  })
+
+  test('write a snapshot each on SIGUSR2, and the primary writes none', async () => {
+    const writers = workersOf(pool).map((pid) => `diagnostics-${pid}.json`)
+    const written = () => readdirSync(data).filter((name) => /^diagnostics-\d+\.json$/.test(name))
+    pool.signal('SIGUSR2')
+    await eventually(() => written().length >= writers.length)
+    expect(written().toSorted()).toEqual(writers.toSorted())
   })
 
   test('serve the same page and the same rules, whichever is asked', async () => {
@@ -174,7 +196,7 @@ describe('two workers', () => {
     const ended: number[] = []
     const watches = boxes.map((box, index) => box.follow('WatchMatrix').on('error', () => ended.push(index)))
     for (const watch of watches) await new Promise((resolve) => watch.once('data', resolve))
-    const [killed = 0, other] = workersOf(pool)
+    const [killed, other] = workersOf(pool) as [number, number]
     process.kill(killed, 'SIGKILL')
     await eventually(() => ended.length === 2)
     const survivors = boxes.filter((_, index) => !ended.includes(index))
@@ -191,6 +213,17 @@ describe('two workers', () => {
     expect(pool.stderr()).toContain(`"worker":${killed},"ended":"SIGKILL"`)
     // The primary counts failed logins, so the end of a worker does not reset them.
     expect((await refused(login(survivors[0], 'nothing', 'wrong'))).reason).toBe('LOGIN_THROTTLED')
+  })
+
+  test('connections on their way to one that dies are answered by the other', async () => {
+    const [dying] = workersOf(pool) as [number, number]
+    process.kill(dying, 'SIGSTOP')
+    // Some of the four are in the channel of the worker that is stopped.
+    const asked = Array.from({ length: 4 }, () => new BlackBox(pool.ready.grpc).ask('Check', CLAIMS))
+    await Promise.any(asked)
+    process.kill(dying, 'SIGKILL')
+    for (const answer of await Promise.all(asked)) expect(answer).toMatchObject({ reason: 'REASON_ALLOWED' })
+    await eventually(() => workersOf(pool).length === 2)
   })
 
   test('a second sidecar on their port is refused', async () => {
@@ -212,99 +245,16 @@ describe('two workers', () => {
     pool.signal('SIGTERM')
     const outcomes = await Promise.allSettled(issuing)
     expect(outcomes.filter(({ status }) => status === 'rejected')).toEqual([])
-    expect(await pool.ended).toMatchObject({ code: 0 })
+    const { code, stderr } = await pool.ended
+    expect({ code, inspectors: stderr.match(/debugger.*/i) }).toEqual({ code: 0, inspectors: null })
     expect(workers.filter(alive)).toEqual([])
   })
 })
 
-test.concurrent('on a Unix socket: both answer, a second sidecar is refused, and the workers end when the primary is killed', async () => {
-  const path = join(newFolder(), 'sidecar.sock')
-  const args = ['--workers', '2', '--grpc', `unix:${path}`, '--data', join(newFolder(), 'data')]
-  const pool = await serve(args)
-  const workers = workersOf(pool)
-  expect(workers).toHaveLength(2)
-  // Other users may not connect, not even between bind and chmod.
-  if (process.platform === 'linux')
-    for (const pid of [pool.pid, ...workers])
-      expect(readFileSync(`/proc/${pid}/status`, 'utf8')).toMatch(/^Umask:\t\d\d\d7$/m)
-  await connections(`unix:${path}`)
-  expect(await run(['serve', '--http', 'off', ...args])).toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining(
-      `portcullis: grpc address unix:${path} is in use; choose another with --grpc HOST:PORT (or unix:PATH)\n`,
-    ),
-  })
-  pool.signal('SIGKILL')
-  // The workers share its output, which closes when the last of them has ended.
-  await pool.ended
-  const next = await serve(args)
-  await connections(`unix:${path}`)
-  next.signal('SIGTERM')
-  expect(await next.ended).toMatchObject({ code: 0 })
-  expect(existsSync(path)).toBe(false)
-})
-
-test.concurrent('all workers that were killed together are replaced on the same port; if they cannot start, the primary gives up', async () => {
-  const data = join(newFolder(), 'data')
-  const pool = await serve(['--workers', '2', '--data', data])
-  const killAll = () => {
-    const killed = workersOf(pool)
-    for (const pid of killed) process.kill(pid, 'SIGKILL')
-    return killed
-  }
-  const killed = killAll()
-  await eventually(() => workersOf(pool).filter((pid) => !killed.includes(pid)).length === 2)
-  await connections(pool.ready.grpc)
-  const keys = join(data, 'signing-keys.json')
-  writeFileSync(keys, '{}')
-  killAll()
-  const { code, stderr } = await pool.ended
-  expect(code).toBe(2)
-  // After the lines of the log, which are JSON too.
-  const { error } = JSON.parse(stderr.trim().split('\n').at(-1) ?? '')
-  expect(error.message).toMatch(`workers end right after they start; the last one: ${keys}: expected `)
-})
-
-test.concurrent('a worker that hangs is replaced while another one answers, and new connections are served', async () => {
-  const pool = await serve(['--workers', '2', '--data', join(newFolder(), 'data')])
-  const [hanging = 0, other = 0] = workersOf(pool)
-  process.kill(hanging, 'SIGSTOP')
-  await connections(pool.ready.grpc)
-  await eventually(() => workersOf(pool).length === 2 && !workersOf(pool).includes(hanging))
-  expect(workersOf(pool)).toContain(other)
-  expect(pool.stderr()).toContain(`"worker":${hanging},"ended":"it did not answer 4 probes"`)
-})
-
-test.concurrent('workers that are all silent get ten times as long, because the machine may be slow', async () => {
-  const pool = await serve(['--workers', '2', '--data', join(newFolder(), 'data')], {
-    environment: { PORTCULLIS_WORKER_HEARTBEAT_TIMEOUT_MS: '400' },
-  })
-  const silent = workersOf(pool)
-  for (const pid of silent) process.kill(pid, 'SIGSTOP')
-  await eventually(() => workersOf(pool).filter((pid) => !silent.includes(pid)).length === 2)
-  const probes = Array.from(pool.stderr().matchAll(/"ended":"it did not answer (\d+) probes"/g), (found) =>
-    Number(found[1]),
-  )
-  expect(probes).toHaveLength(2)
-  expect(Math.min(...probes)).toBeGreaterThanOrEqual(40)
-})
-
-test.concurrent('SIGTERM does not wait for a worker that hangs as long as for calls in progress', async () => {
-  const pool = await serve(['--workers', '2', '--data', join(newFolder(), 'data')], {
-    // Far longer than a test may take.
-    environment: { PORTCULLIS_DRAIN_MS: '600000' },
-  })
-  const workers = workersOf(pool)
-  process.kill(workers[0] ?? 0, 'SIGSTOP')
-  pool.signal('SIGTERM')
-  expect(await pool.ended).toMatchObject({ code: 0 })
-  expect(workers.filter(alive)).toEqual([])
-})
-
-test.concurrent('the reason why workers cannot start is printed once, and the exit code is 2', async () => {
+test('the reason why workers cannot start is printed once, and the exit code is 2', async () => {
   const secret = join(newFolder(), 'no-such-file')
   const config = newFile(
-    JSON.stringify({ callers: [{ name: 'job', token_file: secret }], workers: 3, data: newFolder() }),
+    JSON.stringify({ callers: [{ name: 'job', token_file: secret }], workers: 2, data: newFolder() }),
   )
   expect(await run(['serve', '--config', config, '--grpc', '127.0.0.1:0', '--http', 'off'])).toEqual({
     code: 2,
@@ -313,29 +263,40 @@ test.concurrent('the reason why workers cannot start is printed once, and the ex
   })
 })
 
-test.concurrent('a development sidecar can have workers, which share one demo account', async () => {
+test('a development sidecar has workers that share a demo account and keep their young generation small', async () => {
   const temporary = newFolder()
-  const child = await serve(['--dev', '--workers', '2'], { environment: { TMPDIR: temporary } })
-  const { account = '', service_user: user } = child.ready.demo ?? {}
+  const young = youngGenerations()
+  const child = await serveDemo(['--workers', '2'], {
+    environment: {
+      ...young.environment(),
+      TMPDIR: temporary,
+      PORTCULLIS_WORKER_HEARTBEAT_TIMEOUT_MS: '600000',
+    },
+  })
+  const { account, service_user: user } = child.demo
   const client = connect(child.ready.grpc)
   whenTheFileEnds(() => client.close())
-  const password = { userName: user?.name ?? '', account, password: user?.password ?? '' }
+  const password = { userName: user.name, account, password: user.password }
   expect(await client.issue({ password, scope: { account } })).toMatchObject({ scope: { account } })
   child.signal('SIGINT')
   expect(await child.ended).toMatchObject({ code: 0, stderr: '' })
   expect(readdirSync(temporary)).toEqual([])
+  // Workers start with that as their largest size.
+  const sizes = young.megabytes()
+  expect([sizes.length, Math.max(...sizes)]).toEqual([3, 4])
 })
 
-test.concurrent.each<[args: string[], variable: string | undefined, complaint: string]>([
+test.each<[args: string[], variable: string | undefined, complaint: string]>([
   [['--workers', '0'], undefined, 'configuration: workers: expected a number >= 1'],
   [['--workers', 'two'], undefined, '--workers: expected a whole number'],
   [[], '257', 'PORTCULLIS_WORKERS: expected a number <= 256'],
   [[], 'many', 'PORTCULLIS_WORKERS: expected a whole number'],
 ])('these numbers of workers are refused: %j, %j', async (args, variable, complaint) => {
-  const environment = variable === undefined ? {} : { PORTCULLIS_WORKERS: variable }
-  expect(await run(['serve', ...args], { environment })).toEqual({
+  vi.stubEnv('PORTCULLIS_WORKERS', variable)
+  expect(await command(['serve', ...args])).toEqual({
     code: 2,
     stdout: '',
     stderr: `portcullis: ${complaint}\n`,
   })
+  vi.unstubAllEnvs()
 })

@@ -1,59 +1,43 @@
 /**
  * What V8 takes for the objects of calls: a size that loading the sidecar does not enlarge, unless Node was
- * told another one.
+ * told another one. Of workers: workers.test.ts.
  */
 import { execFileSync } from 'node:child_process'
-import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
+import { mayChooseYoungGeneration, youngGenerationFlags } from '../../sidecar/base/young-generation.ts'
 import { ROOT } from '../support/checkout/sources.ts'
 import { serveDemo } from '../support/processes/processes.ts'
-import { newFile, newFolder } from '../support/suite/resources.ts'
+import { youngGenerations } from '../support/processes/young-generations.ts'
+import { newFile } from '../support/suite/resources.ts'
 
-/**
- * Loaded into every process: writes down the megabytes of a half of its young generation when the process
- * ends.
- */
-const REPORT = `
-import { writeFileSync } from 'node:fs'
-import { getHeapSpaceStatistics } from 'node:v8'
-process.on('exit', () => {
-  const young = getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')
-  const bytes = young.space_used_size + young.space_available_size
-  writeFileSync(process.env.REPORTS + '/' + process.pid, String(Math.round(bytes / 2 ** 20)))
-})`
-const preload = `--import=${pathToFileURL(newFile(REPORT, 'report.mjs'))}`
-
-const SHIPPED = join(ROOT, 'matrix/support-matrix.json')
-
-interface Start {
-  readonly workers?: number
-  readonly transport?: 'sockets' | 'grpc-js'
-  readonly nodeFlags?: readonly string[]
-  readonly flags?: readonly string[]
-}
-
-/** What each process had at its end. */
-async function sizesOf({
-  workers = 1,
-  transport = 'sockets',
-  nodeFlags = [],
-  flags = [],
-}: Start = {}): Promise<number[]> {
-  const reports = newFolder()
-  const environment = {
-    NODE_OPTIONS: [preload, ...nodeFlags].join(' '),
-    REPORTS: reports,
-    PORTCULLIS_GRPC_TRANSPORT: transport,
-  }
-  const { stop } = await serveDemo(['--workers', String(workers), ...flags], { environment })
+/** What `serve` had at its end. */
+async function sizeOf(nodeFlags: readonly string[] = []): Promise<number[]> {
+  const young = youngGenerations()
+  const { stop } = await serveDemo([], { environment: young.environment(...nodeFlags) })
   await stop()
-  return globSync('*', { cwd: reports }).map((name) => Number(readFileSync(join(reports, name), 'utf8')))
+  return young.megabytes()
 }
 
 test('it stays at 1 MB while the sidecar starts', async () => {
-  expect(await sizesOf()).toEqual([1])
+  expect(await sizeOf()).toEqual([1])
+})
+
+test('it grows where Node was told a size', async () => {
+  const [size = 0] = await sizeOf(['--max-semi-space-size=16'])
+  expect(size).toBeGreaterThan(1)
+})
+
+test.each<[setting: Parameters<typeof youngGenerationFlags>[0], flags: readonly string[]]>([
+  [{ grpc: { transport: 'sockets' } }, ['--max-semi-space-size=4']],
+  // Its calls hold more.
+  [{ grpc: { transport: 'grpc-js' } }, []],
+  // It may be large.
+  [{ grpc: { transport: 'sockets' }, matrix: 'matrix.yaml' }, []],
+])('%j: a sidecar keeps it small, or lets it grow: %j', (setting, flags) => {
+  expect(youngGenerationFlags(setting)).toEqual(flags)
+  expect(mayChooseYoungGeneration(setting)).toBe(flags.length > 0)
 })
 
 /**
@@ -101,18 +85,4 @@ test.each<[until: string, how: string, least: number, most: number]>([
   expect(during).toBe(1)
   expect(after).toBeGreaterThanOrEqual(least)
   expect(after).toBeLessThanOrEqual(most)
-})
-
-test('workers start with that as their largest size', async () => {
-  const sizes = await sizesOf({ workers: 2 })
-  expect([sizes.length, Math.max(...sizes)]).toEqual([3, 4])
-})
-
-test.each<[claim: string, start: Start]>([
-  ['where Node was told a size', { nodeFlags: ['--max-semi-space-size=16'] }],
-  ['for grpc-js, whose calls hold more', { transport: 'grpc-js' }],
-  ['for a matrix of one’s own, which may be large', { flags: ['--matrix', SHIPPED] }],
-])('it grows %s', async (_claim, start) => {
-  const [size = 0] = await sizesOf(start)
-  expect(size).toBeGreaterThan(1)
 })

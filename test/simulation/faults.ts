@@ -18,6 +18,8 @@ interface Parts {
   readonly onKeys: (host: Host) => void
   /** The last changes of the directory are lost. */
   readonly onChangesLost: (lastKept: number) => void
+  /** An operator has ended the tokens of the lost time. */
+  readonly onLossAccepted: () => void
 }
 
 type Fault = readonly [what: string, fault: () => void, disturbed: readonly Machine[]]
@@ -45,7 +47,7 @@ export class Faults {
   /** Any of them, for a while that may be longer than the bound. */
   any(): void {
     const { fleet, tell } = this.#parts
-    const machines = [...fleet.workers, ...fleet.programs].map(({ machine }) => machine)
+    const machines = this.#machines
     const ms = (0.2 + this.#random() * 3) * BOUND_MS
     const worker = this.#pick(fleet.workers)
     const { name } = worker.machine
@@ -72,8 +74,19 @@ export class Faults {
     const [what, fault, disturbed] = this.#pick(faults)
     tell(`${what}, ${ms.toFixed(0)} ms`)
     fault()
-    for (const machine of disturbed)
-      machine.disturbedUntilMs = Math.max(machine.disturbedUntilMs, time.nowMs + 1.5 * ms)
+    disturb(disturbed, 1.5 * ms)
+  }
+
+  /** An operator was told that a change is made. Where the standby is behind, it is promoted soon. */
+  acknowledged(): void {
+    // Not always after the first one, so that several are lost.
+    if (world.postgres?.hasStandby && this.#random() < 0.7)
+      time.after(this.#random() * 20, () => this.#loseChanges())
+  }
+
+  get #machines(): readonly Machine[] {
+    const { workers, programs } = this.#parts.fleet
+    return [...workers, ...programs].map(({ machine }) => machine)
   }
 
   #ofServer({ machine }: Worker, { ms, both, machines }: Disturbed): readonly Fault[] {
@@ -87,9 +100,7 @@ export class Faults {
       ],
       ['a session of PostgreSQL ends', () => world.postgres.terminate((all) => this.#pick(all)), machines],
       ['the standby is promoted', () => world.postgres.failOver(true), machines],
-      this.#random() < 0.5
-        ? ['the standby has all', () => world.postgres.replicate(), []]
-        : ['the standby is promoted without the last changes', () => this.#loseChanges(), machines],
+      ['the standby falls behind', () => world.postgres.replicate(), []],
     ]
   }
 
@@ -132,6 +143,7 @@ export class Faults {
     file.install(this.#backup)
     this.#backup = undefined
     this.#parts.onChangesLost(lastKept)
+    this.#parts.onLossAccepted()
     this.#restartOlder()
   }
 
@@ -185,8 +197,16 @@ export class Faults {
     if (!world.postgres.failOver(false)) return
     const [row] = world.postgres.all('SELECT MAX(sequence) AS last FROM audit')
     this.#parts.onChangesLost(Number(row?.last))
+    this.#parts.tell('the standby is promoted without the last changes')
+    const lostForMs = (1 + this.#random() * 4) * BOUND_MS
+    disturb(this.#machines, lostForMs)
+    // Somebody restarts what does not answer, in vain.
+    for (const worker of this.#parts.fleet.workers) if (this.#random() < 0.8) this.#kill(worker)
     // What the lost changes were is not known, so an operator ends all tokens.
-    time.after(this.#random() * 1.5 * BOUND_MS, () => world.postgres.endTokens(Date.now()))
+    time.after(lostForMs, () => {
+      world.postgres.endTokens(Date.now())
+      this.#parts.onLossAccepted()
+    })
   }
 
   /** On one host, whose file is copied to the other one soon. */
@@ -214,6 +234,11 @@ export class Faults {
   #pick<T>(values: readonly T[]): T {
     return values[Math.floor(this.#random() * values.length)] as T
   }
+}
+
+function disturb(machines: readonly Machine[], ms: number): void {
+  for (const machine of machines)
+    machine.disturbedUntilMs = Math.max(machine.disturbedUntilMs, time.nowMs + ms)
 }
 
 function stop(machine: Machine, ms: number): void {

@@ -55,6 +55,8 @@ export interface Question {
   readonly api: string
   readonly beganMs: number
   readonly limits: Limits
+  /** Tokens that its host must not allow, although the directory does. */
+  readonly lost: ReadonlySet<Held> | undefined
 }
 
 const NEVER = Number.NEGATIVE_INFINITY
@@ -71,9 +73,11 @@ export class Judge {
   /** Of each host: when the last other matrix counted that one of its processes has acknowledged. */
   readonly #replacedMs = new Map<string, number>()
   /** What was acknowledged, by number. */
-  readonly #kept = new Map<number, Recorded>()
+  readonly #kept = new Map<number, Recorded & { readonly host: string }>()
   /** Of each host: since when a key is in its file no longer. */
   readonly #withdrawnMs = new Map<string, Map<string, number>>()
+  /** Hosts that have acknowledged what is lost, and the tokens that had ended by then. */
+  readonly #lost = new Map<string, ReadonlySet<Held>>()
   /** Accounts whose administrator has the role. */
   readonly #bosses = new Set(ACCOUNTS)
 
@@ -88,11 +92,12 @@ export class Judge {
     const limits = program.local
       ? { seenMs: NEVER, replacedMs: NEVER }
       : { seenMs: this.#seenMs.get(name) ?? NEVER, replacedMs: this.#replacedMs.get(name) ?? NEVER }
-    return { program, held, api, beganMs: time.nowMs, limits }
+    const lost = program.local ? undefined : this.#lost.get(name)
+    return { program, held, api, beganMs: time.nowMs, limits, lost }
   }
 
   /** A program was answered. */
-  answered({ program, held, api, beganMs, limits }: Question, { allowed }: CheckAnswer): void {
+  answered({ program, held, api, beganMs, limits, lost }: Question, { allowed }: CheckAnswer): void {
     if (!allowed) return
     const sinceMs = beganMs - ALLOWANCE_MS
     const what = held.claims?.type ?? 'a static token'
@@ -100,6 +105,8 @@ export class Judge {
     const isKnown = this.#truth.tokens.includes(held)
     if (isKnown && !wasActive(held, Math.max(sinceMs, limits.seenMs), time.nowMs))
       this.wrong ??= `${program.name} allowed ${what}, asked at ${beganMs}, with ${JSON.stringify(limits)}; the directory said ${JSON.stringify(held.said.slice(-4))}`
+    if (lost?.has(held) && this.#lost.get(program.worker.host.name) === lost)
+      this.wrong ??= `${program.name} allowed ${what}, whose end its host had acknowledged before it was lost`
     this.#judgeKey(program, held, beganMs)
     if (api === EXTRA_API && !this.#wasDisturbed(program, beganMs))
       this.#judgeMatrix(program, held, Math.max(sinceMs, limits.replacedMs))
@@ -154,13 +161,23 @@ export class Judge {
     const { name } = worker.host
     this.#seenMs.set(name, Math.max(committedMs, this.#seenMs.get(name) ?? NEVER))
     for (const record of records) {
-      this.#kept.set(record.sequence, record)
+      this.#kept.set(record.sequence, { ...record, host: name })
       if (record.action.startsWith('matrix.')) this.#replacedMs.set(name, committedMs)
     }
   }
 
-  /** A directory without the last changes has taken the place of the other one. They are lost. */
-  changesLost(lastKept: number): void {
+  /**
+   * A directory without the last changes has taken the place of the other one. They are lost.
+   *
+   * @returns the tokens whose end a host has acknowledged, and must not forget
+   */
+  changesLost(lastKept: number): readonly Held[] {
+    for (const [host, seenMs] of this.#seenMs) {
+      const isLost = [...this.#kept].some(([sequence, record]) => sequence > lastKept && record.host === host)
+      // What another host had undone before is none of them; what begins now is.
+      const ended = this.#truth.tokens.filter((held) => !wasActive(held, seenMs, time.nowMs - 0.001))
+      if (isLost) this.#lost.set(host, new Set(ended))
+    }
     for (const sequence of this.#kept.keys()) if (sequence > lastKept) this.#kept.delete(sequence)
     for (const pending of this.pending.values()) {
       pending.committedMs = undefined
@@ -169,6 +186,12 @@ export class Judge {
     this.#seenMs.clear()
     this.#replacedMs.clear()
     this.#readBosses()
+    return [...this.#lost.values()].flatMap((ended) => [...ended])
+  }
+
+  /** From then on every token has ended that was issued before. */
+  lossAccepted(): void {
+    this.#lost.clear()
   }
 
   /** The file of keys of a host has changed. */

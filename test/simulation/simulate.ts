@@ -19,7 +19,6 @@ const HELP = `usage: npm run simulate -- [options]
   --jobs N        processes; default: one for each processor
   --defects       puts each known defect into the code, and tells the seed that finds it
   --defect NAME   runs the seeds with that defect
-  --docs          keeps the figures for docs/decide/assurance.md
 `
 
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 }
@@ -31,7 +30,6 @@ const { values } = parseArgs({
     ...{
       defects: { type: 'boolean' },
       defect: { type: 'string' },
-      docs: { type: 'boolean' },
       help: { type: 'boolean' },
     },
   },
@@ -59,7 +57,7 @@ async function search(): Promise<void> {
       .join(', ')}`,
   )
   if (broken === undefined) {
-    if (values.docs) keepFigures('simulation', { seeds: count, steps, ...found })
+    keepFigures('simulation', { seeds: count, steps, ...found })
     console.log('no promise was broken')
     return
   }
@@ -97,7 +95,7 @@ async function showDefects(): Promise<void> {
     `${DEFECTS.length - missed.length} of ${DEFECTS.length} defects were found within ${seeds} seeds`,
   )
   const found = DEFECTS.length - missed.length
-  if (values.docs) keepFigures('defects', { found, of: DEFECTS.length, seeds })
+  keepFigures('defects', { found, of: DEFECTS.length, seeds })
   if (missed.length > 0) process.exitCode = 1
 }
 

@@ -1,5 +1,5 @@
 /**
- * No history of a simulated fleet breaks a promise, in 200 short seeds. `npm run simulate` runs more of them,
+ * No history of a simulated fleet breaks a promise, in 20 short seeds. `npm run simulate` runs more of them,
  * and longer ones.
  */
 import { readFileSync } from 'node:fs'
@@ -7,12 +7,16 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { DEFECTS, withDefect } from './defects.ts'
 import { KEPT } from './kept.ts'
-import { firstBroken, Runner } from './runner.ts'
+import type { Outcome } from './outcome.ts'
+import { Runner } from './runner.ts'
 
-const SEEDS = 200
 const STEPS = 120
-/** Of two processors, so that other tests go on beside it. */
-const JOBS = 2
+/** Of each of two processes. Seed 8, of a directory file, comes after one with PostgreSQL, and first. */
+const SEEDS = [
+  [1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
+  [8, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20],
+] as const
+const TWICE = 8
 
 function newRunner(): Runner {
   const runner = new Runner()
@@ -20,10 +24,19 @@ function newRunner(): Runner {
   return runner
 }
 
-test('no promise is broken', { timeout: 600_000 }, async () => {
-  const { broken, count, found } = await firstBroken({ from: 1, seeds: SEEDS, steps: STEPS, jobs: JOBS })
-  expect(broken).toBeUndefined()
-  expect(count).toBe(SEEDS)
+test('no promise is broken, and a seed makes the same history each time, whatever was run before', {
+  timeout: 600_000,
+}, async () => {
+  const [some, others] = await Promise.all(
+    SEEDS.map(async (seeds) => {
+      const runner = newRunner()
+      const outcomes: Outcome[] = []
+      for (const seed of seeds) outcomes.push(await runner.run({ seed, steps: STEPS }))
+      return outcomes
+    }),
+  )
+  const outcomes = [...(some ?? []), ...(others ?? [])]
+  expect(outcomes.filter(({ broken }) => broken !== undefined)).toEqual([])
   // The search is worth nothing where little is allowed, denied or changed, or nothing goes wrong.
   for (const [name, least] of [
     ['allowed', 25],
@@ -31,22 +44,13 @@ test('no promise is broken', { timeout: 600_000 }, async () => {
     ['acknowledged', 3],
     ['used', 1],
     ['faults', 1],
-  ] as const)
-    expect([name, (found[name] ?? 0) / SEEDS > least]).toEqual([name, true])
-})
-
-// That of a directory file, after one with PostgreSQL.
-test('a seed makes the same history each time, whatever was run before', async () => {
-  const runs = await Promise.all(
-    [[8], [5, 8]].map(async (seeds) => {
-      const runner = newRunner()
-      let last: unknown
-      for (const seed of seeds) last = await runner.run({ seed, steps: STEPS })
-      return last
-    }),
-  )
-  expect(runs[0]).toMatchObject({ seed: 8, found: { history: expect.stringMatching(/^[0-9a-f]{64}$/) } })
-  expect(runs[1]).toEqual(runs[0])
+  ] as const) {
+    const sum = outcomes.reduce((all, { found }) => all + Number(found?.[name]), 0)
+    expect([name, sum / outcomes.length > least]).toEqual([name, true])
+  }
+  const [once, again] = outcomes.filter(({ seed }) => seed === TWICE)
+  expect(once).toMatchObject({ found: { history: expect.stringMatching(/^[0-9a-f]{64}$/) } })
+  expect(again).toEqual(once)
 })
 
 test.each(KEPT)('what was found is not there any more: seed $seed', async (run) => {

@@ -101,12 +101,13 @@ export class Simulation {
     this.#operations = new Operations(this.#random, populated.secrets)
     this.#faults = new Faults({
       ...{ fleet: this.#fleet, random: this.#random, tell: (line) => this.#tell(line) },
-      // Some processes have read of it by then, and others have not.
+      // Some processes have read of it by then.
       onKeys: (host) => this.#askAboutEnded(this.#judge.keysChanged(host), 1.5 * KEY_POLL_MS),
-      onChangesLost: (lastKept) => {
-        this.#judge.changesLost(lastKept)
+      onChangesLost: (kept) => {
+        this.#askAboutEnded(this.#judge.changesLost(kept), 4 * BOUND_MS)
         this.#once.changesLost()
       },
+      onLossAccepted: () => this.#judge.lossAccepted(),
     })
   }
 
@@ -244,9 +245,7 @@ export class Simulation {
     for (const held of ended)
       for (const program of this.#fleet.programs)
         for (const ms of [this.#random() * soonMs, (1 + this.#random() * 0.8) * BOUND_MS])
-          time.after(ms, () => {
-            if (!this.#calm) this.#check(program, held)
-          })
+          time.after(ms, () => this.#check(program, held))
   }
 
   /** What a host has acknowledged counts at once for everybody who asks it, and so does what was before. */
@@ -275,6 +274,7 @@ export class Simulation {
         this.found.acknowledged++
         this.#tell(`${name} is done: ${change.records.map(({ action }) => action).join(' ')}`)
         this.#judge.acknowledged(change)
+        if (!this.#calm && change.records.length > 0) this.#faults.acknowledged()
         this.#askAtOnce(change)
       },
       () => {
@@ -388,9 +388,7 @@ export class Simulation {
     return this.#random() * (dice < 0.998 ? 150 : 1.5 * BOUND_MS)
   }
 
-  #pick<T>(values: readonly T[]): T {
-    return values[Math.floor(this.#random() * values.length)] as T
-  }
+  #pick = <T>(values: readonly T[]): T => values[Math.floor(this.#random() * values.length)] as T
 }
 
 /** An API that the token opens. */

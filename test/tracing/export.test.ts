@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
-import { OtlpRefused } from '../../sidecar/signals/otlp-endpoint.ts'
+import type { OtlpAnswer } from '../../sidecar/signals/otlp-endpoint.ts'
 import { Export } from '../../sidecar/signals/tracing/export.ts'
 import { Telemetry } from '../../sidecar/signals/tracing/telemetry.ts'
 import { Meters } from '../../sidecar/usecases/meters.ts'
@@ -68,7 +68,7 @@ interface Said {
 }
 
 /** A way to an endpoint that answers as the test says. */
-function newExport(answer: (attempt: number) => Promise<void>) {
+function newExport(answer: (attempt: number) => Promise<OtlpAnswer>) {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   let attempts = 0
   const said: Said[] = []
@@ -94,29 +94,51 @@ afterEach(() => {
 const away = async () => {
   throw new Error('away')
 }
-const refused = async () => {
-  throw new OtlpRefused('the endpoint answers with the status 400')
-}
+const taken = async () => ({ status: 200, body: '' })
+const PARTIAL = '{"partialSuccess":{"rejectedSpans":"2","errorMessage":"too old"}}'
 
-test.each<[claim: string, answer: (attempt: number) => Promise<void>, attempts: number, exported: number]>([
-  ['takes them', async () => {}, 1, 3],
-  ['is away for a while', async (attempt) => (attempt < 4 ? away() : undefined), 4, 3],
-  ['refuses them', refused, 1, 0],
+test.each<
+  [
+    claim: string,
+    answer: (attempt: number) => Promise<OtlpAnswer>,
+    attempts: number,
+    exported: number,
+    problem?: string,
+  ]
+>([
+  ['takes them', taken, 1, 3],
+  ['is away for a while', async (attempt) => (attempt < 4 ? away() : taken()), 4, 3],
+  ['has no room for a while', async (attempt) => (attempt < 4 ? { status: 429 } : taken()), 4, 3],
+  [
+    'takes none, however few',
+    async () => ({ status: 413 }),
+    4,
+    0,
+    'the endpoint answers with the status 413',
+  ],
+  ['refuses them', async () => ({ status: 400 }), 1, 0, 'the endpoint answers with the status 400'],
+  [
+    'rejects two',
+    async () => ({ status: 200, body: PARTIAL }),
+    1,
+    1,
+    'the endpoint rejects a part of what it gets: too old',
+  ],
 ])(
   'spans for an endpoint that %s are sent as often as makes sense',
-  async (_claim, answer, attempts, exported) => {
+  async (_claim, answer, attempts, exported, problem) => {
     const { telemetry, record, results, attempts: made, said } = newExport(answer)
     record(3)
     await vi.advanceTimersByTimeAsync(60_000)
     expect({ made: made(), ...results() }).toEqual({ made: attempts, exported, dropped: 3 - exported })
-    const problem = 'the endpoint answers with the status 400'
-    expect(said).toEqual(exported === 3 ? [] : [{ spans: 3, problem }])
     await telemetry[Symbol.asyncDispose]()
+    const dropped = said.reduce((sum, { spans }) => sum + spans, 0)
+    expect({ dropped, problem: said[0]?.problem }).toEqual({ dropped: 3 - exported, problem })
   },
 )
 
 test('beyond the bound spans are dropped, and the log says so at once and then once a minute', async () => {
-  const gate = Promise.withResolvers<void>()
+  const gate = Promise.withResolvers<OtlpAnswer>()
   const { telemetry, record, results, said } = newExport(() => gate.promise)
   // Spans with the longest names that fit into few blocks.
   let recorded = 0
@@ -128,7 +150,7 @@ test('beyond the bound spans are dropped, and the log says so at once and then o
   expect(said.map(({ spans }) => spans)).toEqual([1, 9])
   record(5, 'x'.repeat(80_000))
   expect(said).toHaveLength(2)
-  gate.resolve()
+  gate.resolve(await taken())
   await telemetry[Symbol.asyncDispose]()
   expect(results()).toEqual({ exported: recorded - 1, dropped: 15 })
   expect(said.map(({ spans }) => spans)).toEqual([1, 9, 5])

@@ -1,12 +1,11 @@
 /** What traces cost a sidecar that has none: nothing of them is loaded. */
-import { expect, test } from 'vitest'
-import { loadedBy } from '../support/processes/loaded.ts'
+import { testLoading } from '../support/processes/loaded.ts'
 
 const PARTS =
-  /node_modules\/(undici|@opentelemetry)\/|sidecar\/(?:signals\/(tracing|otlp-endpoint)|(http\/traced|contract\/traced|directory\/traced-database))[./]/
+  /node_modules\/(undici|@opentelemetry)\/|sidecar\/(?:signals\/(tracing|otlp-endpoint|otlp-sender)|(http\/traced|contract\/traced|directory\/traced-database))[./]/
 const HTTP = { http: { address: '127.0.0.1:0' } }
 
-test.each<[claim: string, config: object, loaded: string[]]>([
+testLoading(PARTS, [
   ['no traces', HTTP, []],
   ['settings of traces without an endpoint', { traces: { sample_percent: 100 } }, []],
   [
@@ -14,9 +13,7 @@ test.each<[claim: string, config: object, loaded: string[]]>([
     { ...HTTP, traces: { otlp: { url: 'http://127.0.0.1:1/v1/traces' } } },
     [
       ...['@opentelemetry', 'contract/traced', 'directory/traced-database', 'http/traced', 'otlp-endpoint'],
-      ...['tracing', 'undici'],
+      ...['otlp-sender', 'tracing', 'undici'],
     ],
   ],
-])('a sidecar with %s loads only what it needs', async (_claim, config, loaded) => {
-  expect(await loadedBy(config, PARTS)).toEqual(loaded)
-})
+])

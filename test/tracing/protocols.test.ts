@@ -14,7 +14,7 @@ import { PROXY_SECRET } from '../support/proxies/proxied.ts'
 import { ask, startTarget } from '../support/sidecar/egress.ts'
 import { ACCOUNT } from '../support/sidecar/sidecar.ts'
 import { type ReceivedSpan, spansAt, startEndpoint } from '../support/signals/otlp.ts'
-import { newFile } from '../support/suite/resources.ts'
+import { newFile, passing } from '../support/suite/resources.ts'
 
 const { digest } = compile(supportMatrix, {})
 const AUTHORIZATION = 'Bearer of-the-collector'
@@ -286,7 +286,7 @@ test('the questions are asked', async () => {
     began.push(BigInt(Date.now()) * 1_000_000n)
     await row.ask(fields(traceIdOf(index)))
     // Clocks of spans and of this test are a millisecond apart at most.
-    await new Promise((resolve) => setTimeout(resolve, 3))
+    await passing(3)
   }
   began.push(BigInt(Date.now()) * 1_000_000n + 1_000_000_000n)
   await Promise.all([running.sidecar.close(), onGrpcJs.sidecar.close()])

@@ -57,7 +57,7 @@ function errorsIn(texts: readonly string[]): string[][] {
   const files = texts.map((_, index) => `embedder-${index}.mts`)
   for (const [index, file] of files.entries())
     writeFileSync(join(folder, file), `${texts[index]}`.replaceAll("from '../../", `from '${ROOT}`))
-  const options = { typeRoots: [join(ROOT, 'node_modules/@types')] }
+  const options = { rootDir: '/', typeRoots: [join(ROOT, 'node_modules/@types')] }
   writeFileSync(
     join(folder, 'tsconfig.json'),
     JSON.stringify({ extends: join(ROOT, 'tsconfig.json'), compilerOptions: options, include: files }),

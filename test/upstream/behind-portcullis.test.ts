@@ -1,22 +1,10 @@
 /** A sidecar before another one: its upstream signs tokens of the form that its own directory signs. */
 import { expect, test } from 'vitest'
-import { ACCOUNT, PEOPLE, populate, runSidecar } from '../support/sidecar/sidecar.ts'
+import { ACCOUNT, peopleWithAdministrator, populate, runSidecar } from '../support/sidecar/sidecar.ts'
 import { newFile } from '../support/suite/resources.ts'
 
 const central = await runSidecar({ flags: { 'http.address': '127.0.0.1:0' } })
-const people = await populate(central, {
-  accounts: PEOPLE.accounts.map((account) =>
-    account.account === ACCOUNT
-      ? {
-          ...account,
-          service_users: [
-            ...(account.service_users ?? []),
-            { name: 'validator', permissions: [{ scope: 'account' as const }], roles: ['iam.admin'] },
-          ],
-        }
-      : account,
-  ),
-})
+const people = await populate(central, peopleWithAdministrator('validator'))
 
 /** A sidecar on another host. @param prefixes of the tokens that the upstream claims */
 async function before(prefixes?: readonly string[]) {

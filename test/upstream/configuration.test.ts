@@ -23,6 +23,8 @@ test.each([
   ['https://identity.example/identity', 'https://identity.example/identity/v3/auth/tokens'],
   ['https://identity.example/identity/v3/', 'https://identity.example/identity/v3/auth/tokens'],
   ['https://keystone.example:5000/v3', 'https://keystone.example:5000/v3/auth/tokens'],
+  ['https://keystone.example/v3/auth/tokens/', 'https://keystone.example/v3/auth/tokens'],
+  ['https://cloud.example/auth/tokens', 'https://cloud.example/auth/tokens'],
   ['http://127.0.0.1:5000', 'http://127.0.0.1:5000/identity/v3/auth/tokens'],
   ['http://localhost:5000/identity', 'http://localhost:5000/identity/v3/auth/tokens'],
   ['http://[::1]:5000', 'http://[::1]:5000/identity/v3/auth/tokens'],

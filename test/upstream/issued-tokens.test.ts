@@ -66,7 +66,11 @@ const get = (parts: readonly string[] = ['key'], more: Partial<Wish> = {}): Prom
 const issued = (value: string): IssuedToken => {
   endsOf.set(value, issuerMs + tokenLifeMs)
   if (issuerMs + tokenLifeMs <= wallMs)
-    throw callError('UPSTREAM_BAD_ANSWER', { upstream: 'provider', expected: 'a clock' })
+    throw callError('UPSTREAM_BAD_ANSWER', {
+      upstream: 'provider',
+      url: 'https://provider.example',
+      expected: 'a clock',
+    })
   return {
     value: new Secret(value),
     token: {

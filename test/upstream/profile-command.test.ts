@@ -109,7 +109,7 @@ describe('test', () => {
     expect((await tried('nightly')).steps.at(-1)).toEqual({
       step: 'login',
       ok: false,
-      says: 'upstream `cloud` gave an unusable answer: expected status 201, found 200',
+      says: `upstream \`cloud\` gave an unusable answer at ${upstream.url}/identity/v3/auth/tokens: expected status 201, found 200`,
     })
   })
 

@@ -1,8 +1,12 @@
 /** Revoke of tokens of an upstream: it is ended there, and forgotten here. */
 import { describe, expect, test } from 'vitest'
-import { NOBODY, startCloud } from '../support/identity/cloud.ts'
+import { supportMatrix } from '../../matrix/index.ts'
+import { CALLER, NOBODY, startCloud } from '../support/identity/cloud.ts'
+import { fileOf } from '../support/sidecar/shadowed.ts'
+import { runSidecar } from '../support/sidecar/sidecar.ts'
+import { newFile } from '../support/suite/resources.ts'
 
-const { cloud, second, running, secrets, client, issue, ofAccount, check } = await startCloud()
+const { cloud, second, running, secrets, client, issue, ofAccount, check, ...configured } = await startCloud()
 
 describe('Revoke of a token of an upstream', () => {
   const active = async () => {
@@ -26,6 +30,22 @@ describe('Revoke of a token of an upstream', () => {
     const other = await active()
     await running.connect({ iamToken: cloud.issue('robot', 'web') }).revoke({ value: other })
     await denied(other)
+  })
+
+  test('does not need a kind for it in the matrix of now', async () => {
+    const { upstreams, profiles, callers } = configured
+    const fewer = (kinds: readonly string[]) => kinds.filter((id) => id !== 'iam_token_project_scoped')
+    const matrix = fileOf({
+      ...supportMatrix,
+      tokenKinds: supportMatrix.tokenKinds.filter(({ id }) => fewer([id]).length > 0),
+      apis: supportMatrix.apis.map((api) => ({ ...api, accepts: fewer(api.accepts) })),
+      ...{ statements: [], conflicts: [] },
+    })
+    const config = newFile(JSON.stringify({ upstreams, profiles, callers, matrix }), 'portcullis.json')
+    const later = await runSidecar({ config })
+    const value = cloud.issue('robot', 'web')
+    await later.connect({ callerToken: CALLER }).revoke({ value })
+    expect((await check(value, 'X-Auth-Token', 'cdn')).allowed).toBe(false)
   })
 
   test('needs a right that the upstream or the configuration gives', async () => {

@@ -122,7 +122,7 @@ const NOT_A_TIME = [
   ...[undefined, null, 1_795_478_400, '', 'tomorrow', ['2026-11-24T00:00:00Z'], '2026-13-24T00:00:00Z'],
   ...['2026-11-24T00:00:00', '2026-11-24 00:00:00Z', '2026-11-24T00:00:00Z\u0000', '+002026-11-24T00:00:00Z'],
   ...['2026-11-24T00:00:00.1234567890Z', '2026-11-24T00:00:00.Z', '2027-02-30T00:00:00Z'],
-  '2027-11-31T00:00:00+01:00',
+  ...['2027-11-31T00:00:00+01:00', '9999-12-31T23:59:59-00:01', '1969-12-31T23:59:59Z'],
 ]
 const LONG_TEXT = (path: string) => `a text of 1 to 255 characters in \`${path}\``
 
@@ -162,14 +162,19 @@ describe('an answer about a token is refused', () => {
         [{ project: { ...PROJECT, domain: null } }, 'an object in `token.project.domain`'],
         [{ is_domain: true }, 'a project in `token.project`, found an account'],
         [{ project: { ...PROJECT, is_domain: true } }, 'a project in `token.project`, found an account'],
-        [{ application_credential: null }, 'an object in `token.application_credential`'],
         [{ application_credential: { access_rules: [] } }, 'a token without access rules of its own'],
         [{ roles: {} }, 'a list of at most 1000 in `token.roles`'],
         [{ roles: Array(1_001).fill({ name: 'r' }) }, 'a list of at most 1000 in `token.roles`'],
         [{ roles: [{ name: 'member' }, 'reader'] }, 'an object in `token.roles[1]`'],
         [{ roles: [{ name: 'member' }, {}] }, LONG_TEXT('token.roles[1].name')],
-        ...NOT_A_TIME.map((expires_at) => [{ expires_at }, 'a time with its zone in `token.expires_at`']),
-        [{ issued_at: 'yesterday' }, 'a time with its zone in `token.issued_at`'],
+        ...NOT_A_TIME.map((expires_at) => [
+          { expires_at },
+          'a time with its zone between the years 1970 and 9999, in `token.expires_at`',
+        ]),
+        [
+          { issued_at: 'yesterday' },
+          'a time with its zone between the years 1970 and 9999, in `token.issued_at`',
+        ],
         [
           { expires_at: '2026-11-23T00:00:00Z' },
           'a token that expires later than now, found one that expired 0 s ago by the clock of this host',
@@ -233,7 +238,30 @@ describe('of a token that was issued is believed', () => {
       { token: { expires_at: undefined }, headers: { date: DATE } },
       { ...DESCRIBED, expiresAtMs: DATE_MS + DAY_MS },
     ],
+    [
+      'what is null as absent',
+      {
+        token: {
+          ...{ domain: null, system: null, roles: null, catalog: null, is_domain: null, issued_at: null },
+          ...{ application_credential: null, audit_ids: null, expires_at: null },
+        },
+      },
+      {
+        ...{ ...DESCRIBED, id: digest, roles: [], catalog: undefined },
+        ...{ issuedAtMs: NOW, expiresAtMs: NOW + DAY_MS },
+      },
+    ],
+    [
+      'the last time that there is',
+      { token: { expires_at: '9999-12-31T23:59:59.999999Z' } },
+      { ...DESCRIBED, expiresAtMs: 253_402_300_799_999 },
+    ],
     ['no body', { body: '' }, ALONE],
+    [
+      'no body, with a date that leaves no day',
+      { body: '', headers: { date: 'Fri, 31 Dec 9999 23:59:59 GMT' } },
+      ALONE,
+    ],
     [
       'no body, with a date',
       { body: '', headers: { date: DATE } },
@@ -249,7 +277,7 @@ describe('of a token that was issued is believed', () => {
   })
 
   test('the longest token, of every character', () => {
-    const value = '!~'.repeat(4_096)
+    const value = '!~'.repeat(65_536)
     expect(issued({ headers: { 'x-subject-token': value } }).value).toBe(value)
   })
 })
@@ -277,7 +305,7 @@ describe('an answer to a login is refused', () => {
         ['', 'a token in X-Subject-Token, found none'],
         [['gAAAAA-one', 'gAAAAA-two'], 'one token in X-Subject-Token, found several'],
         ['gAAAAA-one, gAAAAA-two', 'one token in X-Subject-Token, found several'],
-        ['a'.repeat(8_193), 'a token of at most 8192 characters in X-Subject-Token'],
+        ['a'.repeat(131_073), 'a token of at most 131072 characters in X-Subject-Token, found 131073'],
         [' gAAAAA', 'visible ASCII in X-Subject-Token'],
         ['gAAAAA\u007f', 'visible ASCII in X-Subject-Token'],
       ] as [string, string][]

@@ -29,6 +29,7 @@ let wallMs: number
 let monotonicMs: number
 let questions: number
 let answer: () => Promise<Validation>
+let own: () => Promise<{ readonly value: Secret }>
 /** What the profiles heard, and the token that one of them had. */
 let unknown: unknown[]
 let issued: VerifiedToken | undefined
@@ -42,6 +43,7 @@ beforeEach(() => {
   unknown = []
   issued = undefined
   answer = () => Promise.resolve(GENUINE)
+  own = () => Promise.resolve({ value: new Secret('own') })
   verifier = new UpstreamVerifier({
     authority: {
       name: 'provider',
@@ -54,7 +56,7 @@ beforeEach(() => {
     negativeCacheMs: 5_000,
     tokenPrefixes: [],
     vouchesFor: () => true,
-    ownToken: () => ({ value: new Secret('own') }),
+    ownToken: () => own(),
     onUnknown: (...found) => {
       unknown.push(found)
       return issued
@@ -76,6 +78,12 @@ const pass = (ms: number) => {
 }
 const verify = (value = 'token', kinds = engine.tokenKinds) => verifiers.verify(value, kinds)
 const settle = () => new Promise((resolve) => setImmediate(resolve))
+const unusable = () =>
+  callError('UPSTREAM_BAD_ANSWER', {
+    upstream: 'provider',
+    url: 'https://provider.example',
+    expected: 'a token',
+  })
 const outage = () =>
   Promise.reject(callError('UPSTREAM_UNAVAILABLE', { upstream: 'provider', problem: 'is gone' }))
 
@@ -109,6 +117,27 @@ test('during an outage a known token is believed for that time and no longer', a
   pass(1)
   await expect(verify()).rejects.toMatchObject({ reason: 'UPSTREAM_UNAVAILABLE' })
   await expect(verify('unknown')).rejects.toMatchObject({ reason: 'UPSTREAM_UNAVAILABLE' })
+})
+
+test('a known token is unknown after an answer about it that cannot be used', async () => {
+  await verify()
+  answer = () => Promise.resolve({ type: 'unusable', error: unusable() })
+  pass(50_000)
+  expect(verify()).toMatchObject({ ok: true })
+  await settle()
+  await expect(verify()).rejects.toMatchObject({ reason: 'UPSTREAM_BAD_ANSWER' })
+  answer = () => Promise.resolve(GENUINE)
+  expect(await verify()).toMatchObject({ ok: true })
+})
+
+test('a known token is believed on where the login of the sidecar has an answer that cannot be used', async () => {
+  await verify()
+  own = () => Promise.reject(unusable())
+  pass(50_000)
+  for (let time = 0; time < 2; time++) {
+    expect(verify()).toMatchObject({ ok: true })
+    await settle()
+  }
 })
 
 test('a token that has expired is denied without a question, and so is one by a clock that jumps forward', async () => {

@@ -78,7 +78,7 @@ async function refused(
 
 const badAnswer = (expected: string) => ({
   reason: 'UPSTREAM_BAD_ANSWER',
-  message: `upstream \`provider\` gave an unusable answer: expected ${expected}`,
+  message: `upstream \`provider\` gave an unusable answer at ${upstream.url}/identity/v3/auth/tokens: expected ${expected}`,
 })
 
 const LONG_AGO = '2020-01-01T00:00:00.000000Z'
@@ -130,9 +130,9 @@ describe('a login', () => {
     ],
     ['a token with a space', withHeader('gAAAAA one'), 'visible ASCII in X-Subject-Token'],
     [
-      'a token of 20,000 characters',
-      withHeader('gAAAAA'.repeat(3_333)),
-      'a token of at most 8192 characters in X-Subject-Token',
+      'a token of 180,000 characters',
+      withHeader('gAAAAA'.repeat(30_000)),
+      'a token of at most 131072 characters in X-Subject-Token, found 180000',
     ],
     ['status 200', answering({ status: 200 }), 'status 201, found 200'],
     ['status 404: no such endpoint', answering({ status: 404 }), 'status 201, found 404'],
@@ -168,7 +168,7 @@ describe('a login', () => {
       'headers of 1 MB',
       { 'x-subject-token': 'gAAAAA'.repeat(170_000) },
       '',
-      'headers of at most 65536 bytes',
+      'headers of at most 262144 bytes',
     ],
     ['a body of 2 MB', {}, 'canary'.repeat(350_000), 'a body of at most 1048576 bytes'],
   ])('whose answer has %s is an error', async (_claim, headers, body, expected) => {
@@ -325,6 +325,22 @@ describe('a question about a token', () => {
     expect(await ask('gAAAAA-unknown')).toEqual({ type: 'unknown' })
   })
 
+  test('that a server does not take for its length says nothing of others', async () => {
+    const events: string[] = []
+    const onLeftAlone = (_upstream: string, problem: string) => void events.push(problem)
+    const authority = authorityOf(undefined, undefined, {}, { onLeftAlone, onBack: () => {} })
+    const long = 'a'.repeat(8_193)
+    upstream.change = (answer, { headers }) => {
+      if (headers['x-subject-token'] === long) answer.status = 500
+    }
+    for (let times = 0; times < 10; times++) {
+      expect(await refused(ask(long, authority))).toMatchObject({ reason: 'UPSTREAM_UNAVAILABLE' })
+      await ask('a'.repeat(131_072), authority).catch(() => {})
+    }
+    expect(await ask(upstream.issue('robot', 'web'), authority)).toMatchObject({ type: 'genuine' })
+    expect(events).toEqual([])
+  })
+
   test('is repeated when the upstream is out of order', async () => {
     let answers = 0
     upstream.change = (answer) => {
@@ -342,8 +358,10 @@ describe('a question about a token', () => {
     ],
     ['of a redirect', answering({ status: 302 }), 'status 200 or 404, found 302'],
     ['without a body', answering({ body: '' }), 'a body of JSON with each key once'],
-  ])('with an answer %s is an error', async (_claim, change, expected) => {
+  ])('with an answer %s has one that cannot be used', async (_claim, change, expected) => {
     upstream.change = change
-    expect(await refused(ask(upstream.issue('robot')))).toMatchObject(badAnswer(expected))
+    const validation = await ask(upstream.issue('robot'))
+    const error = validation.type === 'unusable' ? validation.error : undefined
+    expect(await refused(Promise.reject(error))).toMatchObject(badAnswer(expected))
   })
 })

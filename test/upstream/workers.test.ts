@@ -19,10 +19,9 @@ const upstream = await FakeUpstream.start([
 ])
 
 /** Two workers, and connections that reach both of them. */
-async function twoWorkers(settings: object = {}, cacheMs = 3_600_000) {
+async function twoWorkers(environment: Readonly<Record<string, string>>, cacheMs = 3_600_000) {
   const config = newFile(
     JSON.stringify({
-      ...settings,
       data: join(newFolder(), 'data'),
       upstreams: {
         cloud: {
@@ -46,16 +45,20 @@ async function twoWorkers(settings: object = {}, cacheMs = 3_600_000) {
       callers: [{ name: 'job', token_file: newFile(CALLER), profiles: ['robot'] }],
     }),
   )
-  const pool = await serve(['--workers', '2', '--grpc', '127.0.0.1:0', '--http', 'off', '--config', config])
+  const pool = await serve(['--workers', '2', '--config', config], { environment })
   const boxes = Array.from({ length: 4 }, () => new BlackBox(pool.ready.grpc))
   return { pool, boxes }
 }
+
+/** Each loses a worker, last. */
+const probed = await twoWorkers({ PORTCULLIS_WORKER_HEARTBEAT_TIMEOUT_MS: '2000' })
+const patient = await twoWorkers({}, 1)
 
 const checked = (boxes: readonly BlackBox[], value: string) =>
   Promise.all(boxes.map((box) => box.ask('check', credentialQuestion('iam', 'X-Auth-Token', value))))
 
 test('a token that is revoked through one worker is denied by all of them at once', async () => {
-  const { boxes } = await twoWorkers()
+  const { boxes } = probed
   const value = upstream.issue('robot')
   const asked = upstream.count('GET')
   for (const answer of await checked(boxes, value)) expect(answer).toMatchObject({ allowed: true })
@@ -66,7 +69,7 @@ test('a token that is revoked through one worker is denied by all of them at onc
 })
 
 test('a token that one worker finds to be revoked is given by no other one', async () => {
-  const { boxes } = await twoWorkers({}, 1)
+  const { boxes } = patient
   const scope = { account: '777777' }
   const issued = (box: BlackBox) =>
     box.ask('issue', { profile: 'robot', scope }, { callerToken: CALLER }).then(({ value }) => String(value))
@@ -84,15 +87,10 @@ test('a token that one worker finds to be revoked is given by no other one', asy
   expect(await eventually(async () => (await issued(boxes[0] as BlackBox)) !== dead)).toBe(true)
 })
 
-test.each<[what: string, settings: object, ended: string]>([
-  ['by its silence', {}, 'it did not answer 4 probes'],
-  [
-    'because the revocation needs it',
-    { worker_heartbeat_timeout_ms: 600_000 },
-    'it did not forget a token within 5000 ms',
-  ],
-])('a revocation waits until a worker that hangs has ended: %s', async (_what, settings, ended) => {
-  const { pool, boxes } = await twoWorkers(settings)
+test.each<[what: string, pool: typeof patient, ended: string]>([
+  ['by its silence', probed, 'it did not answer 4 probes'],
+  ['because the revocation needs it', patient, 'it did not forget a token within 5000 ms'],
+])('a revocation waits until a worker that hangs has ended: %s', async (_what, { pool, boxes }, ended) => {
   const value = upstream.issue('robot')
   for (const answer of await checked(boxes, value)) expect(answer).toMatchObject({ allowed: true })
   const [hanging = 0] = workersOf(pool)

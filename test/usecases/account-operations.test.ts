@@ -76,7 +76,7 @@ describe('projects', () => {
 })
 
 describe('address restrictions', () => {
-  const HERE = { clientAddress: '192.0.2.7' }
+  const HERE = { clientAddress: '192.0.2.7' } as const
   const [INSIDE, OUTSIDE] = [['192.0.2.0/24'], ['198.51.100.0/24']]
   let owner: (change?: Partial<PresentedCredentials>) => PresentedCredentials
   beforeAll(async () => {

@@ -48,10 +48,10 @@ const unscoped = await iamToken('robot', undefined, { ...kindFor(), id: UNSCOPED
 
 const about = (value: string, userId: string = ids.robot) => ({
   headers: [['X-Auth-Token', value]] as [string, string][],
-  ...{ clientAddress: '192.0.2.7', connection: CONNECTION, requestId: 'r-1', userId },
+  ...{ clientAddress: '192.0.2.7' as const, connection: CONNECTION, requestId: 'r-1', userId },
 })
 const wishFor = (name: string, wish: Partial<CredentialWish> = {}): CredentialWish => ({
-  ...{ name, description: '', secret: undefined, unrestricted: false, expiresAtUs: undefined },
+  ...{ name, description: '', secret: undefined, unrestricted: false, expiresAt: undefined },
   roles: undefined,
   ...wish,
 })

@@ -1,4 +1,5 @@
 /** The life of a check, with a real authority: which fault is found first, who is asked, and who listens. */
+
 import { expect, test } from 'vitest'
 import {
   type CredentialReason,
@@ -9,6 +10,7 @@ import {
 } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import { UNSCOPED_KIND, type Verification, type Verifier } from '../../sidecar/authority/authority.ts'
+import type { IpAddress } from '../../sidecar/base/ip-address.ts'
 import { Secret } from '../../sidecar/base/secret.ts'
 import type { DecisionListener } from '../../sidecar/usecases/asker.ts'
 import { checkClaims, checkCredentials, checkKind, reusableForMs } from '../../sidecar/usecases/check.ts'
@@ -89,7 +91,7 @@ class Ear implements DecisionListener {
 
 interface Wish {
   readonly engine?: Engine
-  readonly clientAddress?: string
+  readonly clientAddress?: IpAddress
   readonly verifier?: Verifier
   readonly listener?: DecisionListener
 }
@@ -266,7 +268,7 @@ test.each<[claim: string, expiresAtMs: number | undefined, reusable: number]>([
 
 test('an address outside those of the account is denied', async () => {
   await administration.accounts.setAddressRestriction(TESTER, ACCOUNT, ['192.0.2.0/24'])
-  const from = async (clientAddress: string) =>
+  const from = async (clientAddress: IpAddress) =>
     shortly(await check('iam', IAM(ofAccount.value), { clientAddress }))
   expect(await from('192.0.2.7')).toEqual(['ALLOWED', ACCOUNT_KIND, true])
   expect(await from('198.51.100.7')).toEqual(['ADDRESS_NOT_ALLOWED', ACCOUNT_KIND, false])

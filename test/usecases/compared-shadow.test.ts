@@ -321,6 +321,6 @@ test('any two matrices: the difference is what both engines say, and the answer 
         compared.close()
       },
     ),
-    { numRuns: 200 },
+    { numRuns: 100 },
   )
 })

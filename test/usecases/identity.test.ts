@@ -29,7 +29,7 @@ const [robot, admin, unscoped] = await Promise.all([
 ])
 const asked = (value: string) => ({
   headers: [['X-Auth-Token', value]] as [string, string][],
-  ...{ clientAddress: '192.0.2.7', connection: CONNECTION, requestId: 'r-1' },
+  ...{ clientAddress: '192.0.2.7' as const, connection: CONNECTION, requestId: 'r-1' },
 })
 
 describe('who asks', () => {
@@ -91,7 +91,7 @@ test('a token that is exchanged is verified in the turn of its connection', asyn
   const login: Login = {
     method: { type: 'token', value: new Secret(robot.value) },
     scope: { type: 'account', account: { name: ACCOUNT } },
-    ...{ clientAddress: '192.0.2.7', connection },
+    ...{ clientAddress: '192.0.2.7' as const, connection },
   }
   expect(await logIn(services, login)).toMatchObject({ issued: { token: { scope: { account: ACCOUNT } } } })
   expect(verify).toHaveBeenNthCalledWith(1, robot.value, engine.tokenKinds, { connection })

@@ -15,6 +15,7 @@ import type { DecisionLog } from '../../sidecar/usecases/decision-log.ts'
 import type { DecisionQuery, FoundDecisions, SearchTurn } from '../../sidecar/usecases/decision-search.ts'
 import type { Requester } from '../../sidecar/usecases/requester.ts'
 import { callerNamed, openPeople, outcomeOf } from '../support/sidecar/services.ts'
+import { eventually } from '../support/suite/resources.ts'
 
 const ACCOUNT = '4711'
 const { administration, engine, userNamed } = await openPeople(ACCOUNT)
@@ -36,7 +37,7 @@ function newLog(search: () => Promise<FoundDecisions> = async () => NOTHING) {
   const asked: { query: DecisionQuery; turn: SearchTurn }[] = []
   const decisions = {
     search: {
-      fingerprintOf: (token: string) => `fingerprint of ${token}`,
+      fingerprintsOf: (token: string) => [`fingerprint of ${token}`],
       search: (query: DecisionQuery, turn: SearchTurn) => {
         asked.push({ query, turn })
         return search()
@@ -59,11 +60,11 @@ test.each<[what: string, question: Partial<SearchQuestion>, query: () => Promise
     { api: 'iam', sinceMs: 1, allowed: false, shadow: 'opened' },
     async () => ({ api: 'iam', sinceMs: 1, allowed: false, shadow: 'opened' }),
   ],
-  ['a fingerprint', { fingerprint: 'f' }, async () => ({ token: 'f' })],
+  ['a fingerprint', { fingerprint: 'f' }, async () => ({ tokens: ['f'] })],
   [
     'a token, as it was copied',
     { token: new Secret('X-Auth-Token: secret') },
-    async () => ({ token: 'fingerprint of secret' }),
+    async () => ({ tokens: ['fingerprint of secret'] }),
   ],
   ['a user by the id', { user: 'some id' }, async () => ({ users: ['some id'] })],
   [
@@ -156,7 +157,12 @@ describe('one search runs at a time', () => {
           running.push(() => resolve(NOTHING))
         }),
     )
-    const next = () => vi.waitFor(() => (running.shift() as () => void)())
+    const next = () =>
+      eventually(() => {
+        const [end] = running.splice(0, 1)
+        end?.()
+        return end !== undefined
+      })
     return { find, asked, next, running }
   }
   const names = (asked: ReturnType<typeof slowLog>['asked']) => asked.map(({ query }) => query.api)
@@ -168,7 +174,7 @@ describe('one search runs at a time', () => {
       find({ api: 'b1' }, operator('b')),
     ]
     for (let search = 1; search <= 4; search++) {
-      await vi.waitFor(() => expect(asked).toHaveLength(search))
+      await eventually(() => asked.length === search)
       await next()
     }
     await Promise.all(all)

@@ -80,7 +80,7 @@ test('a session is used at an address that the account allows, or by an owner', 
   const used = (call: PanelCall) => outcomeOf(() => useSession(services, call))
   await panel.restrictTo(ELSEWHERE)
   expect(await used(tester)).toBe(OUTSIDE)
-  for (const call of [owner, clerk, { ...tester, clientAddress: '198.51.100.7' }])
+  for (const call of [owner, clerk, { ...tester, clientAddress: '198.51.100.7' as const }])
     expect(typeof (await used(call))).toBe('object')
   await panel.restrictTo()
 })

@@ -243,7 +243,7 @@ describe('every call of a listener needs a live session', () => {
   const expected = async (hash: Buffer, given: Partial<typeof services> = {}, anywhere = false) => {
     const intake = new Intake(callers)
     const turn = vi.spyOn(intake, 'turn')
-    const call = { clientAddress: '192.0.2.7', ownersFromAnywhere: anywhere, connection: 'c' }
+    const call = { clientAddress: '192.0.2.7', ownersFromAnywhere: anywhere, connection: 'c' } as const
     const admitting = { ...services, ...given, intake } as unknown as Parameters<typeof expectLiveSession>[0]
     const outcome = await outcomeOf(() => expectLiveSession(admitting, hash, call))
     expect(turn.mock.calls).toEqual([['c', { session: hash }]])

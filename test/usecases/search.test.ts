@@ -21,7 +21,7 @@ function servicesWith(verification: Verification) {
 const questionWith = (headers: Readonly<Record<string, string>>, account?: string) => ({
   headers: Object.entries(headers),
   target: account === undefined ? undefined : { account },
-  clientAddress: '192.0.2.7',
+  clientAddress: '192.0.2.7' as const,
 })
 const HEADERS = { [WHOLE.header]: 'Bearer any' }
 

@@ -62,6 +62,7 @@ const TOKENS: Readonly<Record<string, [by: TokenKind['obtained']['by'] | undefin
   later: ['issue', ok({ kind: 'later' })],
   revoked: ['issue', { ok: false, reason: 'CREDENTIAL_REVOKED', token: token({}) }],
   expired: ['issue', { ok: false, reason: 'CREDENTIAL_EXPIRED', token: token({}) }],
+  bdg_eyJ: ['issue', { ok: false, reason: 'WRONG_HEADER', token: token({}) }],
 }
 /** An upstream says what a token is bound to. Which kind that is, is for the matrix to say. */
 const UPSTREAM: Readonly<Record<string, Scope>> = {
@@ -177,6 +178,11 @@ describe('of credentials, where', () => {
       'closed',
     ],
     ['each began in its way', PREFIXED, SAME, 'any', IAM('gibberish'), undefined],
+    [
+      'it begins as another kind, which moves',
+      { kinds: { more: { header: 'X-More', prefix: 'bdg_' } } },
+      ...[{ kinds: { more: { header: 'X-Other', prefix: 'bdg_' } } }, 'any', IAM('bdg_eyJ'), undefined],
+    ],
     ['its beginning is new', SAME, { kinds: { part: { prefix: 'prt_' } } }, 'any', IAM('prt_x'), 'unknown'],
     [
       'another beginning is new',

@@ -8,7 +8,7 @@ import { listenerOf, type Tracing } from '../../sidecar/usecases/tracing.ts'
 /** A listener by its name, and whom it tells next. */
 const ear = (name: string, next?: DecisionListener) => ({ name, next }) as unknown as DecisionListener
 const METER = ear('meter')
-const FACTS = { address: '192.0.2.7', name: 'clerk', traceparent: ['theirs'], requestIds: ['r-1'] }
+const FACTS = { address: '192.0.2.7' as const, name: 'clerk', traceparent: ['theirs'], requestIds: ['r-1'] }
 
 /** The parts, of which each is on or off. Those that are on say what they were told. */
 function newParts() {

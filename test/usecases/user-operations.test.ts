@@ -221,7 +221,7 @@ test('application credentials are listed and deleted', async () => {
   await users.createServiceUser(TESTER, account, { name: 'robot', permissions: [{ scope: 'account' }] })
   for (const name of ['first', 'second'])
     await applicationCredentials.create(TESTER, robot, {
-      ...{ name, description: '', secret: undefined, projectId, expiresAtUs: undefined },
+      ...{ name, description: '', secret: undefined, projectId, expiresAt: undefined },
       ...{ roles: [], limited: false, unrestricted: false },
     })
   const recordsOf = () => applicationCredentials.listOf(account, 'robot', { after: '', size: 10 })

@@ -30,8 +30,11 @@ import type { CallerRights, Who } from '../../../console/panel/model/wire.ts'
 import { supportMatrix } from '../../../matrix/index.ts'
 
 const rules = rulesOf(supportMatrix, 'resolved')
-const account = { scope: PermissionScope.ACCOUNT, projects: [] }
-const projects = (...names: string[]) => ({ scope: PermissionScope.PROJECTS, projects: names })
+const account = { scope: PermissionScope.PERMISSION_SCOPE_ACCOUNT, projects: [] }
+const projects = (...names: string[]) => ({
+  scope: PermissionScope.PERMISSION_SCOPE_PROJECTS,
+  projects: names,
+})
 
 test.each<[claim: string, permissions: Parameters<typeof obtainsOf>[1], obtains: object]>([
   [

@@ -2,31 +2,31 @@
  * What the page of the matrix in force shows, without a browser: what a shadow would change, the way back,
  * and the commands that do the same.
  */
-import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { expect, test } from 'vitest'
-import { GetMatrixRolloutResponseSchema } from '../../../console/gen/portcullis/v1/directory_pb.ts'
+import { GetMatrixRolloutResponse, MatrixShadow } from '../../../console/gen/portcullis/v1/directory.ts'
 import type { ApiError } from '../../../console/panel/model/errors.ts'
-import { timestampOf } from '../../../console/panel/model/iam-records.ts'
 import { Matrices } from '../../../console/panel/model/matrices.ts'
 import {
-  confirmsOpened,
-  openedIn,
+  confirmsNumber,
+  openingOf,
   promoteCommand,
   rollBackCommand,
   rolloutOf,
   shortOf,
 } from '../../../console/panel/model/rollout.ts'
-import { finish } from '../../../engine/index.ts'
+import { finish, type TokenKind } from '../../../engine/index.ts'
 import { compareMatrices, supportMatrix } from '../../../matrix/index.ts'
 import { OTHER_CELLS } from '../../support/matrices/shadow-matrices.ts'
 
-type Given = MessageInitShape<typeof GetMatrixRolloutResponseSchema>
+type Given = Partial<GetMatrixRolloutResponse>
 
-const answer = (given: Given) =>
-  create(GetMatrixRolloutResponseSchema, { digest: 'sha256:a', configuredDigest: 'sha256:a', ...given })
+const answer = (given: Given) => ({
+  ...GetMatrixRolloutResponse.fromJSON({ digest: 'sha256:a', configuredDigest: 'sha256:a' }),
+  ...given,
+})
 
 const version = (digest: string, action = 'promoted') => ({
-  ...{ digest, action, actor: 'caller root', reason: `why ${digest}`, putInForceAt: timestampOf(1_500) },
+  ...{ digest, action, actor: 'caller root', reason: `why ${digest}`, putInForceAt: new Date(1_500) },
 })
 
 test.each<[claim: string, given: Given, by: string | undefined, behind: boolean, earlier: readonly string[]]>(
@@ -85,20 +85,21 @@ test.each<[claim: string, given: Given, by: string | undefined, behind: boolean,
 })
 
 test('what would open comes first, then what would close, then what cannot be said', () => {
-  const row = (direction: string, api: string, count: bigint, more: object = {}) => ({
+  const row = (direction: string, api: string, count: number, more: object = {}) => ({
     ...{ api, kind: 'static_token', direction, count, ...more },
-    ...{ first: timestampOf(1_000), last: timestampOf(2_500), accounts: [], otherAccounts: 0n },
+    ...{ first: new Date(1_000), last: new Date(2_500), accounts: [], otherAccounts: 0 },
   })
   const { shadow } = rolloutOf(
     answer({
       shadow: {
-        ...{ digest: 'sha256:b', since: timestampOf(500), compared: 1_000n, beyond: 7n },
+        ...MatrixShadow.fromJSON({ digest: 'sha256:b', compared: 1_000, beyond: 7 }),
+        since: new Date(500),
         differences: [
-          row('closed', 'balance', 90n),
-          row('unknown', 'iam', 40n, { kind: '' }),
-          row('of a later version', 'iam', 30n),
-          { ...row('opened', 'cdn', 5n), accounts: [{ account: '1', count: 3n }], otherAccounts: 2n },
-          row('opened', 'reports', 1n),
+          row('closed', 'balance', 90),
+          row('unknown', 'iam', 40, { kind: '' }),
+          row('of a later version', 'iam', 30),
+          { ...row('opened', 'cdn', 5), accounts: [{ account: '1', count: 3 }], otherAccounts: 2 },
+          row('opened', 'reports', 1),
         ],
       },
     }),
@@ -117,20 +118,41 @@ test('what would open comes first, then what would close, then what cannot be sa
   })
 })
 
-test('the number of cells that open is confirmed as people write it', () => {
-  for (const typed of ['1204', ' 1,204', '1 204', '1.204']) expect(confirmsOpened(typed, 1_204)).toBe(true)
-  for (const typed of ['', '120', '01204', 'all']) expect(confirmsOpened(typed, 1_204)).toBe(false)
+test('what may open is counted apart for cells and for kinds: looser facts, and those that are only changed', () => {
+  const [first, second, third] = supportMatrix.tokenKinds
+  const other = {
+    ...supportMatrix,
+    tokenKinds: [
+      { ...first, permissionScopes: [] },
+      { ...second, lifetimeSeconds: 60 },
+      { ...third, header: 'X-Key' },
+    ] as TokenKind[],
+  }
+  expect(openingOf(compareMatrices(supportMatrix, other))).toEqual({ opened: 0, loosened: 2 })
+  expect(openingOf(compareMatrices(other, supportMatrix))).toEqual({ opened: 0, loosened: 2 })
+  // Of a renamed API, the cells of its new id count.
+  const comparison = compareMatrices(supportMatrix, OTHER_CELLS)
+  const opened = comparison.flips.filter(({ direction }) => direction === 'opened').length
+  expect(comparison.renames.map(({ gained }) => gained.length)).toEqual([1])
+  expect(openingOf(comparison)).toEqual({ opened: opened + 1, loosened: 0 })
+})
+
+test('a number that was shown is confirmed as people write it', () => {
+  for (const typed of ['1204', ' 1,204', '1 204', '1.204']) expect(confirmsNumber(typed, 1_204)).toBe(true)
+  for (const typed of ['', '120', '01204', 'all']) expect(confirmsNumber(typed, 1_204)).toBe(false)
 })
 
 test('the commands say the same, and quote what somebody typed', () => {
-  expect(promoteCommand("it's time; rm", 2)).toMatch(
-    /portcullis matrix promote --reason 'it'\\''s time; rm' --max-opened 2$/,
+  const nothing = { opened: 0, loosened: 0 }
+  expect(promoteCommand("it's time; rm", { opened: 2, loosened: 1 })).toMatch(
+    /portcullis matrix promote --reason 'it'\\''s time; rm' --max-opened 2 --max-loosened 1$/,
   )
-  expect(promoteCommand(' ', 0)).toMatch(/ matrix promote --reason '<reason>'$/)
-  expect(rollBackCommand('agreed', '')).toMatch(/ matrix rollback --to-configured --reason agreed$/)
-  expect(rollBackCommand('agreed', 'sha256:a')).toMatch(
-    / matrix rollback --to \S*sha256:a\S* --reason agreed$/,
+  expect(promoteCommand(' ', nothing)).toMatch(/ matrix promote --reason '<reason>'$/)
+  expect(rollBackCommand('agreed', '', nothing)).toMatch(/ matrix rollback --to-configured --reason agreed$/)
+  expect(rollBackCommand('agreed', 'sha256:a', { opened: 3, loosened: 0 })).toMatch(
+    / matrix rollback --to \S*sha256:a\S* --reason agreed --max-opened 3$/,
   )
+  expect(rollBackCommand('agreed', '', undefined)).toMatch(/ --to-configured --reason agreed --unseen$/)
   expect(shortOf(`sha256:${'0123456789abcdef'.repeat(4)}`)).toBe('sha256:0123456789ab…')
 })
 
@@ -142,7 +164,7 @@ test('matrices are read once, and compared as the explorer does', async () => {
       read.push(toDigest)
       return answer({
         matrix: JSON.stringify(supportMatrix),
-        shadow: { digest: 'sha256:b', matrix: JSON.stringify(OTHER_CELLS) },
+        shadow: MatrixShadow.fromJSON({ digest: 'sha256:b', matrix: JSON.stringify(OTHER_CELLS) }),
         toMatrix: toDigest === 'sha256:earlier' ? JSON.stringify({ ...OTHER_CELLS, conflicts: [] }) : '',
       })
     },
@@ -151,7 +173,9 @@ test('matrices are read once, and compared as the explorer does', async () => {
   const forth = await matrices.compared('sha256:a', 'sha256:b', signal)
   expect(forth.comparison).toEqual(compareMatrices(supportMatrix, OTHER_CELLS))
   const back = await matrices.compared('sha256:b', 'sha256:a', signal)
-  expect(openedIn(back.comparison)).toBe(forth.comparison.flips.length - openedIn(forth.comparison))
+  const openedIn = ({ comparison: { flips } }: typeof back) =>
+    flips.filter(({ direction }) => direction === 'opened').length
+  expect(openedIn(back)).toBe(forth.comparison.flips.length - openedIn(forth))
   const earlier = await matrices.compared('sha256:a', 'sha256:earlier', signal)
   expect(earlier.comparison).toEqual(compareMatrices(supportMatrix, { ...OTHER_CELLS, conflicts: [] }))
   expect(read).toEqual(['sha256:b', 'sha256:earlier'])

@@ -28,7 +28,7 @@ export function applicationCredentialsContract(subject: () => Subject): void {
     const { id: projectId } = await theProject(subject().store.records, scene.account, 'alpha')
     const credential: NewApplicationCredential = {
       ...{ name, description: 'of a job', projectId, roles: ['member', 'reader'], limited: true },
-      ...{ unrestricted: true, expiresAtUs: 1_893_456_000_123_456, secretHash: PASSWORD_HASH },
+      ...{ unrestricted: true, expiresAt: { ms: 253_402_300_799_999, us: 999 }, secretHash: PASSWORD_HASH },
     }
     return { ...scene, credential, id: await add(scene.user, credential) }
   }

@@ -8,6 +8,7 @@ import {
   VERSIONS_MAX,
 } from '../../../sidecar/directory/matrix-versions.ts'
 import { TESTER } from '../../support/sidecar/actor.ts'
+import { eventually } from '../../support/suite/resources.ts'
 import type { Subject } from './subject.ts'
 
 const CONFIGURED = matrix('configured')
@@ -145,7 +146,7 @@ export function matrixVersionsContract(subject: () => Subject): void {
     const counts = { ...before }
     await promote(matrix('one'), CONFIGURED.digest)
     changes.knownForMs()
-    await expect.poll(() => changes.state.touched.matrix).toBe((counts.matrix ?? 0) + 1)
+    await eventually(() => changes.state.touched.matrix === (counts.matrix ?? 0) + 1)
     expect({ ...changes.state.touched, matrix: counts.matrix }).toEqual(counts)
   })
   test('a listener that looks for more while it hears of it hears of it once', async () => {
@@ -161,7 +162,7 @@ export function matrixVersionsContract(subject: () => Subject): void {
     const before = changes.state.touched.matrix ?? 0
     await promote(matrix('one'), CONFIGURED.digest)
     changes.knownForMs()
-    await expect.poll(() => changes.state.touched.matrix).toBe(before + 1)
+    await eventually(() => changes.state.touched.matrix === before + 1)
     expect(heard).toBeGreaterThan(0)
     expect(heard).toBeLessThan(10)
   })

@@ -1,14 +1,15 @@
 /**
  * Several processes on one directory: while it is created, while they write, and when one of them is killed.
  */
-import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { DirectoryStore } from '../../../sidecar/directory/store.ts'
 import { startWriter } from '../../support/directory/writer.ts'
+import { passing } from '../../support/suite/resources.ts'
 import { newServiceUser, theProject } from './people.ts'
 import type { Account, Opened, Subject } from './subject.ts'
 
-const KILLS = 20
+/** Kills of a process: those at all points of what a sidecar does are in test/nightly/kills. */
+const KILLS = { sqlite: 5, postgres: 20 }
 
 export function processesContract(subject: () => Subject): void {
   test('four processes start without a directory: it is created once, and each name is created by one of them', async () => {
@@ -38,20 +39,21 @@ export function processesContract(subject: () => Subject): void {
     expect(projects.map(({ name }) => name)).toEqual(names.toSorted())
   })
 
-  test(`a process that is killed ${KILLS} times keeps every acknowledged change, and leaves no half-done one`, async () => {
+  test('a process that is killed again and again keeps every acknowledged change, and leaves no half-done one', async () => {
     const place = await subject().newPlace()
+    const kills = KILLS[place.location.type]
     const acknowledged: string[] = []
-    for (let kill = 0; kill < KILLS; kill++) {
+    for (let kill = 0; kill < kills; kill++) {
       const writer = startWriter(place.location, { type: 'write', prefix: `run-${kill}` })
       await writer.said(1 + (kill % 5) * 3)
       // A random delay, so that the kill does not always come right after an acknowledgement.
-      await delay((kill % 7) * 0.7)
+      await passing((kill % 7) * 0.7)
       await writer.kill()
       acknowledged.push(...writer.lines)
     }
-    expect(acknowledged.length).toBeGreaterThanOrEqual(KILLS)
+    expect(acknowledged.length).toBeGreaterThanOrEqual(kills)
     await expectWhole((await place.open(Date.now)).store, acknowledged)
-  }, 120_000)
+  })
 
   test('a directory of a newer Portcullis is refused and not changed', async () => {
     const place = await subject().newPlace()

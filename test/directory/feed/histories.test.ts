@@ -6,7 +6,7 @@
 import { expect, test } from 'vitest'
 import { World } from './world.ts'
 
-const { HISTORIES_STEPS = '100000', HISTORIES_SEED = '1' } = process.env
+const { HISTORIES_STEPS = '20000', HISTORIES_SEED = '1' } = process.env
 const STEPS = Number(HISTORIES_STEPS)
 /** A run of its own for so many steps: a process that lives long has forgotten how it began. */
 const STEPS_OF_A_RUN = 20_000
@@ -25,5 +25,5 @@ test.each(seeds)(
     expect(found.changes).toBeGreaterThan(STEPS_OF_A_RUN / 50)
     expect(found.asked).toBeLessThan((found.allowed + found.denied) * 0.95)
   },
-  600_000,
+  0,
 )

@@ -1,5 +1,6 @@
 /** What a process on PostgreSQL may answer from memory: as long as it knows that it has missed nothing. */
 import { afterEach, describe, expect, test } from 'vitest'
+import { callError } from '../../../sidecar/base/call-error.ts'
 import { NotifiedChanges } from '../../../sidecar/directory/feed/notified-changes.ts'
 import type { Remembered } from '../../../sidecar/directory/feed/recent-changes.ts'
 
@@ -21,15 +22,15 @@ afterEach(() => close())
 /** A process that follows a directory with these records, which the test changes. */
 async function following(stalenessMs = BOUND_MS) {
   const place = {
-    ...{ records: [record(100, '')], nowMs: 0, answers: true, answerMs: 0 },
+    ...{ records: [record(100, '')], nowMs: 0, answers: true, lost: false, answerMs: 0 },
     waits: undefined as Promise<void> | undefined,
-    onAnswered: undefined as (() => void) | undefined,
+    onAnswer: undefined as (() => void) | undefined,
   }
   const asked: number[] = []
   const changes = new NotifiedChanges({
+    has: async () => true,
     stalenessMs,
     now: () => place.nowMs,
-    onAnswered: () => place.onAnswered?.(),
     ask: async (_sql, { position = 0 } = {}) => {
       asked.push(Number(position))
       const rows =
@@ -37,8 +38,10 @@ async function following(stalenessMs = BOUND_MS) {
           ? place.records.slice(-1)
           : place.records.filter(({ sequence }) => sequence >= Number(position)).slice(0, 10_000)
       await place.waits
+      if (place.lost) throw callError('DIRECTORY_CHANGES_LOST', {})
       if (!place.answers) throw new Error('no answer')
       place.nowMs += place.answerMs
+      place.onAnswer?.()
       return rows
     },
   })
@@ -149,15 +152,39 @@ describe('who is told of a change made here', () => {
   })
 
   test('is given no answer that came before they asked', async () => {
-    const { place, asked, changes } = await following()
-    let looking: Promise<boolean> | undefined
-    place.onAnswered = () =>
-      queueMicrotask(() => {
-        looking ??= changes.look()
-      })
+    for (let later = 0; later < 10; later++) {
+      const { place, asked, changes } = await following()
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const lookAfter = (turns: number): void => {
+        if (turns > 0) queueMicrotask(() => lookAfter(turns - 1))
+        else resolve(changes.look().then(() => {}))
+      }
+      place.onAnswer = () => {
+        place.onAnswer = undefined
+        lookAfter(later)
+      }
+      await Promise.all([changes.look(), promise])
+      expect(asked).toEqual([0, 100, 100])
+      changes.close()
+    }
+  })
+
+  test('gets the error of the last question, once what is remembered counts no longer', async () => {
+    const { place, changes } = await following()
+    place.answers = false
     await changes.look()
-    await looking
-    expect(asked).toEqual([0, 100, 100])
+    expect(changes.outage()).toBeUndefined()
+    place.nowMs = BOUND_MS
+    expect(changes.outage()?.reason).toBe('DIRECTORY_UNAVAILABLE')
+    place.lost = true
+    await changes.look()
+    place.lost = false
+    await changes.look()
+    // The server that has lost them may be gone, and no other was found that has them.
+    expect(changes.outage()?.reason).toBe('DIRECTORY_CHANGES_LOST')
+    place.answers = true
+    await changes.look()
+    expect(changes.outage()).toBeUndefined()
   })
 
   test('sees what was recorded before, also where it was so already', async () => {

@@ -225,7 +225,7 @@ const CHANGES: Readonly<
     (by, { job, alpha }) =>
       new ApplicationCredentialChange(by).add(job, {
         ...{ name: 'nightly', description: '', projectId: alpha.id, roles: [], secretHash: 'hash' },
-        ...{ limited: false, unrestricted: false, expiresAtUs: undefined },
+        ...{ limited: false, unrestricted: false, expiresAt: undefined },
       }),
   ],
   'delete credential': [

@@ -35,7 +35,7 @@ const CLIENT = '192.0.2.1'
 const PEPPER = pepperOf('11'.repeat(32), 'a test')
 const WALL_MS = 1_800_000_000_000
 
-/** Signatures are verified without waiting for a turn, so that a seed always gives the same history. */
+/** Nothing waits for a turn, so that a seed always gives the same history. */
 const AT_ONCE = { run: (_connection: unknown, work: () => unknown) => work(), suspect: () => {} }
 
 const tokenKinds: ReadonlyMap<string, TokenKind> = compile(supportMatrix).tokenKinds
@@ -133,15 +133,15 @@ export class World {
           })
         })
       })
-    const changes = new NotifiedChanges({ ask, stalenessMs: BOUND_MS, now: () => this.#nowMs + clockMs })
+    const timed = { stalenessMs: BOUND_MS, now: () => this.#nowMs + clockMs }
+    const changes = new NotifiedChanges({ ...timed, ask, has: async () => true })
     const all = (...statement: Statement) => {
       this.#asked++
       return ask(...statement)
     }
     const verification = new DirectoryVerification({ all, changes } as never)
-    const parts = { store: { verification }, signer: this.#signer, turns: AT_ONCE, pepper: PEPPER }
     const authority = new EmbeddedAuthority({
-      ...parts,
+      ...{ store: { verification }, signer: this.#signer, turns: AT_ONCE, pepper: PEPPER },
       staticTokenUses: { today: 0, note: () => 0 },
       now: () => WALL_MS + this.#nowMs,
       rememberedMax: 10_000,
@@ -388,7 +388,7 @@ export class World {
 
 function isLongOver(said: Held['said'], nowMs: number): boolean {
   const last = said.at(-1)
-  return last !== undefined && !last.active && last.atMs < nowMs - 2 * BOUND_MS
+  return last?.active === false && last.atMs < nowMs - 2 * BOUND_MS
 }
 
 /** Whether the directory would have allowed the token at some time of the period. */

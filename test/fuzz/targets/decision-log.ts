@@ -20,7 +20,7 @@ const line = {
 /** What is looked for, and whether a line has it. */
 const QUERIES: readonly [query: DecisionQuery, has: (line: Line) => boolean][] = [
   [{ api: 'iam' }, ({ api }) => api === 'iam'],
-  [{ token: 'abc' }, ({ token }) => token === 'abc'],
+  [{ tokens: ['abc'] }, ({ token }) => token === 'abc'],
   [{ allowed: true }, ({ allowed }) => allowed],
   [{ users: ['u1'] }, ({ subject }) => subject?.id === 'u1'],
   [{ requestId: 'r1' }, (each) => each.request_id === 'r1' || each.trace_id === 'r1'],

@@ -18,6 +18,7 @@ import { readBackup } from '../../../sidecar/directory/backup/restore.ts'
 import { Scratch } from '../../../sidecar/directory/backup/scratch.ts'
 import { backUpDirectory } from '../../../sidecar/directory/backup/write.ts'
 import { inspectDirectory } from '../../../sidecar/directory/inspect.ts'
+import { DamagedDirectory } from '../../../sidecar/directory/snapshot.ts'
 import { openSqlite } from '../../../sidecar/directory/sqlite.ts'
 import { Parts, promised, type Target } from '../target.ts'
 
@@ -45,7 +46,8 @@ async function refusedFile<T>(path: string, read: () => Promise<T>): Promise<T |
   try {
     return await read()
   } catch (error) {
-    if (!(error instanceof Error) || error.constructor !== Error) throw error
+    const isOfFile = error instanceof DamagedDirectory || (error as Error).constructor === Error
+    if (!(error instanceof Error && isOfFile)) throw error
     promised(error.message.startsWith(path), `an error names the file: ${error.message}`)
     promised(!error.message.includes('canary'), 'an error quotes no value')
     return undefined

@@ -1,14 +1,9 @@
 /** Names, addresses, URLs and routes, and what headers say of them. */
 import { isIP } from 'node:net'
-import {
-  canonicalAddress,
-  isAllowed,
-  overlap,
-  readRange,
-  throttleKey,
-} from '../../../sidecar/authority/addresses.ts'
+import { isAllowed, overlap, readRange } from '../../../sidecar/authority/addresses.ts'
 import { parseAddress } from '../../../sidecar/base/address.ts'
 import { namesOfCertificate } from '../../../sidecar/base/certificate-name.ts'
+import { type IpAddress, ipAddress, isNoAddress, networkOf } from '../../../sidecar/base/ip-address.ts'
 import { readRequestTarget } from '../../../sidecar/base/request-target.ts'
 import { escaped, isVisible } from '../../../sidecar/base/visible-text.ts'
 import { compileRoutes } from '../../../sidecar/rules/routes/compile.ts'
@@ -216,26 +211,30 @@ export const targets: readonly Target[] = [
     run: (bytes) => {
       const [range = '', address = ''] = linesIn(bytes)
       const read = readRange(range)
-      const one = canonicalAddress(address)
-      throttleKey(address)
-      promised(
-        one === undefined || (isIP(one) !== 0 && canonicalAddress(one) === one),
-        'an address has one form',
-      )
-      promised(one === undefined || isIP(address) !== 0, 'what is no address for Node is none')
-      promised(
-        one === undefined || isIP(one) === isIP(address) || /ffff:/i.test(address),
-        'IPv6 that is not mapped is not IPv4',
-      )
+      const one = ipAddress(address)
+      if (one !== undefined) {
+        networkOf(one)
+        promised(isIP(one) !== 0 && ipAddress(one) === one, 'an address has one form')
+        promised(!isNoAddress(address), 'an address is one')
+        const bare = isIP(address) !== 0
+        promised(
+          bare || /^"?[\d.]+|^"?\[.+\]/.test(address),
+          'around an address is a port, brackets or quotes',
+        )
+        promised(
+          !bare || isIP(one) === isIP(address) || /ffff:/i.test(address),
+          'IPv6 that is not mapped is not IPv4',
+        )
+      }
       if (!read.ok) return
       const again = readRange(read.range)
       promised(again.ok && again.range === read.range, 'a range has one form')
       promised(overlap(read.range, read.range), 'a range overlaps itself')
-      promised(isAllowed(read.range.split('/')[0], [read.range]), 'a range has its first address')
-      if (isAllowed(address, [read.range]))
-        promised(one !== undefined && isAllowed(one, [read.range]), 'all forms of an address are the same')
+      const first = read.range.split('/')[0] as IpAddress
+      promised(isAllowed(first, [read.range]), 'a range has its first address')
+      promised(ipAddress(first) === first, 'and in its one form')
       const all = read.range.includes(':') ? '::/0' : '0.0.0.0/0'
-      promised(isAllowed(read.range.split('/')[0], [all]), 'a range is in the range of all')
+      promised(isAllowed(first, [all]), 'a range is in the range of all')
     },
   },
   {

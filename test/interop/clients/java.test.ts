@@ -5,6 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { commandsOf } from '../../support/interop/client-commands.ts'
 import { installed, repository, run } from '../../support/interop/command.ts'
 import { obtained } from '../../support/interop/obtain.ts'
 
@@ -14,11 +15,11 @@ const pom = readFileSync(join(client, 'pom.xml'), 'utf8')
 const maven = (folder: string, ...goals: readonly string[]) =>
   run('mvn', ['-q', '-B', `-Dbuild.folder=${join(folder, 'target')}`, ...goals], { cwd: client })
 
-// Whatever Maven needs is fetched once. Where that is not possible, the tests are skipped.
+// What makes the stubs is fetched first. Where that is not possible, the tests are skipped.
 const fetched = await obtained('the tools of the Java client', async () => {
   const version = await run('java', ['--version'])
   return installed('java-client', [version, pom], async (folder) => {
-    await maven(folder, 'test-compile', 'spotless:check', '-DskipTests')
+    await maven(folder, 'generate-sources')
   })
 })
 
@@ -26,8 +27,8 @@ describe.runIf(fetched.ok)('the Java client', () => {
   const folder = fetched.ok ? fetched.value : ''
 
   // It compiles first, with every warning of the compiler and of the documentation as an error.
-  test('passes its tests', { timeout: 3_600_000 }, async () => {
-    await maven(folder, '-o', 'test')
+  test('passes its tests', async () => {
+    await maven(folder, ...commandsOf('java').test.slice(1))
     const reports = join(folder, 'target/surefire-reports')
     const suites = readdirSync(reports).filter((file) => /^TEST-.*\.xml$/.test(file))
     expect(suites).toHaveLength(
@@ -37,7 +38,7 @@ describe.runIf(fetched.ok)('the Java client', () => {
     )
   })
 
-  test('is formatted', { timeout: 600_000 }, async () => {
-    await maven(folder, '-o', 'spotless:check')
+  test('is formatted', async () => {
+    await maven(folder, 'spotless:check')
   })
 })

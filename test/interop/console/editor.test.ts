@@ -119,7 +119,9 @@ describe.skipIf(!browser)('with a file', () => {
     const { page } = await open()
     await choose(page, yaml, 'doors.yaml')
     await soon(() => page.locator('.edit-name').textContent()).toBe('Your file doors.yaml')
-    await soon(() => status(page)).toMatch(/^Opens 1 cell, closes \d\d cells\.1 warning$/)
+    await soon(() => status(page)).toMatch(
+      /^Opens 1 cell, closes \d\d cells\. 4 facts of kinds differ\.1 warning$/,
+    )
     expect(await effects(page)).toMatch(/unopened-api.*line 18, apis\[1\]/s)
     await page.getByRole('radio', { name: 'What you began with' }).check()
     await soon(() => status(page)).toMatch(/^Opens and closes nothing\./)

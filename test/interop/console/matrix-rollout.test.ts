@@ -2,8 +2,9 @@
  * The operators' page of the matrix in Chromium: what a shadow would change, promoting it, and rolling it
  * back.
  */
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Locator, Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
+import { supportMatrix } from '../../../matrix/index.ts'
 import { type CallerName, type OperatorsSidecar, startForOperators } from '../../support/console/operators.ts'
 import { accessibilityFaults, PHONE, soon, startChromium } from '../../support/interop/explorer.ts'
 import { obtained } from '../../support/interop/obtain.ts'
@@ -37,6 +38,14 @@ async function ask({ running }: OperatorsSidecar, api: string, account = ACCOUNT
 const fits = (page: Page) => page.evaluate('document.documentElement.scrollWidth <= innerWidth')
 const table = (page: Page, name: string) => page.getByRole('table', { name })
 const inForce = (page: Page) => page.locator('section').filter({ hasText: 'In force' }).first()
+/** The number that somebody must type: of the cells that open, those of the renamed API too. */
+async function asked(dialog: Locator): Promise<string> {
+  const text = (await dialog.textContent()) ?? ''
+  expect(text).toMatch(/Renamed APIs open 1 cell by their new ids/)
+  const [, opened] = /It opens (\d+) cell/.exec(text) ?? []
+  expect(text).toContain(`Type ${Number(opened) + 1} to confirm.`)
+  return String(Number(opened) + 1)
+}
 const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click()
 
 describe.skipIf(!browser)('with a shadow', () => {
@@ -64,12 +73,12 @@ describe.skipIf(!browser)('with a shadow', () => {
 
     await press(page, 'Promote…')
     const dialog = dialogOf(page)
-    const count = /It opens (\d+) cells/.exec((await dialog.textContent()) ?? '')?.[1] ?? ''
+    const count = await asked(dialog)
     expect(await accessibilityFaults(page)).toEqual([])
     await dialog.getByRole('button', { name: 'Promote' }).click()
     await dialog.getByText('Enter the reason.').waitFor()
     await dialog.getByLabel('Reason').fill("agreed, it's time")
-    await dialog.getByLabel('Cells that open').fill('1')
+    await dialog.getByLabel('Cells that open').fill('0')
     await dialog.getByRole('button', { name: 'Promote' }).click()
     await dialog.getByText(`Expected ${count}, the number of cells that open.`).waitFor()
     expect(await dialog.locator('pre').textContent()).toContain(`--max-opened ${count}`)
@@ -90,8 +99,14 @@ describe.skipIf(!browser)('with a shadow', () => {
 
     await press(page, 'Roll back…')
     await dialog.getByText(/It opens 1 cell and closes \d+ cells/).waitFor()
+    const back = await asked(dialog)
     await dialog.getByLabel('Reason').fill('the importer is refused')
     expect(await accessibilityFaults(page)).toEqual([])
+    // The way back opens a cell, so it asks as a promotion does.
+    await dialog.getByRole('button', { name: 'Roll back' }).click()
+    await dialog.getByText(`Expected ${back}, the number of cells that open.`).waitFor()
+    expect(await dialog.locator('pre').textContent()).toContain(`--max-opened ${back}`)
+    await dialog.getByLabel('Cells that open').fill(back)
     await dialog.getByRole('button', { name: 'Roll back' }).click()
     await page.getByText('The earlier matrix is in force again.').waitFor()
     expect([await ask(sidecar, OPENED), await ask(sidecar, CLOSED)]).toEqual([false, true])
@@ -106,7 +121,7 @@ describe.skipIf(!browser)('with a shadow', () => {
     const { page } = await open(sidecar)
     await press(page, 'Promote…')
     const dialog = dialogOf(page)
-    const count = /It opens (\d+) cells/.exec((await dialog.textContent()) ?? '')?.[1] ?? ''
+    const count = await asked(dialog)
     const { directory } = operatorOf(sidecar.running)
     const { digest, shadow } = await directory.getMatrixRollout({})
     await directory.promoteMatrix({
@@ -133,10 +148,53 @@ describe.skipIf(!browser)('with a shadow', () => {
       .getByText(/It opens 1 cell and closes \d+ cells/)
       .waitFor()
     await dialogOf(later.page).getByLabel('Reason').fill('as before')
-    await page.keyboard.press('Enter')
+    const back = await asked(dialogOf(later.page))
+    await dialogOf(later.page).getByLabel('Cells that open').fill(back)
     await dialogOf(later.page).getByRole('button', { name: 'Roll back' }).click()
     await soon(() => inForce(later.page).textContent()).toMatch(/The configuration.*as before/)
     expect(await ask(sidecar, CLOSED)).toBe(true)
+  })
+
+  test('a kind that needs no permission any more flips no cell, and is confirmed by its number', async () => {
+    const [first, ...others] = supportMatrix.tokenKinds
+    const sidecar = await startBeside({
+      ...supportMatrix,
+      tokenKinds: [{ ...first, permissionScopes: [] }, ...others],
+    })
+    const { page, complaints } = await open(sidecar)
+    expect(await table(page, 'Facts of kinds').locator('tbody tr').textContent()).toMatch(
+      /Loosened: permissionScopes.*account.*none/,
+    )
+    await press(page, 'Promote…')
+    const dialog = dialogOf(page)
+    await dialog.getByText(/loosens 1 fact, changes 0 and tightens 0/).waitFor()
+    expect(await dialog.getByLabel('Cells that open').count()).toBe(0)
+    await dialog.getByLabel('Reason').fill('agreed')
+    await dialog.getByRole('button', { name: 'Promote' }).click()
+    await dialog.getByText('Expected 1, the number of facts that are loosened or changed.').waitFor()
+    expect(await dialog.locator('pre').textContent()).toContain('--max-loosened 1')
+    await dialog.getByLabel('Facts of kinds').fill('1')
+    expect(await accessibilityFaults(page)).toEqual([])
+    await dialog.getByRole('button', { name: 'Promote' }).click()
+    await page.getByText('The shadow is in force now.').waitFor()
+
+    // The way back only tightens. Where its matrix cannot be read, it is asked for with a word.
+    await page.route('**/GetMatrixRollout', async (route) => {
+      const response = await route.fetch()
+      await route.fulfill({ response, json: { ...(await response.json()), toMatrix: '' } })
+    })
+    await page.reload()
+    await press(page, 'Roll back…')
+    await dialog.getByText('so this page cannot say what opens').waitFor()
+    await dialog.getByLabel('Reason').fill('back')
+    await dialog.getByRole('button', { name: 'Roll back' }).click()
+    await dialog.getByText('Expected the word unseen.').waitFor()
+    expect(await dialog.locator('pre').textContent()).toContain('--unseen')
+    await page.unroute('**/GetMatrixRollout')
+    await dialog.getByLabel('Without seeing what opens').fill('unseen')
+    await dialog.getByRole('button', { name: 'Roll back' }).click()
+    await page.getByText('The earlier matrix is in force again.').waitFor()
+    expect(complaints).toEqual([])
   })
 
   test('an API leads to its past decisions', async () => {

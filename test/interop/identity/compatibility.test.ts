@@ -117,7 +117,7 @@ describe.skipIf(!clients.ok)('with compatibility', () => {
       expect(shown.id ?? shown.ID).toBe(made.id ?? made.ID)
       expect(await by('application', 'credential', 'delete', 'cli')).toMatchObject({ code: 0, stderr: '' })
       expect(await printed(by('application', 'credential', 'list', '--format', 'json'))).toEqual([])
-    }, 600_000)
+    })
 
     test('shows a project by its name', async () => {
       const shown = await printed(

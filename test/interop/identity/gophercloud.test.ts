@@ -30,7 +30,7 @@ describe.skipIf(!modules.ok).each(schemes)('gophercloud, over %s', (scheme) => {
   beforeAll(async () => {
     client = await buildGophercloud(folder)
     sidecar = await startIdentitySidecar(scheme, { compatibility: { application_credentials: true } })
-  }, 600_000)
+  })
   afterAll(async () => {
     await sidecar?.stop()
   })

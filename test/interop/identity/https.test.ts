@@ -59,6 +59,15 @@ describe.skipIf(!inject('openssl').ok)('https', () => {
     expect((await ask(http, { path: TOKENS, headers: about })).status).toBe(401)
   })
 
+  test('names of headers have capitals over HTTP/1.1 alone', async () => {
+    const { http } = running
+    const get = `GET http://${http}/healthz HTTP/1.1\r\nHost: ${http}\r\nConnection: close\r\n\r\n`
+    const [head = ''] = (await exchange(http, get, 'http/1.1')).split('\r\n\r\n')
+    expect(head).toMatch(/^HTTP\/1\.1 200 .*\r\nX-Openstack-Request-Id: /s)
+    expect(head).not.toMatch(/\r\n[a-z]/)
+    expect((await inHttp2(http, { path: '/healthz' })).headers).toHaveProperty('x-openstack-request-id')
+  })
+
   test.each(PROTOCOLS)(
     'refuses other hosts, origins, methods, paths and bodies over %s',
     async (_protocol, ask) => {

@@ -9,7 +9,7 @@ import { openPostgres } from '../../../sidecar/directory/postgres.ts'
 import { openSqlite } from '../../../sidecar/directory/sqlite.ts'
 import { DirectoryStore } from '../../../sidecar/directory/store.ts'
 import { type Side, staysAlike } from '../../support/directory/alike.ts'
-import { add, report, SEEDS, TIMEOUT_MS } from '../../support/inputs/seeds.ts'
+import { add, report, SEEDS } from '../../support/inputs/seeds.ts'
 import { PostgresServer } from '../../support/postgres/server.ts'
 import { newFolder, whenTheFileEnds } from '../../support/suite/resources.ts'
 
@@ -32,12 +32,12 @@ describe.skipIf(!programs.ok)('SQLite and PostgreSQL', async () => {
   const server = await PostgresServer.start(programs.folder)
   whenTheFileEnds(() => server.remove())
 
-  test.each(SEEDS)('SEED=%i: stay alike', { timeout: TIMEOUT_MS }, async (seed) => {
+  test.each(SEEDS)('SEED=%i: stay alike', { timeout: 0 }, async (seed) => {
     const clock = { nowMs: 1_800_000_000_000 }
     const now = () => clock.nowMs
     const file = join(newFolder(), 'directory.sqlite')
     const url = new Secret(await server.newDatabase())
-    const shared = await openPostgres({ url, poolSize: 5, timeoutMs: 5_000, stalenessMs: 3_600_000 })
+    const shared = await openPostgres({ url, poolSize: 5, timeoutMs: 60_000, stalenessMs: 3_600_000 })
     await shared.follow()
     const sides: readonly [Side, Side] = [
       { place: { file }, store: new DirectoryStore(openSqlite(file), now) },

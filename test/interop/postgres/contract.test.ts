@@ -21,7 +21,7 @@ describe.skipIf(!programs.ok)('the directory on PostgreSQL', () => {
       location: { type: 'postgres', url },
       asOfVersion: (version) => `UPDATE schema_version SET version = ${version}`,
       open: async (now) => {
-        const limits = { poolSize: 5, timeoutMs: 5_000, stalenessMs: 3_600_000 }
+        const limits = { poolSize: 5, timeoutMs: 60_000, stalenessMs: 3_600_000 }
         const database = await openPostgres({ url: new Secret(url), ...limits })
         // As in `openDirectory`: what is remembered must be dropped by the changes that touch it.
         await database.follow()

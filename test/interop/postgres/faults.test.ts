@@ -10,6 +10,7 @@ import { openPostgres, type PostgresDatabase } from '../../../sidecar/directory/
 import { DirectoryStore } from '../../../sidecar/directory/store.ts'
 import { PostgresProxy } from '../../support/postgres/proxy.ts'
 import { CANARY, PostgresServer } from '../../support/postgres/server.ts'
+import { eventuallyHolds } from '../../support/suite/resources.ts'
 
 const programs = inject('postgres')
 const TIMEOUT_MS = 1_000
@@ -328,7 +329,7 @@ describe.skipIf(!programs.ok)('PostgreSQL', () => {
       const database = await open(server.url(name))
       const store = new DirectoryStore(database, Date.now)
       // A change waits until the server ends the other session, and may get an error that allows a retry.
-      await eventually(() => store.change('a test', (change) => change.createAccount('other')))
+      await eventuallyHolds(() => store.change('a test', (change) => change.createAccount('other')))
       resumed.resolve()
       await expect(half).rejects.toMatchObject({ code: 'UNAVAILABLE' })
       expect((await store.records.accounts({ after: '', size: 10 })).map(({ account }) => account)).toEqual([
@@ -338,17 +339,6 @@ describe.skipIf(!programs.ok)('PostgreSQL', () => {
     })
   })
 })
-
-async function eventually(attempt: () => Promise<unknown>): Promise<void> {
-  const deadline = performance.now() + 50_000
-  for (;;)
-    try {
-      await attempt()
-      return
-    } catch (error) {
-      if (performance.now() > deadline) throw error
-    }
-}
 
 /** Searches everything that a log or a debugger could print of an error. */
 function expectNoSecret(error: unknown): void {

@@ -3,6 +3,7 @@
  * why.
  */
 import type { TestProject } from 'vitest/node'
+import { missing } from '../../support/interop/obtain.ts'
 import { obtainPgBouncer, obtainPostgres, type Programs } from '../../support/postgres/programs.ts'
 
 declare module 'vitest' {
@@ -14,11 +15,9 @@ declare module 'vitest' {
 
 export default async function setup(project: TestProject): Promise<void> {
   const postgres = await obtainPostgres()
-  if (!postgres.ok)
-    process.stderr.write(`interop: every test that needs PostgreSQL is skipped: ${postgres.why}\n`)
+  if (!postgres.ok) missing('PostgreSQL', postgres.why)
   project.provide('postgres', postgres)
   const pgbouncer = await obtainPgBouncer()
-  if (!pgbouncer.ok)
-    process.stderr.write(`interop: every test that needs PgBouncer is skipped: ${pgbouncer.why}\n`)
+  if (!pgbouncer.ok) missing('PgBouncer', pgbouncer.why)
   project.provide('pgbouncer', pgbouncer)
 }

@@ -26,7 +26,7 @@ describe.skipIf(!programs.ok)('days of last use', () => {
       url: new Secret(url),
       stalenessMs: 0,
       poolSize: 2,
-      timeoutMs: 5_000,
+      timeoutMs: 60_000,
     })
   })
   afterAll(async () => {

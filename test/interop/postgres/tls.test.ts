@@ -48,7 +48,7 @@ describe.skipIf(!programs.ok)('PostgreSQL over TLS', () => {
   })
 
   const open = (url: string, onListening?: (on: boolean) => void) =>
-    openPostgres({ url: new Secret(url), poolSize: 3, timeoutMs: 5_000, onListening })
+    openPostgres({ url: new Secret(url), poolSize: 3, timeoutMs: 60_000, onListening })
 
   test('with sslmode=verify-full every connection is encrypted, including the one for notifications', async () => {
     const url = await server.newDatabase()

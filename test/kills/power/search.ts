@@ -3,10 +3,10 @@ import { execFileSync } from 'node:child_process'
 import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { pino } from 'pino'
-import { connect } from '../../../clients/typescript/index.ts'
 import { readKeys } from '../../../sidecar/authority/keys.ts'
 import { readConfig, startSidecar } from '../../../sidecar/index.ts'
 import { randomFrom } from '../../support/inputs/random.ts'
+import { connect } from '../../support/sidecar/client.ts'
 import { fileOf, NEXT, ROWS } from '../../support/sidecar/shadowed.ts'
 import { newFolder, whenTheFileEnds } from '../../support/suite/resources.ts'
 import { judged, type Possible, Violation } from '../judge.ts'
@@ -148,7 +148,7 @@ async function judgeDirectory(data: string, possible: readonly Possible[]): Prom
     log,
   })
   const callerToken = readFileSync(join(data, 'administrator-token'), 'utf8').trim()
-  const client = connect(sidecar.grpcAddress, { callerToken, deadlineMs: 60_000 })
+  const client = connect(sidecar.grpcAddress, { callerToken })
   try {
     await judged(client, possible, { archive: join(data, ARCHIVE) })
   } finally {

@@ -1,7 +1,10 @@
 /** The command line, in this process. */
-
+import type { Command } from 'commander'
+import { addCheckCommand } from '../../../sidecar/cli/commands/check.ts'
+import { addExplainCommand } from '../../../sidecar/cli/commands/explain.ts'
+import { emptyProgram } from '../../../sidecar/cli/empty-program.ts'
 import { STATIC_KIND, strictEngine } from '../../support/matrices/engines.ts'
-import { command } from '../../support/processes/command-line.ts'
+import { ended } from '../../support/processes/command-line.ts'
 import type { Ended } from '../../support/processes/processes.ts'
 import { type Answer, answerOfContract, oneByOne, type Protocol } from '../protocol.ts'
 import type { Question } from '../questions.ts'
@@ -16,7 +19,7 @@ export const COMMANDS: readonly Protocol[] = [
     ask: ({ address }, questions) =>
       oneByOne(questions, async (question) => {
         const words = ['check', question.api, ...wordsFor(question), '--json', '--address', address]
-        const { code, stdout, stderr } = await command(words)
+        const { code, stdout, stderr } = await ended(alone(), words)
         if (stdout === '') throw new Error(stderr)
         return agreeing(answerOfContract(JSON.parse(stdout)), code)
       }),
@@ -36,12 +39,19 @@ export const COMMANDS: readonly Protocol[] = [
     ask: ({ sidecar }, questions) =>
       oneByOne(questions, async ({ api, known }) => {
         const mode = sidecar.rulesDigest === strictEngine.rulesDigest ? ['--strict'] : []
-        const { code, stdout } = await command(['explain', api, known?.kind ?? '', ...mode, '--json'])
+        const { code, stdout } = await ended(alone(), ['explain', api, known?.kind ?? '', ...mode, '--json'])
         const [{ decision }] = JSON.parse(stdout) as [{ decision: object }]
         return agreeing(answerOfContract(decision), code)
       }),
   },
 ]
+
+/** The program, with these two commands alone: it is made for each question. */
+function alone(): Command {
+  const program = emptyProgram()
+  for (const add of [addCheckCommand, addExplainCommand]) add(program)
+  return program
+}
 
 function wordsFor({ subject, target, clientAddress }: Question): string[] {
   const options = (pairs: Readonly<Record<string, string | undefined>>) =>

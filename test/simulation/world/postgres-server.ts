@@ -33,7 +33,7 @@ const SQLITE_CONSTRAINT = 19
 /** How long a session may do nothing in a transaction, in milliseconds: as the product asks for it. */
 const IDLE_IN_TRANSACTION_MS = 10_000
 
-const BOOLEANS = new Set(['standby', 'changes_lost'])
+const BOOLEANS = new Set(['standby'])
 
 export class PostgresServer {
   readonly machine = new Machine('postgres')
@@ -200,9 +200,13 @@ export class PostgresServer {
     return true
   }
 
-  /** A standby has everything that was changed until now. */
+  /** Whether there is a standby, which is behind. */
+  get hasStandby(): boolean {
+    return this.#standby !== undefined
+  }
+
+  /** A standby has everything that was changed until now, and nothing that is changed from now on. */
   replicate(): void {
-    if (this.#holder !== undefined) return
     this.#standby = this.#newFile()
     this.save(this.#standby)
   }
@@ -332,9 +336,7 @@ function templateIn(folder: string): string {
 }
 
 function inSqlite(text: string): string {
-  return text
-    .replaceAll(/\$(\d+)/g, '?$1')
-    .replaceAll("(details::json ->> 'through')::bigint", "CAST(details ->> 'through' AS INTEGER)")
+  return text.replaceAll(/\$(\d+)/g, '?$1')
 }
 
 /** What a statement answers, as PostgreSQL would write it. */

@@ -278,7 +278,7 @@ class Time {
     const open = (...given: Parameters<typeof openSync>) => {
       const descriptor = openSync(...given)
       // Others are closed at once by those who open them.
-      if (String(given[0]).endsWith('-wal'))
+      if (/-wal$|known-change$/.test(String(given[0])))
         current.getStore()?.open.set(descriptor, () => fs.closeSync(descriptor))
       return descriptor
     }

@@ -17,6 +17,8 @@ export type Bodies =
   | { readonly inFlight: number; readonly asPage: keyof typeof AS_PAGE }
   /** Long calls of the contract in JSON, by somebody who has no credential. */
   | { readonly inFlight: number; readonly batches: 'plain' | 'gzip' }
+  /** Calls of somebody without a credential, with bodies of so many bytes. */
+  | { readonly inFlight: number; readonly refusedBytes: number }
   /** So many with that body at once, on one connection, again and again. */
   | { readonly pipelined: number; readonly body: string }
 
@@ -40,6 +42,9 @@ function bodyOf([beginning, part, end]: (typeof CONTENTS)[keyof typeof CONTENTS]
 }
 
 const PATH = '/identity/v3/auth/tokens'
+
+/** A call that needs a credential. */
+const CHANGE = '/portcullis.v1.DirectoryService/UpdateServiceUser'
 
 /** Where it is sent, and its body. Each is another one, so nothing is known of it from before. */
 type Posted = readonly [path: string, body: object, cookie?: string]
@@ -147,6 +152,10 @@ else {
 
 function nextOf(repeated: Exclude<Bodies, { pipelined: number }>): () => Posting {
   if ('asPage' in repeated) return () => asPage(AS_PAGE[repeated.asPage]())
+  if ('refusedBytes' in repeated) {
+    const refused = { path: CHANGE, body: Buffer.alloc(repeated.refusedBytes, ' ') }
+    return () => refused
+  }
   const posting =
     'of' in repeated ? { path: PATH, body: bodyOf(CONTENTS[repeated.of]) } : batches(repeated.batches)
   return () => posting

@@ -1,6 +1,6 @@
 /**
- * The figures of the attacks: `npm run docs:attack` writes them to `docs/attack.json`, and `npm run docs`
- * makes the table of `docs/decide/security/attacks.md` from them.
+ * The figures of the attacks: `npm run nightly -- attack` writes them to `docs/attack.json`, and `npm run
+ * docs` makes the table of `docs/decide/security/attacks.md` from them.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
@@ -61,7 +61,7 @@ export function attackTable(results: readonly FileResults[]): string {
     '|---|---|---|---|---|---|---|---|---|',
     ...rows.map((cells) => `| ${cells.join(' | ')} |`),
     '',
-    `\`npm run docs:attack\`, ${provenance(results)}, the calmest of up to three measurements, in quiet and under attack alike. Goals: ${GOALS_TEXT}. A time in bold misses its goal; “${BASELINE}” is what busy programs beside do to the times.`,
+    `\`npm run nightly -- attack\`, ${provenance(results)}, the calmest of up to three measurements, in quiet and under attack alike. Goals: ${GOALS_TEXT}. A time in bold misses its goal; “${BASELINE}” is what busy programs beside do to the times.`,
   ].join('\n')
 }
 

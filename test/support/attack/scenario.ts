@@ -7,9 +7,10 @@ import { record } from './results.ts'
 import { refusals, report, type Scene, type StartAttack, type Times, under } from './scene.ts'
 
 /**
- * Whether `npm run docs:attack` runs: it measures until the goals are met themselves, and keeps the figures.
+ * Whether `npm run nightly -- attack` runs: it measures until the goals are met themselves, and keeps the
+ * figures.
  */
-const RECORDS = process.env.ATTACK_RESULTS === 'record'
+const RECORDS = process.env.ASSURANCE === 'record'
 
 /** Before the first call is timed: code that runs for the first time is slow. */
 const WARM_UP_MS = 500
@@ -35,8 +36,8 @@ export interface Result<T> extends Measures {
 }
 
 /**
- * Attacks the sidecar, and expects that the goals of `goals.ts` are met meanwhile. With `npm run docs:attack`
- * the figures are kept for the table of the page.
+ * Attacks the sidecar, and expects that the goals of `goals.ts` are met meanwhile. With `npm run nightly --
+ * attack` the figures are kept for the table of the page.
  *
  * @param name the row of the table; it stands in the test file as it is here
  * @param attack a row of `attacker.ts`, or what begins an attack of another kind

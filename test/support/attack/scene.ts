@@ -205,8 +205,21 @@ export function holding(what: Holding): StartAttack {
 }
 
 /** An attack with bodies of HTTP. */
-export function posting(bodies: Bodies): StartAttack {
-  return ({ served: { ready } }) => startProgram(POSTER, { http: ready.http, bodies })
+/** @param http what is attacked; left out: the sidecar */
+export function posting(bodies: Bodies, http?: string): StartAttack {
+  return ({ served: { ready } }) => startProgram(POSTER, { http: http ?? ready.http, bodies })
+}
+
+/** Starts a bare server of Node in a process of its own, which refuses each request. @returns its address */
+export async function bareServer(): Promise<string> {
+  const program = `require('node:http').createServer((request, response) => {
+    response.writeHead(401, { connection: 'close' }).end()
+  }).listen(0, '127.0.0.1', function () { console.log('listening ' + this.address().port) })
+  process.stdin.resume().on('end', () => process.exit())`
+  const server = startProcess([process.execPath, '-e', program], { input: 'open' })
+  whenTheFileEnds(() => server.stop())
+  await server.until(() => server.stdout().includes('listening'))
+  return `127.0.0.1:${/\d+/.exec(server.stdout())?.[0]}`
 }
 
 /** No attack: a program as busy as an attacked sidecar, and one as busy as its attacker. */

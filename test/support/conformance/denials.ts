@@ -15,8 +15,13 @@ export function* denials(): Generator<object> {
       ...answerOf(denialOf(decision)),
     }
   }
-  const newer = { reason: 'UNSPECIFIED', message: 'a reason of a newer sidecar', accepted: [] } as const
-  yield { answer: { ...newer, rules_digest: '' }, ...answerOf(denialOf({ ...newer, rulesDigest: '' })) }
+  for (const [reason, message] of [
+    ['UNSPECIFIED', 'a reason of a newer sidecar'],
+    ['ALLOWED', 'a denial that contradicts itself'],
+  ] as const) {
+    const said = { reason, message, accepted: [] }
+    yield { answer: { ...said, rules_digest: '' }, ...answerOf(denialOf({ ...said, rulesDigest: '' })) }
+  }
   for (const [refused, message] of REFUSALS)
     yield {
       answer: { reason: 'UNKNOWN_API', message, accepted: [], rules_digest: '', refused },

@@ -9,6 +9,7 @@ import { decisions } from './decisions.ts'
 import { denials } from './denials.ts'
 import { OURS, VERSION } from './files.ts'
 import { randomTraces } from './random-traces.ts'
+import { redirects } from './redirects.ts'
 import { routeLines } from './routes.ts'
 import { largeRules, rulesFiles } from './rules.ts'
 import { sending } from './sending.ts'
@@ -30,6 +31,7 @@ write(
     ? [...traces(), ...randomTraces(1, 30)]
     : [...largeTrace(LARGE, APIS), ...randomTraces(Number(seed), 1_000)],
 )
+write('redirects', redirects())
 write('sending', seed === undefined ? sending(1, 20) : sending(Number(seed), 1_000))
 if (seed !== undefined) writeRules(LARGE, largeRules(APIS))
 if (folder !== OURS) copyFileSync(join(OURS, 'credentials.jsonl'), join(folder, 'credentials.jsonl'))

@@ -1,15 +1,22 @@
 /** Plays the steps of a trace with the memory of the TypeScript client. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Ask, LocalMemory } from '../../../clients/typescript/local-memory.ts'
-import type { LocalQuestion } from '../../../clients/typescript/local-question.ts'
+import { LocalMemory } from '../../../clients/typescript/local-memory.ts'
+import { Ask, type LocalQuestion } from '../../../clients/typescript/local-question.ts'
 import { WrongSidecar } from '../../../clients/typescript/local-rules.ts'
-import type { CheckAnswer } from '../../../clients/typescript/values.ts'
+import { type CheckAnswer, checkAnswer } from '../../../clients/typescript/values.ts'
+import { Elapsed } from '../../../engine/elapsed.ts'
 import * as wire from '../../../proto/gen/portcullis/v1/authorization.ts'
 import { Reason } from '../../../proto/gen/portcullis/v1/decision.ts'
 import type { Answer, Expected, Question, Route, Told } from './trace.ts'
 
-export type Step = { readonly at_ms: number; readonly expect?: unknown } & (
+export type Step = {
+  /** What the monotonic clock of the client says. */
+  readonly at_ms: number
+  /** What its wall clock says; default: the same. */
+  readonly wall_ms?: number
+  readonly expect?: unknown
+} & (
   | { readonly begin: object }
   | { readonly hear: Told }
   | { readonly check: Question }
@@ -27,9 +34,15 @@ const NEWER = 999 as Reason
 export class Player {
   readonly #memory: LocalMemory
   readonly #folder: string
-  readonly #asked = new Map<number, CheckAnswer | Ask>()
+  readonly #asked = new Map<number, readonly [LocalQuestion, Ask]>()
   #rulesDigest = ''
   #count = 0
+  #atMs = 0
+  #wallMs = 0
+  readonly #clock = new Elapsed(
+    () => this.#atMs,
+    () => this.#wallMs,
+  )
 
   /** @param folder of the suite */
   constructor(folder: string, { tokens_max: tokensMax, accounts }: Options) {
@@ -43,26 +56,32 @@ export class Player {
   /** What the client does in the step, in the form of `expect`. */
   play(step: Step): unknown {
     const number = this.#count++
-    const nowMs = step.at_ms
-    if ('begin' in step) return beginning(this.#memory.begin(nowMs))
+    this.#atMs = step.at_ms
+    this.#wallMs = step.wall_ms ?? step.at_ms
+    const nowMs = this.#clock.now()
+    if ('begin' in step) return beginning(this.#memory.begin(nowMs, this.#clock.jumpedMs))
     if ('hear' in step) return this.#hear(step.hear, nowMs)
     if ('check' in step) {
-      const recalled = this.#memory.recall(questionOf(step.check), nowMs)
-      this.#asked.set(number, recalled)
+      const question = questionOf(step.check)
+      const recalled = this.#memory.recall(question, nowMs)
+      if (recalled instanceof Ask) this.#asked.set(number, [question, recalled])
       return expected(recalled)
     }
     const asked = this.#asked.get(step.learn.of)
-    if (!(asked instanceof Ask)) throw new Error(`step ${step.learn.of} did not ask`)
-    this.#memory.learn(asked, responseOf(step.learn, this.#rulesDigest))
-    return undefined
+    if (asked === undefined) throw new Error(`step ${step.learn.of} did not ask`)
+    const response = responseOf(step.learn, this.#rulesDigest)
+    this.#memory.learn(...asked, response)
+    if (step.expect === undefined) return undefined
+    const { allowed, reason } = checkAnswer(response, asked[0].request !== undefined)
+    return { allowed, reason }
   }
 
-  #hear(told: Told, nowMs: number): 'followed' | 'refused' {
+  #hear(told: Told, nowMs: number): 'followed' | 'left' | 'refused' {
     const rules = told.rules === undefined ? undefined : this.#rules(told.rules)
     this.#rulesDigest = rules?.matrix?.rulesDigest ?? this.#rulesDigest
     try {
-      this.#memory.hear(toldMessage(told, rules), nowMs)
-      return 'followed'
+      const goesOn = this.#memory.hear(toldMessage(told, rules), nowMs, this.#clock.jumpedMs)
+      return goesOn ? 'followed' : 'left'
     } catch (error) {
       if (error instanceof WrongSidecar) return 'refused'
       throw error
@@ -126,6 +145,7 @@ function voidedOf(voided: NonNullable<Told['voided']>): wire.Voided {
 function responseOf(answer: Answer, rulesDigest: string): wire.CheckResponse {
   const {
     reason,
+    allowed = reason === 'ALLOWED',
     message = '',
     header = '',
     verified = false,
@@ -144,7 +164,7 @@ function responseOf(answer: Answer, rulesDigest: string): wire.CheckResponse {
   } = token ?? {}
   return {
     ...{
-      allowed: reason === 'ALLOWED',
+      allowed,
       message,
       header,
       scheme: '',
@@ -153,7 +173,7 @@ function responseOf(answer: Answer, rulesDigest: string): wire.CheckResponse {
       advice: [],
       digest: '',
     },
-    ...{ reason: (reason === 'UNSPECIFIED' ? NEWER : number) as Reason, strict: false, verified },
+    ...{ reason: (reason === 'UNSPECIFIED' ? NEWER : (number ?? 0)) as Reason, strict: false, verified },
     ...{
       rulesDigest: same ? rulesDigest : 'others',
       cacheFor: undefined,

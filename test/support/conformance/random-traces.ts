@@ -22,7 +22,17 @@ const RULES = [
   ['shipped', 'shipped-strict', 'prose-strict', 'routed'],
   ['library', 'library-strict'],
 ]
+const HOUR_MS = 3_600_000
 const ADDRESSES = ['', '192.0.2.1']
+
+/** What no rules would have said. */
+const DISAGREEING: readonly ((answer: Answer) => Partial<Answer>)[] = [
+  ({ reason }) => ({ allowed: reason !== 'ALLOWED' }),
+  () => ({ reason: 'UNSPECIFIED', allowed: false }),
+  () => ({ reason: '', allowed: false }),
+  ({ verified = false }) => ({ verified: !verified }),
+  () => ({ same_rules: false }),
+]
 
 /** A token of the model. */
 interface Modelled {
@@ -30,8 +40,19 @@ interface Modelled {
   readonly header: string
   readonly scheme: string | undefined
   readonly token: NonNullable<Answer['token']>
-  /** On the clock of the client; `Infinity`: it is in force. */
+  /** By the time that has passed; `Infinity`: it is in force. */
   endedAtMs: number
+  /** Whether the last answer about it was one that no rules would have given. */
+  isDoubtful: boolean
+}
+
+/** A question that is not answered yet, by its step, with the answer that was true then. */
+interface Open {
+  readonly of: number
+  readonly modelled: Modelled
+  readonly answer: Answer
+  /** By which it was decided. */
+  readonly rules: string
 }
 
 type Touched = readonly [what: string, id: string]
@@ -51,11 +72,16 @@ class World {
   readonly #player = new Player(FOLDER, {})
   readonly #tokens: readonly Modelled[]
   readonly #changes: Touched[] = []
-  /** Questions that are not answered yet, by their steps, with the answers that were true then. */
-  readonly #open: { readonly of: number; readonly answer: Answer }[] = []
+  readonly #open: Open[] = []
   readonly #allRules: readonly string[]
   #rules: string
   #atMs = 1_000
+  /** For how long the machine of the client has slept. */
+  #sleptMs = 0
+  /** By how much its wall clock was set. */
+  #setMs = 0
+  /** Those that the client has. */
+  #heard = ''
   /** So many changes were told; below 0: nothing was. */
   #told = -1
 
@@ -65,12 +91,19 @@ class World {
     this.#rules = this.#allRules[0] as string
     const kinds = [...(ENGINES[this.#rules]?.tokenKinds.values() ?? [])]
     this.#tokens = Array.from({ length: 6 }, (_, index) => {
-      const { id: kind = '', header = '', scheme, scopeLevel } = kinds[index % kinds.length] ?? {}
+      const {
+        id: kind = '',
+        header = '',
+        scheme,
+        prefix = '',
+        scopeLevel,
+      } = kinds[index % kinds.length] ?? {}
       const ofProject = scopeLevel === 'project' && { project: 'p', project_id: `p${random(2)}` }
       const account = String(1 + random(2))
       const derived = index > 3 && { derived_from: ['t0'] }
       const token = { id: `t${index}`, kind, account, ...ofProject, user: `u${random(3)}`, ...derived }
-      return { value: `value-${index}`, header, scheme, token, endedAtMs: Number.POSITIVE_INFINITY }
+      const value = `${prefix}value-${index}`
+      return { value, header, scheme, token, endedAtMs: Number.POSITIVE_INFINITY, isDoubtful: false }
     })
     this.#begin()
   }
@@ -82,7 +115,19 @@ class World {
     else if (dice < 42) this.#change()
     else if (dice < 54) this.#hear()
     else if (dice < 55) this.#begin()
-    else this.#atMs += this.#random(700)
+    else if (dice < 58) this.#atMs += this.#random(700)
+    else if (dice < 59) this.#sleptMs += this.#random(2 * VALID_FOR_MS)
+    else this.#setClock()
+  }
+
+  get #nowMs(): number {
+    return this.#atMs + this.#sleptMs
+  }
+
+  #setClock(): void {
+    this.#setMs += this.#random(2 * HOUR_MS) - HOUR_MS
+    // It must be seen before a sleep that would hide it.
+    this.#check()
   }
 
   #check(): void {
@@ -105,7 +150,7 @@ class World {
     const expect = this.#play({ check: question })
     const answer = this.#truth(modelled, question)
     if (expect === 'ask') {
-      this.#open.push({ of: this.steps.length - 1, answer })
+      this.#open.push({ of: this.steps.length - 1, modelled, answer, rules: this.#rules })
       if (random(3) > 0) this.#learn()
     } else this.#expectSafe(modelled, expect as { readonly allowed: boolean })
   }
@@ -116,9 +161,10 @@ class World {
     return fieldValue(spelled, value)
   }
 
-  #expectSafe({ endedAtMs }: Modelled, { allowed }: { readonly allowed: boolean }): void {
-    if (allowed && this.#atMs - endedAtMs >= VALID_FOR_MS)
-      throw new Error(`allowed ${this.#atMs - endedAtMs} ms after its end: ${JSON.stringify(this.steps)}`)
+  #expectSafe({ endedAtMs, isDoubtful }: Modelled, { allowed }: { readonly allowed: boolean }): void {
+    if (allowed && isDoubtful) throw new Error(`allowed after a doubt: ${JSON.stringify(this.steps)}`)
+    if (allowed && this.#nowMs - endedAtMs >= VALID_FOR_MS)
+      throw new Error(`allowed ${this.#nowMs - endedAtMs} ms after its end: ${JSON.stringify(this.steps)}`)
   }
 
   /** What the sidecar answers now. */
@@ -136,11 +182,11 @@ class World {
   }
 
   #decided({ token, endedAtMs }: Modelled, { api = '', target, address }: Question): Answer {
-    const engine = ENGINES[this.#rules === 'routed' ? 'shipped' : this.#rules]
+    const engine = ENGINES[engineOf(this.#rules)]
     if (engine === undefined) throw new Error('no such rules')
     const at = { position: this.#position(), basis: this.#random(20) === 0 ? 'others' : 'keys' }
     const fault =
-      endedAtMs <= this.#atMs
+      endedAtMs <= this.#nowMs
         ? 'CREDENTIAL_REVOKED'
         : address !== '' && token.user === 'u2' && 'ADDRESS_NOT_ALLOWED'
     if (!engine.apis.has(api))
@@ -154,7 +200,14 @@ class World {
 
   #learn(): void {
     const [next] = this.#open.splice(this.#random(Math.max(1, this.#open.length)), 1)
-    if (next !== undefined) this.#play({ learn: { of: next.of, ...next.answer } })
+    if (next === undefined) return
+    const { of, modelled, answer, rules } = next
+    const isOurs = ENGINES[engineOf(rules)]?.rulesDigest === ENGINES[engineOf(this.#heard)]?.rulesDigest
+    const said = { ...answer, ...(!isOurs && { same_rules: false }) }
+    const isDoubtful = answer.token !== undefined && this.#random(8) === 0
+    const change = isDoubtful ? DISAGREEING[this.#random(DISAGREEING.length)]?.(said) : undefined
+    modelled.isDoubtful = isDoubtful
+    this.#play({ learn: { of, ...said, ...change } })
   }
 
   #change(): void {
@@ -166,7 +219,7 @@ class World {
     const touched: Touched = [what, id ?? `p${random(2)}`]
     this.#changes.push(touched)
     for (const modelled of this.#tokens)
-      if (isTouched(modelled.token, touched)) modelled.endedAtMs = Math.min(modelled.endedAtMs, this.#atMs)
+      if (isTouched(modelled.token, touched)) modelled.endedAtMs = Math.min(modelled.endedAtMs, this.#nowMs)
   }
 
   #hear(): void {
@@ -181,14 +234,15 @@ class World {
       ...((isNew || this.#told < 0) && { rules: this.#rules }),
       voided: isEverything ? 'everything' : Object.fromEntries(named),
       valid_for_ms: VALID_FOR_MS,
-      sent_at_ms: this.#atMs + AHEAD_MS,
+      sent_at_ms: this.#nowMs + AHEAD_MS,
       basis: 'keys',
-      time_of_day_ms: this.#atMs + DAY_MS,
+      time_of_day_ms: this.#nowMs + DAY_MS,
     }
+    if (hear.rules !== undefined) this.#heard = hear.rules
     this.#told = this.#changes.length
     // It is on its way for some time.
     this.#atMs += random(300)
-    this.#play({ hear })
+    if (this.#play({ hear }) === 'left') this.#begin()
   }
 
   #begin(): void {
@@ -200,11 +254,18 @@ class World {
   }
 
   #play(step: object): unknown {
-    const timed = { at_ms: this.#atMs, ...step } as Step
+    const aheadMs = this.#sleptMs + this.#setMs
+    const ahead = aheadMs !== 0 && { wall_ms: this.#atMs + aheadMs }
+    const timed = { at_ms: this.#atMs, ...ahead, ...step } as Step
     const expect = this.#player.play(timed)
     this.steps.push(expect === undefined ? timed : { ...timed, expect })
     return expect
   }
+}
+
+/** The name of the engine of rules. */
+function engineOf(rules: string): string {
+  return rules === 'routed' ? 'shipped' : rules
 }
 
 function isTouched(

@@ -62,6 +62,54 @@ export const TABLES: readonly (readonly [
     ].map((path) => ({ path })),
   ],
   [
+    'a slash at the end',
+    [
+      { path: '/', api: 'all' },
+      { path: '/all/', api: 'all' },
+      { path: '/all/here', api: 'all' },
+      { path: '/below/', api: 'below' },
+      { path: '/below/here', api: 'here' },
+      { path: '/both', api: 'both' },
+      { path: '/both/', api: 'both' },
+      { path: '/name/{x}', api: 'name' },
+      { path: '/part/p-{x}/', api: 'part' },
+      { path: '/deep/{x}/y/', api: 'deep', target: { account: { segment: 'x' } } },
+    ],
+    [
+      ...['/', '/x', '/x/', '/all', '/all/', '/all/here', '/all/here/', '/below', '/below/', '/below/here'],
+      ...[
+        '/below/here/',
+        '/below/x/',
+        '/both',
+        '/both/',
+        '/both/x',
+        '/name',
+        '/name/',
+        '/name/1',
+        '/name/1/',
+      ],
+      ...['/part/p-', '/part/p-/', '/part/p-1', '/part/p-1/', '/deep', '/deep/', '/deep/1', '/deep/1/'],
+      ...['/deep/1/y', '/deep/1/y/', '/deep/1/y/x', '/below/?x=/', '/below/here/?', '/both?/'],
+    ].map((path) => ({ path })),
+  ],
+  [
+    'nothing around',
+    [{ path: '/below/' }, { path: '/here' }, { path: '/name/{x}' }].map((each) => ({ ...each, api: 'x' })),
+    ['/below', '/below/', '/here', '/here/', '/name/1', '/name/1/', '/name/', '/'].map((path) => ({ path })),
+  ],
+  [
+    'ports',
+    [
+      { path: '/', api: 'any' },
+      { host: 'a.example:8443', path: '/', api: 'one' },
+      { host: '*.a.example:8443', path: '/', api: 'many' },
+    ],
+    [
+      ...['a.example:8443', 'a.example', 'a.example:443', 'a.example:08443', 'A.example:8443', 'b.example:1'],
+      ...['x.a.example:8443', 'x.a.example', 'X.a.example:8443', 'x.a.example:84430', 'xa.example:8443'],
+    ].map((host) => ({ host })),
+  ],
+  [
     'hosts',
     [
       { path: '/', api: 'any' },
@@ -107,12 +155,24 @@ export const TABLES: readonly (readonly [
       { path: '/x', methods: ['GET', 'POST'], api: 'write' },
       { path: '/x', api: 'rest' },
       { path: '/y', methods: ['M-SEARCH'], api: 'search' },
+      { path: '/z', api: 'rest' },
     ],
     [
       ...['GET', 'HEAD', 'POST', 'DELETE', 'PATCH', 'get', 'Get', 'GET ', '', 'G\u00c9T', 'PROPFIND'].map(
         (method) => ({ method, path: '/x' }),
       ),
       { method: 'M-SEARCH', path: '/y' },
+      ...[
+        '_method=DELETE',
+        'a=b&_METHOD',
+        'a;%5fmethod=x',
+        '.method=',
+        '+_method',
+        'a=%25',
+        'a%5Bb%5D=1',
+      ].map((query) => ({ path: `/x?${query}` })),
+      ...['method=card', 'a=_method', 'a=1&b=%2F', 'a?b%', 'a=b=%'].map((query) => ({ path: `/x?${query}` })),
+      { method: 'HEAD', path: '/z' },
       { method: 'A'.repeat(32), path: '/x' },
       { method: 'A'.repeat(33), path: '/x' },
       ...[
@@ -132,6 +192,9 @@ export const TABLES: readonly (readonly [
     [
       { path: '/x', headers: [['X-HTTP-Method-Override', 'DELETE']] },
       { path: '/x', headers: [['X-Original-URL', '/y']] },
+      { path: '/x', headers: [['SCRIPT_NAME', '/y']] },
+      { method: 'HEAD', path: '/x' },
+      { path: '/x?_method=DELETE' },
     ],
   ],
   [

@@ -88,7 +88,7 @@ export function matchOf(
 
 const TEXTS = ['a', 'b', 'Ab', 'v2.0', 'a:b', 'x+y', 'items', 'items.csv', 'report', '.a', 'a.', 'A~']
 const CAPTURES = ['{}', '{}', 'a{}', 'ab{}', 'B-{}', '.{}', 'items.{}']
-const HOSTS = ['a.example', 'b.a.example', '*.example', '*.a.example']
+const HOSTS = ['a.example', 'b.a.example', 'c.example:81', '*.example', '*.a.example', '*.b.example:81']
 const METHODS = ['GET', 'HEAD', 'POST', 'DELETE']
 const CHARACTERS = [
   '.',
@@ -156,7 +156,10 @@ export function randomRequest(
   const below = path.endsWith('/') && random(2) === 0 ? one(['x', 'a/b', 'items', 'y.z']) : ''
   const request: RequestLine = {
     method: random(6) === 0 ? one(METHODS) : one(methods),
-    host: random(6) === 0 ? one(['elsewhere', 'B.A.example:80', 'c.a.example']) : host.replace('*', 'x'),
+    host:
+      random(6) === 0
+        ? one(['elsewhere', 'B.A.example:80', 'c.a.example', 'c.example', 'c.example:8'])
+        : host.replace('*', 'x'),
     path: `${filled}${below}${random(5) === 0 ? '?q=1' : ''}`,
     headers: [
       ...(random(3) > 0 ? [['x-account', '1'] as const] : []),
@@ -166,12 +169,18 @@ export function randomRequest(
   if (random(3) > 0) return request
   const at = random(request.path.length + 1)
   const [before, after] = [request.path.slice(0, at), request.path.slice(at)]
-  const kind = random(8)
+  const kind = random(13)
   if (kind === 0) return { ...request, path: request.path.toUpperCase() }
   if (kind === 1) return { ...request, path: request.path.toLowerCase() }
   if (kind === 2)
     return { ...request, headers: [...(request.headers ?? []), [one(['X-Original-URL', 'x-account']), '2']] }
   if (kind === 3) return { ...request, path: `${before}${after.slice(1)}` }
+  if (kind === 8) return { ...request, path: request.path.replace(/(?=\?|$)/, '/') }
+  if (kind === 9) return { ...request, path: path.replace(/\{.*/, '') }
+  if (kind === 10) return { ...request, host: one([request.host.toUpperCase(), `${request.host}:80`]) }
+  if (kind === 11)
+    return { ...request, path: `${filled}?${one(['_method=PUT', 'a=%25', '%61', 'a=method'])}` }
+  if (kind === 12) return { ...request, method: 'HEAD' }
   return { ...request, path: `${before}${one(CHARACTERS)}${after}` }
 }
 

@@ -1,4 +1,4 @@
-/** The rules that the suite decides by: of the shipped matrix in both modes, and of four others. */
+/** The rules that the suite decides by: of the shipped matrix in both modes, and of others. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type CompileOptions, compile, type Engine, finish, type Matrix } from '../../../engine/index.ts'
@@ -61,6 +61,16 @@ export const ENGINES: Readonly<Record<string, Engine>> = {
   'library-strict': made(library, { strict: true }),
 }
 
+/** The kinds of the source in other places: two have changed their headers, and one has got a prefix. */
+export const MOVED: Engine = made({
+  ...supportMatrix,
+  tokenKinds: supportMatrix.tokenKinds.map((kind) =>
+    kind.id === 'iam_token_project_scoped'
+      ? { ...kind, prefix: 'prj_' }
+      : { ...kind, header: kind.header === 'X-Token' ? 'X-Auth-Token' : 'X-Token' },
+  ),
+})
+
 /** The encoded message `Rules` of an engine. */
 export function rulesOf(engine: Engine, routes?: Routes): Buffer {
   return Buffer.concat([matrixResponse(engine), ...finish(answersInSteps(engine)), encodedRoutes(routes)])
@@ -90,6 +100,7 @@ export function rulesFiles(): Record<string, Buffer> {
     ...Object.fromEntries(Object.entries(ENGINES).map(([name, engine]) => [name, rulesOf(engine)])),
     routed: rulesOf(shipped, ROUTED),
     newer: newer(shipped),
+    moved: rulesOf(MOVED),
   }
 }
 

@@ -27,6 +27,9 @@ export interface Token {
 }
 
 export interface Answer {
+  /** Default: whether the reason is `ALLOWED`. */
+  readonly allowed?: boolean
+  /** `UNSPECIFIED`: a number that no client knows; empty: none. */
   readonly reason: string
   readonly message?: string
   readonly header?: string
@@ -75,6 +78,8 @@ export type Expected =
 export class Trace {
   readonly steps: object[] = []
   atMs = 1_000
+  /** What the wall clock of the client is ahead of the monotonic one. */
+  wallAheadMs = 0
 
   begin(
     expect: {
@@ -88,7 +93,7 @@ export class Trace {
   }
 
   /** A response that was sent now, unless it says otherwise; the clock of the sidecar is 500 s ahead. */
-  hear(told: Told = {}, expect: 'followed' | 'refused' = 'followed'): void {
+  hear(told: Told = {}, expect: 'followed' | 'left' | 'refused' = 'followed'): void {
     const defaults = {
       position: POSITION,
       valid_for_ms: 5_000,
@@ -103,12 +108,18 @@ export class Trace {
     return this.#add({ check: question, expect })
   }
 
-  learn(of: number, answer: Answer): void {
-    this.#add({ learn: { of, ...answer } })
+  /** @param expect what the program is answered */
+  learn(of: number, answer: Answer, expect?: { readonly allowed: boolean; readonly reason: string }): void {
+    this.#add({ learn: { of, ...answer }, ...(expect && { expect }) })
   }
 
   wait(ms: number): void {
     this.atMs += ms
+  }
+
+  /** The machine of the client sleeps, or its wall clock is set. */
+  jump(ms: number): void {
+    this.wallAheadMs += ms
   }
 
   /** The client follows, and everything is void. */
@@ -156,7 +167,8 @@ export class Trace {
   }
 
   #add(step: object): number {
-    this.steps.push({ at_ms: this.atMs, ...step })
+    const ahead = this.wallAheadMs !== 0 && { wall_ms: this.atMs + this.wallAheadMs }
+    this.steps.push({ at_ms: this.atMs, ...ahead, ...step })
     return this.steps.length - 1
   }
 }

@@ -1,5 +1,7 @@
 /** Traces that each show one thing of the memory of a client, as clients/conformance/README.md says it. */
+import { CLOCK_TRACES } from './clock-traces.ts'
 import { DENIAL_TRACES } from './denial-traces.ts'
+import { DISAGREEING_TRACES } from './disagreeing-traces.ts'
 import { ROUTE_TRACES } from './route-traces.ts'
 import { ENGINES } from './rules.ts'
 import { SCHEME_TRACES } from './scheme-traces.ts'
@@ -24,7 +26,9 @@ import {
 const TRACES: Readonly<Record<string, (trace: Trace) => void>> = {
   ...ROUTE_TRACES,
   ...DENIAL_TRACES,
+  ...DISAGREEING_TRACES,
   ...SCHEME_TRACES,
+  ...CLOCK_TRACES,
   'before the first response it asks, and remembers nothing': (trace) => {
     trace.know()
     trace.begin()
@@ -60,7 +64,7 @@ const TRACES: Readonly<Record<string, (trace: Trace) => void>> = {
     trace.hear({ rules: 'shipped' })
     trace.learn(trace.asked(closed), { ...GENUINE, ...DENIAL, same_rules: false })
     trace.asked(closed)
-    trace.allowed()
+    trace.asked()
   },
   'an API that the new rules do not have is denied': (trace) => {
     trace.follow()
@@ -93,8 +97,10 @@ const TRACES: Readonly<Record<string, (trace: Trace) => void>> = {
   'a token in the wrong header is not remembered': (trace) => {
     trace.follow()
     const wrong: Question = { ...ASKED, headers: [['X-Auth-Token', 'one']] }
+    trace.know()
     trace.learn(trace.asked(wrong), { ...GENUINE, reason: 'WRONG_HEADER', verified: false })
     trace.asked(wrong)
+    trace.allowed()
   },
   'a credential that is not genuine is asked about each time': (trace) => {
     trace.follow()
@@ -253,16 +259,6 @@ const TRACES: Readonly<Record<string, (trace: Trace) => void>> = {
     trace.know(UNKNOWN)
     trace.allowed(UNKNOWN)
   },
-  'a reason of a newer sidecar denies, and vouches for nothing': (trace) => {
-    trace.follow()
-    trace.learn(trace.asked(), {
-      reason: 'UNSPECIFIED',
-      verified: false,
-      token: TOKEN,
-      position: [10, 1_000_010],
-    })
-    trace.asked()
-  },
   'a clock that goes backwards ends the stream, and all that is known': (trace) => {
     trace.follow()
     trace.know()
@@ -303,14 +299,16 @@ const TRACES: Readonly<Record<string, (trace: Trace) => void>> = {
     trace.begin()
     trace.hear({ sent_at_ms: null, voided: 'everything' }, 'refused')
   },
-  'reasons of newer rules deny': (trace) => {
+  'what newer rules say in a way that is not known is asked about': (trace) => {
     trace.follow({ rules: 'newer' })
-    trace.know()
-    trace.learn(trace.asked(), { ...GENUINE, reason: 'UNSPECIFIED', message: 'of a newer sidecar' })
-    trace.check(ASKED, { allowed: false, reason: 'UNSPECIFIED', message: 'of a newer sidecar' })
     const claims = { api: OPEN, kind: STATIC, scope: { account: '1' } }
-    trace.check(claims, { allowed: false, reason: 'UNSPECIFIED', message: 'of a newer sidecar' })
-    trace.asked({ ...ASKED, api: OPEN_TOO })
+    for (const question of [ASKED, claims]) {
+      trace.learn(trace.asked(question), { ...GENUINE, reason: 'UNSPECIFIED', message: 'of a newer sidecar' })
+      trace.asked(question)
+    }
+    const closed = { ...claims, api: CLOSED }
+    trace.learn(trace.asked(closed), DENIAL)
+    trace.check(closed, { allowed: false, reason: DENIAL.reason, message: DENIAL.message })
   },
   'where the clock of the sidecar is set back, tokens expire by that': (trace) => {
     trace.follow()

@@ -1,4 +1,5 @@
 /** The control panel on a real directory, without a protocol: people who set up second factors and log in. */
+
 import { createSecretKey, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { beforeEach } from 'vitest'
@@ -9,6 +10,7 @@ import type { AuthenticationResponseJSON } from '../../../sidecar/authority/cont
 import { sourceAt } from '../../../sidecar/authority/login-source.ts'
 import { Passwords } from '../../../sidecar/authority/password.ts'
 import { FailedLogins } from '../../../sidecar/authority/throttle.ts'
+import type { IpAddress } from '../../../sidecar/base/ip-address.ts'
 import { Secret } from '../../../sidecar/base/secret.ts'
 import { openSqlite } from '../../../sidecar/directory/sqlite.ts'
 import { DirectoryStore } from '../../../sidecar/directory/store.ts'
@@ -119,7 +121,7 @@ export class PanelStage {
   }
 }
 
-export function requestFrom(address = '203.0.113.1'): LoginRequest {
+export function requestFrom(address: IpAddress = '203.0.113.1'): LoginRequest {
   return {
     origin: { protocol: 'http', address },
     from: { source: sourceAt(address) },

@@ -49,9 +49,7 @@ export function fakePanel(answer: (path: string, before: number, asked: Asked) =
   const panel = panelIn({
     fetch: async (input, init = {}) => {
       const path = String(input)
-      // Connect's client sends bytes.
-      const text = await new Response(init.body ?? null).text()
-      const body: unknown = text === '' ? undefined : JSON.parse(text)
+      const body: unknown = typeof init.body === 'string' ? JSON.parse(init.body) : undefined
       const request = {
         ...{ path, method: init.method ?? 'GET', headers: new Headers(init.headers), body },
         keepalive: init.keepalive ?? false,

@@ -24,7 +24,7 @@ import {
   type ServiceDefinition,
 } from '@grpc/proto-loader'
 import { expect } from 'vitest'
-import { whenTheFileEnds } from '../suite/resources.ts'
+import { HANGS_MS, whenTheFileEnds } from '../suite/resources.ts'
 
 /** A message as proto-loader makes it: names of the proto, enums by name. */
 export type Message = Record<string, unknown>
@@ -119,7 +119,7 @@ export class BlackBox {
   converse(method: string, wishes: CallWishes = {}): ClientDuplexStream<unknown, Message> {
     type Converse = (metadata: Metadata, options: CallOptions) => ClientDuplexStream<unknown, Message>
     const call = (this.#client as unknown as Record<string, Converse>)[method] as Converse
-    const { deadline = Date.now() + 100_000 } = wishes
+    const { deadline = Date.now() + HANGS_MS } = wishes
     return call.call(this.#client, metadataOf(wishes), { deadline })
   }
 

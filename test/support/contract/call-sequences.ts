@@ -10,6 +10,7 @@ import {
   constants,
   type IncomingHttpHeaders,
 } from 'node:http2'
+import { HANGS_MS } from '../suite/resources.ts'
 import { below, oneOf, PLANS, type Random } from './call-kinds.ts'
 
 const SERVICE = '/portcullis.v1.AuthorizationService'
@@ -88,12 +89,9 @@ export async function outcomesOf(address: string, calls: readonly SequenceCall[]
   }
 }
 
-/** It only ends what hangs. */
-const CALL_MS_MAX = 20_000
-
 async function outcomeOf(session: ClientHttp2Session, call: SequenceCall): Promise<CallOutcome> {
   const stream = session.request(call.headers, { endStream: false })
-  const limit = setTimeout(() => stream.destroy(new Error(`${call.what}: no end`)), CALL_MS_MAX)
+  const limit = setTimeout(() => stream.destroy(new Error(`${call.what}: no end`)), HANGS_MS)
   let failure: string | undefined
   stream.on('error', ({ message }) => {
     failure = message

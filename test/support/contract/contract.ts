@@ -58,6 +58,11 @@ export type Outcome =
   | { readonly answer: JsonObject }
   | { readonly error: string; readonly message: string; readonly details: readonly (readonly string[])[] }
 
+/** Every method of the contract. */
+export const METHODS: readonly DescMethod[] = ['AuthorizationService', 'DirectoryService'].flatMap(
+  (service) => (contract.getService(`portcullis.v1.${service}`) as DescService).methods,
+)
+
 /** A unary call, by the name of its method. */
 export async function outcomeOf(
   transport: Transport,
@@ -90,10 +95,7 @@ export function errorOf(error: unknown): Outcome {
 
 /** @throws Error where the contract has no such method */
 export function methodOf(name: string): DescMethod {
-  const services = ['AuthorizationService', 'DirectoryService'].map(
-    (service) => contract.getService(`portcullis.v1.${service}`) as DescService,
-  )
-  const found = services.flatMap(({ methods }) => methods).find((method) => method.name === name)
+  const found = METHODS.find((method) => method.name === name)
   if (found === undefined) throw new Error(`no method ${name}`)
   return found
 }

@@ -9,7 +9,7 @@ import { Callers } from '../../../sidecar/usecases/callers.ts'
 type FollowersParts = ConstructorParameters<typeof Followers>[0]
 
 interface Parts extends Pick<FollowersParts, 'basis' | 'now'> {
-  readonly changes: Pick<Changes, 'followed' | 'knownForMs'>
+  readonly changes: Pick<Changes, 'followed' | 'knownForMs'> & Partial<Pick<Changes, 'has' | 'outage'>>
   readonly rules?: () => Buffer
 }
 
@@ -31,7 +31,13 @@ export function followersOf({ changes, rules = () => NO_RULES, ...parts }: Parts
     }
   }
   // What is followed may be exchanged.
-  const watched = Object.defineProperty({ ...changes, watch }, 'followed', { get: () => changes.followed })
+  const watched = Object.defineProperty(
+    { has: () => true, outage: () => undefined, ...changes, watch },
+    'followed',
+    {
+      get: () => changes.followed,
+    },
+  )
   const followers = new Followers({
     ...{ ...parts, callers, rules, changes: watched as unknown as Changes },
     timeOfDay: Date.now,

@@ -344,7 +344,7 @@ const OF_CREDENTIALS: Readonly<Record<string, Plan>> = {
     const credential = {
       ...{ name: dice.one(KEYS), description: 'ein Schlüssel', secretHash: dice.one(HASHES) },
       ...{ roles: ROLES.filter(() => yes(dice)), limited: yes(dice), unrestricted: yes(dice) },
-      expiresAtUs: dice.one([undefined, 1_800_000_000_123_456]),
+      expiresAt: dice.one([undefined, { ms: 1_800_000_000_123, us: 456 }]),
     }
     return async (inside) => {
       const user = await inside.user(account, name, 'service_user')

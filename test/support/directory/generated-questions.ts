@@ -225,6 +225,10 @@ const OF_MATRICES: Readonly<Record<string, Question>> = {
     () =>
     ({ records }) =>
       new MatrixVersionRecords(records.queries).inForce(),
+  has:
+    () =>
+    ({ records }) =>
+      new MatrixVersionRecords(records.queries).has(),
   all:
     () =>
     ({ records }) =>

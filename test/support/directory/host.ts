@@ -1,6 +1,7 @@
 /** A sidecar as a process of its own, as one of several hosts or one of several processes of a host. */
-import { type Client, connect } from '../../../clients/typescript/index.ts'
+import type { Client } from '../../../clients/typescript/index.ts'
 import { serve } from '../processes/processes.ts'
+import { connect } from '../sidecar/client.ts'
 import { whenTheFileEnds } from '../suite/resources.ts'
 
 export interface Host {

@@ -110,7 +110,7 @@ async function byCredential(
   const { id: projectId } = await administration.projects.get(ACCOUNT, 'alpha')
   const user = { account: ACCOUNT, name: 'alpha' }
   const { credential, secret } = await administration.applicationCredentials.create(TESTER, user, {
-    ...{ name, description: '', projectId, secret: undefined, expiresAtUs: undefined },
+    ...{ name, description: '', projectId, secret: undefined, expiresAt: undefined },
     ...{ roles: ['member'], limited: false, unrestricted: false },
   })
   const kind = projectKind()

@@ -47,7 +47,7 @@ export function openLocation(location: Location, now: () => number = Date.now): 
     ? openDirectory(location.file, undefined, now)
     : openDirectory(
         '',
-        { url: new Secret(location.url), stalenessMs: 5_000, poolSize: 10, timeoutMs: 5_000 },
+        { url: new Secret(location.url), stalenessMs: 60_000, poolSize: 10, timeoutMs: 60_000 },
         now,
       )
 }

@@ -1,13 +1,13 @@
-/** The judge: a Go program with porcupine, in test/interop/postgres/judge. */
+/** The judge: a Go program with porcupine, in test/nightly/postgres/judge. */
 import { cpSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { installed, interopFolder, run } from '../interop/command.ts'
+import { installed, repository, run } from '../interop/command.ts'
 import { ENVIRONMENT } from '../interop/go.ts'
 import { type Outcome, obtained } from '../interop/obtain.ts'
 import { startProcess } from '../processes/processes.ts'
 import type { History } from './history.ts'
 
-const program = join(interopFolder, 'postgres', 'judge')
+const program = join(repository, 'test/nightly/postgres/judge')
 
 export interface Verdict {
   readonly seed: number

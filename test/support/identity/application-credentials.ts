@@ -34,7 +34,7 @@ export async function storedCredential(
     TESTER,
     { account, name: userName },
     {
-      ...{ name: 'nightly', description: '', projectId, secret: undefined, expiresAtUs: undefined },
+      ...{ name: 'nightly', description: '', projectId, secret: undefined, expiresAt: undefined },
       ...{ roles: ['member'], limited: false, unrestricted: false },
     },
   )

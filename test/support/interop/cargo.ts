@@ -1,14 +1,12 @@
-/** Rust's tool. What it compiles is kept outside the checkout, so that another checkout finds it, too. */
-import { homedir } from 'node:os'
+/** Rust's tool. What it compiles is kept outside the checkout. */
+import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import { type CommandOptions, run } from './command.ts'
+import { CACHE, type CommandOptions, repository, run } from './command.ts'
 
-/** Where it compiles. It knows itself what is still current. */
-export const cargoFolder = join(
-  process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'),
-  'portcullis',
-  'cargo',
-)
+const checkout = createHash('sha256').update(repository).digest('hex').slice(0, 16)
+
+/** Where it compiles. Cargo knows what is current, but takes a crate of another checkout for the same. */
+export const cargoFolder = join(CACHE, `cargo-${checkout}`)
 
 /**
  * Runs cargo.

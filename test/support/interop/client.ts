@@ -1,6 +1,7 @@
 /** A client in another language: the tests write rows of JSON to it, and read its answers. */
 import type { Available } from '../../interop/setup.ts'
 import { startProcess } from '../processes/processes.ts'
+import { HANGS_MS } from '../suite/resources.ts'
 
 /** A call: messages are JSON as protobuf defines it, with the field names of the protos. */
 export interface Row {
@@ -66,9 +67,6 @@ export interface TlsFiles {
   readonly own?: { readonly certificate: string; readonly key: string }
 }
 
-/** Far longer than any call takes: no test is about speed. */
-const DEADLINE_MS = 30_000
-
 /** A question whose answer has not come to its end. */
 interface Waiting {
   readonly responses: Json[]
@@ -112,7 +110,7 @@ export function startClient(program: Available, address: string, tls?: TlsFiles)
       const { promise, resolve, reject } = Promise.withResolvers<void>()
       const question: Waiting = { responses: [], each, resolve, reject }
       waiting.push(question)
-      client.write(`${JSON.stringify({ deadline_ms: DEADLINE_MS, ...row })}\n`)
+      client.write(`${JSON.stringify({ deadline_ms: HANGS_MS, ...row })}\n`)
       await promise
       const { responses, error } = question
       return { responses, ...(error && { error }) }

@@ -1,18 +1,29 @@
 /** Runs commands to their end, and keeps what was installed for the next run. */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { HANGS_MS } from '../suite/resources.ts'
 
 /** The checkout. */
 export const repository = join(import.meta.dirname, '..', '..', '..')
 
+/** What is installed is kept outside the checkout, so that another checkout finds it, too. */
+export const CACHE = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'portcullis')
+
 /** The folder of the interoperability tests. */
 export const interopFolder = join(repository, 'test', 'interop')
 
-/** Longer than any install takes; what hangs for as long is given up. */
-const COMMAND_MS_MAX = 600_000
+/** Program → the Debian package that brings it, where that has another name. */
+const PACKAGES: Readonly<Record<string, string>> = {
+  go: 'golang-go',
+  h2load: 'nghttp2-client',
+  java: 'default-jdk-headless',
+  javac: 'default-jdk-headless',
+  mvn: 'maven',
+}
 
 /** A command that did not succeed: what was run, and what it said. */
 export class CommandFailed extends Error {
@@ -24,6 +35,7 @@ interface Failure extends Error {
   readonly stdout?: string
   readonly stderr?: string
   readonly killed?: boolean
+  readonly code?: string | number
 }
 
 export interface CommandOptions {
@@ -43,7 +55,7 @@ export interface CommandOptions {
 export async function run(
   command: string,
   args: readonly string[],
-  { cwd = repository, env = {}, msMax = COMMAND_MS_MAX }: CommandOptions = {},
+  { cwd = repository, env = {}, msMax = HANGS_MS }: CommandOptions = {},
 ): Promise<string> {
   const running = promisify(execFile)(command, args, {
     cwd,
@@ -56,7 +68,11 @@ export async function run(
   try {
     return (await running).stdout
   } catch (error) {
-    const { stdout = '', stderr = '', message, killed } = error as Failure
+    const { stdout = '', stderr = '', message, killed, code } = error as Failure
+    if (code === 'ENOENT' && !existsSync(command))
+      throw new CommandFailed(
+        `\`${command}\` is not installed; Debian has it as ${PACKAGES[command] ?? command}`,
+      )
     const said = killed ? `no end after ${msMax / 1000} s` : `${stderr}${stdout}`.trim() || message
     throw new CommandFailed(`\`${[command, ...args].join(' ')}\` failed: ${said}`)
   }
@@ -82,14 +98,42 @@ export async function installed(
   const digest = createHash('sha256')
     .update(JSON.stringify([process.platform, process.arch, ...key]))
     .digest('hex')
-  const cache = join(repository, 'node_modules', '.cache', 'portcullis-interop')
-  const folder = join(cache, `${name}-${digest.slice(0, 16)}`)
+  const folder = join(CACHE, `${name}-${digest.slice(0, 16)}`)
   const complete = join(folder, 'complete')
-  if (!existsSync(complete)) {
-    rmSync(folder, { recursive: true, force: true })
-    mkdirSync(folder, { recursive: true })
-    await install(folder)
-    writeFileSync(complete, '')
+  while (!existsSync(complete)) {
+    const release = lock(`${folder}.lock`)
+    if (release === undefined) {
+      await new Promise((resolve) => setTimeout(resolve, 200))
+      continue
+    }
+    try {
+      if (existsSync(complete)) break
+      rmSync(folder, { recursive: true, force: true })
+      mkdirSync(folder, { recursive: true })
+      await install(folder)
+      writeFileSync(complete, '')
+    } finally {
+      release()
+    }
   }
   return folder
+}
+
+/**
+ * Several files of tests, or runs of other checkouts, may install the same. The lock of a process that has
+ * ended does not count.
+ *
+ * @returns what releases it, or `undefined` where another process has it
+ */
+function lock(path: string): (() => void) | undefined {
+  mkdirSync(CACHE, { recursive: true })
+  try {
+    writeFileSync(path, String(process.pid), { flag: 'wx' })
+  } catch {
+    const holder = Number(existsSync(path) ? readFileSync(path, 'utf8') : 0)
+    if (holder > 0 && !existsSync(`/proc/${holder}`) && existsSync('/proc/self'))
+      rmSync(path, { force: true })
+    return undefined
+  }
+  return () => rmSync(path, { force: true })
 }

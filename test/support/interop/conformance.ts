@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { newFolder } from '../suite/resources.ts'
+import { HANGS_MS, newFolder } from '../suite/resources.ts'
 import { interopFolder, runBuf } from './command.ts'
 import type { TransportTools } from './transport-tools.ts'
 import type { Transport } from './transports.ts'
@@ -56,9 +56,6 @@ const CONFIGURATIONS: Readonly<Record<Conforming, Configuration>> = {
   },
 }
 
-/** The runner takes seconds. It only ends what hangs. */
-const RUN_MS_MAX = 100_000
-
 export interface ConformanceOutcome {
   /** The suite, the permutation and the case. */
   readonly name: string
@@ -81,7 +78,7 @@ export async function runConformance(
   const server = [program, transport, conformanceProtos, descriptors]
   const printed = await new Promise<string>((resolve) => {
     const args = ['--mode', 'server', '--vv', '--conf', configuration, '--', process.execPath, ...server]
-    const options = { timeout: RUN_MS_MAX, maxBuffer: 64 * 1024 * 1024 }
+    const options = { timeout: HANGS_MS, maxBuffer: 64 * 1024 * 1024 }
     // It fails where a case fails. The output says which one.
     execFile(connectconformance, args, options, (_error, stdout, stderr) => resolve(stdout + stderr))
   })

@@ -8,7 +8,7 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from 'p
 import { expect } from 'vitest'
 import type { Matrix } from '../../../engine/index.ts'
 import { writeExplorer } from '../../../sidecar/cli/commands/matrix/html.ts'
-import { newFolder, whenTheFileEnds } from '../suite/resources.ts'
+import { HANGS_MS, newFolder, whenTheFileEnds } from '../suite/resources.ts'
 import { findChromium } from './browser.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -23,9 +23,6 @@ export const PHONE = {
   isMobile: true,
   deviceScaleFactor: 2,
 }
-
-/** It only ends what hangs. */
-const LIMIT_MS = 30_000
 
 export interface OpenPage {
   readonly page: Page
@@ -53,7 +50,7 @@ export async function openPage(
   const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
   await context.grantPermissions(['clipboard-read', 'clipboard-write']).catch(() => {})
   const page = await context.newPage()
-  page.setDefaultTimeout(LIMIT_MS)
+  page.setDefaultTimeout(HANGS_MS)
   const complaints: string[] = []
   const requests: string[] = []
   page.on('pageerror', (error) => complaints.push(String(error)))
@@ -82,7 +79,7 @@ export const panel = (page: Page) => page.getByRole('complementary')
  * Expects it as soon as it is so. The limit only ends what hangs: on a busy machine everything takes its
  * time.
  */
-export const soon = <T>(read: () => T) => expect.poll(read, { timeout: LIMIT_MS })
+export const soon = <T>(read: () => T) => expect.poll(read, { timeout: HANGS_MS })
 
 /** URL of the explorer of a matrix as a file. */
 export function fileOf(matrix: object): string {

@@ -1,12 +1,13 @@
 /** grpcurl as a client: a process for each call. */
 import { spawn } from 'node:child_process'
+import { HANGS_MS } from '../suite/resources.ts'
 import type { Answer, Json, RunningClient } from './client.ts'
 import { repository } from './command.ts'
 
 /** @param program path of grpcurl */
 export function startGrpcurl(program: string, address: string): RunningClient {
   return {
-    ask: ({ call, requests, metadata = {}, deadline_ms = 30_000, responses_max }) => {
+    ask: ({ call, requests, metadata = {}, deadline_ms = HANGS_MS, responses_max }) => {
       const service = call.startsWith('Health') ? `grpc.health.v1.${call}` : `portcullis.v1.${call}`
       const protos = ['portcullis', 'health', 'google_rpc'].flatMap((name) => [
         '-protoset',

@@ -63,6 +63,6 @@ export async function validated(text: string): Promise<string> {
   const folder = newFolder()
   for (const [name, pem] of Object.entries({ 'tls.crt': CERTIFICATE, 'tls.key': KEY, 'ca.crt': CERTIFICATE }))
     writeFileSync(join(folder, name), pem, { mode: 0o600 })
-  const config = newFile(text.replaceAll('/etc/portcullis-tls', folder), 'config.json')
+  const config = newFile(text.replaceAll(/\/etc\/portcullis-tls|\/hub\b/g, folder), 'config.json')
   return (await portcullis(['config', 'validate', '--config', config])).stdout
 }

@@ -15,7 +15,7 @@ type Labels = Readonly<Record<string, string>>
 /** The members that are looked at here. */
 export interface KubernetesObject {
   readonly kind: string
-  readonly metadata: { readonly name: string; readonly labels?: Labels }
+  readonly metadata: { readonly name: string; readonly labels?: Labels; readonly annotations?: Labels }
   // Each kind has another one.
   // biome-ignore lint/suspicious/noExplicitAny: the Go program has checked it against the types of Kubernetes
   readonly spec?: any
@@ -25,7 +25,7 @@ export interface KubernetesObject {
 export interface Container {
   readonly name: string
   readonly args?: readonly string[]
-  readonly env?: readonly { readonly name: string; readonly value?: string }[]
+  readonly env?: readonly { readonly name: string; readonly value?: string; readonly valueFrom?: object }[]
   readonly ports?: readonly { readonly name: string; readonly containerPort: number }[]
   readonly volumeMounts?: readonly Mount[]
   readonly startupProbe?: Probe
@@ -75,7 +75,9 @@ interface Selector {
 interface Configuration {
   readonly grpc: { readonly address: string; readonly tls?: Readonly<Record<string, string>> }
   readonly health: { readonly address: string }
+  readonly http?: { readonly address?: string }
   readonly data: string
+  readonly directory?: { readonly known_folder?: string; readonly hub?: object }
   readonly drain_ms?: number
 }
 
@@ -129,6 +131,7 @@ export function problemsOf(objects: readonly KubernetesObject[]): string[] {
     ...probeProblems(container, config),
     ...pathProblems(pod, container, config),
     ...portProblems(container, config),
+    ...variableProblems(container, config),
     ...neighbourProblems(pod, container, config),
     ...selectorProblems(objects, pod, labels, container),
     ...podProblems(objects, pod, container, config),
@@ -144,7 +147,7 @@ function* volumeProblems(pod: PodSpec): Iterable<string> {
 
 function* probeProblems(container: Container, { health }: Configuration): Iterable<string> {
   const port = health.address.split(':').at(-1)
-  if (!health.address.startsWith('0.0.0.0:')) yield 'a kubelet cannot reach the health listener'
+  if (!/^(0\.0\.0\.0|\[::\]):/.test(health.address)) yield 'a kubelet cannot reach the health listener'
   const probes = { startupProbe: '/readyz', livenessProbe: '/healthz', readinessProbe: '/readyz' } as const
   for (const [name, path] of Object.entries(probes)) {
     const found = container[name as keyof typeof probes]?.httpGet
@@ -157,26 +160,43 @@ function* probeProblems(container: Container, { health }: Configuration): Iterab
 function* pathProblems(
   { volumes }: PodSpec,
   { volumeMounts = [] }: Container,
-  { grpc, data }: Configuration,
+  { grpc, data, directory }: Configuration,
 ): Iterable<string> {
+  const known = directory?.known_folder
   const under = (path: string) =>
     volumeMounts.find(({ mountPath }) => path === mountPath || dirname(path) === mountPath)
-  for (const path of [data, ...Object.values(grpc.tls ?? {})]) {
-    const volume = volumes.find(({ name }) => name === under(path)?.name)
+  const volumeOf = (path: string) => volumes.find(({ name }) => name === under(path)?.name)
+  // A claim, or an emptyDir where nothing is kept, has room for what the sidecar knows.
+  const ownsData = volumeOf(data)?.secret === undefined && under(data)?.readOnly !== true
+  const files = Object.values(grpc.tls ?? {}).filter((value) => typeof value === 'string')
+  for (const path of [...(ownsData && known === undefined ? [] : [data]), ...files]) {
+    const volume = volumeOf(path)
     if (volume?.secret === undefined) yield `${path}: expected a mounted Secret`
     else if (volume.secret.defaultMode !== 0o440) yield `${path}: expected mode 0440`
   }
+  const kept = known === undefined ? undefined : volumeOf(known)
+  if (kept?.emptyDir === undefined && !ownsData) yield 'directory.known_folder: expected a mounted emptyDir'
   const [, socket] = /^unix:(.*)$/.exec(grpc.address) ?? []
   if (socket === undefined) return
   const mount = under(socket)
   if (mount === undefined || mount.readOnly) yield `${socket}: expected a folder that can be written`
 }
 
-function* portProblems({ ports = [] }: Container, { grpc, health }: Configuration): Iterable<string> {
-  const expected = [grpc.address, health.address].flatMap((address) => /:(\d+)$/.exec(address)?.[1] ?? [])
+function* portProblems({ ports = [] }: Container, { grpc, http, health }: Configuration): Iterable<string> {
+  const listening = [grpc.address, http?.address ?? 'off', health.address]
+  const expected = listening.flatMap((address) => /^[^1].*:(\d+)$/.exec(address)?.[1] ?? [])
   const found = ports.map(({ containerPort }) => String(containerPort))
   if (found.toSorted().join() !== expected.toSorted().join())
     yield `ports: expected ${expected}, found ${found}`
+}
+
+/** The image has a variable for the health listener, which is in force where the pod has none. */
+function* variableProblems({ env }: Container, { health, directory }: Configuration): Iterable<string> {
+  const of = (name: string) => env?.find((each) => each.name === name)
+  const address = of('PORTCULLIS_HEALTH_ADDRESS')?.value ?? '0.0.0.0:8181'
+  if (address !== health.address) yield `PORTCULLIS_HEALTH_ADDRESS: expected ${health.address}`
+  if (of('PORTCULLIS_DIRECTORY_URL') !== undefined && directory?.hub !== undefined)
+    yield 'a follower has the URL of a database'
 }
 
 /** Other containers of the pod reach the socket, and nothing else. */
@@ -209,6 +229,8 @@ function* selectorProblems(
   for (const { labelSelector } of topologySpreadConstraints)
     if (!matches(labelSelector, labels)) yield 'a spread constraint counts other pods'
   for (const { kind, metadata, spec } of objects) {
+    // A hook is for another pod.
+    if (metadata.annotations?.['helm.sh/hook'] !== undefined) continue
     const selector =
       kind === 'Service' ? { matchLabels: spec.selector } : (spec?.podSelector ?? spec?.selector)
     if (selector !== undefined && !matches(selector, labels))

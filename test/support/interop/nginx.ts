@@ -8,7 +8,7 @@ import { startProcess } from '../processes/processes.ts'
 import { eventually, newFolder } from '../suite/resources.ts'
 import type { Certificate } from './certificates.ts'
 import { CommandFailed, run } from './command.ts'
-import { unpacked } from './shells.ts'
+import { unpacked } from './debian.ts'
 
 /** @returns its path @throws CommandFailed where it is neither on this machine nor to be had */
 export async function installNginx(): Promise<string> {

@@ -2,6 +2,7 @@
  * Obtains other software for the tests that need it. What cannot be obtained is skipped, and a printed line
  * says why.
  */
+import { tell } from '../../../scripts/tally.ts'
 import { CommandFailed } from './command.ts'
 
 /** What was obtained, or the reason why it is missing. */
@@ -23,8 +24,7 @@ export async function available<Obtained, T>(
     obtained = await obtain()
   } catch (error) {
     if (!(error instanceof CommandFailed)) throw error
-    process.stderr.write(`interop: every test that needs ${name} is skipped: ${error.message}\n`)
-    return { ok: false, why: error.message }
+    return missing(name, error.message)
   }
   return { ok: true, value: await prepare(obtained) }
 }
@@ -32,4 +32,11 @@ export async function available<Obtained, T>(
 /** Obtains software that needs no preparation. */
 export function obtained<T>(name: string, obtain: () => Promise<T>): Promise<Outcome<T>> {
   return available(name, obtain, async (value) => value)
+}
+
+/** Says that the tests that need some software are skipped, and why. */
+export function missing(name: string, why: string): { readonly ok: false; readonly why: string } {
+  process.stderr.write(`skipped is what needs ${name}: ${why}\n`)
+  tell({ skipped: [{ what: `what needs ${name}`, why }] })
+  return { ok: false, why }
 }

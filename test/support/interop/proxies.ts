@@ -8,9 +8,9 @@ import { delimiter, join } from 'node:path'
 import { type RunningProcess, startProcess } from '../processes/processes.ts'
 import { eventually } from '../suite/resources.ts'
 import { repository, run } from './command.ts'
+import { unpacked } from './debian.ts'
 import { installNginx } from './nginx.ts'
 import { type Outcome, obtained } from './obtain.ts'
-import { unpacked } from './shells.ts'
 
 export const PROXIES = ['nginx', 'caddy', 'haproxy'] as const
 

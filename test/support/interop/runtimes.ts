@@ -5,6 +5,7 @@
 import { cpSync, globSync, readFileSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
 import { CommandFailed, installed, interopFolder, repository, run } from './command.ts'
+import { missing } from './obtain.ts'
 
 const FILES = ['package.json', 'package-lock.json'].map((name) => join(interopFolder, 'runtimes', name))
 
@@ -51,7 +52,7 @@ export async function findOlderNode(): Promise<string | undefined> {
     const version = await run(path, ['--version']).catch(() => '')
     if (/^v2[0-3]\./.test(version)) return path
   }
-  process.stderr.write('interop: what needs a Node from 20 to 23 is skipped: none is on the PATH\n')
+  missing('a Node from 20 to 23', 'none is on the PATH')
   return undefined
 }
 
@@ -61,7 +62,7 @@ export async function unlessMissing<T>(what: string, obtain: () => Promise<T>): 
     return await obtain()
   } catch (error) {
     if (!(error instanceof CommandFailed)) throw error
-    process.stderr.write(`interop: what needs ${what} is skipped: ${error.message}\n`)
+    missing(what, error.message)
     return undefined
   }
 }

@@ -3,8 +3,8 @@
  * own.
  */
 import { globSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
-import { CommandFailed, installed, run } from './command.ts'
+import { join } from 'node:path'
+import { exists, librariesIn, unpacked } from './debian.ts'
 
 /** A shell, and what it needs to run from where it is. */
 export interface Shell {
@@ -26,29 +26,9 @@ export async function installZsh(): Promise<Shell> {
 export async function installFish(): Promise<Shell> {
   if (await exists('fish')) return { command: 'fish', env: {}, prelude: '' }
   const root = await unpacked('fish', ['fish', 'fish-common', 'libpcre2-32-0'])
-  const libraries = globSync(join(root, 'usr/lib/*-linux-gnu*')).join(delimiter)
   return {
     command: join(root, 'usr/bin/fish'),
-    env: { LD_LIBRARY_PATH: libraries },
+    env: librariesIn(root),
     prelude: `set -p fish_function_path '${join(root, 'usr/share/fish/functions')}'`,
   }
-}
-
-async function exists(shell: string): Promise<boolean> {
-  try {
-    await run(shell, ['--version'])
-    return true
-  } catch (error) {
-    if (error instanceof CommandFailed) return false
-    throw error
-  }
-}
-
-/** The folder with what packages of Debian hold. @throws CommandFailed where they are not to be had */
-export function unpacked(name: string, packages: readonly string[]): Promise<string> {
-  return installed(name, packages, async (folder) => {
-    await run('apt-get', ['download', ...packages], { cwd: folder })
-    for (const file of globSync('*.deb', { cwd: folder }))
-      await run('dpkg-deb', ['--extract', file, '.'], { cwd: folder })
-  })
 }

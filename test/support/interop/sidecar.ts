@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Demo, type Ready, serveDemo } from '../processes/processes.ts'
 import { newFolder } from '../suite/resources.ts'
+import { run } from './command.ts'
 
 export interface Sidecar {
   /** Where gRPC listens. */
@@ -34,5 +35,23 @@ export async function startSidecar(...flags: readonly string[]): Promise<Sidecar
       const { code } = await stop()
       if (code !== 0) throw new Error(`the sidecar ended with ${code}: ${stderr()}`)
     },
+  }
+}
+
+/** Whether the client that is installed in a folder lets a token pass that opens an API. */
+export async function passesInstalledClient(node: string, folder: string): Promise<boolean> {
+  const sidecar = await startSidecar()
+  try {
+    const program = `
+      import { connect } from '@portcullis/client'
+      const client = connect('${sidecar.address}', { deadlineMs: 600_000 })
+      const credentials = { 'X-Token': '${sidecar.demo.static_token}' }
+      console.log((await client.check({ api: 'reports', credentials })).allowed)
+      client.close()
+    `
+    const printed = await run(node, ['--input-type=module', '--eval', program], { cwd: folder })
+    return printed.trim() === 'true'
+  } finally {
+    await sidecar.stop()
   }
 }

@@ -11,7 +11,7 @@ import { CheckRequest, CheckStreamRequest } from '../../../proto/gen/portcullis/
 import { ACK, FRAME, frame, PREFACE } from '../http2/frames.ts'
 import { randomFrom } from '../inputs/random.ts'
 import { residentMb } from '../processes/processes.ts'
-import { closeAll, newFolder } from '../suite/resources.ts'
+import { closeAll, HANGS_MS, newFolder } from '../suite/resources.ts'
 import { damagedFrames, type Questions, soundFrames } from './damaged-frames.ts'
 import { openRaw } from './raw-connection.ts'
 import { serveDemoOn, type Transport } from './transports.ts'
@@ -158,7 +158,7 @@ function startAsking(address: string, result: { answers: number; wrong: string[]
     new Promise<string>((resolve) => {
       const identity = (bytes: Buffer) => bytes
       const path = '/portcullis.v1.AuthorizationService/Check'
-      const options = { deadline: Date.now() + 30_000 }
+      const options = { deadline: Date.now() + HANGS_MS }
       client.makeUnaryRequest(path, identity, identity, questions.check, options, (error, answer?: Buffer) =>
         // An answer that allows begins with that field.
         resolve(

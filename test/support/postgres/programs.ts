@@ -3,14 +3,12 @@ import { execFile } from 'node:child_process'
 import { existsSync, globSync, realpathSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
+import { HANGS_MS } from '../suite/resources.ts'
 
 /** The folder of the programs, or the reason why they are missing. */
 export type Programs =
   | { readonly ok: true; readonly folder: string }
   | { readonly ok: false; readonly why: string }
-
-/** After this time an installation that hangs is given up. */
-const INSTALL_MS_MAX = 300_000
 
 export function obtainPostgres(): Promise<Programs> {
   return obtain('postgresql', 'initdb', found)
@@ -65,7 +63,7 @@ async function aptGet(...args: readonly string[]): Promise<void> {
   // Other tests may install something, too.
   await promisify(execFile)('apt-get', ['-o', 'DPkg::Lock::Timeout=600', ...args], {
     env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-    timeout: INSTALL_MS_MAX,
+    timeout: HANGS_MS,
     killSignal: 'SIGKILL',
     maxBuffer: 64 * 1024 * 1024,
   })

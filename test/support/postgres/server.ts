@@ -39,18 +39,18 @@ const PASSWORD = `${CANARY}-${randomBytes(8).toString('hex')}`
 
 export class PostgresServer {
   readonly port: number
-  readonly #programs: string
-  readonly #folder: string
-  readonly #user: { uid: number; gid: number } | undefined
+  protected readonly programs: string
+  protected readonly folder: string
+  protected readonly user: { uid: number; gid: number } | undefined
   #process: RunningProcess | undefined
   #databases = 0
 
-  private constructor(programs: string, port: number) {
+  protected constructor(programs: string, port: number) {
     this.port = port
-    this.#programs = programs
-    this.#folder = mkdtempSync(join(tmpdir(), 'portcullis-postgres-'))
-    this.#user = userForServers()
-    this.#own(this.#folder)
+    this.programs = programs
+    this.folder = mkdtempSync(join(tmpdir(), 'portcullis-postgres-'))
+    this.user = userForServers()
+    this.own(this.folder)
   }
 
   /**
@@ -66,12 +66,12 @@ export class PostgresServer {
 
   /** A standby of this server, which receives its changes as they are made. */
   async startStandby(name = 'standby'): Promise<PostgresServer> {
-    const standby = new PostgresServer(this.#programs, await freePort())
-    const data = join(standby.#folder, 'data')
+    const standby = new PostgresServer(this.programs, await freePort())
+    const data = join(standby.folder, 'data')
     const from = ['--dbname', this.url('postgres'), '--write-recovery-conf', '--checkpoint=fast']
-    execFileSync(join(this.#programs, 'pg_basebackup'), ['--pgdata', data, ...from, '--no-sync'], {
-      ...this.#user,
-      cwd: standby.#folder,
+    execFileSync(join(this.programs, 'pg_basebackup'), ['--pgdata', data, ...from, '--no-sync'], {
+      ...this.user,
+      cwd: standby.folder,
       stdio: 'pipe',
     })
     // The last value of a setting counts. The name is what the primary knows the standby by.
@@ -152,9 +152,9 @@ export class PostgresServer {
   /** Starts the server again, after `kill` or `stop`. */
   async start(): Promise<void> {
     for (let attempt = 0; ; attempt++) {
-      const server = startProcess([join(this.#programs, 'postgres'), '-D', join(this.#folder, 'data')], {
-        cwd: this.#folder,
-        ...(this.#user && { user: this.#user }),
+      const server = startProcess([join(this.programs, 'postgres'), '-D', join(this.folder, 'data')], {
+        cwd: this.folder,
+        ...(this.user && { user: this.user }),
       })
       this.#process = server
       try {
@@ -184,14 +184,14 @@ export class PostgresServer {
 
   async remove(): Promise<void> {
     await this.stop()
-    rmSync(this.#folder, { recursive: true, force: true })
+    rmSync(this.folder, { recursive: true, force: true })
   }
 
   #initialise(tls: ServerTls | undefined): void {
-    const data = join(this.#folder, 'data')
-    const passwordFile = join(this.#folder, 'password')
+    const data = join(this.folder, 'data')
+    const passwordFile = join(this.folder, 'password')
     writeFileSync(passwordFile, PASSWORD)
-    this.#own(passwordFile)
+    this.own(passwordFile)
     const options = {
       '--pgdata': data,
       '--username': 'owner',
@@ -203,9 +203,9 @@ export class PostgresServer {
       ...(this.#version() >= 15 && { '--locale-provider': 'icu', '--icu-locale': 'en-US' }),
     }
     execFileSync(
-      join(this.#programs, 'initdb'),
+      join(this.programs, 'initdb'),
       [...Object.entries(options).map(([name, value]) => `${name}=${value}`), '--no-sync'],
-      { ...this.#user, cwd: this.#folder, stdio: 'pipe' },
+      { ...this.user, cwd: this.folder, stdio: 'pipe' },
     )
     this.#configure([
       "listen_addresses = '127.0.0.1'",
@@ -220,11 +220,11 @@ export class PostgresServer {
   }
 
   #configure(lines: readonly string[]): void {
-    const sockets = join(this.#folder, 'sockets')
+    const sockets = join(this.folder, 'sockets')
     mkdirSync(sockets)
-    this.#own(sockets)
+    this.own(sockets)
     const own = [`port = ${this.port}`, `unix_socket_directories = '${sockets}'`]
-    appendFileSync(join(this.#folder, 'data', 'postgresql.conf'), ['', ...own, ...lines, ''].join('\n'))
+    appendFileSync(join(this.folder, 'data', 'postgresql.conf'), ['', ...own, ...lines, ''].join('\n'))
   }
 
   /** The server reads a key only if it is its own, and no other user can read it. */
@@ -235,22 +235,22 @@ export class PostgresServer {
       ...(clientAuthority !== undefined && { ssl_ca_file: clientAuthority }),
     }
     const settings = Object.entries(files).map(([setting, file]) => {
-      const copy = join(this.#folder, `${setting}.pem`)
+      const copy = join(this.folder, `${setting}.pem`)
       copyFileSync(file, copy)
       chmodSync(copy, 0o600)
-      this.#own(copy)
+      this.own(copy)
       return `${setting} = '${copy}'`
     })
     return ['ssl = on', ...settings]
   }
 
   #version(): number {
-    const said = execFileSync(join(this.#programs, 'initdb'), ['--version'], { encoding: 'utf8' })
+    const said = execFileSync(join(this.programs, 'initdb'), ['--version'], { encoding: 'utf8' })
     return Number(/ (\d+)/.exec(said)?.[1])
   }
 
-  #own(path: string): void {
-    if (this.#user !== undefined) chownSync(path, this.#user.uid, this.#user.gid)
+  protected own(path: string): void {
+    if (this.user !== undefined) chownSync(path, this.user.uid, this.user.gid)
   }
 
   async #end(signal: NodeJS.Signals): Promise<void> {

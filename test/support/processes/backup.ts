@@ -16,6 +16,7 @@ export async function done(...args: string[]) {
     readonly change: number
     readonly last_change: number
     readonly kept_as?: string
+    readonly changes: readonly Readonly<Record<'action' | 'account' | 'subject_id', string>>[]
   }
 }
 

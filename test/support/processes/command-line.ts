@@ -1,8 +1,10 @@
 /** The command line in this process: for what needs no process of its own. */
+import type { Command } from 'commander'
 import { vi } from 'vitest'
 import { runCommand } from '../../../sidecar/cli/main.ts'
 import { buildProgram } from '../../../sidecar/cli/program.ts'
 import type { Terminal } from '../../../sidecar/cli/terminal/terminal.ts'
+import { HANGS_MS } from '../suite/resources.ts'
 import type { Ended } from './processes.ts'
 
 /** Without a user: scripts run so. */
@@ -35,12 +37,27 @@ export class FakeTerminal implements Terminal {
   }
 }
 
+/** The program with a default of `--deadline` that only ends what hangs. Its help shows the real one. */
+function patient<Program extends ReturnType<typeof buildProgram>>(program: Program): Program {
+  if (program.getOptionValue('deadline') !== undefined)
+    program.setOptionValueWithSource('deadline', HANGS_MS, 'default')
+  for (const each of program.commands) patient(each)
+  return program
+}
+
 /**
  * Runs a command, and returns what it printed and its exit code. One at a time: it takes over the output of
  * the process.
  */
-export async function command(words: readonly string[], terminal: Terminal = NO_TERMINAL): Promise<Ended> {
+export function command(words: readonly string[], terminal: Terminal = NO_TERMINAL): Promise<Ended> {
+  return ended(buildProgram(terminal), words)
+}
+
+/** The same for a program that has not every command. */
+export async function ended(program: Command, words: readonly string[]): Promise<Ended> {
   const before = process.exitCode
+  // `serve` sets it before it reads its configuration.
+  const umask = process.umask()
   let stdout = ''
   let stderr = ''
   const writes = [
@@ -55,10 +72,11 @@ export async function command(words: readonly string[], terminal: Terminal = NO_
   ]
   process.exitCode = 0
   try {
-    await runCommand(buildProgram(terminal), words, words.includes('--json'))
+    await runCommand(patient(program), words, words.includes('--json'))
     return { code: Number(process.exitCode), stdout, stderr }
   } finally {
     process.exitCode = before
+    process.umask(umask)
     for (const write of writes) write.mockRestore()
   }
 }

@@ -2,25 +2,45 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { expect } from 'vitest'
+import { expect, test } from 'vitest'
 import { ROOT } from '../checkout/sources.ts'
 import { newFile, newFolder } from '../suite/resources.ts'
 import { type RunOptions, serve, startProcess } from './processes.ts'
 
 /**
- * The parts of what a sidecar with this configuration has loaded, sorted.
+ * A sidecar with each configuration has loaded these parts when it is ready, sorted, and none besides that an
+ * earlier row has: they start one after the other in one process.
  *
  * @param parts finds a part in the URL of a module, by its first group that matches
  */
-export async function loadedBy(config: object, parts: RegExp): Promise<string[]> {
-  const file = newFile(
-    JSON.stringify({
-      data: newFolder(),
-      grpc: { address: '127.0.0.1:0' },
-      http: { address: 'off' },
-      log: { level: 'silent' },
-      ...config,
-    }),
+export function testLoading(
+  parts: RegExp,
+  rows: readonly (readonly [claim: string, config: object, loaded: readonly string[]])[],
+): void {
+  const all = loadedInTurn(
+    rows.map(([, config]) => config),
+    parts,
+  )
+  test.each(rows.map(([claim, , loaded], index) => ({ claim, index, loaded })))(
+    'a sidecar with $claim loads only what it needs',
+    async ({ index, loaded }) => {
+      expect((await all)[index]).toEqual(loaded)
+    },
+  )
+}
+
+/** What is loaded for each configuration, and was for no earlier one. */
+async function loadedInTurn(configs: readonly object[], parts: RegExp): Promise<string[][]> {
+  const files = configs.map((config) =>
+    newFile(
+      JSON.stringify({
+        data: newFolder(),
+        grpc: { address: '127.0.0.1:0' },
+        http: { address: 'off' },
+        log: { level: 'silent' },
+        ...config,
+      }),
+    ),
   )
   const program = newFile(
     `import { registerHooks } from 'node:module'
@@ -34,15 +54,20 @@ registerHooks({
   },
 })
 const { readConfig, startSidecar } = await import('${pathToFileURL(ROOT)}sidecar/index.ts')
-const sidecar = await startSidecar(readConfig({ file: '${file}' }))
-console.log(JSON.stringify([...loaded].sort()))
-await sidecar.close()
+const inTurn = []
+for (const file of ${JSON.stringify(files)}) {
+  const before = new Set(inTurn.flat())
+  const sidecar = await startSidecar(readConfig({ file }))
+  inTurn.push([...loaded].filter((name) => !before.has(name)).sort())
+  await sidecar.close()
+}
+console.log(JSON.stringify(inTurn))
 `,
     'program.mjs',
   )
   const { stdout, stderr } = await startProcess([process.execPath, program]).ended
   expect(stderr).toBe('')
-  return JSON.parse(stdout) as string[]
+  return JSON.parse(stdout) as string[][]
 }
 
 /** Writes down what was loaded, for each module its URL, when the process ends. */

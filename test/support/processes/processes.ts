@@ -7,7 +7,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { newFolder, whenTheFileEnds } from '../suite/resources.ts'
+import { HANGS_MS, newFolder, whenTheFileEnds } from '../suite/resources.ts'
 
 /** Sources are compiled once, not by each process: that is half of what a short command costs. */
 export const COMPILE_CACHE = fileURLToPath(
@@ -170,8 +170,14 @@ export function start(
   args: readonly string[],
   { launcher = LAUNCHER, descriptors, ...options }: RunOptions = {},
 ): RunningProcess {
+  // A busy machine must not look like a sidecar that does not answer.
+  const asks = args.includes('--address') && !args.includes('--deadline')
+  const patience = asks ? ['--deadline', `${HANGS_MS}`] : []
   const limit = descriptors === undefined ? [] : ['sh', '-c', `ulimit -n ${descriptors} && exec "$0" "$@"`]
-  return startProcess([...limit, process.execPath, launcher, ...args], { cwd: newFolder(), ...options })
+  return startProcess([...limit, process.execPath, launcher, ...args, ...patience], {
+    cwd: newFolder(),
+    ...options,
+  })
 }
 
 /** Runs a command to its end. */
@@ -215,7 +221,11 @@ export interface Served extends RunningProcess {
  * Starts a sidecar, on free ports and without HTTP where nothing else is said, and waits until it is ready.
  */
 export async function serve(args: readonly string[], options?: RunOptions): Promise<Served> {
-  const child = start(['serve', '--json', '--grpc', '127.0.0.1:0', '--http', 'off', ...args], options)
+  const child = start(['serve', '--json', '--grpc', '127.0.0.1:0', '--http', 'off', ...args], {
+    ...options,
+    // A busy machine must not look like a worker that hangs.
+    environment: { PORTCULLIS_WORKER_HEARTBEAT_TIMEOUT_MS: '3600000', ...options?.environment },
+  })
   const line = await child.until(() => /^.*\n/.exec(child.stdout())?.[0])
   return { ...child, ready: JSON.parse(line) as Ready }
 }

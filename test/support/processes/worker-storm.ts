@@ -1,19 +1,16 @@
 /** Ends workers by signals while connections arrive. */
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { BlackBox, type Message, refusalOf } from '../contract/black-box.ts'
 import { ACCOUNT, PEOPLE } from '../sidecar/sidecar.ts'
-import { eventually, newFile, newFolder } from '../suite/resources.ts'
+import { eventually, HANGS_MS, newFile, newFolder, passing } from '../suite/resources.ts'
 import { type RunningProcess, run, serve } from './processes.ts'
 
-const CLAIMS = { api: 'balance', token: { kind: 'static_token', scope: { account: ACCOUNT } } }
+/** A check that every worker answers. */
+export const CLAIMS = { api: 'balance', token: { kind: 'static_token', scope: { account: ACCOUNT } } }
 
 /** Connections that are opened at the same time. */
 const PARALLEL = 8
-
-/** Far longer than any replacement of a worker takes: a call that gets no answer by then hangs. */
-const HANGS_MS = 100_000
 
 /** Whether the process still runs. */
 export function alive(pid: number): boolean {
@@ -22,6 +19,17 @@ export function alive(pid: number): boolean {
   } catch {
     return false
   }
+}
+
+/** Opens several connections, which the workers get in turn. Each one has made a call. */
+export async function connections(address: string, count = 4): Promise<BlackBox[]> {
+  const boxes: BlackBox[] = []
+  for (let index = 0; index < count; index++) {
+    const box = new BlackBox(address)
+    await box.ask('Check', CLAIMS)
+    boxes.push(box)
+  }
+  return boxes
 }
 
 /** The workers that have ever been ready, from the log. */
@@ -82,7 +90,7 @@ export class Arrivals {
       const outcome = await this.#call(logsIn)
       this.#outcomes.set(outcome, (this.#outcomes.get(outcome) ?? 0) + 1)
       // A refused connection must not make this a busy loop.
-      await sleep(5)
+      await passing(5)
     }
   }
 

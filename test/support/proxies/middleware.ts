@@ -4,7 +4,8 @@ import { createServer, type RequestListener, request as requestOf } from 'node:h
 import type { AddressInfo } from 'node:net'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { TokenOptions } from '../../../clients/typescript/gate.ts'
-import { type Client, connect } from '../../../clients/typescript/index.ts'
+import type { Client } from '../../../clients/typescript/index.ts'
+import { connect } from '../sidecar/client.ts'
 import {
   ACCOUNT,
   issued,

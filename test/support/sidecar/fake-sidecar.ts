@@ -5,14 +5,14 @@ import {
   type ServiceDefinition,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js'
-import { contractService } from '../contract/black-box.ts'
+import { contractService, directoryService } from '../contract/black-box.ts'
 import { whenTheFileEnds } from '../suite/resources.ts'
 
 /** A real gRPC server that answers with any bytes whatever. */
 export async function fakeSidecar(handlers: UntypedServiceImplementation): Promise<string> {
   const server = new Server()
   const definition = Object.fromEntries(
-    Object.entries(contractService)
+    Object.entries({ ...contractService, ...directoryService })
       .filter(([name]) => name.charAt(0).toLowerCase() + name.slice(1) in handlers)
       .map(([name, method]) => [name, { ...method, responseSerialize: (bytes: Buffer) => bytes }]),
   )

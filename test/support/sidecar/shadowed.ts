@@ -16,6 +16,13 @@ export const NEXT: Matrix = {
     return api
   }),
 }
+/** Opens no cell: users without any permission obtain tokens of the whole account, which open the balance. */
+export const FREE: Matrix = {
+  ...ROWS,
+  tokenKinds: ROWS.tokenKinds.map((kind) =>
+    kind.id === 'iam_token_account_scoped' ? { ...kind, permissionScopes: [] } : kind,
+  ),
+}
 /** Their digests. */
 export const [BEFORE, AFTER] = [compile(ROWS).digest, compile(NEXT).digest]
 export const REASON = 'agreed with the support team'

@@ -3,7 +3,7 @@
  */
 import { join } from 'node:path'
 import { pino } from 'pino'
-import { type Client, type ClientOptions, connect } from '../../../clients/typescript/index.ts'
+import type { Client, ClientOptions } from '../../../clients/typescript/index.ts'
 import {
   type DirectoryFile,
   readConfig,
@@ -13,6 +13,7 @@ import {
 } from '../../../sidecar/index.ts'
 import { newFolder, whenTheFileEnds } from '../suite/resources.ts'
 import { TESTER } from './actor.ts'
+import { connect } from './client.ts'
 
 /**
  * The transport that the tests run on, if it is not the default: PORTCULLIS_GRPC_TRANSPORT=grpc-js npx vitest
@@ -23,11 +24,13 @@ export const TRANSPORT = process.env.PORTCULLIS_GRPC_TRANSPORT
 export const ACCOUNT = '123456'
 export const OTHER_ACCOUNT = '654321'
 
+type ServiceUser = NonNullable<DirectoryFile['accounts'][number]['service_users']>[number]
+
 /**
  * Who is in the directory. The names say what a person may do: `account` holds a permission with scope
  * Account, `alpha` one with scope Projects that selects the project alpha (§5.1), and so on.
  */
-export const SERVICE_USERS: NonNullable<DirectoryFile['accounts'][number]['service_users']> = [
+export const SERVICE_USERS: readonly ServiceUser[] = [
   { name: 'account', permissions: [{ scope: 'account' }] },
   { name: 'alpha', permissions: [{ scope: 'projects', projects: ['alpha'] }] },
   { name: 'nothing', permissions: [] },
@@ -48,6 +51,16 @@ export const PEOPLE: DirectoryFile = {
       service_users: [{ name: 'stranger', permissions: [{ scope: 'account' }] }],
     },
   ],
+}
+
+/** Those people, and a service user of the first account who administers it. */
+export function peopleWithAdministrator(name: string): DirectoryFile {
+  const administrator: ServiceUser = { name, permissions: [{ scope: 'account' }], roles: ['iam.admin'] }
+  return {
+    accounts: PEOPLE.accounts.map((each) =>
+      each.account === ACCOUNT ? { ...each, service_users: [...SERVICE_USERS, administrator] } : each,
+    ),
+  }
 }
 
 export interface SidecarOptions {
@@ -108,7 +121,7 @@ export async function runSidecar({
   whenTheFileEnds(() => sidecar.close())
   const open = (options?: ClientOptions) => {
     // A busy machine must not look like a sidecar that does not answer.
-    const client = connect(sidecar.grpcAddress, { deadlineMs: 100_000, ...options })
+    const client = connect(sidecar.grpcAddress, options)
     whenTheFileEnds(() => client.close())
     return client
   }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { pino } from 'pino'
 import { Health } from '../../../sidecar/base/health.ts'
-import type { Destination } from '../../../sidecar/signals/decision-log/backlog.ts'
+import { linesIn as countLines, type Destination } from '../../../sidecar/signals/backlog.ts'
 import { DecisionLog, type DecisionLogOptions } from '../../../sidecar/signals/decision-log/decision-log.ts'
 import { Fingerprints } from '../../../sidecar/signals/decision-log/fingerprints.ts'
 import schema from '../../../sidecar/signals/decision-log/line.schema.json' with { type: 'json' }
@@ -55,6 +55,8 @@ export function linesIn(path: string): LoggedLine[] {
 export class Kept implements Destination {
   text = ''
   failing: Error | undefined
+  /** Why it never takes lines, which are lost. */
+  refusing: string | undefined
   /** How many bytes it takes at once. */
   bytesMax = Number.POSITIVE_INFINITY
   /** Writes that wait for `release`. */
@@ -69,10 +71,17 @@ export class Kept implements Destination {
     this.#waiting = undefined
   }
 
-  async write([first]: readonly [Buffer, ...Buffer[]]): Promise<number> {
+  async write(
+    [first]: readonly [Buffer, ...Buffer[]],
+    onRefused: (lines: number, problem: string) => void,
+  ): Promise<number> {
     await this.#waiting?.promise
     if (this.failing !== undefined) throw this.failing
     const taken = first.subarray(0, this.bytesMax)
+    if (this.refusing !== undefined) {
+      onRefused(countLines(taken), this.refusing)
+      return taken.length
+    }
     this.text += taken.toString('latin1')
     return taken.length
   }

@@ -16,6 +16,14 @@ export interface Endpoint {
   readonly received: ReceivedByEndpoint[]
   /** Of the answers from now on. */
   status: number | 'silent'
+  /** What else an answer has, by the body of its request. */
+  answer: (body: string) => EndpointAnswer
+}
+
+export interface EndpointAnswer {
+  readonly status?: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
 }
 
 export async function startEndpoint(status: Endpoint['status'] = 200): Promise<Endpoint> {
@@ -23,8 +31,9 @@ export async function startEndpoint(status: Endpoint['status'] = 200): Promise<E
   const server = createServer(async (request, response) => {
     const body = Buffer.concat(await Array.fromAsync(request as AsyncIterable<Buffer>)).toString()
     received.push({ path: request.url, headers: request.headers, body })
-    if (endpoint.status !== 'silent')
-      response.writeHead(endpoint.status, { 'content-type': 'application/json' }).end('{}')
+    if (endpoint.status === 'silent') return
+    const { status = endpoint.status, headers, body: answer = '{}' } = endpoint.answer(body)
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(answer)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   whenTheFileEnds(() => {
@@ -35,6 +44,7 @@ export async function startEndpoint(status: Endpoint['status'] = 200): Promise<E
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     received,
     status,
+    answer: () => ({}),
   }
   return endpoint
 }

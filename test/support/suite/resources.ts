@@ -51,16 +51,49 @@ export async function freePort(): Promise<number> {
 }
 
 /**
- * Tries until it holds. The deadline is there only so that a failure ends, and is far beyond what is needed.
+ * The limit of every step of a test, in milliseconds. It only ends what hangs: on a quiet machine no step
+ * takes a tenth of it. That of a whole test is longer (see vitest.config.ts), so that the step says what it
+ * waited for.
  */
+export const HANGS_MS = 600_000
+
+/** Tries until it holds: how a test waits. */
 export async function eventually<T>(
   look: () => T | undefined | false | Promise<T | undefined | false>,
 ): Promise<T> {
-  const deadline = performance.now() + 100_000
+  const deadline = performance.now() + HANGS_MS
   for (;;) {
     const found = await look()
     if (found !== undefined && found !== false) return found as T
     if (performance.now() > deadline) throw new Error('what was waited for did not come about')
-    await new Promise((resolve) => setTimeout(resolve, 10))
+    await passing(10)
   }
+}
+
+/** The same for what throws, or whose assertions fail, until it holds. */
+export async function eventuallyHolds<T>(look: () => T | Promise<T>): Promise<T> {
+  let failure: unknown
+  const deadline = performance.now() + HANGS_MS
+  do {
+    try {
+      return await look()
+    } catch (error) {
+      failure = error
+    }
+    await passing(10)
+  } while (performance.now() < deadline)
+  throw failure
+}
+
+/**
+ * Lets time pass, where its passing is what a test is about. `test/architecture/time.test.ts` lists who may
+ * call it, and why.
+ */
+export function passing(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}
+
+/** Keeps the thread busy for so long at least, as a costly step does. */
+export function working(ms: number): void {
+  for (const endMs = performance.now() + ms; performance.now() < endMs; );
 }

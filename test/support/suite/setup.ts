@@ -2,8 +2,28 @@
  * Runs before every test file, in its process, in which other files run before and after it. What the file
  * opens is closed when it ends; the folder and the environment that it works in are then as they were.
  */
+import { syncBuiltinESMExports } from 'node:module'
+import threads, { Worker, type WorkerOptions } from 'node:worker_threads'
+import { configureGlobal } from 'fast-check'
 import { afterAll } from 'vitest'
+import './hashes.ts'
 import { closeAll } from './resources.ts'
+
+/** Sources are compiled once for threads too, which take most of their time otherwise. */
+class CachingWorker extends Worker {
+  constructor(program: string | URL, options: WorkerOptions = {}) {
+    const { NODE_COMPILE_CACHE } = process.env
+    const { env } = options
+    super(program, typeof env === 'object' ? { ...options, env: { ...env, NODE_COMPILE_CACHE } } : options)
+  }
+}
+if (threads.Worker.name !== CachingWorker.name) {
+  Object.assign(threads, { Worker: CachingWorker })
+  syncBuiltinESMExports()
+}
+
+// The same inputs each time, so that what failed fails again. `SEED` chooses others.
+configureGlobal({ seed: Number(process.env.SEED ?? 1) })
 
 const folder = process.cwd()
 const environment = { ...process.env }

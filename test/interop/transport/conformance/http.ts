@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import Fastify, { type FastifyServerFactory } from 'fastify'
-import { pino } from 'pino'
+import { Reports } from '../../../../sidecar/base/net/reports.ts'
 import { Turns } from '../../../../sidecar/base/turns.ts'
 import { Bounds } from '../../../../sidecar/http/bounds.ts'
 import { ContractRoutes } from '../../../../sidecar/http/contract-routes.ts'
@@ -42,7 +42,7 @@ export async function serveOverHttp(
     })
   const serverFactory: FastifyServerFactory | undefined = secure && ((handle) => secure.create(handle))
   const server = Fastify({ ...(serverFactory && { serverFactory }) })
-  const bounds = new Bounds(pino({ level: 'silent' }), server)
+  const bounds = new Bounds(new Reports(() => {}), server)
   server.addHook('onRequest', (request, reply, next) => {
     bounds.problem(request, reply)
     next()
@@ -54,7 +54,12 @@ export async function serveOverHttp(
     turns: new Turns(),
     statusOf: ownStatus,
   })
-  const routes = new ContractRoutes({ calls, origins: [], document: () => readFileSync(descriptors) })
+  const routes = new ContractRoutes({
+    calls,
+    origins: [],
+    traced: false,
+    document: () => readFileSync(descriptors),
+  })
   await routes.addTo(server, { mayLast: (request) => secure?.letLast(request) })
   // As the sidecar's server answers what no route does.
   server.setNotFoundHandler(({ method }, reply) => reply.code(method === 'POST' ? 404 : 405).send())

@@ -1,0 +1,57 @@
+/**
+ * Power cuts, on disks that are built from what processes wrote; kills with PostgreSQL; and that these
+ * searches find something.
+ */
+import { describe, expect, inject, test } from 'vitest'
+import { cutPower } from '../../kills/power/search.ts'
+import { kill, POINTS } from '../../kills/rounds.ts'
+import { preloading, Stage } from '../../kills/stage.ts'
+import { randomFrom } from '../../support/inputs/random.ts'
+import { run } from '../../support/interop/command.ts'
+import { obtained } from '../../support/interop/obtain.ts'
+
+const compiler = await obtained('gcc', () => run('gcc', ['--version']))
+
+const programs = inject('postgres')
+
+const planted = (name: string) => [new URL(`../../kills/planted/${name}.ts`, import.meta.url).href]
+
+test('a change that is half done is found within 200 kills', { timeout: 0 }, async () => {
+  const killing = kill({ kills: 200, seed: 1, jobs: 1, planted: planted('half-change') })
+  await expect(killing).rejects.toThrow(/expected one of/)
+})
+
+test('records that are deleted before they are archived are found lost', { timeout: 0 }, async () => {
+  const stage = new Stage(randomFrom(1), 8)
+  const environment = { NODE_OPTIONS: preloading(POINTS, ...planted('archived-late')) }
+  await stage.serve(environment)
+  await stage.serve({ ...environment, KILL_AT: 'fs.renameSync:before 1' })
+  await expect(stage.start(environment)).rejects.toThrow(/audit trail follows/)
+  await stage.stop()
+})
+
+test.runIf(programs.ok)(
+  'with PostgreSQL, which is killed, too, nothing is lost or doubled',
+  {
+    timeout: 0,
+  },
+  async () => {
+    const postgres = programs.ok ? programs.folder : ''
+    const { acknowledged } = await kill({ kills: 20, seed: 1, jobs: 1, postgres })
+    expect(acknowledged).toBeGreaterThan(50)
+  },
+)
+
+describe.runIf(compiler.ok)('after a power cut', () => {
+  test('what was acknowledged is there, and nothing is half done', { timeout: 0 }, async () => {
+    const { syncs, acknowledged } = await cutPower({ disks: 200, seed: 1 })
+    expect(acknowledged).toBeGreaterThan(200)
+    expect(syncs).toBeGreaterThan(acknowledged / 4)
+  })
+
+  test('a change that was not synced is found lost within 8 disks', { timeout: 0 }, async () => {
+    await expect(cutPower({ disks: 8, seed: 1, planted: planted('no-sync') })).rejects.toThrow(
+      /disk \d, .*(expected one of|cannot be used|audit trail follows)/s,
+    )
+  })
+})

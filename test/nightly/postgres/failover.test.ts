@@ -1,0 +1,333 @@
+/**
+ * The primary of a directory in PostgreSQL dies, and its standby takes over: what checks answer meanwhile,
+ * and that no revocation that was acknowledged is forgotten unnoticed. The figures are printed.
+ */
+import { copyFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterEach, describe, expect, inject, test, vi } from 'vitest'
+import { parse } from 'yaml'
+import { Secret } from '../../../sidecar/base/secret.ts'
+import { openPostgres } from '../../../sidecar/directory/postgres.ts'
+import { blocksOf, fileOf, pageOf } from '../../docs/page.ts'
+import { type Host, startHost } from '../../support/directory/host.ts'
+import { ask, newScene, openAuthority, type Scene } from '../../support/directory/scene.ts'
+import { obtainPatroni, PatroniServer } from '../../support/postgres/patroni.ts'
+import { PostgresProxy } from '../../support/postgres/proxy.ts'
+import { PostgresServer } from '../../support/postgres/server.ts'
+import { done, newBackup } from '../../support/processes/backup.ts'
+import { command } from '../../support/processes/command-line.ts'
+import { TESTER } from '../../support/sidecar/actor.ts'
+import { eventually, newFolder } from '../../support/suite/resources.ts'
+
+const programs = inject('postgres')
+const page = blocksOf(pageOf('docs/operate/failover.md'))
+const SETTINGS: object = parse(page.find((block) => fileOf(block) === 'dcs.yaml')?.text ?? '')
+const patroni = await obtainPatroni()
+/** How long the primary is away before the standby is promoted, in milliseconds. */
+const AWAY_MS = 1_000
+/** Changes after the failover: more than the numbers that PostgreSQL skips then. */
+const CHANGES_AFTERWARDS = 40
+const LOSES = 'PostgreSQL acknowledges changes before a standby has them'
+const NOTIFIED = 'receiving notifications of changes on other hosts'
+
+interface Cluster {
+  readonly primary: PostgresServer
+  readonly standby: PostgresServer
+  /** Name of the database with the directory. */
+  readonly name: string
+  /** Names both servers. */
+  readonly url: string
+  /** A data folder with the keys of the directory. */
+  readonly folder: string
+  readonly scene: Scene
+}
+
+describe.skipIf(!programs.ok)('PostgreSQL with a standby', () => {
+  const ends: (() => Promise<unknown>)[] = []
+  afterEach(async () => {
+    vi.unstubAllEnvs()
+    for (const end of ends.splice(0).toReversed()) await end()
+  })
+
+  const open = (url: string) => openPostgres({ url: new Secret(url), poolSize: 2, timeoutMs: 5_000 })
+
+  const folderOfPrograms = programs.ok ? programs.folder : ''
+
+  async function startTwo(): Promise<[PostgresServer, PostgresServer]> {
+    const primary = await PostgresServer.start(folderOfPrograms)
+    return [primary, await primary.startStandby()]
+  }
+
+  /** @param start the primary and its standby */
+  async function startCluster(start = startTwo): Promise<Cluster> {
+    const [primary, standby] = await start()
+    ends.push(
+      () => primary.remove(),
+      () => standby.remove(),
+    )
+    const name = new URL(await primary.newDatabase()).pathname.slice(1)
+    const url = bothOf(primary, standby, name)
+    const folder = newFolder()
+    const authority = await openAuthority(folder, sharedBy(url))
+    const scene = await newScene(authority)
+    await authority.close()
+    await primary.replicatedTo(standby)
+    return { primary, standby, name, url, folder, scene }
+  }
+
+  async function newHost(
+    { folder, url }: Pick<Cluster, 'folder' | 'url'>,
+    stalenessMs: number,
+    data = newFolder(),
+  ): Promise<Host> {
+    for (const file of ['signing-keys.json', 'static-token-pepper'])
+      copyFileSync(join(folder, file), join(data, file))
+    const host = await startHost(data, {
+      PORTCULLIS_DIRECTORY_URL: url,
+      PORTCULLIS_DIRECTORY_STALENESS_MS: String(stalenessMs),
+    })
+    ends.push(() => host.stop())
+    return host
+  }
+
+  test('it is not used while it is one, and the other host of the URL is', async () => {
+    const { primary, standby, name } = await startCluster()
+    await expect(open(standby.url(name))).rejects.toThrow(
+      'directory.url: expected a directory that can be opened (PostgreSQL: this server is a standby and takes no changes; the URL must lead to the primary)',
+    )
+    for (const url of [bothOf(primary, standby, name), bothOf(standby, primary, name)]) {
+      const database = await open(`${url}?target_session_attrs=read-write`)
+      expect(await database.all("SELECT current_setting('port')::int AS port")).toEqual([
+        { port: primary.port },
+      ])
+      await database.close()
+    }
+    await standby.stop()
+    await primary.stop()
+    await expect(open(bothOf(primary, standby, name))).rejects.toThrow('ECONNREFUSED')
+  })
+
+  /** How the primary goes, and how hosts get to the standby. */
+  const FAILOVERS: readonly [
+    how: string,
+    urlOf: (cluster: Cluster) => Promise<[url: string, proxy: PostgresProxy | undefined]>,
+  ][] = [
+    ['killed, the URL names both', async ({ url }) => [url, undefined]],
+    [
+      'gone silent, the address moves',
+      async ({ primary, name }) => {
+        const proxy = await PostgresProxy.start(primary.port)
+        ends.push(() => proxy.close())
+        return [primary.url(name, { port: proxy.port }), proxy]
+      },
+    ],
+  ]
+  test.each(FAILOVERS)('the primary is %s: answers, and what was revoked stays so', async (how, urlOf) => {
+    const cluster = await startCluster()
+    const { primary, standby, folder, scene } = cluster
+    const [url, proxy] = await urlOf(cluster)
+    // The first one asks PostgreSQL at every check, the other one uses answers for as long as by default.
+    const [asking, regular] = await Promise.all([
+      newHost({ folder, url }, 0),
+      newHost({ folder, url }, 5_000),
+    ])
+    await regular.client.revoke({ value: scene.tokens.project })
+    await primary.replicatedTo(standby)
+
+    const loads = [new Load(asking, scene.tokens.account), new Load(regular, scene.tokens.account)]
+    await delay(200)
+    const logged = regular.log().length
+    const diedAtMs = performance.now()
+    if (proxy === undefined) await primary.kill()
+    // To where nothing answers until the address has moved.
+    else proxy.goSilent(true)
+    await delay(AWAY_MS)
+    await standby.promote()
+    const promotedAtMs = performance.now()
+    if (proxy !== undefined) {
+      proxy.moveTo(standby.port)
+      proxy.goSilent(false)
+    }
+    await eventually(() => regular.log().indexOf(NOTIFIED, logged) > 0)
+    const notifiedAtMs = performance.now()
+    await eventually(() => loads.every((load) => load.answeredAfter(promotedAtMs)))
+    await delay(200)
+    for (const load of loads) await load.stop()
+    const [ofAsking, ofRegular] = loads.map((load) => load.summary(diedAtMs, promotedAtMs))
+    process.stderr.write(
+      `interop: failover, primary ${how}, ${Math.round(promotedAtMs - diedAtMs)} ms until the standby was promoted; asks at every check: ${ofAsking}; answers used for 5 s: ${ofRegular}; notified of changes again ${Math.round(notifiedAtMs - promotedAtMs)} ms after the promotion\n`,
+    )
+    for (const host of [asking, regular])
+      expect(await ask(host, 'project', scene.tokens.project)).toBe('CREDENTIAL_REVOKED')
+    await asking.client.revoke({ value: scene.tokens.account })
+    await eventually(
+      async () => (await ask(regular, 'account', scene.tokens.account)) === 'CREDENTIAL_REVOKED',
+    )
+    expect(loads.flatMap(({ unexpected }) => unexpected)).toEqual([])
+  })
+
+  /** Who makes the standby the primary, and what starts both. */
+  const PROMOTIONS: readonly (readonly [who: string, start: typeof startTwo])[] = [
+    ['an operator', startTwo],
+    ...(patroni.ok
+      ? [['Patroni', () => PatroniServer.startTwo(folderOfPrograms, patroni.value)] as const]
+      : []),
+  ]
+  test.each(PROMOTIONS)(
+    'a revocation that a failover by %s lost opens nothing on hosts that knew of it, restarted or not, until the lost time was ended',
+    async (_who, start) => {
+      const cluster = await startCluster(start)
+      const { primary, standby, folder, url, scene } = cluster
+      const hosts = await Promise.all([newHost(cluster, 1_000), newHost(cluster, 1_000)])
+      const [author, other] = hosts as [Host, Host]
+      const answerOf = (host: Host) =>
+        ask(host, 'account', scene.tokens.account).catch(({ reason }: { reason?: string }) => reason)
+      // Asynchronous replication: the primary acknowledges what the standby does not have yet.
+      await standby.cutOff()
+      const { account, password } = scene
+      const login = { password: { userName: 'robot', account, password }, scope: { account } }
+      const { value: ofLostTime } = await author.client.issue(login)
+      await author.client.revoke({ value: scene.tokens.account })
+      await eventually(async () => (await answerOf(other)) === 'CREDENTIAL_REVOKED')
+      await primary.kill()
+      await standby.promote()
+
+      // A host that did not know of it cannot know that it is lost.
+      const fresh = await newHost(cluster, 1_000)
+      expect(await answerOf(fresh)).toBe('ALLOWED')
+      const authority = await openAuthority(folder, sharedBy(url))
+      ends.push(() => authority.close())
+      for (let change = 0; change < CHANGES_AFTERWARDS; change++)
+        await authority.administration.projects.create(TESTER, scene.account, `project-${change}`)
+      const answers = new Set<unknown>()
+      for (const askedAtMs = performance.now(); performance.now() - askedAtMs < 4_000; await delay(20))
+        for (const host of hosts) answers.add(await answerOf(host))
+      expect(answers).not.toContain('ALLOWED')
+      for (const host of hosts) {
+        expect(await answerOf(host)).toBe('DIRECTORY_CHANGES_LOST')
+        expect(host.log()).toContain('the directory has lost changes that this sidecar has seen')
+      }
+
+      await other.stop()
+      const restart = () => newHost(cluster, 1_000, other.data)
+      await expect(restart()).rejects.toThrow('has lost changes that were known before')
+
+      vi.stubEnv('PORTCULLIS_DIRECTORY_URL', url)
+      const backup = newBackup()
+      await done('backup', backup, '--data', other.data)
+      // Without the end of all tokens, it says nothing of what was revoked in the lost time.
+      await done('restore', backup, '--replace', '--data', folder)
+      expect(await answerOf(author)).toBe('DIRECTORY_CHANGES_LOST')
+      await done('restore', backup, '--replace', '--end-tokens', '--data', other.data)
+      const all = [author, await restart(), fresh]
+      for (const host of all)
+        for (const ended of [scene.tokens.account, ofLostTime])
+          await eventually(async () => (await ask(host, 'account', ended)) === 'CREDENTIAL_REVOKED')
+      const { value } = await author.client.issue(login)
+      for (const host of all) expect(await ask(host, 'account', value)).toBe('ALLOWED')
+      await eventually(() => author.log().includes('has every change that this sidecar has seen'))
+    },
+  )
+
+  /** How changes wait for the standby, and what starts both servers. */
+  const SYNCHRONOUS: readonly (readonly [how: string, start: typeof startTwo])[] = [
+    ['synchronous replication', startTwo],
+    ...(patroni.ok
+      ? [
+          [
+            'the settings for Patroni of docs/operate/failover.md',
+            () => PatroniServer.startTwo(folderOfPrograms, patroni.value, SETTINGS),
+          ] as const,
+        ]
+      : []),
+  ]
+  test.each(SYNCHRONOUS)(
+    'with %s a revocation is acknowledged when the standby has it, and not before',
+    async (_how, start) => {
+      const cluster = await startCluster(start)
+      const { primary, standby, scene, folder, url } = cluster
+      const host = await newHost(cluster, 0)
+      vi.stubEnv('PORTCULLIS_DIRECTORY_URL', url)
+      const warned = async () => (await command(['doctor', '--data', folder])).stdout.includes(LOSES)
+      if (start === startTwo) {
+        expect(await warned()).toBe(true)
+        await primary.set('synchronous_standby_names', 'standby')
+      }
+      await eventually(async () => !(await warned()))
+      await host.client.revoke({ value: scene.tokens.project })
+      await standby.cutOff()
+      await expect(host.client.revoke({ value: scene.tokens.account })).rejects.toMatchObject({
+        code: expect.stringMatching(/^(UNAVAILABLE|DEADLINE_EXCEEDED)$/),
+      })
+      await primary.kill()
+      await standby.promote()
+      // What was acknowledged is there, and the other one was not.
+      await eventually(
+        async () => (await ask(host, 'project', scene.tokens.project)) === 'CREDENTIAL_REVOKED',
+      )
+      expect(await ask(host, 'account', scene.tokens.account)).toBe('ALLOWED')
+      // The settings for Patroni make changes wait, because no standby is left.
+      if (start !== startTwo) return
+      await host.client.revoke({ value: scene.tokens.account })
+      expect(await ask(host, 'account', scene.tokens.account)).toBe('CREDENTIAL_REVOKED')
+    },
+  )
+})
+
+function bothOf(one: PostgresServer, other: PostgresServer, name: string): string {
+  return one.url(name).replace(`:${one.port}/`, `:${one.port},127.0.0.1:${other.port}/`)
+}
+
+function sharedBy(url: string) {
+  return { url: new Secret(url), stalenessMs: 0, poolSize: 2, timeoutMs: 5_000 }
+}
+
+const ASKERS = 4
+const PAUSE_MS = 5
+
+interface Asked {
+  readonly askedAtMs: number
+  readonly answeredAtMs: number
+  readonly failed: boolean
+}
+
+/** Programs that check a token again and again. */
+class Load {
+  readonly unexpected: unknown[] = []
+  readonly #asked: Asked[] = []
+  readonly #running: Promise<unknown>
+  #stopped = false
+
+  constructor(host: Host, token: string) {
+    this.#running = Promise.all(Array.from({ length: ASKERS }, () => this.#run(host, token)))
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    await this.#running
+  }
+
+  answeredAfter(timeMs: number): boolean {
+    return this.#asked.some(({ askedAtMs, failed }) => !failed && askedAtMs > timeMs)
+  }
+
+  summary(diedAtMs: number, promotedAtMs: number): string {
+    const during = this.#asked.filter(({ answeredAtMs }) => answeredAtMs > diedAtMs)
+    const failed = during.filter((each) => each.failed)
+    const longestMs = Math.max(...during.map(({ askedAtMs, answeredAtMs }) => answeredAtMs - askedAtMs))
+    const lastMs = Math.max(0, ...failed.map(({ answeredAtMs }) => answeredAtMs - promotedAtMs))
+    return `${failed.length} of ${during.length} checks without an answer, the last one ${Math.round(lastMs)} ms after the promotion, the longest took ${Math.round(longestMs)} ms`
+  }
+
+  async #run(host: Host, token: string): Promise<void> {
+    while (!this.#stopped) {
+      const askedAtMs = performance.now()
+      const answer = await ask(host, 'account', token).catch(({ reason }: { reason?: string }) => reason)
+      const failed = answer === 'DIRECTORY_UNAVAILABLE'
+      if (answer !== 'ALLOWED' && !failed) this.unexpected.push(answer)
+      this.#asked.push({ askedAtMs, answeredAtMs: performance.now(), failed })
+      await delay(PAUSE_MS)
+    }
+  }
+}
