@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent import futures
 from typing import Any
+from unittest.mock import AsyncMock
 
 import grpc
 import pytest
@@ -373,6 +374,7 @@ async def test_following_ends_also_when_a_response_comes_at_the_same_moment(monk
     client = AsyncClient("127.0.0.1:1", local=True)
     link = client._linked()
     assert link.local is not None
+    monkeypatch.setattr(link._channel, "channel_ready", AsyncMock())
     await watched.wait()
     await asyncio.sleep(0)
     stream.response.set_result(first_response())

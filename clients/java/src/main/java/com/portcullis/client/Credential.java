@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 
 /**
  * The token of a profile, for requests that a program sends: in its header, and behind its scheme
@@ -213,11 +214,19 @@ public final class Credential {
           if (issued != null) {
             result.complete(issued);
           } else {
+            var cause = causeOf(error);
             result.completeExceptionally(
                 new IOException(
-                    "no token of profile `" + profile + "`: " + error.getMessage(), error));
+                    "no token of profile `" + profile + "`: " + cause.getMessage(), cause));
           }
         });
+  }
+
+  /** What failed, also where another step came after it. */
+  static Throwable causeOf(Throwable error) {
+    return error instanceof CompletionException && error.getCause() != null
+        ? error.getCause()
+        : error;
   }
 
   /** For tests: as if time had passed. */

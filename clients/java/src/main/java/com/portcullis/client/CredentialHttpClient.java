@@ -19,7 +19,6 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Future;
@@ -225,10 +224,7 @@ public final class CredentialHttpClient extends HttpClient {
       Thread.currentThread().interrupt();
       throw (IOException) new InterruptedIOException("the thread was interrupted").initCause(error);
     } catch (ExecutionException error) {
-      var cause =
-          error.getCause() instanceof CompletionException wrapped && wrapped.getCause() != null
-              ? wrapped.getCause()
-              : error.getCause();
+      var cause = Credential.causeOf(error.getCause());
       if (cause instanceof IOException failed) {
         throw failed;
       }
