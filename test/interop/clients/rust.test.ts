@@ -2,6 +2,7 @@
  * The Rust client: its own tests, which start a sidecar and run the conformance suite; its formatter, linter
  * and documentation; and that its package is whole.
  */
+import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { cargo } from '../../support/interop/cargo.ts'
@@ -9,6 +10,7 @@ import { commandsOf } from '../../support/interop/client-commands.ts'
 import { repository } from '../../support/interop/command.ts'
 import { obtained } from '../../support/interop/obtain.ts'
 import { startForwardProxy } from '../../support/proxies/forward-proxy.ts'
+import { newFolder } from '../../support/suite/resources.ts'
 
 const client = join(repository, 'clients/rust')
 const toolchain = await obtained('Rust', async () => {
@@ -58,8 +60,12 @@ describe.runIf(toolchain.ok)('the Rust client', () => {
     for (const list of lists) await run([...check, ...list, '--', '-D', 'warnings'])
   })
 
-  test('has its licence, its page and the protos in its package', async () => {
-    const files = (await run(['package', '--list', '--allow-dirty'])).split('\n')
+  test('has its licence, its page and the protos in its package, which compiles outside of the checkout', async () => {
+    // As docs/decide/releasing.md says: Cargo packs only files of the folder.
+    const crate = join(newFolder(), 'portcullis-client')
+    cpSync(client, crate, { recursive: true, filter: (path) => path !== join(client, 'target') })
+    cpSync(join(repository, 'proto/portcullis'), join(crate, 'proto/portcullis'), { recursive: true })
+    const files = (await cargo(['package', '--list'], { cwd: crate })).split('\n')
     expect(files).toEqual(
       expect.arrayContaining([
         'Cargo.toml',
@@ -69,10 +75,7 @@ describe.runIf(toolchain.ok)('the Rust client', () => {
         'src/lib.rs',
       ]),
     )
-    expect(files.filter((file) => /^(tests|peers|benches)\//.test(file))).toEqual([])
-  })
-
-  test('compiles from its package, outside of the checkout', async () => {
-    await run(['package', '--locked', '--allow-dirty', '--quiet'])
+    expect(files.filter((file) => /^(tests|peers|benches|target)\//.test(file))).toEqual([])
+    await cargo(['package', '--locked', '--quiet'], { cwd: crate })
   })
 })
