@@ -38,6 +38,8 @@ const NOT_RUN: Readonly<Record<string, string>> = {
     'it changes the checkout; test/architecture/packages.test.ts holds all versions to be the same',
   'npm pack --workspaces --pack-destination ../release':
     'test/nightly/packages.test.ts packs twice and compares every byte',
+  'git archive --prefix=crate/ HEAD:clients/rust | tar x -C ../release':
+    'test/interop/clients/rust.test.ts packs so, and compiles the package',
   'npm publish --workspaces --provenance --access public': 'no test publishes',
   'export PORTCULLIS_GRPC_ADDRESS=sidecar.example:50051 PORTCULLIS_TLS_CA=ca.pem PORTCULLIS_TLS_CERT=me.pem PORTCULLIS_TLS_KEY=me.key':
     'it needs another machine; test/interop/cli-tls.test.ts has certificates',
