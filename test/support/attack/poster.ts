@@ -17,7 +17,7 @@ export type Bodies =
   | { readonly inFlight: number; readonly asPage: keyof typeof AS_PAGE }
   /** Long calls of the contract in JSON, by somebody who has no credential. */
   | { readonly inFlight: number; readonly batches: 'plain' | 'gzip' }
-  /** Calls of somebody without a credential, with bodies of so many bytes. */
+  /** Calls without a credential, with bodies of so many bytes: each connection goes on sending after its refusal. */
   | { readonly inFlight: number; readonly refusedBytes: number }
   /** So many with that body at once, on one connection, again and again. */
   | { readonly pipelined: number; readonly body: string }
@@ -143,19 +143,33 @@ async function pipeline(requests: number, body: string): Promise<void> {
     })
 }
 
+/** Sends requests with such a body until the connection ends, whatever the answers are; and then on another one. */
+async function pour(bytes: number): Promise<void> {
+  const head = `POST ${CHANGE} HTTP/1.1\r\nHost: ${http}\r\nContent-Type: application/json\r\nContent-Length: ${bytes}\r\n\r\n`
+  const request = Buffer.concat([Buffer.from(head), Buffer.alloc(bytes, ' ')])
+  while (!over)
+    await new Promise<void>((resolve) => {
+      const socket = connect(Number(http.slice(http.lastIndexOf(':') + 1)), '127.0.0.1')
+      const send = () => {
+        while (socket.writable && socket.write(request));
+      }
+      socket.on('error', () => {}).once('close', () => resolve())
+      socket.once('data', (answer) => count(answer.toString('latin1').slice('HTTP/1.1 '.length, 12)))
+      socket.on('drain', send).once('connect', send)
+    })
+}
+
 if ('pipelined' in bodies) void pipeline(bodies.pipelined, bodies.body)
+else if ('refusedBytes' in bodies)
+  for (let loop = 0; loop < bodies.inFlight; loop++) void pour(bodies.refusedBytes)
 else {
   const agent = new Agent({ keepAlive: true, maxSockets: bodies.inFlight })
   const next = nextOf(bodies)
   for (let loop = 0; loop < bodies.inFlight; loop++) void post(agent, next)
 }
 
-function nextOf(repeated: Exclude<Bodies, { pipelined: number }>): () => Posting {
+function nextOf(repeated: Exclude<Bodies, { pipelined: number } | { refusedBytes: number }>): () => Posting {
   if ('asPage' in repeated) return () => asPage(AS_PAGE[repeated.asPage]())
-  if ('refusedBytes' in repeated) {
-    const refused = { path: CHANGE, body: Buffer.alloc(repeated.refusedBytes, ' ') }
-    return () => refused
-  }
   const posting =
     'of' in repeated ? { path: PATH, body: bodyOf(CONTENTS[repeated.of]) } : batches(repeated.batches)
   return () => posting
