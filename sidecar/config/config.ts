@@ -111,6 +111,11 @@ export function holdsPassword(path: string): boolean {
   return (fileConfig(path) as Partial<Pick<Config, 'directory'>>).directory?.url !== undefined
 }
 
+/** Where a host keeps what it has known of its directory. */
+export function knownFolderOf({ directory, data }: Pick<Config, 'directory' | 'data'>): string {
+  return directory.known_folder ?? data
+}
+
 /** The directory that hosts share; `undefined`: the sidecar uses the directory in its data folder. */
 export function sharedDirectoryOf({ directory }: Config) {
   const { url, staleness_ms: stalenessMs, pool_size: poolSize, timeout_ms: timeoutMs } = directory

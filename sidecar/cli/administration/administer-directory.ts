@@ -2,7 +2,7 @@
 import type { Administration } from '../../authority/administration/administration.ts'
 import { type OpenedAuthority, openEmbeddedAuthority } from '../../authority/open-authority.ts'
 import { FailedLogins } from '../../authority/throttle.ts'
-import { type Config, sharedDirectoryOf } from '../../config/config.ts'
+import { type Config, knownFolderOf, sharedDirectoryOf } from '../../config/config.ts'
 import { tokenNamesOf } from '../../config/token-names.ts'
 import { readRules } from '../rules.ts'
 import { warn } from '../terminal/errors.ts'
@@ -31,7 +31,7 @@ export async function withAuthority<T>(
   const opened = await openEmbeddedAuthority({
     folder: config.data,
     shared: sharedDirectoryOf(config),
-    knownFolder: config.directory.known_folder,
+    knownFolder: knownFolderOf(config),
     tokenNames: config.tokens && tokenNamesOf(config.tokens),
     tokenKinds: () => tokenKinds.values(),
     passwordLimits: { concurrent: 2, waiting: 2, rememberMs: 0 },

@@ -40,7 +40,7 @@ export interface RestoreOptions extends BackupOptions, ConfirmOptions {
 }
 
 async function placeOf(options: BackupOptions) {
-  const { readConfig, sharedDirectoryOf } = await import('../../config/config.ts')
+  const { knownFolderOf, readConfig, sharedDirectoryOf } = await import('../../config/config.ts')
   const config: Config = readConfig({
     file: options.config,
     environment: process.env,
@@ -48,7 +48,7 @@ async function placeOf(options: BackupOptions) {
   })
   const shared = sharedDirectoryOf(config)
   return {
-    ...{ data: config.data, knownFolder: config.directory.known_folder },
+    ...{ data: config.data, knownFolder: knownFolderOf(config) },
     place: {
       file: join(config.data, DIRECTORY_FILE),
       shared: shared && { ...shared, statementMs: STATEMENT_MS },
@@ -138,7 +138,7 @@ async function checkFiles(file: string | undefined, { json, keys }: RestoreOptio
 }
 
 async function restoreInto(
-  { data, place, knownFolder = data }: Awaited<ReturnType<typeof placeOf>>,
+  { data, place, knownFolder }: Awaited<ReturnType<typeof placeOf>>,
   file: string,
   { replace = false, endTokens = false, endStaticTokens = false }: RestoreOptions,
   pepper: string | undefined,

@@ -60,7 +60,7 @@ function addLostCommand(directory: Command): void {
     .option('--json', 'print the result, or the error, as one line of JSON')
   addHelpParts(lost, { examples: ['directory lost', 'directory lost --json'] }).action(
     async (options: Pick<DirectoryOptions, 'data' | 'config' | 'json'>) => {
-      const { readConfig, sharedDirectoryOf } = await import('../../config/config.ts')
+      const { knownFolderOf, readConfig, sharedDirectoryOf } = await import('../../config/config.ts')
       const { inspectLosses } = await import('../../directory/inspect.ts')
       const { KNOWN_CHANGE } = await import('../../directory/feed/known-position.ts')
       const config = readConfig({
@@ -73,7 +73,7 @@ function addLostCommand(directory: Command): void {
         throw usageError(
           'directory.url: expected a directory in PostgreSQL; a file loses no change of its host',
         )
-      const folder = join(config.directory.known_folder ?? config.data, KNOWN_CHANGE)
+      const folder = join(knownFolderOf(config), KNOWN_CHANGE)
       const changes = await inspectLosses({ file: '', shared }, folder)
       if (options.json) printJson({ changes })
       else if (changes.length === 0) print('nothing that this host has made is missing')

@@ -5,7 +5,7 @@
 import { existsSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DIRECTORY_FILE, PEPPER_FILE } from '../../base/data-folder.ts'
-import { type Config, sharedDirectoryOf } from '../../config/config.ts'
+import { type Config, knownFolderOf, sharedDirectoryOf } from '../../config/config.ts'
 import { knownIn } from '../../directory/feed/known-position.ts'
 import { type DirectoryState, inspectDirectory } from '../../directory/inspect.ts'
 import { DamagedDirectory, nameOf, URL_KEY } from '../../directory/snapshot.ts'
@@ -41,7 +41,7 @@ export async function directoryFindings(
   let state: DirectoryState
   const beforeMs = now()
   try {
-    const known = shared && knownIn(config.directory.known_folder ?? config.data)
+    const known = shared && knownIn(knownFolderOf(config))
     state = await inspectDirectory({ file, shared }, { pepper, known, whole: true })
   } catch (caught) {
     const fix =

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import type { Engine } from '../../../engine/index.ts'
 import { columns } from '../../base/text-table.ts'
-import { type Config, ConfigError, readConfig } from '../../config/config.ts'
+import { type Config, ConfigError, knownFolderOf, readConfig } from '../../config/config.ts'
 import { type HubConfig, hubOf } from '../../config/hub.ts'
 import { knownIn } from '../../directory/feed/known-position.ts'
 import { problemsOfConfig } from '../commands/config-check.ts'
@@ -88,10 +88,9 @@ async function examineHubs(config: Config, engine: Engine | undefined): Promise<
     // The check of the configuration says it.
     return permissionFindings(config)
   }
-  const knownFolder = config.directory.known_folder ?? config.data
   return [
     ...permissionFindings(config),
-    ...(hub === undefined ? [] : await hubFindings(hub, engine, knownIn(knownFolder))),
+    ...(hub === undefined ? [] : await hubFindings(hub, engine, knownIn(knownFolderOf(config)))),
   ]
 }
 

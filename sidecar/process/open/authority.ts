@@ -8,7 +8,13 @@ import { ADMINISTRATOR_TOKEN_FILE, openDataFolder, SIGNING_KEYS_FILE } from '../
 import type { Health } from '../../base/health.ts'
 import type { Tracer } from '../../base/tracing.ts'
 import type { Turns } from '../../base/turns.ts'
-import { type Config, passwordLimitsOf, sharedDirectoryOf, throttleLimitsOf } from '../../config/config.ts'
+import {
+  type Config,
+  knownFolderOf,
+  passwordLimitsOf,
+  sharedDirectoryOf,
+  throttleLimitsOf,
+} from '../../config/config.ts'
 import { sessionLimitsOf } from '../../config/control-panel.ts'
 import { hubOf } from '../../config/hub.ts'
 import { KNOWN_CHANGE } from '../../directory/feed/known-position.ts'
@@ -49,7 +55,7 @@ export async function openAuthority(
   if (hub !== undefined) {
     // The token of the administrator, and what this host was told, are all that is in it.
     openDataFolder(config.data, [ADMINISTRATOR_TOKEN_FILE, SIGNING_KEYS_FILE, KNOWN_CHANGE])
-    const knownFolder = config.directory.known_folder ?? config.data
+    const knownFolder = knownFolderOf(config)
     const { remembered_tokens: rememberedTokens } = config
     const parts = { knownFolder, rememberedTokens, siblings, rules, log, health, now }
     return { ...(await (await import('./hub.ts')).openHub(hub, parts)), controlPanel: undefined }
@@ -59,7 +65,7 @@ export async function openAuthority(
   const opened = await openEmbeddedAuthority({
     folder: config.data,
     shared: shared && { ...shared, siblings, ...directoryEvents(config, log) },
-    knownFolder: config.directory.known_folder,
+    knownFolder: knownFolderOf(config),
     tokenNames: config.tokens && (await import('../../config/token-names.ts')).tokenNamesOf(config.tokens),
     tokenKinds: () => rules.engine.tokenKinds.values(),
     passwordLimits: passwordLimitsOf(config),

@@ -17,7 +17,7 @@ export type Bodies =
   | { readonly inFlight: number; readonly asPage: keyof typeof AS_PAGE }
   /** Long calls of the contract in JSON, by somebody who has no credential. */
   | { readonly inFlight: number; readonly batches: 'plain' | 'gzip' }
-  /** Calls without a credential, with bodies of so many bytes: each connection goes on sending after its refusal. */
+  /** Calls without a credential, with bodies of so many bytes. Senders go on after the refusal. */
   | { readonly inFlight: number; readonly refusedBytes: number }
   /** So many with that body at once, on one connection, again and again. */
   | { readonly pipelined: number; readonly body: string }
