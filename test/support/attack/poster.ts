@@ -143,7 +143,7 @@ async function pipeline(requests: number, body: string): Promise<void> {
     })
 }
 
-/** Sends requests with such a body until the connection ends, whatever the answers are; and then on another one. */
+/** Sends requests with such a body until the connection ends, whatever the answers are, again and again. */
 async function pour(bytes: number): Promise<void> {
   const head = `POST ${CHANGE} HTTP/1.1\r\nHost: ${http}\r\nContent-Type: application/json\r\nContent-Length: ${bytes}\r\n\r\n`
   const request = Buffer.concat([Buffer.from(head), Buffer.alloc(bytes, ' ')])
