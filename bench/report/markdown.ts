@@ -75,47 +75,31 @@ export function fleetBlock(docs: BenchDocs): string {
   ].join('\n')
 }
 
-/** Every row that is compared or has a bound, folded away. @returns an empty text if there is none */
-export function allRowsBlock({ suites }: BenchDocs): string {
-  const shown = suites.flatMap(({ suite, rows }) =>
-    rows
-      .filter((row) => row.ratio !== undefined || gateOf(suite, row) !== undefined)
-      .map((row) => ({ suite, row })),
-  )
-  if (shown.length === 0) return ''
-  // Results of earlier versions have no latency.
-  const timed = shown.some(({ row }) => row.a.latency !== undefined)
-  const latencyHeading = timed ? ['p50', 'p99', 'in flight'] : []
-  const heading = ['suite', 'what', 'against', 'ratio', '10th–90th', 'bound', ...latencyHeading]
+/** Every row that has a bound, folded away. @returns an empty text if there is none */
+export function boundedBlock({ suites }: BenchDocs): string {
+  const lines = suites.flatMap(({ suite, rows }) => rows.flatMap((row) => boundedCells(suite, row)))
+  if (lines.length === 0) return ''
   return [
-    '<details><summary>The figures: medians of pairs that took turns, 10th to 90th percentile, bounds</summary>',
+    '<details><summary>The figures: medians of pairs that took turns, and their bounds</summary>',
     '',
-    tableLine(heading),
-    `|${'---|'.repeat(heading.length)}`,
-    ...shown.map(({ suite, row }) =>
-      tableLine([suite, ...comparedCells(suite, row), ...(timed ? latencyCells(row) : [])]),
-    ),
+    '| suite | what | against | ratio | bound |',
+    '|---|---|---|---|---|',
+    ...lines.map(tableLine),
     '',
     '</details>',
   ].join('\n')
 }
 
 /**
- * The chart, how the results were made, and all rows.
+ * The chart and the rows with a bound.
  *
  * @param chart the link to the chart, relative to the page
- * @returns an empty text if nothing is compared or bounded
+ * @returns an empty text if nothing is bounded
  */
 export function benchmarksPart(docs: BenchDocs, chart = 'docs/bench.svg'): string {
-  const rows = allRowsBlock(docs)
+  const rows = boundedBlock(docs)
   if (rows === '') return ''
-  return [
-    `![What each call costs, in terms of what it is compared with](${chart})`,
-    '',
-    provenance(docs),
-    '',
-    rows,
-  ].join('\n')
+  return [`![What each call costs, in terms of what it is compared with](${chart})`, '', rows].join('\n')
 }
 
 /** By which command, when and on what the results were made. */
@@ -145,19 +129,18 @@ function headlineCells(docs: BenchDocs, { suite, row: id, what }: Headline): str
   return [[...cells, ...latencyCells(row)]]
 }
 
-function comparedCells(suite: string, row: Figures): string[] {
+/** The line of a row with a bound, or none. */
+function boundedCells(suite: string, row: Figures): string[][] {
   const { what, a, b, ratio } = row
   const gate = gateOf(suite, row)
-  const bound =
-    gate && (gate.of === 'ratio' ? ratioText(gate.bound) : figureText({ unit: a.unit, value: gate.bound }))
-  return [
+  if (gate === undefined) return []
+  const bound = gate.of === 'ratio' ? ratioText(gate.bound) : figureText({ unit: a.unit, value: gate.bound })
+  const cells = [
     `${what}: ${figureText(a)}`,
     b === undefined ? '' : besideText(b),
-    ...(ratio === undefined
-      ? ['', '']
-      : [ratioText(ratio.median), `${ratioText(ratio.p10)} – ${ratioText(ratio.p90)}`]),
-    bound === undefined ? '' : `≤ ${bound}`,
+    ratio === undefined ? '' : ratioText(ratio.median),
   ]
+  return [[suite, ...cells, `≤ ${bound}`]]
 }
 
 function besideText(b: Figure): string {
