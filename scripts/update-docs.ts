@@ -92,12 +92,15 @@ function fenced(lines: readonly string[]): string {
   return ['```text', ...lines.map((line) => line.trimEnd()), '```'].join('\n')
 }
 
+/** The reasons by the status that gRPC answers, and whether a retry helps. */
 function errorTable(): string {
-  const rows = Object.entries(CALL_ERRORS).map(
-    ([reason, { code, message, retry }]) =>
-      `| \`${reason}\` | \`${code}\` | ${retry ? 'yes' : ''} | ${message} |`,
-  )
-  return ['| reason | status | retry | message |', '|---|---|---|---|', ...rows].join('\n')
+  const rows = new Map<string, string[]>()
+  for (const [reason, { code, retry }] of Object.entries(CALL_ERRORS)) {
+    const status = `| \`${code}\` | ${retry ? 'yes' : ''} |`
+    rows.set(status, [...(rows.get(status) ?? []), `\`${reason}\``])
+  }
+  const lines = Array.from(rows, ([status, reasons]) => `${status} ${reasons.join(' ')} |`)
+  return ['| status | retry | reasons |', '|---|---|---|', ...lines].join('\n')
 }
 
 function findingsTable(): string {
