@@ -7,13 +7,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { instructionsBlock } from '../bench/instructions/kept.ts'
-import {
-  benchmarksPart,
-  coresBlock,
-  costSentence,
-  fleetBlock,
-  headlineBlock,
-} from '../bench/report/markdown.ts'
+import { coresBlock, costSentence, fleetBlock, headlineBlock } from '../bench/report/markdown.ts'
 import { docsChart, readDocs } from '../bench/report/results.ts'
 import { FINDINGS } from '../matrix/findings.ts'
 import { CALL_ERRORS } from '../sidecar/base/call-error.ts'
@@ -52,11 +46,6 @@ export const generatedParts: readonly GeneratedPart[] = [
   { page: 'docs/operate/deployment.md', name: 'cores', make: () => coresBlock(readDocs()) },
   { page: 'docs/decide/benchmarks.md', name: 'benchmarks-summary', make: () => headlineBlock(readDocs()) },
   { page: 'docs/decide/benchmarks.md', name: 'instructions', make: () => instructionsBlock() },
-  {
-    page: 'docs/decide/benchmarks.md',
-    name: 'benchmarks',
-    make: () => benchmarksPart(readDocs(), '../bench.svg'),
-  },
 ]
 
 /** What stands between the comments of a part; `undefined`: they are not there. */

@@ -2,7 +2,6 @@
  * The results as Markdown for the docs. Each function makes a block that follows from `docs/bench.json` and
  * the code.
  */
-import { gateOf } from '../gates.ts'
 import type { Ratio } from '../harness/compare.ts'
 import { LATENCY_METHOD } from '../harness/latency.ts'
 import type { Figure, Figures, Latency } from '../harness/suite.ts'
@@ -75,33 +74,6 @@ export function fleetBlock(docs: BenchDocs): string {
   ].join('\n')
 }
 
-/** Every row that has a bound, folded away. @returns an empty text if there is none */
-export function boundedBlock({ suites }: BenchDocs): string {
-  const lines = suites.flatMap(({ suite, rows }) => rows.flatMap((row) => boundedCells(suite, row)))
-  if (lines.length === 0) return ''
-  return [
-    '<details><summary>The figures: medians of pairs that took turns, and their bounds</summary>',
-    '',
-    '| suite | what | against | ratio | bound |',
-    '|---|---|---|---|---|',
-    ...lines.map(tableLine),
-    '',
-    '</details>',
-  ].join('\n')
-}
-
-/**
- * The chart and the rows with a bound.
- *
- * @param chart the link to the chart, relative to the page
- * @returns an empty text if nothing is bounded
- */
-export function benchmarksPart(docs: BenchDocs, chart = 'docs/bench.svg'): string {
-  const rows = boundedBlock(docs)
-  if (rows === '') return ''
-  return [`![What each call costs, in terms of what it is compared with](${chart})`, '', rows].join('\n')
-}
-
 /** By which command, when and on what the results were made. */
 function provenance({ command, suites }: BenchDocs): string {
   const dates = distinct(suites.map(({ date }) => date.slice(0, 10)))
@@ -127,20 +99,6 @@ function headlineCells(docs: BenchDocs, { suite, row: id, what }: Headline): str
     ratio === undefined ? '' : ratioText(ratio.median),
   ]
   return [[...cells, ...latencyCells(row)]]
-}
-
-/** The line of a row with a bound, or none. */
-function boundedCells(suite: string, row: Figures): string[][] {
-  const { what, a, b, ratio } = row
-  const gate = gateOf(suite, row)
-  if (gate === undefined) return []
-  const bound = gate.of === 'ratio' ? ratioText(gate.bound) : figureText({ unit: a.unit, value: gate.bound })
-  const cells = [
-    `${what}: ${figureText(a)}`,
-    b === undefined ? '' : besideText(b),
-    ratio === undefined ? '' : ratioText(ratio.median),
-  ]
-  return [[suite, ...cells, `≤ ${bound}`]]
 }
 
 function besideText(b: Figure): string {

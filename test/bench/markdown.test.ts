@@ -1,9 +1,9 @@
-/** The Markdown of the docs, from given results: the ten rows that matter, and those with a bound. */
+/** The Markdown of the docs, from given results: the ten rows that matter. */
 import { expect, test } from 'vitest'
 import type { Latency, Row } from '../../bench/harness/suite.ts'
 import type { BenchDocs } from '../../bench/report/data.ts'
 import { COSTS, HEADLINES } from '../../bench/report/headlines.ts'
-import { benchmarksPart, boundedBlock, headlineBlock } from '../../bench/report/markdown.ts'
+import { headlineBlock } from '../../bench/report/markdown.ts'
 import { EXPECTED } from './expected.ts'
 
 const OURS: Latency = { p50Microseconds: 850.4, p99Microseconds: 4_123, calls: 100, inFlight: 128 }
@@ -77,25 +77,12 @@ test('results without latency are shown without it', () => {
   expect(headlineBlock(old)).toContain('| 1.22 × |  |  |  |')
 })
 
-test('rows with a bound are shown with it, and no others', () => {
-  const block = boundedBlock(docs(['engine', [DECIDE]], ['sidecar', [CLAIMS, UNIMPORTANT]]))
-  expect(block).toContain('| suite | what | against | ratio | bound |\n|---|---|---|---|---|\n')
-  expect(block).toContain('| engine | decide, 90 cells: 17.9 ns | two Map.get: 11.3 ns | 1.58 × | ≤ 3 × |\n')
-  expect(block.match(/^\| sidecar \| .* \| 1\.22 × \| ≤ 0\.1 × \|$/gm)).toHaveLength(1)
-})
-
 test.each([
   { what: 'no suite', empty: docs() },
   { what: 'a suite without rows', empty: docs(['engine', []]) },
-  { what: 'a row that is neither compared nor bounded', empty: docs(['engine', [alone('deny')]]) },
+  { what: 'no row that matters', empty: docs(['engine', [alone('deny')]]) },
 ])('there is no block where there is $what', ({ empty }) => {
-  for (const block of [headlineBlock, boundedBlock, benchmarksPart]) expect(block(empty)).toBe('')
-})
-
-test('the chart is linked relative to the page', () => {
-  const results = docs(['sidecar', [CLAIMS]])
-  expect(benchmarksPart(results)).toContain('](docs/bench.svg)')
-  expect(benchmarksPart(results, 'bench.svg')).toContain('](bench.svg)')
+  expect(headlineBlock(empty)).toBe('')
 })
 
 function alone(id: string): Row {
