@@ -64,27 +64,25 @@ const FIRST_ANSWER =
 const IN_MEMORY = 'what a check needs is there before it: an answer is made of its parts'
 const TOLD =
   'the sidecar tells a change at once; what else the two processors do, and the check that runs all the time, takes the rest'
-const AHEAD = 'a look-up takes less than rules that are evaluated'
 
-/** The languages whose clients are measured, and the libraries that they are compared with. */
+/** The languages whose clients are measured. */
 const CLIENTS = [
-  { id: 'typescript', countsAllocations: false, peers: [] },
-  { id: 'go', countsAllocations: true, peers: ['casbin', 'cedar', 'opa'] },
-  { id: 'python', countsAllocations: false, peers: ['casbin', 'cedar', 'opa'], local: 6 },
-  { id: 'java', countsAllocations: false, peers: ['casbin'] },
-  { id: 'rust', countsAllocations: true, peers: ['casbin', 'cedar', 'opa'] },
+  { id: 'typescript', countsAllocations: false },
+  { id: 'go', countsAllocations: true },
+  { id: 'python', countsAllocations: false, local: 6 },
+  { id: 'java', countsAllocations: false },
+  { id: 'rust', countsAllocations: true },
 ]
 
 /** The bounds, suite by suite. */
 export const gates: readonly Gate[] = [
-  ...CLIENTS.flatMap(({ id, countsAllocations, peers, local = LOOKUPS }) => [
+  ...CLIENTS.flatMap(({ id, countsAllocations, local = LOOKUPS }) => [
     { ...ratio('clients', `${id}-local`, local), because: local > LOOKUPS ? INTERPRETED : HEADERS },
     { ...ratio('clients', `${id}-grpc`, 1 / 150), because: WITHOUT_A_CALL },
     { ...figure('clients', `${id}-bytes`, 400), because: A_TOKEN },
     { ...figure('clients', `${id}-first`, 100), because: FIRST_ANSWER },
     { ...figure('clients', `${id}-revocation`, 100), because: TOLD },
     ...(countsAllocations ? [{ ...figure('clients', `${id}-allocations`, 0), because: IN_MEMORY }] : []),
-    ...peers.map((peer) => ({ ...ratio('client-peers', `${id}-${peer}`, 1), because: AHEAD })),
   ]),
   {
     ...ratio('engine', 'decide', 3),

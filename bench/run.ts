@@ -2,7 +2,7 @@
  * `npm run bench`: runs the suites, prints their results, and writes them to `bench/results/` as JSON and as
  * a chart.
  *
- * - `npm run bench`: every suite, but for `client-peers`
+ * - `npm run bench`: every suite
  * - `npm run bench -- engine`: one suite
  * - `npm run bench -- --gate`: exit code 1 if a row is over its bound (gates.ts) twice in a row
  * - `npm run bench -- --docs`: also writes their results to docs/bench.json and docs/bench.svg, where those
@@ -32,9 +32,7 @@ if (unknown.length > 0) {
   process.exit(2)
 }
 
-const chosen = suites.filter(({ name, onlyByName }) =>
-  positionals.length === 0 ? onlyByName !== true : positionals.includes(name),
-)
+const chosen = positionals.length === 0 ? suites : suites.filter(({ name }) => positionals.includes(name))
 if (values.smoke) {
   for (const { name, run } of chosen) print(reportText(name, await run('smoke'), 'smoke'))
 } else {

@@ -76,14 +76,6 @@ const ROWS: readonly Row[] = [
     ({ changes = 0, refused = 0, questions = 0, tokens = 0 }) =>
       `${count(changes)} transactions, ${count(refused)} of them refused; ${count(questions)} questions; ${count(tokens)} tokens`,
   ],
-  ...Object.keys(AREAS).map(
-    (area): Row => [
-      `mutants ${area}`,
-      `Small changes of the code that tests notice: ${area}`,
-      ({ mutants = 0, killed = 0, named = 0 }) =>
-        `${count(killed)} of ${count(mutants)} noticed (${percent(killed, mutants)}), ${named} named as equal, ${mutants - killed - named} others`,
-    ],
-  ),
   [
     'kills',
     'Sidecars and commands that are killed: what was acknowledged is there, whole, and nothing else',
@@ -126,7 +118,20 @@ export function assuranceTable(): string {
     '| what is searched | in the last run | when, and of which commit |',
     '|---|---|---|',
     ...rows,
+    mutantsRow(runs),
   ].join('\n')
+}
+
+/** The areas together, as of the oldest of their last runs. */
+function mutantsRow(runs: Readonly<Record<string, Run>>): string {
+  const what = 'Small changes of the code that tests notice'
+  const areas = Object.keys(AREAS).flatMap((area) => runs[`mutants ${area}`] ?? [])
+  const [oldest] = areas.toSorted((a, b) => (a.date < b.date ? -1 : 1))
+  if (oldest === undefined) return `| ${what} | not run | |`
+  const sum = (key: string) => areas.reduce((total, { figures }) => total + (figures[key] ?? 0), 0)
+  const [mutants, killed, named] = [sum('mutants'), sum('killed'), sum('named')]
+  const noticed = `${count(killed)} of ${count(mutants)} noticed (${percent(killed, mutants)})`
+  return `| ${what}: ${areas.length} of ${Object.keys(AREAS).length} areas | ${noticed}, ${named} named as equal, ${mutants - killed - named} others | ${oldest.date}, \`${oldest.commit}\` |`
 }
 
 /** Rounded down: 100 % are all. */

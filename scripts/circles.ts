@@ -93,7 +93,6 @@ export const NIGHTLY: Readonly<Record<string, readonly Step[]>> = {
     ),
     tests('minima', [...NIGHTLY_TESTS, 'test/nightly/clients']),
     tests('routers', [...NIGHTLY_TESTS, 'test/nightly/routers'], { SEED: NEW_SEED }),
-    { name: 'client peers', command: ['node', 'bench/run.ts', 'client-peers', '--smoke'] },
   ],
   containers: [
     tests('containers', [

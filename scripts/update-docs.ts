@@ -7,13 +7,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { instructionsBlock } from '../bench/instructions/kept.ts'
-import {
-  benchmarksPart,
-  coresBlock,
-  costSentence,
-  fleetBlock,
-  headlineBlock,
-} from '../bench/report/markdown.ts'
+import { coresBlock, costSentence, fleetBlock, headlineBlock } from '../bench/report/markdown.ts'
 import { docsChart, readDocs } from '../bench/report/results.ts'
 import { FINDINGS } from '../matrix/findings.ts'
 import { CALL_ERRORS } from '../sidecar/base/call-error.ts'
@@ -52,11 +46,6 @@ export const generatedParts: readonly GeneratedPart[] = [
   { page: 'docs/operate/deployment.md', name: 'cores', make: () => coresBlock(readDocs()) },
   { page: 'docs/decide/benchmarks.md', name: 'benchmarks-summary', make: () => headlineBlock(readDocs()) },
   { page: 'docs/decide/benchmarks.md', name: 'instructions', make: () => instructionsBlock() },
-  {
-    page: 'docs/decide/benchmarks.md',
-    name: 'benchmarks',
-    make: () => benchmarksPart(readDocs(), '../bench.svg'),
-  },
 ]
 
 /** What stands between the comments of a part; `undefined`: they are not there. */
@@ -92,12 +81,15 @@ function fenced(lines: readonly string[]): string {
   return ['```text', ...lines.map((line) => line.trimEnd()), '```'].join('\n')
 }
 
+/** The reasons by the status that gRPC answers, and whether a retry helps. */
 function errorTable(): string {
-  const rows = Object.entries(CALL_ERRORS).map(
-    ([reason, { code, message, retry }]) =>
-      `| \`${reason}\` | \`${code}\` | ${retry ? 'yes' : ''} | ${message} |`,
-  )
-  return ['| reason | status | retry | message |', '|---|---|---|---|', ...rows].join('\n')
+  const rows = new Map<string, string[]>()
+  for (const [reason, { code, retry }] of Object.entries(CALL_ERRORS)) {
+    const status = `| \`${code}\` | ${retry ? 'yes' : ''} |`
+    rows.set(status, [...(rows.get(status) ?? []), `\`${reason}\``])
+  }
+  const lines = Array.from(rows, ([status, reasons]) => `${status} ${reasons.join(' ')} |`)
+  return ['| status | retry | reasons |', '|---|---|---|', ...lines].join('\n')
 }
 
 function findingsTable(): string {

@@ -12,8 +12,6 @@ export interface Suite {
    * run installs (bench/peers). `browser`: Chromium; its rows are skipped without it.
    */
   readonly needs?: 'peers' | 'browser'
-  /** Whether it runs only where it is named, because it builds what takes minutes. */
-  readonly onlyByName?: boolean
   /** Runs the whole suite. Rejects if an answer is wrong: the speed of wrong answers means nothing. */
   readonly run: (size: Size) => Promise<SuiteReport>
 }

@@ -2,7 +2,6 @@
  * The results as Markdown for the docs. Each function makes a block that follows from `docs/bench.json` and
  * the code.
  */
-import { gateOf } from '../gates.ts'
 import type { Ratio } from '../harness/compare.ts'
 import { LATENCY_METHOD } from '../harness/latency.ts'
 import type { Figure, Figures, Latency } from '../harness/suite.ts'
@@ -75,49 +74,6 @@ export function fleetBlock(docs: BenchDocs): string {
   ].join('\n')
 }
 
-/** Every row that is compared or has a bound, folded away. @returns an empty text if there is none */
-export function allRowsBlock({ suites }: BenchDocs): string {
-  const shown = suites.flatMap(({ suite, rows }) =>
-    rows
-      .filter((row) => row.ratio !== undefined || gateOf(suite, row) !== undefined)
-      .map((row) => ({ suite, row })),
-  )
-  if (shown.length === 0) return ''
-  // Results of earlier versions have no latency.
-  const timed = shown.some(({ row }) => row.a.latency !== undefined)
-  const latencyHeading = timed ? ['p50', 'p99', 'in flight'] : []
-  const heading = ['suite', 'what', 'against', 'ratio', '10th–90th', 'bound', ...latencyHeading]
-  return [
-    '<details><summary>The figures: medians of pairs that took turns, 10th to 90th percentile, bounds</summary>',
-    '',
-    tableLine(heading),
-    `|${'---|'.repeat(heading.length)}`,
-    ...shown.map(({ suite, row }) =>
-      tableLine([suite, ...comparedCells(suite, row), ...(timed ? latencyCells(row) : [])]),
-    ),
-    '',
-    '</details>',
-  ].join('\n')
-}
-
-/**
- * The chart, how the results were made, and all rows.
- *
- * @param chart the link to the chart, relative to the page
- * @returns an empty text if nothing is compared or bounded
- */
-export function benchmarksPart(docs: BenchDocs, chart = 'docs/bench.svg'): string {
-  const rows = allRowsBlock(docs)
-  if (rows === '') return ''
-  return [
-    `![What each call costs, in terms of what it is compared with](${chart})`,
-    '',
-    provenance(docs),
-    '',
-    rows,
-  ].join('\n')
-}
-
 /** By which command, when and on what the results were made. */
 function provenance({ command, suites }: BenchDocs): string {
   const dates = distinct(suites.map(({ date }) => date.slice(0, 10)))
@@ -143,21 +99,6 @@ function headlineCells(docs: BenchDocs, { suite, row: id, what }: Headline): str
     ratio === undefined ? '' : ratioText(ratio.median),
   ]
   return [[...cells, ...latencyCells(row)]]
-}
-
-function comparedCells(suite: string, row: Figures): string[] {
-  const { what, a, b, ratio } = row
-  const gate = gateOf(suite, row)
-  const bound =
-    gate && (gate.of === 'ratio' ? ratioText(gate.bound) : figureText({ unit: a.unit, value: gate.bound }))
-  return [
-    `${what}: ${figureText(a)}`,
-    b === undefined ? '' : besideText(b),
-    ...(ratio === undefined
-      ? ['', '']
-      : [ratioText(ratio.median), `${ratioText(ratio.p10)} – ${ratioText(ratio.p90)}`]),
-    bound === undefined ? '' : `≤ ${bound}`,
-  ]
 }
 
 function besideText(b: Figure): string {

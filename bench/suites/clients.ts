@@ -2,7 +2,7 @@
  * The clients in local mode, each measured by a program in its own language beside one sidecar: what a check
  * of a known token takes beside a look-up in a map of that language and beside the same check over gRPC, what
  * a token needs, and how soon a token that was revoked is denied. What the programs are told and what they
- * print is in `Figures` and `environment`. A second suite compares them with libraries of their languages.
+ * print is in `Figures` and `environment`.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,14 +23,6 @@ import { startSidecarOn } from '../servers/start.ts'
 
 export const clientsSuite: Suite = { name: 'clients', run }
 
-/** Casbin, Cedar and OPA, where they exist for a language. The `peers` suite has those of TypeScript. */
-export const clientPeersSuite: Suite = {
-  name: 'client-peers',
-  needs: 'peers',
-  onlyByName: true,
-  run: runPeers,
-}
-
 /** A program that is ready to run. */
 interface Program {
   readonly command: string
@@ -47,9 +39,6 @@ interface Language {
   readonly countsAllocations: boolean
   /** Builds the program that measures. Rejects with CommandFailed where the tools are missing. */
   readonly program: (folder: string) => Promise<Program>
-  /** The libraries that the second program measures, and how it is built. */
-  readonly peers?: readonly string[]
-  readonly peersProgram?: (folder: string) => Promise<Program>
 }
 
 const CLIENTS = join(ROOT, 'clients')
@@ -69,90 +58,59 @@ const LANGUAGES: readonly Language[] = [
     id: 'go',
     name: 'Go',
     countsAllocations: true,
-    program: (folder) => goProgram(folder, ['build', '-o'], 'go', './bench', []),
-    peers: ['casbin', 'cedar', 'opa'],
-    peersProgram: (folder) =>
-      goProgram(folder, ['test', '-c', '-o'], 'go/peers', '.', ['-test.run', 'Figures', '-test.v']),
+    program: goProgram,
   },
   {
     id: 'python',
     name: 'Python',
     countsAllocations: false,
-    program: () => pythonProgram('figures.py'),
-    peers: ['casbin', 'cedar', 'opa'],
-    peersProgram: () => pythonProgram('peers.py', 'bench/requirements-peers.txt'),
+    program: pythonProgram,
   },
   {
     id: 'java',
     name: 'Java',
     countsAllocations: false,
     program: javaProgram,
-    peers: ['casbin'],
-    peersProgram: javaPeersProgram,
   },
   {
     id: 'rust',
     name: 'Rust',
     countsAllocations: true,
-    program: () => rustProgram('rust', '--bench', 'client'),
-    peers: ['casbin', 'cedar', 'opa'],
-    peersProgram: () => rustProgram('rust/peers'),
+    program: rustProgram,
   },
 ]
 
-async function goProgram(
-  folder: string,
-  build: readonly string[],
-  path: string,
-  packagePath: string,
-  args: readonly string[],
-): Promise<Program> {
-  const [cwd, program] = [join(CLIENTS, path), join(folder, path.replace('/', '-'))]
-  await runCommand('go', [...build, program, packagePath], { cwd, env: { GOWORK: 'off', CGO_ENABLED: '0' } })
-  return { command: program, args, cwd }
+async function goProgram(folder: string): Promise<Program> {
+  const [cwd, program] = [join(CLIENTS, 'go'), join(folder, 'go')]
+  const env = { GOWORK: 'off', CGO_ENABLED: '0' }
+  await runCommand('go', ['build', '-o', program, './bench'], { cwd, env })
+  return { command: program, args: [], cwd }
 }
 
 async function javaProgram(folder: string): Promise<Program> {
   const [classes, classpath] = [join(folder, 'java'), join(folder, 'classpath')]
   const build = ['test-compile', 'dependency:build-classpath', `-Dmdep.outputFile=${classpath}`]
-  await maven('java', classes, ...build)
+  await runCommand('mvn', ['-q', '-B', `-Dbuild.folder=${classes}`, ...build], { cwd: join(CLIENTS, 'java') })
   const path = [join(classes, 'test-classes'), join(classes, 'classes'), readFileSync(classpath, 'utf8')]
   return { command: 'java', args: ['-cp', path.join(':'), 'com.portcullis.client.Benchmark'] }
 }
 
-async function javaPeersProgram(folder: string): Promise<Program> {
-  await maven('java', join(folder, 'java'), 'install', '-DskipTests')
-  const classes = join(folder, 'java-peers')
-  await maven('java/peers', classes, 'test-compile')
-  return { command: 'mvn', args: mavenArguments(classes, 'test'), cwd: join(CLIENTS, 'java/peers') }
-}
-
-const mavenArguments = (folder: string, ...goals: readonly string[]) => [
-  ...['-q', '-B', `-Dbuild.folder=${folder}`],
-  ...goals,
-]
-
-async function maven(path: string, folder: string, ...goals: readonly string[]): Promise<void> {
-  await runCommand('mvn', mavenArguments(folder, ...goals), { cwd: join(CLIENTS, path) })
-}
-
-async function pythonProgram(name: string, ...more: readonly string[]): Promise<Program> {
+async function pythonProgram(): Promise<Program> {
   const folder = join(CLIENTS, 'python')
-  const files = ['requirements-dev.txt', ...more].map((file) => join(folder, file))
-  const bin = await installedFromPython(['python-client', ...more.map(() => 'peers')].join('-'), { files })
+  const bin = await installedFromPython('python-client', { files: [join(folder, 'requirements-dev.txt')] })
   await makePythonStubs(await pythonBuildTools())
   const env = { PYTHONPATH: join(folder, 'src'), PYTHONDONTWRITEBYTECODE: '1' }
-  return { command: join(bin, 'python'), args: [join(folder, 'bench', name)], env }
+  return { command: join(bin, 'python'), args: [join(folder, 'bench', 'figures.py')], env }
 }
 
 /** It is compiled where the tests of the client compile. */
-async function rustProgram(path: string, ...target: readonly string[]): Promise<Program> {
-  const build = ['build', '--release', '--locked', '--quiet', '--message-format', 'json', ...target]
-  const cwd = join(CLIENTS, path)
+async function rustProgram(): Promise<Program> {
+  const build = ['build', '--release', '--locked', '--quiet', '--message-format', 'json', '--bench', 'client']
+  const cwd = join(CLIENTS, 'rust')
   const lines = (await cargo(build, { cwd })).trim().split('\n')
   const made = lines.map((line) => JSON.parse(line) as { readonly executable?: string | null })
   const command = made.findLast(({ executable }) => typeof executable === 'string')?.executable
-  if (typeof command !== 'string') throw new Error(`cargo made no program in ${path}`)
+  if (typeof command !== 'string') throw new Error('cargo made no program')
   return { command, args: [], cwd }
 }
 
@@ -226,7 +184,7 @@ async function run(size: Size): Promise<SuiteReport> {
   const figures = new Map<Language, Figures[]>()
   for (let round = 0; round < rounds; round++)
     for (const [language, program] of programs) {
-      const printed = await runOnce<Figures>(program, environment)
+      const printed = await runOnce(program, environment)
       figures.set(language, [...(figures.get(language) ?? []), printed])
     }
   const rows = [...figures].flatMap(([language, printed]) => rowsOf(language, printed))
@@ -234,18 +192,15 @@ async function run(size: Size): Promise<SuiteReport> {
 }
 
 /** Runs a program to its end. @returns the JSON that it printed */
-async function runOnce<Printed>(
+async function runOnce(
   { command, args, cwd, env }: Program,
   environment: Readonly<Record<string, string>>,
-): Promise<Printed> {
+): Promise<Figures> {
   const printed = await runCommand(command, args, {
     ...(cwd !== undefined && { cwd }),
     env: { ...env, ...environment },
   })
-  // Maven puts the colors of a terminal before it.
-  const [line] = /\{".*\}/.exec(printed) ?? []
-  if (line === undefined) throw new Error(`${command} printed no figures: ${printed}`)
-  return JSON.parse(line) as Printed
+  return JSON.parse(printed) as Figures
 }
 
 /**
@@ -351,41 +306,4 @@ function rowsOf(language: Language, figures: readonly Figures[]): Row[] {
       : []),
     singleRow({ id: `${id}-revocation`, what: delay.name, method: REVOCATION_METHOD }, delay),
   ]
-}
-
-const PEERS_METHOD =
-  'The same 90 questions, every API and kind of the shipped matrix, in one process: a check of claims by the client in local mode, against the library with the same rules. Each answers like the matrix before it is measured. They take turns, and the programs run several times.'
-
-const PEER_NAMES: Readonly<Record<string, string>> = { casbin: 'Casbin', cedar: 'Cedar', opa: 'OPA' }
-
-async function runPeers(size: Size): Promise<SuiteReport> {
-  await using stack = new AsyncDisposableStack()
-  const folder = temporaryFolder(stack)
-  const skips = new Skips()
-  const { rounds, seconds } = SIZES[size]
-  const rows: Row[] = []
-  let answersChecked = 0
-  for (const { id, name, peers = [], peersProgram } of LANGUAGES) {
-    if (peersProgram === undefined) continue
-    const ids = peers.map((peer) => `${id}-${peer}`)
-    const program = await skips.obtain(ids, () => peersProgram(folder))
-    if (program === undefined) continue
-    const figures: Record<string, number>[] = []
-    for (let round = 0; round < rounds; round++)
-      figures.push(await runOnce(program, { SECONDS: String(seconds) }))
-    answersChecked += 90 * (peers.length + 1)
-    const of = (contender: string) => figures.map((each) => each[`${contender}_ns`] ?? Number.NaN)
-    for (const peer of peers) {
-      const library = PEER_NAMES[peer] ?? peer
-      rows.push(
-        comparedRow(
-          { id: `${id}-${peer}`, what: `local check in ${name}, beside ${library}`, method: PEERS_METHOD },
-          'ns',
-          { name: `local check in ${name}`, samples: of('client') },
-          { name: library, samples: of(peer) },
-        ),
-      )
-    }
-  }
-  return { rows, skipped: skips.list, answersChecked }
 }

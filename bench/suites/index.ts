@@ -1,7 +1,7 @@
 /** All suites, in the order in which they run. */
 import type { Suite } from '../harness/suite.ts'
 import { changesSuite } from './changes.ts'
-import { clientPeersSuite, clientsSuite } from './clients.ts'
+import { clientsSuite } from './clients.ts'
 import { egressSuite } from './egress.ts'
 import { engineSuite } from './engine.ts'
 import { extAuthzSuite } from './ext-authz.ts'
@@ -42,6 +42,5 @@ export const suites: readonly Suite[] = [
   clientsSuite,
   pageSuite,
   peersSuite,
-  clientPeersSuite,
   serversSuite,
 ]

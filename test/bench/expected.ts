@@ -35,15 +35,7 @@ const SIGNAL_ROWS = ['metrics', 'decision-log', 'traces', 'everything', 'shadow'
   `${signal}-iam-token`,
 ])
 
-/** The languages beside TypeScript, with the libraries that their clients are compared with. */
-const CLIENT_PEERS = {
-  go: ['casbin', 'cedar', 'opa'],
-  python: ['casbin', 'cedar', 'opa'],
-  java: ['casbin'],
-  rust: ['casbin', 'cedar', 'opa'],
-}
-
-const OTHER_LANGUAGES = Object.keys(CLIENT_PEERS)
+const OTHER_LANGUAGES = ['go', 'python', 'java', 'rust']
 const LANGUAGES = ['typescript', ...OTHER_LANGUAGES]
 /** Those whose runtime counts what a check allocates. */
 const COUNT_ALLOCATIONS = ['go', 'rust']
@@ -272,17 +264,6 @@ export const EXPECTED: ReadonlyMap<string, Expected> = new Map<string, Expected>
       // Every cell by each of six.
       answersChecked: 6 * 90,
       compared: ['casl', 'casl-ability-at-hand', 'casbin', 'casbin-cached', 'cedar', 'opa-wasm'],
-      alone: [],
-    },
-  ],
-  [
-    'client-peers',
-    {
-      // Every cell by each client and by each of its peers.
-      answersChecked: (OTHER_LANGUAGES.length + Object.values(CLIENT_PEERS).flat().length) * 90,
-      compared: Object.entries(CLIENT_PEERS).flatMap(([language, peers]) =>
-        peers.map((peer) => `${language}-${peer}`),
-      ),
       alone: [],
     },
   ],

@@ -12,8 +12,7 @@ import { missing } from '../support/interop/obtain.ts'
 
 const folder = join(repository, 'bench', 'peers')
 const packages = await installPeers(folder)
-// Those of the clients take minutes to compile: `npm run nightly -- clients` has them.
-const withPeers = suites.filter(({ needs, onlyByName }) => needs === 'peers' && onlyByName !== true)
+const withPeers = suites.filter(({ needs }) => needs === 'peers')
 
 test.each(withPeers)('the $name suite runs, checks its answers and produces its rows', async (suite) => {
   for (const { row, why } of await runAtSmokeSize(suite)) missing(`${suite.name}/${row}`, why)

@@ -56,7 +56,7 @@ export const GOALS_TEXT =
   `${GOALS.logLinesMax} lines in the log`
 
 /** Messages of the checks and revocations that failed under attack. */
-export function failuresOf({ checks, revocations }: Pick<Measures, 'checks' | 'revocations'>): string[] {
+function failuresOf({ checks, revocations }: Pick<Measures, 'checks' | 'revocations'>): string[] {
   return [checks, revocations].flatMap(({ attacked }) => attacked.failures)
 }
 
