@@ -1,4 +1,4 @@
-/** What guards print of a sidecar that does not answer (clients/conformance/README.md, "What a guard prints"). */
+/** What guards print while requests cannot be checked (clients/conformance/README.md). */
 
 /** A line at most this often while requests fail. */
 const LINE_MS = 60_000
@@ -14,6 +14,10 @@ export class Outage {
   /** Requests that could not be checked, and those that no line has said yet. */
   #requests = 0
   #more = 0
+
+  get isOpen(): boolean {
+    return this.#isOpen
+  }
 
   /** A guard has asked before its first request, and there was no answer. */
   starts(error: string, nowMs: number): string | undefined {
