@@ -9,9 +9,8 @@ import type { Scope } from '../../engine/index.ts'
 import { AnswerCache } from './answer-cache.ts'
 import { type Client, connect } from './client.ts'
 import { CLOCK } from './clock.ts'
-import { PortcullisError } from './error.ts'
 import type { HttpRequest } from './local-routes.ts'
-import { lookForApi, tellOfUnknownApi, UnknownApiError } from './unknown-apis.ts'
+import { isNoAnswer, Reports } from './reports.ts'
 import type { AnyCheck, CheckAnswer, RequestHeaders } from './values.ts'
 
 type Asked = Pick<Client, 'check'> & Partial<Pick<Client, 'checkLocally' | 'getMatrix'>>
@@ -38,9 +37,10 @@ export interface TokenOptions<Request> {
    */
   readonly hideOthers?: boolean
   /**
-   * Called where there was no answer, and once with an error of the name `UnknownApiError` if the matrix does
-   * not have the API: at the start, where a sidecar answers then, or at the first denial. Default: a line on
-   * standard error.
+   * Called where there was no answer: for each request, and once for a connection if no sidecar answers at
+   * the start. Called once with an error of the name `UnknownApiError` if the matrix does not have the API:
+   * at the start, or at the first denial. Default: lines on standard error, for an outage its first failure,
+   * then a count each minute, and its end.
    */
   readonly onFailure?: (error: unknown) => void
   /** Most answers that are kept for as long as the sidecar allows (`cache_for`); 0: none. Default: 1,000. */
@@ -94,6 +94,8 @@ export class Gate<Request> {
   readonly #api: string | undefined
   readonly #options: TokenOptions<Request>
   readonly #cache: AnswerCache
+  readonly #elapsedMs: () => number
+  readonly #reports: Reports
 
   /**
    * @param elapsedMs how much time has passed, in milliseconds
@@ -109,9 +111,11 @@ export class Gate<Request> {
     this.#api = isRouted ? undefined : (first as string)
     this.#options = options
     this.#cache = new AnswerCache(options.cacheEntries ?? ENTRIES_MAX, elapsedMs)
+    this.#elapsedMs = elapsedMs
+    this.#reports = Reports.of(options.client ?? defaultClient, () => this.#client)
     // After the program has begun to serve. One that only builds guards and ends asks nothing.
     setImmediate(() => {
-      if (this.#api !== undefined) void lookForApi(this.#client, this.#api, (error) => this.#report(error))
+      if (this.#api !== undefined) void this.#reports.begin(this.#api, options.onFailure, elapsedMs)
     }).unref()
   }
 
@@ -125,7 +129,7 @@ export class Gate<Request> {
       return await this.#judge(request, arrived)
     } catch (error) {
       if (arrived.signal.aborted) return { type: 'left' }
-      this.#report(error)
+      this.#reports.failed(error, this.#options.onFailure, this.#elapsedMs)
       return { type: 'denied', denial: failureDenial(error) }
     }
   }
@@ -146,15 +150,20 @@ export class Gate<Request> {
     // The routes may look for a target in any header.
     const sent = () => (api === undefined ? pairsOf(headers) : relevantHeaders(headers))
     const known = client.checkLocally?.(about(headers))
+    if (known !== undefined) this.#reports.answered(this.#elapsedMs)
     const answer = known ?? (await this.#ask(client, about(sent()), signal))
     if (api !== undefined && answer.reason === 'UNKNOWN_API')
-      void tellOfUnknownApi(client, api, (error) => this.#report(error))
+      void this.#reports.unknown(api, this.#options.onFailure)
     if (signal.aborted) return { type: 'left' }
     return answer.allowed ? { type: 'passes', answer } : { type: 'denied', denial: this.#denial(answer) }
   }
 
   #ask(client: Asked, question: AnyCheck, signal: AbortSignal): Promise<CheckAnswer> {
-    return this.#cache.answer(question, () => client.check(question, { signal }))
+    return this.#cache.answer(question, async () => {
+      const answer = await client.check(question, { signal })
+      this.#reports.answered(this.#elapsedMs)
+      return answer
+    })
   }
 
   #denial(answer: CheckAnswer): Denial {
@@ -163,15 +172,6 @@ export class Gate<Request> {
     if (this.#options.hideOthers && (reason === 'ACCOUNT_MISMATCH' || reason === 'PROJECT_MISMATCH'))
       return denial(404, { reason: 'NOT_FOUND', message: 'there is no such resource' })
     return withHeaderObject(denialOf(answer))
-  }
-
-  #report(error: unknown): void {
-    const { onFailure = printFailure } = this.#options
-    try {
-      onFailure(error)
-    } catch {
-      // Who listens to failures cannot turn one into a permission.
-    }
   }
 }
 
@@ -189,20 +189,10 @@ const TARGET_NOT_FOUND = denial(403, {
 })
 
 function failureDenial(error: unknown): Denial {
-  const noAnswer = error instanceof PortcullisError && error.code !== 'INVALID_ARGUMENT'
   return withHeaderObject(
-    noAnswer
+    isNoAnswer(error)
       ? failureOf(error.reason === '' ? error.code : error.reason, '1')
       : failureOf('INTERNAL', undefined),
-  )
-}
-
-function printFailure(error: unknown): void {
-  const text = error instanceof PortcullisError ? `${error.code} ${error.message}` : String(error)
-  console.error(
-    error instanceof UnknownApiError
-      ? `portcullis: ${error.message}`
-      : `portcullis: no answer, so a request was refused: ${text}`,
   )
 }
 

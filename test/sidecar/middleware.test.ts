@@ -184,6 +184,19 @@ test('a call that is cancelled ends at once', async () => {
   expect(error).toMatchObject({ code: 'CANCELLED' })
 })
 
+/** What is printed on standard error meanwhile. */
+async function printed(meanwhile: (sofar: readonly unknown[]) => Promise<void>): Promise<unknown[]> {
+  const lines: unknown[] = []
+  const { error } = console
+  console.error = (line: unknown) => lines.push(line)
+  try {
+    await meanwhile(lines)
+  } finally {
+    console.error = error
+  }
+  return lines
+}
+
 describe('an API that the matrix does not have', () => {
   const MESSAGE = 'the matrix has no API `balnce`, so the requests of its guard are denied'
   const HINT = '; did you mean `balance`?'
@@ -251,19 +264,119 @@ describe('an API that the matrix does not have', () => {
   })
 
   test('is said by a sidecar, on standard error, with and without local mode', async () => {
-    const lines: unknown[] = []
-    const { error } = console
-    console.error = (line: unknown) => lines.push(line)
-    try {
-      const { address, client } = await runSidecar()
-      const following = connect(address, { local: { onFailure: () => {} } })
-      whenTheFileEnds(() => following.close())
+    const { address, client } = await runSidecar()
+    const following = connect(address, { local: { onFailure: () => {} } })
+    whenTheFileEnds(() => following.close())
+    const lines = await printed(async (sofar) => {
       for (const each of [client, following]) requireToken('balnce', { client: each })
-      await eventually(() => lines.length >= 2)
-    } finally {
-      console.error = error
-    }
+      await eventually(() => sofar.length >= 2)
+    })
     expect(lines).toEqual([`portcullis: ${MESSAGE}${HINT}`, `portcullis: ${MESSAGE}${HINT}`])
+  })
+})
+
+describe('while no sidecar answers', () => {
+  const UNAVAILABLE = new PortcullisError({ code: 14, details: 'nothing there', message: '' })
+  const REFUSED = 'portcullis: no answer, so a request was refused:'
+  /** Guards that share a client, and a clock. `mode.error` is what the client says. */
+  const outage = (listener?: (error: unknown) => void) => {
+    const mode: { nowMs: number; error: unknown; cacheForMs: number } = {
+      ...{ nowMs: 0, error: UNAVAILABLE, cacheForMs: 0 },
+    }
+    const answer = async <T>(value: T): Promise<T> => {
+      if (mode.error !== undefined) throw mode.error
+      return value
+    }
+    const client = {
+      check: () => answer({ ...ALLOWED, cacheForMs: mode.cacheForMs }),
+      getMatrix: () => answer({ apis: [{ id: 'balance' }] } as never),
+    }
+    const gates = [0, 1].map(
+      () =>
+        new Gate<object>(['balance', { client, ...(listener && { onFailure: listener }) }], () => mode.nowMs),
+    )
+    const judge = async (nowMs: number, gate = 0) => {
+      mode.nowMs = nowMs
+      const { signal } = new AbortController()
+      const request = { method: 'GET', host: 'a', path: '/' }
+      return (await gates[gate]?.judge({}, { headers: {}, request, address: undefined, signal }))?.type
+    }
+    return { mode, judge }
+  }
+  const turns = async () => {
+    for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate)
+  }
+
+  test('the guards of a client print its start, then a count, and its end', async () => {
+    const lines = await printed(async () => {
+      const { mode, judge } = outage()
+      await turns()
+      for (const nowMs of [1, 2, 3]) expect(await judge(nowMs, nowMs % 2)).toBe('denied')
+      expect(await judge(60_000)).toBe('denied')
+      mode.error = undefined
+      expect(await judge(69_999)).toBe('passes')
+      expect(await judge(70_000, 1)).toBe('passes')
+      expect(await judge(70_001)).toBe('passes')
+      mode.error = UNAVAILABLE
+      expect(await judge(70_002)).toBe('denied')
+    })
+    expect(lines).toEqual([
+      'portcullis: nothing there; requests are denied until a sidecar answers',
+      'portcullis: 4 more requests could not be checked: UNAVAILABLE nothing there',
+      'portcullis: the sidecar answers again; 4 requests could not be checked',
+      `${REFUSED} UNAVAILABLE nothing there`,
+    ])
+  })
+
+  test('an answer that is reused ends nothing', async () => {
+    const lines = await printed(async () => {
+      const { mode, judge } = outage()
+      Object.assign(mode, { error: undefined, cacheForMs: 30_000 })
+      await turns()
+      expect(await judge(0)).toBe('passes')
+      mode.error = UNAVAILABLE
+      expect(await judge(1, 1)).toBe('denied')
+      expect(await judge(20_000)).toBe('passes')
+    })
+    expect(lines).toEqual([`${REFUSED} UNAVAILABLE nothing there`])
+  })
+
+  test('a fault of the program is a line each time, and no outage', async () => {
+    const lines = await printed(async () => {
+      const { mode, judge } = outage()
+      mode.error = new TypeError('a fault')
+      await turns()
+      for (const nowMs of [1, 2]) expect(await judge(nowMs)).toBe('denied')
+      mode.error = undefined
+      expect(await judge(50_000)).toBe('passes')
+    })
+    expect(lines).toEqual([`${REFUSED} TypeError: a fault`, `${REFUSED} TypeError: a fault`])
+  })
+
+  test('a listener gets each failure, and the one of the start once', async () => {
+    const failures: unknown[] = []
+    const lines = await printed(async () => {
+      const { judge } = outage((error) => failures.push(error))
+      await turns()
+      expect(failures).toEqual([UNAVAILABLE])
+      for (const nowMs of [1, 2, 3]) await judge(nowMs)
+    })
+    expect([failures.length, lines]).toEqual([4, []])
+  })
+
+  test('a guard says at its start where no sidecar answers', async () => {
+    const client = connect('unix:/nowhere/to/be/found')
+    whenTheFileEnds(() => client.close())
+    const lines = await printed(async (sofar) => {
+      for (const api of ['balance', 'balnce']) requireToken(api, { client })
+      await eventually(() => sofar.length > 0)
+      await turns()
+    })
+    expect(lines).toEqual([
+      expect.stringMatching(
+        /^portcullis: no sidecar answers at unix:\/nowhere\/to\/be\/found \(.+\); requests are denied until a sidecar answers$/,
+      ),
+    ])
   })
 })
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import datetime
+import fractions
 import json
 import os
 import pathlib
@@ -15,8 +16,9 @@ import pytest
 from portcullis_client import PortcullisError, Scope
 from portcullis_client._denials import denial_of, failure_of
 from portcullis_client._elapsed import Elapsed
-from portcullis_client._local import recall_known
+from portcullis_client._local import Failures, Local, recall_known
 from portcullis_client._memory import Ask, Memory
+from portcullis_client._outage import Outage, names_meant
 from portcullis_client._routes import Routes
 from portcullis_client._rules import (
     FAULTS,
@@ -350,6 +352,36 @@ def test_sending(row: dict[str, Any]) -> None:
             asked = token.rejected or ""
             kept = token.lasting(now) if sidecar is None else token.came(issued(sidecar, today), now, today)
         assert {"asked": asked, "value": kept and kept.value} == step["expect"], step
+
+
+@pytest.mark.parametrize("row", list(lines("outages")), ids=lambda row: row["name"])
+def test_outages(row: dict[str, Any]) -> None:
+    outage = Outage()
+    for step in row["steps"]:
+        # A float would not have every thousandth.
+        now: Any = fractions.Fraction(step["at_ms"], 1000)
+        if step["event"] == "answers":
+            line = outage.answers(now)
+        else:
+            line = {"starts": outage.starts, "fails": outage.fails}[step["event"]](step["error"], now)
+        assert line == step["expect"], step
+
+
+@pytest.mark.parametrize("row", list(lines("pauses")), ids=lambda row: row["name"])
+def test_pauses(row: dict[str, Any]) -> None:
+    failures = Failures(Local(on_failure=lambda _error: None))
+    for step in row["steps"]:
+        if step["heard"]:
+            failures.heard()
+        error = PortcullisError("", code=step["code"]) if step["code"] else RuntimeError()
+        assert failures.pause(error) * 1000 == step["expect_ms"], step
+
+
+def test_names_that_were_meant() -> None:
+    rows = list(lines("meant"))
+    assert len(rows) > 80
+    for row in rows:
+        assert names_meant(row["name"], row["known"]) == row["meant"], row
 
 
 #: Some day, in seconds since 1970.

@@ -6,6 +6,7 @@ from ._connection import Tls
 from ._errors import PortcullisError
 from ._guard import current_answer
 from ._local import Local
+from ._reports import UnknownApiError
 from ._values import AcceptedKind, CheckAnswer, FoundRoute, Headers, IssuedToken, Request, Scope, Subject, VerifiedToken
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Scope",
     "Subject",
     "Tls",
+    "UnknownApiError",
     "VerifiedToken",
     "current_answer",
 ]

@@ -6,6 +6,7 @@ import asyncio
 import os
 import weakref
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from concurrent.futures import Future
 from time import monotonic
 from typing import Any, TypeVar
 
@@ -17,6 +18,7 @@ from ._elapsed import CLOCK
 from ._errors import PortcullisError, error_of, too_late
 from ._local import QUIET_MAX, STREAM_MAX, Failures, Local, Question, local_options, recall_known, recalled
 from ._memory import Ask, Memory
+from ._reports import Found, Reports
 from ._values import CheckAnswer, Headers, IssuedToken, Request, Scope, issued_token
 from .gen.portcullis.v1 import authorization_pb2 as wire
 from .gen.portcullis.v1 import authorization_pb2_grpc as rpc
@@ -52,6 +54,10 @@ class AsyncClient:
         self._link: _Link | None = None
         #: Of the link, if it is in local mode.
         self._memory: Memory | None = None
+        #: Of its guards.
+        self._reports = Reports()
+        #: What they ask meanwhile.
+        self._asides: set[Future[None]] = set()
         CLIENTS.add(self)
 
     async def check(
@@ -164,9 +170,27 @@ class AsyncClient:
             weakref.finalize(self, self._link.leave).atexit = False
         return self._link
 
+    def _ask_apis(self, then: Callable[[Found], None]) -> None:
+        async def ask() -> None:
+            found: Found = PortcullisError("the program ends", code="CANCELLED")
+            try:
+                answer = await self._call(self._linked().stub.GetMatrix, wire.GetMatrixRequest())
+                found = [api.id for api in answer.matrix.apis]
+            except Exception as error:
+                found = error
+            finally:
+                then(found)
+
+        # In a thread of a server, the client has answered in its loop.
+        loop = asyncio.get_running_loop() if is_in_loop() or self._link is None else self._link.loop
+        aside = asyncio.run_coroutine_threadsafe(ask(), loop)
+        self._asides.add(aside)
+        aside.add_done_callback(self._asides.discard)
+
     def _forked(self) -> None:
         # The child has a loop of its own, and so another link.
         self._memory = None
+        self._reports = Reports()
 
     async def _call(
         self, method: Callable[..., Awaitable[_Answer]], request: object, timeout: float | None = None
@@ -179,6 +203,15 @@ class AsyncClient:
         except grpc.aio.UsageError as error:
             # So says gRPC that another task has closed the client.
             raise PortcullisError(str(error), code="CANCELLED") from None
+
+
+def is_in_loop() -> bool:
+    """Whether an event loop runs in this thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 class _Link:

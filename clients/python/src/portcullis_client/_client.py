@@ -20,6 +20,7 @@ from ._elapsed import CLOCK
 from ._errors import PortcullisError, error_of, too_late
 from ._local import QUIET_MAX, STREAM_MAX, Failures, Local, Question, local_options, recalled
 from ._memory import Ask, Memory
+from ._reports import Found, Reports
 from ._values import (
     CheckAnswer,
     Headers,
@@ -81,6 +82,8 @@ class Client:
         self._closing: weakref.finalize[..., Client] | None = None
         #: Of the link, if it is in local mode.
         self._memory: Memory | None = None
+        #: Of its guards.
+        self._reports = Reports()
         CLIENTS.add(self)
 
     @recalled
@@ -220,9 +223,22 @@ class Client:
             # So says gRPC that another thread has closed the client.
             raise PortcullisError(str(error), code="CANCELLED") from None
 
+    def _ask_apis(self, then: Callable[[Found], None]) -> None:
+        def ask() -> None:
+            found: Found
+            try:
+                answer = self._call(self._linked().stub.GetMatrix, wire.GetMatrixRequest(), wire.GetMatrixResponse)
+                found = [api.id for api in answer.matrix.apis]
+            except Exception as error:
+                found = error
+            then(found)
+
+        threading.Thread(target=ask, name="portcullis-matrix", daemon=True).start()
+
     def _forked(self) -> None:
         # The threads and the connection are the parent's, and so may be the lock.
         self._lock = threading.Lock()
+        self._reports = Reports()
         self._forget_closing()
         self._link = self._memory = None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from ._errors import PortcullisError
+from ._errors import is_no_answer
 from ._rules import FAULTS
 from ._values import CheckAnswer
 
@@ -51,7 +51,7 @@ def denial_of(answer: CheckAnswer, hide_others: bool = False) -> Denial:
 
 def failure_of(error: BaseException) -> Denial:
     """The answer where there is no decision."""
-    if isinstance(error, PortcullisError) and error.code != "INVALID_ARGUMENT":
+    if is_no_answer(error):
         message = "the request could not be authorized; try again later"
         return _denial(503, error.reason or error.code, {"message": message}, [("retry-after", "1")])
     message = "the request could not be authorized; the operator finds the cause in the log"

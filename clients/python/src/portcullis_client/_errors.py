@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import cast
+from typing import TypeGuard, cast
 
 import grpc
 from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-untyped]
@@ -22,6 +22,11 @@ class PortcullisError(Exception):
         self.metadata = dict(metadata or {})
 
 
+def is_no_answer(error: BaseException) -> TypeGuard[PortcullisError]:
+    """Whether the same request may get an answer later. Otherwise something is wrong with the program."""
+    return isinstance(error, PortcullisError) and error.code != "INVALID_ARGUMENT"
+
+
 def too_late() -> PortcullisError:
     """The error of a call that has waited for the question of another one for too long."""
     return PortcullisError("Deadline Exceeded", code="DEADLINE_EXCEEDED")
@@ -36,6 +41,8 @@ def error_of(error: grpc.RpcError, address: str) -> PortcullisError:
     reason, metadata = _info(cast("Iterable[tuple[str, str | bytes]] | None", error.trailing_metadata()))
     if reason == "" and code == "UNAVAILABLE":
         details = f"no sidecar answers at {address}: {details}"
+    elif reason == "" and code == "DEADLINE_EXCEEDED":
+        details = f"no answer from {address} in time: {details}"
     return PortcullisError(details, code=code, reason=reason, metadata=metadata)
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ._denials import NO_TARGET, TRAILERS, Denial, denial_of, failure_of
-from ._errors import PortcullisError
+from ._reports import Asking, Listener
 from ._values import CheckAnswer, Scope
 
 _ANSWER: contextvars.ContextVar[CheckAnswer | None] = contextvars.ContextVar("portcullis", default=None)
@@ -35,12 +34,6 @@ def keep_answer(answer: CheckAnswer) -> None:
     _ANSWER.set(answer)
 
 
-def print_failure(error: Exception) -> None:
-    """Says on standard error why a request was refused."""
-    code = f"{error.code} " if isinstance(error, PortcullisError) else ""
-    print(f"portcullis: no answer, so a request was refused: {code}{error}", file=sys.stderr, flush=True)
-
-
 _SAID: set[str] = set()
 
 
@@ -58,7 +51,9 @@ class Guard:
     #: Empty: the routes of the sidecar say it.
     api: str
     hide_others: bool
-    on_failure: Callable[[Exception], None]
+    #: `None`: what happens is printed.
+    on_failure: Listener
+    client: Asking
     routes: bool = False
     #: Whether a function says the target.
     has_target: bool = False
@@ -69,9 +64,23 @@ class Guard:
         if self.routes and self.has_target:
             raise TypeError("target: expected none, because the routes say it")
 
+    def begin(self) -> None:
+        """As soon as the program serves: looks whether a sidecar answers, and whether its matrix has the API."""
+        if not self.routes:
+            # A program starts without it, too.
+            with contextlib.suppress(Exception):
+                self.client._reports.begin(self.client, self.api, self.on_failure)
+
     def judged(self, answer: CheckAnswer) -> CheckAnswer | Denial:
         """The answer that lets the request pass, or what to answer in place of the handler."""
-        return answer if answer.allowed else denial_of(answer, self.hide_others)
+        reports = self.client._reports
+        if reports.outage.is_open:
+            reports.answered()
+        if answer.allowed:
+            return answer
+        if answer.reason == "UNKNOWN_API" and not self.routes:
+            reports.unknown(self.client, self.api, self.on_failure)
+        return denial_of(answer, self.hide_others)
 
     def unjudged(self, error: Exception) -> Denial:
         """What to answer where the server does not say how the headers arrived. `on_failure` learns it once."""
@@ -79,10 +88,7 @@ class Guard:
 
     def failed(self, error: Exception) -> Denial:
         """What to answer where there is no decision."""
-        try:
-            self.on_failure(error)
-        except Exception as failed:  # Who listens cannot turn a failure into a permission.
-            print(f"portcullis: on_failure has failed: {failed!r}", file=sys.stderr)
+        self.client._reports.failed(error, self.on_failure)
         return failure_of(error)
 
 
@@ -101,5 +107,4 @@ __all__ = [
     "is_said_first",
     "is_target",
     "keep_answer",
-    "print_failure",
 ]

@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 from ._elapsed import CLOCK, JUMP
 from ._errors import PortcullisError
 from ._memory import Ask, Memory
+from ._reports import call
 from ._rules import WrongSidecar
 from ._values import WSGI_VERSION, CheckAnswer, Headers, Request, Scope, check_answer, check_request, header_pairs
 from .gen.portcullis.v1 import authorization_pb2 as wire
@@ -242,7 +243,4 @@ class Failures:
         if name in self._reported:
             return
         self._reported.add(name)
-        try:
-            self._options.on_failure(error)
-        except Exception as failed:  # Who listens cannot end the following.
-            print(f"portcullis: on_failure has failed: {failed!r}", file=sys.stderr)
+        call(self._options.on_failure, error)

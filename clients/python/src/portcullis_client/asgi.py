@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from ._aio import AsyncClient
-from ._guard import NO_TARGET, TRAILERS, Denial, Guard, answering, is_said_first, is_target, print_failure
+from ._guard import NO_TARGET, TRAILERS, Denial, Guard, answering, is_said_first, is_target
 from ._values import CheckAnswer, Request, Scope
 
 _AsgiScope = MutableMapping[str, Any]
@@ -34,7 +34,7 @@ class RequireToken:
         target: Callable[[_AsgiScope], Scope | Awaitable[Scope | None] | None] | None = None,
         client_address: Callable[[_AsgiScope], str] | None = None,
         hide_others: bool = False,
-        on_failure: Callable[[Exception], None] = print_failure,
+        on_failure: Callable[[Exception], None] | None = None,
     ) -> None:
         """Guards the application.
 
@@ -52,14 +52,19 @@ class RequireToken:
         :param client_address: IP address of the client, for accounts that restrict addresses. Default: what the
             server says it is.
         :param hide_others: answer 404 where the resource belongs to others.
-        :param on_failure: called where there was no answer. Default: a line on standard error.
+        :param on_failure: called where there was no answer: for each request, and if no sidecar answers when the
+            lifespan begins. Called once with an ``UnknownApiError`` if the matrix does not have the API: then, or at
+            the first denial. Default: lines on standard error, for an outage its first failure, then a count each
+            minute, and its end.
         """
         self._app, self._client, self._target = app, client, target
         self._address = client_address or _address_of
-        self._guard = Guard(api, hide_others, on_failure, routes, target is not None)
+        self._guard = Guard(api, hide_others, on_failure, client, routes, target is not None)
 
     async def __call__(self, scope: _AsgiScope, receive: _Receive, send: _Send) -> None:
         if scope["type"] not in ("http", "websocket"):
+            if scope["type"] == "lifespan":
+                self._guard.begin()
             await self._app(scope, receive, send)
             return
         judged = await judge(self._guard, self._client, scope, self._target, self._address)

@@ -10,8 +10,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 
-from ._aio import AsyncClient
-from ._guard import Denial, Guard, print_failure
+from ._aio import AsyncClient, is_in_loop
+from ._guard import Denial, Guard
 from ._values import CheckAnswer, Scope
 from .asgi import _address_of, judge
 
@@ -41,13 +41,16 @@ def require_token(
     target: Callable[[HTTPConnection], Scope | Awaitable[Scope | None] | None] | None = None,
     client_address: Callable[[HTTPConnection], str] | None = None,
     hide_others: bool = False,
-    on_failure: Callable[[Exception], None] = print_failure,
+    on_failure: Callable[[Exception], None] | None = None,
 ) -> Callable[[HTTPConnection], Awaitable[CheckAnswer]]:
     """A dependency, for ``Depends``: the answer that lets the request pass, with the token.
 
     The parameters are those of ``portcullis_client.asgi.RequireToken``, but the functions get the request.
+    Where the application is made in an event loop, as by the command ``uvicorn``, it looks then for the API.
     """
-    guard = Guard(api, hide_others, on_failure, routes, target is not None)
+    guard = Guard(api, hide_others, on_failure, client, routes, target is not None)
+    if is_in_loop():
+        guard.begin()
 
     async def dependency(connection: HTTPConnection) -> CheckAnswer:
         target_of: Callable[[MutableMapping[str, Any]], Any] | None = None

@@ -12,9 +12,9 @@ from typing import Any
 
 import grpc
 
-from ._aio import AsyncClient
+from ._aio import AsyncClient, is_in_loop
 from ._client import Client
-from ._guard import NO_TARGET, Denial, Guard, answering, is_target, keep_answer, print_failure
+from ._guard import NO_TARGET, Denial, Guard, answering, is_target, keep_answer
 from ._values import CheckAnswer, Request, Scope
 
 #: The status for each status of HTTP.
@@ -30,28 +30,31 @@ _CODES = {
 class _Options:
     def __init__(
         self,
+        client: Client | AsyncClient,
         api: str | Callable[[str], str | None],
         target: Callable[[Any], Scope | None] | None,
         hide_others: bool,
-        on_failure: Callable[[Exception], None],
+        on_failure: Callable[[Exception], None] | None,
         routes: bool,
         host: str,
     ) -> None:
         self._api_of: Callable[[str], str | None] = api if callable(api) else lambda _method: api
         self._target, self._hide_others, self._on_failure, self._routes = target, hide_others, on_failure, routes
-        self._host = host
+        self._host, self._client = host, client
         if callable(api) and routes:
             raise TypeError("api: expected none, because the routes say it")
         if not isinstance(host, str) or (host != "" and not routes):
             raise TypeError("host: expected a name, and only with `routes=True`")
         if not callable(api):
-            self.guard(api)
+            guard = self.guard(api)
+            if is_in_loop():
+                guard.begin()
 
     def api_of(self, method: str) -> str | None:
         return self._api_of(method)
 
     def guard(self, api: str) -> Guard:
-        return Guard(api, self._hide_others, self._on_failure, self._routes, self._target is not None)
+        return Guard(api, self._hide_others, self._on_failure, self._client, self._routes, self._target is not None)
 
     def judge(
         self, api: str, details: Any, ask: Callable[[dict[str, Any]], CheckAnswer]
@@ -96,7 +99,7 @@ class RequireToken(grpc.ServerInterceptor):
         host: str = "",
         target: Callable[[grpc.ServicerContext], Scope | None] | None = None,
         hide_others: bool = False,
-        on_failure: Callable[[Exception], None] = print_failure,
+        on_failure: Callable[[Exception], None] | None = None,
     ) -> None:
         """Guards the methods of a server.
 
@@ -108,10 +111,11 @@ class RequireToken(grpc.ServerInterceptor):
             has sent. Without it the sidecar is asked about each call, and refuses it if some of its routes name hosts.
         :param target: as in ``portcullis_client.asgi.RequireToken``, from the context of the call.
         :param hide_others: answer NOT_FOUND where the resource belongs to others.
-        :param on_failure: called where there was no answer. Default: a line on standard error.
+        :param on_failure: as in ``portcullis_client.asgi.RequireToken``. A guard that is made in an event loop looks
+            then for its API; another one finds out at the first call.
         """
         self._client = client
-        self._options = _Options(api, target, hide_others, on_failure, routes, host)
+        self._options = _Options(client, api, target, hide_others, on_failure, routes, host)
 
     def intercept_service(self, continuation: Any, handler_call_details: Any) -> Any:
         handler = continuation(handler_call_details)
@@ -138,11 +142,11 @@ class AsyncRequireToken(grpc.aio.ServerInterceptor):
         host: str = "",
         target: Callable[[Any], Scope | None] | None = None,
         hide_others: bool = False,
-        on_failure: Callable[[Exception], None] = print_failure,
+        on_failure: Callable[[Exception], None] | None = None,
     ) -> None:
         """Guards the methods of a server. The parameters are those of ``RequireToken``."""
         self._client = client
-        self._options = _Options(api, target, hide_others, on_failure, routes, host)
+        self._options = _Options(client, api, target, hide_others, on_failure, routes, host)
 
     async def intercept_service(self, continuation: Any, handler_call_details: Any) -> Any:
         handler = await continuation(handler_call_details)

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from ._client import Client
-from ._guard import NO_TARGET, Denial, Guard, is_said_first, is_target, print_failure
+from ._guard import NO_TARGET, Denial, Guard, is_said_first, is_target
 from ._values import CheckAnswer, Headers, Request, Scope
 
 _Environ = dict[str, Any]
@@ -33,7 +33,7 @@ class RequireToken:
         target: Callable[[_Environ], Scope | None] | None = None,
         client_address: Callable[[_Environ], str] | None = None,
         hide_others: bool = False,
-        on_failure: Callable[[Exception], None] = print_failure,
+        on_failure: Callable[[Exception], None] | None = None,
     ) -> None:
         """Guards the application. The parameters are those of ``portcullis_client.asgi.RequireToken``.
 
@@ -47,7 +47,7 @@ class RequireToken:
         """
         self._app, self._client, self._target = app, client, target
         self._address = client_address or (lambda environ: str(environ.get("REMOTE_ADDR", "")))
-        self._guard = Guard(api, hide_others, on_failure, routes, target is not None)
+        self._guard = Guard(api, hide_others, on_failure, client, routes, target is not None)
         #: Names of the server, one in practice, whose ``environ`` has all that arrived.
         self._faithful: set[object] = set()
 
