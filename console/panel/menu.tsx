@@ -2,13 +2,20 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { linkTo, type PanelPage, type Route } from '../model/routes.ts'
 import { texts } from '../texts/en/panel.ts'
+import { Sign } from '../ui/icons.tsx'
 import { leaveTo } from '../ui/stay.ts'
 import { goTo, useMaybeWho, usePanel, useToast } from './context.tsx'
 import { apiErrorOf } from './model/errors.ts'
 import { messageOf } from './model/messages.ts'
 import { accountOf, type MenuGroup, menuOf, OPEN_PAGES } from './model/pages.ts'
 import type { Who } from './model/wire.ts'
-import { PanelIcon } from './parts/icons.tsx'
+
+/** Signs that the control panel alone has. The first view of the explorer needs none of them. */
+const PATHS = {
+  person: 'M8 2.5a2.75 2.75 0 1 0 0 5.5 2.75 2.75 0 0 0 0-5.5ZM2.5 14a5.5 5.5 0 0 1 11 0',
+  down: 'M4.5 6.5 8 10l3.5-3.5',
+  menu: 'M2.5 4.5h11M2.5 8h11M2.5 11.5h11',
+} as const
 
 /** What stands in the upper right corner: the menu of the user who is logged in, or the way to log in. */
 export function AccountMenu({ route }: { readonly route: Route | undefined }) {
@@ -214,4 +221,8 @@ function SideGroup({ group: { group, pages }, current, given }: SideGroupProps) 
       </ul>
     </section>
   )
+}
+
+function PanelIcon({ name }: { readonly name: keyof typeof PATHS }) {
+  return <Sign name={name} path={PATHS[name]} />
 }

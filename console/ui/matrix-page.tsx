@@ -2,7 +2,10 @@
  * The matrix: search and filters above the table, and beside it the panel of a cell or what is to say of the
  * whole.
  */
-import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import type { Matrix } from '../../engine/index.ts'
+import type { queryReader, Read } from '../model/query.ts'
+import { looksLikeQuery } from '../model/search.ts'
 import { rowsFitting, tableOf } from '../model/table.ts'
 import type { Opened } from '../model/view.ts'
 import { texts } from '../texts/en/explorer.ts'
@@ -11,7 +14,8 @@ import { Grid } from './grid.tsx'
 import { Overview } from './overview.tsx'
 import type { PageProps } from './page.ts'
 import { Toolbar } from './toolbar.tsx'
-import { useQuery } from './use-query.ts'
+
+const WORDS: Read = { type: 'words' }
 
 export function MatrixPage(props: PageProps) {
   const { engine, rules, view, go } = props
@@ -80,4 +84,20 @@ export function MatrixPage(props: PageProps) {
       )}
     </div>
   )
+}
+
+/** A search that may be an expression. Until the reader of expressions is there, it is one of words. */
+function useQuery(matrix: Matrix, search: string): Read {
+  const [makeReader, setMakeReader] = useState<typeof queryReader | undefined>(undefined)
+  const asked = looksLikeQuery(search)
+  useEffect(() => {
+    if (!asked || makeReader !== undefined) return
+    import('../model/query.ts').then(
+      ({ queryReader }) => setMakeReader(() => queryReader),
+      // Words still work, and the next expression tries again.
+      () => {},
+    )
+  }, [asked, makeReader])
+  const read = useMemo(() => (asked ? makeReader?.(matrix) : undefined), [asked, makeReader, matrix])
+  return useMemo(() => read?.(search) ?? WORDS, [read, search])
 }

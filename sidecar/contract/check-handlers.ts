@@ -6,10 +6,11 @@ import { finish } from '../../engine/index.ts'
 import { invalidArgument } from '../base/call-error.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import { SHORT_BYTES, type Turns } from '../base/turns.ts'
-import type { DecisionListener } from '../usecases/asker.ts'
+import type { Asker, DecisionListener } from '../usecases/asker.ts'
 import type { Admitting, Clocked, Following, PerCall, Reporting, Ruled } from '../usecases/capabilities.ts'
 import { checkClaims, checkCredentials, type Verifying } from '../usecases/check.ts'
 import type { DecisionMeter } from '../usecases/meters.ts'
+import type { CredentialsQuestion } from '../usecases/questions.ts'
 import { timed } from '../usecases/timed.ts'
 import {
   type BidiMethod,
@@ -33,16 +34,6 @@ interface CheckHandlers {
   readonly checkStream: BidiMethod
 }
 
-/**
- * The parts of an `Asker` apart: one more object for each check of claims would cost something even without a
- * listener.
- */
-type Answer = (
-  question: CheckQuestion,
-  connection: ClientConnection,
-  listener: DecisionListener | undefined,
-) => MaybePromise<Buffer>
-
 /** How long a batch may work before others have their turn, in milliseconds. */
 const SLICE_MS = 0.5
 
@@ -62,19 +53,19 @@ export function checkHandlers(
   reachable: boolean,
 ): CheckHandlers {
   const { turns, meters } = services
-  const { answer, answerNow } = newAnswers(services)
+  const inForce = answersInForce(services)
   const [one, batch, stream] = (['grpc', 'grpc-batch', 'grpc-stream'] as const).map((protocol) => {
     const meter = meters?.of(protocol)
     return { meter, listenerOf: listenersOf(services, protocol, meter, reachable) }
-  }) as [Told, Told, Told]
+  }) as [Listeners, Listeners, Listeners]
   const answerStreamed = timed(
     stream.meter,
     (question: CheckQuestion, context: CallContext) =>
-      answer(question, context.connection, stream.listenerOf?.(context)),
+      inForce().answer(question, context.connection, stream.listenerOf?.(context)),
     TIMED_EVERY,
   )
   return {
-    check: readingAtOnce(unaryCheck(answer, one, turns)),
+    check: readingAtOnce(unaryCheck(inForce, one, turns)),
     checkBatch: readingAtOnce(
       timed(batch.meter, (request: Buffer, context: CallContext) => {
         const long = request.length > SHORT_BYTES
@@ -82,7 +73,7 @@ export function checkHandlers(
         const own = long ? Buffer.from(request) : request
         const read = () => readCheckBatch(own, batchLengthMax)
         const listener = batch.listenerOf?.(context)
-        return new Batch({ read, answer: answerNow(), turns, context, listener }).run(long)
+        return new Batch({ read, answers: inForce(), turns, context, listener }).run(long)
       }),
     ),
     checkStream: (responses, context) => ({
@@ -101,8 +92,8 @@ export function checkHandlers(
   }
 }
 
-/** The listeners for the calls and decisions of a method. */
-interface Told {
+/** Who listens to the calls and the decisions of a method. */
+interface Listeners {
   readonly meter: DecisionMeter | undefined
   readonly listenerOf: ListenerOf | undefined
 }
@@ -116,7 +107,7 @@ function inTurn<T>(turns: Turns, context: CallContext, work: () => MaybePromise<
   return andThen(turns.run(context.connection, unlessOver), (result) => result)
 }
 
-/** Nobody waits for the answer any more, and what the call keeps until then is counted no longer. */
+/** Its client does not wait for the answer any longer, and what the call keeps until then is not counted. */
 function expectNotOver({ over }: CallContext): void {
   if (over === true) throw new StatusError({ code: STATUS.CANCELLED, message: 'the call is over' })
 }
@@ -125,15 +116,14 @@ function expectNotOver({ over }: CallContext): void {
  * The handler of `Check`. With metrics it does as `timed` does, but most calls of a sidecar come here, and a
  * function that wraps any handler is not inlined.
  */
-function unaryCheck(answer: Answer, { meter, listenerOf }: Told, turns: Turns): UnaryMethod {
+function unaryCheck(inForce: () => Answers, { meter, listenerOf }: Listeners, turns: Turns): UnaryMethod {
+  const answer = (request: Buffer, context: CallContext) =>
+    inForce().answer(readCheck(request), context.connection, listenerOf?.(context))
   const check = (request: Buffer, context: CallContext): MaybePromise<Buffer> => {
-    if (request.length > SHORT_BYTES) return long(request, context)
-    return answer(readCheck(request), context.connection, listenerOf?.(context))
-  }
-  const long = (request: Buffer, context: CallContext) => {
+    if (request.length <= SHORT_BYTES) return answer(request, context)
     // Its bytes are only lent.
     const own = Buffer.from(request)
-    return inTurn(turns, context, () => answer(readCheck(own), context.connection, listenerOf?.(context)))
+    return inTurn(turns, context, () => answer(own, context))
   }
   if (meter === undefined || listenerOf === undefined) return check
   const timedCheck = timed(meter, check)
@@ -146,87 +136,72 @@ function unaryCheck(answer: Answer, { meter, listenerOf }: Told, turns: Turns): 
   }
 }
 
-interface Answering {
-  /** Answers with the engine in force. */
-  readonly answer: Answer
-  /**
-   * Makes what answers with the engine that is in force now, whatever comes: all checks of a call have one
-   * matrix.
-   */
-  readonly answerNow: () => Answer
-}
-
-function newAnswers(services: CheckServices): Answering {
-  const { rules, cacheForMs, forCall } = services
-  let answers = finish(EncodedAnswers.of(rules.engine, cacheForMs))
-  let current = forCall()
+/** @returns what answers with the engine that is in force then */
+function answersInForce(services: CheckServices): () => Answers {
+  const { rules, cacheForMs } = services
+  let answers = new Answers(finish(EncodedAnswers.of(rules.engine, cacheForMs)), services)
   rules.prepare(function* (engine) {
-    const next = yield* EncodedAnswers.of(engine, cacheForMs)
-    // Both change together, so that no check gets the answers of another engine.
+    const encoded = yield* EncodedAnswers.of(engine, cacheForMs)
     return () => {
-      answers = next
-      current = forCall()
+      answers = new Answers(encoded, services)
     }
   })
-  return {
-    answer: (checked, connection, listener) =>
-      answerWith(answers, current, services, checked, connection, listener),
-    answerNow: () => {
-      const [encoded, verifying] = [answers, current]
-      return (checked, connection, listener) =>
-        answerWith(encoded, verifying, services, checked, connection, listener)
-    },
+  return () => answers
+}
+
+/** Answers checks with one engine and its encoded answers, whichever comes into force meanwhile. */
+class Answers {
+  readonly #encoded: EncodedAnswers
+  readonly #verifying: Verifying
+  readonly #services: CheckServices
+
+  constructor(encoded: EncodedAnswers, services: CheckServices) {
+    this.#encoded = encoded
+    this.#verifying = services.forCall()
+    this.#services = services
   }
-}
 
-function answerWith(
-  encoded: EncodedAnswers,
-  services: Verifying,
-  told: Clocked & Following & Pick<Ruled, 'routes'>,
-  checked: CheckQuestion,
-  connection: ClientConnection,
-  listener: DecisionListener | undefined,
-): MaybePromise<Buffer> {
-  if (checked.type === 'claims') return encoded.forClaims(checkClaims(services, checked.question, listener))
-  if (checked.type === 'request') return answerRouted(encoded, services, told, checked, connection, listener)
-  const { changes, basis, now } = told
-  // Named before the question is answered: a key may be withdrawn meanwhile.
-  const { name } = basis(services.engine)
-  const outcome = checkCredentials(services, checked.question, { connection, listener })
-  if (!(outcome instanceof Promise))
-    return encoded.forCredentials(outcome, changes.followed?.position, name, now())
-  // A change that comes while the question is answered has a later position, which voids the answer.
-  const position = changes.latest()
-  return outcome.then((value) => encoded.forCredentials(value, position, name, now()))
-}
+  /**
+   * The parts of an `Asker` come apart: one more object for each check of claims would cost something even
+   * without a listener.
+   */
+  answer(
+    checked: CheckQuestion,
+    connection: ClientConnection,
+    listener: DecisionListener | undefined,
+  ): MaybePromise<Buffer> {
+    if (checked.type === 'claims')
+      return this.#encoded.forClaims(checkClaims(this.#verifying, checked.question, listener))
+    if (checked.type === 'credentials') return this.#ofCredentials(checked.question, { connection, listener })
+    const { routes } = this.#services
+    if (routes === undefined)
+      throw invalidArgument({
+        field: 'request',
+        expected: '`api` in its place, because the configuration has no `routes`',
+      })
+    const match = routes.match(checked.request)
+    if (match.refused !== undefined) return refusedResponse(match)
+    const { api, target } = match
+    const answer = this.#ofCredentials({ ...checked.question, api, target }, { connection, listener })
+    return andThen(answer, (answered) => withRoute(answered, match))
+  }
 
-/** The check that the routes make of a request. */
-function answerRouted(
-  encoded: EncodedAnswers,
-  services: Verifying,
-  told: Clocked & Following & Pick<Ruled, 'routes'>,
-  { request, question }: Extract<CheckQuestion, { readonly type: 'request' }>,
-  connection: ClientConnection,
-  listener: DecisionListener | undefined,
-): MaybePromise<Buffer> {
-  const { routes } = told
-  if (routes === undefined)
-    throw invalidArgument({
-      field: 'request',
-      expected: '`api` in its place, because the configuration has no `routes`',
-    })
-  const match = routes.match(request)
-  if (match.refused !== undefined) return refusedResponse(match)
-  const { api, target } = match
-  const routed = { type: 'credentials', question: { ...question, api, target } } as const
-  return andThen(answerWith(encoded, services, told, routed, connection, listener), (answered) =>
-    withRoute(answered, match),
-  )
+  #ofCredentials(question: CredentialsQuestion, asker: Asker): MaybePromise<Buffer> {
+    const { changes, basis, now } = this.#services
+    // Named before the question is answered: a key may be withdrawn meanwhile.
+    const { name } = basis(this.#verifying.engine)
+    const outcome = checkCredentials(this.#verifying, question, asker)
+    if (!(outcome instanceof Promise))
+      return this.#encoded.forCredentials(outcome, changes.followed?.position, name, now())
+    // A change that comes while the question is answered has a later position, which voids the answer.
+    const position = changes.latest()
+    return outcome.then((value) => this.#encoded.forCredentials(value, position, name, now()))
+  }
 }
 
 interface BatchParts {
   readonly read: () => readonly CheckQuestion[]
-  readonly answer: Answer
+  readonly answers: Answers
   readonly turns: Turns
   readonly context: CallContext
   readonly listener: DecisionListener | undefined
@@ -264,14 +239,14 @@ class Batch {
   /** @returns whether every check has its answer, or waits for it */
   #runSlice(): boolean {
     const endsMs = performance.now() + SLICE_MS
-    const { read, answer, listener, context } = this.#parts
+    const { read, answers, listener, context } = this.#parts
     expectNotOver(context)
     const results = this.#results
     this.#questions ??= read()
     const questions = this.#questions
     while (results.length < questions.length) {
       const question = questions[results.length] as CheckQuestion
-      const result = answer(question, context.connection, listener)
+      const result = answers.answer(question, context.connection, listener)
       // The batch may fail before it waits for this one, whose error is then unhandled.
       if (result instanceof Promise) result.catch(() => {})
       results.push(result)

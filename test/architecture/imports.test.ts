@@ -110,6 +110,11 @@ const RULES: readonly Rule[] = [
     ],
   },
   {
+    invariant: 'Connect imports no other transport: what two have stands above them',
+    files: ['sidecar/transports/connect/'],
+    never: ['sockets/', 'http2/', 'grpc-js/'].map((folder) => `sidecar/transports/${folder}`),
+  },
+  {
     invariant: 'gRPC on sockets needs no library of gRPC',
     files: ['sidecar/transports/sockets/', 'sidecar/transports/connect/'],
     never: ['@grpc/', 'node:http2', 'fastify'],

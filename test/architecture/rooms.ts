@@ -141,7 +141,7 @@ export const ROOMS: readonly Room[] = [
   {
     room: 'sidecar/transports/',
     purpose: 'what a transport is, and the life of a call on it, whichever carries the calls',
-    imports: ['sidecar/base/', 'sidecar/base/net/', 'sidecar/contract/'],
+    imports: ['sidecar/base/', 'sidecar/base/net/', 'sidecar/contract/', 'node:'],
   },
   {
     room: 'sidecar/transports/sockets/',
@@ -155,9 +155,8 @@ export const ROOMS: readonly Room[] = [
     room: 'sidecar/transports/connect/',
     purpose: 'Connect and gRPC-Web, over the HTTP server',
     imports: [
-      ...['sidecar/base/', 'sidecar/base/net/', 'sidecar/transports/http2/'],
-      ...['sidecar/contract/', 'sidecar/transports/', 'sidecar/transports/sockets/', 'node:'],
-      ...['@bufbuild/protobuf', 'p-limit'],
+      ...['sidecar/base/', 'sidecar/base/net/', 'sidecar/contract/', 'sidecar/transports/'],
+      ...['node:', '@bufbuild/protobuf', 'p-limit'],
     ],
   },
   {
@@ -189,8 +188,7 @@ export const ROOMS: readonly Room[] = [
     purpose: 'AuthZEN',
     imports: [
       ...['engine/', 'sidecar/base/', 'sidecar/base/net/', 'sidecar/authority/'],
-      ...['sidecar/usecases/', 'sidecar/proxies/', 'sidecar/http/', 'sidecar/http/identity/'],
-      ...['node:', 'fastify'],
+      ...['sidecar/usecases/', 'sidecar/proxies/', 'sidecar/http/', 'node:', 'fastify'],
     ],
   },
   {

@@ -2,7 +2,7 @@
  * Parts of messages: an unfinished one gives its memory back at once, and one that was taken keeps its bytes.
  */
 import { expect, test } from 'vitest'
-import { MessageBuffer } from '../../sidecar/transports/sockets/messages.ts'
+import { MessageBuffer } from '../../sidecar/transports/framed-messages.ts'
 import { messageFrame } from '../support/http2/frames.ts'
 
 const BYTES = 4_194_304

@@ -2,17 +2,19 @@
  * Profile → Access → IAM tokens: those of a control panel user, which are created, copied or reissued for a
  * test (§5.1).
  */
-import { useState } from 'preact/hooks'
+import { useId, useState } from 'preact/hooks'
 import { linkTo } from '../../model/routes.ts'
 import { texts } from '../../texts/en/profile.ts'
-import { Choice, Message } from '../../ui/parts.tsx'
+import { Choice, CopyButton, Message } from '../../ui/parts.tsx'
 import { usePanel } from '../context.tsx'
+import { masked } from '../model/keys.ts'
+import type { OwnToken } from '../model/own.ts'
 import { menuOf } from '../model/pages.ts'
 import { AskFirst } from '../parts/ask-first.tsx'
 import { Form, useForm } from '../parts/form.tsx'
-import { OwnTokenView } from '../parts/own-token.tsx'
 import { Page } from '../parts/page.tsx'
 import { ProjectField } from '../parts/project-field.tsx'
+import { RequestCommands } from '../parts/request-commands.tsx'
 import { Moment } from '../parts/time.tsx'
 import { useOwnToken } from '../parts/use-own-token.ts'
 import { useUser } from '../parts/use-user.ts'
@@ -81,5 +83,27 @@ function Warning() {
         <a href={linkTo('iam/service-users')}>{texts.tokens.serviceUsers}</a>
       )}
     </p>
+  )
+}
+
+/** An IAM token of the user, masked, with what copies it. */
+function OwnTokenView({ token }: { readonly token: OwnToken }) {
+  const { place, value, kind, project, account, expiresAtMs } = token
+  const id = useId()
+  return (
+    <section class="own-token">
+      <h2>{project === '' ? texts.tokens.shown.account(account) : texts.tokens.shown.project(project)}</h2>
+      <div class="secret">
+        <label for={id}>{texts.tokens.label}</label>
+        <div class="secret-row short">
+          <input id={id} type="text" class="mono" readOnly value={masked(value)} autocomplete="off" />
+          <CopyButton text={() => value} />
+        </div>
+        <p class="hint">
+          {texts.tokens.expires} <Moment ms={expiresAtMs} />
+        </p>
+      </div>
+      <RequestCommands place={place} kind={kind} />
+    </section>
   )
 }

@@ -12,7 +12,6 @@ import { timed } from '../../usecases/timed.ts'
 import { listenerOf } from '../../usecases/tracing.ts'
 import { type Admission, expectCaller } from '../callers-only.ts'
 import { type HttpError, httpErrorOf } from '../errors.ts'
-import type { Site } from '../identity/catalog.ts'
 import { JsonBodies, sendJson } from '../json.ts'
 import { logRefusal } from '../refusals.ts'
 import { expectFields, type Fields } from './entities.ts'
@@ -54,12 +53,17 @@ const BODY = { types: /^application\/json$/, anyKey: true }
 
 const config = { sendError: sendText }
 
+interface Addressed {
+  /** URL of the server for clients, without a slash at the end. */
+  readonly url: string
+}
+
 /** @param site a function, because the addresses are known only when the server listens */
 export function addAuthzenRoutes(
   server: FastifyInstance,
   services: PerCall<Asked['services']> & Ruled & Admitting & Reporting,
   { callersOnly, evaluationsMax }: AuthzenOptions,
-  site: () => Site,
+  site: () => Addressed,
 ): void {
   const { cacheForMs } = services
   const meter = services.meters?.of('authzen')
@@ -113,7 +117,7 @@ function explained(services: Reporting, request: FastifyRequest, error: unknown)
 }
 
 /** Every address is from the configuration. */
-function metadataOf({ url }: Site): object {
+function metadataOf({ url }: Addressed): object {
   const endpoints = ENDPOINTS.map(({ parameter, path }) => [parameter, `${url}${path}`])
   return { policy_decision_point: url, ...Object.fromEntries(endpoints) }
 }

@@ -3,9 +3,9 @@
  * is not known here: it hands over each one with its path.
  */
 import pLimit from 'p-limit'
+import { Budget } from '../../base/net/buffer-budget.ts'
 import type { Turns } from '../../base/turns.ts'
 import { type Method, type Methods, STATUS, StatusError, type StatusOf } from '../../contract/call.ts'
-import { Budget } from '../http2/budget.ts'
 import type { ConnectionBounds } from '../transport.ts'
 import { EnvelopedCall } from './enveloped.ts'
 import type { Exchange, Settings } from './exchange.ts'

@@ -5,9 +5,9 @@ import { discard } from '../../base/net/linger.ts'
 import { SHORT_BYTES } from '../../base/turns.ts'
 import { type CallStatus, type Method, STATUS, StatusError } from '../../contract/call.ts'
 import { LATE } from '../faults.ts'
+import { MessageBuffer } from '../framed-messages.ts'
+import { timeoutMs } from '../grpc-fields.ts'
 import { LiveCall } from '../live-call.ts'
-import { MessageBuffer } from '../sockets/messages.ts'
-import { timeoutMs } from '../sockets/text.ts'
 import { Base64Decoder } from './base64.ts'
 import {
   atDeadline,

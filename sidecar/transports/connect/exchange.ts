@@ -3,6 +3,7 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import type { LimitFunction } from 'p-limit'
 import type { IpAddress } from '../../base/ip-address.ts'
 import type { MaybePromise } from '../../base/maybe-promise.ts'
+import type { Budget } from '../../base/net/buffer-budget.ts'
 import { carrierOf } from '../../base/net/http-request.ts'
 import { SHORT_BYTES, type Turns } from '../../base/turns.ts'
 import {
@@ -13,7 +14,6 @@ import {
   type StatusOf,
 } from '../../contract/call.ts'
 import { DEADLINE_EXCEEDED, TIMER_MS_MAX } from '../faults.ts'
-import type { Budget } from '../http2/budget.ts'
 import type { Descriptors, JsonCodec } from './json.ts'
 
 export interface Exchange {

@@ -3,7 +3,7 @@ import { fromBinary } from '@bufbuild/protobuf'
 import { BinaryReader } from '@bufbuild/protobuf/wire'
 import { AnySchema } from '@bufbuild/protobuf/wkt'
 import { type CallStatus, STATUS } from '../../contract/call.ts'
-import { statusFields } from '../sockets/text.ts'
+import { statusFields } from '../grpc-fields.ts'
 import type { Descriptors } from './json.ts'
 
 type Code = keyof typeof STATUS

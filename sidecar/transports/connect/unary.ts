@@ -7,7 +7,7 @@ import { andThen, type MaybePromise } from '../../base/maybe-promise.ts'
 import { discard } from '../../base/net/linger.ts'
 import { SHORT_BYTES } from '../../base/turns.ts'
 import { type CallStatus, type Method, STATUS } from '../../contract/call.ts'
-import { inflated, tooLarge } from '../sockets/messages.ts'
+import { inflated, tooLarge } from '../framed-messages.ts'
 import {
   atDeadline,
   awaitReader,

@@ -1,9 +1,9 @@
 /** A connection: its socket, its turns and its age. The session knows the protocol. */
 import type { Duplex } from 'node:stream'
+import type { Budget } from '../../base/net/buffer-budget.ts'
 import { connectionSource, type HeldConnection } from '../../base/net/connection-table.ts'
 import { muchSinceMs } from '../../base/net/held-bytes.ts'
 import type { Application, Peer } from './application.ts'
-import type { Budget } from './budget.ts'
 import type { FrameWriter } from './frame-writer.ts'
 import { Frames } from './frames.ts'
 import { HeaderBlocks } from './header-blocks.ts'

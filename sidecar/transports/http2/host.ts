@@ -1,6 +1,7 @@
 /** What a session needs around it: its connection, and through it the server. */
+
+import type { Budget } from '../../base/net/buffer-budget.ts'
 import type { Peer } from './application.ts'
-import type { Budget } from './budget.ts'
 import type { FrameWriter } from './frame-writer.ts'
 import type { Limits } from './limits.ts'
 import type { Bound } from './protocol.ts'

@@ -1,9 +1,9 @@
 /** A server of HTTP/2: counts the connections, and looks after all of them once in a while. */
 import type { Duplex } from 'node:stream'
+import { Budget } from '../../base/net/buffer-budget.ts'
 import { ConnectionTable, connectionSource, type TableBound } from '../../base/net/connection-table.ts'
 import { releaseMost } from '../../base/net/held-bytes.ts'
 import type { Application, Peer } from './application.ts'
-import { Budget } from './budget.ts'
 import { Connection, type ConnectionOwner } from './connection.ts'
 import { FrameWriter } from './frame-writer.ts'
 import { DEFAULT_LIMITS, type Limits } from './limits.ts'

@@ -1,5 +1,5 @@
 /** How much a peer may send on a connection at a time (RFC 9113, §6.9), and what of it is held in memory. */
-import type { Budget } from './budget.ts'
+import type { Budget } from '../../base/net/buffer-budget.ts'
 import { ConnectionError, ERROR, FRAME_BYTES_DEFAULT, WINDOW_DEFAULT } from './protocol.ts'
 
 /**
@@ -79,7 +79,8 @@ export class ReceiveWindow {
 
   /** What it may have at most. What it has been promised already is a part of it. */
   get #room(): number {
-    if (this.favoured) return Math.min(this.#budget.lastRoom, OPEN_BYTES_MAX)
+    // Where there is no room at all, another connection is closed for the favoured one.
+    if (this.favoured) return Math.min(Math.max(WINDOW_DEFAULT, this.#budget.room), OPEN_BYTES_MAX)
     // Small requests are done when they have come. What is held is a part of large ones.
     return Math.min(this.#budget.share + this.#left, this.held > 0 ? OPEN_BYTES_MAX : OPEN_BYTES)
   }

@@ -1,5 +1,5 @@
 /** What a connection sends: frames in fair shares, no faster than the peer reads (RFC 9113, §5.2). */
-import type { Budget } from './budget.ts'
+import type { Budget } from '../../base/net/buffer-budget.ts'
 import type { FrameWriter, Sink } from './frame-writer.ts'
 import { HeaderEncoder, RepeatedFields } from './hpack/encoder.ts'
 import {

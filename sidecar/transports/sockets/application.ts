@@ -1,11 +1,11 @@
 /** gRPC on HTTP/2: calls are streams, and messages are in their bodies. It knows no service. */
 
 import type { ClientConnection, Method, Methods } from '../../contract/call.ts'
+import { soleMessage } from '../framed-messages.ts'
 import type { Application, Peer } from '../http2/application.ts'
 import type { HeaderList } from '../http2/hpack/decoder.ts'
 import { OpenCall } from './calls.ts'
 import { CallHead, type CallStream } from './head.ts'
-import { soleMessage } from './messages.ts'
 import { answer, failBeforeAnswer, type GrpcSettings, runUnary } from './unary.ts'
 
 const NO_PREFIX = Buffer.alloc(0)

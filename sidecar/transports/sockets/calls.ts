@@ -1,10 +1,10 @@
 /** Calls that take longer than the frame that they came with: streams, slow senders, handlers that wait. */
 import { type CallStatus, type Method, STATUS, StatusError } from '../../contract/call.ts'
 import { DEADLINE_EXCEEDED, LATE, TIMER_MS_MAX } from '../faults.ts'
+import { MessageBuffer, prefixOf } from '../framed-messages.ts'
+import { statusFields } from '../grpc-fields.ts'
 import { LiveCall } from '../live-call.ts'
 import type { CallStream } from './head.ts'
-import { MessageBuffer, prefixOf } from './messages.ts'
-import { statusFields } from './text.ts'
 import { answer, failBeforeAnswer, type GrpcSettings, HEADERS, TRAILERS_OK } from './unary.ts'
 
 /** With so many bytes unsent, no further request of a stream is taken. */

@@ -8,11 +8,11 @@ import {
   type Methods,
   STATUS,
 } from '../../contract/call.ts'
+import { statusFields, timeoutMs } from '../grpc-fields.ts'
 import type { HeaderList } from '../http2/hpack/decoder.ts'
 import type { Field } from '../http2/hpack/encoder.ts'
 import type { HeaderField } from '../http2/hpack/header-field.ts'
 import type { Stream } from '../http2/stream.ts'
-import { statusFields, timeoutMs } from './text.ts'
 
 /** The fields of every answer of gRPC. */
 export const ANSWER_FIELDS: readonly Field[] = [

@@ -3,10 +3,10 @@
  */
 
 import type { CallStatus, StatusOf, UnaryMethod } from '../../contract/call.ts'
+import { prefixOf } from '../framed-messages.ts'
+import { statusFields } from '../grpc-fields.ts'
 import { RepeatedFields } from '../http2/hpack/encoder.ts'
 import { ANSWER_FIELDS, type CallStream } from './head.ts'
-import { prefixOf } from './messages.ts'
-import { statusFields } from './text.ts'
 
 export interface GrpcSettings {
   readonly maxMessageBytes: number

@@ -11,7 +11,7 @@ import { clientAddress } from '../../../sidecar/proxies/client-address.ts'
 import { readRouteSettings } from '../../../sidecar/proxies/policy.ts'
 import { readProxiedRequest } from '../../../sidecar/proxies/proxied-request.ts'
 import { formOf } from '../../../sidecar/transports/connect/form.ts'
-import { statusFields, timeoutMs } from '../../../sidecar/transports/sockets/text.ts'
+import { statusFields, timeoutMs } from '../../../sidecar/transports/grpc-fields.ts'
 import { fieldsIn, promised, reading, type Target } from '../target.ts'
 
 const finder = new CredentialFinder([

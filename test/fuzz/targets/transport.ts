@@ -1,6 +1,7 @@
 /** What arrives on sockets: frames of HTTP/2, header blocks, messages of gRPC, base64 of gRPC-Web. */
 import { StatusError } from '../../../sidecar/contract/call.ts'
 import { Base64Decoder } from '../../../sidecar/transports/connect/base64.ts'
+import { MessageBuffer } from '../../../sidecar/transports/framed-messages.ts'
 import { FrameReader } from '../../../sidecar/transports/http2/frame-reader.ts'
 import {
   CompressionError,
@@ -15,7 +16,6 @@ import {
 } from '../../../sidecar/transports/http2/hpack/huffman.ts'
 import { FRAME_HEADER_BYTES } from '../../../sidecar/transports/http2/protocol.ts'
 import { shapeOf } from '../../../sidecar/transports/http2/request-head.ts'
-import { MessageBuffer } from '../../../sidecar/transports/sockets/messages.ts'
 import { everyKind } from '../../support/http2/every-kind.ts'
 import { callOf, field, PREFACE } from '../../support/http2/frames.ts'
 import { talks } from '../../support/http2/mutations.ts'

@@ -1,17 +1,19 @@
 /** The fields of permissions and roles, in the form of a new user and in that of one who is changed. */
 import { Fragment } from 'preact'
-import { useMemo, useRef } from 'preact/hooks'
+import { useCallback, useMemo, useRef } from 'preact/hooks'
 import { linkTo } from '../../../model/routes.ts'
 import { texts } from '../../../texts/en/iam.ts'
 import { ApiPicker } from '../../../ui/api-picker.tsx'
 import { Icon } from '../../../ui/icons.tsx'
-import { useRoute } from '../../context.tsx'
+import { useApi, useRoute } from '../../context.tsx'
 import { type Draft, SCOPES } from '../../model/grants.ts'
 import { NotLoaded } from '../../parts/loaded-view.tsx'
+import { type Loaded, useLoaded } from '../../parts/use-loaded.ts'
 import { Name } from './records.tsx'
-import { useProjectNames } from './use-projects.ts'
 
 const { permission, roles } = texts
+
+const PAGE_SIZE_MAX = 1_000
 
 interface PermissionFieldsProps {
   readonly account: string
@@ -102,6 +104,28 @@ function ProjectFields({ account, draft, change, fault }: PermissionFieldsProps)
       )}
     </div>
   )
+}
+
+/** The names of all projects of an account, read page by page to the last one. */
+function useProjectNames(account: string): Loaded<readonly string[]> {
+  const api = useApi()
+  const load = useCallback(
+    async (signal: AbortSignal) => {
+      const names: string[] = []
+      let pageToken = ''
+      do {
+        const page = await api.directory.listProjects(
+          { account, pageSize: PAGE_SIZE_MAX, pageToken },
+          { signal },
+        )
+        for (const { name } of page.projects) names.push(name)
+        pageToken = page.nextPageToken
+      } while (pageToken !== '')
+      return names
+    },
+    [api, account],
+  )
+  return useLoaded<readonly string[]>(load)
 }
 
 interface CheckProps {

@@ -1,12 +1,13 @@
 /** The shadow: decisions that would have been others, for whom, and the cells that it changes. */
 import { linkTo } from '../../../model/routes.ts'
 import { texts } from '../../../texts/en/operators.ts'
+import { Result } from '../../../ui/comparison.tsx'
 import { Command, Facts, Message } from '../../../ui/parts.tsx'
 import type { Compared } from '../../model/matrices.ts'
 import type { Difference, DifferenceGroup, DifferenceRow, Rollout, ShadowView } from '../../model/rollout.ts'
+import { NotLoaded } from '../../parts/loaded-view.tsx'
 import { Distance, Moment } from '../../parts/time.tsx'
 import type { Loaded } from '../../parts/use-loaded.ts'
-import { Cells } from './cells.tsx'
 import { Changes, type Column } from './changes.tsx'
 import { Digest } from './digest.tsx'
 
@@ -141,4 +142,12 @@ function Accounts({ accounts, others }: Pick<DifferenceRow, 'accounts' | 'others
       {rest.join(', ')}
     </details>
   )
+}
+
+/** How the shadow differs from the matrix in force, as the explorer shows it of two files. */
+function Cells({ compared }: Pick<ShadowProps, 'compared'>) {
+  const { value, error, reload } = compared
+  if (error !== undefined) return <NotLoaded error={error} retry={() => void reload()} />
+  if (value === undefined) return <p class="waiting">{words.cells.comparing}</p>
+  return <Result title={words.cells.title} words={words.cells.sides} compared={value} />
 }

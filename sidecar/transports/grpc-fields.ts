@@ -1,7 +1,8 @@
-/** Texts of gRPC's protocol over HTTP/2: timeouts, messages of a status, details. */
+/** Header fields of gRPC as texts: timeouts, the message of a status, its details. */
+import type { CallStatus } from '../contract/call.ts'
 
-import type { CallStatus } from '../../contract/call.ts'
-import type { Field } from '../http2/hpack/encoder.ts'
+/** A header field. */
+type Field = readonly [name: string, value: string]
 
 /** Units of `grpc-timeout` in milliseconds. */
 const UNITS: Readonly<Record<string, number>> = {

@@ -1,5 +1,4 @@
 /** What all connections of a server hold in memory together. */
-import { WINDOW_DEFAULT } from './protocol.ts'
 
 /**
  * Of each four bytes three are invited. The last one is for bytes that cannot be made to wait, and for one
@@ -36,12 +35,9 @@ export class Budget {
     return Math.max(0, Math.floor((INVITED * this.#most - this.bytes - this.promised) / 2))
   }
 
-  /**
-   * So much one connection may hold in addition that others wait for, in bytes. Where there is no room at
-   * all, another one gives way to it.
-   */
-  get lastRoom(): number {
-    return Math.max(WINDOW_DEFAULT, this.#most - this.bytes - this.promised)
+  /** What is neither held nor promised, in bytes. Beyond the maximum it is negative. */
+  get room(): number {
+    return this.#most - this.bytes - this.promised
   }
 
   /** More bytes are held, or fewer. */

@@ -4,7 +4,7 @@
  */
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
-import { STATUS, StatusError } from '../../contract/call.ts'
+import { STATUS, StatusError } from '../contract/call.ts'
 
 const PREFIX_BYTES = 5
 
