@@ -27,31 +27,10 @@ const RECORD = { ASSURANCE: 'record' }
 /** Another one each time. */
 const NEW_SEED = String(Date.now() % 1_000_000)
 
-/**
- * What a transport of gRPC can change: streams, bounds, certificates, health, and one table of questions that
- * every protocol is asked. What handlers do with a request, they do on both.
- */
-const OTHER_TRANSPORT = [
-  ...['parity/answers', 'health', 'ext-authz'].map((path) => `test/${path}`),
-  ...[
-    'cells',
-    'client',
-    'followers',
-    'reasons',
-    'request',
-    'server',
-    'shutdown',
-    'stream',
-    'watch',
-    'wire',
-  ].map((name) => `test/sidecar/${name}`),
-]
-
 /** What must pass before a change lands. It gives the same verdict on any machine, however busy. */
 export const GATE: readonly Step[] = [
   { name: 'check', command: ['npm', 'run', '--silent', 'check'] },
   tests('test', []),
-  tests('grpc-js', OTHER_TRANSPORT, { PORTCULLIS_GRPC_TRANSPORT: 'grpc-js' }),
   tests('interop', INTEROP),
   { name: 'instructions', command: ['node', 'bench/instructions.ts'] },
 ]
@@ -145,7 +124,7 @@ export const NIGHTLY: Readonly<Record<string, readonly Step[]>> = {
   streams: [
     tests(
       'streams',
-      ['--no-file-parallelism', 'test/parity/streams', 'test/parity/transports', 'test/parity/released'],
+      ['--no-file-parallelism', 'test/parity/streams', 'test/transports/same', 'test/parity/released'],
       {
         ...RECORD,
         QUESTIONS: '3000',

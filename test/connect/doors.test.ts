@@ -4,14 +4,13 @@
  */
 import { connect as connectHttp2 } from 'node:http2'
 import { connect } from 'node:net'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { HealthService } from '../../proto/gen/health/v1/health.ts'
 import { AuthorizationServiceService } from '../../proto/gen/portcullis/v1/authorization.ts'
 import { DirectoryServiceService } from '../../proto/gen/portcullis/v1/directory.ts'
 import { type Method, type Methods, STATUS, StatusError } from '../../sidecar/contract/call.ts'
-import { startTransport as startOnGrpcJs } from '../../sidecar/transports/grpc-js/grpc-js-transport.ts'
 import { DEFAULT_LIMITS } from '../../sidecar/transports/http2/limits.ts'
-import { startTransport as startOnSockets } from '../../sidecar/transports/sockets/sockets-transport.ts'
+import { startTransport } from '../../sidecar/transports/sockets/sockets-transport.ts'
 import { runSidecar } from '../support/sidecar/sidecar.ts'
 import { newFile, passing, whenTheFileEnds } from '../support/suite/resources.ts'
 
@@ -182,33 +181,28 @@ const METHODS: Methods = new Map(
   ]),
 )
 
-describe.each([
-  ['sockets', startOnSockets],
-  ['grpc-js', startOnGrpcJs],
-])('gRPC on %s', (_transport, start) => {
-  test.each([...METHODS.keys()])('%s', async (path) => {
-    const transport = await start(METHODS, {
-      address: '127.0.0.1:0',
-      certificates: undefined,
-      connections: undefined,
-      maxMessageBytes: 100_000,
-      maxConcurrentStreams: 100,
-      maxConnectionIdleMs: 60_000,
-      maxConnectionAgeMs: 60_000,
-      bounds: DEFAULT_LIMITS,
-      statusOf: (error) => (error as StatusError).status,
-      onExceeded: () => {},
-    })
-    whenTheFileEnds(() => transport.close(0))
-    const session = connectHttp2(`http://${transport.address}`).on('error', () => {})
-    const stream = session.request({
-      ...{ ':method': 'POST', ':path': path, te: 'trailers' },
-      'content-type': 'application/grpc',
-    })
-    const headers = await new Promise<Record<string, unknown>>((resolve) => stream.once('response', resolve))
-    expect(headers).toMatchObject({ 'grpc-status': '16', 'grpc-message': 'refused' })
-    expect(handled).toEqual([])
-    stream.on('error', () => {}).destroy()
-    session.destroy()
+test.each([...METHODS.keys()])('gRPC: %s', async (path) => {
+  const transport = await startTransport(METHODS, {
+    address: '127.0.0.1:0',
+    certificates: undefined,
+    connections: undefined,
+    maxMessageBytes: 100_000,
+    maxConcurrentStreams: 100,
+    maxConnectionIdleMs: 60_000,
+    maxConnectionAgeMs: 60_000,
+    bounds: DEFAULT_LIMITS,
+    statusOf: (error) => (error as StatusError).status,
+    onExceeded: () => {},
   })
+  whenTheFileEnds(() => transport.close(0))
+  const session = connectHttp2(`http://${transport.address}`).on('error', () => {})
+  const stream = session.request({
+    ...{ ':method': 'POST', ':path': path, te: 'trailers' },
+    'content-type': 'application/grpc',
+  })
+  const headers = await new Promise<Record<string, unknown>>((resolve) => stream.once('response', resolve))
+  expect(headers).toMatchObject({ 'grpc-status': '16', 'grpc-message': 'refused' })
+  expect(handled).toEqual([])
+  stream.on('error', () => {}).destroy()
+  session.destroy()
 })

@@ -15,8 +15,8 @@ const BROWSER =
 
 const ON = { 'http.console': true, 'http.connect': true }
 
-describe.each(['sockets', 'grpc-js'])('with the shipped matrix, and gRPC on %s', async (transport) => {
-  const { ask, port } = await startIdentity({ flags: { ...ON, 'grpc.transport': transport } })
+describe('with the shipped matrix', async () => {
+  const { ask, port } = await startIdentity({ flags: ON })
   const own = `http://127.0.0.1:${port}`
 
   test('the page and all that it names are there, under a policy that lets nothing else run', async () => {

@@ -309,7 +309,7 @@ test('decisions without a line in the decision log count, from 0', async () => {
 })
 
 test('connections beyond the bound count', async () => {
-  const flags = { 'health.address': '127.0.0.1:0', 'grpc.max_connections': 1, 'grpc.transport': 'sockets' }
+  const flags = { 'health.address': '127.0.0.1:0', 'grpc.max_connections': 1 }
   const { sidecar, address } = await runSidecar({ flags })
   for (let opened = 0; opened < 3; opened++) {
     const socket = connectSocket(Number(address.split(':')[1]), '127.0.0.1').on('error', () => {})

@@ -26,19 +26,16 @@ test.each<[claim: string, flags: Record<string, string>, problem: string]>([
   await expect(runSidecar({ flags })).rejects.toThrow(problem)
 })
 
-test.each(['sockets', 'grpc-js'])(
-  'a folder that others may not enter, as the data folder, is refused on %s',
-  async (transport) => {
-    const folder = newFolder()
-    const flags = { 'grpc.transport': transport, 'grpc.socket.mode': '0666' }
-    const data = join(folder, 'data')
-    await expect(
-      runSidecar({ folder: data, flags: { ...flags, 'grpc.address': `unix:${data}/grpc.sock` } }),
-    ).rejects.toThrow('expected a folder of its own that every user may enter, or none yet; found mode 0700')
-    const open = join(folder, 'open')
-    mkdirSync(open, { mode: 0o755 })
-    const { sidecar } = await runSidecar({ flags: { ...flags, 'grpc.address': `unix:${open}/grpc.sock` } })
-    expect((statSync(join(open, 'grpc.sock')).mode & 0o777).toString(8)).toBe('666')
-    await sidecar.close()
-  },
-)
+test('a folder that others may not enter, as the data folder, is refused', async () => {
+  const folder = newFolder()
+  const flags = { 'grpc.socket.mode': '0666' }
+  const data = join(folder, 'data')
+  await expect(
+    runSidecar({ folder: data, flags: { ...flags, 'grpc.address': `unix:${data}/grpc.sock` } }),
+  ).rejects.toThrow('expected a folder of its own that every user may enter, or none yet; found mode 0700')
+  const open = join(folder, 'open')
+  mkdirSync(open, { mode: 0o755 })
+  const { sidecar } = await runSidecar({ flags: { ...flags, 'grpc.address': `unix:${open}/grpc.sock` } })
+  expect((statSync(join(open, 'grpc.sock')).mode & 0o777).toString(8)).toBe('666')
+  await sidecar.close()
+})

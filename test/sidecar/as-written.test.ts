@@ -38,7 +38,7 @@ const { sidecar } = await runEgress([{ path: '/odd/', url: odd.url }], {
   flags: {
     ...{ 'http.address': '127.0.0.1:0', 'http.connect': true, 'http.authzen': true, 'http.console': true },
     ...{ 'health.address': '127.0.0.1:0', 'health.metrics': true },
-    ...{ 'traces.otlp.url': 'http://127.0.0.1:9/v1/traces', 'grpc.transport': 'sockets' },
+    ...{ 'traces.otlp.url': 'http://127.0.0.1:9/v1/traces' },
   },
   more: {
     http: {

@@ -2,7 +2,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { IamClaims } from '../../sidecar/authority/iam-claims.ts'
 import { IamTokenSigner } from '../../sidecar/authority/iam-token.ts'
 import { KeyRing, rotateKeys, withdrawKey } from '../../sidecar/authority/keys.ts'
@@ -158,36 +158,34 @@ test('a token whose key is withdrawn while it waits is refused', async () => {
   expect(await found).toBeUndefined()
 })
 
-describe.each(['grpc-js', 'sockets'])('%s: among many forged tokens', (transport) => {
-  test('each check, batch and stream gets the answers to its own tokens', async () => {
-    const running = await runSidecar({ flags: { 'grpc.transport': transport } })
-    const { value } = await issued(running, await populate(running))
-    const key = signingKey(running.folder)
-    const claims = decodedPart(value, 1)
-    const tokenOf = (signing: TestKey, index: number) =>
-      signedToken(signing, { ...claims, jti: String(index).padStart(22, 'A') })
-    // Every third one is genuine.
-    const forger = posingAs(key)
-    const question = (index: number) => ({
-      api: 'dedicated-servers',
-      credentials: [['X-Auth-Token', tokenOf(index % 3 === 0 ? key : forger, index)]] as [string, string][],
-    })
-    const expected = (index: number) => (index % 3 === 0 ? 'ALLOWED' : 'CREDENTIAL_INVALID')
-    const indices = (from: number) => Array.from({ length: 60 }, (_, index) => from + index)
-    const streamed = async (from: number) => {
-      const reasons: string[] = []
-      for await (const { reason } of running.client.checkStream(indices(from).map(question)))
-        reasons.push(reason)
-      return reasons
-    }
-    const [checks, ...others] = await Promise.all([
-      Promise.all(indices(0).map(async (index) => (await running.client.check(question(index))).reason)),
-      ...[60, 120, 180].map(async (from) =>
-        (await running.client.checkBatch(indices(from).map(question))).map(({ reason }) => reason),
-      ),
-      streamed(240),
-    ])
-    expect(checks).toEqual(indices(0).map(expected))
-    expect(others).toEqual([60, 120, 180, 240].map((from) => indices(from).map(expected)))
+test('among many forged tokens, each check, batch and stream gets the answers to its own tokens', async () => {
+  const running = await runSidecar()
+  const { value } = await issued(running, await populate(running))
+  const key = signingKey(running.folder)
+  const claims = decodedPart(value, 1)
+  const tokenOf = (signing: TestKey, index: number) =>
+    signedToken(signing, { ...claims, jti: String(index).padStart(22, 'A') })
+  // Every third one is genuine.
+  const forger = posingAs(key)
+  const question = (index: number) => ({
+    api: 'dedicated-servers',
+    credentials: [['X-Auth-Token', tokenOf(index % 3 === 0 ? key : forger, index)]] as [string, string][],
   })
+  const expected = (index: number) => (index % 3 === 0 ? 'ALLOWED' : 'CREDENTIAL_INVALID')
+  const indices = (from: number) => Array.from({ length: 60 }, (_, index) => from + index)
+  const streamed = async (from: number) => {
+    const reasons: string[] = []
+    for await (const { reason } of running.client.checkStream(indices(from).map(question)))
+      reasons.push(reason)
+    return reasons
+  }
+  const [checks, ...others] = await Promise.all([
+    Promise.all(indices(0).map(async (index) => (await running.client.check(question(index))).reason)),
+    ...[60, 120, 180].map(async (from) =>
+      (await running.client.checkBatch(indices(from).map(question))).map(({ reason }) => reason),
+    ),
+    streamed(240),
+  ])
+  expect(checks).toEqual(indices(0).map(expected))
+  expect(others).toEqual([60, 120, 180, 240].map((from) => indices(from).map(expected)))
 })

@@ -1,28 +1,27 @@
-/**
- * gRPC over HTTP/2 as its specification says, by frames that no client library would send. Both transports
- * get them, and where they differ, the row says what each of them answers.
- */
+/** gRPC over HTTP/2 as its specification says, by frames that no client library would send. */
 import { once } from 'node:events'
-import {
-  type ClientHttp2Session,
-  type ClientHttp2Stream,
-  connect,
-  constants,
-  type OutgoingHttpHeaders,
-} from 'node:http2'
+import { type ClientHttp2Stream, connect, type OutgoingHttpHeaders } from 'node:http2'
 import { gzipSync } from 'node:zlib'
-import * as fc from 'fast-check'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { encoded } from '../support/contract/black-box.ts'
+import {
+  callOf,
+  END_HEADERS,
+  END_STREAM,
+  FRAME,
+  field,
+  frame,
+  PREFACE,
+  settingsOf,
+} from '../support/http2/frames.ts'
+import { openRaw } from '../support/interop/raw-connection.ts'
 import { ACCOUNT, runSidecar } from '../support/sidecar/sidecar.ts'
+import { eventually } from '../support/suite/resources.ts'
 
 const MESSAGE_BYTES_MAX = 65_536
-const TRANSPORTS = ['sockets', 'grpc-js'] as const
-type Transport = (typeof TRANSPORTS)[number]
 
 const CHECK = '/portcullis.v1.AuthorizationService/Check'
 const STREAM = '/portcullis.v1.AuthorizationService/CheckStream'
-const BATCH = '/portcullis.v1.AuthorizationService/CheckBatch'
 const WATCH = '/portcullis.v1.AuthorizationService/WatchMatrix'
 
 const good = { api: 'balance', token: { kind: 'static_token', scope: { account: ACCOUNT } } }
@@ -44,20 +43,9 @@ interface Outcome {
   readonly reset: number
 }
 
-type Sessions = ReadonlyMap<Transport, ClientHttp2Session>
-const sessions = new Map<Transport, ClientHttp2Session>()
-/** Clients with a small window, so that answers are sent in many parts. */
-const slowSessions = new Map<Transport, ClientHttp2Session>()
-for (const transport of TRANSPORTS) {
-  const { address } = await runSidecar({
-    flags: { 'grpc.transport': transport, 'grpc.max_message_bytes': MESSAGE_BYTES_MAX },
-  })
-  sessions.set(transport, connect(`http://${address}`))
-  slowSessions.set(transport, connect(`http://${address}`, { settings: { initialWindowSize: 500 } }))
-}
-afterAll(() => {
-  for (const session of [...sessions.values(), ...slowSessions.values()]) session.destroy()
-})
+const { address } = await runSidecar({ flags: { 'grpc.max_message_bytes': MESSAGE_BYTES_MAX } })
+const session = connect(`http://${address}`)
+afterAll(() => session.destroy())
 
 interface Call {
   readonly path?: string
@@ -68,36 +56,20 @@ interface Call {
   readonly ends?: boolean
 }
 
-async function outcomeOf(
-  transport: Transport,
-  { path = CHECK, headers, parts = [message(check)], ends = true }: Call,
-  clients: Sessions = sessions,
-): Promise<Outcome> {
-  const stream = requestOf(clients.get(transport) as ClientHttp2Session, path, headers)
-  return ended(stream, parts, ends)
-}
-
-function requestOf(
-  session: ClientHttp2Session,
-  path: string,
-  headers?: OutgoingHttpHeaders,
-): ClientHttp2Stream {
-  return session.request({
+async function outcomeOf({
+  path = CHECK,
+  headers,
+  parts = [message(check)],
+  ends = true,
+}: Call): Promise<Outcome> {
+  const stream = session.request({
     ':method': 'POST',
     ':path': path,
     'content-type': 'application/grpc',
     te: 'trailers',
     ...headers,
   })
-}
-
-/** Sends the beginning of a call, and cancels it. */
-async function cancel(transport: Transport, path: string, beginning: Uint8Array): Promise<void> {
-  const stream = requestOf(sessions.get(transport) as ClientHttp2Session, path)
-  stream.on('error', () => {})
-  await new Promise((resolve) => stream.write(beginning, resolve))
-  stream.close(constants.NGHTTP2_CANCEL)
-  await once(stream, 'close')
+  return ended(stream, parts, ends)
 }
 
 async function ended(
@@ -144,8 +116,7 @@ const [INVALID_ARGUMENT, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, UNIMPLEMENTED, I
 interface Row {
   readonly claim: string
   readonly call: Call
-  /** What both transports answer, or each of them. */
-  readonly outcome: Partial<Outcome> | Readonly<Record<Transport, Partial<Outcome>>>
+  readonly outcome: Partial<Outcome>
 }
 
 const large = encoded('CheckRequest', { ...good, api: 'x'.repeat(MESSAGE_BYTES_MAX) })
@@ -166,17 +137,17 @@ const rows: readonly Row[] = [
   {
     claim: 'gRPC-Web',
     call: { headers: { 'content-type': 'application/grpc-web' } },
-    outcome: { sockets: { http: 415 }, 'grpc-js': answered },
+    outcome: { http: 415 },
   },
   {
     claim: 'messages in JSON',
     call: { headers: { 'content-type': 'application/grpc+json' } },
-    outcome: { sockets: { http: 415 }, 'grpc-js': answered },
+    outcome: { http: 415 },
   },
   {
     claim: 'PUT',
     call: { headers: { ':method': 'PUT' } },
-    outcome: { sockets: { http: 405 }, 'grpc-js': answered },
+    outcome: { http: 405 },
   },
   {
     claim: 'an unknown method',
@@ -203,12 +174,12 @@ const rows: readonly Row[] = [
   {
     claim: 'half a prefix',
     call: { parts: [message(check).subarray(0, 3)] },
-    outcome: { sockets: failed(INTERNAL), 'grpc-js': failed(UNIMPLEMENTED) },
+    outcome: failed(INTERNAL),
   },
   {
     claim: 'half a message',
     call: { parts: [message(check).subarray(0, 9)] },
-    outcome: { sockets: failed(INTERNAL), 'grpc-js': failed(UNIMPLEMENTED) },
+    outcome: failed(INTERNAL),
   },
   {
     claim: 'a message beyond the limit',
@@ -225,12 +196,12 @@ const rows: readonly Row[] = [
   {
     claim: 'gzip that was not announced',
     call: { parts: [message(gzipSync(check), 1)] },
-    outcome: { sockets: failed(INTERNAL), 'grpc-js': failed(INVALID_ARGUMENT) },
+    outcome: failed(INTERNAL),
   },
   {
     claim: 'gzip that is none',
     call: { headers: gzip, parts: [message(check, 1)] },
-    outcome: { sockets: failed(INTERNAL), 'grpc-js': failed(INTERNAL) },
+    outcome: failed(INTERNAL),
   },
   {
     claim: 'gzip that becomes too large',
@@ -240,12 +211,12 @@ const rows: readonly Row[] = [
   {
     claim: 'a flag of 2',
     call: { parts: [message(check, 2)] },
-    outcome: { sockets: failed(INTERNAL), 'grpc-js': { http: 200 } },
+    outcome: failed(INTERNAL),
   },
   {
     claim: 'an unknown encoding',
     call: { headers: { 'grpc-encoding': 'br' } },
-    outcome: { sockets: failed(UNIMPLEMENTED), 'grpc-js': answered },
+    outcome: failed(UNIMPLEMENTED),
   },
   {
     claim: 'a timeout that is none',
@@ -281,10 +252,7 @@ const rows: readonly Row[] = [
       path: STREAM,
       parts: [message(encoded('CheckStreamRequest', { id: 'a', check: good })), Buffer.of(0, 0)],
     },
-    outcome: {
-      sockets: { http: 200, code: String(INTERNAL), messages: 1 },
-      'grpc-js': answered,
-    },
+    outcome: { http: 200, code: String(INTERNAL), messages: 1 },
   },
   {
     claim: 'a watch with a deadline',
@@ -293,47 +261,45 @@ const rows: readonly Row[] = [
   },
 ]
 
-describe.each(TRANSPORTS)('on %s', (transport) => {
-  test.each(rows)('$claim', async ({ call, outcome }) => {
-    const expected =
-      transport in outcome ? (outcome as Record<Transport, Partial<Outcome>>)[transport] : outcome
-    expect(await outcomeOf(transport, call)).toMatchObject(expected)
-    // Whatever a call does, the next one on the connection is answered.
-    expect(await outcomeOf(transport, {})).toMatchObject(answered)
-  })
+test.each(rows)('$claim', async ({ call, outcome }) => {
+  expect(await outcomeOf(call)).toMatchObject(outcome)
+  // Whatever a call does, the next one on the connection is answered.
+  expect(await outcomeOf({})).toMatchObject(answered)
 })
 
-test('generated calls in any framing end alike on both transports', async () => {
-  const checks = fc.constantFrom(good, { ...good, api: 'iam' }, { ...good, api: 'reports' }, { api: '' })
-  const unary = checks.map((one) => ({ path: CHECK, body: message(encoded('CheckRequest', one)) }))
-  const batch = fc
-    .array(checks, { maxLength: 40 })
-    .map((all) => ({ path: BATCH, body: message(encoded('CheckBatchRequest', { checks: all })) }))
-  const streams = fc.array(checks, { maxLength: 40 }).map((all) => ({
-    path: STREAM,
-    body: Buffer.concat(
-      all.map((one, index) => message(encoded('CheckStreamRequest', { id: String(index), check: one }))),
-    ),
-  }))
-  await fc.assert(
-    fc.asyncProperty(
-      fc.oneof(unary, batch, streams),
-      fc.array(fc.nat(), { maxLength: 6 }),
-      fc.constantFrom(sessions, slowSessions),
-      // The client cancels the call when so many bytes of it are sent.
-      fc.option(fc.nat(), { freq: 5 }),
-      async ({ path, body }, cuts, clients, cancelled) => {
-        const at = [0, ...cuts.map((cut) => cut % (body.length + 1)).sort((a, b) => a - b), body.length]
-        const parts = at.slice(1).map((end, index) => body.subarray(at[index], end))
-        const outcomes = await Promise.all(
-          TRANSPORTS.map(async (each) => {
-            if (cancelled !== null) await cancel(each, path, body.subarray(0, cancelled % (body.length + 1)))
-            return outcomeOf(each, { path, parts }, clients)
-          }),
-        )
-        expect(outcomes[0]).toEqual(outcomes[1])
-      },
-    ),
-    { numRuns: 150 },
-  )
+/** Calls of one connection. */
+const CALLS = 200
+
+test('a call that has ended keeps no timer for its deadline', async () => {
+  const before = timers()
+  let ends = 0
+  const { socket, closed } = openRaw(address, (received) => {
+    if (received[3] === FRAME.headers && (received[4] ?? 0) & END_STREAM && ++ends === CALLS) socket.destroy()
+  })
+  // Answers wait for a window, and then come all at once.
+  const windows = (bytes: number) => frame(FRAME.settings, { payload: settingsOf({ 4: bytes }) })
+  socket.write(Buffer.concat([PREFACE, windows(0), ...callsWithDeadlines()]))
+  socket.write(windows(65_535))
+  await closed
+  expect(ends).toBe(CALLS)
+  await eventually(() => timers() < before + CALLS / 4)
 })
+
+/** Unary calls and streams, of which each has a deadline that is far away. */
+function callsWithDeadlines(): Buffer[] {
+  const streamed = encoded('CheckStreamRequest', { id: 'q', check: good })
+  return Array.from({ length: CALLS }, (_, index) => {
+    const stream = 2 * index + 1
+    const [path, request] = index % 2 === 0 ? [STREAM, streamed] : [CHECK, check]
+    const payload = Buffer.concat([callOf(path), field('grpc-timeout', '2000000S')])
+    return Buffer.concat([
+      frame(FRAME.headers, { flags: END_HEADERS, stream, payload }),
+      frame(FRAME.data, { flags: END_STREAM, stream, payload: message(request) }),
+    ])
+  })
+}
+
+/** How many timers this process has. */
+function timers(): number {
+  return process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length
+}

@@ -16,8 +16,8 @@ import { operatorOf } from '../support/sidecar/operator.ts'
 import { ACCOUNT, populate, runSidecar } from '../support/sidecar/sidecar.ts'
 import { eventuallyHolds } from '../support/suite/resources.ts'
 
-describe.each(['sockets', 'grpc-js'])('over gRPC on %s', async (transport) => {
-  const running = await runSidecar({ flags: { 'grpc.transport': transport } })
+describe('over gRPC', async () => {
+  const running = await runSidecar()
   const secrets = await populate(running)
   const box = new BlackBox(running.address)
   const lines = () => running.logLines.map((line) => JSON.parse(line) as Record<string, unknown>)

@@ -40,7 +40,7 @@ const tracing = {
 const running = await people.run(
   {
     ...{ 'http.address': '127.0.0.1:0', 'http.authzen': true, 'http.connect': true, ...tracing },
-    ...{ 'health.address': '127.0.0.1:0', 'grpc.transport': 'sockets' },
+    ...{ 'health.address': '127.0.0.1:0' },
   },
   {
     egress: {
@@ -49,10 +49,8 @@ const running = await people.run(
     },
   },
 )
-const onGrpcJs = await people.run({ ...tracing, 'grpc.transport': 'grpc-js' })
 const port = Number(running.sidecar.httpAddress?.split(':').at(-1))
 const box = new BlackBox(running.address)
-const boxOnGrpcJs = new BlackBox(onGrpcJs.address)
 const envoy = new EnvoyClient(running.address)
 const byToken = credentialQuestion('balance', 'X-Auth-Token', people.account)
 const byClaims = {
@@ -113,18 +111,6 @@ interface Row extends Expected {
   readonly ask: (fields: Fields) => Promise<unknown>
 }
 
-const unary = (what: string, to: BlackBox): Row[] => [
-  {
-    what: `${what}: a credential`,
-    ask: (fields) => to.ask('check', byToken, wishes(fields)),
-    ...{ name: CHECK, attributes: { ...rpc(CHECK), ...ALLOWED }, children: [VERIFY] },
-  },
-  {
-    what: `${what}: claims, denied`,
-    ask: (fields) => to.ask('check', byClaims, wishes(fields)),
-    ...{ name: CHECK, attributes: { ...rpc(CHECK), ...DENIED }, children: [] },
-  },
-]
 const envoyAsks = { context: { api: 'balance' }, headers: [iam(people.account), ...Object.entries(canaries)] }
 const EXT_AUTHZ = 'envoy.service.auth.v3.Authorization/Check'
 const authzen = {
@@ -133,8 +119,16 @@ const authzen = {
 }
 
 const ROWS: readonly Row[] = [
-  ...unary('sockets', box),
-  ...unary('grpc-js', boxOnGrpcJs),
+  {
+    what: 'a credential',
+    ask: (fields) => box.ask('check', byToken, wishes(fields)),
+    ...{ name: CHECK, attributes: { ...rpc(CHECK), ...ALLOWED }, children: [VERIFY] },
+  },
+  {
+    what: 'claims, denied',
+    ask: (fields) => box.ask('check', byClaims, wishes(fields)),
+    ...{ name: CHECK, attributes: { ...rpc(CHECK), ...DENIED }, children: [] },
+  },
   {
     what: 'a batch',
     ask: (fields) => askBatch(box, [byToken, byClaims], wishes(fields)),
@@ -148,12 +142,6 @@ const ROWS: readonly Row[] = [
     name: 'portcullis.v1.AuthorizationService/CheckStream',
     attributes: { 'portcullis.decisions': 2, 'rpc.response.status_code': 'OK' },
     children: [checkedToken, checked(DENIED)],
-  },
-  {
-    what: 'a stream on grpc-js',
-    ask: (fields) => askStream(boxOnGrpcJs, [byToken], wishes(fields)),
-    name: 'portcullis.v1.AuthorizationService/CheckStream',
-    children: [checkedToken],
   },
   {
     what: 'Connect',
@@ -289,7 +277,7 @@ test('the questions are asked', async () => {
     await passing(3)
   }
   began.push(BigInt(Date.now()) * 1_000_000n + 1_000_000_000n)
-  await Promise.all([running.sidecar.close(), onGrpcJs.sidecar.close()])
+  await running.sidecar.close()
   spans = spansAt(endpoint)
 })
 

@@ -1,6 +1,7 @@
-/** Every client, every kind of call, each transport: one table of scenarios. */
+/** Every client, every kind of call: one table of scenarios. */
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { type AdministeredDemo, serveAdministeredDemo } from '../../support/interop/administered-demo.ts'
 import { type Ask, type Row, type RunningClient, startClient } from '../../support/interop/client.ts'
 import { interopFolder } from '../../support/interop/command.ts'
 import { type Envoy, installEnvoy, startEnvoy } from '../../support/interop/envoy.ts'
@@ -8,7 +9,6 @@ import { startGrpcurl } from '../../support/interop/grpcurl.ts'
 import { installJava, installRust, PROTO_FLAGS } from '../../support/interop/native.ts'
 import { obtained } from '../../support/interop/obtain.ts'
 import { refusalOf, responseOf } from '../../support/interop/rows.ts'
-import { serveDemoOn, transports } from '../../support/interop/transports.ts'
 import { cells, scopeFor } from '../../support/matrices/oracle.ts'
 
 /** Few, so that a call that was left and not ended would keep others waiting. */
@@ -231,21 +231,19 @@ const SCENARIOS: readonly Scenario[] = [
   },
 ]
 
-describe.each(transports)('%s', (transport) => {
-  let sidecar: Awaited<ReturnType<typeof serveDemoOn>>
-  beforeAll(async () => {
-    sidecar = await serveDemoOn(transport, {
-      environment: { PORTCULLIS_GRPC_MAX_CONCURRENT_STREAMS: String(STREAMS_MAX) },
-    })
+let sidecar: AdministeredDemo
+beforeAll(async () => {
+  sidecar = await serveAdministeredDemo({
+    environment: { PORTCULLIS_GRPC_MAX_CONCURRENT_STREAMS: String(STREAMS_MAX) },
   })
-  afterAll(() => sidecar?.stop())
-
-  for (const candidate of CANDIDATES) testClient(candidate, () => sidecar)
 })
+afterAll(() => sidecar?.stop())
+
+for (const candidate of CANDIDATES) testClient(candidate, () => sidecar)
 
 function testClient(
   { client, missing, start, cannot = [] }: Candidate,
-  sidecar: () => Awaited<ReturnType<typeof serveDemoOn>>,
+  sidecar: () => AdministeredDemo,
 ): void {
   describe.skipIf(missing !== undefined)(client, () => {
     let running: RunningClient

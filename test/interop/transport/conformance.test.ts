@@ -1,6 +1,6 @@
 /**
- * Every case of Connect's conformance suite for a server, against each transport: gRPC on two, Connect and
- * gRPC-Web over HTTP. What the runner complains of, and why that is left, is named here. A complaint that no
+ * Every case of Connect's conformance suite for a server, against gRPC on sockets, and Connect
+ * and gRPC-Web over HTTP. What the runner complains of, and why that is left, is named here. A complaint that no
  * case has any more fails too: so the list says what is true.
  */
 import { describe, expect, test } from 'vitest'
@@ -10,10 +10,9 @@ import {
   runConformance,
 } from '../../support/interop/conformance.ts'
 import { obtainTransportTools } from '../../support/interop/transport-tools.ts'
-import { transports } from '../../support/interop/transports.ts'
 
 /** How many cases there are at least. Fewer would mean that the runner left some out. */
-const CASES: Readonly<Record<Conforming, number>> = { 'grpc-js': 570, sockets: 376, http: 1800 }
+const CASES: Readonly<Record<Conforming, number>> = { sockets: 376, http: 1800 }
 
 interface Left {
   readonly complaint: RegExp
@@ -23,26 +22,6 @@ interface Left {
 }
 
 const LEFT: Readonly<Record<Conforming, readonly Left[]>> = {
-  'grpc-js': [
-    {
-      complaint: /^trailers include a non-empty 'grpc-message' value with zero\/okay 'grpc-status'$/,
-      why: 'grpc-js says OK where no message is needed',
-    },
-    {
-      complaint: /^trailers include '.*-bin' value with padding but servers should emit unpadded/,
-      why: 'grpc-js pads base64',
-    },
-    {
-      complaint: /^(expecting an error but received none|expecting 0 response messages but instead got 1)$/,
-      cases: /\/(client-stream\/incomplete-message|unexpected-(codec|verb|compressed-message))/,
-      why: 'grpc-js takes what it should refuse: half a message, another codec, GET, a compression that was not announced',
-    },
-    {
-      complaint: /^actual error \{code: 13 .*\} does not match expected code 12 \(unimplemented\)$/,
-      cases: /\/unexpected-compression$/,
-      why: 'grpc-js hands over a message that it cannot decompress',
-    },
-  ],
   sockets: [
     {
       complaint: /^actual response (headers|trailers) missing "x-custom-(header|trailer)"$/,
@@ -63,7 +42,7 @@ const LEFT: Readonly<Record<Conforming, readonly Left[]>> = {
 
 const tools = await obtainTransportTools()
 
-describe.skipIf(!tools.ok).each<Conforming>([...transports, 'http'])('%s', async (transport) => {
+describe.skipIf(!tools.ok).each<Conforming>(['sockets', 'http'])('%s', async (transport) => {
   const outcomes: ConformanceOutcome[] = tools.ok ? await runConformance(tools.value, transport) : []
   const left = LEFT[transport]
   const isLeft = (name: string, complaint: string) =>

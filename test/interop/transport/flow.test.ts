@@ -6,10 +6,10 @@ import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { encoded } from '../../support/contract/black-box.ts'
 import { messageFrame } from '../../support/http2/frames.ts'
+import { type AdministeredDemo, serveAdministeredDemo } from '../../support/interop/administered-demo.ts'
 import { startClient } from '../../support/interop/client.ts'
 import { installH2load } from '../../support/interop/debian.ts'
 import { obtained } from '../../support/interop/obtain.ts'
-import { serveDemoOn } from '../../support/interop/transports.ts'
 import { newFile } from '../../support/suite/resources.ts'
 
 const CHECK = { api: 'balance', token: { kind: 'static_token', scope: { account: '1' } } }
@@ -17,10 +17,9 @@ const CHECK = { api: 'balance', token: { kind: 'static_token', scope: { account:
 const go = inject('go')
 const h2load = await obtained('h2load', installH2load)
 
-// grpc-js refuses what one connection may not have in flight. Only here does it wait.
-let sidecar: Awaited<ReturnType<typeof serveDemoOn>>
+let sidecar: AdministeredDemo
 beforeAll(async () => {
-  sidecar = await serveDemoOn('sockets')
+  sidecar = await serveAdministeredDemo()
 })
 afterAll(() => sidecar?.stop())
 

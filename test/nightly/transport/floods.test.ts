@@ -5,11 +5,11 @@
  */
 import { join } from 'node:path'
 import { Client, credentials } from '@grpc/grpc-js'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { messageType } from '../../support/contract/black-box.ts'
+import { type AdministeredDemo, serveAdministeredDemo } from '../../support/interop/administered-demo.ts'
 import { repository } from '../../support/interop/command.ts'
 import { FLOODS, type FloodReport } from '../../support/interop/floods.ts'
-import { serveDemoOn, type Transport, transports } from '../../support/interop/transports.ts'
 import { residentMb, startProcess } from '../../support/processes/processes.ts'
 import { HANGS_MS } from '../../support/suite/resources.ts'
 
@@ -17,7 +17,7 @@ import { HANGS_MS } from '../../support/suite/resources.ts'
 const FLOOD_MS = 1_500
 const QUIET_MS = 400
 
-/** What ends a connection of `sockets`: code of GOAWAY; absent: nothing but time. */
+/** What ends a connection: code of GOAWAY; absent: nothing but time. */
 const TOLD: Readonly<Record<string, RegExp>> = {
   'calls that are reset at once': /^GOAWAY 11 ./,
   'header fields without end': /^GOAWAY 11 ./,
@@ -34,9 +34,6 @@ const CHECK = messageType('CheckRequest').serialize({
   token: { kind: 'static_token', scope: { account: '1' } },
 })
 
-/** What ends a process of grpc-js with little memory: docs/decide/security/listeners.md says so. */
-const OPEN_ON_GRPC_JS: ReadonlySet<string> = new Set(['calls that stay open, with many small header fields'])
-
 interface Row {
   readonly flood: string
   readonly quiet: string
@@ -46,62 +43,58 @@ interface Row {
   readonly ends: string
 }
 
-describe.each(transports)('%s', (transport: Transport) => {
-  let sidecar: Awaited<ReturnType<typeof serveDemoOn>>
-  const rows: Row[] = []
-  beforeAll(async () => {
-    sidecar = await serveDemoOn(transport, {
-      environment: {
-        PORTCULLIS_LOG_LEVEL: 'error',
-        // So that what only time ends has an end here.
-        PORTCULLIS_GRPC_REQUEST_TIMEOUT_MS: '1000',
-        PORTCULLIS_GRPC_READER_TIMEOUT_MS: '1000',
-        NODE_OPTIONS: '--max-semi-space-size=4 --max-old-space-size=256',
-      },
-    })
+let sidecar: AdministeredDemo
+const rows: Row[] = []
+beforeAll(async () => {
+  sidecar = await serveAdministeredDemo({
+    environment: {
+      PORTCULLIS_LOG_LEVEL: 'error',
+      // So that what only time ends has an end here.
+      PORTCULLIS_GRPC_REQUEST_TIMEOUT_MS: '1000',
+      PORTCULLIS_GRPC_READER_TIMEOUT_MS: '1000',
+      NODE_OPTIONS: '--max-semi-space-size=4 --max-old-space-size=256',
+    },
   })
-  afterAll(async () => {
-    await sidecar?.stop()
-    const lines = rows.map(({ flood, quiet, flooded, answers, memory, ends }) =>
-      [flood, quiet, flooded, answers, memory, ends].join(' | '),
-    )
-    const title =
-      'flood | quiet p50/p99 ms | flooded p50/p99 ms | answers | RSS before → most MB | connections end'
-    process.stderr.write(`interop: floods on ${transport}\n${[title, ...lines].join('\n')}\n`)
-  })
+})
+afterAll(async () => {
+  await sidecar?.stop()
+  const lines = rows.map(({ flood, quiet, flooded, answers, memory, ends }) =>
+    [flood, quiet, flooded, answers, memory, ends].join(' | '),
+  )
+  const title =
+    'flood | quiet p50/p99 ms | flooded p50/p99 ms | answers | RSS before → most MB | connections end'
+  process.stderr.write(`interop: floods\n${[title, ...lines].join('\n')}\n`)
+})
 
-  const floods = Object.keys(FLOODS).filter((flood) => transport === 'sockets' || !OPEN_ON_GRPC_JS.has(flood))
-  test.each(floods)('%s', async (flood) => {
-    const neighbour = new Neighbour(sidecar.ready.grpc)
-    const quiet = await neighbour.askFor(QUIET_MS)
-    const before = residentMb(sidecar.pid)
-    let most = before
-    const looking = setInterval(() => {
-      most = Math.max(most, residentMb(sidecar.pid))
-    }, 50)
-    const program = [process.execPath, join(repository, 'test', 'support', 'interop', 'floods.ts')]
-    const attacker = startProcess([...program, sidecar.ready.grpc, flood], { input: 'open' })
-    const flooded = await neighbour.askFor(FLOOD_MS)
-    const { stdout, stderr } = await attacker.stop()
-    clearInterval(looking)
-    neighbour.close()
-    expect(stderr).toBe('')
-    const report: FloodReport = JSON.parse(stdout)
-    const ends = Object.entries(report.endings).map(([ending, count]) => `${count} × ${ending}`)
-    rows.push({
-      flood,
-      quiet: quiet.percentiles,
-      flooded: flooded.percentiles,
-      answers: flooded.count,
-      memory: `${before} → ${most}`,
-      ends: ends.join('; '),
-    })
-    expect([...quiet.wrong, ...flooded.wrong]).toEqual([])
-    expect(flooded.count).toBeGreaterThan(0)
-    const told = TOLD[flood]
-    if (transport === 'sockets' && told !== undefined)
-      expect(Object.keys(report.endings)).toContainEqual(expect.stringMatching(told))
+test.each(Object.keys(FLOODS))('%s', async (flood) => {
+  const neighbour = new Neighbour(sidecar.ready.grpc)
+  const quiet = await neighbour.askFor(QUIET_MS)
+  const before = residentMb(sidecar.pid)
+  let most = before
+  const looking = setInterval(() => {
+    most = Math.max(most, residentMb(sidecar.pid))
+  }, 50)
+  const program = [process.execPath, join(repository, 'test', 'support', 'interop', 'floods.ts')]
+  const attacker = startProcess([...program, sidecar.ready.grpc, flood], { input: 'open' })
+  const flooded = await neighbour.askFor(FLOOD_MS)
+  const { stdout, stderr } = await attacker.stop()
+  clearInterval(looking)
+  neighbour.close()
+  expect(stderr).toBe('')
+  const report: FloodReport = JSON.parse(stdout)
+  const ends = Object.entries(report.endings).map(([ending, count]) => `${count} × ${ending}`)
+  rows.push({
+    flood,
+    quiet: quiet.percentiles,
+    flooded: flooded.percentiles,
+    answers: flooded.count,
+    memory: `${before} → ${most}`,
+    ends: ends.join('; '),
   })
+  expect([...quiet.wrong, ...flooded.wrong]).toEqual([])
+  expect(flooded.count).toBeGreaterThan(0)
+  const told = TOLD[flood]
+  if (told !== undefined) expect(Object.keys(report.endings)).toContainEqual(expect.stringMatching(told))
 })
 
 /** A client that asks one question after the other. */

@@ -6,13 +6,13 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { type AdministeredDemo, serveAdministeredDemo } from '../../support/interop/administered-demo.ts'
 import { type Pace, type RunningClient, startClient } from '../../support/interop/client.ts'
 import { interopFolder } from '../../support/interop/command.ts'
 import { installEnvoy, startEnvoy } from '../../support/interop/envoy.ts'
 import { installJava, installRust, PROTO_FLAGS } from '../../support/interop/native.ts'
 import { obtained } from '../../support/interop/obtain.ts'
 import { freeAddresses, installProxy, startProxy } from '../../support/interop/proxies.ts'
-import { serveDemoOn, type Transport, transports } from '../../support/interop/transports.ts'
 import { cells, scopeFor } from '../../support/matrices/oracle.ts'
 import { newFolder } from '../../support/suite/resources.ts'
 
@@ -82,36 +82,29 @@ const PATHS = {
 }
 
 /**
- * Which client asks how, on which path and transport. A proxy shows what it does with the client that sends
+ * Which client asks how, on which path. A proxy shows what it does with the client that sends
  * most frames and with another one.
  */
-const ROWS: readonly (readonly [Transport, keyof typeof PATHS, Client, readonly Manner[]])[] = [
+const ROWS: readonly (readonly [keyof typeof PATHS, Client, readonly Manner[]])[] = [
   ...(Object.keys(CLIENTS) as Client[]).map(
-    (client) => ['sockets', 'directly', client, Object.keys(MANNERS) as Manner[]] as const,
+    (client) => ['directly', client, Object.keys(MANNERS) as Manner[]] as const,
   ),
   ...(['through HAProxy', 'through Envoy', 'through nginx'] as const).flatMap((path) =>
     (['grpcio', 'grpc-go'] as const).map(
-      (client) => ['sockets', path, client, ['one by one', 'on eight streams']] as const,
+      (client) => [path, client, ['one by one', 'on eight streams']] as const,
     ),
   ),
   // It widens two windows for each answer, for every client.
-  ['sockets', 'through HAProxy', 'grpc-go', ['in calls of their own']],
-  ...(Object.keys(CLIENTS) as Client[]).map(
-    (client) => ['grpc-js', 'directly', client, ['as fast as they are answered']] as const,
-  ),
-  ['grpc-js', 'through HAProxy', 'grpcio', ['one by one']],
+  ['through HAProxy', 'grpc-go', ['in calls of their own']],
 ]
 
-describe.each(transports)('%s', (transport) => {
-  let sidecar: Awaited<ReturnType<typeof serveDemoOn>>
-  beforeAll(async () => {
-    sidecar = await serveDemoOn(transport)
-  })
-  afterAll(() => sidecar?.stop())
-
-  for (const [on, path, client, manners] of ROWS)
-    if (on === transport) testClient(path, client, manners, () => sidecar.ready.grpc)
+let sidecar: AdministeredDemo
+beforeAll(async () => {
+  sidecar = await serveAdministeredDemo()
 })
+afterAll(() => sidecar?.stop())
+
+for (const [path, client, manners] of ROWS) testClient(path, client, manners, () => sidecar.ready.grpc)
 
 function testClient(
   path: keyof typeof PATHS,

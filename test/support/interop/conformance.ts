@@ -5,10 +5,9 @@ import { join } from 'node:path'
 import { HANGS_MS, newFolder } from '../suite/resources.ts'
 import { interopFolder, runBuf } from './command.ts'
 import type { TransportTools } from './transport-tools.ts'
-import type { Transport } from './transports.ts'
 
-/** What is served: gRPC on a transport, or Connect and gRPC-Web over HTTP. */
-export type Conforming = Transport | 'http'
+/** What is served: gRPC on sockets, or Connect and gRPC-Web over HTTP. */
+export type Conforming = 'sockets' | 'http'
 
 /**
  * gRPC with all that it has: every kind of call, compression, TLS with client certificates, a limit for
@@ -45,7 +44,6 @@ interface Configuration {
 }
 
 const CONFIGURATIONS: Readonly<Record<Conforming, Configuration>> = {
-  'grpc-js': { features: GRPC, excludeCases: [] },
   // With TLS every client presents a certificate.
   sockets: { features: GRPC, excludeCases: [{ useTls: true, useTlsClientCerts: false }] },
   // The contract has no streams of requests with one answer. Here they are streams in both directions, which

@@ -1,8 +1,8 @@
 /**
  * Sends damaged frames to a real sidecar, as fast as it takes them. Meanwhile another client asks all the
- * time, and the sidecar's memory is looked at. As a program it takes --transport, --frames, --seed:
+ * time, and the sidecar's memory is looked at. As a program it takes --frames and --seed:
  *
- *     node test/support/interop/soak.ts --transport sockets --frames 1e8
+ *     node test/support/interop/soak.ts --frames 1e8
  */
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -12,12 +12,11 @@ import { ACK, FRAME, frame, PREFACE } from '../http2/frames.ts'
 import { randomFrom } from '../inputs/random.ts'
 import { residentMb } from '../processes/processes.ts'
 import { closeAll, HANGS_MS, newFolder } from '../suite/resources.ts'
+import { serveAdministeredDemo } from './administered-demo.ts'
 import { damagedFrames, type Questions, soundFrames } from './damaged-frames.ts'
 import { openRaw } from './raw-connection.ts'
-import { serveDemoOn, type Transport } from './transports.ts'
 
 export interface SoakOptions {
-  readonly transport: Transport
   readonly frames: number
   readonly seed: number
   /** Called now and then. */
@@ -80,9 +79,9 @@ const LAST_PONG = frame(FRAME.ping, { flags: ACK, payload: Buffer.from('the last
 const WRONG_MAX = 10
 
 /** Runs until so many frames are sent. The sidecar is ended. @throws Error where it has ended before */
-export async function soak({ transport, frames, seed, onProgress }: SoakOptions): Promise<SoakResult> {
+export async function soak({ frames, seed, onProgress }: SoakOptions): Promise<SoakResult> {
   const address = `unix:${join(newFolder(), 'socket')}`
-  const sidecar = await serveDemoOn(transport, {
+  const sidecar = await serveAdministeredDemo({
     flags: ['--grpc', address],
     environment: {
       PORTCULLIS_LOG_LEVEL: 'error',
@@ -196,14 +195,12 @@ function rest(ms: number): Promise<void> {
 if (import.meta.main) {
   const { values } = parseArgs({
     options: {
-      transport: { type: 'string', default: 'sockets' },
       frames: { type: 'string', default: '1e6' },
       seed: { type: 'string', default: '1' },
     },
   })
   const print = (result: SoakResult) => process.stdout.write(`${JSON.stringify(result)}\n`)
-  const { transport, frames, seed } = values
-  const options = { transport: transport as Transport, frames: Number(frames), seed: Number(seed) }
+  const options = { frames: Number(values.frames), seed: Number(values.seed) }
   const result = await soak({ ...options, onProgress: (now) => now.connections % 10_000 === 0 && print(now) })
   print(result)
   await closeAll()

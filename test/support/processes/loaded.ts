@@ -84,7 +84,7 @@ export async function urlsLoadedBy(flags: readonly string[], options?: RunOption
   const report = join(newFolder(), 'loaded')
   const { stop } = await serve(flags, {
     ...options,
-    environment: { NODE_OPTIONS: preload, REPORT: report, PORTCULLIS_GRPC_TRANSPORT: 'sockets' },
+    environment: { NODE_OPTIONS: preload, REPORT: report },
   })
   await stop()
   return readFileSync(report, 'utf8').split('\n')

@@ -14,10 +14,6 @@ export const COMPILE_CACHE = fileURLToPath(
   new URL('../../../node_modules/.cache/portcullis-test', import.meta.url),
 )
 
-/** The transport that the tests run on, if it is not the default. */
-const { PORTCULLIS_GRPC_TRANSPORT } = process.env
-const TRANSPORT = PORTCULLIS_GRPC_TRANSPORT !== undefined && { PORTCULLIS_GRPC_TRANSPORT }
-
 /** The program of the checkout. */
 export const LAUNCHER = fileURLToPath(new URL('../../../sidecar/portcullis.js', import.meta.url))
 
@@ -84,7 +80,7 @@ export function startProcess(
   const child = spawn(command, args, {
     ...user,
     cwd,
-    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILE_CACHE, ...TRANSPORT, ...environment },
+    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILE_CACHE, ...environment },
     stdio: ['pipe', full ?? 'pipe', 'pipe'],
   })
   if (full !== undefined) closeSync(full)

@@ -23,7 +23,6 @@ export function youngGenerations() {
     environment: (...nodeFlags: readonly string[]) => ({
       NODE_OPTIONS: [preload, ...nodeFlags].join(' '),
       REPORTS: reports,
-      PORTCULLIS_GRPC_TRANSPORT: 'sockets',
     }),
     /** Of each process that has ended by itself. */
     megabytes: (): number[] =>

@@ -15,12 +15,6 @@ import { newFolder, whenTheFileEnds } from '../suite/resources.ts'
 import { TESTER } from './actor.ts'
 import { connect } from './client.ts'
 
-/**
- * The transport that the tests run on, if it is not the default: PORTCULLIS_GRPC_TRANSPORT=grpc-js npx vitest
- * run
- */
-export const TRANSPORT = process.env.PORTCULLIS_GRPC_TRANSPORT
-
 export const ACCOUNT = '123456'
 export const OTHER_ACCOUNT = '654321'
 
@@ -108,7 +102,6 @@ export async function runSidecar({
       flags: {
         'grpc.address': '127.0.0.1:0',
         'http.address': 'off',
-        'grpc.transport': TRANSPORT,
         // Tests fail many logins on purpose; those of throttling set their own bound.
         'login_throttle.failures': 1000,
         'login_throttle.source_failures': 100_000,

@@ -12,9 +12,8 @@ import { SecureServers } from '../../../../sidecar/http/secure.ts'
 import { ContractCalls } from '../../../../sidecar/transports/connect/contract-calls.ts'
 import { Descriptors } from '../../../../sidecar/transports/connect/json.ts'
 import { DEFAULT_LIMITS } from '../../../../sidecar/transports/http2/limits.ts'
-import type { Wishes } from './grpc-js.ts'
 import { certificatesOf, DEFAULT_MESSAGE_BYTES, ownMethods, ownStatus } from './own.ts'
-import type { Method } from './service.ts'
+import type { Method, Wishes } from './service.ts'
 
 const LIMITS = {
   headersMs: 5_000,

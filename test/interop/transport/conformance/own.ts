@@ -14,8 +14,7 @@ import {
   type Responses,
   StatusError,
 } from '../../../../sidecar/contract/call.ts'
-import type { Wishes } from './grpc-js.ts'
-import type { Call, Ending, Handler, Method } from './service.ts'
+import type { Call, Ending, Handler, Method, Wishes } from './service.ts'
 import { SERVICE } from './service.ts'
 
 /** The fields of requests that the suite looks at. Handlers ask for fields by name. */

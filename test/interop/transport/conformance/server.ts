@@ -4,8 +4,7 @@
  * descriptors.
  */
 import { buffer } from 'node:stream/consumers'
-import type { Wishes } from './grpc-js.ts'
-import { conformanceMethods, loadProtos } from './service.ts'
+import { conformanceMethods, loadProtos, type Wishes } from './service.ts'
 
 interface ServerRequest {
   readonly use_tls: boolean
@@ -40,7 +39,6 @@ process.stdout.write(Buffer.concat([length, answer]))
 process.once('SIGTERM', () => process.exit(0))
 
 async function serve(): Promise<number> {
-  if (transport === 'grpc-js') return (await import('./grpc-js.ts')).serveOnGrpcJs(methods, wishes)
   if (transport === 'sockets') return (await import('./sockets.ts')).serveOnSockets(methods, wishes)
   if (transport === 'http') return (await import('./http.ts')).serveOverHttp(methods, wishes, descriptors)
   throw new Error(`no transport ${transport}`)

@@ -30,6 +30,12 @@ export interface Call {
   send(message: Buffer): Promise<void>
 }
 
+/** What the runner asks of a server. */
+export interface Wishes {
+  readonly tls?: { readonly certificate: Buffer; readonly key: Buffer; readonly clientCa: Buffer | undefined }
+  readonly maxMessageBytes: number | undefined
+}
+
 export type Handler = (call: Call) => Promise<Ending>
 
 export interface Method {

@@ -2,9 +2,8 @@
 
 import { DEFAULT_LIMITS } from '../../../../sidecar/transports/http2/limits.ts'
 import { startTransport } from '../../../../sidecar/transports/sockets/sockets-transport.ts'
-import type { Wishes } from './grpc-js.ts'
 import { certificatesOf, DEFAULT_MESSAGE_BYTES, METADATA, ownMethods, ownStatus } from './own.ts'
-import type { Method } from './service.ts'
+import type { Method, Wishes } from './service.ts'
 
 /** @returns the port */
 export async function serveOnSockets(
