@@ -26,7 +26,9 @@ type memory struct {
 	lock sync.Mutex
 	// Counts how often the answers to what was asked before became void.
 	generation int
-	position   *position
+	// The first one with these rules.
+	rulesGeneration int
+	position        *position
 	// The largest one that was told, or that a denial of a token rests on. Answers before it are not remembered.
 	rememberedFrom *position
 	stream         stream
@@ -178,10 +180,11 @@ func (m *memory) say(api, kind string, answer *Answer) bool {
 
 // What is to be known of a question that the sidecar is asked now.
 func (m *memory) asked(question *Question, now int64) (asked asked) {
-	view := m.view.Load()
 	m.lock.Lock()
 	asked.generation = m.generation
 	m.lock.Unlock()
+	// Only now: where rules come in between, the token is looked for again.
+	view := m.view.Load()
 	if question.Claims != nil {
 		asked.kind = question.Claims.Kind
 		return asked
@@ -189,20 +192,26 @@ func (m *memory) asked(question *Question, now int64) (asked asked) {
 	if view.rules == nil {
 		return asked
 	}
-	if question.Request != nil {
-		asked.route = view.rules.routes.find(question)
-	}
 	// The words alone may be missing.
 	if answer := (Answer{}); !m.answer(question, now, &answer) && answer.entry != nil {
 		asked.kind = answer.entry.like.Value().kindID
 	}
-	var credential found
-	if view.rules.find(question, &credential); credential.fault() == Unspecified {
-		asked.value, asked.place, _ = credential.token()
-		// About a request that is not plain the sidecar is asked each time.
-		asked.isFollowed = now < view.until && (question.Request == nil || asked.route != nil)
-	}
+	asked.findBy(view.rules, question)
+	// About a request that is not plain the sidecar is asked each time.
+	asked.isFollowed = asked.value != "" && now < view.until && (question.Request == nil || asked.route != nil)
 	return asked
+}
+
+// Finds the route and the token of a question, or that there are none.
+func (a *asked) findBy(rules *rules, question *Question) {
+	a.route, a.value = nil, ""
+	if question.Request != nil {
+		a.route = rules.routes.find(question)
+	}
+	var credential found
+	if rules.find(question, &credential); credential.fault() == Unspecified {
+		a.value, a.place, _ = credential.token()
+	}
 }
 
 // Takes the answer of the sidecar to a question into the memory, as far as it may be remembered.
@@ -212,6 +221,10 @@ func (m *memory) learn(question *Question, asked asked, response *portcullisv1.C
 	rules := m.view.Load().rules
 	if rules == nil {
 		return
+	}
+	if asked.generation < m.rulesGeneration && question.Claims == nil {
+		// It was asked by other rules, or by none: they may have found another token.
+		asked.findBy(rules, question)
 	}
 	reason, token := reasonOf(response.GetReason()), response.GetToken()
 	isFit := rules.wouldGive(question, &asked, response)
@@ -343,6 +356,10 @@ func (m *memory) hear(response *portcullisv1.WatchChangesResponse, now, jumped i
 		m.tokens.removeAll(voids(voided))
 	}
 	if isNew {
+		if last := m.view.Load().rules; last == nil || last.digest != rules.digest {
+			m.generation++
+			m.rulesGeneration = m.generation
+		}
 		m.wordsLock.Lock()
 		clear(m.words)
 		m.wordsLock.Unlock()

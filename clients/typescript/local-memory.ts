@@ -64,6 +64,8 @@ export class LocalMemory {
    */
   #rememberedFrom: wire.Position | undefined
   #age = 0
+  /** Since when it has these rules. */
+  #rulesAge = 0
   #stream: Stream | undefined
   #askedAtMs = 0
   /** By how much the wall clock had jumped then. */
@@ -106,6 +108,7 @@ export class LocalMemory {
       return jumpedMs - this.#jumpedMs <= JUMP_MS
     } catch (error) {
       this.#forgetAll()
+      this.#rules = undefined
       this.#position = undefined
       this.#knownUntilMs = Number.NEGATIVE_INFINITY
       throw error
@@ -132,6 +135,7 @@ export class LocalMemory {
   }
 
   #follow(rules: LocalRules): void {
+    if (rules.matrix.rulesDigest !== this.#rules?.matrix.rulesDigest) this.#rulesAge = ++this.#age
     this.#rules = rules
     this.#denials.clear()
     for (const [value, { holder }] of this.#tokens)
@@ -267,23 +271,31 @@ export class LocalMemory {
   learn(question: LocalQuestion, ask: Ask, response: wire.CheckResponse): void {
     const rules = this.#rules
     if (rules === undefined) return
-    const { credential } = ask
+    const asked = ask.age < this.#rulesAge ? this.#foundNow(question, ask) : ask
+    const { credential } = asked
     const reason = reasonName(response.reason)
-    const isFit = wouldGive(rules, question, ask, response)
+    const isFit = wouldGive(rules, question, asked, response)
     if (isFit && reason !== 'ALLOWED')
-      this.#keepWords(rules, subjectOf(question, response).api, ask, response)
+      this.#keepWords(rules, subjectOf(question, response).api, asked, response)
     if (credential === undefined) return
-    const remembered = isFit ? this.#rememberable(ask.age, response) : undefined
+    const remembered = isFit ? this.#rememberable(asked.age, response) : undefined
     // Once one caller has seen the denial, no caller may get an older allow.
     const isVoid = isFit
       ? this.#isAgainst(reason, credential, remembered !== undefined)
-      : !isRefusal(question, ask, response)
+      : !isRefusal(question, asked, response)
     if (isVoid) this.#drop(credential.value)
     // An answer that is on its way may be older.
     if (isVoid && !isFit) this.#age++
     if (remembered === undefined) return
     if (EVERYWHERE.has(reason)) this.#rememberedFrom = response.position
     this.#keep(credential, remembered, isFault(reason) ? reason : 'NONE')
+  }
+
+  /** What it has asked by other rules, or by none: they may have found another token. */
+  #foundNow({ request, credentials, clientAddress = '' }: LocalQuestion, { kind, age }: Ask): Ask {
+    if (credentials === undefined) return new Ask(kind, undefined, undefined, age)
+    const route = request && this.#rules?.routes?.find(request, headerPairs(credentials))
+    return new Ask(kind, this.#credentialIn(credentials, clientAddress), route, age)
   }
 
   /** Whether what is known of the token is void by that. */

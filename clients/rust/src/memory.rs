@@ -41,6 +41,8 @@ struct State {
     changing: Changing,
     /// Counts how often the answers to what was asked before became void.
     generation: u64,
+    /// The first one with these rules.
+    rules_generation: u64,
     position: Option<Position>,
     /// The largest one that was told, or that a denial of a token rests on. Answers before it are not remembered.
     remembered_from: Option<Position>,
@@ -96,6 +98,15 @@ pub(crate) struct Asked {
     pub(crate) route: Option<Arc<Route>>,
     /// Whether the answer will probably be remembered, so that others may wait for it.
     pub(crate) is_followed: bool,
+}
+
+impl Asked {
+    /// Finds the route and the token of a question, or that there are none.
+    fn find_by(&mut self, rules: &Rules, question: &Question<'_>) {
+        self.route = question.request.and_then(|request| rules.routes.as_ref()?.find(request, question));
+        let found = Found::among(&rules.headers, question);
+        self.credential = found.credential().ok().map(|(place, value)| (value.to_owned(), place.to_owned()));
+    }
 }
 
 /// Why a stream must be left: everything is void.
@@ -190,11 +201,11 @@ impl Memory {
             asked.kind.clone_from(&claims.kind);
             return asked;
         }
+        // Only now: where rules come in between, the token is looked for again.
         let view = self.view.load();
         let Some(rules) = &view.rules else { return asked };
-        asked.route = question.request.and_then(|request| rules.routes.as_ref()?.find(request, question));
-        let found = Found::among(&rules.headers, question);
-        let Ok((place, value)) = found.credential() else { return asked };
+        asked.find_by(rules, question);
+        let Some((value, place)) = &asked.credential else { return asked };
         // The words alone may be missing.
         if now < view.until
             && let Some(known) = self.tokens.find(value.as_bytes())
@@ -202,7 +213,6 @@ impl Memory {
         {
             asked.kind.clone_from(&known.like.kind);
         }
-        asked.credential = Some((value.to_owned(), place.to_owned()));
         // About a request that is not plain the sidecar is asked each time.
         asked.is_followed = now < view.until && (question.request.is_none() || asked.route.is_some());
         asked
@@ -213,6 +223,14 @@ impl Memory {
         let Ok(mut state) = self.state.lock() else { return };
         let view = self.view.load();
         let Some(rules) = &view.rules else { return };
+        let mut found = Asked { kind: asked.kind.clone(), generation: asked.generation, ..Asked::default() };
+        let asked = if asked.generation < state.rules_generation && !question.is_about_claims() {
+            // It was asked by other rules, or by none: they may have found another token.
+            found.find_by(rules, question);
+            &found
+        } else {
+            asked
+        };
         let reason = Reason::of(response.reason);
         let is_fit = rules.would_give(question, asked.credential.as_ref(), asked.route.as_deref(), response);
         if is_fit && reason != Reason::Allowed {
@@ -313,6 +331,10 @@ impl Memory {
             None => {}
         }
         if let Some(rules) = &heard.rules {
+            if self.view.load().rules.as_ref().is_none_or(|last| last.digest != rules.digest) {
+                state.generation += 1;
+                state.rules_generation = state.generation;
+            }
             self.tokens.remove_all(|each| !rules.carries(&each.like.kind, &each.like.place, each.value()));
         }
         state.position = Some(heard.position);

@@ -268,6 +268,34 @@ export const DISAGREEING_TRACES: Readonly<Record<string, (trace: Trace) => void>
     trace.know({ ...ASKED, address: HERE })
     trace.allowed({ ...ASKED, address: HERE })
   },
+  'what was asked before the rules is about the token that they find, and is not learned': (trace) => {
+    const answers: readonly [answer: Partial<Answer>, isKnown: boolean][] = [
+      [{}, true],
+      [{ reason: 'UNSPECIFIED', verified: false }, false],
+      [nothing('CREDENTIAL_MALFORMED'), false],
+      [{ reason: 'CREDENTIAL_REVOKED', verified: false }, false],
+    ]
+    for (const [answer, isKnown] of answers) {
+      trace.begin(trace.steps.length === 0 ? {} : { after: GENUINE.position, basis: 'keys' })
+      // Without its position it cannot be followed.
+      if (trace.steps.length > 1) {
+        trace.hear({ position: [1, 1_000_001] }, 'refused')
+        trace.begin()
+      }
+      const early = trace.asked()
+      trace.hear({ rules: 'shipped', voided: 'everything' })
+      trace.know()
+      trace.learn(early, { ...GENUINE, ...answer })
+      if (isKnown) trace.allowed()
+      else trace.asked()
+      const request = trace.asked(trace.requested('/else/%77here'))
+      for (const rules of ['moved', 'routed']) trace.hear({ rules })
+      trace.know()
+      trace.learn(request, { ...GENUINE, ...answer, route: { api: 'balance' } })
+      if (isKnown) trace.allowed()
+      else trace.asked()
+    }
+  },
   'a token of which something else is said takes the place of the one that was known': (trace) => {
     const tokens = [
       { expires_at_ms: trace.atMs + 2_000_000_000_000 },

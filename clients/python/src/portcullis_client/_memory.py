@@ -67,6 +67,9 @@ class Ask:
     #: Whether the sidecar says API and target, and what the routes say that are known.
     routed: bool = False
     route: FoundRoute | None = None
+    #: Of the request, with its credential. ``None``: claims were asked about.
+    headers: list[tuple[str, str]] | None = None
+    request: Request | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +184,8 @@ class Memory:
         self._remembered_from: tuple[int, int] | None = None
         self._basis = ""
         self._age = 0
+        #: Since when it has these rules.
+        self._rules_age = 0
         self._asked_at = 0.0
         #: By how much the wall clock had jumped then.
         self._jumped = 0.0
@@ -213,6 +218,7 @@ class Memory:
                 self._hear(response, now)
             except WrongSidecar:
                 self._forget_all()
+                self.rules = None
                 self._position, self._basis, self.known_until = None, "", _NEVER
                 raise
             return jumped - self._jumped <= JUMP
@@ -242,8 +248,12 @@ class Memory:
             text = value if isinstance(value, str) else value.decode()
             if not rules.carries(known.holder.kind, Found(known.holder.carrier, text)):
                 self._drop(value)
+        is_other = self.rules is None or self.rules.rules_digest != rules.rules_digest
         # Only now: others look at the tokens meanwhile.
         self.rules = rules
+        if is_other:
+            self._age += 1
+            self._rules_age = self._age
 
     def _expect_forward(self, position: tuple[int, int], sent_at: float, basis: str, everything: bool) -> None:
         if self._stream is not None and sent_at < self._stream[2]:
@@ -262,11 +272,11 @@ class Memory:
 
     def recall_claims(self, api: str, kind: str, scope: Scope, target: Scope | None, now: float) -> CheckAnswer | Ask:
         """The answer about claims that are already trusted, or that the sidecar must be asked."""
-        rules = self.rules
+        age, rules = self._age, self.rules
         verdict = None
         if rules is not None and now < self.known_until:
             verdict = self._verdict(rules, api, kind, place_of(scope, target))
-        return Ask(self._age, api, target, kind, scope) if verdict is None else CheckAnswer(verdict)
+        return Ask(age, api, target, kind, scope) if verdict is None else CheckAnswer(verdict)
 
     def recall(
         self,
@@ -281,9 +291,10 @@ class Memory:
         """The answer from memory, or that the sidecar must be asked. `recalled` has a shorter way to the same."""
 
         def ask(credential: Found | None = None, kind: str = "") -> Ask:
-            return Ask(self._age, api, target, kind, None, credential, address, in_bytes)
+            return Ask(age, api, target, kind, None, credential, address, in_bytes, headers=headers)
 
-        rules = self.rules
+        # In this order: rules of another thread may come in between, and its credential is then looked for again.
+        age, rules = self._age, self.rules
         if rules is None:
             return ask()
         valid = now < self.known_until
@@ -310,17 +321,18 @@ class Memory:
         self, request: Request, headers: list[tuple[str, str]], address: str, now: float, *, in_bytes: bool = False
     ) -> CheckAnswer | Ask:
         """The same about a request whose API and target the routes say."""
-        rules = self.rules
-        route = rules.routes.find(request, headers) if rules is not None and rules.routes is not None else None
+        age, rules = self._age, self.rules
+        route = _route_of(rules, request, headers)
         if route is not None:
             recalled = self.recall(route.api, headers, route.target, address, now, in_bytes=in_bytes)
             if isinstance(recalled, Ask):
-                return replace(recalled, api="", target=None, routed=True, route=route)
+                return replace(recalled, api="", target=None, routed=True, route=route, request=request)
             return RoutedAnswer.of(recalled, route)
         # What it learns of the token counts, too.
-        found = find_credential(headers, rules.carriers) if rules is not None else ""
-        credential = found if isinstance(found, Found) else None
-        return Ask(self._age, credential=credential, address=address, in_bytes=in_bytes, routed=True)
+        credential = _credential_of(rules, headers)
+        return Ask(
+            *(age, "", None, "", None, credential, address, in_bytes), routed=True, headers=headers, request=request
+        )
 
     def _known(self, value: str) -> Known | None:
         known = self.tokens.get(value)
@@ -353,11 +365,16 @@ class Memory:
 
     def learn(self, ask: Ask, response: wire.CheckResponse) -> None:
         """What the sidecar has answered to what it was asked."""
-        reason, credential = reason_name(response.reason), ask.credential
+        reason = reason_name(response.reason)
         with self._lock:
             rules = self.rules
             if rules is None:
                 return
+            if ask.age < self._rules_age and ask.headers is not None:
+                # It was asked by other rules, or by none: they may have found another token.
+                found = _credential_of(rules, ask.headers)
+                ask = replace(ask, credential=found, route=_route_of(rules, ask.request, ask.headers))
+            credential = ask.credential
             fits = self._would_give(rules, ask, response)
             if fits and reason != "ALLOWED":
                 if len(self._words) >= WORDS_MAX:
@@ -485,6 +502,17 @@ class Memory:
         self._holders.clear()
         self._remembered_from = None
         self._age += 1
+
+
+def _credential_of(rules: Rules | None, headers: list[tuple[str, str]]) -> Found | None:
+    found = find_credential(headers, rules.carriers) if rules is not None else ""
+    return found if isinstance(found, Found) else None
+
+
+def _route_of(rules: Rules | None, request: Request | None, headers: list[tuple[str, str]]) -> FoundRoute | None:
+    if rules is None or rules.routes is None or request is None:
+        return None
+    return rules.routes.find(request, headers)
 
 
 def _refuses(response: wire.CheckResponse) -> bool:

@@ -151,8 +151,7 @@ final class Follower {
     var arrived = new ArrayBlockingQueue<Object>(2);
     var method = AuthorizationServiceGrpc.getWatchChangesMethod();
     var call =
-        channel.newCall(
-            method, CallOptions.DEFAULT.withMaxInboundMessageSize(RULES_BYTES_MAX));
+        channel.newCall(method, CallOptions.DEFAULT.withMaxInboundMessageSize(RULES_BYTES_MAX));
     try {
       var asked = System.nanoTime();
       var request = memory.begin(now(), Elapsed.CLOCK.jumped());

@@ -37,6 +37,9 @@ final class Memory {
   private int generation;
 
   /** Null: there is none. */
+  /** The first generation with these rules. */
+  private int rulesGeneration;
+
   private Position position;
 
   /**
@@ -244,47 +247,58 @@ final class Memory {
 
   /** What is to be known of a question that the sidecar is asked now. */
   Asked asked(Question question, long now) {
-    var view = this.view;
     int generation;
     synchronized (this) {
       generation = this.generation;
     }
+    // Only now: where rules come in between, the token is looked for again.
+    var view = this.view;
     if (question.claims() != null) {
       return new Asked(generation, question.claims().kind(), "", null, null, false);
     }
     if (view.rules == null) {
       return new Asked(generation, "", "", null, null, false);
     }
+    var found = found(generation, "", view, question, now);
+    if (found.value == null) {
+      return found;
+    }
+    // The words alone may be missing.
+    var known = tokens.find(found.value);
+    var isCertain =
+        known != null && now < view.until && isCertain(view, known, found.place, question, now);
+    return isCertain
+        ? new Asked(
+            generation, known.like.kind(), found.place, found.value, found.route, found.isFollowed)
+        : found;
+  }
+
+  /** The token and the route of a question, as far as the rules find them. */
+  private static Asked found(int generation, String kind, View view, Question question, long now) {
     var route = question.request() == null ? null : routeOf(view, question);
     var credentials = new Credentials(view.rules.headers, question.headers());
     if (credentials.fault() != null) {
-      return new Asked(generation, "", "", null, route, false);
+      return new Asked(generation, kind, "", null, route, false);
     }
-    // The words alone may be missing.
-    var known = tokens.find(credentials.token);
-    var isCertain =
-        known != null
-            && now < view.until
-            && isCertain(view, known, credentials.place, question, now);
     // About a request that is not plain the sidecar is asked each time.
     var isPlain = question.request() == null || route != null;
     return new Asked(
-        generation,
-        isCertain ? known.like.kind() : "",
-        credentials.place,
-        credentials.token,
-        route,
-        now < view.until && isPlain);
+        generation, kind, credentials.place, credentials.token, route, now < view.until && isPlain);
   }
 
   /**
    * Takes the answer of the sidecar to a question into the memory, as far as it may be remembered.
    */
-  synchronized void learn(Question question, Asked asked, CheckResponse response) {
+  synchronized void learn(Question question, Asked before, CheckResponse response) {
     var rules = view.rules;
     if (rules == null) {
       return;
     }
+    // By other rules, or by none, another token may have been found.
+    var asked =
+        before.generation < rulesGeneration && question.claims() == null
+            ? found(before.generation, before.kind, view, question, Long.MAX_VALUE)
+            : before;
     var reason = Reason.of(response.getReasonValue());
     var route = question.request() == null ? null : Route.of(response.getRoute());
     var api = route == null ? question.api() : route.api();
@@ -430,6 +444,10 @@ final class Memory {
       tokens.removeIf(voids(response.getVoided()));
     }
     if (response.hasRules()) {
+      if (view.rules == null || !view.rules.digest.equals(rules.digest)) {
+        generation++;
+        rulesGeneration = generation;
+      }
       words.clear();
       tokens.removeIf(each -> !rules.carries(each.like.kind(), each.like.place(), each.value));
     }

@@ -199,12 +199,7 @@ final class Rules {
    * @param value null: there was none
    */
   boolean wouldGive(
-      String api,
-      Scope target,
-      Claims claims,
-      String place,
-      String value,
-      CheckResponse response) {
+      String api, Scope target, Claims claims, String place, String value, CheckResponse response) {
     var reason = Reason.of(response.getReasonValue());
     if (reason == Reason.UNSPECIFIED
         || response.getAllowed() != (reason == Reason.ALLOWED)
