@@ -94,9 +94,9 @@ function errorTable(): string {
 
 function findingsTable(): string {
   const rows = Object.entries(FINDINGS).map(
-    ([code, { severity, means, fix }]) => `| \`${code}\` | ${severity} | ${means} | ${fix} |`,
+    ([code, { severity, fix }]) => `| \`${code}\` | ${severity} | ${fix} |`,
   )
-  return ['| code | severity | means | what to do |', '|---|---|---|---|', ...rows].join('\n')
+  return ['| code | severity | what to do |', '|---|---|---|', ...rows].join('\n')
 }
 
 function configurationTable(): string {
