@@ -5,6 +5,7 @@ import { PortcullisError } from './error.ts'
 import { LocalMemory, type LocalMemoryOptions } from './local-memory.ts'
 import { Ask, type LocalQuestion } from './local-question.ts'
 import { WrongSidecar } from './local-rules.ts'
+import { Pauses, REFUSALS } from './pauses.ts'
 import { type CheckAnswer, checkAnswer } from './values.ts'
 
 export interface LocalOptions extends LocalMemoryOptions {
@@ -20,15 +21,6 @@ const QUIET_MS_MAX = 2_000
 
 /** The clocks of two machines run apart. A new stream compares them anew. */
 const STREAM_MS_MAX = 600_000
-
-const PAUSE_MS = 100
-const PAUSE_MS_MAX = 2_000
-
-/** Pause after a refusal, which lasts until somebody changes something. */
-const REFUSED_MS = 60_000
-
-/** The sidecar is older, or does not let this program follow. */
-const REFUSALS: ReadonlySet<string> = new Set(['UNIMPLEMENTED', 'UNAUTHENTICATED', 'PERMISSION_DENIED'])
 
 /**
  * A stream of responses; to end it early is to return from its iteration. It begins when there is a
@@ -97,25 +89,23 @@ export class LocalMode {
 
   async #follow(): Promise<void> {
     const { signal } = this.#stop
-    let failed = 0
+    const pauses = new Pauses()
     while (!signal.aborted) {
       let pauseMs = 0
       try {
-        await this.#read(() => {
-          failed = 0
-        })
+        await this.#read(pauses)
       } catch (error) {
         if (signal.aborted) return
         const code = error instanceof PortcullisError ? error.code : ''
         this.#report(error as Error, code)
-        pauseMs = REFUSALS.has(code) ? REFUSED_MS : Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** failed++)
+        pauseMs = pauses.after(code)
       }
       await pause(pauseMs, signal)
     }
   }
 
   /** Reads one stream. Resolves when it was read for long enough. */
-  async #read(onFirst: () => void): Promise<void> {
+  async #read(pauses: Pauses): Promise<void> {
     const ending = new AbortController()
     const { signal } = ending
     const end = () => ending.abort()
@@ -134,10 +124,11 @@ export class LocalMode {
     }
     try {
       for await (const response of this.#open(begin, signal)) {
-        if (!this.#memory.hear(response, CLOCK.now(), CLOCK.jumpedMs)) return
+        const goesOn = this.#memory.hear(response, CLOCK.now(), CLOCK.jumpedMs)
+        pauses.heard()
+        if (!goesOn) return
         clearTimeout(quiet)
         quiet = setTimeout(silent, QUIET_MS_MAX).unref()
-        onFirst()
       }
     } catch (error) {
       if (!signal.aborted) throw error

@@ -11,10 +11,20 @@ import { Gate } from '../../clients/typescript/gate.ts'
 import { type CheckAnswer, PortcullisError } from '../../clients/typescript/index.ts'
 import { LocalRoutes } from '../../clients/typescript/local-routes.ts'
 import { LocalRules } from '../../clients/typescript/local-rules.ts'
+import { Outage } from '../../clients/typescript/outage.ts'
+import { Pauses } from '../../clients/typescript/pauses.ts'
 import { ProfileToken } from '../../clients/typescript/profile-token.ts'
 import type { AcceptedKind, CredentialReason, Scope } from '../../engine/index.ts'
+import { namesMeant } from '../../engine/meant.ts'
 import { Routes, Rules } from '../../proto/gen/portcullis/v1/authorization.ts'
 import { headersOf, linesOf, OURS, SUITE } from '../support/conformance/files.ts'
+import {
+  type MeantLine,
+  type OutageStep,
+  type PauseStep,
+  playOutage,
+  playPause,
+} from '../support/conformance/outages.ts'
 import { Player, type Step } from '../support/conformance/player.ts'
 import type { RequestLine } from '../support/conformance/route-tables.ts'
 import type { RouteExpected } from '../support/conformance/routes.ts'
@@ -73,6 +83,30 @@ test.each(linesOf<{ readonly name: string; readonly steps: readonly SendingStep[
       expect(play(token, step), `step ${number}`).toEqual(step.expect)
   },
 )
+
+test.each(linesOf<{ readonly name: string; readonly steps: readonly OutageStep[] }>('outages'))(
+  'outages: $name',
+  ({ steps }) => {
+    const outage = new Outage()
+    for (const [number, step] of steps.entries())
+      expect(playOutage(outage, step), `step ${number}`).toBe(step.expect)
+  },
+)
+
+test.each(linesOf<{ readonly name: string; readonly steps: readonly PauseStep[] }>('pauses'))(
+  'pauses: $name',
+  ({ steps }) => {
+    const pauses = new Pauses()
+    for (const [number, step] of steps.entries())
+      expect(playPause(pauses, step), `step ${number}`).toBe(step.expect_ms)
+  },
+)
+
+test('names that were meant', () => {
+  const lines = linesOf<MeantLine>('meant')
+  expect(lines.length).toBeGreaterThan(80)
+  for (const { name, known, meant } of lines) expect(namesMeant(name, known), name).toEqual(meant)
+})
 
 test('denials', async () => {
   const lines = linesOf<DenialLine>('denials')

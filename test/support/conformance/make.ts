@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { decisions } from './decisions.ts'
 import { denials } from './denials.ts'
 import { OURS, VERSION } from './files.ts'
+import { meant, outages, pauses } from './outages.ts'
 import { randomTraces } from './random-traces.ts'
 import { redirects } from './redirects.ts'
 import { routeLines } from './routes.ts'
@@ -33,6 +34,9 @@ write(
 )
 write('redirects', redirects())
 write('sending', seed === undefined ? sending(1, 20) : sending(Number(seed), 1_000))
+write('outages', seed === undefined ? outages(1, 20) : outages(Number(seed), 1_000))
+write('pauses', pauses())
+write('meant', seed === undefined ? meant(1, 60) : meant(Number(seed), 10_000))
 if (seed !== undefined) writeRules(LARGE, largeRules(APIS))
 if (folder !== OURS) copyFileSync(join(OURS, 'credentials.jsonl'), join(folder, 'credentials.jsonl'))
 
