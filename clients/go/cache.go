@@ -26,7 +26,7 @@ type cached struct {
 // Checks for a guard: with the answer to an equal question, where it may be reused.
 func (c *Client) checkCached(ctx context.Context, question *Question) (Answer, error) {
 	if c.local != nil {
-		return c.Check(ctx, question)
+		return c.checkNow(ctx, question)
 	}
 	encoded, err := proto.MarshalOptions{Deterministic: true}.Marshal(question.request())
 	if err != nil {
@@ -37,9 +37,18 @@ func (c *Client) checkCached(ctx context.Context, question *Question) (Answer, e
 	if response := c.cache.find(key, asked); response != nil {
 		return answerOf(response, question), nil
 	}
-	answer, err := c.Check(ctx, question)
+	answer, err := c.checkNow(ctx, question)
 	if err == nil && answer.CacheFor() > 0 {
 		c.cache.keep(key, cached{answer.Response(), asked + int64(answer.CacheFor())})
+	}
+	return answer, err
+}
+
+// An answer that comes now ends an outage.
+func (c *Client) checkNow(ctx context.Context, question *Question) (Answer, error) {
+	answer, err := c.Check(ctx, question)
+	if err == nil && c.outage.isOpen.Load() {
+		logLine(c.outage.answers(clockNow()))
 	}
 	return answer, err
 }

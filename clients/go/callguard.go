@@ -3,7 +3,9 @@ package portcullis
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -33,7 +35,7 @@ type CallGuard struct {
 	ClientAddress func(ctx context.Context) string
 	// HideOthers answers NOT_FOUND where the resource belongs to others.
 	HideOthers bool
-	// OnFailure is called where there was no answer. Nil: a line of package log.
+	// OnFailure is called as that of a Guard. The guard starts with its first call.
 	OnFailure func(error)
 }
 
@@ -68,10 +70,14 @@ func (s answeredStream) Context() context.Context { return s.ctx }
 func (g CallGuard) judge(ctx context.Context, method string, request any) (Answer, *denial) {
 	api := g.APIs[method]
 	if g.Routes && (g.APIs != nil || g.Target != nil) {
-		return Answer{}, failed(errRoutes, g.OnFailure)
+		return Answer{}, g.Client.failed(errRoutes, g.OnFailure)
 	}
 	if api == "" && !g.Routes {
 		return Answer{}, apiNotFound
+	}
+	if api != "" && !g.Client.guarded.isIn(&g.Client.guarded.sought, api) {
+		// An interceptor starts with its first call.
+		g.Client.seek(g.OnFailure, slices.Sorted(maps.Values(g.APIs))...)
 	}
 	incoming, _ := metadata.FromIncomingContext(ctx)
 	if incoming == nil {
@@ -93,7 +99,11 @@ func (g CallGuard) judge(ctx context.Context, method string, request any) (Answe
 	} else if sender, isKnown := peer.FromContext(ctx); isKnown {
 		question.ClientAddress = hostOf(sender.Addr.String())
 	}
-	return g.Client.judge(ctx, &question, g.HideOthers, g.OnFailure)
+	answer, denied := g.Client.judge(ctx, &question, g.HideOthers, g.OnFailure)
+	if api != "" && answer.Reason == UnknownAPI {
+		g.Client.denyUnknown(api, g.OnFailure)
+	}
+	return answer, denied
 }
 
 // The error of a call.

@@ -80,8 +80,10 @@ type Client struct {
 	// Whether secrets may not be sent, because others could read them.
 	isExposed bool
 
-	cache answerCache
-	local *follower
+	cache   answerCache
+	local   *follower
+	outage  outage
+	guarded guardedAPIs
 }
 
 // Connect makes a client of the sidecar at HOST:PORT or unix:PATH. Empty: where PORTCULLIS_GRPC_ADDRESS says, or DefaultAddress.

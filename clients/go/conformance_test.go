@@ -595,6 +595,71 @@ func TestConformanceOfDenials(t *testing.T) {
 	}
 }
 
+func TestConformanceOfOutages(t *testing.T) {
+	type line struct {
+		Name  string
+		Steps []struct {
+			AtMS   int64 `json:"at_ms"`
+			Event  string
+			Error  string
+			Expect *string
+		}
+	}
+	for _, each := range linesOf[line](t, "outages.jsonl") {
+		var outage outage
+		events := map[string]func(string, int64) string{
+			"starts": outage.starts, "fails": outage.fails, "answers": func(_ string, now int64) string { return outage.answers(now) },
+		}
+		for number, step := range each.Steps {
+			expected := ""
+			if step.Expect != nil {
+				expected = *step.Expect
+			}
+			if found := events[step.Event](step.Error, step.AtMS*int64(time.Millisecond)); found != expected {
+				t.Errorf("%s, step %d: expected %q, found %q", each.Name, number, expected, found)
+			}
+		}
+	}
+}
+
+func TestConformanceOfPauses(t *testing.T) {
+	type line struct {
+		Name  string
+		Steps []struct {
+			Heard    bool
+			Code     string
+			ExpectMS int64 `json:"expect_ms"`
+		}
+	}
+	for _, each := range linesOf[line](t, "pauses.jsonl") {
+		var pauses pauses
+		for number, step := range each.Steps {
+			if step.Heard {
+				pauses.heard()
+			}
+			ended := codes.Unknown
+			if step.Code != "" {
+				ended = codes.Code(code.Code_value[step.Code])
+			}
+			if found := pauses.after(ended).Milliseconds(); found != step.ExpectMS {
+				t.Errorf("%s, step %d: expected %d ms, found %d", each.Name, number, step.ExpectMS, found)
+			}
+		}
+	}
+}
+
+func TestConformanceOfNamesMeant(t *testing.T) {
+	type line struct {
+		Name         string
+		Known, Meant []string
+	}
+	for _, each := range linesOf[line](t, "meant.jsonl") {
+		if found := namesMeant(each.Name, each.Known); !slices.Equal(found, each.Meant) {
+			t.Errorf("%s among %v: expected %v, found %v", each.Name, each.Known, each.Meant, found)
+		}
+	}
+}
+
 func TestConformanceOfSending(t *testing.T) {
 	type line struct {
 		Name  string

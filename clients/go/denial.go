@@ -3,7 +3,6 @@ package portcullis
 import (
 	"errors"
 	"fmt"
-	"log"
 	"net/http"
 	"slices"
 	"strings"
@@ -73,8 +72,6 @@ func failureOf(err error) *denial {
 	message := "the request could not be authorized; the operator finds the cause in the log"
 	return &denial{status: http.StatusInternalServerError, reason: "INTERNAL", message: message}
 }
-
-func logFailure(err error) { log.Print("portcullis: no answer, so a request was refused: ", err) }
 
 // Name and value of each header, names in lower case.
 func (d *denial) headers() [][2]string {

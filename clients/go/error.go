@@ -36,7 +36,9 @@ type Violation struct {
 	Field, Description string
 }
 
-func (e *Error) Error() string { return "portcullis: " + e.name() + " " + e.Message }
+func (e *Error) Error() string { return "portcullis: " + e.text() }
+
+func (e *Error) text() string { return e.name() + " " + e.Message }
 
 // Unwrap returns the error of the context, if it ended the call.
 func (e *Error) Unwrap() error { return e.cause }

@@ -29,6 +29,22 @@ const (
 	pauseRefused = time.Minute
 )
 
+// How long a follower waits before it begins the next stream.
+type pauses struct{ next time.Duration }
+
+// A response of a stream counted.
+func (p *pauses) heard() { p.next = 0 }
+
+// The pause after a stream that ended with a code.
+func (p *pauses) after(code codes.Code) time.Duration {
+	if isRefusal(code) {
+		return pauseRefused
+	}
+	pause := max(p.next, pauseMin)
+	p.next = min(2*pause, pauseMax)
+	return pause
+}
+
 // Keeps the memory of a client up to date, and asks once about what is not in it.
 type follower struct {
 	connection *grpc.ClientConn
@@ -75,27 +91,24 @@ func (f *follower) stop() {
 // Follows until the client is closed.
 func (f *follower) run(ctx context.Context) {
 	defer close(f.done)
-	pause := pauseMin
+	var pauses pauses
 	for ctx.Err() == nil {
 		heard, err := f.read(ctx)
 		if ctx.Err() != nil {
 			return
 		}
 		if heard {
-			pause = pauseMin
+			pauses.heard()
 		}
-		next := pause
-		switch {
-		case err == nil:
-			next = 0
-		case isRefusal(err):
-			f.reportOnce(status.Code(err).String(), errorOf(ctx, err, ""))
-			next = pauseRefused
-		default:
-			if errors.Is(err, errStream) || errors.Is(err, errRules) {
+		next := time.Duration(0)
+		if err != nil {
+			code := status.Code(err)
+			if isRefusal(code) {
+				f.reportOnce(code.String(), errorOf(ctx, err, ""))
+			} else if errors.Is(err, errStream) || errors.Is(err, errRules) {
 				f.reportOnce(err.Error(), err)
 			}
-			pause = min(2*pause, pauseMax)
+			next = pauses.after(code)
 		}
 		select {
 		case <-ctx.Done():
@@ -112,8 +125,8 @@ func (f *follower) reportOnce(what string, err error) {
 }
 
 // An older sidecar has no such stream, and not every caller may follow.
-func isRefusal(err error) bool {
-	switch status.Code(err) {
+func isRefusal(code codes.Code) bool {
+	switch code {
 	case codes.Unimplemented, codes.Unauthenticated, codes.PermissionDenied:
 		return true
 	}
@@ -145,7 +158,7 @@ func (f *follower) read(ctx context.Context) (heard bool, err error) {
 		silence.Reset(quietMax)
 		goesOn, err := f.memory.hear(response, f.now(), clock.jumped.Load())
 		if err != nil || !goesOn {
-			return err == nil, err
+			return heard || err == nil, err
 		}
 	}
 	return heard, nil

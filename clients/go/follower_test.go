@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -36,6 +37,21 @@ type fakeSidecar struct {
 	silence chan struct{}
 	// Of each token. Nil: it says none.
 	issuedAt *timestamppb.Timestamp
+	// Of its matrix. Nil: it does not say them, and knows every API.
+	apis     []string
+	matrices atomic.Int64
+}
+
+func (f *fakeSidecar) GetMatrix(ctx context.Context, request *portcullisv1.GetMatrixRequest) (*portcullisv1.GetMatrixResponse, error) {
+	defer f.matrices.Add(1)
+	if f.apis == nil {
+		return f.UnimplementedAuthorizationServiceServer.GetMatrix(ctx, request)
+	}
+	matrix := &portcullisv1.Matrix{}
+	for _, each := range f.apis {
+		matrix.Apis = append(matrix.Apis, &portcullisv1.Api{Id: each})
+	}
+	return &portcullisv1.GetMatrixResponse{Matrix: matrix}, nil
 }
 
 func (f *fakeSidecar) WatchChanges(request *portcullisv1.WatchChangesRequest, stream grpc.ServerStreamingServer[portcullisv1.WatchChangesResponse]) error {
@@ -46,8 +62,11 @@ func (f *fakeSidecar) WatchChanges(request *portcullisv1.WatchChangesRequest, st
 	return f.watch(stream)
 }
 
-func (f *fakeSidecar) Check(context.Context, *portcullisv1.CheckRequest) (*portcullisv1.CheckResponse, error) {
+func (f *fakeSidecar) Check(_ context.Context, request *portcullisv1.CheckRequest) (*portcullisv1.CheckResponse, error) {
 	f.checks.Add(1)
+	if f.apis != nil && !slices.Contains(f.apis, request.GetApi()) {
+		return &portcullisv1.CheckResponse{Reason: portcullisv1.Reason_REASON_UNKNOWN_API}, nil
+	}
 	if f.silence != nil {
 		<-f.silence
 	}
@@ -63,15 +82,21 @@ func (f *fakeSidecar) Check(context.Context, *portcullisv1.CheckRequest) (*portc
 
 func startFake(t *testing.T, fake *fakeSidecar, report func(error)) *Client {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	return connectTo(t, fake.listen(t, "tcp", "127.0.0.1:0"), Options{Local: true, Report: report})
+}
+
+// Starts it, and returns its address.
+func (f *fakeSidecar) listen(t *testing.T, network, address string) string {
+	t.Helper()
+	listener, err := net.Listen(network, address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	server := grpc.NewServer()
-	portcullisv1.RegisterAuthorizationServiceServer(server, fake)
+	portcullisv1.RegisterAuthorizationServiceServer(server, f)
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(server.Stop)
-	return connectTo(t, listener.Addr().String(), Options{Local: true, Report: report})
+	return listener.Addr().String()
 }
 
 func digestOf(t *testing.T, rules string) string {

@@ -30,7 +30,9 @@ type Guard struct {
 	ClientAddress func(*http.Request) string
 	// HideOthers answers 404 where the resource belongs to others, so that a client does not learn that it exists.
 	HideOthers bool
-	// OnFailure is called where there was no answer. Nil: a line of package log.
+	// OnFailure is called where there was no answer: for each request, and once for the client if no sidecar answers when a guard starts.
+	// It is called once with an *UnknownAPIError if the matrix does not have the API. Nil: lines of package log; of an outage these are its
+	// first failure, a count each minute, and its end.
 	OnFailure func(error)
 }
 
@@ -47,6 +49,9 @@ func (g Guard) Handler(next http.Handler) http.Handler {
 	}
 	if g.Routes && g.Target != nil {
 		panic("portcullis: Guard: expected no Target, because the routes say it")
+	}
+	if g.API != "" {
+		g.Client.seek(g.OnFailure, g.API)
 	}
 	return http.HandlerFunc(func(response http.ResponseWriter, request *http.Request) {
 		answer, denied := g.judge(request)
@@ -88,7 +93,11 @@ func (g Guard) judge(request *http.Request) (Answer, *denial) {
 	} else {
 		question.ClientAddress = hostOf(request.RemoteAddr)
 	}
-	return g.Client.judge(request.Context(), &question, g.HideOthers, g.OnFailure)
+	answer, denied := g.Client.judge(request.Context(), &question, g.HideOthers, g.OnFailure)
+	if g.API != "" && answer.Reason == UnknownAPI {
+		g.Client.denyUnknown(g.API, g.OnFailure)
+	}
+	return answer, denied
 }
 
 // The answer to a question; or what is answered in place of the handler.
@@ -103,16 +112,7 @@ func (c *Client) judge(ctx context.Context, question *Question, hideOthers bool,
 		// The client has left, which is no failure.
 		return Answer{}, failureOf(err)
 	}
-	return Answer{}, failed(err, onFailure)
-}
-
-// Reports why there is no answer.
-func failed(err error, onFailure func(error)) *denial {
-	if onFailure == nil {
-		onFailure = logFailure
-	}
-	reportTo(onFailure, err)
-	return failureOf(err)
+	return Answer{}, c.failed(err, onFailure)
 }
 
 func (d *denial) write(response http.ResponseWriter) {

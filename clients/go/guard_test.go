@@ -7,11 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -281,14 +285,14 @@ func TestTheAnswersOfAGuardWithoutADecision(t *testing.T) {
 	target := func(account string) func(*http.Request) Scope {
 		return func(*http.Request) Scope { return Scope{Account: account} }
 	}
-	var reported error
+	reported := make(chan error, 10)
 	rows := []struct {
 		name   string
 		guard  Guard
 		status int
 		body   string
 	}{
-		{"no sidecar", Guard{Client: absent, API: "balance", OnFailure: func(err error) { reported = err }}, 503,
+		{"no sidecar", Guard{Client: absent, API: "balance", OnFailure: func(err error) { reported <- err }}, 503,
 			`{"error":{"reason":"UNAVAILABLE","message":"the request could not be authorized; try again later"}}`},
 		{"no target", Guard{Client: client, API: "balance", Target: target("")}, 403,
 			`{"error":{"reason":"TARGET_NOT_FOUND","message":"the request does not say whose resource it asks for"}}`},
@@ -313,8 +317,8 @@ func TestTheAnswersOfAGuardWithoutADecision(t *testing.T) {
 		})
 	}
 	var failed *Error
-	if !errors.As(reported, &failed) {
-		t.Errorf("expected the cause, found %v", reported)
+	if err := <-reported; !errors.As(err, &failed) {
+		t.Errorf("expected the cause, found %v", err)
 	}
 }
 
@@ -473,5 +477,131 @@ func TestACallWithoutASidecar(t *testing.T) {
 	served := startCalls(t, CallGuard{Client: absent, APIs: map[string]string{"/grpc.health.v1.Health/Check": "balance"}, OnFailure: func(error) {}})
 	if _, err := served.Check(context.Background(), &grpc_health_v1.HealthCheckRequest{}); status.Code(err) != codes.Unavailable {
 		t.Errorf("found %v", err)
+	}
+}
+
+// What is logged from now on, a line each.
+type logged struct {
+	lock sync.Mutex
+	text strings.Builder
+}
+
+func (l *logged) Write(text []byte) (int, error) {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	return l.text.Write(text)
+}
+
+func (l *logged) lines() []string {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	return strings.Split(strings.TrimSuffix(l.text.String(), "\n"), "\n")
+}
+
+func captureLog(t *testing.T) *logged {
+	captured, flags := &logged{}, log.Flags()
+	log.SetOutput(captured)
+	log.SetFlags(0)
+	t.Cleanup(func() {
+		log.SetOutput(os.Stderr)
+		log.SetFlags(flags)
+	})
+	return captured
+}
+
+func statusOf(guarded http.Handler) int {
+	response := httptest.NewRecorder()
+	guarded.ServeHTTP(response, httptest.NewRequest(http.MethodGet, "/", nil))
+	return response.Code
+}
+
+func TestAnOutageIsALineAndACount(t *testing.T) {
+	captured := captureLog(t)
+	socket := filepath.Join(t.TempDir(), "socket")
+	client := connectTo(t, "unix:"+socket, Options{})
+	guards := []http.Handler{Guard{Client: client, API: "balance"}.Handler(http.NotFoundHandler())}
+	eventually(t, "the start is told", func() bool { return client.outage.isOpen.Load() })
+	// Others of the same client have the same outage.
+	guards = append(guards, Guard{Client: client, API: "iam"}.Handler(http.NotFoundHandler()), Guard{Client: client, API: "balance"}.Handler(http.NotFoundHandler()))
+	for range 2 {
+		for _, guarded := range guards {
+			if code := statusOf(guarded); code != http.StatusServiceUnavailable {
+				t.Errorf("found %d", code)
+			}
+		}
+	}
+	fake := &fakeSidecar{}
+	fake.listen(t, "unix", socket)
+	eventually(t, "a request passes", func() bool {
+		// As if the last failure was long ago.
+		client.outage.lock.Lock()
+		client.outage.quietAt = 0
+		client.outage.lock.Unlock()
+		return statusOf(guards[0]) == http.StatusNotFound
+	})
+	lines := captured.lines()
+	if len(lines) != 2 || !strings.HasPrefix(lines[0], "portcullis: no sidecar answers at unix:"+socket+" (") ||
+		!strings.HasSuffix(lines[0], "); requests are denied until a sidecar answers") ||
+		!strings.HasPrefix(lines[1], "portcullis: the sidecar answers again; ") || !strings.HasSuffix(lines[1], " requests could not be checked") {
+		t.Errorf("found %q", lines)
+	}
+}
+
+func TestAGuardSaysOnceThatTheMatrixDoesNotHaveItsAPI(t *testing.T) {
+	captured, fake := captureLog(t), &fakeSidecar{apis: []string{"iam", "balance"}}
+	client := connectTo(t, fake.listen(t, "tcp", "127.0.0.1:0"), Options{})
+	for _, api := range []string{"balanec", "balance", "balanec", "no-such-api"} {
+		guarded := Guard{Client: client, API: api}.Handler(http.NotFoundHandler())
+		for range 2 {
+			statusOf(guarded)
+		}
+	}
+	// Which API a request names is no concern of the log.
+	statusOf(Guard{Client: client, APIOf: func(*http.Request) string { return "blance" }}.Handler(http.NotFoundHandler()))
+	served := startCalls(t, CallGuard{Client: client, APIs: map[string]string{"/grpc.health.v1.Health/Check": "BALANCES", "/grpc.health.v1.Health/Watch": "ima"}})
+	_, _ = served.Check(t.Context(), &grpc_health_v1.HealthCheckRequest{})
+	expected := []string{
+		"portcullis: the matrix has no API `BALANCES`, so the requests of its guard are denied; did you mean `balance`?",
+		"portcullis: the matrix has no API `balanec`, so the requests of its guard are denied; did you mean `balance`?",
+		"portcullis: the matrix has no API `ima`, so the requests of its guard are denied",
+		"portcullis: the matrix has no API `no-such-api`, so the requests of its guard are denied",
+	}
+	eventually(t, "each is told", func() bool { return len(captured.lines()) >= len(expected) })
+	if found := slices.Sorted(slices.Values(captured.lines())); !slices.Equal(found, expected) {
+		t.Errorf("found %q", found)
+	}
+}
+
+func TestAListenerLearnsWhatAGuardFindsAtItsStart(t *testing.T) {
+	captured, found := captureLog(t), make(chan error, 10)
+	listen := func(err error) { found <- err }
+	absent := connectTo(t, "unix:"+filepath.Join(shared.folder, "absent"), Options{})
+	guarded := Guard{Client: absent, API: "balance", OnFailure: listen}.Handler(http.NotFoundHandler())
+	for range 3 {
+		var failed *Error
+		if err := <-found; !errors.As(err, &failed) || failed.Code != codes.Unavailable {
+			t.Errorf("found %v", err)
+		}
+		// Each request is told.
+		statusOf(guarded)
+	}
+	// A sidecar that did not say at the start what its matrix has.
+	fake := &fakeSidecar{}
+	client := connectTo(t, fake.listen(t, "tcp", "127.0.0.1:0"), Options{})
+	guarded = Guard{Client: client, API: "balanec", OnFailure: listen}.Handler(http.NotFoundHandler())
+	eventually(t, "it is asked", func() bool { return fake.matrices.Load() == 1 })
+	for len(found) > 0 {
+		<-found
+	}
+	fake.apis = []string{"balance"}
+	for range 2 {
+		statusOf(guarded)
+	}
+	var unknown *UnknownAPIError
+	if err := <-found; !errors.As(err, &unknown) || *unknown != (UnknownAPIError{API: "balanec", Meant: "balance"}) {
+		t.Errorf("found %v", err)
+	}
+	if lines := captured.lines(); len(found) != 0 || len(lines[0]) != 0 {
+		t.Errorf("found %d more, and %q", len(found), lines)
 	}
 }

@@ -41,7 +41,8 @@ impl Guard<Calls> {
         apis: impl IntoIterator<Item = (M, A)>,
     ) -> CallGuard {
         let apis: HashMap<String, String> = apis.into_iter().map(|(method, api)| (method.into(), api.into())).collect();
-        Guard::made(client, Api::of(move |parts| apis.get(parts.uri.path()).cloned()))
+        let known = apis.values().cloned().collect();
+        Guard::made(client, Api::among(known, move |parts| apis.get(parts.uri.path()).cloned()))
     }
 
     /// A guard that leaves it to the routes of the sidecar which API a call asks for, and who owns the requested resource. A call

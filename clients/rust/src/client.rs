@@ -19,6 +19,7 @@ use crate::error::{Error, OnFailure, is_this_machine};
 use crate::follower::{Follower, RULES_BYTES_MAX};
 use crate::memory::Memory;
 use crate::question::Question;
+use crate::reports::{Reports, tell_unknown};
 use crate::times;
 use crate::v1;
 
@@ -94,6 +95,8 @@ struct Shared {
     is_exposed: bool,
     cache: AnswerCache,
     local: Option<Follower>,
+    reports: Reports,
+    runtime: Handle,
 }
 
 impl Client {
@@ -105,9 +108,9 @@ impl Client {
     /// [`Error::Option`] if an option or the address is not as expected, [`Error::Plaintext`] if a secret would be sent to
     /// another machine in plaintext.
     pub fn connect(address: &str, options: Options) -> Result<Client, Error> {
-        if Handle::try_current().is_err() {
+        let Ok(runtime) = Handle::try_current() else {
             return Err(Error::Option { option: "connect", expected: "a runtime of tokio".to_owned() });
-        }
+        };
         let address = match (address, env::var(ADDRESS_VARIABLE)) {
             ("", Ok(named)) if !named.is_empty() => named,
             ("", _) => DEFAULT_ADDRESS.to_owned(),
@@ -133,7 +136,9 @@ impl Client {
         });
         let timeout = options.timeout.unwrap_or(TIMEOUT_DEFAULT);
         let cache = AnswerCache::default();
-        Ok(Client { shared: Arc::new(Shared { address, timeout, connection, stub, is_exposed, cache, local }) })
+        let reports = Reports::default();
+        let shared = Shared { address, timeout, connection, stub, is_exposed, cache, local, reports, runtime };
+        Ok(Client { shared: Arc::new(shared) })
     }
 
     /// Decides whether a credential opens an API. In local mode the answer about a known token comes from memory.
@@ -173,9 +178,28 @@ impl Client {
     /// Checks for a guard: with the answer to an equal question, where it may be reused.
     pub(crate) async fn check_cached(&self, question: &Question<'_>) -> Result<Answer, Error> {
         if self.shared.local.is_some() {
-            return self.check(question).await;
+            return self.check(question).await.inspect(|_| self.reports().answered());
         }
-        Box::pin(self.shared.cache.answer(question, |request| self.ask_for(question, request))).await
+        // An answer that is reused says nothing of the sidecar.
+        let ask = async |request| self.ask_for(question, request).await.inspect(|_| self.reports().answered());
+        Box::pin(self.shared.cache.answer(question, ask)).await
+    }
+
+    /// What the matrix of the sidecar has.
+    pub(crate) async fn apis_of_matrix(&self) -> Result<Vec<String>, Error> {
+        let mut stub = self.shared.stub.clone();
+        let request = v1::GetMatrixRequest::default();
+        let response = self.call(request, |request| async move { stub.get_matrix(request).await }).await?;
+        Ok(response.matrix.unwrap_or_default().apis.into_iter().map(|api| api.id).collect())
+    }
+
+    pub(crate) fn reports(&self) -> &Reports {
+        &self.shared.reports
+    }
+
+    /// Does something beside the program, in the runtime of the client.
+    pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        self.shared.runtime.spawn(work);
     }
 
     /// Asks the sidecar.
@@ -344,4 +368,41 @@ fn endpoint_of(address: &str, options: &Options) -> Result<Endpoint, Error> {
         });
     }
     Ok(endpoint)
+}
+
+impl Client {
+    /// A guard starts: looks whether a sidecar answers, and whether its matrix has the APIs. It does not wait.
+    pub(crate) fn begin<'a>(&self, apis: impl Iterator<Item = &'a str>, on_failure: Option<&OnFailure>) {
+        let apis: Vec<String> = apis.filter(|api| self.reports().sought.add(api)).map(str::to_owned).collect();
+        if apis.is_empty() {
+            return;
+        }
+        let (client, on_failure) = (self.clone(), on_failure.cloned());
+        self.spawn(async move {
+            let reports = client.reports();
+            match reports.at_start.get_or_init(|| client.apis_of_matrix()).await {
+                Ok(known) => {
+                    for api in apis.iter().filter(|api| !known.contains(api)) {
+                        if reports.told.add(api) {
+                            tell_unknown(api, known, on_failure.as_ref());
+                        }
+                    }
+                }
+                Err(error) => reports.absent(error, on_failure.as_ref()),
+            }
+        });
+    }
+
+    /// The sidecar has said that the matrix does not have the API of a guard. It does not wait.
+    pub(crate) fn deny_unknown(&self, api: &str, on_failure: Option<&OnFailure>) {
+        if !self.reports().told.add(api) {
+            return;
+        }
+        let (client, api, on_failure) = (self.clone(), api.to_owned(), on_failure.cloned());
+        self.spawn(async move {
+            // Without the matrix, only the name that was meant is missing.
+            let known = client.apis_of_matrix().await.unwrap_or_default();
+            tell_unknown(&api, &known, on_failure.as_ref());
+        });
+    }
 }

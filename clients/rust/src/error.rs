@@ -41,6 +41,15 @@ pub enum Error {
         /// How many answers came.
         found: usize,
     },
+    /// A guard names an API that the matrix does not have, so its requests are denied. The matrix may get the API later:
+    /// requests then pass.
+    #[error("portcullis: the matrix has no API `{api}`, so the requests of its guard are denied{}", hint(.meant.as_deref()))]
+    UnknownApi {
+        /// Of the guard.
+        api: String,
+        /// The API of the matrix with the nearest name. `None`: no name is near.
+        meant: Option<String>,
+    },
     /// A client cannot follow a sidecar that says of its changes what cannot be.
     #[error("portcullis: the sidecar says of its changes what cannot be")]
     Changes,
@@ -83,6 +92,10 @@ pub struct Violation {
     pub field: String,
     /// What was expected.
     pub description: String,
+}
+
+fn hint(meant: Option<&str>) -> String {
+    meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default()
 }
 
 impl Error {

@@ -33,6 +33,34 @@ const PAUSE_REFUSED: Duration = Duration::from_secs(60);
 /// The rules of a large matrix exceed the 4 MiB that gRPC accepts by default.
 pub(crate) const RULES_BYTES_MAX: usize = 256 << 20;
 
+/// How long a follower waits before it begins the next stream.
+pub(crate) struct Pauses {
+    next: Duration,
+}
+
+impl Default for Pauses {
+    fn default() -> Pauses {
+        Pauses { next: PAUSE_MIN }
+    }
+}
+
+impl Pauses {
+    /// A response of a stream counted.
+    pub(crate) fn heard(&mut self) {
+        self.next = PAUSE_MIN;
+    }
+
+    /// The pause after a stream that ended with a code.
+    pub(crate) fn after(&mut self, code: Code) -> Duration {
+        if is_refusal(code) {
+            return PAUSE_REFUSED;
+        }
+        let pause = self.next;
+        self.next = (2 * pause).min(PAUSE_MAX);
+        pause
+    }
+}
+
 /// A token and the address of a client.
 type Pair = (String, String);
 
@@ -148,34 +176,27 @@ struct Reader {
 impl Reader {
     /// Follows until the client is dropped.
     async fn run(self, mut reports: Reports) {
-        let mut pause = PAUSE_MIN;
+        let mut pauses = Pauses::default();
         loop {
-            let mut has_heard = false;
-            let left = self.read(&mut has_heard).await;
-            if has_heard {
-                pause = PAUSE_MIN;
-            }
-            let next = match left {
+            let ended = match self.read(&mut pauses).await {
                 Ok(()) => continue,
-                Err(Left::Status(status)) if is_refusal(&status) => {
-                    reports.refusal(&status);
-                    PAUSE_REFUSED
-                }
-                Err(left) => {
-                    if let Left::Refused(refused) = left {
-                        reports.refused(refused);
+                Err(Left::Status(status)) => {
+                    if is_refusal(status.code()) {
+                        reports.refusal(&status);
                     }
-                    let next = pause;
-                    pause = (2 * pause).min(PAUSE_MAX);
-                    next
+                    status.code()
+                }
+                Err(Left::Refused(refused)) => {
+                    reports.refused(refused);
+                    Code::Unknown
                 }
             };
-            sleep(next).await;
+            sleep(pauses.after(ended)).await;
         }
     }
 
     /// Reads one stream, for long enough.
-    async fn read(&self, has_heard: &mut bool) -> Result<(), Left> {
+    async fn read(&self, pauses: &mut Pauses) -> Result<(), Left> {
         let memory = &self.memory;
         // What a sidecar says counts from when it was asked, so the time to connect would count for nothing.
         let channel =
@@ -190,7 +211,7 @@ impl Reader {
                 return Err(Left::Status(Status::unavailable("the sidecar ended the stream")));
             };
             let goes_on = memory.hear(&response, elapsed::now(), elapsed::jumped()).map_err(Left::Refused)?;
-            *has_heard = true;
+            pauses.heard();
             if !goes_on {
                 break;
             }
@@ -205,8 +226,8 @@ async fn within<T>(limit: Duration, call: impl Future<Output = Result<T, Status>
 }
 
 /// An older sidecar has no such stream, and not every caller may follow.
-fn is_refusal(status: &Status) -> bool {
-    matches!(status.code(), Code::Unimplemented | Code::Unauthenticated | Code::PermissionDenied)
+fn is_refusal(code: Code) -> bool {
+    matches!(code, Code::Unimplemented | Code::Unauthenticated | Code::PermissionDenied)
 }
 
 /// Each cause is reported once: an interruption is no news, a refusal is.

@@ -19,8 +19,9 @@ use tower_service::Service;
 use crate::answer::Answer;
 use crate::client::Client;
 use crate::denial::Denial;
-use crate::error::{Error, OnFailure, report};
+use crate::error::{Error, OnFailure};
 use crate::question::{HttpRequest, Question, Scope, Token};
+use crate::reason::Reason;
 
 /// What a function of a guard returns in its own time.
 pub type TargetFuture<'a> = Pin<Box<dyn Future<Output = Option<Scope>> + Send + 'a>>;
@@ -35,7 +36,8 @@ pub struct Api(Kind);
 #[derive(Clone)]
 enum Kind {
     Constant(Arc<str>),
-    Function(Of<String>),
+    /// With all that the function names, where the program knows them before a request comes.
+    Function(Of<String>, Arc<[String]>),
     /// The routes of the sidecar say the API and the target. The method, if it is the same for all requests.
     Routes(Option<&'static str>),
 }
@@ -43,7 +45,16 @@ enum Kind {
 impl Api {
     /// Names the API of a request, where requests ask for several ones. A request for which it names none is denied.
     pub fn of(function: impl Fn(&Parts) -> Option<String> + Send + Sync + 'static) -> Api {
-        Api(Kind::Function(Arc::new(function)))
+        Api(Kind::Function(Arc::new(function), Arc::default()))
+    }
+
+    /// The same, where all are known.
+    #[cfg(feature = "server")]
+    pub(crate) fn among(
+        known: Arc<[String]>,
+        function: impl Fn(&Parts) -> Option<String> + Send + Sync + 'static,
+    ) -> Api {
+        Api(Kind::Function(Arc::new(function), known))
     }
 
     pub(crate) fn by_routes(method: Option<&'static str>) -> Api {
@@ -53,10 +64,20 @@ impl Api {
     fn named(&self, parts: &Parts) -> Option<Arc<str>> {
         let api = match &self.0 {
             Kind::Constant(api) => api.clone(),
-            Kind::Function(function) => Arc::from(function(parts)?),
+            Kind::Function(function, _) => Arc::from(function(parts)?),
             Kind::Routes(_) => return None,
         };
         (!api.is_empty()).then_some(api)
+    }
+
+    /// Those that the program names, whatever a request is.
+    fn known(&self) -> impl Iterator<Item = &str> {
+        let (one, several): (_, &[String]) = match &self.0 {
+            Kind::Constant(api) => (Some(api.as_ref()), &[]),
+            Kind::Function(_, known) => (None, known),
+            Kind::Routes(_) => (None, &[]),
+        };
+        one.into_iter().chain(several.iter().map(String::as_str))
     }
 }
 
@@ -110,7 +131,8 @@ struct Settings {
     target: Option<Target>,
     client_address: Option<Of<IpAddr>>,
     hide_others: bool,
-    on_failure: OnFailure,
+    /// `None`: what happens is printed.
+    on_failure: Option<OnFailure>,
 }
 
 impl Guard<Requests> {
@@ -139,7 +161,7 @@ impl<P> Guard<P> {
             target: None,
             client_address: None,
             hide_others: false,
-            on_failure: Arc::new(|error| eprintln!("{error}; there was no answer, so a request was refused")),
+            on_failure: None,
         };
         Guard { settings, protocol: PhantomData }
     }
@@ -180,10 +202,12 @@ impl<P> Guard<P> {
         self
     }
 
-    /// Called where there was no answer. Without it: a line on standard error.
+    /// Called where there was no answer: for each request, and once for the client if no sidecar answers when a guard starts.
+    /// Called once with [`Error::UnknownApi`] if the matrix does not have an API of the guard. Without it: lines on standard
+    /// error, which are the first failure of an outage, a count each minute, and its end.
     #[must_use]
     pub fn on_failure(mut self, on_failure: impl Fn(&Error) + Send + Sync + 'static) -> Guard<P> {
-        self.settings.on_failure = Arc::new(on_failure);
+        self.settings.on_failure = Some(Arc::new(on_failure));
         self
     }
 }
@@ -226,14 +250,20 @@ impl Settings {
     async fn check(&self, question: &Question<'_>) -> Result<Answer, Denial> {
         match self.client.check_cached(question).await {
             Ok(answer) if answer.allowed() => Ok(answer),
-            Ok(answer) => Err(Denial::of(&answer, self.hide_others)),
+            Ok(answer) => {
+                if answer.reason() == Reason::UnknownApi && self.api.known().any(|api| api == question.api) {
+                    self.client.deny_unknown(question.api, self.on_failure.as_ref());
+                }
+                Err(Denial::of(&answer, self.hide_others))
+            }
             Err(error) => Err(self.failed(&error)),
         }
     }
 
     fn failed(&self, error: &Error) -> Denial {
-        report(&self.on_failure, error);
-        Denial::of_failure(error)
+        let denial = Denial::of_failure(error);
+        self.client.reports().failed(error, &denial, self.on_failure.as_ref());
+        denial
     }
 
     fn address(&self, parts: &Parts) -> String {
@@ -327,6 +357,8 @@ impl<P, S> Layer<S> for Guard<P> {
     type Service = Guarded<S, P>;
 
     fn layer(&self, service: S) -> Guarded<S, P> {
+        let Settings { client, api, on_failure, .. } = &self.settings;
+        client.begin(api.known(), on_failure.as_ref());
         Guarded { settings: Arc::new(self.settings.clone()), service, protocol: PhantomData }
     }
 }

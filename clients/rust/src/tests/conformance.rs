@@ -14,7 +14,7 @@ use prost::Message as _;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tonic::Status;
+use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt};
 
 use crate::answer::Answer;
@@ -22,7 +22,10 @@ use crate::credentials::{CredentialHeader, Found};
 use crate::denial::Denial;
 use crate::elapsed::Elapsed;
 use crate::error::{Error, name_of};
+use crate::follower::Pauses;
+use crate::meant::names_meant;
 use crate::memory::{Asked, Memory};
+use crate::outage::Outage;
 use crate::question::{Claims, Credentials, HttpRequest, Question, Scope};
 use crate::reason::Reason;
 use crate::routes::{Route, Routes};
@@ -677,6 +680,78 @@ fn denials() {
 struct SendingLine {
     name: String,
     steps: Vec<SendingStep>,
+}
+
+#[derive(Deserialize)]
+struct OutageLine {
+    name: String,
+    steps: Vec<OutageStep>,
+}
+
+#[derive(Deserialize)]
+struct OutageStep {
+    at_ms: i64,
+    event: String,
+    #[serde(default)]
+    error: String,
+    expect: Option<String>,
+}
+
+#[test]
+fn outages() {
+    for OutageLine { name, steps } in lines_of("outages.jsonl") {
+        let outage = Outage::default();
+        for (number, step) in steps.into_iter().enumerate() {
+            let now = step.at_ms * 1_000_000;
+            let said = match step.event.as_str() {
+                "starts" => outage.starts(&step.error, now),
+                "fails" => outage.fails(&step.error, now),
+                _ => outage.answers(now),
+            };
+            assert_eq!(said, step.expect, "{name}, step {number}");
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct PauseLine {
+    name: String,
+    steps: Vec<PauseStep>,
+}
+
+#[derive(Deserialize)]
+struct PauseStep {
+    heard: bool,
+    code: String,
+    expect_ms: u128,
+}
+
+#[test]
+fn pauses() {
+    for PauseLine { name, steps } in lines_of("pauses.jsonl") {
+        let mut pauses = Pauses::default();
+        for (number, step) in steps.into_iter().enumerate() {
+            if step.heard {
+                pauses.heard();
+            }
+            let code = (0..17).map(Code::from).find(|&code| name_of(code) == step.code).unwrap_or(Code::Unknown);
+            assert_eq!(pauses.after(code).as_millis(), step.expect_ms, "{name}, step {number}");
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct MeantLine {
+    name: String,
+    known: Vec<String>,
+    meant: Vec<String>,
+}
+
+#[test]
+fn names_that_were_meant() {
+    for MeantLine { name, known, meant } in lines_of("meant.jsonl") {
+        assert_eq!(names_meant(&name, known.iter().map(String::as_str)), meant, "{name} among {known:?}");
+    }
 }
 
 #[derive(Deserialize)]

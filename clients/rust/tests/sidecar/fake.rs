@@ -28,6 +28,9 @@ pub(crate) struct Fake {
     pub(crate) is_silent: bool,
     /// Of each token, in seconds since 1970. `None`: it says none.
     pub(crate) issued_at: Option<i64>,
+    /// Of its matrix, and how often it was asked for it. `None`: it does not say them, and knows every API.
+    pub(crate) apis: std::sync::Mutex<Option<Vec<&'static str>>>,
+    pub(crate) matrices: AtomicUsize,
     /// Answers to a batch beside the right number of them.
     pub(crate) more_answers: usize,
     /// Is issued in place of tokens `token-1`, `token-2` and so on.
@@ -39,7 +42,11 @@ pub(crate) struct Fake {
 
 /// Starts a server, and returns its address.
 pub(crate) async fn serve(fake: Arc<Fake>) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    serve_at("127.0.0.1:0", fake).await
+}
+
+pub(crate) async fn serve_at(address: &str, fake: Arc<Fake>) -> String {
+    let listener = TcpListener::bind(address).await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let server = Server::builder().add_service(AuthorizationServiceServer::from_arc(fake));
     tokio::spawn(server.serve_with_incoming(TcpListenerStream::new(listener)));
@@ -101,8 +108,12 @@ impl AuthorizationService for Fake {
     type WatchMatrixStream = ReceiverStream<Result<v1::WatchMatrixResponse, Status>>;
     type WatchChangesStream = ReceiverStream<Result<v1::WatchChangesResponse, Status>>;
 
-    async fn check(&self, _: Request<v1::CheckRequest>) -> Result<Response<v1::CheckResponse>, Status> {
+    async fn check(&self, request: Request<v1::CheckRequest>) -> Result<Response<v1::CheckResponse>, Status> {
         self.checks.fetch_add(1, SeqCst);
+        if self.apis.lock().unwrap().as_ref().is_some_and(|apis| !apis.contains(&request.get_ref().api.as_str())) {
+            let reason = v1::Reason::UnknownApi.into();
+            return Ok(Response::new(v1::CheckResponse { reason, ..Default::default() }));
+        }
         if self.is_silent {
             std::future::pending::<()>().await;
         }
@@ -152,7 +163,11 @@ impl AuthorizationService for Fake {
     }
 
     async fn get_matrix(&self, _: Request<v1::GetMatrixRequest>) -> Result<Response<v1::GetMatrixResponse>, Status> {
-        Err(Status::unimplemented(""))
+        let apis = self.apis.lock().unwrap().clone();
+        self.matrices.fetch_add(1, SeqCst);
+        let apis = apis.ok_or_else(|| Status::unimplemented(""))?;
+        let apis = apis.into_iter().map(|id| v1::Api { id: id.to_owned(), ..Default::default() }).collect();
+        Ok(Response::new(v1::GetMatrixResponse { matrix: Some(v1::Matrix { apis, ..Default::default() }) }))
     }
 
     async fn watch_matrix(

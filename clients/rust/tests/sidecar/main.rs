@@ -12,6 +12,7 @@ mod local;
 mod page;
 mod random;
 mod redirects;
+mod reports;
 mod sending;
 mod support;
 mod wrapping;

@@ -2,6 +2,8 @@ package com.portcullis.client;
 
 import static java.util.Objects.requireNonNull;
 
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.Function;
 
@@ -19,16 +21,19 @@ public abstract sealed class AbstractGuard<R, G extends AbstractGuard<R, G>>
   private final Client client;
   private final Function<? super R, String> apiOf;
 
+  /** Those that the program names, whatever a request is. */
+  private final Set<String> apis;
+
   /** Null: only the matrix decides. */
   private Function<? super R, Scope> target;
 
   private Function<? super R, String> clientAddress;
   private boolean isHidingOthers;
-  private Consumer<? super RuntimeException> onFailure =
-      error ->
-          Client.LOG.log(
-              System.Logger.Level.WARNING,
-              "no answer, so a request was refused: " + error.getMessage());
+
+  /** Null: what happens is logged. */
+  private Consumer<? super RuntimeException> onFailure;
+
+  private final AtomicBoolean isStarted = new AtomicBoolean();
 
   /**
    * What becomes of a request.
@@ -38,9 +43,13 @@ public abstract sealed class AbstractGuard<R, G extends AbstractGuard<R, G>>
   record Verdict(Answer answer, Denial denial) {}
 
   AbstractGuard(
-      Client client, Function<? super R, String> apiOf, Function<? super R, String> clientAddress) {
+      Client client,
+      Function<? super R, String> apiOf,
+      Set<String> apis,
+      Function<? super R, String> clientAddress) {
     this.client = requireNonNull(client, "client");
     this.apiOf = requireNonNull(apiOf, "api");
+    this.apis = apis;
     this.clientAddress = clientAddress;
   }
 
@@ -90,9 +99,12 @@ public abstract sealed class AbstractGuard<R, G extends AbstractGuard<R, G>>
   }
 
   /**
-   * Learns why there was no answer.
+   * Learns why there was no answer: for each request, and once for the client if no sidecar answers
+   * when a guard starts. Learns once, with an {@link UnknownApiException}, that the matrix does not
+   * have an API of the guard.
    *
-   * @param onFailure gets the cause; default: a line of the logger com.portcullis.client
+   * @param onFailure gets the cause; default: lines of the logger com.portcullis.client, which are
+   *     the first failure of an outage, a count each minute, and its end
    * @return this guard
    */
   public G onFailure(Consumer<? super RuntimeException> onFailure) {
@@ -104,7 +116,15 @@ public abstract sealed class AbstractGuard<R, G extends AbstractGuard<R, G>>
     return target != null;
   }
 
+  /** Where the framework does not say it, a guard starts with its first request. */
+  void start() {
+    if (!apis.isEmpty() && !isStarted.get() && isStarted.compareAndSet(false, true)) {
+      client.reports().begin(apis, onFailure);
+    }
+  }
+
   Verdict judge(R request, Headers headers) {
+    start();
     if (apiOf == ROUTES) {
       return judgeByRoutes(request, headers);
     }
@@ -139,6 +159,9 @@ public abstract sealed class AbstractGuard<R, G extends AbstractGuard<R, G>>
     var address = clientAddress.apply(request);
     try {
       var answer = client.checkCached(question.withClientAddress(address == null ? "" : address));
+      if (answer.reason() == Reason.UNKNOWN_API && apis.contains(question.api())) {
+        client.reports().unknown(question.api(), onFailure);
+      }
       return new Verdict(answer, answer.allowed() ? null : Denial.of(answer, isHidingOthers));
     } catch (RuntimeException error) {
       return failed(error);
@@ -146,13 +169,9 @@ public abstract sealed class AbstractGuard<R, G extends AbstractGuard<R, G>>
   }
 
   private Verdict failed(RuntimeException error) {
-    try {
-      onFailure.accept(error);
-    } catch (RuntimeException failed) {
-      // What learns of failures cannot turn one into another.
-      Client.LOG.log(System.Logger.Level.WARNING, "a report failed", failed);
-    }
-    return new Verdict(null, Denial.of(error));
+    var denial = Denial.of(error);
+    client.reports().failed(error, denial, onFailure);
+    return new Verdict(null, denial);
   }
 
   /** An IP address without brackets and zone. */

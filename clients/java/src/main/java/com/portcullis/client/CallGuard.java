@@ -15,6 +15,7 @@ import io.grpc.protobuf.StatusProto;
 import java.net.InetSocketAddress;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Function;
 
 /**
@@ -57,11 +58,11 @@ public final class CallGuard extends AbstractGuard<CallGuard.Call, CallGuard>
    *     not among them is denied
    */
   public CallGuard(Client client, Map<String, String> apis) {
-    this(client, apiOf(Map.copyOf(apis)));
+    this(client, apiOf(Map.copyOf(apis)), Set.copyOf(apis.values()));
   }
 
-  private CallGuard(Client client, Function<? super Call, String> apiOf) {
-    super(client, apiOf, Call::address);
+  private CallGuard(Client client, Function<? super Call, String> apiOf, Set<String> apis) {
+    super(client, apiOf, apis, Call::address);
   }
 
   private static Function<Call, String> apiOf(Map<String, String> apis) {
@@ -77,7 +78,7 @@ public final class CallGuard extends AbstractGuard<CallGuard.Call, CallGuard>
    * @return a guard without a target
    */
   public static CallGuard routes(Client client) {
-    return new CallGuard(client, ROUTES);
+    return new CallGuard(client, ROUTES, Set.of());
   }
 
   @Override

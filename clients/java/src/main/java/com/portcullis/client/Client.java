@@ -5,10 +5,12 @@ import static java.util.Objects.requireNonNull;
 import com.google.common.util.concurrent.ListenableFuture;
 import com.google.common.util.concurrent.MoreExecutors;
 import com.google.protobuf.Timestamp;
+import com.portcullis.v1.Api;
 import com.portcullis.v1.AuthorizationServiceGrpc;
 import com.portcullis.v1.AuthorizationServiceGrpc.AuthorizationServiceFutureStub;
 import com.portcullis.v1.CheckBatchRequest;
 import com.portcullis.v1.CheckResponse;
+import com.portcullis.v1.GetMatrixRequest;
 import com.portcullis.v1.IssueRequest;
 import com.portcullis.v1.IssueResponse;
 import com.portcullis.v1.PlanRequest;
@@ -85,6 +87,7 @@ public final class Client implements AutoCloseable {
   private final boolean isExposed;
 
   private final AnswerCache cache = new AnswerCache();
+  private final Reports reports = new Reports(this);
 
   /** Null: each check is asked. */
   private final Memory memory;
@@ -458,7 +461,7 @@ public final class Client implements AutoCloseable {
   /** Checks for a guard: with the answer to an equal question, where it may be reused. */
   Answer checkCached(Question question) {
     if (memory != null) {
-      return check(question);
+      return checkNow(question);
     }
     var key = AnswerCache.keyOf(question.message());
     // The time counts from the question on: how old an answer is when it arrives is not known.
@@ -467,11 +470,43 @@ public final class Client implements AutoCloseable {
     if (known != null) {
       return known;
     }
-    var answer = check(question);
+    var answer = checkNow(question);
     if (!answer.cacheFor().isZero()) {
       cache.keep(key, answer, asked + answer.cacheFor().toNanos());
     }
     return answer;
+  }
+
+  /** An answer that comes now ends an outage. */
+  private Answer checkNow(Question question) {
+    var answer = check(question);
+    reports.answered();
+    return answer;
+  }
+
+  /** What the matrix of the sidecar has. */
+  CompletableFuture<List<String>> apisOfMatrix() {
+    return call(stub -> stub.getMatrix(GetMatrixRequest.getDefaultInstance()))
+        .thenApply(
+            response -> response.getMatrix().getApisList().stream().map(Api::getId).toList());
+  }
+
+  Reports reports() {
+    return reports;
+  }
+
+  boolean isClosed() {
+    return connection.isShutdown();
+  }
+
+  /** Calls a function of the program that learns of an error. */
+  static <E extends Exception> void report(Consumer<? super E> report, E error) {
+    try {
+      report.accept(error);
+    } catch (RuntimeException | Error failed) {
+      // It cannot turn one failure into another, and the program must still be told what ends.
+      LOG.log(System.Logger.Level.WARNING, "a report failed", failed);
+    }
   }
 
   /**

@@ -29,18 +29,8 @@ final class Follower {
    */
   private static final long STREAM_MAX_NS = TimeUnit.MINUTES.toNanos(10);
 
-  /** Pause after a stream that failed: longer after each further one. */
-  private static final long PAUSE_MIN_MS = 100;
-
-  private static final long PAUSE_MAX_MS = 2_000;
-
-  /** Pause where the sidecar lets the client follow nothing. */
-  private static final long PAUSE_REFUSED_MS = 60_000;
-
   /** The rules of a large matrix exceed the 4 MiB that gRPC accepts by default. */
   static final int RULES_BYTES_MAX = 256 << 20;
-
-  private static final System.Logger LOG = System.getLogger("com.portcullis.client");
 
   private final ManagedChannel connection;
   private final Channel channel;
@@ -53,6 +43,34 @@ final class Follower {
 
   private final Thread thread = new Thread(this::run, "portcullis-follower");
   private volatile boolean isClosed;
+
+  /** How long a follower waits before it begins the next stream. Times are in milliseconds. */
+  static final class Pauses {
+    /** Pause after a stream that failed: longer after each further one. */
+    private static final long MIN = 100;
+
+    private static final long MAX = 2_000;
+
+    /** Pause where the sidecar lets the client follow nothing. */
+    private static final long REFUSED = 60_000;
+
+    private long next = MIN;
+
+    /** A response of a stream counted. */
+    void heard() {
+      next = MIN;
+    }
+
+    /** The pause after a stream that ended with a code. */
+    long after(Status.Code code) {
+      if (isRefusal(code)) {
+        return REFUSED;
+      }
+      var pause = next;
+      next = Math.min(2 * pause, MAX);
+      return pause;
+    }
+  }
 
   /** The end of a stream. */
   private record End(Status status, Metadata trailers) {}
@@ -92,27 +110,29 @@ final class Follower {
 
   /** Follows until the client is closed. */
   private void run() {
-    var pause = PAUSE_MIN_MS;
+    var pauses = new Pauses();
     try {
       while (true) {
-        var heard = new boolean[1];
-        var next = pause;
+        // Null: the stream was read for long enough.
+        Status.Code ended = null;
         try {
-          read(heard);
-          next = 0;
+          read(pauses);
         } catch (Memory.Impossible | Rules.Incomplete error) {
+          ended = Status.Code.UNKNOWN;
           reportOnce(error.getMessage(), error);
         } catch (RuntimeException error) {
           var failed = PortcullisException.of(error, address);
-          if (isRefusal(failed)) {
-            reportOnce(failed.code().name(), failed);
-            next = PAUSE_REFUSED_MS;
-          } else if (failed.code() == Status.Code.UNKNOWN) {
-            reportOnce(String.valueOf(error.getMessage()), error);
+          ended = failed.code();
+          if (isRefusal(ended)) {
+            reportOnce(ended.name(), failed);
+          } else if (ended == Status.Code.UNKNOWN) {
+            // Its text may differ each time.
+            reportOnce(ended.name(), error);
           }
         }
-        pause = heard[0] ? PAUSE_MIN_MS : Math.min(2 * pause, PAUSE_MAX_MS);
-        Thread.sleep(Math.min(next, heard[0] && next < PAUSE_REFUSED_MS ? PAUSE_MIN_MS : next));
+        if (ended != null) {
+          Thread.sleep(pauses.after(ended));
+        }
       }
     } catch (InterruptedException error) {
       Thread.currentThread().interrupt();
@@ -120,20 +140,14 @@ final class Follower {
   }
 
   private void reportOnce(String what, Exception error) {
-    if (!reported.add(what)) {
-      return;
-    }
-    try {
-      report.accept(error);
-    } catch (RuntimeException | Error failed) {
-      // A program that cannot take a report must still be told what ends.
-      LOG.log(System.Logger.Level.WARNING, "a report failed", failed);
+    if (reported.add(what)) {
+      Client.report(report, error);
     }
   }
 
   /** An older sidecar has no such stream, and not every caller may follow. */
-  private static boolean isRefusal(PortcullisException failed) {
-    return switch (failed.code()) {
+  private static boolean isRefusal(Status.Code code) {
+    return switch (code) {
       case UNIMPLEMENTED, UNAUTHENTICATED, PERMISSION_DENIED -> true;
       default -> false;
     };
@@ -142,9 +156,9 @@ final class Follower {
   /**
    * Reads one stream, for long enough.
    *
-   * @param heard becomes true when it has said something
+   * @param pauses learn that it has said something
    */
-  private void read(boolean[] heard)
+  private void read(Pauses pauses)
       throws InterruptedException, Memory.Impossible, Rules.Incomplete {
     connect();
     // There is at most one response in it, because each is asked for; and then the end.
@@ -169,7 +183,7 @@ final class Follower {
           throw status.asRuntimeException(end.trailers);
         }
         var goesOn = memory.hear((WatchChangesResponse) each, now(), Elapsed.CLOCK.jumped());
-        heard[0] = true;
+        pauses.heard();
         if (!goesOn) {
           return;
         }

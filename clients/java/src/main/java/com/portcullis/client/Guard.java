@@ -5,6 +5,7 @@ import static java.util.Objects.requireNonNull;
 import jakarta.servlet.DispatcherType;
 import jakarta.servlet.Filter;
 import jakarta.servlet.FilterChain;
+import jakarta.servlet.FilterConfig;
 import jakarta.servlet.ServletException;
 import jakarta.servlet.ServletRequest;
 import jakarta.servlet.ServletResponse;
@@ -17,6 +18,7 @@ import java.util.Collection;
 import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
 
@@ -39,8 +41,7 @@ public final class Guard extends AbstractGuard<HttpServletRequest, Guard> implem
    * @param api that all requests ask for
    */
   public Guard(Client client, String api) {
-    this(client, request -> api);
-    requireNonNull(api, "api");
+    this(client, request -> api, Set.of(requireNonNull(api, "api")));
   }
 
   /**
@@ -50,7 +51,12 @@ public final class Guard extends AbstractGuard<HttpServletRequest, Guard> implem
    * @param apiOf names the API of a request; a request for which it returns null or none is denied
    */
   public Guard(Client client, Function<? super HttpServletRequest, String> apiOf) {
-    super(client, apiOf, request -> ipOf(request.getRemoteAddr()));
+    this(client, apiOf, Set.of());
+  }
+
+  private Guard(
+      Client client, Function<? super HttpServletRequest, String> apiOf, Set<String> apis) {
+    super(client, apiOf, apis, request -> ipOf(request.getRemoteAddr()));
   }
 
   /**
@@ -113,6 +119,11 @@ public final class Guard extends AbstractGuard<HttpServletRequest, Guard> implem
   @Override
   Guard self() {
     return this;
+  }
+
+  @Override
+  public void init(FilterConfig config) {
+    start();
   }
 
   @Override

@@ -93,6 +93,11 @@ public final class PortcullisException extends RuntimeException {
     }
   }
 
+  /** The message without the code. */
+  String explanation() {
+    return getMessage().substring(code.name().length() + 1);
+  }
+
   /** {@return the code of gRPC} */
   public Status.Code code() {
     return code;

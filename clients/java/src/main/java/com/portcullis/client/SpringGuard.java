@@ -33,6 +33,11 @@ public final class SpringGuard extends OncePerRequestFilter {
   }
 
   @Override
+  protected void initFilterBean() {
+    guard.start();
+  }
+
+  @Override
   protected void doFilterInternal(
       HttpServletRequest request, HttpServletResponse response, FilterChain chain)
       throws ServletException, IOException {

@@ -562,6 +562,63 @@ class ConformanceTest {
   }
 
   @Test
+  void outages() throws IOException {
+    linesOf("outages.jsonl")
+        .forEach(
+            line -> {
+              var outage = new Outage();
+              for (var each : line.getAsJsonArray("steps")) {
+                var step = each.getAsJsonObject();
+                var now = step.get("at_ms").getAsLong() * 1_000_000;
+                var error = textOf(step, "error");
+                var said =
+                    switch (textOf(step, "event")) {
+                      case "starts" -> outage.starts(error, now);
+                      case "fails" -> outage.fails(error, now);
+                      default -> outage.answers(now);
+                    };
+                var expected = isIn(step, "expect") ? textOf(step, "expect") : null;
+                assertEquals(expected, said, () -> textOf(line, "name") + ": " + step);
+              }
+            });
+  }
+
+  @Test
+  void pauses() throws IOException {
+    linesOf("pauses.jsonl")
+        .forEach(
+            line -> {
+              var pauses = new Follower.Pauses();
+              for (var each : line.getAsJsonArray("steps")) {
+                var step = each.getAsJsonObject();
+                if (step.get("heard").getAsBoolean()) {
+                  pauses.heard();
+                }
+                var code = textOf(step, "code");
+                assertEquals(
+                    step.get("expect_ms").getAsLong(),
+                    pauses.after(code.isEmpty() ? Status.Code.UNKNOWN : Status.Code.valueOf(code)),
+                    () -> textOf(line, "name") + ": " + step);
+              }
+            });
+  }
+
+  @Test
+  void namesMeant() throws IOException {
+    linesOf("meant.jsonl")
+        .forEach(
+            line ->
+                assertEquals(
+                    namesOf(line, "meant"),
+                    NamesMeant.of(textOf(line, "name"), namesOf(line, "known")),
+                    line::toString));
+  }
+
+  private static List<String> namesOf(JsonObject line, String list) {
+    return line.getAsJsonArray(list).asList().stream().map(JsonElement::getAsString).toList();
+  }
+
+  @Test
   void sending() throws IOException {
     linesOf("sending.jsonl")
         .forEach(

@@ -5,6 +5,8 @@ import com.google.protobuf.Timestamp;
 import com.portcullis.v1.AuthorizationServiceGrpc.AuthorizationServiceImplBase;
 import com.portcullis.v1.CheckRequest;
 import com.portcullis.v1.CheckResponse;
+import com.portcullis.v1.GetMatrixRequest;
+import com.portcullis.v1.GetMatrixResponse;
 import com.portcullis.v1.IssueRequest;
 import com.portcullis.v1.IssueResponse;
 import com.portcullis.v1.Position;
@@ -62,13 +64,34 @@ class FakeSidecar extends AuthorizationServiceImplBase implements AutoCloseable 
   /** Until it opens, no token is issued. */
   volatile CountDownLatch gate = new CountDownLatch(0);
 
-  private final Server server = serve(this);
+  /** Of its matrix. Null: it does not say them, and knows every API. */
+  volatile List<String> apis;
+
+  final AtomicInteger matrices = new AtomicInteger();
+
+  private final Server server;
+
+  FakeSidecar() {
+    this(0);
+  }
+
+  /**
+   * @param port 0: any
+   */
+  FakeSidecar(int port) {
+    server = serve(port, this);
+  }
 
   static Server serve(BindableService service, ServerInterceptor... interceptors) {
+    return serve(0, service, interceptors);
+  }
+
+  private static Server serve(
+      int port, BindableService service, ServerInterceptor... interceptors) {
     try {
       var builder =
           NettyServerBuilder.forAddress(
-              new InetSocketAddress("127.0.0.1", 0), InsecureServerCredentials.create());
+              new InetSocketAddress("127.0.0.1", port), InsecureServerCredentials.create());
       for (var each : interceptors) {
         builder.intercept(each);
       }
@@ -78,8 +101,12 @@ class FakeSidecar extends AuthorizationServiceImplBase implements AutoCloseable 
     }
   }
 
+  int port() {
+    return server.getPort();
+  }
+
   String address() {
-    return "127.0.0.1:" + server.getPort();
+    return "127.0.0.1:" + port();
   }
 
   @Override
@@ -108,9 +135,28 @@ class FakeSidecar extends AuthorizationServiceImplBase implements AutoCloseable 
   }
 
   @Override
+  public void getMatrix(GetMatrixRequest request, StreamObserver<GetMatrixResponse> observer) {
+    var known = apis;
+    matrices.incrementAndGet();
+    if (known == null) {
+      super.getMatrix(request, observer);
+      return;
+    }
+    var response = GetMatrixResponse.newBuilder();
+    known.forEach(each -> response.getMatrixBuilder().addApisBuilder().setId(each));
+    observer.onNext(response.build());
+    observer.onCompleted();
+  }
+
+  @Override
   public void check(CheckRequest request, StreamObserver<CheckResponse> observer) {
     checks.incrementAndGet();
     if (isSilent) {
+      return;
+    }
+    if (apis != null && !apis.contains(request.getApi())) {
+      observer.onNext(CheckResponse.newBuilder().setReason(Reason.REASON_UNKNOWN_API).build());
+      observer.onCompleted();
       return;
     }
     var token =

@@ -516,7 +516,7 @@ class GuardTest {
   }
 
   /** A server of gRPC behind a guard, and what calls it. */
-  private static final class Calls implements AutoCloseable {
+  static final class Calls implements AutoCloseable {
     private final io.grpc.Server server;
     private final io.grpc.ManagedChannel channel;
 
