@@ -123,7 +123,7 @@ function compared({ messagesMax, path }: GeneratedCall, outcome: Outcome): Compa
   const { 'grpc-status': status, 'grpc-message': message, 'grpc-status-details-bin': bytes } = fields
   const details = bytes?.toString().replace(/=+$/, '')
   return {
-    messages: timeless ? messages.map((message) => message.slice(0, TIMELESS_DIGITS)) : messages,
+    messages: timeless ? messages.map((message) => message.slice(...TIMELESS)) : messages,
     ...{ http: outcome.http, details, status: status?.toString() },
     metadata: Object.fromEntries(Object.entries(fields).filter(([name]) => !OWN_FIELDS.has(name))),
     // What the service says is the same. What a transport says is in its own words, and grpc-js says OK to
@@ -133,8 +133,11 @@ function compared({ messagesMax, path }: GeneratedCall, outcome: Outcome): Compa
   }
 }
 
-/** What changes says at its end how long ago that was. So many hexadecimal digits come before. */
-const TIMELESS_DIGITS = 20_000
+/**
+ * What of a message of `WatchChanges`, in hexadecimal digits, is not how long ago something was: that is at
+ * its end, and its prefix has the length of all.
+ */
+const TIMELESS = [10, 20_000] as const
 
 const NOTHING = {
   ...{ metadata: {}, status: undefined, message: undefined, details: undefined, messages: [] },
