@@ -15,6 +15,9 @@ import type {
 } from '../contract/call.ts'
 import { NOT_ONE_MESSAGE } from './faults.ts'
 
+/** With so many bytes unsent, no further request of a stream is taken. */
+export const UNSENT_BYTES_MAX = 65_536
+
 export abstract class LiveCall implements Responses {
   protected readonly method: Method
   protected readonly context: CallContext
@@ -46,22 +49,22 @@ export abstract class LiveCall implements Responses {
   /** How a call ends whose last request is not whole. */
   protected abstract readonly incomplete: StatusError
   /** Lets the client send what is missing. @param isWhole whether that is nothing but the end */
-  protected abstract awaitMore(isWhole: boolean): void
+  protected awaitMore(_isWhole: boolean): void {}
   /**
    * Whether the client has read enough for another request to be taken. Otherwise the transport calls `take`
    * when it has.
    */
   protected abstract hasRoom(): boolean
   /** Nothing more of a request is awaited: the handler is about to have it, or has begun without one. */
-  protected abstract complete(): void
+  protected complete(): void {}
   /** A handler has begun to work on a request, or has ended. */
-  protected abstract works(isWorking: boolean): void
+  protected works(_isWorking: boolean): void {}
   /** Sends a response. @param first whether nothing was sent before */
   protected abstract send(response: Buffer, first: boolean): void
   /** Ends the answer. @param status `undefined`: OK; @param first whether nothing was sent before */
   protected abstract close(status: CallStatus | undefined, first: boolean): void
   /** Lets go of what the call holds. */
-  protected abstract release(): void
+  protected release(): void {}
   abstract readonly unread: boolean
 
   get over(): boolean {

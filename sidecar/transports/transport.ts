@@ -47,7 +47,7 @@ export interface TransportOptions {
   readonly onExceeded: (counts: Readonly<Record<string, number>>) => void
 }
 
-export interface Transport {
+interface Transport {
   /** The address with the port that was bound. */
   readonly address: string
   /** Lets calls finish for up to `drainMs`, then closes the remaining connections. */

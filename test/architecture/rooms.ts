@@ -140,14 +140,14 @@ export const ROOMS: readonly Room[] = [
   },
   {
     room: 'sidecar/transports/',
-    purpose: 'what a transport is, and the life of a call on it, whichever carries the calls',
+    purpose: 'what a transport is, who may connect to it, and the life of a call, whichever carries it',
     imports: ['sidecar/base/', 'sidecar/base/net/', 'sidecar/contract/', 'node:'],
   },
   {
     room: 'sidecar/transports/sockets/',
     purpose: 'gRPC on HTTP/2 of our own',
     imports: [
-      ...['sidecar/base/', 'sidecar/base/net/', 'sidecar/transports/http2/hpack/'],
+      ...['sidecar/base/net/', 'sidecar/transports/http2/hpack/'],
       ...['sidecar/transports/http2/', 'sidecar/contract/', 'sidecar/transports/', 'node:'],
     ],
   },
@@ -162,10 +162,7 @@ export const ROOMS: readonly Room[] = [
   {
     room: 'sidecar/transports/grpc-js/',
     purpose: 'gRPC on grpc-js',
-    imports: [
-      ...['sidecar/base/', 'sidecar/base/net/', 'sidecar/contract/', 'sidecar/transports/'],
-      ...['node:', '@grpc/grpc-js'],
-    ],
+    imports: [...['sidecar/base/net/', 'sidecar/contract/', 'sidecar/transports/', 'node:', '@grpc/grpc-js']],
   },
   {
     room: 'sidecar/http/',

@@ -104,11 +104,16 @@ const outcome = (asking: Promise<string>) =>
 const checked = (client: Client) => outcome(client.check(CHECK).then(({ reason }) => reason))
 const listed = (client: Client) => outcome(client.directory.listAccounts({}).then(() => 'LISTED'))
 
-describe.skipIf(!inject('openssl').ok).each([1, 2])('with %d workers, a certificate with', (workers) => {
+describe.skipIf(!inject('openssl').ok).each([
+  ['sockets', 1],
+  ['sockets', 2],
+  ['grpc-js', 1],
+] as const)('on %s with %d workers, a certificate with', (transport, workers) => {
   let running: Awaited<ReturnType<typeof serve>>
   beforeAll(async () => {
     const data = join(newFolder(), 'data')
-    running = await serve(['--config', writeConfig(CALLERS), '--data', data, '--workers', String(workers)])
+    const args = ['--config', writeConfig(CALLERS), '--data', data, '--workers', String(workers)]
+    running = await serve(args, { environment: { PORTCULLIS_GRPC_TRANSPORT: transport } })
   })
   afterAll(async () => {
     running?.signal('SIGTERM')

@@ -154,7 +154,7 @@ export class EnvelopedCall extends LiveCall {
     return this.#ended
   }
 
-  protected awaitMore(): void {
+  protected override awaitMore(): void {
     if (this.#buffer.length > 0)
       this.#restTimer ??= setTimeout(() => this.fail(LATE), this.#settings.requestMs)
     this.#exchange.request.resume()
@@ -165,11 +165,11 @@ export class EnvelopedCall extends LiveCall {
     return this.#readerStops === undefined
   }
 
-  protected complete(): void {
+  protected override complete(): void {
     if (this.method.type === 'server_stream') this.#exchange.mayLast()
   }
 
-  protected works(): void {}
+  protected override works(): void {}
 
   protected send(response: Buffer, first: boolean): void {
     this.#send(envelope(this.#json === undefined ? response : Buffer.from(this.#json.write(response))), first)
@@ -208,7 +208,7 @@ export class EnvelopedCall extends LiveCall {
     discard(request)
   }
 
-  protected release(): void {
+  protected override release(): void {
     this.#hold(0)
     this.#buffer.drop()
     this.#stopTimer?.()

@@ -1,7 +1,6 @@
 /**
- * Bounds of connections on grpc-js. It shows neither its connections nor what they hold, so the connections
- * are accepted here, and Node's diagnostics tell of their streams. What is between the two stays without a
- * bound: docs/decide/security/listeners.md says what.
+ * Bounds of connections on grpc-js. It shows neither its connections nor what they hold: the listener gives
+ * them, and Node's diagnostics tell of their streams. docs/decide/security/listeners.md has what stays open.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { constants, type Http2Session, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
@@ -10,29 +9,22 @@ import { BySocket } from '../../base/net/by-socket.ts'
 import { ConnectionTable, connectionSource, type HeldConnection } from '../../base/net/connection-table.ts'
 import { type Holder, muchSinceMs, releaseMost } from '../../base/net/held-bytes.ts'
 import { Reports } from '../../base/net/reports.ts'
-import type { Methods } from '../../contract/call.ts'
+import type { ClientConnection, Methods } from '../../contract/call.ts'
 import type { TransportOptions } from '../transport.ts'
-
-type Options = Pick<TransportOptions, 'bounds' | 'maxMessageBytes' | 'onExceeded'>
 
 /** Time between two looks at all streams, in milliseconds. */
 const LOOK_MS = 100
-
 /** How long a connection that gives way may take to close, in milliseconds. */
 const CLOSING_MS = 1_000
-
 /** What a stream costs, beside the bytes of its request and answer. */
 const STREAM_BYTES = 8_192
 
+const { NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_REFUSED_STREAM } = constants
+
 /** Node tells of each new stream of HTTP/2 here, also of other servers. */
 const CREATED = 'http2.server.stream.created'
+type Created = { readonly stream: ServerHttp2Stream; readonly headers: IncomingHttpHeaders }
 
-interface Created {
-  readonly stream: ServerHttp2Stream
-  readonly headers: IncomingHttpHeaders
-}
-
-/** A call. */
 interface Call {
   readonly stream: ServerHttp2Stream
   readonly beganMs: number
@@ -44,52 +36,59 @@ interface Call {
 
 export class Guard {
   readonly #methods: Methods
-  readonly #bounds: Options['bounds']
+  readonly #bounds: TransportOptions['bounds']
   readonly #connectionBytesMax: number
   readonly #unreadBytesMax: number
-  readonly #reports: Reports
+  readonly reports: Reports
   readonly #table: ConnectionTable<GuardedConnection>
   readonly #bySocket = new BySocket<GuardedConnection>()
+  #whenEmpty: (() => void) | undefined
   readonly #timer = setInterval(() => this.#look(), LOOK_MS).unref()
   readonly #onCreated = (message: unknown) => this.#began(message as Created)
 
-  constructor(methods: Methods, { bounds, maxMessageBytes, onExceeded }: Options) {
+  constructor(methods: Methods, { bounds, maxMessageBytes, onExceeded }: TransportOptions) {
     this.#methods = methods
     this.#bounds = bounds
     // A message that may arrive must fit.
     this.#connectionBytesMax = Math.max(bounds.connectionBufferBytes, 2 * maxMessageBytes)
     // Beside the answer itself, grpc-js and Node keep much for each call that is not read.
     this.#unreadBytesMax = this.#connectionBytesMax / 2
-    this.#reports = new Reports(onExceeded)
-    this.#table = new ConnectionTable({
-      connections: bounds.connections,
-      connectionsPerSource: bounds.connectionsPerAddress,
-    })
+    this.reports = new Reports(onExceeded)
+    this.#table = new ConnectionTable({ ...bounds, connectionsPerSource: bounds.connectionsPerAddress })
     subscribe(CREATED, this.#onCreated)
   }
 
   /** Lets a connection in, or closes it if there is no room for it. @returns whether it was let in */
-  admit(socket: Socket): boolean {
-    const source = connectionSource(socket.remoteAddress)
-    const bound = this.#table.makeRoom(source, (exceeded) => this.#reports.add(exceeded))
+  admit(socket: Socket, peer: ClientConnection): boolean {
+    const connection = new GuardedConnection(socket, peer)
+    const bound = this.#table.makeRoom(connection.source, (exceeded) => this.reports.add(exceeded))
     if (bound !== undefined) {
-      this.#reports.add(bound)
+      this.reports.add(bound)
       socket.destroy()
       return false
     }
-    const connection = new GuardedConnection(socket, source)
     this.#table.add(connection)
     this.#bySocket.set(socket, connection)
-    socket.once('close', () => this.#table.delete(connection))
+    socket.once('close', () => {
+      this.#table.delete(connection)
+      if (this.#table.size === 0) this.#whenEmpty?.()
+    })
     return true
   }
 
-  /**
-   * A response is about to be written, or the call ends because its connection leaves too many bytes unread.
-   */
-  responds(stream: ServerHttp2Stream, bytes: number): void {
-    const connection = this.#of(stream)
-    if (connection === undefined) return
+  /** Calls the listener when no connection is open any longer. */
+  whenEmpty(listener: () => void): void {
+    if (this.#table.size === 0) listener()
+    else this.#whenEmpty = listener
+  }
+
+  /** The connection of a stream; `undefined`: it is closed, or was not let in here. */
+  connectionOf({ session }: ServerHttp2Stream): GuardedConnection | undefined {
+    return session && this.#bySocket.get(session.socket)
+  }
+
+  /** Before a response. The call ends if its connection leaves too many bytes unread. */
+  responds(connection: GuardedConnection, stream: ServerHttp2Stream, bytes: number): void {
     connection.unsentBytes += bytes
     connection.sinceMs = performance.now()
     connection.hasAnswered = true
@@ -97,50 +96,44 @@ export class Guard {
     // Some of them may have been read since the last look.
     connection.look(performance.now())
     if (connection.unsentBytes + bytes <= this.#unreadBytesMax) return
-    this.#reports.add('buffered_bytes')
-    stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM)
+    this.#refuse(stream, 'buffered_bytes')
   }
 
   close(): void {
     unsubscribe(CREATED, this.#onCreated)
     clearInterval(this.#timer)
-    this.#reports.close()
+    this.reports.close()
     for (const connection of this.#table) connection.giveWay()
   }
 
-  #of(stream: ServerHttp2Stream): GuardedConnection | undefined {
-    const socket = stream.session?.socket
-    return socket && this.#bySocket.get(socket)
+  #refuse(stream: ServerHttp2Stream, bound: string, code = NGHTTP2_ENHANCE_YOUR_CALM): void {
+    this.reports.add(bound)
+    stream.close(code)
   }
 
   #began({ stream, headers }: Created): void {
-    const connection = this.#of(stream)
+    const connection = this.connectionOf(stream)
     if (connection === undefined) return
     if (connection.unsentBytes > this.#unreadBytesMax) {
-      this.#reports.add('buffered_bytes')
-      stream.close(constants.NGHTTP2_REFUSED_STREAM)
+      this.#refuse(stream, 'buffered_bytes', NGHTTP2_REFUSED_STREAM)
       return
     }
-    const call: Call = {
-      stream,
-      beganMs: performance.now(),
-      single: this.#methods.get(headers[':path'] ?? '')?.type !== 'bidi',
-      arrivedBytes: 0,
-    }
-    connection.begin(call)
+    const single = this.#methods.get(headers[':path'] ?? '')?.type !== 'bidi'
+    const call: Call = { stream, beganMs: performance.now(), single, arrivedBytes: 0 }
+    connection.calls.add(call)
+    connection.session = stream.session
+    connection.sinceMs = call.beganMs
     stream.once('close', () => connection.end(call))
-    // grpc-js pauses the stream before it reads from it, and must have done so before somebody else reads.
-    if (call.single)
-      process.nextTick(() =>
-        stream.on('data', ({ length }: Buffer) => this.#arrived(connection, call, length)),
-      )
-  }
-
-  #arrived(connection: GuardedConnection, call: Call, bytes: number): void {
-    if (connection.arrived(call, bytes) <= this.#connectionBytesMax) return
-    this.#reports.add('buffered_bytes')
-    connection.end(call)
-    call.stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM)
+    const arrived = ({ length }: Buffer) => {
+      if (!connection.calls.has(call)) return
+      call.arrivedBytes += length
+      connection.arrivedBytes += length
+      if (connection.arrivedBytes <= this.#connectionBytesMax) return
+      connection.end(call)
+      this.#refuse(stream, 'buffered_bytes')
+    }
+    // grpc-js pauses the stream before it reads from it, and must have done so before others read.
+    if (single) process.nextTick(() => stream.on('data', arrived))
   }
 
   #look(): void {
@@ -148,84 +141,60 @@ export class Guard {
     const nowMs = performance.now()
     let heldBytes = 0
     for (const connection of this.#table) {
-      for (const { stream } of connection.late(nowMs - requestMs)) {
-        this.#reports.add('request_time')
-        stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM)
-      }
+      for (const { stream, single, beganMs } of [...connection.calls])
+        if (single && beganMs < nowMs - requestMs && !stream.readableEnded)
+          this.#refuse(stream, 'request_time')
       if (connection.look(nowMs) >= readerMs) {
-        this.#reports.add('reader_time')
+        this.reports.add('reader_time')
         connection.releaseAll()
       }
       heldBytes += connection.heldBytes
     }
     if (heldBytes <= bufferBytes) return
-    this.#reports.add('buffered_bytes')
+    this.reports.add('buffered_bytes')
     releaseMost(this.#table, heldBytes - bufferBytes)
   }
 }
 
-const NONE: readonly Call[] = []
-
-class GuardedConnection implements HeldConnection, Holder {
+export class GuardedConnection implements HeldConnection, Holder {
   readonly #socket: Socket
-  /** Known since the first call. */
-  #session: Http2Session | undefined
   readonly source: string
-  readonly #calls = new Set<Call>()
+  readonly peer: ClientConnection
+  /** Known since the first call. */
+  session: Http2Session | undefined
+  readonly calls = new Set<Call>()
   sinceMs = performance.now()
   hasAnswered = false
-  #arrivedBytes = 0
+  /** Bytes of requests that its calls have. */
+  arrivedBytes = 0
   /** Bytes of answers that wait for the client, as of the last look, and of those since then. */
   unsentBytes = 0
   #writtenBytes = 0
-  #readMs = performance.now()
+  #readMs = this.sinceMs
   holdsMuchSinceMs = Number.POSITIVE_INFINITY
 
-  constructor(socket: Socket, source: string) {
+  constructor(socket: Socket, peer: ClientConnection) {
     this.#socket = socket
-    this.source = source
+    this.peer = peer
+    this.source = connectionSource(peer.address)
   }
 
   get isWorking(): boolean {
-    for (const { stream, single } of this.#calls)
-      if (single && stream.readableEnded && !stream.headersSent) return true
-    return false
+    return [...this.calls].some(({ stream, single }) => single && stream.readableEnded && !stream.headersSent)
   }
 
   get heldBytes(): number {
-    return this.#arrivedBytes + this.unsentBytes + STREAM_BYTES * this.#calls.size
-  }
-
-  begin(call: Call): void {
-    this.#calls.add(call)
-    this.#session = call.stream.session
-    this.sinceMs = call.beganMs
-  }
-
-  /** @returns bytes of requests that the connection holds */
-  arrived(call: Call, bytes: number): number {
-    if (!this.#calls.has(call)) return 0
-    call.arrivedBytes += bytes
-    this.#arrivedBytes += bytes
-    return this.#arrivedBytes
+    return this.arrivedBytes + this.unsentBytes + STREAM_BYTES * this.calls.size
   }
 
   end(call: Call): void {
-    if (this.#calls.delete(call)) this.#arrivedBytes -= call.arrivedBytes
-  }
-
-  /** Calls whose request began before that time, and has not arrived as a whole. */
-  late(beforeMs: number): readonly Call[] {
-    if (this.#calls.size === 0) return NONE
-    return [...this.#calls].filter(
-      ({ single, stream, beganMs }) => single && beganMs < beforeMs && !stream.readableEnded,
-    )
+    if (this.calls.delete(call)) this.arrivedBytes -= call.arrivedBytes
   }
 
   /** @returns for how long the client has read nothing of what waits for it, in milliseconds */
   look(nowMs: number): number {
     this.unsentBytes = 0
-    for (const { stream } of this.#calls) this.unsentBytes += stream.writableLength
+    for (const { stream } of this.calls) this.unsentBytes += stream.writableLength
     const { bytesWritten } = this.#socket
     if (bytesWritten !== this.#writtenBytes || this.unsentBytes === 0) this.#readMs = nowMs
     this.#writtenBytes = bytesWritten
@@ -233,19 +202,16 @@ class GuardedConnection implements HeldConnection, Holder {
     return nowMs - this.#readMs
   }
 
-  /**
-   * A client that may just have sent a call learns that it was not begun, so that it sends it again
-   * elsewhere.
-   */
+  /** A client that may just have sent a call learns that it was not begun, and sends it again elsewhere. */
   giveWay(): void {
-    if (this.#calls.size > 0 || this.#session?.closed !== false) return void this.#socket.destroy()
-    this.#session.close()
+    if (this.calls.size > 0 || this.session?.closed !== false) return void this.#socket.destroy()
+    this.session.close()
     setTimeout(() => this.#socket.destroy(), CLOSING_MS).unref()
   }
 
   releaseAll(): void {
-    this.#calls.clear()
-    this.#arrivedBytes = 0
+    this.calls.clear()
+    this.arrivedBytes = 0
     this.unsentBytes = 0
     this.#socket.destroy()
   }

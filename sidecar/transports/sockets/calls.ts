@@ -3,12 +3,9 @@ import { type CallStatus, type Method, STATUS, StatusError } from '../../contrac
 import { DEADLINE_EXCEEDED, LATE, TIMER_MS_MAX } from '../faults.ts'
 import { MessageBuffer, prefixOf } from '../framed-messages.ts'
 import { statusFields } from '../grpc-fields.ts'
-import { LiveCall } from '../live-call.ts'
+import { LiveCall, UNSENT_BYTES_MAX } from '../live-call.ts'
 import type { CallStream } from './head.ts'
 import { answer, failBeforeAnswer, type GrpcSettings, HEADERS, TRAILERS_OK } from './unary.ts'
-
-/** With so many bytes unsent, no further request of a stream is taken. */
-const UNSENT_BYTES_MAX = 65_536
 
 /** After so many requests of a stream, the clock is looked at. */
 const REQUESTS_A_LOOK = 16
@@ -69,7 +66,7 @@ export class OpenCall extends LiveCall {
     return this.#stream.remoteEnded
   }
 
-  protected awaitMore(isWhole: boolean): void {
+  protected override awaitMore(isWhole: boolean): void {
     if (this.#buffer.length > 0) this.#stream.awaitRest()
     this.#stream.expect(isWhole ? 0 : this.#buffer.missing)
   }
@@ -82,11 +79,11 @@ export class OpenCall extends LiveCall {
     return false
   }
 
-  protected complete(): void {
+  protected override complete(): void {
     this.#stream.complete()
   }
 
-  protected works(isWorking: boolean): void {
+  protected override works(isWorking: boolean): void {
     if (isWorking) this.#stream.busy = true
     else this.#stream.finished()
   }
@@ -114,7 +111,7 @@ export class OpenCall extends LiveCall {
     }
   }
 
-  protected release(): void {
+  protected override release(): void {
     this.#buffer.drop()
     clearTimeout(this.#timer)
   }

@@ -2,9 +2,9 @@
 import { Reports } from '../../base/net/reports.ts'
 import { METADATA_NAMES } from '../../contract/call.ts'
 import { Http2Server } from '../http2/http2-server.ts'
+import { listen } from '../listener.ts'
 import { KEEPALIVE_MS, KEEPALIVE_TIMEOUT_MS, type StartTransport } from '../transport.ts'
 import { GrpcApplication } from './application.ts'
-import { listen } from './listener.ts'
 
 export const startTransport: StartTransport = async (methods, options) => {
   const { bounds, statusOf, maxMessageBytes, metadataNames = METADATA_NAMES } = options
@@ -23,7 +23,7 @@ export const startTransport: StartTransport = async (methods, options) => {
     },
     onExceeded: (bound) => reports.add(bound),
   })
-  const listener = await listen(http2, options)
+  const listener = await listen(options, http2)
   return {
     address: listener.address,
     close: async (drainMs) => {

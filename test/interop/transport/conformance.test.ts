@@ -1,7 +1,7 @@
 /**
- * Every case of Connect's conformance suite for a server, against gRPC on sockets, and Connect
- * and gRPC-Web over HTTP. What the runner complains of, and why that is left, is named here. A complaint that no
- * case has any more fails too: so the list says what is true.
+ * Every case of Connect's conformance suite for a server, against gRPC on sockets, and Connect and gRPC-Web
+ * over HTTP. What the runner complains of, and why that is left, is named here. A complaint that no case has
+ * any more fails too: so the list says what is true.
  */
 import { describe, expect, test } from 'vitest'
 import {

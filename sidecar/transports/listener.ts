@@ -1,16 +1,19 @@
 /** Accepts connections, from the operating system or from another process, with or without TLS. */
 import type { Socket } from 'node:net'
 import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from 'node:tls'
-import { type CertificateName, namesOfCertificate } from '../../base/certificate-name.ts'
-import { ipAddress } from '../../base/ip-address.ts'
-import { BySocket } from '../../base/net/by-socket.ts'
-import type { Certificates, WatchedCertificates } from '../../base/net/certificates.ts'
-import { ConnectionTable, connectionSource, type HeldConnection } from '../../base/net/connection-table.ts'
-import { ownConnections } from '../../base/net/listen.ts'
-import type { ClientConnection } from '../../contract/call.ts'
-import type { Http2Server } from '../http2/http2-server.ts'
-import type { TransportOptions } from '../transport.ts'
-import type { CallHead } from './head.ts'
+import { type CertificateName, namesOfCertificate } from '../base/certificate-name.ts'
+import { ipAddress } from '../base/ip-address.ts'
+import { BySocket } from '../base/net/by-socket.ts'
+import type { Certificates, WatchedCertificates } from '../base/net/certificates.ts'
+import {
+  ConnectionTable,
+  connectionSource,
+  type HeldConnection,
+  type TableBound,
+} from '../base/net/connection-table.ts'
+import { ownConnections } from '../base/net/listen.ts'
+import type { ClientConnection } from '../contract/call.ts'
+import type { TransportOptions } from './transport.ts'
 
 /**
  * How long a handshake of TLS may take, in milliseconds, and how many there may be at the same time: of all,
@@ -30,17 +33,25 @@ export interface Listener {
   close(): void
 }
 
+/** What is told of connections. */
+export interface Acceptor {
+  /** Serves a connection. @param socket plain, or with TLS and a client whose certificate is verified */
+  accept(socket: Socket, peer: ClientConnection): void
+  /** There are too many handshakes. */
+  exceeded(bound: TableBound): void
+}
+
 /** @throws Error if the address is in use, or cannot be bound */
 export async function listen(
-  http2: Http2Server<CallHead>,
   options: Pick<TransportOptions, 'address' | 'socket' | 'certificates' | 'connections'>,
+  acceptor: Acceptor,
 ): Promise<Listener> {
   const { address, certificates, socket: access, connections = ownConnections(access) } = options
-  const tls = certificates && new TlsAcceptor(http2, certificates)
+  const tls = certificates && new TlsAcceptor(acceptor, certificates)
   try {
     const listening = await connections.listen('grpc', address, (socket) => {
       socket.setNoDelay(true)
-      if (tls === undefined) http2.accept(socket, plainConnection(socket))
+      if (tls === undefined) acceptor.accept(socket, plainConnection(socket))
       else tls.accept(socket)
     })
     return {
@@ -62,7 +73,7 @@ function plainConnection({ remoteAddress }: Socket): ClientConnection {
 
 /** Makes secure connections of plain ones. */
 class TlsAcceptor {
-  readonly #http2: Http2Server<CallHead>
+  readonly #acceptor: Acceptor
   readonly #server: TlsServer
   readonly #unfollow: () => void
   readonly #handshakes = new ConnectionTable<Handshake>({
@@ -71,8 +82,8 @@ class TlsAcceptor {
   })
   readonly #bySocket = new BySocket<Handshake>()
 
-  constructor(http2: Http2Server<CallHead>, certificates: WatchedCertificates) {
-    this.#http2 = http2
+  constructor(acceptor: Acceptor, certificates: WatchedCertificates) {
+    this.#acceptor = acceptor
     this.#server = createTlsServer({
       ...contextOf(certificates.current),
       ALPNProtocols: [ALPN],
@@ -90,9 +101,9 @@ class TlsAcceptor {
   accept(socket: Socket): void {
     // A handshake holds memory before anybody is known.
     const source = connectionSource(socket.remoteAddress)
-    const bound = this.#handshakes.makeRoom(source, (exceeded) => this.#http2.exceeded(exceeded))
+    const bound = this.#handshakes.makeRoom(source, (exceeded) => this.#acceptor.exceeded(exceeded))
     if (bound !== undefined) {
-      this.#http2.exceeded(bound)
+      this.#acceptor.exceeded(bound)
       socket.on('error', () => {})
       socket.destroy()
       return
@@ -112,7 +123,7 @@ class TlsAcceptor {
     const handshake = this.#bySocket.get(socket)
     if (handshake !== undefined) this.#handshakes.delete(handshake)
     if (socket.alpnProtocol === ALPN && socket.authorized)
-      this.#http2.accept(socket, secureConnection(socket))
+      this.#acceptor.accept(socket, secureConnection(socket))
     else socket.destroy()
   }
 }
