@@ -4,50 +4,13 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::question::{Question, Scope, Token};
+use crate::question::{Question, Token};
 use crate::reason::Reason;
-use crate::rules::{Rules, Words};
+use crate::routes::Route;
+use crate::rules::{AcceptedKind, Rules, Words};
 use crate::times;
 use crate::tokens::Entry;
 use crate::v1;
-
-/// A kind of token that an API accepts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct AcceptedKind {
-    /// Its id.
-    pub kind: String,
-    /// The header to send it in.
-    pub header: String,
-    /// The scheme before the token in that header, for example `Bearer`. Empty: the header has the token alone.
-    pub scheme: String,
-    /// Whether [`Client::issue`](crate::Client::issue) can issue it.
-    pub issuable: bool,
-}
-
-/// What the routes of the sidecar say of a request.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Route {
-    /// The API that the request asks for. Empty: the request is refused.
-    pub api: String,
-    /// The account, and the project if any, that owns the requested resource. `None`: only the matrix decides.
-    pub target: Option<Scope>,
-    /// Why the routes refuse the request, for example `NO_ROUTE`. Empty: they do not.
-    pub refused: String,
-}
-
-impl Route {
-    pub(crate) fn of(message: &v1::FoundRoute) -> Route {
-        let target = message.target.clone().map(|target| Scope { account: target.account, project: target.project });
-        Route { api: message.api.clone(), target, refused: message.refused.clone() }
-    }
-
-    /// Whether the sidecar has found a route, and the client no other one.
-    pub(crate) fn is_found_as(&self, known: Option<&Route>) -> bool {
-        !self.api.is_empty() && self.refused.is_empty() && known.is_none_or(|known| known == self)
-    }
-}
 
 /// A decision. It came from the sidecar, or from the memory of a client in local mode. A copy shares what it stands for.
 #[derive(Clone)]
@@ -147,7 +110,7 @@ impl Answer {
     #[must_use]
     pub fn accepted(&self) -> Vec<AcceptedKind> {
         match &self.source {
-            Source::Sidecar(response) => response.accepted.iter().map(accepted_of).collect(),
+            Source::Sidecar(response) => response.accepted.iter().map(AcceptedKind::of).collect(),
             Source::Memory(_) if self.allowed => Vec::new(),
             Source::Memory(known) => known.rules.accepted(known.row).to_vec(),
         }
@@ -211,15 +174,6 @@ impl Answer {
             Source::Sidecar(response) => Some(response),
             Source::Memory(_) => None,
         }
-    }
-}
-
-pub(crate) fn accepted_of(message: &v1::AcceptedKind) -> AcceptedKind {
-    AcceptedKind {
-        kind: message.kind.clone(),
-        header: message.header.clone(),
-        scheme: message.scheme.clone(),
-        issuable: message.issuable,
     }
 }
 

@@ -2,24 +2,31 @@
 
 use std::fmt;
 use std::fs;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::service::Interceptor;
+use tonic::service::interceptor::InterceptedService;
+use tonic::transport::Channel;
 use tonic::{Request, Status};
 
-use crate::client::Options;
 use crate::error::Error;
+use crate::v1::authorization_service_client::AuthorizationServiceClient;
 
 /// Time between two looks at the file of the caller token.
 const TOKEN_FILE_FRESH: Duration = Duration::from_secs(10);
 
+/// The connection of a client, with the credentials of the program.
+pub type Connection = InterceptedService<Channel, CallerCredentials>;
+
+pub(crate) type Stub = AuthorizationServiceClient<Connection>;
+
 /// Adds the credentials of the program to each call.
 #[derive(Clone, Default)]
 pub struct CallerCredentials {
-    file: Option<Arc<PathBuf>>,
+    file: Option<Arc<Path>>,
     iam_token: Option<MetadataValue<Ascii>>,
     known: Arc<Mutex<Known>>,
 }
@@ -32,17 +39,22 @@ struct Known {
 }
 
 impl CallerCredentials {
-    pub(crate) fn new(options: &Options) -> Result<CallerCredentials, Error> {
-        let of = |option, token: &Option<String>, prefix: &str| match token.as_deref().map(secret_in) {
+    /// The options of a client.
+    pub(crate) fn new(
+        caller_token: Option<&str>,
+        caller_token_file: Option<&Path>,
+        iam_token: Option<&str>,
+    ) -> Result<CallerCredentials, Error> {
+        let of = |option, token: Option<&str>, prefix: &str| match token.map(secret_in) {
             None | Some("") => Ok(None),
             Some(token) => value_of(prefix, token).map(Some).ok_or_else(|| unexpected(option)),
         };
-        let mut known = Known { token: of("caller_token", &options.caller_token, "Bearer ")?, read_at: None };
-        let file = options.caller_token_file.clone().map(Arc::new);
+        let mut known = Known { token: of("caller_token", caller_token, "Bearer ")?, read_at: None };
+        let file = caller_token_file.map(Arc::from);
         if let Some(file) = &file {
             known.read(file)?;
         }
-        let iam_token = of("iam_token", &options.iam_token, "")?;
+        let iam_token = of("iam_token", iam_token, "")?;
         Ok(CallerCredentials { file, iam_token, known: Arc::new(Mutex::new(known)) })
     }
 
@@ -70,7 +82,7 @@ impl CallerCredentials {
 
 impl Known {
     /// Reads the file. The token in it stays as it was if that is not possible.
-    fn read(&mut self, file: &PathBuf) -> Result<(), Error> {
+    fn read(&mut self, file: &Path) -> Result<(), Error> {
         self.read_at = Some(Instant::now());
         let content = fs::read_to_string(file).map_err(|error| Error::Option {
             option: "caller_token_file",

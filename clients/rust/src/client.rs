@@ -3,26 +3,24 @@
 use std::env;
 use std::fmt;
 use std::future::Future;
-use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tonic::service::interceptor::InterceptedService;
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::Endpoint;
 use tonic::{Code, Request, Response, Status, Streaming};
 
 use crate::answer::Answer;
 use crate::cache::AnswerCache;
-use crate::caller::CallerCredentials;
-use crate::error::{Error, is_this_machine};
-use crate::follower::Follower;
+use crate::caller::{CallerCredentials, Connection, Stub};
+use crate::error::{Error, OnFailure, is_this_machine};
+use crate::follower::{Follower, RULES_BYTES_MAX};
 use crate::memory::Memory;
 use crate::question::Question;
 use crate::times;
 use crate::v1;
-use crate::v1::authorization_service_client::AuthorizationServiceClient;
 
 /// Where a sidecar listens unless its configuration says otherwise.
 pub const DEFAULT_ADDRESS: &str = "127.0.0.1:50051";
@@ -32,24 +30,8 @@ const ADDRESS_VARIABLE: &str = "PORTCULLIS_GRPC_ADDRESS";
 
 const TIMEOUT_DEFAULT: Duration = Duration::from_secs(5);
 const TOKENS_MAX_DEFAULT: usize = 10_000;
-// The answer to a long batch, and the rules of a large matrix, exceed the 4 MiB that gRPC accepts by default.
+// The answer to a long batch exceeds the 4 MiB that gRPC accepts by default.
 const ANSWER_BYTES_MAX: usize = 64 << 20;
-pub(crate) const RULES_BYTES_MAX: usize = 256 << 20;
-
-/// The connection of a client, with the credentials of the program.
-pub type Connection = InterceptedService<Channel, CallerCredentials>;
-
-pub(crate) type Stub = AuthorizationServiceClient<Connection>;
-
-/// What is called with the cause where a client cannot do what it should.
-pub type OnFailure = Arc<dyn Fn(&Error) + Send + Sync>;
-
-/// Calls a function of the program that learns of an error. If it panics, the client goes on.
-pub(crate) fn report(on_failure: &OnFailure, error: &Error) {
-    let called = AssertUnwindSafe(|| on_failure(error));
-    // What it said is on standard error already.
-    let _ = panic::catch_unwind(called);
-}
 
 /// Options of a client. The default is for a sidecar on this machine.
 #[derive(Clone, Default)]
@@ -131,7 +113,11 @@ impl Client {
             ("", _) => DEFAULT_ADDRESS.to_owned(),
             (given, _) => given.to_owned(),
         };
-        let caller = CallerCredentials::new(&options)?;
+        let caller = CallerCredentials::new(
+            options.caller_token.as_deref(),
+            options.caller_token_file.as_deref(),
+            options.iam_token.as_deref(),
+        )?;
         let is_exposed = !is_encrypted(&options) && !options.allow_plaintext && !is_this_machine(&address);
         if is_exposed && !caller.is_empty() {
             return Err(Error::Plaintext { address });

@@ -8,9 +8,10 @@ use http::header::{
 };
 use tonic::Code;
 
-use crate::answer::{AcceptedKind, Answer};
+use crate::answer::Answer;
 use crate::error::{Error, name_of};
 use crate::reason::Reason;
+use crate::rules::AcceptedKind;
 
 pub(crate) struct Denial {
     pub(crate) status: StatusCode,

@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::error::Error as _;
 use std::fmt;
 use std::net::IpAddr;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
 
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
@@ -45,6 +47,16 @@ pub enum Error {
     /// A client cannot follow a sidecar whose rules are not whole.
     #[error("portcullis: expected rules with a cell for each API and each kind of token")]
     Rules,
+}
+
+/// What is called with the cause where a client cannot do what it should.
+pub type OnFailure = Arc<dyn Fn(&Error) + Send + Sync>;
+
+/// Calls a function of the program that learns of an error. If it panics, the client goes on.
+pub(crate) fn report(on_failure: &OnFailure, error: &Error) {
+    let called = AssertUnwindSafe(|| on_failure(error));
+    // What it said is on standard error already.
+    let _ = panic::catch_unwind(called);
 }
 
 /// Why a call got no answer.

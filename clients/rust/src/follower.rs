@@ -13,10 +13,9 @@ use tonic::transport::Endpoint;
 use tonic::{Code, Status};
 
 use crate::answer::Answer;
-use crate::caller::CallerCredentials;
-use crate::client::{OnFailure, RULES_BYTES_MAX, Stub, report};
+use crate::caller::{CallerCredentials, Stub};
 use crate::elapsed;
-use crate::error::Error;
+use crate::error::{Error, OnFailure, report};
 use crate::memory::{Memory, Refused};
 use crate::question::Question;
 use crate::v1;
@@ -30,6 +29,9 @@ const PAUSE_MIN: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(2);
 /// Pause where the sidecar lets the client follow nothing.
 const PAUSE_REFUSED: Duration = Duration::from_secs(60);
+
+/// The rules of a large matrix exceed the 4 MiB that gRPC accepts by default.
+pub(crate) const RULES_BYTES_MAX: usize = 256 << 20;
 
 /// A token and the address of a client.
 type Pair = (String, String);

@@ -17,9 +17,9 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::answer::Answer;
-use crate::client::{Client, OnFailure, report};
+use crate::client::Client;
 use crate::denial::Denial;
-use crate::error::Error;
+use crate::error::{Error, OnFailure, report};
 use crate::question::{HttpRequest, Question, Scope, Token};
 
 /// What a function of a guard returns in its own time.

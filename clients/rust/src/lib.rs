@@ -47,13 +47,15 @@ pub mod v1 {
     tonic::include_proto!("portcullis.v1");
 }
 
-pub use answer::{AcceptedKind, Answer, Route};
-pub use caller::CallerCredentials;
+pub use answer::Answer;
+pub use caller::{CallerCredentials, Connection};
 #[cfg(feature = "server")]
 pub use calls::{CallGuard, Calls};
-pub use client::{Client, Connection, DEFAULT_ADDRESS, Local, OnFailure, Options};
-pub use error::{CallError, Error, Violation};
+pub use client::{Client, DEFAULT_ADDRESS, Local, Options};
+pub use error::{CallError, Error, OnFailure, Violation};
 pub use guard::{Api, Guard, Guarded, Requests, TargetFuture, answer_of, token_of};
 pub use question::{Claims, Credentials, HttpRequest, Question, Scope, Subject, Token};
 pub use reason::Reason;
+pub use routes::Route;
+pub use rules::AcceptedKind;
 pub use transport::{Issued, Transport};

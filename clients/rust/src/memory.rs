@@ -6,11 +6,12 @@ use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
 
-use crate::answer::{Answer, Remembered, Route};
+use crate::answer::{Answer, Remembered};
 use crate::credentials::Found;
 use crate::elapsed::JUMP_MAX;
 use crate::question::{Credentials, Question};
 use crate::reason::Reason;
+use crate::routes::Route;
 use crate::rules::{Rules, Words, situation_of, situation_of_fault};
 use crate::times;
 use crate::tokens::{ADDRESSES_MAX, Changing, Entry, TokenTable, Void};
@@ -213,7 +214,7 @@ impl Memory {
         let view = self.view.load();
         let Some(rules) = &view.rules else { return };
         let reason = Reason::of(response.reason);
-        let is_fit = rules.would_give(question, asked, response);
+        let is_fit = rules.would_give(question, asked.credential.as_ref(), asked.route.as_deref(), response);
         if is_fit && reason != Reason::Allowed {
             let routed = response.route.as_ref().filter(|_| question.request.is_some());
             let api = routed.map_or(question.api, |route| &route.api);

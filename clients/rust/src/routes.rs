@@ -6,7 +6,6 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::answer::Route;
 use crate::credentials::Name;
 use crate::question::{HttpRequest, Question, Scope};
 use crate::v1;
@@ -17,6 +16,30 @@ const HOST_BYTES_MAX: usize = 255;
 const PORT_DIGITS_MAX: usize = 5;
 const PATH_BYTES_MAX: usize = 8192;
 const VALUE_BYTES_MAX: usize = 255;
+
+/// What the routes of the sidecar say of a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Route {
+    /// The API that the request asks for. Empty: the request is refused.
+    pub api: String,
+    /// The account, and the project if any, that owns the requested resource. `None`: only the matrix decides.
+    pub target: Option<Scope>,
+    /// Why the routes refuse the request, for example `NO_ROUTE`. Empty: they do not.
+    pub refused: String,
+}
+
+impl Route {
+    pub(crate) fn of(message: &v1::FoundRoute) -> Route {
+        let target = message.target.clone().map(|target| Scope { account: target.account, project: target.project });
+        Route { api: message.api.clone(), target, refused: message.refused.clone() }
+    }
+
+    /// Whether the sidecar has found a route, and the client no other one.
+    pub(crate) fn is_found_as(&self, known: Option<&Route>) -> bool {
+        !self.api.is_empty() && self.refused.is_empty() && known.is_none_or(|known| known == self)
+    }
+}
 
 #[derive(Debug)]
 pub(crate) struct Routes {

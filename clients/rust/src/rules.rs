@@ -6,12 +6,10 @@ use std::sync::{Arc, RwLock};
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use crate::answer::{AcceptedKind, Route};
 use crate::credentials::CredentialHeader;
-use crate::memory::Asked;
 use crate::question::{Credentials, Question, Scope};
 use crate::reason::Reason;
-use crate::routes::Routes;
+use crate::routes::{Route, Routes};
 use crate::v1;
 
 // Questions that a cell tells apart: three scopes with four targets each, then the faults of a credential.
@@ -26,6 +24,31 @@ const TARGET_OTHER_ACCOUNT: usize = 3;
 
 /// The reason for each question.
 type Cell = [Reason; SITUATIONS];
+
+/// A kind of token that an API accepts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AcceptedKind {
+    /// Its id.
+    pub kind: String,
+    /// The header to send it in.
+    pub header: String,
+    /// The scheme before the token in that header, for example `Bearer`. Empty: the header has the token alone.
+    pub scheme: String,
+    /// Whether [`Client::issue`](crate::Client::issue) can issue it.
+    pub issuable: bool,
+}
+
+impl AcceptedKind {
+    pub(crate) fn of(message: &v1::AcceptedKind) -> AcceptedKind {
+        AcceptedKind {
+            kind: message.kind.clone(),
+            header: message.header.clone(),
+            scheme: message.scheme.clone(),
+            issuable: message.issuable,
+        }
+    }
+}
 
 /// A kind of token of the matrix.
 #[derive(Debug)]
@@ -144,8 +167,15 @@ impl Rules {
         self.kinds.get(column.checked_sub(1)?)
     }
 
-    /// Whether these rules would have given an answer (`clients/conformance`, "Learning").
-    pub(crate) fn would_give(&self, question: &Question<'_>, asked: &Asked, response: &v1::CheckResponse) -> bool {
+    /// Whether these rules would have given an answer (`clients/conformance`, "Learning"). The credential, with its place, and
+    /// the route are those that were known when the sidecar was asked.
+    pub(crate) fn would_give(
+        &self,
+        question: &Question<'_>,
+        credential: Option<&(String, String)>,
+        route: Option<&Route>,
+        response: &v1::CheckResponse,
+    ) -> bool {
         let (reason, token) = (Reason::of(response.reason), response.token.as_ref());
         if reason == Reason::Unspecified
             || response.allowed != (reason == Reason::Allowed)
@@ -153,10 +183,10 @@ impl Rules {
         {
             return false;
         }
-        let route = response.route.as_ref().map(Route::of);
-        let (api, target) = match (question.request, &route) {
+        let found = response.route.as_ref().map(Route::of);
+        let (api, target) = match (question.request, &found) {
             (None, _) => (question.api, question.target),
-            (Some(_), Some(route)) if route.is_found_as(asked.route.as_deref()) => (&*route.api, route.target.as_ref()),
+            (Some(_), Some(found)) if found.is_found_as(route) => (&*found.api, found.target.as_ref()),
             (Some(_), _) => return false,
         };
         let row = self.number(api);
@@ -165,14 +195,14 @@ impl Rules {
             let expected = self.reason(row, self.column(&claims.kind), situation);
             return token.is_none() && !response.verified && reason == expected;
         }
-        if token.is_some_and(|token| asked.credential.is_none() || !is_whole(token)) {
+        if token.is_some_and(|token| credential.is_none() || !is_whole(token)) {
             return false;
         }
         let column = token.map_or(0, |token| self.column(&token.kind));
         if !response.verified {
             return reason == self.reason(row, column, situation_of_fault(reason).unwrap_or(OF_FAULTS));
         }
-        let (Some(token), Some((value, place))) = (token, &asked.credential) else { return false };
+        let (Some(token), Some((value, place))) = (token, credential) else { return false };
         let (account, project) = token.scope.as_ref().map_or(("", ""), |scope| (&scope.account, &scope.project));
         self.carries(&token.kind, place, value)
             && reason == self.reason(row, column, situation_of(account, project, target))

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tonic::Status;
 use tonic_types::{ErrorDetails, StatusExt};
 
-use crate::answer::{Answer, Route};
+use crate::answer::Answer;
 use crate::credentials::{CredentialHeader, Found};
 use crate::denial::Denial;
 use crate::elapsed::Elapsed;
@@ -25,8 +25,8 @@ use crate::error::{Error, name_of};
 use crate::memory::{Asked, Memory};
 use crate::question::{Claims, Credentials, HttpRequest, Question, Scope};
 use crate::reason::Reason;
-use crate::routes::Routes;
-use crate::rules::{Rules, situation_of, situation_of_fault};
+use crate::routes::{Route, Routes};
+use crate::rules::{AcceptedKind, Rules, situation_of, situation_of_fault};
 use crate::transport::{Issued, ProfileToken};
 use crate::v1;
 
@@ -68,8 +68,8 @@ fn reason_named(name: &str) -> Reason {
         .unwrap_or_else(|| panic!("expected a reason: {name}"))
 }
 
-fn accepted_in_json(accepted: &[crate::answer::AcceptedKind]) -> Value {
-    let in_json = |each: &crate::answer::AcceptedKind| {
+fn accepted_in_json(accepted: &[AcceptedKind]) -> Value {
+    let in_json = |each: &AcceptedKind| {
         let mut found = json!({"kind": each.kind, "header": each.header, "issuable": each.issuable});
         if !each.scheme.is_empty() {
             found["scheme"] = json!(each.scheme);

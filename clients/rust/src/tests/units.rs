@@ -10,7 +10,7 @@ use crate::answer::Answer;
 use crate::caller::CallerCredentials;
 use crate::error::is_this_machine;
 use crate::rules::Rules;
-use crate::{HttpRequest, Options, Question, Reason, v1};
+use crate::{HttpRequest, Question, Reason, v1};
 
 #[test]
 fn addresses_of_this_machine() {
@@ -106,11 +106,10 @@ fn a_new_caller_token_is_read() {
     let file = NamedTempFile::new().unwrap();
     let put = |token: &str| std::fs::write(file.path(), format!("\u{feff}{token}\r\n")).unwrap();
     put("first");
-    let options = Options { caller_token_file: Some(file.path().to_owned()), ..Options::default() };
-    let mut caller = CallerCredentials::new(&options).unwrap();
+    let mut caller = CallerCredentials::new(None, Some(file.path()), None).unwrap();
     // A variable may have been written as a file is.
-    let variables = Options { caller_token: Some("\u{feff}first\n".into()), ..Options::default() };
-    let request = CallerCredentials::new(&variables).unwrap().call(Request::new(())).unwrap();
+    let mut variable = CallerCredentials::new(Some("\u{feff}first\n"), None, None).unwrap();
+    let request = variable.call(Request::new(())).unwrap();
     assert_eq!(request.metadata().get("authorization").unwrap(), "Bearer first");
     for (content, expected) in
         [("second", "Bearer second"), ("third", "Bearer third"), ("", "Bearer third"), ("a b", "Bearer third")]

@@ -58,13 +58,8 @@ public final class Client implements AutoCloseable {
   /** Names the address of the sidecar. */
   private static final String ADDRESS_VARIABLE = "PORTCULLIS_GRPC_ADDRESS";
 
-  /**
-   * The answer to a long batch, and the rules of a large matrix, exceed the 4 MiB that gRPC accepts
-   * by default.
-   */
+  /** The answer to a long batch exceeds the 4 MiB that gRPC accepts by default. */
   private static final int ANSWER_BYTES_MAX = 64 << 20;
-
-  static final int RULES_BYTES_MAX = 256 << 20;
 
   /** The times of the contract are of the years 1 to 9999, in seconds since 1970. */
   private static final long SECONDS_MIN = -62_135_596_800L;
@@ -578,7 +573,8 @@ public final class Client implements AutoCloseable {
       WatchChangesRequest request, StreamObserver<WatchChangesResponse> observer) {
     var context = Context.current().withCancellation();
     var following =
-        AuthorizationServiceGrpc.newStub(channel).withMaxInboundMessageSize(RULES_BYTES_MAX);
+        AuthorizationServiceGrpc.newStub(channel)
+            .withMaxInboundMessageSize(Follower.RULES_BYTES_MAX);
     context.run(() -> following.watchChanges(request, observer));
     return context;
   }

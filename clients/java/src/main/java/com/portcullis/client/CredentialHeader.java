@@ -26,7 +26,7 @@ record CredentialHeader(String name, boolean isBare, List<Scheme> schemes) {
         return false;
       }
       for (var index = 0; index < end; index++) {
-        if (Credentials.lowerCase(value.charAt(index)) != lower.charAt(index)) {
+        if (Ascii.lowerCase(value.charAt(index)) != lower.charAt(index)) {
           return false;
         }
       }
@@ -38,9 +38,9 @@ record CredentialHeader(String name, boolean isBare, List<Scheme> schemes) {
   static CredentialHeader[] of(List<TokenKind> kinds) {
     var headers = new LinkedHashMap<String, CredentialHeader>();
     for (var kind : kinds) {
-      var name = Credentials.lowerCase(kind.getHeader()).intern();
+      var name = Ascii.lowerCase(kind.getHeader()).intern();
       var known = headers.getOrDefault(name, new CredentialHeader(name, false, List.of()));
-      headers.put(name, known.with(Credentials.lowerCase(kind.getScheme())));
+      headers.put(name, known.with(Ascii.lowerCase(kind.getScheme())));
     }
     return headers.values().toArray(CredentialHeader[]::new);
   }

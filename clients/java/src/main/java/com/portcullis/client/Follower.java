@@ -37,6 +37,11 @@ final class Follower {
   /** Pause where the sidecar lets the client follow nothing. */
   private static final long PAUSE_REFUSED_MS = 60_000;
 
+  /** The rules of a large matrix exceed the 4 MiB that gRPC accepts by default. */
+  static final int RULES_BYTES_MAX = 256 << 20;
+
+  private static final System.Logger LOG = System.getLogger("com.portcullis.client");
+
   private final ManagedChannel connection;
   private final Channel channel;
   private final String address;
@@ -122,7 +127,7 @@ final class Follower {
       report.accept(error);
     } catch (RuntimeException | Error failed) {
       // A program that cannot take a report must still be told what ends.
-      Client.LOG.log(System.Logger.Level.WARNING, "a report failed", failed);
+      LOG.log(System.Logger.Level.WARNING, "a report failed", failed);
     }
   }
 
@@ -146,8 +151,7 @@ final class Follower {
     var arrived = new ArrayBlockingQueue<Object>(2);
     var method = AuthorizationServiceGrpc.getWatchChangesMethod();
     var call =
-        channel.newCall(
-            method, CallOptions.DEFAULT.withMaxInboundMessageSize(Client.RULES_BYTES_MAX));
+        channel.newCall(method, CallOptions.DEFAULT.withMaxInboundMessageSize(RULES_BYTES_MAX));
     try {
       var asked = System.nanoTime();
       var request = memory.begin(now(), Elapsed.CLOCK.jumped());

@@ -107,7 +107,7 @@ public final class Guard extends AbstractGuard<HttpServletRequest, Guard> implem
     }
     var colon = host.lastIndexOf(':');
     var name = colon > host.lastIndexOf(']') ? host.substring(0, colon) : host;
-    return Credentials.isSameName(bare(name), bare(server)) ? host : host + "," + server;
+    return Ascii.isSameName(bare(name), bare(server)) ? host : host + "," + server;
   }
 
   @Override

@@ -39,7 +39,7 @@ public interface Headers {
       public Collection<String> values(String name) {
         Collection<String> found = List.of();
         for (var each : headers.entrySet()) {
-          if (Credentials.isSameName(each.getKey(), name)) {
+          if (Ascii.isSameName(each.getKey(), name)) {
             found = found.isEmpty() ? each.getValue() : joined(found, each.getValue());
           }
         }

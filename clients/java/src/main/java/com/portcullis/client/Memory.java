@@ -291,7 +291,8 @@ final class Memory {
     var target = route == null ? question.target() : route.target();
     var isFit =
         (route == null || route.isFoundAs(asked.route))
-            && rules.wouldGive(api, target, question.claims(), asked, response);
+            && rules.wouldGive(
+                api, target, question.claims(), asked.place(), asked.value(), response);
     if (isFit && reason != Reason.ALLOWED) {
       var kind = response.hasToken() ? response.getToken().getKind() : asked.kind;
       if (words.size() >= WORDS_MAX) {

@@ -185,7 +185,7 @@ public record Question(
       List.of(":", "accept-", "content-", "grpc-", "if-", "sec-", "access-control-", "x-b3-");
 
   private static boolean isIrrelevant(String name) {
-    var lower = Credentials.lowerCase(name);
+    var lower = Ascii.lowerCase(name);
     return IRRELEVANT.contains(lower) || IRRELEVANT_FAMILIES.stream().anyMatch(lower::startsWith);
   }
 }

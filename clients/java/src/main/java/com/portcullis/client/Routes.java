@@ -62,7 +62,7 @@ final class Routes {
     /** Whether every server takes the host for that of the route: not all ignore case and port. */
     boolean isWritten(String asked) {
       if (host.startsWith(".")) {
-        return asked.endsWith(host) && asked.equals(Credentials.lowerCase(asked));
+        return asked.endsWith(host) && asked.equals(Ascii.lowerCase(asked));
       }
       return host.isEmpty() || host.equals(asked);
     }
@@ -164,7 +164,7 @@ final class Routes {
         default -> {}
       }
     }
-    return Credentials.lowerCase(query).contains("method");
+    return Ascii.lowerCase(query).contains("method");
   }
 
   private static boolean isPlainMethod(String method) {
@@ -195,7 +195,7 @@ final class Routes {
       }
       last = letter;
     }
-    return last == '.' ? null : Credentials.lowerCase(name);
+    return last == '.' ? null : Ascii.lowerCase(name);
   }
 
   private static boolean isPort(String text) {
@@ -331,7 +331,7 @@ final class Routes {
 
     /** Whether some server would take the segment for a text that it is not. */
     private boolean isSimilar(String segment) {
-      var lower = Credentials.lowerCase(segment);
+      var lower = Ascii.lowerCase(segment);
       if (folded.contains(lower)) {
         return true;
       }

@@ -45,8 +45,8 @@ final class Rules {
       boolean isIssuable) {
     /** Whether its tokens travel so. */
     boolean carries(String at, String value) {
-      var name = Credentials.lowerCase(header);
-      var own = scheme.isEmpty() ? name : name + " " + Credentials.lowerCase(scheme);
+      var name = Ascii.lowerCase(header);
+      var own = scheme.isEmpty() ? name : name + " " + Ascii.lowerCase(scheme);
       return own.equals(at) && value.startsWith(prefix);
     }
 
@@ -195,10 +195,11 @@ final class Rules {
    * Whether these rules would have given an answer about an API (clients/conformance, "Learning").
    *
    * @param claims null: a credential was asked about
-   * @param asked says which one, if there was one
+   * @param place where the credential was
+   * @param value null: there was none
    */
   boolean wouldGive(
-      String api, Scope target, Claims claims, Memory.Asked asked, CheckResponse response) {
+      String api, Scope target, Claims claims, String place, String value, CheckResponse response) {
     var reason = Reason.of(response.getReasonValue());
     if (reason == Reason.UNSPECIFIED
         || response.getAllowed() != (reason == Reason.ALLOWED)
@@ -214,7 +215,7 @@ final class Rules {
           && reason == row.reason(column(claims.kind()), situation);
     }
     var token = response.getToken();
-    if (response.hasToken() && (asked.value() == null || !isWhole(token))) {
+    if (response.hasToken() && (value == null || !isWhole(token))) {
       return false;
     }
     if (!response.getVerified()) {
@@ -223,7 +224,7 @@ final class Rules {
     }
     var scope = token.getScope();
     return response.hasToken()
-        && carries(token.getKind(), asked.place(), asked.value())
+        && carries(token.getKind(), place, value)
         && reason
             == row.reason(
                 column(token.getKind()),

@@ -189,7 +189,7 @@ class ConformanceTest {
   private static Headers asMetadata(List<Map.Entry<String, String>> pairs) {
     var bytes = new ArrayList<byte[]>();
     for (var pair : pairs) {
-      bytes.add(Credentials.lowerCase(pair.getKey()).getBytes(StandardCharsets.UTF_8));
+      bytes.add(Ascii.lowerCase(pair.getKey()).getBytes(StandardCharsets.UTF_8));
       bytes.add(pair.getValue().getBytes(StandardCharsets.UTF_8));
     }
     return Headers.of(InternalMetadata.newMetadata(bytes.toArray(byte[][]::new)));
