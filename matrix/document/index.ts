@@ -12,6 +12,6 @@ export {
   type Problem,
   Problems,
   pathOf,
+  problemsBy,
   problemText,
 } from './problems.ts'
-export { problemsBy } from './schema.ts'

@@ -103,6 +103,20 @@ export interface SchemaError {
 /** Most errors of a schema that are described. Several of them can be about one place. */
 const ERRORS_DESCRIBED_MAX = 5 * PROBLEMS_MAX
 
+/**
+ * A JSON Schema as code that `npm run gen` makes of it: whether a document is valid, and the errors of the
+ * last one that was not.
+ */
+export interface Validator {
+  (document: unknown): boolean
+  errors?: readonly SchemaError[] | null
+}
+
+/** What is wrong with a document by a schema. Empty: it is valid. */
+export function problemsBy(validate: Validator, document: unknown): readonly Problem[] {
+  return validate(document) ? [] : schemaProblems(validate.errors ?? [], document)
+}
+
 /** A schema's errors as problems; one for each place. */
 export function schemaProblems(errors: readonly SchemaError[], document: unknown): Problem[] {
   const places = new Set<string>()

@@ -230,7 +230,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
         tests: judges('matrix/lint', 'matrix/lint-file', 'matrix/findings', 'matrix/appended-row'),
       },
       { files: matrix('similar-ids'), tests: judges('matrix/findings') },
-      { files: matrix('document/problems', 'document/schema'), tests: judges('matrix/problems') },
+      { files: matrix('document/problems'), tests: judges('matrix/problems') },
       {
         files: matrix('load'),
         tests: judges(

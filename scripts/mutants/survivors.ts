@@ -4,7 +4,6 @@ import { OF_CONTROL_PANEL } from './control-panel-survivors.ts'
 import { OF_IDENTITY } from './identity-survivors.ts'
 import { OF_MATRIX } from './matrix-survivors.ts'
 import { OF_READERS } from './reader-survivors.ts'
-import { OF_RECORDS } from './records-survivors.ts'
 import { SOME_TEXT, type Survivor, survivors } from './survivor.ts'
 import { OF_USE_CASES } from './usecase-survivors.ts'
 
@@ -14,7 +13,6 @@ export const SURVIVORS: readonly Survivor[] = [
   ...OF_IDENTITY,
   ...OF_MATRIX,
   ...OF_READERS,
-  ...OF_RECORDS,
   ...OF_USE_CASES,
   ...survivors(
     'engine/issuance.ts',

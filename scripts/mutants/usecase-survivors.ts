@@ -137,4 +137,30 @@ export const OF_USE_CASES: readonly Survivor[] = [
       SOME_TEXTS,
     ],
   ),
+  ...survivors(
+    'sidecar/usecases/trace.ts',
+    'What it throws is caught, and the line has no details either way.',
+    ['more = await details?.()', 'details?.()', 'details()'],
+  ),
+  ...survivors('sidecar/usecases/tracing.ts', 'A span that is recorded has this field.', [
+    "const { traceparent = '' } = span.fields",
+    "''",
+    SOME_TEXT,
+  ]),
+  ...survivors('sidecar/usecases/tracing.ts', 'Where there is a span, there is what has recorded it.', [
+    'if (tracing !== undefined && span !== undefined)',
+    'tracing !== undefined',
+    'true',
+  ]),
+  ...survivors(
+    'sidecar/usecases/meters.ts',
+    'It only frees the memory of decisions that do not come back.',
+    ["#rules = ''", "''", SOME_TEXT],
+    ['if (decision.rulesDigest !== this.#rules) {', 'decision.rulesDigest !== this.#rules', 'false'],
+    [
+      'if (decision.rulesDigest !== this.#rules) {',
+      'decision.rulesDigest !== this.#rules',
+      'decision.rulesDigest === this.#rules',
+    ],
+  ),
 ]

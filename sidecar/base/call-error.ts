@@ -2,7 +2,6 @@
  * Errors of a call: every reason why a call gets no answer, in one table. A denial is an answer and not an
  * error.
  */
-import { filledTemplate, type PlaceholderOf } from './message-template.ts'
 
 /** Stable codes with gRPC's names. Each protocol translates them in one place. */
 export type ErrorCode =
@@ -16,6 +15,11 @@ export type ErrorCode =
   | 'UNAVAILABLE'
   | 'CANCELLED'
   | 'INTERNAL'
+
+/** The names between braces in a template. */
+type PlaceholderOf<Template extends string> = Template extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | PlaceholderOf<Rest>
+  : never
 
 interface CallErrorRow {
   readonly code: ErrorCode
@@ -282,3 +286,17 @@ export function invalidFields(violations: readonly FieldViolation[]): CallError 
 
 /** Most violations that an error names. They travel in trailers, and clients limit the size of trailers. */
 const VIOLATIONS_MAX = 20
+
+function filledTemplate(template: string, values: Readonly<Record<string, string | number>>): string {
+  return template.replace(/\{(\w+)\}/g, (_, name: string) => shortened(name, String(values[name])))
+}
+
+/** Longest value in a message, in characters. The longest name of a record fits twice. */
+const VALUE_LENGTH_MAX = 600
+
+/** A message travels in a trailer, but the name of a request can be as long as the request. */
+function shortened(name: string, value: string): string {
+  // These two are lists, which are bounded by their number.
+  if (name === 'violations' || name === 'plan' || value.length <= VALUE_LENGTH_MAX) return value
+  return `${value.slice(0, VALUE_LENGTH_MAX)}…`
+}

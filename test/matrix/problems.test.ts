@@ -4,11 +4,11 @@ import {
   firstProblems,
   Problems,
   pathOf,
+  problemsBy,
   problemText,
   type SchemaError,
   schemaProblems,
 } from '../../matrix/document/problems.ts'
-import { problemsBy } from '../../matrix/document/schema.ts'
 
 const error = (keyword: string, params: SchemaError['params'], more: Partial<SchemaError> = {}) => ({
   ...{ keyword, instancePath: '/a', params },

@@ -1,5 +1,6 @@
 /** The configuration is checked first, so that nothing is opened for an invalid one. */
 import type { Logger } from 'pino'
+import { isLoopback, parseAddress } from '../../base/address.ts'
 import { type Config, ConfigError } from '../../config/config.ts'
 import { type ConfiguredCaller, readCallers } from '../../config/configured-callers.ts'
 import { checkControlPanel } from '../../config/control-panel.ts'
@@ -14,7 +15,6 @@ import type { OpenDecisionLog } from '../../signals/decision-log/open-decision-l
 import type { OpenTraces } from '../../signals/tracing/open-tracing.ts'
 import { warnOfExposure } from './authority-events.ts'
 import type { ReadEgress } from './egress.ts'
-import { checkGrpcAddress } from './grpc-address.ts'
 import { checkHealthAddress } from './health.ts'
 import { httpOptionsOf } from './http-options.ts'
 import { checkMatrixAge } from './rules.ts'
@@ -60,6 +60,23 @@ export async function checkConfig(config: Config, log: Logger): Promise<Checked>
         ? undefined
         : (await import('../../signals/tracing/open-tracing.ts')).readTraces(config, endpoint),
   }
+}
+
+/**
+ * @throws Error if the address is invalid, if other machines can reach it without TLS, or if a Unix socket
+ *   has TLS
+ */
+function checkGrpcAddress({ address, tls }: Config['grpc']): void {
+  const parsed = parseAddress('grpc.address', address)
+  // An operator who configured TLS expects client certificates, and a Unix socket asks for none.
+  if (parsed.type === 'unix' && tls !== undefined)
+    throw new Error(
+      `grpc.address ${address} and grpc.tls: a Unix socket has no TLS; expected HOST:PORT in grpc.address, or no grpc.tls`,
+    )
+  if (parsed.type === 'tcp' && !isLoopback(parsed.host) && tls === undefined)
+    throw new Error(
+      `grpc address ${address} can be reached from other machines: expected grpc.tls, which requires client certificates`,
+    )
 }
 
 /**

@@ -1,7 +1,14 @@
 /** What `portcullis matrix shadow`, `promote` and `rollback` do. It is loaded when one of them runs. */
 import type { Client } from '../../../../clients/typescript/index.ts'
 import { compile } from '../../../../engine/index.ts'
-import { compareMatrices, judgeFlips, loadMatrix } from '../../../../matrix/index.ts'
+import {
+  bearsOn,
+  compareMatrices,
+  isOfCell,
+  type Judged,
+  judgeFlips,
+  loadMatrix,
+} from '../../../../matrix/index.ts'
 import type {
   GetMatrixRolloutResponse,
   MatrixShadow,
@@ -15,8 +22,16 @@ import { type ConnectionOptions, counted, print, printJson } from '../../termina
 import { paint, type Terminal } from '../../terminal/terminal.ts'
 import { readAllowedFlips } from './allowed-flips.ts'
 import { diffText } from './diff-text.ts'
-import { type GateOptions, refusalsOf } from './gate.ts'
 import type { RollBackCalls } from './offline-rollout.ts'
+
+/** What keeps another matrix from being put in force. */
+interface GateOptions {
+  /** The file of the flips that were signed off. */
+  readonly allow?: string
+  /** How many others may open something: cells, and facts of kinds. */
+  readonly maxOpened: number
+  readonly maxLoosened: number
+}
 
 export type ShadowOptions = ConnectionOptions & IdentityOptions
 
@@ -167,6 +182,23 @@ async function deniedUnder(
 
 function deniedText(problem: string): string {
   return paint('yellow', `warning: ${problem}; its requests will be denied`)
+}
+
+/** Why another matrix is not put in force: what it opens, and was not signed off. Empty: it may be. */
+function refusalsOf({ left }: Judged, { maxOpened, maxLoosened }: GateOptions): string[] {
+  const opening = left.filter((flip) => bearsOn(flip, 'opened'))
+  const opened = opening.filter(isOfCell).length
+  const loosened = opening.length - opened
+  return [
+    ...(opened > maxOpened
+      ? [`${counted(opened, 'cell')} would open that nobody signed off; --max-opened is ${maxOpened}`]
+      : []),
+    ...(loosened > maxLoosened
+      ? [
+          `${counted(loosened, 'fact')} of kinds would be loosened or changed that nobody signed off; --max-loosened is ${maxLoosened}`,
+        ]
+      : []),
+  ]
 }
 
 function refuse(
