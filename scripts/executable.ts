@@ -32,7 +32,7 @@ export async function buildExecutable(output: string): Promise<string> {
   await generate(CODE)
   const page = await pageOf()
   writeFiles(join(work, 'console'), page.files)
-  const inputs = [...(await bundle('sidecar/cli/executable.ts', join(work, 'main.cjs'))), ...page.inputs]
+  const inputs = [...(await bundle('sidecar/cli/one-executable.ts', join(work, 'main.cjs'))), ...page.inputs]
   // What reads a large matrix in a thread starts it from its text.
   await bundle('sidecar/rules/matrix-file/thread.ts', join(work, 'thread.cjs'))
   writeFileSync(join(work, 'sea.json'), JSON.stringify(settings(work)))

@@ -80,7 +80,11 @@ export const PACKAGES: readonly Package[] = [
       main: ['sidecar/cli/main.ts'],
       commands: ['sidecar/cli/program.ts'],
       // What commands load to ask a sidecar or the matrix.
-      ask: ['sidecar/cli/connection.ts', 'sidecar/cli/rules.ts', 'sidecar/contract/responses.ts'],
+      ask: [
+        'sidecar/cli/sidecar-connection.ts',
+        'sidecar/cli/read-rules.ts',
+        'sidecar/contract/responses.ts',
+      ],
       config: ['sidecar/config/config.ts'],
       sidecar: [
         'sidecar/base/net/descriptors.ts',

@@ -3,7 +3,7 @@
  * measured.
  */
 import type { Engine } from '../../engine/index.ts'
-import { revoke, tokenFor } from '../../test/support/interop/identity.ts'
+import { revoke, tokenFor } from '../../test/support/interop/interop-identity.ts'
 import { connectLoad, contend } from '../harness/contender.ts'
 import { BUSY } from '../harness/grpc.ts'
 import { type Http1Answer, Http1Load, http1Request } from '../harness/http1.ts'

@@ -66,7 +66,11 @@ export const AREAS: Readonly<Record<string, Area>> = {
       { files: sidecar('base/request-target'), tests: judges('egress/request-target', 'routes/match') },
       {
         files: sidecar(
-          ...['contract/ext-authz/header-filter', 'contract/ext-authz/request', 'contract/ext-authz/trace'],
+          ...[
+            'contract/ext-authz/header-filter',
+            'contract/ext-authz/request',
+            'contract/ext-authz/request-trace',
+          ],
           ...['base/request-id', 'base/trace-context'],
         ),
         tests: judges('ext-authz/header-filter', 'ext-authz/asked', 'sidecar/carried-ids'),
@@ -105,7 +109,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
         files: usecases('callers', 'change-rates', 'answer-basis'),
         tests: judges(...['usecases/callers', 'usecases/change-rates'], ...['usecases/answer-basis']),
       },
-      { files: usecases('references', 'scopes', 'roles'), tests: judges('usecases/login-names') },
+      { files: usecases('references', 'scopes-of-user', 'roles'), tests: judges('usecases/login-names') },
       { files: usecases('check'), tests: judges('usecases/check') },
       { files: usecases('issue', 'egress'), tests: judges('usecases/issue', 'usecases/egress') },
       {
@@ -172,7 +176,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
     least: 100,
     parts: [
       {
-        files: usecases('identity/log-in', 'identity/subject'),
+        files: usecases('identity/identity-log-in', 'identity/subject'),
         tests: judges(
           ...['usecases/identity', 'identity/login', 'identity/tokens', 'identity/compatibility'],
           ...['identity/application-credentials', 'identity/validators', 'identity/addresses'],
@@ -184,7 +188,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
         tests: judges('usecases/identity', 'identity/compatibility'),
       },
       {
-        files: usecases('identity/application-credentials'),
+        files: usecases('identity/own-application-credentials'),
         tests: judges(
           ...['usecases/application-credentials', 'identity/application-credentials'],
           'identity/application-credential-tokens',
@@ -195,9 +199,9 @@ export const AREAS: Readonly<Record<string, Area>> = {
         files: usecases('compared-shadow'),
         tests: judges('usecases/compared-shadow', 'usecases/shadow-listener'),
       },
-      { files: usecases('proxied-request'), tests: judges('usecases/proxied-request') },
+      { files: usecases('decide-proxied'), tests: judges('usecases/proxied-request') },
       {
-        files: usecases('search', 'plan', 'profiles', 'describe-tokens'),
+        files: usecases('credential-search', 'plan', 'profiles', 'describe-tokens'),
         tests: judges('usecases/lookups', 'usecases/search'),
       },
       { files: usecases('capabilities'), tests: judges('health/one-matrix') },
@@ -209,8 +213,8 @@ export const AREAS: Readonly<Record<string, Area>> = {
     parts: [
       { files: usecases('trace'), tests: judges('usecases/trace') },
       { files: usecases('login-trace'), tests: judges('usecases/login-trace') },
-      { files: usecases('tracing'), tests: judges('usecases/tracing') },
-      { files: usecases('meters'), tests: judges('usecases/meters') },
+      { files: usecases('call-tracing'), tests: judges('usecases/tracing') },
+      { files: usecases('decision-meters'), tests: judges('usecases/meters') },
     ],
   },
   matrix: {

@@ -3,7 +3,7 @@ import { SOME_TEXT, type Survivor, survivors } from './survivor.ts'
 
 export const OF_IDENTITY: readonly Survivor[] = [
   ...survivors(
-    'sidecar/usecases/identity/log-in.ts',
+    'sidecar/usecases/identity/identity-log-in.ts',
     'Only whether there is a project says which kind it is.',
     ["const kind = kindForScope({ account: '', project: '' }, engine.tokenKinds.values())", "''", SOME_TEXT],
   ),
@@ -51,12 +51,12 @@ export const OF_IDENTITY: readonly Survivor[] = [
     '{ ...lasting, engine: rules.engine }',
     '{}',
   ]),
-  ...survivors('sidecar/usecases/search.ts', 'A matrix without APIs knows none, whatever its name is.', [
-    "const [api = ''] = services.engine.apis.keys()",
-    "''",
-    SOME_TEXT,
-  ]),
-  ...survivors('sidecar/usecases/search.ts', 'A token that is verified is there.', [
+  ...survivors(
+    'sidecar/usecases/credential-search.ts',
+    'A matrix without APIs knows none, whatever its name is.',
+    ["const [api = ''] = services.engine.apis.keys()", "''", SOME_TEXT],
+  ),
+  ...survivors('sidecar/usecases/credential-search.ts', 'A token that is verified is there.', [
     'if (token === undefined || !verified) return { token, denial: decision, opens: () => false }',
     'token === undefined',
     'false',

@@ -103,7 +103,7 @@ export const OF_READERS: readonly Survivor[] = [
     'It only spares to read a name that is not looked at.',
     ['if (maybe) key = fields.characters()', 'maybe', 'true'],
   ),
-  ...survivors('sidecar/contract/ext-authz/trace.ts', 'Nothing is returned then either.', [
+  ...survivors('sidecar/contract/ext-authz/request-trace.ts', 'Nothing is returned then either.', [
     '} catch {',
     '{',
     '{}',

@@ -124,7 +124,7 @@ export const OF_USE_CASES: readonly Survivor[] = [
     'true',
   ]),
   ...survivors(
-    'sidecar/usecases/scopes.ts',
+    'sidecar/usecases/scopes-of-user.ts',
     'Who has a permission for the account gets every project, whatever is selected.',
     [
       "user.permissions.flatMap((permission) => (permission.scope === 'projects' ? permission.projects : [])),",
@@ -142,18 +142,18 @@ export const OF_USE_CASES: readonly Survivor[] = [
     'What it throws is caught, and the line has no details either way.',
     ['more = await details?.()', 'details?.()', 'details()'],
   ),
-  ...survivors('sidecar/usecases/tracing.ts', 'A span that is recorded has this field.', [
+  ...survivors('sidecar/usecases/call-tracing.ts', 'A span that is recorded has this field.', [
     "const { traceparent = '' } = span.fields",
     "''",
     SOME_TEXT,
   ]),
-  ...survivors('sidecar/usecases/tracing.ts', 'Where there is a span, there is what has recorded it.', [
+  ...survivors('sidecar/usecases/call-tracing.ts', 'Where there is a span, there is what has recorded it.', [
     'if (tracing !== undefined && span !== undefined)',
     'tracing !== undefined',
     'true',
   ]),
   ...survivors(
-    'sidecar/usecases/meters.ts',
+    'sidecar/usecases/decision-meters.ts',
     'It only frees the memory of decisions that do not come back.',
     ["#rules = ''", "''", SOME_TEXT],
     ['if (decision.rulesDigest !== this.#rules) {', 'decision.rulesDigest !== this.#rules', 'false'],

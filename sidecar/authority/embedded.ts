@@ -12,7 +12,7 @@ import {
   type ApplicationCredentialLogin,
   ApplicationCredentialRecords,
   queryOfCredential,
-} from '../directory/application-credentials.ts'
+} from '../directory/application-credential-records.ts'
 import {
   ANCESTORS_MAX,
   type Directory,

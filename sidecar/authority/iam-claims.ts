@@ -6,7 +6,7 @@
 import type { Scope, TokenKind } from '../../engine/index.ts'
 import { randomText } from '../base/random-text.ts'
 import { TIME_MS_MAX } from '../base/written-time.ts'
-import { revocationIdOf } from '../directory/application-credentials.ts'
+import { revocationIdOf } from '../directory/application-credential-records.ts'
 import { ANCESTORS_MAX } from '../directory/directory.ts'
 import { canBeName } from './names.ts'
 import { type TokenCredential, UNSCOPED_KIND, type VerifiedToken } from './verified-token.ts'

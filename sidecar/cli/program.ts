@@ -1,6 +1,6 @@
 /** The commands, as one program. Each command is a file, and loads what it needs when it runs. */
 import type { Command } from 'commander'
-import { addAdministrationCommands, OPERATOR_NOTE } from './administration/administration.ts'
+import { addAdministrationCommands, OPERATOR_NOTE } from './administration/administration-commands.ts'
 import { addAgentCommand } from './commands/agent.ts'
 import { addBackupCommands } from './commands/backup.ts'
 import { addCallerCommand } from './commands/caller.ts'

@@ -4,7 +4,7 @@ import { createSecureContext } from 'node:tls'
 import type { ClientOptions } from '../../clients/typescript/index.ts'
 import { readAtMost, SMALL_FILE_BYTES_MAX } from '../base/bounded-file.ts'
 import { type ExpectedPrivacy, exposureOf } from '../base/exposure.ts'
-import type { AgentConfig } from '../config/agent.ts'
+import type { AgentConfig } from '../config/agent-config.ts'
 import { usageError } from './terminal/errors.ts'
 import type { TlsOptions } from './terminal/output.ts'
 

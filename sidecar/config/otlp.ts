@@ -4,7 +4,7 @@ import type { Secret } from '../base/secret.ts'
 import { ConfigError } from './config.ts'
 import { readSecret } from './configured-callers.ts'
 import type { ConfigKeys } from './gen/config-keys.ts'
-import { readCertificates } from './profiles.ts'
+import { readCertificates } from './profiles-config.ts'
 
 /** An endpoint, with the keys of the file. */
 type OtlpSettings = ConfigKeys['traces']['otlp']

@@ -6,7 +6,7 @@ import { type ExpectedPrivacy, type Exposure, exposureOf } from '../base/exposur
 import { Secret } from '../base/secret.ts'
 import { type Config, ConfigError, holdsPassword } from './config.ts'
 import { readSecretText } from './configured-callers.ts'
-import { PROFILE_SECRET_FILES } from './profiles.ts'
+import { PROFILE_SECRET_FILES } from './profiles-config.ts'
 
 interface SecretFile extends ExpectedPrivacy {
   /** What the configuration calls it. */

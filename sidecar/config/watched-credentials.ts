@@ -8,7 +8,7 @@ import { administratorTokenFile, readAdministratorToken } from './administrator-
 import { rightsOf } from './caller-rights.ts'
 import { type Config, type CredentialsConfig, readCredentialsOfFile } from './config.ts'
 import { type ConfiguredCaller, readCallers } from './configured-callers.ts'
-import { type ConfiguredCredentials, filesOfProfiles, readProfiles } from './profiles.ts'
+import { type ConfiguredCredentials, filesOfProfiles, readProfiles } from './profiles-config.ts'
 
 /** Time between two looks at each file, in milliseconds. */
 const POLL_MS = 1000

@@ -2,7 +2,7 @@
 import type { Engine, Reason, Steps } from '../../engine/index.ts'
 import * as wire from '../../proto/gen/portcullis/v1/authorization.ts'
 import type { DescribedToken } from '../authority/authority.ts'
-import type { Position, TrueOf } from '../authority/changes.ts'
+import type { Position, TrueOf } from '../authority/directory-changes.ts'
 import type { KeptMatrix } from '../authority/promoted-matrices.ts'
 import { type FieldViolation, invalidArgument } from '../base/call-error.ts'
 import { Secret } from '../base/secret.ts'

@@ -9,7 +9,7 @@ import { SHORT_BYTES, type Turns } from '../base/turns.ts'
 import type { Asker, DecisionListener } from '../usecases/asker.ts'
 import type { Admitting, Clocked, Following, PerCall, Reporting, Ruled } from '../usecases/capabilities.ts'
 import { checkClaims, checkCredentials, type Verifying } from '../usecases/check.ts'
-import type { DecisionMeter } from '../usecases/meters.ts'
+import type { DecisionMeter } from '../usecases/decision-meters.ts'
 import type { CredentialsQuestion } from '../usecases/questions.ts'
 import { timed } from '../usecases/timed.ts'
 import {

@@ -3,7 +3,7 @@
  * is what came after that. So nothing is kept for a follower that does not read; it gets all of it at once
  * later, or `everything`.
  */
-import type { Changes, Position, RecentRecord } from '../authority/changes.ts'
+import type { Changes, Position, RecentRecord } from '../authority/directory-changes.ts'
 import { callError } from '../base/call-error.ts'
 import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import type { AnswerBasis } from '../usecases/answer-basis.ts'

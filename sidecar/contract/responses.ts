@@ -13,7 +13,7 @@ import {
   type Scope as WireScope,
 } from '../../proto/gen/portcullis/v1/decision.ts'
 import type { VerifiedToken } from '../authority/authority.ts'
-import type { Position, TrueOf } from '../authority/changes.ts'
+import type { Position, TrueOf } from '../authority/directory-changes.ts'
 import { reusableForMs } from '../usecases/check.ts'
 import type { Issued } from '../usecases/issue.ts'
 import type { CheckOutcome } from '../usecases/questions.ts'

@@ -1,5 +1,5 @@
 /** The handlers of `Issue` and `Revoke`. */
-import type { TrueOf } from '../authority/changes.ts'
+import type { TrueOf } from '../authority/directory-changes.ts'
 import { nameOfSource } from '../authority/login-source.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { Admitting, Following, PerCall } from '../usecases/capabilities.ts'

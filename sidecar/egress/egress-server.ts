@@ -27,10 +27,10 @@ import type { PerCall, Recognizing, Reporting } from '../usecases/capabilities.t
 import { admit, isRenewable, outgoing } from '../usecases/egress.ts'
 import type { Issuing } from '../usecases/issue.ts'
 import { forward } from './forward.ts'
+import { endWith, spanOf } from './forward-trace.ts'
 import { type RequestHeaders, readHeaders, strippedNames } from './headers.ts'
 import { type Refusal, refusalFor, refusalText, sendRefusal } from './refusal.ts'
 import { type Route, type Target, Targets } from './target.ts'
-import { endWith, spanOf } from './trace.ts'
 
 export type { Route } from './target.ts'
 

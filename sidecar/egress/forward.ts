@@ -14,6 +14,7 @@ import type { Span } from '../base/tracing.ts'
 import type { Outgoing } from '../usecases/egress.ts'
 import type { Issued } from '../usecases/issue.ts'
 import type { Trace } from '../usecases/trace.ts'
+import { attemptOf, joining, tellStatus } from './forward-trace.ts'
 import { returnedHeaders } from './headers.ts'
 import {
   codeOf,
@@ -25,7 +26,6 @@ import {
   sendRefusal,
 } from './refusal.ts'
 import type { Target } from './target.ts'
-import { attemptOf, joining, tellStatus } from './trace.ts'
 
 /** Size of the largest body that is kept for a second attempt, in bytes. */
 const KEPT_BYTES_MAX = 64 * 1024

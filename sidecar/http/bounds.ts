@@ -11,7 +11,7 @@ import { carrierOf } from '../base/net/http-request.ts'
 import { ownConnections } from '../base/net/listen.ts'
 import { Reports } from '../base/net/reports.ts'
 import type { Reporting } from '../usecases/capabilities.ts'
-import type { HttpError } from './errors.ts'
+import type { HttpError } from './http-error.ts'
 
 export interface HttpListener {
   /** The port that was bound. */

@@ -34,8 +34,8 @@ import type { Authenticating } from '../usecases/requester.ts'
 import { Routes } from './allowed-methods.ts'
 import { Bounds, newReports } from './bounds.ts'
 import type { PageRequests } from './control-panel/page-requests.ts'
-import { BODY_BYTES_MAX, errorBody, type HttpError, httpErrorOf, sendError, titleOf } from './errors.ts'
-import { hostProblem } from './host.ts'
+import { hostProblem } from './host-header.ts'
+import { BODY_BYTES_MAX, errorBody, type HttpError, httpErrorOf, sendError, titleOf } from './http-error.ts'
 import { type Site, siteOf } from './identity/catalog.ts'
 import { addIdentityRoutes } from './identity/identity-routes.ts'
 import { sendJson } from './json.ts'
@@ -245,7 +245,7 @@ async function addOptionalRoutes(
 
 /** Loaded only where it is needed. */
 async function addTracingIfOn(server: FastifyInstance, { tracing }: Reporting): Promise<void> {
-  if (tracing !== undefined) (await import('./traced.ts')).addTracing(server, tracing)
+  if (tracing !== undefined) (await import('./traced-requests.ts')).addTracing(server, tracing)
 }
 
 async function addContract(

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import { CallError } from '../base/call-error.ts'
 import { whereabouts } from '../base/ip-address.ts'
 import type { Reporting } from '../usecases/capabilities.ts'
-import type { HttpError } from './errors.ts'
+import type { HttpError } from './http-error.ts'
 
 /**
  * The lines name the request by its id, which its client has in a header. They hold nothing that the client

@@ -9,8 +9,8 @@ import type { Siblings } from '../directory/open-directory.ts'
 import type { HttpTimeLimits } from '../http/options.ts'
 import type { Rules } from '../rules/rules.ts'
 import type { Shadow } from '../usecases/shadow.ts'
+import type { Addresses } from './open/open-servers.ts'
 import type { TokenSiblings } from './open/profiles-in-force.ts'
-import type { Addresses } from './open/servers.ts'
 
 /** A running server: one sidecar, or several of them in workers. */
 export interface Serving extends Addresses {

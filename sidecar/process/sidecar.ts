@@ -10,17 +10,17 @@ import { ChangeRates } from '../usecases/change-rates.ts'
 import { Intake } from '../usecases/intake.ts'
 import { Trace } from '../usecases/trace.ts'
 import type { Diagnosed } from './diagnostics.ts'
-import { openAuthority } from './open/authority.ts'
 import { openCredentials } from './open/callers-and-profiles.ts'
-import { openCertificates } from './open/certificates.ts'
 import { checkConfig } from './open/check-config.ts'
-import { openHealth, sourceOf } from './open/health.ts'
-import { hasMetrics, openMetrics } from './open/metrics.ts'
-import { openObservation } from './open/observation.ts'
+import { openAuthority } from './open/configured-authority.ts'
+import { openCertificates } from './open/open-certificates.ts'
+import { openHealth, sourceOf } from './open/open-health.ts'
+import { hasMetrics, openMetrics } from './open/open-metrics.ts'
+import { openObservation } from './open/open-observation.ts'
+import { openRules } from './open/open-rules.ts'
+import { startServers } from './open/open-servers.ts'
+import { openShadow } from './open/open-shadow.ts'
 import { openPromotion } from './open/promotion.ts'
-import { openRules } from './open/rules.ts'
-import { startServers } from './open/servers.ts'
-import { openShadow } from './open/shadow.ts'
 import { followMatrix } from './open/under-matrix.ts'
 import type { Sidecar, StartOptions } from './serving.ts'
 
@@ -41,7 +41,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
   const tracing = opening.use(await openTraces?.({ log, meters }))
   const certificates = opening.adopt(openCertificates(config, log), close)
   const rules = opening.adopt(openRules(config, log, health), close)
-  const routes = config.routes && (await import('./open/routes.ts')).openRoutes(config.routes)
+  const routes = config.routes && (await import('./open/open-routes.ts')).openRoutes(config.routes)
   const common = { rules, turns: new Turns(), tracer: tracing, log, health, now, meters, siblings }
   const shadow = opening.adopt(await openShadow(config, { ...common, problemsUnder }), close)
   const opened = opening.adopt(await openAuthority(config, options, common), close)

@@ -11,11 +11,11 @@ import { connectionOf, headersOf } from '../base/net/http-request.ts'
 import { REQUEST_ID_HEADER } from '../base/request-id.ts'
 import { PATH_OVERRIDDEN } from '../rules/routes/overrides.ts'
 import type { RouteMatch } from '../rules/routes/route.ts'
+import { listenerOf } from '../usecases/call-tracing.ts'
 import type { PerCall, Reporting, Ruled } from '../usecases/capabilities.ts'
 import { checkCredentials, type Verifying } from '../usecases/check.ts'
-import type { DecisionMeter } from '../usecases/meters.ts'
+import type { DecisionMeter } from '../usecases/decision-meters.ts'
 import { timed } from '../usecases/timed.ts'
-import { listenerOf } from '../usecases/tracing.ts'
 import {
   type DenialAnswer,
   denialAnswer,

@@ -11,8 +11,8 @@ import type { Asker } from '../usecases/asker.ts'
 import type { Caller } from '../usecases/callers.ts'
 import type { PerCall, Recognizing, Reporting, Ruled } from '../usecases/capabilities.ts'
 import type { Verifying } from '../usecases/check.ts'
+import { authorizeRequest, type ProxiedOutcome } from '../usecases/decide-proxied.ts'
 import type { Issuing } from '../usecases/issue.ts'
-import { authorizeRequest, type ProxiedOutcome } from '../usecases/proxied-request.ts'
 import type { Headers } from './denial-answer.ts'
 import {
   identityHeaders,

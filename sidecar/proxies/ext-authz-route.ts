@@ -10,10 +10,10 @@ import { andThen, type MaybePromise } from '../base/maybe-promise.ts'
 import { connectionOf, headersOf } from '../base/net/http-request.ts'
 import { REQUEST_ID_HEADER } from '../base/request-id.ts'
 import { METHOD_OVERRIDES } from '../rules/routes/overrides.ts'
+import { listenerOf } from '../usecases/call-tracing.ts'
 import type { Ruled } from '../usecases/capabilities.ts'
-import type { DecisionMeter } from '../usecases/meters.ts'
+import type { DecisionMeter } from '../usecases/decision-meters.ts'
 import { timed } from '../usecases/timed.ts'
-import { listenerOf } from '../usecases/tracing.ts'
 import { clientAddress } from './client-address.ts'
 import {
   type Decided,

@@ -5,7 +5,7 @@
 import type { Scope } from '../../engine/index.ts'
 import { type FieldViolation, invalidArgument, invalidFields } from '../base/call-error.ts'
 import type { RouteMatch } from '../rules/routes/route.ts'
-import type { Replacement } from '../usecases/proxied-request.ts'
+import type { Replacement } from '../usecases/decide-proxied.ts'
 
 /** What an operator says about a route of a proxy. */
 export interface RouteSettings {

@@ -5,7 +5,7 @@ import { supportMatrix } from '../../matrix/index.ts'
 import { elapsedMs } from '../base/clock.ts'
 import { inSlices } from '../base/slices.ts'
 import { WatchedFile } from '../base/watched-file.ts'
-import type { Promoted } from './matrix-file/content.ts'
+import type { Promoted } from './matrix-file/matrix-content.ts'
 import { isLargeText, readMatrix } from './matrix-file/read.ts'
 
 /** Of a matrix that is compiled already: how many APIs make it a large one. */

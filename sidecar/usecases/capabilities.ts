@@ -4,20 +4,20 @@
  */
 import type { Logger } from 'pino'
 import type { Engine } from '../../engine/index.ts'
-import type { Changes } from '../authority/changes.ts'
 import type { ControlPanel } from '../authority/control-panel/control-panel.ts'
+import type { Changes } from '../authority/directory-changes.ts'
 import type { PromotedMatrices } from '../authority/promoted-matrices.ts'
 import type { Turns } from '../base/turns.ts'
 import type { Routes } from '../rules/routes/routes.ts'
 import type { Rules } from '../rules/rules.ts'
 import type { AnswerBasis } from './answer-basis.ts'
 import type { ListeningShadow } from './asker.ts'
+import type { Tracing } from './call-tracing.ts'
 import type { Callers } from './callers.ts'
-import type { DecisionLog } from './decision-log.ts'
+import type { Meters } from './decision-meters.ts'
+import type { DecisionLog } from './decision-recorder.ts'
 import type { Intake } from './intake.ts'
-import type { Meters } from './meters.ts'
 import type { Trace } from './trace.ts'
-import type { Tracing } from './tracing.ts'
 
 export interface Deciding {
   /** One engine for the whole call: the one that was in force when the call began. */

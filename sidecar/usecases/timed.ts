@@ -1,5 +1,5 @@
 /** Times calls for metrics. Every sidecar loads this, so it is apart from the meters. */
-import type { DecisionMeter } from './meters.ts'
+import type { DecisionMeter } from './decision-meters.ts'
 
 /**
  * Measures how long a handler takes. Without a meter it is the handler itself.

@@ -5,7 +5,7 @@
  */
 import type { Logger } from 'pino'
 import { CallError } from '../base/call-error.ts'
-import type { Meters } from './meters.ts'
+import type { Meters } from './decision-meters.ts'
 
 type Level = 'info' | 'warn' | 'error'
 

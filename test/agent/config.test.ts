@@ -1,6 +1,6 @@
 /** The configuration of the agent: what is accepted, and what an error says. */
 import { describe, expect, test } from 'vitest'
-import { readAgentConfig } from '../../sidecar/config/agent.ts'
+import { readAgentConfig } from '../../sidecar/config/agent-config.ts'
 import { newFile } from '../support/suite/resources.ts'
 
 const read = (document: unknown) =>

@@ -7,10 +7,10 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import type { IssuedToken } from '../../clients/typescript/index.ts'
-import type { Clock } from '../../sidecar/cli/agent/clock.ts'
+import type { Clock } from '../../sidecar/cli/agent/agent-clock.ts'
 import { Keeper } from '../../sidecar/cli/agent/keeper.ts'
 import type { TokenSource } from '../../sidecar/cli/agent/token-source.ts'
-import type { AgentToken } from '../../sidecar/config/agent.ts'
+import type { AgentToken } from '../../sidecar/config/agent-config.ts'
 import { newFolder } from '../support/suite/resources.ts'
 
 const HOUR = 3_600_000

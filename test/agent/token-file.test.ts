@@ -14,7 +14,7 @@ import { describe, expect, test } from 'vitest'
 import type { IssuedToken } from '../../clients/typescript/index.ts'
 import { formatToken } from '../../sidecar/cli/agent/formats.ts'
 import { numberOf, replaceFile } from '../../sidecar/cli/agent/token-file.ts'
-import type { TokenFormat } from '../../sidecar/config/agent.ts'
+import type { TokenFormat } from '../../sidecar/config/agent-config.ts'
 import { newFolder } from '../support/suite/resources.ts'
 
 const OWN = { uid: undefined, gid: undefined }

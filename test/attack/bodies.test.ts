@@ -2,10 +2,10 @@
  * Logins over HTTP that cost more to read than to send, and many at once: only their sender waits for them.
  */
 import { expect, test } from 'vitest'
+import { attackedSidecar, bareServer, posting, report, under } from '../support/attack/attack-scene.ts'
 import { GOALS, isTooLong } from '../support/attack/goals.ts'
 import type { Bodies } from '../support/attack/poster.ts'
 import { scenario } from '../support/attack/scenario.ts'
-import { attackedSidecar, bareServer, posting, report, under } from '../support/attack/scene.ts'
 import { ACCOUNT } from '../support/sidecar/sidecar.ts'
 
 type Contents = Extract<Bodies, { of: string }>['of']

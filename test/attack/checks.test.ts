@@ -2,8 +2,8 @@
  * Checks whose bytes cost more to read than an ordinary one: who sends them waits, and a neighbour does not.
  */
 import { expect, test } from 'vitest'
+import { attackedSidecar } from '../support/attack/attack-scene.ts'
 import { scenario } from '../support/attack/scenario.ts'
-import { attackedSidecar } from '../support/attack/scene.ts'
 
 const scene = await attackedSidecar()
 

@@ -7,9 +7,16 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { type Client, connect } from '../../clients/typescript/index.ts'
+import {
+  attackedSidecar,
+  holding,
+  report,
+  type Scene,
+  type Times,
+  timesOf,
+} from '../support/attack/attack-scene.ts'
 import type { Holding } from '../support/attack/holder.ts'
 import { scenario } from '../support/attack/scenario.ts'
-import { attackedSidecar, holding, report, type Scene, type Times, timesOf } from '../support/attack/scene.ts'
 import { ROOT } from '../support/checkout/sources.ts'
 import { newFolder, whenTheFileEnds } from '../support/suite/resources.ts'
 

@@ -5,8 +5,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { attackedSidecar, posting, timesOf } from '../support/attack/attack-scene.ts'
 import { scenario } from '../support/attack/scenario.ts'
-import { attackedSidecar, posting, timesOf } from '../support/attack/scene.ts'
 import { Browser, SESSION } from '../support/console/control-panel.ts'
 
 const scene = await attackedSidecar({ http: { console: true, connect: true, control_panel: {} } })

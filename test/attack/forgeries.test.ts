@@ -5,9 +5,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { connect } from '../../clients/typescript/index.ts'
-import type { Forgeries } from '../support/attack/forger.ts'
-import { isTooLong } from '../support/attack/goals.ts'
-import { scenario } from '../support/attack/scenario.ts'
 import {
   attackedSidecar,
   RATIO_MAX,
@@ -16,7 +13,10 @@ import {
   type Scene,
   type Times,
   timesOf,
-} from '../support/attack/scene.ts'
+} from '../support/attack/attack-scene.ts'
+import type { Forgeries } from '../support/attack/forger.ts'
+import { isTooLong } from '../support/attack/goals.ts'
+import { scenario } from '../support/attack/scenario.ts'
 import { decodedPart, signedToken, signingKey } from '../support/identity/signed-token.ts'
 
 type Attack = Omit<Forgeries, 'type' | 'token'>

@@ -1,8 +1,15 @@
 /** Logins under attack: guesses do not keep a job, an administrator or the right password waiting. */
 import { describe, expect, test } from 'vitest'
+import {
+  attackedSidecar,
+  RATIO_MAX,
+  ratio,
+  refusals,
+  report,
+  timesOf,
+} from '../support/attack/attack-scene.ts'
 import type { Attack } from '../support/attack/attacker.ts'
 import { scenario } from '../support/attack/scenario.ts'
-import { attackedSidecar, RATIO_MAX, ratio, refusals, report, timesOf } from '../support/attack/scene.ts'
 import { ACCOUNT, OTHER_ACCOUNT } from '../support/sidecar/sidecar.ts'
 
 const FLOODS: readonly (readonly [claim: string, attack: Attack])[] = [

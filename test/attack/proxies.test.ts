@@ -5,7 +5,7 @@
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { beforeAll, expect, test } from 'vitest'
-import { attackedSidecar, report, type Scene } from '../support/attack/scene.ts'
+import { attackedSidecar, report, type Scene } from '../support/attack/attack-scene.ts'
 import { ACCOUNT } from '../support/sidecar/sidecar.ts'
 import { newFile, whenTheFileEnds } from '../support/suite/resources.ts'
 

@@ -3,8 +3,8 @@
  */
 import { connect, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
+import { attackedSidecar, report, type StartAttack, timesOf } from '../support/attack/attack-scene.ts'
 import { scenario } from '../support/attack/scenario.ts'
-import { attackedSidecar, report, type StartAttack, timesOf } from '../support/attack/scene.ts'
 
 const CONNECTIONS = 400
 /**

@@ -3,8 +3,8 @@
  * meanwhile.
  */
 import { expect, test } from 'vitest'
+import { attackedSidecar } from '../support/attack/attack-scene.ts'
 import { scenario } from '../support/attack/scenario.ts'
-import { attackedSidecar } from '../support/attack/scene.ts'
 import { ACCOUNT } from '../support/sidecar/sidecar.ts'
 import { newFile } from '../support/suite/resources.ts'
 

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import type { Verification } from '../../sidecar/authority/authority.ts'
 import { callError } from '../../sidecar/base/call-error.ts'
 import { type Asked, answerEvaluations } from '../../sidecar/http/authzen/evaluations.ts'
-import { httpErrorOf } from '../../sidecar/http/errors.ts'
+import { httpErrorOf } from '../../sidecar/http/http-error.ts'
 import { api, CALL, credential, EVALUATIONS, startAuthzen, token } from '../support/proxies/authzen.ts'
 import { working } from '../support/suite/resources.ts'
 

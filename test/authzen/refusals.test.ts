@@ -1,6 +1,6 @@
 /** AuthZEN: what is no valid request, the id of a request, and that nothing that was sent comes back. */
 import { describe, expect, test } from 'vitest'
-import { BODY_BYTES_MAX } from '../../sidecar/http/errors.ts'
+import { BODY_BYTES_MAX } from '../../sidecar/http/http-error.ts'
 import { changed, type RequestHeaders } from '../support/identity/identity.ts'
 import {
   api,

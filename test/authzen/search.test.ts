@@ -4,8 +4,8 @@
  */
 import { describe, expect, test } from 'vitest'
 import { compile } from '../../engine/index.ts'
+import { answerSearch } from '../../sidecar/http/authzen/authzen-search.ts'
 import type { Asked } from '../../sidecar/http/authzen/evaluations.ts'
-import { answerSearch } from '../../sidecar/http/authzen/search.ts'
 import { ACCOUNT, OTHER_ACCOUNT } from '../support/identity/identity.ts'
 import { smallMatrix } from '../support/matrices/small-matrix.ts'
 import {

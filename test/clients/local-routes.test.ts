@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { LocalRoutes } from '../../clients/typescript/local-routes.ts'
 import * as wire from '../../proto/gen/portcullis/v1/authorization.ts'
 import { encodedRoutes, routesMessage } from '../../sidecar/contract/route-messages.ts'
-import { compileRoutes } from '../../sidecar/rules/routes/compile.ts'
+import { compileRoutes } from '../../sidecar/rules/routes/compile-routes.ts'
 import type { RouteSetting } from '../../sidecar/rules/routes/route.ts'
 import type { Routes } from '../../sidecar/rules/routes/routes.ts'
 import {

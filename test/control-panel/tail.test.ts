@@ -12,7 +12,7 @@ import {
   KEEP_ALIVE_MS,
   LAST_MS,
   TailBody,
-} from '../../sidecar/http/control-panel/decisions.ts'
+} from '../../sidecar/http/control-panel/decision-routes.ts'
 import { checkClaims } from '../../sidecar/usecases/check.ts'
 import {
   LISTENERS_MAX,

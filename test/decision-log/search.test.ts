@@ -20,8 +20,8 @@ import {
   logFile,
   logsOfFolder,
 } from '../../sidecar/signals/decision-log/log-files.ts'
+import { foundIn, merged } from '../../sidecar/signals/decision-log/log-search.ts'
 import { Matcher, newTally } from '../../sidecar/signals/decision-log/matcher.ts'
-import { foundIn, merged } from '../../sidecar/signals/decision-log/search.ts'
 import { BLOCK_BYTES, searchTurn } from '../../sidecar/signals/decision-log/search-turn.ts'
 import type { DecisionQuery } from '../../sidecar/usecases/decision-search.ts'
 import { smallMatrix } from '../support/matrices/small-matrix.ts'

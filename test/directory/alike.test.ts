@@ -8,7 +8,7 @@ import { afterAll, expect, test } from 'vitest'
 import {
   ApplicationCredentialChange,
   ApplicationCredentialRecords,
-} from '../../sidecar/directory/application-credentials.ts'
+} from '../../sidecar/directory/application-credential-records.ts'
 import { DirectoryChange } from '../../sidecar/directory/change.ts'
 import { FactorChange } from '../../sidecar/directory/factor-change.ts'
 import { FactorRecords } from '../../sidecar/directory/factor-records.ts'

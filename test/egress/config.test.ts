@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'vitest'
 import { readConfig } from '../../sidecar/config/config.ts'
-import { readRoutes } from '../../sidecar/config/egress.ts'
+import { readRoutes } from '../../sidecar/config/egress-config.ts'
 import {
   ask,
   egressConfig,

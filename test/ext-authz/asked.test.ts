@@ -6,7 +6,7 @@ import {
   headersFor,
 } from '../../sidecar/contract/ext-authz/header-filter.ts'
 import { readAsked } from '../../sidecar/contract/ext-authz/request.ts'
-import { traceIn } from '../../sidecar/contract/ext-authz/trace.ts'
+import { traceIn } from '../../sidecar/contract/ext-authz/request-trace.ts'
 import { field, joined, tag } from '../support/contract/protobuf-bytes.ts'
 import { engine } from '../support/matrices/engines.ts'
 

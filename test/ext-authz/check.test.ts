@@ -7,7 +7,7 @@ import { BlackBox, refused } from '../support/contract/black-box.ts'
 import { cells } from '../support/matrices/oracle.ts'
 import { iam, peopleBehindEnvoy } from '../support/proxies/behind-envoy.ts'
 import { EnvoyClient, type HeaderList } from '../support/proxies/ext-authz.ts'
-import { rowsOf } from '../support/proxies/rows.ts'
+import { rowsOf } from '../support/proxies/proxy-rows.ts'
 import { ACCOUNT, OTHER_ACCOUNT } from '../support/sidecar/sidecar.ts'
 
 const DAY_MS = 86_400_000

@@ -5,10 +5,14 @@
 import { testLoading } from '../support/processes/loaded.ts'
 
 const PARTS =
-  /node_modules\/(prom-client|@opentelemetry)\/|sidecar\/(?:signals\/(health)\/|(?:signals\/metrics\/|usecases\/|base\/)(collector|meters)\.)/
+  /node_modules\/(prom-client|@opentelemetry)\/|sidecar\/(?:signals\/(health)\/|(?:signals\/metrics\/|usecases\/|base\/)(collector|meters|decision-meters)\.)/
 
 testLoading(PARTS, [
   ['neither', {}, []],
   ['a health listener', { health: { address: '127.0.0.1:0', metrics: false } }, ['health', 'meters']],
-  ['metrics that no client has asked for', { health: { address: '127.0.0.1:0' } }, ['collector']],
+  [
+    'metrics that no client has asked for',
+    { health: { address: '127.0.0.1:0' } },
+    ['collector', 'decision-meters'],
+  ],
 ])

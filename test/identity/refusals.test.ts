@@ -1,6 +1,6 @@
 /** Refused logins: each row of the table of errors, with the path of the field and never with a value. */
 import { describe, expect, test } from 'vitest'
-import { BODY_BYTES_MAX } from '../../sidecar/http/errors.ts'
+import { BODY_BYTES_MAX } from '../../sidecar/http/http-error.ts'
 import {
   ACCOUNT,
   changed,

@@ -1,8 +1,8 @@
 /** The 90 cells of §5.4, checked by clients in other languages. */
 import { beforeAll, expect, test } from 'vitest'
 import type { Ask } from '../support/interop/client.ts'
+import { issueRow } from '../support/interop/interop-rows.ts'
 import { inEveryLanguage } from '../support/interop/languages.ts'
-import { issueRow } from '../support/interop/rows.ts'
 import type { Sidecar } from '../support/interop/sidecar.ts'
 import { cells, printedApis, printedKinds, scopeFor } from '../support/matrices/oracle.ts'
 

@@ -11,7 +11,7 @@ import type { Terminal } from '../docs/terminal.ts'
 import { cargoFolder } from '../support/interop/cargo.ts'
 import { repository, run } from '../support/interop/command.ts'
 import { installFrameworks } from '../support/interop/frameworks.ts'
-import { installKeystoneClients, obtained } from '../support/interop/identity.ts'
+import { installKeystoneClients, obtained } from '../support/interop/interop-identity.ts'
 import { PostgresServer } from '../support/postgres/server.ts'
 
 const python = inject('python')

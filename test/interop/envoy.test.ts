@@ -9,7 +9,7 @@ import {
   type EnvoyConfiguration,
   envoyExample,
   leaveToSidecar,
-} from '../support/interop/ext-authz.ts'
+} from '../support/interop/interop-ext-authz.ts'
 import { obtained } from '../support/interop/obtain.ts'
 import { ENVOY_TOKEN, type People, peopleBehindEnvoy } from '../support/proxies/behind-envoy.ts'
 import { PROXY_SECRET } from '../support/proxies/proxied.ts'

@@ -4,7 +4,7 @@ import { pageOf } from '../docs/page.ts'
 import { readPage } from '../docs/story.ts'
 import { run } from '../support/interop/command.ts'
 import { installEnvoy } from '../support/interop/envoy.ts'
-import { copyEnvoyExample } from '../support/interop/ext-authz.ts'
+import { copyEnvoyExample } from '../support/interop/interop-ext-authz.ts'
 import { obtained } from '../support/interop/obtain.ts'
 import { copyExample, freeAddresses, installProxy, PROXIES, SHOWN } from '../support/interop/proxies.ts'
 

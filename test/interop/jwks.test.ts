@@ -19,7 +19,7 @@ import {
 } from '../support/identity/identity.ts'
 import { encoded, headerFor, signedToken, signingKey } from '../support/identity/signed-token.ts'
 import { type Envoy, installEnvoy, launchEnvoy } from '../support/interop/envoy.ts'
-import { envoyExample } from '../support/interop/ext-authz.ts'
+import { envoyExample } from '../support/interop/interop-ext-authz.ts'
 import { obtained } from '../support/interop/obtain.ts'
 import { httpBehindProxy } from '../support/proxies/proxied.ts'
 import { TESTER } from '../support/sidecar/actor.ts'

@@ -1,8 +1,8 @@
 /** Batches, streams and watches: order, length and ids are right in every language. */
 import { expect, test } from 'vitest'
 import type { Row } from '../support/interop/client.ts'
+import { checkRow, issueRow, responseOf } from '../support/interop/interop-rows.ts'
 import { inEveryLanguage } from '../support/interop/languages.ts'
-import { checkRow, issueRow, responseOf } from '../support/interop/rows.ts'
 import { cells, scopeFor } from '../support/matrices/oracle.ts'
 
 /** The longest batch that the sidecar accepts by default. */

@@ -1,8 +1,8 @@
 /** Errors: the same status, reason and fields in every language. */
 import { expect, test } from 'vitest'
 import type { Row } from '../support/interop/client.ts'
+import { issueRow, refusalOf, responseOf } from '../support/interop/interop-rows.ts'
 import { inEveryLanguage } from '../support/interop/languages.ts'
-import { issueRow, refusalOf, responseOf } from '../support/interop/rows.ts'
 import type { Sidecar } from '../support/interop/sidecar.ts'
 
 type Fault = readonly [

@@ -1,8 +1,8 @@
 /** A Unix socket, which is the recommended listener in production, from every language. */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { checkRow, issueRow, responseOf } from '../support/interop/interop-rows.ts'
 import { inEveryLanguage } from '../support/interop/languages.ts'
-import { checkRow, issueRow, responseOf } from '../support/interop/rows.ts'
 import { cells, scopeFor } from '../support/matrices/oracle.ts'
 
 inEveryLanguage(

@@ -1,8 +1,8 @@
 /** The life of a token, from `Issue` to `Revoke`, with clients in other languages. */
 import { expect, test } from 'vitest'
+import type { Header } from '../support/interop/interop-rows.ts'
+import { checkRow, issueRow, responseOf } from '../support/interop/interop-rows.ts'
 import { inEveryLanguage } from '../support/interop/languages.ts'
-import type { Header } from '../support/interop/rows.ts'
-import { checkRow, issueRow, responseOf } from '../support/interop/rows.ts'
 
 inEveryLanguage((ask, sidecar) => {
   /** A scope, the kind that `Issue` returns, an API that accepts it and one that does not. */

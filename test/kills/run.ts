@@ -4,7 +4,7 @@
  */
 import { parseArgs } from 'node:util'
 import { keepFigures } from '../../scripts/assurance.ts'
-import { obtainPostgres } from '../support/postgres/programs.ts'
+import { obtainPostgres } from '../support/postgres/postgres-programs.ts'
 import { closeAll } from '../support/suite/resources.ts'
 import { cutPower } from './power/search.ts'
 import { kill } from './rounds.ts'

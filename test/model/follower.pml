@@ -351,7 +351,7 @@ inline keep(id) {
 
 /*
  * The process ends, and another one begins with what is on the disk.
- * do: sidecar/process/open/hub.ts openHub
+ * do: sidecar/process/open/open-hub.ts openHub
  */
 inline restart() {
   if :: has(RESTART_FORGETS) -> kept = NONE :: else fi;

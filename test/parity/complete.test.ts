@@ -35,7 +35,7 @@ const NO_PROTOCOL = [
   // What another matrix would have decided about the lines of a log.
   'sidecar/signals/decision-log/replay.ts',
   // What it would answer beside each protocol, which no caller gets.
-  'sidecar/process/open/shadow.ts',
+  'sidecar/process/open/open-shadow.ts',
 ]
 
 const PRODUCT = sourcesIn('sidecar/', 'clients/').filter(({ generated }) => !generated)
@@ -72,7 +72,7 @@ test.each<[code: string, decides: boolean]>([
   ],
   ["const { checkClaims } = await import('../usecases/check.ts')", true],
   ["export { checkClaims } from '../usecases/check.ts'", true],
-  ["import { authorizeRequest } from '../usecases/proxied-request.ts'", true],
+  ["import { authorizeRequest } from '../usecases/decide-proxied.ts'", true],
   ["import { decide } from '../proxies/decide.ts'", true],
   ["import { Gate } from '../../clients/typescript/gate.ts'", true],
   ['const decision = engine.decide({ api, kind, scope })', true],

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { clientAddress } from '../../sidecar/proxies/client-address.ts'
 import { policyOf, readRouteSettings } from '../../sidecar/proxies/policy.ts'
-import { compileRoutes } from '../../sidecar/rules/routes/compile.ts'
+import { compileRoutes } from '../../sidecar/rules/routes/compile-routes.ts'
 
 const read = (settings: Readonly<Record<string, string>>) => readRouteSettings(Object.entries(settings), 'at')
 const alone = (settings: Readonly<Record<string, string>>) => policyOf(read(settings), undefined)

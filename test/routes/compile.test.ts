@@ -3,7 +3,7 @@
  * names the routes.
  */
 import { expect, test } from 'vitest'
-import { compileRoutes } from '../../sidecar/rules/routes/compile.ts'
+import { compileRoutes } from '../../sidecar/rules/routes/compile-routes.ts'
 import type { RouteSetting } from '../../sidecar/rules/routes/route.ts'
 
 const APIS = new Set(['balance', 'iam'])

@@ -1,6 +1,6 @@
 /** Which API a request is for. The rows are those of every protocol that uses routes. */
 import { expect, test } from 'vitest'
-import { compileRoutes } from '../../sidecar/rules/routes/compile.ts'
+import { compileRoutes } from '../../sidecar/rules/routes/compile-routes.ts'
 import type { RouteSetting } from '../../sidecar/rules/routes/route.ts'
 import type { Routes } from '../../sidecar/rules/routes/routes.ts'
 import { holdsToRoutes, ROUTES } from '../support/inputs/paths.ts'

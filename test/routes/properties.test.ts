@@ -4,7 +4,7 @@
  */
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { compileRoutes } from '../../sidecar/rules/routes/compile.ts'
+import { compileRoutes } from '../../sidecar/rules/routes/compile-routes.ts'
 import type { Route, RouteMatch, RouteRequest, RouteSetting } from '../../sidecar/rules/routes/route.ts'
 import type { Routes } from '../../sidecar/rules/routes/routes.ts'
 

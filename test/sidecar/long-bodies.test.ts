@@ -13,7 +13,7 @@ import { Turns } from '../../sidecar/base/turns.ts'
 import { Bounds } from '../../sidecar/http/bounds.ts'
 import { JsonBodies } from '../../sidecar/http/json.ts'
 import { requestOf } from '../../sidecar/transports/connect/exchange.ts'
-import { Descriptors, type JsonCodec } from '../../sidecar/transports/connect/json.ts'
+import { Descriptors, type JsonCodec } from '../../sidecar/transports/connect/json-codec.ts'
 import { working } from '../support/suite/resources.ts'
 
 /** Bytes of a body that takes its turn. */

@@ -128,7 +128,7 @@ test('an edit that is killed leaves the file as it was or as it will be', async 
   const padding = `// ${'x'.repeat(200_000)}\n`
   writeFileSync(file, `${padding}${readFileSync(file, 'utf8')}`)
   const edits = `
-    const { editMatrixFile } = await import(${JSON.stringify(join(import.meta.dirname, '../../sidecar/cli/commands/matrix/edit-file.ts'))})
+    const { editMatrixFile } = await import(${JSON.stringify(join(import.meta.dirname, '../../sidecar/cli/commands/matrix/edited-file.ts'))})
     for (;;) for (const type of ['reject', 'accept'])
       editMatrixFile({ matrix: ${JSON.stringify(file)} }, { type, api: 'orders', kind: 'api_key' })`
   for (let round = 0; round < 2; round++) {

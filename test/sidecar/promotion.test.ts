@@ -13,7 +13,7 @@ import type { KeptMatrix, PromotedMatrices } from '../../sidecar/authority/promo
 import { callError } from '../../sidecar/base/call-error.ts'
 import { Health } from '../../sidecar/base/health.ts'
 import { openPromotion } from '../../sidecar/process/open/promotion.ts'
-import { contentOf } from '../../sidecar/rules/matrix-file/content.ts'
+import { contentOf } from '../../sidecar/rules/matrix-file/matrix-content.ts'
 import { Rules } from '../../sidecar/rules/rules.ts'
 import { BlackBox, refusalOf } from '../support/contract/black-box.ts'
 import { manyApis } from '../support/matrices/large-matrix.ts'

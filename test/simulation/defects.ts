@@ -79,7 +79,7 @@ export const DEFECTS: readonly Defect[] = [
   },
   {
     name: 'another worker does not hear what it is told',
-    file: 'sidecar/process/workers/changes.ts',
+    file: 'sidecar/process/workers/worker-changes.ts',
     code: "'records' in change ? this.#hear(change.records) :",
     instead: "'records' in change ? undefined :",
   },

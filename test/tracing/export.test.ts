@@ -7,7 +7,7 @@ import { afterEach, expect, test, vi } from 'vitest'
 import type { OtlpAnswer } from '../../sidecar/signals/otlp-endpoint.ts'
 import { Export } from '../../sidecar/signals/tracing/export.ts'
 import { Telemetry } from '../../sidecar/signals/tracing/telemetry.ts'
-import { Meters } from '../../sidecar/usecases/meters.ts'
+import { Meters } from '../../sidecar/usecases/decision-meters.ts'
 import { runSidecar } from '../support/sidecar/sidecar.ts'
 import { newFile, newFolder } from '../support/suite/resources.ts'
 

@@ -2,7 +2,7 @@
 import { testLoading } from '../support/processes/loaded.ts'
 
 const PARTS =
-  /node_modules\/(undici|@opentelemetry)\/|sidecar\/(?:signals\/(tracing|otlp-endpoint|otlp-sender)|(http\/traced|contract\/traced|directory\/traced-database))[./]/
+  /node_modules\/(undici|@opentelemetry)\/|sidecar\/(?:signals\/(tracing|otlp-endpoint|otlp-sender)|(http\/traced-requests|contract\/traced-methods|directory\/traced-database))[./]/
 const HTTP = { http: { address: '127.0.0.1:0' } }
 
 testLoading(PARTS, [
@@ -12,7 +12,13 @@ testLoading(PARTS, [
     'traces',
     { ...HTTP, traces: { otlp: { url: 'http://127.0.0.1:1/v1/traces' } } },
     [
-      ...['@opentelemetry', 'contract/traced', 'directory/traced-database', 'http/traced', 'otlp-endpoint'],
+      ...[
+        '@opentelemetry',
+        'contract/traced-methods',
+        'directory/traced-database',
+        'http/traced-requests',
+        'otlp-endpoint',
+      ],
       ...['otlp-sender', 'tracing', 'undici'],
     ],
   ],

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ConfigError, readConfig } from '../../sidecar/config/config.ts'
-import { readProfiles } from '../../sidecar/config/profiles.ts'
+import { readProfiles } from '../../sidecar/config/profiles-config.ts'
 import { newFile, newFolder } from '../support/suite/resources.ts'
 
 const CANARY = 'canary-secret'

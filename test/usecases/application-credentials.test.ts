@@ -12,7 +12,7 @@ import {
   deleteCredential,
   getCredential,
   listCredentials,
-} from '../../sidecar/usecases/identity/application-credentials.ts'
+} from '../../sidecar/usecases/identity/own-application-credentials.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
 import { CONNECTION, openPeople, outcomeOf } from '../support/sidecar/services.ts'
 

@@ -10,7 +10,7 @@ import {
   userFor,
 } from '../../sidecar/usecases/references.ts'
 import { type RoleMapping, rolesOf } from '../../sidecar/usecases/roles.ts'
-import { accountsFor, projectsFor } from '../../sidecar/usecases/scopes.ts'
+import { accountsFor, projectsFor } from '../../sidecar/usecases/scopes-of-user.ts'
 import { ACCOUNT_KIND, PROJECT_KIND } from '../support/matrices/engines.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
 import { openServices } from '../support/sidecar/services.ts'

@@ -2,7 +2,7 @@
 import { expect, test, vi } from 'vitest'
 import { type Api, compile, type Decision, type Reason } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
-import { DecisionMeter, Meters } from '../../sidecar/usecases/meters.ts'
+import { DecisionMeter, Meters } from '../../sidecar/usecases/decision-meters.ts'
 import { ACCOUNT_KIND, engine, STATIC_KIND } from '../support/matrices/engines.ts'
 import { countedIn, documentedMetrics } from '../support/signals/metrics.ts'
 

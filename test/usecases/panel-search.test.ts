@@ -11,7 +11,7 @@ import {
   type SearchQuestion,
   WAITING_MAX,
 } from '../../sidecar/usecases/control-panel/search.ts'
-import type { DecisionLog } from '../../sidecar/usecases/decision-log.ts'
+import type { DecisionLog } from '../../sidecar/usecases/decision-recorder.ts'
 import type { DecisionQuery, FoundDecisions, SearchTurn } from '../../sidecar/usecases/decision-search.ts'
 import type { Requester } from '../../sidecar/usecases/requester.ts'
 import { callerNamed, openPeople, outcomeOf } from '../support/sidecar/services.ts'

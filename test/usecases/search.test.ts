@@ -2,7 +2,7 @@
 import { expect, test, vi } from 'vitest'
 import type { Verification, VerifiedToken, Verifier } from '../../sidecar/authority/authority.ts'
 import { checkCredentials } from '../../sidecar/usecases/check.ts'
-import { credentialForSearch } from '../../sidecar/usecases/search.ts'
+import { credentialForSearch } from '../../sidecar/usecases/credential-search.ts'
 import { ENGINE, WHOLE } from '../support/sidecar/four-kinds.ts'
 
 const TOKEN: VerifiedToken = {

@@ -1,6 +1,6 @@
 /** What is timed of calls for metrics: each of them, or one of so many. */
 import { expect, test } from 'vitest'
-import type { DecisionMeter } from '../../sidecar/usecases/meters.ts'
+import type { DecisionMeter } from '../../sidecar/usecases/decision-meters.ts'
 import { timed } from '../../sidecar/usecases/timed.ts'
 
 /** A meter, and the times at which what it has timed began. */

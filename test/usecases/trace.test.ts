@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { CALL_ERRORS, CallError, type CallErrorReason, callError } from '../../sidecar/base/call-error.ts'
-import { Meters } from '../../sidecar/usecases/meters.ts'
+import { Meters } from '../../sidecar/usecases/decision-meters.ts'
 import { type Attempt, isFailure, WINDOW_MS } from '../../sidecar/usecases/trace.ts'
 import { countedIn } from '../support/signals/metrics.ts'
 import { newTrace as newTraceWith } from '../support/signals/traced-lines.ts'

@@ -2,8 +2,8 @@
 import { describe, expect, test, vi } from 'vitest'
 import type { Span } from '../../sidecar/base/tracing.ts'
 import type { DecisionListener } from '../../sidecar/usecases/asker.ts'
-import type { AskerFacts, DecisionLog, Protocol } from '../../sidecar/usecases/decision-log.ts'
-import { listenerOf, type Tracing } from '../../sidecar/usecases/tracing.ts'
+import { listenerOf, type Tracing } from '../../sidecar/usecases/call-tracing.ts'
+import type { AskerFacts, DecisionLog, Protocol } from '../../sidecar/usecases/decision-recorder.ts'
 
 /** A listener by its name, and whom it tells next. */
 const ear = (name: string, next?: DecisionListener) => ({ name, next }) as unknown as DecisionListener

@@ -3,7 +3,7 @@
  * with them.
  */
 
-import type { ApplicationCredentialRecord } from '../../directory/application-credentials.ts'
+import type { ApplicationCredentialRecord } from '../../directory/application-credential-records.ts'
 import type {
   AccountRecord,
   AuditFilter,

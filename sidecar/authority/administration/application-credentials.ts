@@ -10,7 +10,7 @@ import {
   ApplicationCredentialRecords,
   type NewApplicationCredential,
   TooManyCredentials,
-} from '../../directory/application-credentials.ts'
+} from '../../directory/application-credential-records.ts'
 import type { Page, UserRecord } from '../../directory/directory.ts'
 import type { DirectoryStore } from '../../directory/store.ts'
 import type { Actor } from '../actor.ts'

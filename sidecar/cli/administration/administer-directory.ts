@@ -4,7 +4,7 @@ import { type OpenedAuthority, openEmbeddedAuthority } from '../../authority/ope
 import { FailedLogins } from '../../authority/throttle.ts'
 import { type Config, knownFolderOf, sharedDirectoryOf } from '../../config/config.ts'
 import { tokenNamesOf } from '../../config/token-names.ts'
-import { readRules } from '../rules.ts'
+import { readRules } from '../read-rules.ts'
 import { warn } from '../terminal/errors.ts'
 
 /**

@@ -2,8 +2,8 @@
 import type { DirectoryClient } from '../../../clients/typescript/index.ts'
 import type { Permission } from '../../../proto/gen/portcullis/v1/directory.ts'
 import { counted } from '../terminal/output.ts'
+import { everyPage } from './listed-pages.ts'
 import { lossesOf, type Rights, raisesRights } from './losses.ts'
-import { everyPage } from './pages.ts'
 
 interface Rightful {
   readonly permission?: readonly string[]

@@ -8,7 +8,7 @@ import { usageError } from '../terminal/errors.ts'
 import type { ConnectionOptions } from '../terminal/output.ts'
 import * as questions from './administration-questions.ts'
 import { type AuditFilters, filtersOf } from './audit-filters.ts'
-import { everyPage } from './pages.ts'
+import { everyPage } from './listed-pages.ts'
 
 export interface AdministrationOptions extends ConnectionOptions, ConfirmOptions, AuditFilters {
   readonly data?: string

@@ -40,7 +40,7 @@ export function addAuditExportCommand(audit: Command): void {
 }
 
 async function exportAudit(account = '', options: ExportOptions): Promise<void> {
-  const { readIdentity, withClient } = await import('../connection.ts')
+  const { readIdentity, withClient } = await import('../sidecar-connection.ts')
   await withClient({ ...options, ...readIdentity(options) }, async ({ directory }) => {
     let pageToken = tokenAfter(options.after)
     do {

@@ -1,8 +1,8 @@
 /** The token agent: keeps tokens fresh in files, each by itself, and follows its configuration. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
-import type { AgentConfig, AgentToken } from '../../config/agent.ts'
-import { type Clock, systemClock } from './clock.ts'
+import type { AgentConfig, AgentToken } from '../../config/agent-config.ts'
+import { type Clock, systemClock } from './agent-clock.ts'
 import { Keeper } from './keeper.ts'
 import { type FileAccess, numberOf } from './token-file.ts'
 import type { TokenSource } from './token-source.ts'

@@ -1,6 +1,6 @@
 /** A token as the text of a file, or of standard output. */
 import type { IssuedToken } from '../../../clients/typescript/index.ts'
-import type { TokenFormat } from '../../config/agent.ts'
+import type { TokenFormat } from '../../config/agent-config.ts'
 
 /**
  * The text, with a line break at the end.

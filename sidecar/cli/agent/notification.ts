@@ -1,7 +1,7 @@
 /** Tells the application that its token has changed: by a command, or by a signal to its process. */
 import { spawn } from 'node:child_process'
 import { readAtMost, SMALL_FILE_BYTES_MAX } from '../../base/bounded-file.ts'
-import type { AgentToken } from '../../config/agent.ts'
+import type { AgentToken } from '../../config/agent-config.ts'
 
 /**
  * Runs the command and sends the signal. What the command prints is not kept, because it may print the token.

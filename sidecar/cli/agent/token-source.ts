@@ -9,7 +9,7 @@ import {
   type IssuedToken,
 } from '../../../clients/typescript/index.ts'
 import { Secret } from '../../base/secret.ts'
-import type { AgentConfig, AgentToken, TokenPurpose } from '../../config/agent.ts'
+import type { AgentConfig, AgentToken, TokenPurpose } from '../../config/agent-config.ts'
 
 interface Connected {
   readonly client: Client

@@ -43,8 +43,8 @@ async function runAgent({ config: path, once, exitWithoutToken }: AgentOptions):
   ] = await Promise.all([
     import('../agent/agent.ts'),
     import('../agent/token-source.ts'),
-    import('../../config/agent.ts'),
-    import('../connection.ts'),
+    import('../../config/agent-config.ts'),
+    import('../sidecar-connection.ts'),
     import('../tls.ts'),
     import('../../signals/log/log.ts'),
   ])

@@ -12,7 +12,7 @@ import {
 } from '../../base/data-folder.ts'
 import { packageVersion } from '../../base/package.ts'
 import type { Config } from '../../config/config.ts'
-import type { BackupDetails } from '../../directory/backup/content.ts'
+import type { BackupDetails } from '../../directory/backup/backup-content.ts'
 import type { Restored } from '../../directory/backup/restore.ts'
 import { type ConfirmOptions, confirm } from '../terminal/confirm.ts'
 import { CommandError, usageError } from '../terminal/errors.ts'

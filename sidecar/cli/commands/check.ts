@@ -51,7 +51,7 @@ export function addCheckCommand(program: Command): void {
     ],
     exitCodes: '0 allowed, 1 denied, 2 no answer',
   }).action(async (api: string, options: CheckOptions) => {
-    const { apisOf, withClient } = await import('../connection.ts')
+    const { apisOf, withClient } = await import('../sidecar-connection.ts')
     const check = await checkOf(api, options)
     const { answer, apis } = await withClient(options, async (client) => {
       const answer = await client.check(check)
@@ -59,7 +59,7 @@ export function addCheckCommand(program: Command): void {
     })
     if (options.json) printJson(shown(answer))
     else {
-      const hints = apis.length > 0 ? [(await import('../rules.ts')).suggestion(api, apis)] : []
+      const hints = apis.length > 0 ? [(await import('../read-rules.ts')).suggestion(api, apis)] : []
       print(describe(api, answer, hints))
     }
     process.exitCode = answer.allowed ? EXIT.done : EXIT.denied
@@ -72,7 +72,7 @@ function shown({ cacheForMs, ...answer }: CheckAnswer): object {
 }
 
 async function checkOf(api: string, options: CheckOptions): Promise<Check> {
-  const { readHeaders, secretOfVariable } = await import('../connection.ts')
+  const { readHeaders, secretOfVariable } = await import('../sidecar-connection.ts')
   const { kind, account, project, targetAccount, targetProject, clientAddress } = options
   const ofVariable =
     options.header === undefined && kind === undefined ? secretOfVariable('PORTCULLIS_HEADER') : undefined

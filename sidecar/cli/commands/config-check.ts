@@ -66,9 +66,9 @@ async function problemsOf(options: ConfigOptions): Promise<ConfigProblems> {
  */
 export async function problemsOfConfig(config: Config): Promise<ConfigProblems> {
   const { checkConfig } = await import('../../process/open/check-config.ts')
-  const { openCertificates } = await import('../../process/open/certificates.ts')
+  const { openCertificates } = await import('../../process/open/open-certificates.ts')
   const { exposedFiles } = await import('../../config/secret-files.ts')
-  const { proxyFindings } = await import('../doctor/proxies.ts')
+  const { proxyFindings } = await import('../doctor/proxy-findings.ts')
   const { newLog } = await import('../../signals/log/log.ts')
   const log = newLog({ level: 'silent', format: 'json' })
   const problems: string[] = []
@@ -103,7 +103,7 @@ async function checkUnderRules(config: Config): Promise<string[]> {
   const { engine, isOwn } = await rulesOf(config)
   const problems: string[] = []
   if (config.routes !== undefined) {
-    const { compileRoutes } = await import('../../rules/routes/compile.ts')
+    const { compileRoutes } = await import('../../rules/routes/compile-routes.ts')
     problems.push(...(compileRoutes(config.routes, undefined).problems ?? []))
   }
   const found = await problemsUnder(config, engine)
@@ -119,7 +119,7 @@ export async function problemsUnder(config: Config, engine: Engine): Promise<rea
   const { problemsOfRoutes } = await import('../../process/open/under-matrix.ts')
   const found = problemsOfRoutes(config, engine)
   if (config.egress.address === 'off') return found
-  const { readEgress } = await import('../../process/open/egress.ts')
+  const { readEgress } = await import('../../process/open/open-egress.ts')
   const egress = readEgress(config, new Set(Object.keys(config.profiles ?? {})))
   return [...found, ...egress.problemsUnder(engine)]
 }
@@ -127,13 +127,13 @@ export async function problemsUnder(config: Config, engine: Engine): Promise<rea
 /** The rules in force, and whether they are those of the file, and always were, as far as this host knows. */
 async function rulesOf(config: Config): Promise<{ engine: Engine; isOwn: boolean }> {
   const { compile } = await import('../../../engine/index.ts')
-  const { readRules } = await import('../rules.ts')
+  const { readRules } = await import('../read-rules.ts')
   const own = { engine: readRules(config).engine, isOwn: true }
   const file = join(config.data, DIRECTORY_FILE)
   if (sharedDirectoryOf(config) !== undefined || config.directory.hub !== undefined || !existsSync(file))
     return own
   const { inspectPromotion } = await import('../../directory/inspect.ts')
-  const { readContent } = await import('../../rules/matrix-file/content.ts')
+  const { readContent } = await import('../../rules/matrix-file/matrix-content.ts')
   try {
     const { wasPromoted, inForce } = await inspectPromotion({ file, shared: undefined })
     if (inForce === undefined) return { ...own, isOwn: !wasPromoted }

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import type { Matrix } from '../../../engine/index.ts'
 import { type CellExplanation, explainCell, leavesOut } from '../../../matrix/explain.ts'
 import { columns } from '../../base/text-table.ts'
-import { addRulesOptions, type RulesOptions } from '../rules.ts'
+import { addRulesOptions, type RulesOptions } from '../read-rules.ts'
 import { EXIT } from '../terminal/errors.ts'
 import { addHelpParts } from '../terminal/help.ts'
 import { print, printJson, STRICT_MODE } from '../terminal/output.ts'
@@ -20,7 +20,7 @@ export function addExplainCommand(program: Command): void {
     exitCodes: '0 accepted, or no kind was given; 1 not accepted; 2 no answer',
     notes: [SOURCE_NOTE],
   }).action(async (api: string, kind: string | undefined, options: RulesOptions) => {
-    const { expectKnownId, readRules } = await import('../rules.ts')
+    const { expectKnownId, readRules } = await import('../read-rules.ts')
     const { matrix, engine } = readRules(options)
     expectKnownId('API', api, engine.apis.keys())
     if (kind !== undefined) expectKnownId('token kind', kind, engine.tokenKinds.keys())

@@ -102,7 +102,7 @@ function addRequestOptions(command: Command): Command {
 }
 
 async function obtain(options: IssueOptions): Promise<IssuedToken> {
-  const { apisOf, withClient, ...readers } = await import('../connection.ts')
+  const { apisOf, withClient, ...readers } = await import('../sidecar-connection.ts')
   const { readTokenLine } = readers
   const question = questionOf(options, readers)
   const callerToken = options.callerTokenFile && readTokenLine('--caller-token-file', options.callerTokenFile)
@@ -124,7 +124,7 @@ async function unknownApi(
   apis: readonly string[],
   error: unknown,
 ): Promise<unknown> {
-  const { expectKnownId } = await import('../rules.ts')
+  const { expectKnownId } = await import('../read-rules.ts')
   try {
     if (apis.length > 0) for (const api of given) expectKnownId('API', api, apis)
   } catch (unknown) {
@@ -135,7 +135,7 @@ async function unknownApi(
 
 /** What reads secrets: loaded with the first command that asks a sidecar. */
 type Readers = Pick<
-  typeof import('../connection.ts'),
+  typeof import('../sidecar-connection.ts'),
   'readSecretLine' | 'readTokenLine' | 'secretOfVariable'
 >
 

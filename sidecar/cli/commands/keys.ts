@@ -8,7 +8,7 @@ import {
   SIGNING_KEYS_FILE,
 } from '../../base/data-folder.ts'
 import { columns } from '../../base/text-table.ts'
-import type { RulesOptions } from '../rules.ts'
+import type { RulesOptions } from '../read-rules.ts'
 import { addConfirmOption, type ConfirmOptions, confirm } from '../terminal/confirm.ts'
 import { addHelpParts } from '../terminal/help.ts'
 import { DATA_DEFAULT, print, printJson } from '../terminal/output.ts'
@@ -60,7 +60,7 @@ function addRotateCommand(keys: Command, terminal: Terminal): void {
     notes: ['Tokens of a retired key stay valid until they expire.'],
   }).action(async (options: KeysOptions) => {
     const { longestLifetimeMs, rotateKeys } = await import('../../authority/keys.ts')
-    const { readRules } = await import('../rules.ts')
+    const { readRules } = await import('../read-rules.ts')
     const lifetimeMs = longestLifetimeMs(readRules(options).engine.tokenKinds.values())
     const file = keyFile(options)
     await confirm(

@@ -5,7 +5,7 @@ import { carriageOf } from '../../../engine/credentials.ts'
 import type { Engine } from '../../../engine/index.ts'
 import type { Plan, PlannedToken } from '../../../matrix/index.ts'
 import { columns } from '../../base/text-table.ts'
-import { addRulesOptions, type RulesOptions } from '../rules.ts'
+import { addRulesOptions, type RulesOptions } from '../read-rules.ts'
 import { EXIT } from '../terminal/errors.ts'
 import { addHelpParts } from '../terminal/help.ts'
 import { print, printJson, STRICT_MODE } from '../terminal/output.ts'
@@ -21,7 +21,7 @@ export function addPlanCommand(program: Command): void {
     exitCodes: '0 every API is opened, 1 some API is opened by no kind, 2 no answer',
     notes: ['--json prints the message `PlanResponse` of the gRPC contract.'],
   }).action(async (apis: string[], options: RulesOptions) => {
-    const { expectKnownId, readRules } = await import('../rules.ts')
+    const { expectKnownId, readRules } = await import('../read-rules.ts')
     const { planTokens } = await import('../../../matrix/index.ts')
     const { engine } = readRules(options)
     for (const api of apis) expectKnownId('API', api, engine.apis.keys())

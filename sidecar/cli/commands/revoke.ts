@@ -45,7 +45,9 @@ export function addRevokeCommand(program: Command, terminal: Terminal): void {
     examples: ['revoke -H @token.txt', 'revoke --token-id q9Zk3vY0T1uB7xw2LmN4Rg --yes'],
     exitCodes: '0 revoked, 2 no answer',
   }).action(async (options: RevokeOptions) => {
-    const { readCallerToken, readHeaders, readIdentity, withClient } = await import('../connection.ts')
+    const { readCallerToken, readHeaders, readIdentity, withClient } = await import(
+      '../sidecar-connection.ts'
+    )
     const { header, tokenId } = options
     if ((header === undefined) === (tokenId === undefined))
       throw usageError('expected either --header or --token-id')

@@ -63,8 +63,8 @@ async function openRoutes(file: string | undefined) {
   const { ConfigError, readConfig } = await import('../../config/config.ts')
   const config = readConfig({ file, environment: process.env })
   if (config.routes === undefined) throw new ConfigError(`${file}: routes: expected a list of routes`)
-  const { readRules } = await import('../rules.ts')
-  const { compileRoutes } = await import('../../rules/routes/compile.ts')
+  const { readRules } = await import('../read-rules.ts')
+  const { compileRoutes } = await import('../../rules/routes/compile-routes.ts')
   const { apis } = readRules(config).engine
   const { routes, problems } = compileRoutes(config.routes, apis)
   if (routes === undefined) throw new ConfigError(problems.map((each) => `${file}: ${each}`).join('\n'))
@@ -74,7 +74,7 @@ async function openRoutes(file: string | undefined) {
 async function headersOf(lines: readonly string[] | undefined): Promise<Map<string, string[]>> {
   const headers = new Map<string, string[]>()
   if (lines === undefined) return headers
-  const { readHeaders } = await import('../connection.ts')
+  const { readHeaders } = await import('../sidecar-connection.ts')
   for (const [name, value] of readHeaders(lines)) {
     const lower = name.toLowerCase()
     headers.set(lower, [...(headers.get(lower) ?? []), value.trim()])
@@ -95,7 +95,7 @@ interface Hint {
 
 async function hintFor(routes: Routes, request: RouteRequest, { refused }: RouteMatch): Promise<Hint> {
   if (refused === undefined || refused === 'TARGET_NOT_FOUND') return { near: [] }
-  const { meant, nearRoutes } = await import('../../rules/routes/explain.ts')
+  const { meant, nearRoutes } = await import('../../rules/routes/explain-route.ts')
   if (refused === 'NO_ROUTE') return { near: nearRoutes(routes, request) }
   const found = meant(routes, request)
   if (found === undefined) return { near: [] }

@@ -10,8 +10,12 @@ import {
 import { CallError } from '../../base/call-error.ts'
 import type { Config } from '../../config/config.ts'
 import { ConfigError } from '../../config/config.ts'
-import { type ConfiguredProfile, type ConfiguredUpstream, readProfiles } from '../../config/profiles.ts'
-import { readRules } from '../rules.ts'
+import {
+  type ConfiguredProfile,
+  type ConfiguredUpstream,
+  readProfiles,
+} from '../../config/profiles-config.ts'
+import { readRules } from '../read-rules.ts'
 
 /** What was tried, and what came of it in words. No secret. */
 export interface Step {

@@ -3,27 +3,27 @@ import { existsSync } from 'node:fs'
 import type { Engine } from '../../../engine/index.ts'
 import { columns } from '../../base/text-table.ts'
 import { type Config, ConfigError, knownFolderOf, readConfig } from '../../config/config.ts'
-import { type HubConfig, hubOf } from '../../config/hub.ts'
+import { type HubConfig, hubOf } from '../../config/hub-config.ts'
 import { knownIn } from '../../directory/feed/known-position.ts'
 import { problemsOfConfig } from '../commands/config-check.ts'
 import { type SidecarOptions, sourcesOf } from '../commands/serve.ts'
 import { EXIT } from '../terminal/errors.ts'
 import { counted, print, printJson } from '../terminal/output.ts'
 import { paint, type Style } from '../terminal/terminal.ts'
-import { directoryFindings } from './directory.ts'
-import { environmentFindings } from './environment.ts'
-import { diskFindings, keyFindings, pepperFindings, permissionFindings } from './files.ts'
+import { directoryFindings } from './directory-findings.ts'
+import { environmentFindings } from './environment-findings.ts'
+import { diskFindings, keyFindings, pepperFindings, permissionFindings } from './file-findings.ts'
 import { type Finding, findingsOf } from './finding.ts'
-import { hubFindings } from './hubs.ts'
-import { certificateFindings, reachFindings } from './network.ts'
-import { proxyFindings } from './proxies.ts'
+import { hubFindings } from './hub-findings.ts'
+import { certificateFindings, reachFindings } from './network-findings.ts'
+import { proxyFindings } from './proxy-findings.ts'
 import {
   matrixFindings,
   promotionFindings,
   readinessFindings,
   shadowFindings,
   sidecarFindings,
-} from './rules.ts'
+} from './rule-findings.ts'
 
 export interface DoctorOptions extends SidecarOptions {
   readonly json?: boolean

@@ -15,7 +15,7 @@ export function extAuthzMethods(services: ExtAuthzServices, reachable: boolean):
   let loaded: UnaryMethod | undefined
   const load = async (request: Buffer, context: CallContext): Promise<Buffer> => {
     const own = Buffer.from(request)
-    const { checkHandler } = await import('./handler.ts')
+    const { checkHandler } = await import('./ext-authz-handler.ts')
     loaded ??= checkHandler(services, reachable)
     return loaded(own, context)
   }

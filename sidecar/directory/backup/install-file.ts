@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { giveToOwnerOf, syncFolder } from '../../base/data-folder.ts'
 import { LAST_CHANGE } from '../schema.ts'
-import type { Replaced } from './content.ts'
+import type { Replaced } from './backup-content.ts'
 import type { Scratch } from './scratch.ts'
 
 /** @returns where the file is that was there before @throws Error if a process uses it */

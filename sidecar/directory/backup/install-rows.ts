@@ -5,7 +5,7 @@ import { withClient } from '../postgres-snapshot.ts'
 import { number } from '../rows.ts'
 import { AUDIT_PROTECTION, LAST_CHANGE, PASSING_TABLES, SCHEMA_VERSION } from '../schema.ts'
 import { type DirectoryPlace, URL_KEY } from '../snapshot.ts'
-import { exact, tablesOf } from './content.ts'
+import { exact, tablesOf } from './backup-content.ts'
 import type { Scratch } from './scratch.ts'
 
 /** Rows that are written at once. */

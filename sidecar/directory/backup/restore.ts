@@ -12,7 +12,7 @@ import { number, text } from '../rows.ts'
 import { LAST_CHANGE, SCHEMA_VERSION } from '../schema.ts'
 import { type DirectoryPlace, nameOf, type Snapshot } from '../snapshot.ts'
 import { withSnapshot } from '../take-snapshot.ts'
-import { type BackupDetails, detailsOf, type Replaced } from './content.ts'
+import { type BackupDetails, detailsOf, type Replaced } from './backup-content.ts'
 import { recordQuery, Scratch } from './scratch.ts'
 
 export interface RestoreOptions {

@@ -11,7 +11,7 @@ import type { Position } from '../feed/touches.ts'
 import { isThere, presenceQuery } from '../last-change.ts'
 import { number } from '../rows.ts'
 import { migrationsFrom, SCHEMA_VERSION } from '../schema.ts'
-import { type BackupDetails, type BackupRow, decoded, detailsOf, tablesOf } from './content.ts'
+import { type BackupDetails, type BackupRow, decoded, detailsOf, tablesOf } from './backup-content.ts'
 import { removeLeftovers } from './leftovers.ts'
 
 export class Scratch implements Disposable {

@@ -4,7 +4,7 @@ import { number } from '../rows.ts'
 import { expectKnownVersion, LAST_CHANGE } from '../schema.ts'
 import { type DirectoryPlace, nameOf, type Snapshot } from '../snapshot.ts'
 import { withSnapshot } from '../take-snapshot.ts'
-import { type BackupDetails, encoded, tablesOf } from './content.ts'
+import { type BackupDetails, encoded, tablesOf } from './backup-content.ts'
 
 export interface BackupOptions {
   readonly path: string

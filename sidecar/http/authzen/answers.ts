@@ -4,7 +4,7 @@ import type { VerifiedToken } from '../../authority/authority.ts'
 import { reasonOfFailure } from '../../proxies/denial-answer.ts'
 import { reusableForMs } from '../../usecases/check.ts'
 import type { CheckOutcome } from '../../usecases/questions.ts'
-import type { HttpError } from '../errors.ts'
+import type { HttpError } from '../http-error.ts'
 
 export interface Answer {
   readonly decision: boolean

@@ -6,7 +6,7 @@ import { Slices } from '../../base/slices.ts'
 import type { Asker } from '../../usecases/asker.ts'
 import type { Clocked, Deciding } from '../../usecases/capabilities.ts'
 import { checkClaims, checkCredentials, checkKind, type Verifying } from '../../usecases/check.ts'
-import type { HttpError } from '../errors.ts'
+import type { HttpError } from '../http-error.ts'
 import { type Answer, claimsAnswer, credentialsAnswer, errorAnswer, unknownAnswer } from './answers.ts'
 import {
   type Entities,

@@ -8,7 +8,7 @@ import { hasPasskeys } from '../../authority/control-panel/passkeys.ts'
 import { hashOfPanelSecret } from '../../authority/control-panel/secret.ts'
 import { type CallError, invalidArgument } from '../../base/call-error.ts'
 import type { Secret } from '../../base/secret.ts'
-import { isOwnOrigin, type PageAddress } from '../host.ts'
+import { isOwnOrigin, type PageAddress } from '../host-header.ts'
 
 /** A browser sends it to no other origin without asking, and no form sends it. */
 const CONSOLE_HEADER = 'x-portcullis-console'

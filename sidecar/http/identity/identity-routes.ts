@@ -4,10 +4,10 @@ import { nameOfSource, sourceAt } from '../../authority/login-source.ts'
 import { whereabouts } from '../../base/ip-address.ts'
 import { connectionOf } from '../../base/net/http-request.ts'
 import type { Admitting, Clocked, PerCall } from '../../usecases/capabilities.ts'
-import type { CredentialServices } from '../../usecases/identity/application-credentials.ts'
 import { authenticate } from '../../usecases/identity/authenticate.ts'
+import { type Login, logIn } from '../../usecases/identity/identity-log-in.ts'
 import type { IdentitySettings, IdentityToken } from '../../usecases/identity/identity-token.ts'
-import { type Login, logIn } from '../../usecases/identity/log-in.ts'
+import type { CredentialServices } from '../../usecases/identity/own-application-credentials.ts'
 import { revokeSubject, validate } from '../../usecases/identity/subject.ts'
 import {
   type LoginTracing,
@@ -97,9 +97,9 @@ export async function addIdentityRoutes(
     const links = { self: `${site().identityUrl}/v3/auth/catalog` }
     return sendJson(reply, 200, { catalog: catalogOf(site(), token), links })
   })
-  if (listScopes) (await import('./scopes.ts')).addScopeRoutes(server, current, site, defaultDomain)
+  if (listScopes) (await import('./scope-routes.ts')).addScopeRoutes(server, current, site, defaultDomain)
   if (settings.applicationCredentials) {
-    const { addCredentialRoutes } = await import('./application-credentials.ts')
+    const { addCredentialRoutes } = await import('./application-credential-routes.ts')
     addCredentialRoutes(server, { current, bodies, inTurn, site })
   }
 }

@@ -4,7 +4,7 @@
  */
 import { callError, type FieldViolation, invalidArgument } from '../../base/call-error.ts'
 import { Secret } from '../../base/secret.ts'
-import { type Login, loginRefused } from '../../usecases/identity/log-in.ts'
+import { type Login, loginRefused } from '../../usecases/identity/identity-log-in.ts'
 import type { Reference, ReferenceInAccount } from '../../usecases/references.ts'
 import { isObject } from '../json.ts'
 

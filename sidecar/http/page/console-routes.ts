@@ -7,9 +7,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { pageFile } from '../../base/package.ts'
 import type { Admitting, Ruled } from '../../usecases/capabilities.ts'
 import { type Admission, expectCaller } from '../callers-only.ts'
-import { type HttpError, sendError } from '../errors.ts'
 import { sendIfChanged } from '../etag.ts'
-import { PAGE } from '../host.ts'
+import { PAGE } from '../host-header.ts'
+import { type HttpError, sendError } from '../http-error.ts'
 import { sendJson } from '../json.ts'
 
 export interface ConsoleOptions extends Pick<Admission, 'callersOnly'> {

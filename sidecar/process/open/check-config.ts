@@ -3,21 +3,21 @@ import type { Logger } from 'pino'
 import { isLoopback, parseAddress } from '../../base/address.ts'
 import { type Config, ConfigError } from '../../config/config.ts'
 import { type ConfiguredCaller, readCallers } from '../../config/configured-callers.ts'
-import { checkControlPanel } from '../../config/control-panel.ts'
-import { logsDecisions } from '../../config/decision-log.ts'
-import { hubOf } from '../../config/hub.ts'
-import { observedProxiesOf } from '../../config/observation.ts'
-import { readProfiles } from '../../config/profiles.ts'
+import { checkControlPanel } from '../../config/control-panel-config.ts'
+import { logsDecisions } from '../../config/decision-log-config.ts'
+import { hubOf } from '../../config/hub-config.ts'
+import { observedProxiesOf } from '../../config/observation-config.ts'
+import { readProfiles } from '../../config/profiles-config.ts'
 import { expectPrivateFiles } from '../../config/secret-files.ts'
 import { socketAccessOf } from '../../config/socket-access.ts'
 import { checkHttpOptions } from '../../http/options.ts'
 import type { OpenDecisionLog } from '../../signals/decision-log/open-decision-log.ts'
 import type { OpenTraces } from '../../signals/tracing/open-tracing.ts'
 import { warnOfExposure } from './authority-events.ts'
-import type { ReadEgress } from './egress.ts'
-import { checkHealthAddress } from './health.ts'
 import { httpOptionsOf } from './http-options.ts'
-import { checkMatrixAge } from './rules.ts'
+import type { ReadEgress } from './open-egress.ts'
+import { checkHealthAddress } from './open-health.ts'
+import { checkMatrixAge } from './open-rules.ts'
 import { type ProblemsUnder, problemsOfRoutes } from './under-matrix.ts'
 
 /** What opens the parts that may be off. Nothing is loaded for a part that is off. */
@@ -45,7 +45,9 @@ export async function checkConfig(config: Config, log: Logger): Promise<Checked>
   checkClients(config, readCallers(config.callers ?? [], profiles))
   const endpoint = config.traces.otlp.url
   const egress =
-    config.egress.address === 'off' ? undefined : (await import('./egress.ts')).readEgress(config, profiles)
+    config.egress.address === 'off'
+      ? undefined
+      : (await import('./open-egress.ts')).readEgress(config, profiles)
   return {
     egress,
     problemsUnder: (engine) => [

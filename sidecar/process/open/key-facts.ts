@@ -11,7 +11,7 @@ import { type Certificates, certificatesIn, RENEWED_MS_BEFORE } from '../../base
 import { administratorTokenFile } from '../../config/administrator-token.ts'
 import type { Config } from '../../config/config.ts'
 import type { CertificateView, KeysView } from '../../usecases/control-panel/facts.ts'
-import type { OpenCertificates } from './certificates.ts'
+import type { OpenCertificates } from './open-certificates.ts'
 
 export interface KnownKeys {
   readonly config: Pick<Config, 'data' | 'administrator_token'>

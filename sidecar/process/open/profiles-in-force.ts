@@ -21,8 +21,8 @@ import type {
   ConfiguredPassword,
   ConfiguredProfile,
   ConfiguredUpstream,
-} from '../../config/profiles.ts'
-import type { Meters } from '../../usecases/meters.ts'
+} from '../../config/profiles-config.ts'
+import type { Meters } from '../../usecases/decision-meters.ts'
 import { PROFILES_ORIGIN } from '../../usecases/profiles.ts'
 
 /** Other processes on this host that cache tokens of the same upstreams. */

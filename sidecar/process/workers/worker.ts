@@ -5,9 +5,9 @@
 import { newLog } from '../../signals/log/log.ts'
 import type { Sidecar } from '../serving.ts'
 import { startSidecar } from '../sidecar.ts'
-import { OtherWorkers } from './changes.ts'
-import { PrimaryConnections } from './connections.ts'
 import { PrimaryThrottle } from './logins.ts'
+import { OtherWorkers } from './worker-changes.ts'
+import { PrimaryConnections } from './worker-connections.ts'
 import { type FromPrimary, type FromWorker, receivedConfig } from './worker-messages.ts'
 
 const failedLogins = new PrimaryThrottle(send)

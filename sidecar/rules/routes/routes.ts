@@ -1,7 +1,7 @@
 /**
  * Finds the route of a request. The routes are a tree of segments, and the most specific route wins: texts
  * before captures, a path before all that is below another, a host before a wildcard, a method before any.
- * `compile.ts` has made sure that there is one.
+ * `compile-routes.ts` has made sure that there is one.
  */
 import { readRequestTarget } from '../../base/request-target.ts'
 import { METHOD_OVERRIDES, overridesMethod, PATH_OVERRIDDEN, PATH_OVERRIDES } from './overrides.ts'

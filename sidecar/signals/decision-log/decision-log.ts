@@ -8,7 +8,7 @@ import { looksLikeStaticToken } from '../../authority/static-token.ts'
 import { callError } from '../../base/call-error.ts'
 import type { Health } from '../../base/health.ts'
 import type { DecisionListener, OwnToken } from '../../usecases/asker.ts'
-import type { AskerFacts, LineFollower, DecisionLog as Log } from '../../usecases/decision-log.ts'
+import type { AskerFacts, LineFollower, DecisionLog as Log } from '../../usecases/decision-recorder.ts'
 import type { DecisionSearch } from '../../usecases/decision-search.ts'
 import type { CheckOutcome, ClaimsQuestion, CredentialsQuestion } from '../../usecases/questions.ts'
 import type { ShadowDirection } from '../../usecases/shadow.ts'
@@ -16,7 +16,7 @@ import { Backlog, type Block, type Destination } from '../backlog.ts'
 import { Drops } from './drops.ts'
 import type { Fingerprints } from './fingerprints.ts'
 import { LineStart, line, number, part, putPart, REST_BYTES_MAX, scope, text } from './line.ts'
-import { askerPart, isLong, membersOf, Parts } from './parts.ts'
+import { askerPart, isLong, membersOf, Parts } from './line-parts.ts'
 
 export interface DecisionLogOptions {
   readonly destination: Destination

@@ -4,7 +4,7 @@
  */
 import type { Logger } from 'pino'
 import type { Health } from '../../base/health.ts'
-import { membersOf } from './parts.ts'
+import { membersOf } from './line-parts.ts'
 
 export interface DropsOptions {
   /** Whether a decision without a line is no answer. */

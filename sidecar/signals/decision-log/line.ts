@@ -4,7 +4,7 @@
 import type { Scope } from '../../../engine/index.ts'
 import { escapedJson } from '../../base/visible-text.ts'
 import type { Block } from '../backlog.ts'
-import { short, TEXT_LENGTH_MAX } from './parts.ts'
+import { short, TEXT_LENGTH_MAX } from './line-parts.ts'
 
 /**
  * Most bytes of a line without its parts: six texts in which every character is escaped, and the names of the

@@ -6,7 +6,7 @@ import { ipAddress } from '../../base/ip-address.ts'
 import { escapedJson } from '../../base/visible-text.ts'
 import type { DecisionQuery } from '../../usecases/decision-search.ts'
 import { type Block, eachLine } from './blocks.ts'
-import { short } from './parts.ts'
+import { short } from './line-parts.ts'
 import { jsonOf, type Line, problemOf, START, unknownMemberOf } from './read-line.ts'
 
 /** A line that a query asks for. */

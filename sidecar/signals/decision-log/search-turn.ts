@@ -7,8 +7,8 @@ import { invalidArgument } from '../../base/call-error.ts'
 import type { DecisionQuery, FoundDecisions, SearchTurn } from '../../usecases/decision-search.ts'
 import { afterwards } from './afterwards.ts'
 import { filesOfLog, type LogFile } from './log-files.ts'
+import { stepsIn } from './log-search.ts'
 import { type Found, Matcher, newTally } from './matcher.ts'
-import { stepsIn } from './search.ts'
 
 /** How much is read and searched in one turn of the event loop, in bytes. A check takes a microsecond. */
 export const BLOCK_BYTES = 65_536

@@ -5,7 +5,7 @@
  */
 import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace'
 import type { Logger } from 'pino'
-import type { Meters } from '../../usecases/meters.ts'
+import type { Meters } from '../../usecases/decision-meters.ts'
 import { Backlog } from '../backlog.ts'
 import { OtlpSender, type OtlpSenderOptions } from '../otlp-sender.ts'
 import { lineOf, REQUEST_TAIL, requestHead, SEPARATOR } from './otlp-span.ts'

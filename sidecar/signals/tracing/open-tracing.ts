@@ -5,8 +5,8 @@
 import type { Logger } from 'pino'
 import type { Config } from '../../config/config.ts'
 import { otlpOptionsOf } from '../../config/otlp.ts'
-import type { Meters } from '../../usecases/meters.ts'
-import type { Tracing } from '../../usecases/tracing.ts'
+import type { Tracing } from '../../usecases/call-tracing.ts'
+import type { Meters } from '../../usecases/decision-meters.ts'
 
 export interface TracingParts {
   readonly log: Logger

@@ -4,10 +4,10 @@ import { AlwaysOnSampler, type SpanProcessor, TracerProvider } from '@openteleme
 import { packageVersion } from '../../base/package.ts'
 import type { Span } from '../../base/tracing.ts'
 import type { DecisionListener } from '../../usecases/asker.ts'
-import type { Tracing } from '../../usecases/tracing.ts'
+import type { Tracing } from '../../usecases/call-tracing.ts'
 import { RESOURCE } from '../otlp-resource.ts'
-import { OneDecision, SeveralDecisions } from './listener.ts'
 import { Recorder } from './recorder.ts'
+import { OneDecision, SeveralDecisions } from './span-listener.ts'
 
 /** Longest value of an attribute, in characters. A longer one is cut. */
 const VALUE_LENGTH_MAX = 256

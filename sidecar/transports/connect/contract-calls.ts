@@ -10,7 +10,7 @@ import type { ConnectionBounds } from '../transport.ts'
 import { EnvelopedCall } from './enveloped.ts'
 import type { Exchange, Settings } from './exchange.ts'
 import { CONTENT_TYPES, type Form, formOf } from './form.ts'
-import { Descriptors, type JsonCodec } from './json.ts'
+import { Descriptors, type JsonCodec } from './json-codec.ts'
 import { answerUnary, refuse, sendError } from './unary.ts'
 
 export interface ContractOptions {

@@ -9,6 +9,7 @@ import { MessageBuffer } from '../framed-messages.ts'
 import { timeoutMs } from '../grpc-fields.ts'
 import { LiveCall } from '../live-call.ts'
 import { Base64Decoder } from './base64.ts'
+import { connectEnd, envelope, grpcWebEnd } from './connect-status.ts'
 import {
   atDeadline,
   awaitReader,
@@ -23,8 +24,7 @@ import {
   type Settings,
 } from './exchange.ts'
 import type { Form } from './form.ts'
-import type { JsonCodec } from './json.ts'
-import { connectEnd, envelope, grpcWebEnd } from './status.ts'
+import type { JsonCodec } from './json-codec.ts'
 
 /** Above this number of bytes of waiting requests, none are read. */
 const WAITING_BYTES_MAX = 65_536

@@ -14,7 +14,7 @@ import {
   type StatusOf,
 } from '../../contract/call.ts'
 import { DEADLINE_EXCEEDED, TIMER_MS_MAX } from '../faults.ts'
-import type { Descriptors, JsonCodec } from './json.ts'
+import type { Descriptors, JsonCodec } from './json-codec.ts'
 
 export interface Exchange {
   readonly request: IncomingMessage

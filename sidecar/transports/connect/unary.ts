@@ -8,6 +8,7 @@ import { discard } from '../../base/net/linger.ts'
 import { SHORT_BYTES } from '../../base/turns.ts'
 import { type CallStatus, type Method, STATUS } from '../../contract/call.ts'
 import { inflated, tooLarge } from '../framed-messages.ts'
+import { errorOf, httpStatusOf } from './connect-status.ts'
 import {
   atDeadline,
   awaitReader,
@@ -22,8 +23,7 @@ import {
   type Settings,
 } from './exchange.ts'
 import type { Form } from './form.ts'
-import type { JsonCodec } from './json.ts'
-import { errorOf, httpStatusOf } from './status.ts'
+import type { JsonCodec } from './json-codec.ts'
 
 /** @param json of the method, where messages are JSON */
 export function answerUnary(

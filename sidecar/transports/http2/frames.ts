@@ -1,7 +1,8 @@
 /** Reads the frames of a connection: each type with its rules (RFC 9113, §6). */
+
+import type { Parts } from './connection-parts.ts'
 import { FrameReader, type FrameTaker } from './frame-reader.ts'
 import { answerTo } from './other-protocols.ts'
-import type { Parts } from './parts.ts'
 import { ConnectionError, ERROR, FLAG, FRAME, FRAME_BYTES_DEFAULT, SETTING_BYTES } from './protocol.ts'
 import type { Session } from './session.ts'
 import { applySettings } from './settings.ts'

@@ -1,9 +1,9 @@
 /** The streams of a connection: who may do what in which state (RFC 9113, §5.1). It knows no socket. */
 import type { Application } from './application.ts'
+import type { Parts } from './connection-parts.ts'
 import type { HeaderBlocks } from './header-blocks.ts'
 import type { Host } from './host.ts'
 import type { RepeatedFields } from './hpack/encoder.ts'
-import type { Parts } from './parts.ts'
 import {
   ConnectionError,
   type Draining,

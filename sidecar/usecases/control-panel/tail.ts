@@ -3,7 +3,7 @@
  * waits for them. A listener that reads too slowly misses lines, and learns how many.
  */
 import { callError } from '../../base/call-error.ts'
-import type { DecisionLog } from '../decision-log.ts'
+import type { DecisionLog } from '../decision-recorder.ts'
 
 /** Most listeners: of one caller, and of all. */
 export const OF_CALLER_MAX = 4

@@ -8,7 +8,7 @@ import {
   queryOfCredential,
   revocationIdOf,
   TooManyCredentials,
-} from '../../../sidecar/directory/application-credentials.ts'
+} from '../../../sidecar/directory/application-credential-records.ts'
 import type { DirectoryChange } from '../../../sidecar/directory/change.ts'
 import { AlreadyExists } from '../../../sidecar/directory/database.ts'
 import type { UserRecord } from '../../../sidecar/directory/directory.ts'

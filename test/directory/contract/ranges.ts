@@ -1,7 +1,7 @@
 /** Whole numbers of rows: what no Portcullis wrote is refused when it is read, backed up or restored. */
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
-import { decoded, encoded } from '../../../sidecar/directory/backup/content.ts'
+import { decoded, encoded } from '../../../sidecar/directory/backup/backup-content.ts'
 import { migrationsFrom, TABLES } from '../../../sidecar/directory/schema.ts'
 import type { Subject } from './subject.ts'
 

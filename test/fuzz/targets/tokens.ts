@@ -18,7 +18,7 @@ import {
   pepperOf,
 } from '../../../sidecar/authority/static-token.ts'
 import { CallError } from '../../../sidecar/base/call-error.ts'
-import { PageRequest } from '../../../sidecar/http/authzen/page.ts'
+import { PageRequest } from '../../../sidecar/http/authzen/search-pages.ts'
 import { keyIn, tokenOf as tokenOfPage } from '../../../sidecar/usecases/administration/paging.ts'
 import { decodedPart, encoded, headerFor, signedToken } from '../../support/identity/signed-token.ts'
 import { engine } from '../../support/matrices/engines.ts'

@@ -11,7 +11,7 @@ import {
   pythonProgram,
   runToEnd,
   startIdentitySidecar,
-} from '../../support/interop/identity.ts'
+} from '../../support/interop/interop-identity.ts'
 import { obtained } from '../../support/interop/obtain.ts'
 import { newFolder } from '../../support/suite/resources.ts'
 

@@ -12,7 +12,7 @@ import {
   obtained,
   type Scheme,
   startIdentitySidecar,
-} from '../../support/interop/identity.ts'
+} from '../../support/interop/interop-identity.ts'
 import { ownAddress } from '../../support/interop/own-address.ts'
 import { newFolder } from '../../support/suite/resources.ts'
 

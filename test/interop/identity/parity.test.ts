@@ -9,7 +9,7 @@ import {
   type Login,
   startIdentitySidecar,
   tokenFor,
-} from '../../support/interop/identity.ts'
+} from '../../support/interop/interop-identity.ts'
 import { obtained } from '../../support/interop/obtain.ts'
 import { whenTheFileEnds } from '../../support/suite/resources.ts'
 

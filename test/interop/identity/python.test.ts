@@ -16,7 +16,7 @@ import {
   type Scheme,
   startIdentitySidecar,
   tokenFor,
-} from '../../support/interop/identity.ts'
+} from '../../support/interop/interop-identity.ts'
 import { ownAddress } from '../../support/interop/own-address.ts'
 import { type RunningProcess, startProcess } from '../../support/processes/processes.ts'
 

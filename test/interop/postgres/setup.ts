@@ -4,7 +4,7 @@
  */
 import type { TestProject } from 'vitest/node'
 import { missing } from '../../support/interop/obtain.ts'
-import { obtainPgBouncer, obtainPostgres, type Programs } from '../../support/postgres/programs.ts'
+import { obtainPgBouncer, obtainPostgres, type Programs } from '../../support/postgres/postgres-programs.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {

@@ -6,9 +6,9 @@ import { type Ask, type Row, type RunningClient, startClient } from '../../suppo
 import { interopFolder } from '../../support/interop/command.ts'
 import { type Envoy, installEnvoy, startEnvoy } from '../../support/interop/envoy.ts'
 import { startGrpcurl } from '../../support/interop/grpcurl.ts'
+import { refusalOf, responseOf } from '../../support/interop/interop-rows.ts'
 import { installJava, installRust, PROTO_FLAGS } from '../../support/interop/native.ts'
 import { obtained } from '../../support/interop/obtain.ts'
-import { refusalOf, responseOf } from '../../support/interop/rows.ts'
 import { cells, scopeFor } from '../../support/matrices/oracle.ts'
 
 /** Few, so that a call that was left and not ended would keep others waiting. */

@@ -4,7 +4,7 @@
  */
 import { afterAll, describe, expect, test } from 'vitest'
 import { installKeystone, Keystone } from '../../support/identity/keystone.ts'
-import { startCloudBefore } from '../../support/interop/upstream.ts'
+import { startCloudBefore } from '../../support/interop/interop-upstream.ts'
 import { eventually, newFile } from '../../support/suite/resources.ts'
 
 const ACCOUNT = '123456'

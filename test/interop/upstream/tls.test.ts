@@ -7,7 +7,7 @@ import { createServer } from 'node:https'
 import { expect, test } from 'vitest'
 import { FakeUpstream } from '../../support/identity/upstream.ts'
 import { makeAuthority, makeCertificate } from '../../support/interop/certificates.ts'
-import { startCloudBefore } from '../../support/interop/upstream.ts'
+import { startCloudBefore } from '../../support/interop/interop-upstream.ts'
 import { newFolder } from '../../support/suite/resources.ts'
 
 const folder = newFolder()

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { installed, run } from '../../support/interop/command.ts'
 import { ENVIRONMENT } from '../../support/interop/go.ts'
-import { runToEnd, startIdentitySidecar } from '../../support/interop/identity.ts'
+import { runToEnd, startIdentitySidecar } from '../../support/interop/interop-identity.ts'
 import { obtained } from '../../support/interop/obtain.ts'
 import { newFile, newFolder } from '../../support/suite/resources.ts'
 

@@ -47,7 +47,7 @@ export const AUTHZEN: readonly Protocol[] = [
   },
   {
     name: 'AuthZEN, a search for actions',
-    files: ['sidecar/http/authzen/search.ts'],
+    files: ['sidecar/http/authzen/authzen-search.ts'],
     announced: [`HTTP ${ACTIONS}`],
     silent: everything,
     ask: async (sidecar, questions) => {

@@ -12,7 +12,7 @@ const CHECK = 'gRPC /envoy.service.auth.v3.Authorization/Check'
 function envoy(name: string, raw: boolean): Protocol {
   return {
     name,
-    files: ['sidecar/contract/ext-authz/handler.ts'],
+    files: ['sidecar/contract/ext-authz/ext-authz-handler.ts'],
     announced: [CHECK],
     silent: onlyRequests,
     ask: async ({ address }, questions) => {

@@ -9,8 +9,8 @@ import { setPriority } from 'node:os'
 import { ChannelCredentials, Metadata, type ServiceError } from '@grpc/grpc-js'
 import type { CheckRequest, IssueRequest } from '../../../proto/gen/portcullis/v1/authorization.ts'
 import { AuthorizationStub, DirectoryStub } from '../contract/stubs.ts'
+import { reportAndEnd } from './attack-report.ts'
 import { type Forgeries, forge } from './forger.ts'
-import { reportAndEnd } from './report.ts'
 
 /** What an attacker does. A row of a scenario. */
 export type Attack =

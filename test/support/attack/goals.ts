@@ -1,5 +1,5 @@
 /** What everybody gets while somebody attacks, and the goals for it. Nothing else says what the goals are. */
-import type { Times } from './scene.ts'
+import type { Times } from './attack-scene.ts'
 
 /** Times of the same calls, in quiet and under attack, in the same run. */
 export interface Compared {

@@ -11,7 +11,7 @@ import { encoded } from '../contract/black-box.ts'
 import { field } from '../contract/protobuf-bytes.ts'
 import { callOf, FRAME, frame, many, messageFrame, open, PREFACE } from '../http2/frames.ts'
 import { endpointOf } from '../interop/raw-connection.ts'
-import { reportAndEnd } from './report.ts'
+import { reportAndEnd } from './attack-report.ts'
 
 /** What an attacker holds. A row of a scenario. */
 export type Holding = {

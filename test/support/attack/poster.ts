@@ -7,7 +7,7 @@ import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { setPriority } from 'node:os'
 import { gzipSync } from 'node:zlib'
-import { reportAndEnd } from './report.ts'
+import { reportAndEnd } from './attack-report.ts'
 
 /** Requests over HTTP. A row of a scenario. */
 export type Bodies =

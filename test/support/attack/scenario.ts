@@ -1,10 +1,10 @@
 /** One scenario: measures in quiet, attacks, measures the same again, and holds the figures to the goals. */
 import { expect } from 'vitest'
 import { ACCOUNT } from '../sidecar/sidecar.ts'
+import { refusals, report, type Scene, type StartAttack, type Times, under } from './attack-scene.ts'
 import type { Attack, Outcome } from './attacker.ts'
 import { type Compared, failed, issuedOf, type Measures, meetsTimes, ratioOf } from './goals.ts'
 import { record } from './results.ts'
-import { refusals, report, type Scene, type StartAttack, type Times, under } from './scene.ts'
 
 /**
  * Whether `npm run nightly -- attack` runs: it measures until the goals are met themselves, and keeps the

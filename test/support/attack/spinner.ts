@@ -1,6 +1,6 @@
 /** A program that only computes, with the priority that it is given, until its input ends. */
 import { setPriority } from 'node:os'
-import { reportAndEnd } from './report.ts'
+import { reportAndEnd } from './attack-report.ts'
 
 const { priority } = JSON.parse(process.argv[2] ?? '') as { priority: number }
 setPriority(priority)

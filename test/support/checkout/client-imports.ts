@@ -45,7 +45,7 @@ export const LANGUAGES: readonly Language[] = [
     },
   },
   {
-    // A class needs no import to use another one of its package. A sealed class must name those that extend it.
+    // A class needs no import to use another one of its package. A sealed class must name its subclasses.
     language: 'Java',
     files: 'clients/java/src/main/java/com/portcullis/client/*.java',
     namesIn: (text) => text.replaceAll(JAVA_TEXTS, ' ').match(/(?<!\.)\b[A-Z]\w*/g) ?? [],

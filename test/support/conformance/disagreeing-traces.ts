@@ -276,9 +276,9 @@ export const DISAGREEING_TRACES: Readonly<Record<string, (trace: Trace) => void>
       [{ reason: 'CREDENTIAL_REVOKED', verified: false }, false],
     ]
     for (const [answer, isKnown] of answers) {
-      trace.begin(trace.steps.length === 0 ? {} : { after: GENUINE.position, basis: 'keys' })
-      // Without its position it cannot be followed.
-      if (trace.steps.length > 1) {
+      if (trace.steps.length === 0) trace.begin()
+      else {
+        trace.begin({ after: [10, 1_000_010], basis: 'keys' })
         trace.hear({ position: [1, 1_000_001] }, 'refused')
         trace.begin()
       }

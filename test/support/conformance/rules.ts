@@ -9,7 +9,7 @@ import { answersInSteps } from '../../../sidecar/contract/change-messages.ts'
 import { matrixResponse } from '../../../sidecar/contract/matrix-messages.ts'
 import { encode } from '../../../sidecar/contract/responses.ts'
 import { encodedRoutes } from '../../../sidecar/contract/route-messages.ts'
-import { compileRoutes } from '../../../sidecar/rules/routes/compile.ts'
+import { compileRoutes } from '../../../sidecar/rules/routes/compile-routes.ts'
 import type { Routes } from '../../../sidecar/rules/routes/routes.ts'
 import { ROUTES } from '../inputs/paths.ts'
 

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import {
   ApplicationCredentialChange,
   ApplicationCredentialRecords,
-} from '../../../sidecar/directory/application-credentials.ts'
+} from '../../../sidecar/directory/application-credential-records.ts'
 import type { DirectoryChange } from '../../../sidecar/directory/change.ts'
 import type { Permission, UserRecord, UserType } from '../../../sidecar/directory/directory.ts'
 import { FactorChange } from '../../../sidecar/directory/factor-change.ts'

@@ -1,5 +1,5 @@
 /** Questions to a directory at chance: every one that its interface has, about what the changes made. */
-import { ApplicationCredentialRecords } from '../../../sidecar/directory/application-credentials.ts'
+import { ApplicationCredentialRecords } from '../../../sidecar/directory/application-credential-records.ts'
 import type { AuditFilter, IamTokenQuery } from '../../../sidecar/directory/directory.ts'
 import { FactorRecords } from '../../../sidecar/directory/factor-records.ts'
 import { MatrixVersionRecords } from '../../../sidecar/directory/matrix-versions.ts'

@@ -4,9 +4,9 @@
  */
 import type { Socket } from 'node:net'
 import { CheckRequest } from '../../../proto/gen/portcullis/v1/authorization.ts'
+import { reportAndEnd } from '../attack/attack-report.ts'
 import type { Flood } from '../attack/flood.ts'
 import { floodOf } from '../attack/genome.ts'
-import { reportAndEnd } from '../attack/report.ts'
 import {
   callOf,
   END_HEADERS,

@@ -8,7 +8,7 @@ import { DecisionLog, type DecisionLogOptions } from '../../../sidecar/signals/d
 import { Fingerprints } from '../../../sidecar/signals/decision-log/fingerprints.ts'
 import schema from '../../../sidecar/signals/decision-log/line.schema.json' with { type: 'json' }
 import type { Line } from '../../../sidecar/signals/decision-log/read-line.ts'
-import type { AskerFacts } from '../../../sidecar/usecases/decision-log.ts'
+import type { AskerFacts } from '../../../sidecar/usecases/decision-recorder.ts'
 import { ROOT } from '../checkout/sources.ts'
 
 export const SCHEMA_FILE = `${ROOT}sidecar/signals/decision-log/line.schema.json`

@@ -1,7 +1,7 @@
 /** What meters have counted, and what the documentation says that they count. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Meters } from '../../../sidecar/usecases/meters.ts'
+import type { Meters } from '../../../sidecar/usecases/decision-meters.ts'
 import { ROOT } from '../checkout/sources.ts'
 
 /** The values of a counter by the values of its labels, joined by a space. */

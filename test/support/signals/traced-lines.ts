@@ -1,6 +1,6 @@
 /** A trace of attempts, and the lines that it writes to the log. */
 import { setImmediate } from 'node:timers/promises'
-import type { Meters } from '../../../sidecar/usecases/meters.ts'
+import type { Meters } from '../../../sidecar/usecases/decision-meters.ts'
 import { Trace } from '../../../sidecar/usecases/trace.ts'
 
 /** @param now monotonic clock, in milliseconds */

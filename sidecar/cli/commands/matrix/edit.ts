@@ -6,7 +6,7 @@ import { kindRow } from '../../../../matrix/new-matrix.ts'
 import { usageError } from '../../terminal/errors.ts'
 import { addHelpParts } from '../../terminal/help.ts'
 import { collect } from '../../terminal/output.ts'
-import type { EditOptions as FileOptions } from './edit-file.ts'
+import type { EditOptions as FileOptions } from './edited-file.ts'
 
 /** Without the file, until it is looked at. */
 type EditOptions = Omit<FileOptions, 'matrix'> & { readonly matrix?: string }
@@ -44,7 +44,7 @@ export function addMatrixEditCommands(matrix: Command): void {
     resolve,
     'matrix resolve orders-api_key-omission --table --reason newer --matrix matrix.yaml',
   ).action(async (conflict: string, options: EditOptions) => {
-    const { resolutionOf } = await import('./edit-file.ts')
+    const { resolutionOf } = await import('./edited-file.ts')
     const resolution = resolutionOf(options)
     if (resolution === undefined) throw usageError('expected --table or --prose, and --reason')
     await editWith(options, { type: 'resolve', conflict, ...resolution })
@@ -158,6 +158,6 @@ function addEditing(command: Command, example: string): Command {
 
 async function editWith(options: EditOptions, edit: MatrixEdit): Promise<void> {
   if (options.matrix === undefined) throw usageError('--matrix: expected the path of a file')
-  const { editMatrixFile } = await import('./edit-file.ts')
+  const { editMatrixFile } = await import('./edited-file.ts')
   editMatrixFile({ ...options, matrix: options.matrix }, edit)
 }

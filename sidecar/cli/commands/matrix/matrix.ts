@@ -1,7 +1,7 @@
 /** `portcullis matrix`: which API accepts which kind of token. */
 import type { Command } from 'commander'
 import type { Engine } from '../../../../engine/index.ts'
-import { addRulesOptions, type RulesOptions } from '../../rules.ts'
+import { addRulesOptions, type RulesOptions } from '../../read-rules.ts'
 import { usageError } from '../../terminal/errors.ts'
 import { addHelpParts } from '../../terminal/help.ts'
 import { durationText, print, printJson } from '../../terminal/output.ts'
@@ -31,7 +31,7 @@ export function addMatrixCommand(program: Command, terminal: Terminal): void {
   }).action(async (options: RulesOptions & { readonly html?: string }) => {
     const { html, json } = options
     if (html !== undefined && json) throw usageError('expected one of --html and --json')
-    const { readRules } = await import('../../rules.ts')
+    const { readRules } = await import('../../read-rules.ts')
     const { matrix, engine } = readRules(options)
     if (html !== undefined) {
       const { writeExplorer } = await import('./html.ts')

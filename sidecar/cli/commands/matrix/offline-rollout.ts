@@ -8,10 +8,10 @@ import type { Administration } from '../../../authority/administration/administr
 import { expectDataFolder } from '../../../base/data-folder.ts'
 import { readConfig } from '../../../config/config.ts'
 import { requestedMatrix, rolloutMessage } from '../../../contract/rollout-messages.ts'
-import { jsonOfKept, jsonOfMatrix } from '../../../rules/matrix-file/content.ts'
+import { jsonOfKept, jsonOfMatrix } from '../../../rules/matrix-file/matrix-content.ts'
 import { administerDirectory } from '../../administration/administer-directory.ts'
-import type { IdentityOptions } from '../../connection.ts'
-import { readRules } from '../../rules.ts'
+import { readRules } from '../../read-rules.ts'
+import type { IdentityOptions } from '../../sidecar-connection.ts'
 import { CommandError, usageError } from '../../terminal/errors.ts'
 import type { ConnectionOptions } from '../../terminal/output.ts'
 

@@ -3,7 +3,7 @@
  * force and taken back.
  */
 import type { Command } from 'commander'
-import { OPERATOR_NOTE } from '../../administration/administration.ts'
+import { OPERATOR_NOTE } from '../../administration/administration-commands.ts'
 import { addConfirmOption } from '../../terminal/confirm.ts'
 import { usageError } from '../../terminal/errors.ts'
 import { addHelpParts } from '../../terminal/help.ts'

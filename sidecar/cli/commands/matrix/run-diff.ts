@@ -12,10 +12,10 @@ import { draftInSteps } from '../../../../matrix/load.ts'
 import { matrixForm } from '../../../rules/matrix-file/read.ts'
 import { EXIT, usageError } from '../../terminal/errors.ts'
 import { print, printJson } from '../../terminal/output.ts'
-import { readAllowedFlips } from './allowed-flips.ts'
 import { AS_IN_THE_MATRIX, type Diff, type Side } from './diff-lines.ts'
 import { diffMarkdown } from './diff-markdown.ts'
 import { diffText } from './diff-text.ts'
+import { readAllowedFlips } from './read-allowed-flips.ts'
 import { inRevision, readFileOrRevision } from './revision.ts'
 
 export interface DiffOptions {

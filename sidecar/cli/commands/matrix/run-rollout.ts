@@ -15,14 +15,23 @@ import type {
   MatrixVersion,
 } from '../../../../proto/gen/portcullis/v1/directory.ts'
 import { columns } from '../../../base/text-table.ts'
-import { type IdentityOptions, readIdentity, withClient } from '../../connection.ts'
+import { type IdentityOptions, readIdentity, withClient } from '../../sidecar-connection.ts'
 import { type ConfirmOptions, confirm } from '../../terminal/confirm.ts'
 import { CommandError, EXIT, usageError } from '../../terminal/errors.ts'
 import { type ConnectionOptions, counted, print, printJson } from '../../terminal/output.ts'
 import { paint, type Terminal } from '../../terminal/terminal.ts'
-import { readAllowedFlips } from './allowed-flips.ts'
 import { diffText } from './diff-text.ts'
 import type { RollBackCalls } from './offline-rollout.ts'
+import { readAllowedFlips } from './read-allowed-flips.ts'
+
+/** What keeps another matrix from being put in force. */
+interface GateOptions {
+  /** The file of the flips that were signed off. */
+  readonly allow?: string
+  /** How many others may open something: cells, and facts of kinds. */
+  readonly maxOpened: number
+  readonly maxLoosened: number
+}
 
 /** What keeps another matrix from being put in force. */
 interface GateOptions {

@@ -1,10 +1,10 @@
 /** `portcullis matrix test`: policy tests, which say what a matrix must answer. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { addRulesOptions } from '../../rules.ts'
+import { addRulesOptions } from '../../read-rules.ts'
 import { usageError } from '../../terminal/errors.ts'
 import { addHelpParts } from '../../terminal/help.ts'
 import { configOption } from '../../terminal/output.ts'
-import type { TestOptions } from './policy-tests/options.ts'
+import type { TestOptions } from './policy-tests/test-options.ts'
 
 export function addMatrixTestCommand(matrix: Command): void {
   const command = matrix
@@ -43,8 +43,8 @@ export function addMatrixTestCommand(matrix: Command): void {
     if (options.json && options.format !== undefined && options.format !== 'json')
       throw usageError('expected one of --json and --format')
     if (options.init === undefined)
-      await (await import('./policy-tests/command.ts')).testMatrix(paths, options)
-    else (await import('./policy-tests/init.ts')).writeTests(paths, options)
+      await (await import('./policy-tests/run-tests.ts')).testMatrix(paths, options)
+    else (await import('./policy-tests/first-tests.ts')).writeTests(paths, options)
   })
 }
 

@@ -1,7 +1,7 @@
 /** The report as one line of JSON. */
 import { nameOf, percentOf } from '../../../../../matrix/policy-tests/index.ts'
 import { jsonOf } from '../../../terminal/output.ts'
-import { countsOf, type Report } from './report.ts'
+import { countsOf, type Report } from './test-report.ts'
 
 export function jsonReport({ digest, mode, files, coverage, coverageMin }: Report): string {
   return JSON.stringify(

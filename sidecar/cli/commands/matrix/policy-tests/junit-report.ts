@@ -9,7 +9,7 @@ import {
   placeOf,
   questionText,
   type Report,
-} from './report.ts'
+} from './test-report.ts'
 
 export function junitReport({ files, coverage }: Report): string {
   const { tests, failed } = countsOf(files)

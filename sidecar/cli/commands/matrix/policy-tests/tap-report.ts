@@ -1,7 +1,7 @@
 /** The report in the Test Anything Protocol, version 14. */
 import { nameOf, percentOf } from '../../../../../matrix/policy-tests/index.ts'
 import { escaped } from '../../../../base/visible-text.ts'
-import { countsOf, failureLines, placeOf, questionText, type Report } from './report.ts'
+import { countsOf, failureLines, placeOf, questionText, type Report } from './test-report.ts'
 
 export function tapReport({ files, coverage, digest }: Report): string {
   let number = 0

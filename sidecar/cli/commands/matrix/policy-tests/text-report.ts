@@ -9,8 +9,8 @@ import { columns } from '../../../../base/text-table.ts'
 import { escaped } from '../../../../base/visible-text.ts'
 import { counted } from '../../../terminal/output.ts'
 import { paint } from '../../../terminal/terminal.ts'
-import type { TestFile } from './files.ts'
-import { countsOf, failureLines, moreOf, placeOf, questionText, type Report } from './report.ts'
+import type { TestFile } from './test-files.ts'
+import { countsOf, failureLines, moreOf, placeOf, questionText, type Report } from './test-report.ts'
 
 /** Most tests that are described, and most things that each part of the coverage lists. */
 const FAILED_MAX = 100

@@ -1,0 +1,124 @@
+/**
+ * `portcullis account`, `project`, `service-user` …: the calls of `DirectoryService`, from the rows of
+ * `administration-rows.ts`.
+ */
+import type { Command } from 'commander'
+import type { Client } from '../../../clients/typescript/index.ts'
+import { addConfirmOption, confirm } from '../terminal/confirm.ts'
+import { addHelpParts } from '../terminal/help.ts'
+import { addConnectionOptions, addIdentityOptions, collect } from '../terminal/output.ts'
+import { placeholderOf } from '../terminal/placeholders.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { type AdministrationOptions, ROWS, type Row } from './administration-rows.ts'
+import { addAuditExportCommand } from './audit-export.ts'
+import { addAuditFilters } from './audit-filters.ts'
+
+export function addAdministrationCommands(program: Command, terminal: Terminal): void {
+  const groups = new Map<string, Command>()
+  for (const row of ROWS) {
+    const { group, verb, description, arguments: names, question } = row
+    let parent = groups.get(group)
+    if (parent === undefined) {
+      parent = program.command(group).description(GROUPS[group]?.description ?? '')
+      addHelpParts(parent, {
+        examples: ROWS.filter((each) => each.group === group).map(exampleOf),
+        notes: [OPERATOR_NOTE],
+      })
+      groups.set(group, parent)
+    }
+    const command = parent.command(verb).description(description)
+    for (const name of names) command.argument(name, argumentText(group, name))
+    addFlags(command, row)
+    addConnectionOptions(addIdentityOptions(command))
+    if (question !== undefined) addConfirmOption(command)
+    addHelpParts(command, { examples: [exampleOf(row)] })
+    command.action((...given: unknown[]) => administer(row, command, given, terminal))
+  }
+  const audit = groups.get('audit')
+  if (audit !== undefined) addAuditExportCommand(audit)
+}
+
+/** Who an operator is; said once in the help of each group. */
+export const OPERATOR_NOTE =
+  "An operator holds a caller token with rights over the directory, for example the data folder's administrator-token."
+
+async function administer(
+  { arguments: names, call, question }: Row,
+  command: Command,
+  given: readonly unknown[],
+  terminal: Terminal,
+): Promise<void> {
+  const options = command.opts<AdministrationOptions>()
+  const values = (given.slice(0, names.length) as (string | string[] | undefined)[]).flatMap(
+    (value) => value ?? [],
+  )
+  const { readIdentity, withClient } = await import('../sidecar-connection.ts')
+  const { printRecords } = await import('./administration-output.ts')
+  const answer = await withClient({ ...options, ...readIdentity(options) }, async (client: Client) => {
+    await confirm(terminal, options, () => question?.(client.directory, values, options))
+    return call(client.directory, values, options)
+  })
+  printRecords(answer, options)
+}
+
+function addFlags(command: Command, { flags }: Row): void {
+  if (flags.includes('permission'))
+    command.option('--permission <permission>', 'account, or project:NAME; repeat for several', collect)
+  if (flags.includes('role'))
+    command.option('--role <role>', 'a role, for example iam.admin; repeat for several', collect)
+  if (flags.includes('owner'))
+    command
+      .option('--owner', 'the user owns the account')
+      .option('--no-owner', 'the user does not own the account')
+  if (flags.includes('project'))
+    command.option('--project <project>', 'the token for this project (default: for the account)')
+  if (flags.includes('page'))
+    command.option('--page <page>', 'URL of the server with the page: print the link in place of the secret')
+  if (flags.includes('note'))
+    command.option('--note <text>', 'what the token is for, for the list and the audit trail')
+  if (flags.includes('none')) command.option('--none', 'remove the restriction')
+  if (flags.includes('allow-excluding-requester'))
+    command.option(
+      '--allow-excluding-requester',
+      'set ranges that exclude the address that this command comes from',
+    )
+  if (flags.includes('audit-filters'))
+    addAuditFilters(command).option('--newest-first', 'begin with the newest change')
+}
+
+const GROUPS: Readonly<Record<string, { readonly description: string; readonly name?: string }>> = {
+  account: { description: 'Manage accounts.' },
+  project: { description: 'Manage projects.', name: 'alpha' },
+  'service-user': { description: 'Manage service users: machines that get IAM tokens.', name: 'worker' },
+  'control-panel-user': { description: 'Manage control panel users: people.', name: 'olga' },
+  session: { description: 'Show and end sessions of control panel users.' },
+  'application-credential': { description: 'Show and delete application credentials of service users.' },
+  'static-token': { description: 'Manage static tokens of control panel users.', name: 'reporting' },
+  'address-restriction': { description: 'Restrict the tokens of an account to address ranges.' },
+  revocation: { description: 'Show revocations.' },
+  audit: { description: 'Show the audit trail.' },
+}
+
+/** A command line that does what the row says. */
+function exampleOf({ group, verb, arguments: names, flags }: Row): string {
+  const values = names.map((name) =>
+    /name/.test(name) ? (GROUPS[group]?.name ?? '') : (placeholderOf(name)?.example ?? ''),
+  )
+  const flag = flags.includes('permission') ? ['--permission', 'project:alpha'] : []
+  const owner = flags.includes('owner') ? ['--owner'] : []
+  return [group, verb, ...values, ...flag, ...owner].join(' ')
+}
+
+function argumentText(group: string, name: string): string {
+  if (/name/.test(name)) return `name of the ${group.replaceAll('-', ' ')}`
+  return /user/.test(name) ? 'name of the control panel user' : (ARGUMENTS[name] ?? '')
+}
+
+const ARGUMENTS: Readonly<Record<string, string>> = {
+  '<account>': 'account number',
+  '[account]': 'account number',
+  '<session>': 'id of the session',
+  '<id>': 'id of the application credential',
+  '<range...>': 'IPv4 or IPv6 addresses or ranges, for example 10.0.0.0/8',
+  '[range...]': 'IPv4 or IPv6 addresses or ranges, for example 10.0.0.0/8',
+}

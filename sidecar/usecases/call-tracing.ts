@@ -1,0 +1,71 @@
+/** What use cases and protocols know of traces. */
+import type { Span, SpanFacts, TraceCarrier, TracedCall, Tracer } from '../base/tracing.ts'
+import type { DecisionListener, ListeningShadow } from './asker.ts'
+import type { AskerFacts, DecisionLog, Protocol } from './decision-recorder.ts'
+
+export interface Tracing extends Tracer {
+  /**
+   * Begins a call.
+   *
+   * @returns undefined: there is nothing to do, because the call is not recorded and its caller says nothing
+   *   of a trace
+   */
+  begin(carrier: TraceCarrier, facts: () => SpanFacts): TracedCall | undefined
+  /**
+   * Is told of the decisions of a call that is recorded.
+   *
+   * @param several whether the call asks for any number of decisions: then each has a span of its own
+   * @param next makes the listener that hears first
+   */
+  listener(span: Span, several: boolean, next: () => DecisionListener | undefined): DecisionListener
+}
+
+const SEVERAL: ReadonlySet<Protocol> = new Set(['grpc-batch', 'grpc-stream', 'authzen'])
+
+interface RecordedCall {
+  readonly span: Span
+  readonly protocol: Protocol
+  /** Is asked only where there is a log. */
+  readonly factsOf: () => AskerFacts
+}
+
+/**
+ * Listens to the decisions of a call that is recorded. Its lines in the decision log name the trace, also
+ * where it begins here.
+ */
+export function recordedListener(
+  { tracing, decisions }: { readonly tracing: Tracing; readonly decisions: DecisionLog | undefined },
+  { span, protocol, factsOf }: RecordedCall,
+  meter: DecisionListener | undefined,
+): DecisionListener {
+  return tracing.listener(span, SEVERAL.has(protocol), () => {
+    const { traceparent = '' } = span.fields
+    return decisions?.listener({ ...factsOf(), traceparent: [traceparent] }, meter) ?? meter
+  })
+}
+
+/**
+ * Listens to the decisions of a request: the shadow, the trace, the log and the meter, as far as they are on.
+ * `undefined`: all are off.
+ *
+ * @param factsOf is asked only where there is a log
+ */
+export function listenerOf(
+  services: {
+    readonly decisions: DecisionLog | undefined
+    readonly tracing: Tracing | undefined
+    readonly shadow: ListeningShadow | undefined
+  },
+  protocol: Protocol,
+  meter: DecisionListener | undefined,
+  factsOf: () => Omit<AskerFacts, 'protocol'>,
+): DecisionListener | undefined {
+  const { decisions, tracing, shadow } = services
+  const listening = (next: DecisionListener | undefined) =>
+    shadow === undefined ? next : shadow.listener(next)
+  const allFactsOf = () => ({ protocol, ...factsOf() })
+  const span = tracing?.current()
+  if (tracing !== undefined && span !== undefined)
+    return listening(recordedListener({ tracing, decisions }, { span, protocol, factsOf: allFactsOf }, meter))
+  return listening(decisions === undefined ? meter : decisions.listener(allFactsOf(), meter))
+}
