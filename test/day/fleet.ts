@@ -5,7 +5,6 @@
 import { readdirSync, readFileSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Client } from '../../clients/typescript/index.ts'
-import { Violation } from '../kills/judge.ts'
 import { CHEAP_PASSWORDS } from '../kills/stage.ts'
 import { everyProtocol } from '../parity/people.ts'
 import { type Certificate, makeAuthority, makeCertificate } from '../support/interop/certificates.ts'
@@ -13,6 +12,7 @@ import { residentMb, run, type Served, serve } from '../support/processes/proces
 import { connect } from '../support/sidecar/client.ts'
 import { fileOf, NEXT, ROWS } from '../support/sidecar/shadowed.ts'
 import { freePort, newFile, newFolder } from '../support/suite/resources.ts'
+import { Violation } from '../world/truth.ts'
 import { type Clock, forget } from './clock.ts'
 
 /** The staleness bound of the follower, by the clock of the day. */

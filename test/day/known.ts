@@ -1,15 +1,14 @@
-/** Since when the directory has ended a token, or had it in force, whatever calls without an answer did. */
-import { type Account, isInForce, type Token } from '../kills/accounts.ts'
-import type { Possible } from '../kills/judge.ts'
+/** What the directory may have said of each token since when, whatever calls without an answer did. */
+import { type Account, isInForce, type Token } from '../world/accounts.ts'
+import { note, type Said } from '../world/standing.ts'
+import type { Possible } from '../world/truth.ts'
 
 /** What is known of a token. */
 export interface Standing {
-  readonly account: Account
-  readonly token: Token
-  /** Since when it opens nothing, by our clock. Absent: it may open something. */
-  closedMs?: number | undefined
-  /** Since when it must open what it is for. Absent: it may be closed. */
-  openMs?: number | undefined
+  account: Account
+  token: Token
+  /** By our clock. */
+  readonly said: Said[]
 }
 
 export class Known {
@@ -21,20 +20,17 @@ export class Known {
   look({ accounts }: Possible): void {
     const nowMs = performance.now()
     for (const states of accounts) {
-      const last = states.at(-1) as Account
-      for (const [index, token] of last.tokens.entries()) {
+      const account = states.at(-1) as Account
+      for (const [index, token] of account.tokens.entries()) {
         const inForce = states.map((state) => {
           const same = state.tokens[index]
           return same !== undefined && isInForce(state, same)
         })
-        const before = this.#standings.get(token.value)
-        const closed = !inForce.includes(true)
-        const open = !inForce.includes(false) && !token.unsure
-        const closedMs = closed
-          ? (before?.closedMs ?? Math.max(nowMs, this.#laterMs.get(token.value) ?? 0))
-          : undefined
-        const openMs = open ? (before?.openMs ?? nowMs) : undefined
-        this.#standings.set(token.value, { account: last, token, closedMs, openMs })
+        const standing = this.#standings.get(token.value) ?? { account, token, said: [] }
+        this.#standings.set(token.value, Object.assign(standing, { account, token }))
+        if (!inForce.includes(true))
+          note(standing.said, false, Math.max(nowMs, this.#laterMs.get(token.value) ?? 0))
+        else note(standing.said, inForce.includes(false) || token.unsure ? undefined : true, nowMs)
       }
     }
   }
@@ -52,7 +48,7 @@ export class Known {
   /** Mostly those in force, then those that were issued last, then any. */
   some(count: number, random: () => number): Token[] {
     const all = [...this.#standings.values()]
-    const open = all.filter(({ closedMs }) => closedMs === undefined)
+    const open = all.filter(({ said }) => said.at(-1)?.active !== false)
     return Array.from({ length: count }, () => {
       const chance = random()
       const among = chance < 0.5 && open.length > 0 ? open : chance < 0.8 ? all.slice(-LATE) : all

@@ -6,8 +6,6 @@ import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { Agent, request } from 'node:https'
 import type { TLSSocket } from 'node:tls'
-import { numberOf, type Token } from '../kills/accounts.ts'
-import { Violation } from '../kills/judge.ts'
 import type { Protocol } from '../parity/protocol.ts'
 import { AUTHZEN } from '../parity/protocols/authzen.ts'
 import { CONNECT } from '../parity/protocols/connect.ts'
@@ -16,6 +14,9 @@ import { PROXIES } from '../parity/protocols/proxies.ts'
 import type { Question } from '../parity/questions.ts'
 import { askAt, loginBody, TOKENS } from '../support/identity/identity.ts'
 import type { RunningSidecar } from '../support/sidecar/sidecar.ts'
+import { numberOf, type Token } from '../world/accounts.ts'
+import { stayedActive, wasActive } from '../world/standing.ts'
+import { Violation } from '../world/truth.ts'
 import { SPEED } from './clock.ts'
 import { type Fleet, STALENESS_MS } from './fleet.ts'
 import type { Known, Standing } from './known.ts'
@@ -130,7 +131,6 @@ export class Programs {
     if (tokens.length === 0) return
     const beganMs = performance.now()
     const dayMs = this.#fleet.clock.now()
-    const before = tokens.map(({ value }) => ({ ...(this.#known.of(value) as Standing) }))
     let answers: readonly Answered[]
     try {
       answers = await ask(tokens)
@@ -138,10 +138,10 @@ export class Programs {
       this.#unanswered(how, error)
       return
     }
+    const nowMs = performance.now()
     for (const [index, { allowed, reason }] of answers.entries()) {
-      const { closedMs, openMs, token } = before[index] as Standing
-      const now = this.#known.of(token.value) as Standing
-      const { user, expiresMs } = token
+      const { user, expiresMs, value } = tokens[index] as Token
+      const { said } = this.#known.of(value) as Standing
       // A proxy gets a status in place of an answer, too.
       if (reason === undefined) {
         this.#unanswered(how, 'no reason')
@@ -150,12 +150,11 @@ export class Programs {
       this.asked.questions++
       this.asked[allowed ? 'allowed' : 'denied']++
       if (reason === 'CREDENTIAL_EXPIRED') this.asked.expired++
-      const isLate = closedMs !== undefined && beganMs - closedMs >= boundMs && now.closedMs === closedMs
-      if (allowed && isLate)
-        throw new Violation(`${how} allows what was ended ${beganMs - closedMs} ms before (user ${user})`)
+      if (allowed && !wasActive(said, beganMs - boundMs, nowMs))
+        throw new Violation(`${how} allows what was ended: ${JSON.stringify(said.slice(-4))} (user ${user})`)
       if (allowed && expiresMs < dayMs - CLOCKS_MS)
         throw new Violation(`${how} allows a token that expired at ${new Date(expiresMs).toISOString()}`)
-      const isInForce = openMs !== undefined && now.openMs === openMs && expiresMs > dayMs + CLOCKS_MS
+      const isInForce = stayedActive(said, beganMs, nowMs) && expiresMs > dayMs + CLOCKS_MS
       if (!allowed && atOnce && isInForce) throw new Violation(`${how} denies a token in force: ${reason}`)
     }
   }
@@ -173,15 +172,16 @@ export class Programs {
     const [token] = this.#known.some(1, this.#random)
     const standing = token && this.#known.of(token.value)
     const password = standing?.account.users[standing.token.user]?.password
-    if (standing?.openMs === undefined || password === undefined) return
+    if (standing === undefined || password === undefined) return
+    const beganMs = performance.now()
     const port = Number(this.#fleet.host.http.split(':')[1])
     const body = loginBody({ user: standing.token.user, account: numberOf(standing.account), password })
     try {
       const { status, headers } = await askAt(port, { method: 'POST', path: TOKENS, body })
       const subject = headers['x-subject-token']
-      const stayed = this.#known.of(standing.token.value)?.openMs === standing.openMs
       if (subject === undefined) {
-        if (stayed && status === 401) throw new Violation('a login with the right password is refused')
+        if (stayedActive(standing.said, beganMs, performance.now()) && status === 401)
+          throw new Violation('a login with the right password is refused')
         return
       }
       const own = { 'x-auth-token': subject, 'x-subject-token': subject }

@@ -1,20 +1,21 @@
 /** What clients of a day change. */
-import { type Account, nextOperation, type Operation } from '../kills/accounts.ts'
+import { type Account, nextOperation, take } from '../world/accounts.ts'
+import type { Operation } from '../world/operations.ts'
 
 /** Most of a day, more is opened than closed. */
 export function nextOfDay(account: Account, random: () => number): Operation {
   for (;;) {
     const operation = nextOperation(account, random)
     const next = structuredClone({ ...account, audit: [] })
-    operation.change(next)
+    if (operation.refused === undefined) take(next, operation)
     if (openness(next) >= openness(account) || random() < CLOSED) return operation
   }
 }
 
-function openness({ enabled, ranges, users, tokens }: Account): number {
+function openness({ enabled, restricted, users, tokens }: Account): number {
   const open = Object.values(users).flatMap((user) => [true, user.enabled, user.permitted])
   const alive = tokens.filter(({ dead }) => !dead)
-  return [enabled, ranges.length === 0, ...open].filter(Boolean).length + alive.length
+  return [enabled, !restricted, ...open].filter(Boolean).length + alive.length
 }
 
 /** So many of the changes that close something are made. */

@@ -17,13 +17,14 @@ import {
 import { connect } from '../support/sidecar/client.ts'
 import { fileOf, NEXT, ROWS } from '../support/sidecar/shadowed.ts'
 import { newFile, newFolder } from '../support/suite/resources.ts'
-import { isUnanswered } from './accounts.ts'
-import { judged, recordsOfArchive, type State, Violation } from './judge.ts'
-import { Truth } from './truth.ts'
+import { type Account, largeChange } from '../world/accounts.ts'
+import { judged, recordsOfArchive } from '../world/judge.ts'
+import { type Caller, perform, RECORDS_MAX } from '../world/operations.ts'
+import { isUnanswered, type State, Truth, Unanswered, Violation } from '../world/truth.ts'
 import { LOG_BYTES, WrittenLog } from './written-log.ts'
 
 /** The commands that are killed; each is run where no sidecar is. */
-export const COMMANDS = ['backup', 'restore', 'rotate', 'administrator'] as const
+export const COMMANDS = ['backup', 'restore', 'rotate', 'administrator', 'apply'] as const
 export type Command = (typeof COMMANDS)[number]
 
 const [KEYS, PEPPER, ADMINISTRATOR] = [
@@ -32,6 +33,7 @@ const [KEYS, PEPPER, ADMINISTRATOR] = [
   'administrator-token',
 ] as const
 const DAY_MS = 86_400_000
+const RECORDS_OF_A_USER = 2
 /**
  * Batches of questions before a sidecar ends, and time enough for their lines to be written: more than a file
  * of the log takes.
@@ -71,6 +73,8 @@ interface StageOptions {
   /** Called when something else is known. */
   readonly onChange?: () => void
   readonly url?: string | undefined
+  /** Most users who are created in one change; default: as many as have the most records. */
+  readonly usersMax?: number
 }
 
 export class Stage {
@@ -90,12 +94,17 @@ export class Stage {
   #client: Client | undefined
 
   readonly #shared: Environment
+  readonly #random: () => number
+  readonly #usersMax: number
 
   /**
    * @param calls of each lane, while a sidecar serves
    * @param url of the directory, where it is shared
    */
-  constructor(random: () => number, calls: number, { onChange = () => {}, url }: StageOptions = {}) {
+  constructor(random: () => number, calls: number, options: StageOptions = {}) {
+    const { onChange = () => {}, url, usersMax = RECORDS_MAX / RECORDS_OF_A_USER } = options
+    this.#random = random
+    this.#usersMax = usersMax
     this.#shared = url === undefined ? {} : { PORTCULLIS_DIRECTORY_URL: url }
     this.truth = new Truth(random, onChange)
     this.#calls = calls
@@ -231,6 +240,8 @@ export class Stage {
         return this.#rotate(environment)
       case 'administrator':
         return this.#replaceAdministratorToken(environment)
+      case 'apply':
+        return this.#apply(environment)
     }
   }
 
@@ -260,12 +271,33 @@ export class Stage {
     return ended
   }
 
-  /** Whether there is something to restore, and the directory is known. */
-  async #restore(environment: Environment): Promise<Ended> {
-    const { KILL_AT: _, ...unharmed } = environment
-    // What was under way when the last sidecar died is known after this.
+  /** What was under way when the last sidecar died is known after this. */
+  async #find({ KILL_AT: _, ...unharmed }: Environment): Promise<Environment> {
     await this.start(unharmed)
     await this.stop('SIGKILL')
+    return unharmed
+  }
+
+  /** Many users in one transaction. */
+  async #apply(environment: Environment): Promise<Ended> {
+    await this.#find(environment)
+    const { accounts } = this.truth.state
+    const lane = Math.floor(this.#random() * accounts.length)
+    const operation = largeChange(accounts[lane] as Account, this.#random, this.#usersMax)
+    let ended = KILLED
+    const apply = async (file: object) => {
+      const path = newFile(JSON.stringify(file), 'directory.json')
+      ended = await this.#command(['directory', 'apply', path], environment).ended
+      expectDone(ended)
+      if (ended.code !== 0) throw new Unanswered('it was killed')
+    }
+    await this.truth.attempt(lane, operation, () => perform({ apply } as Caller, operation))
+    return ended
+  }
+
+  /** Whether there is something to restore, and the directory is known. */
+  async #restore(environment: Environment): Promise<Ended> {
+    const unharmed = await this.#find(environment)
     if (this.#backup === undefined) await this.#backUp(unharmed)
     const { files, state } = this.#backup as Backup
     this.truth.beginRestoration(state)

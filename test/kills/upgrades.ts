@@ -10,7 +10,7 @@ import { folderOf, VERSIONS } from '../support/directory/kept-versions.ts'
 import { randomFrom } from '../support/inputs/random.ts'
 import { type Ended, run } from '../support/processes/processes.ts'
 import { newFolder } from '../support/suite/resources.ts'
-import { Violation } from './judge.ts'
+import { Violation } from '../world/truth.ts'
 import { Broken, type Counted, dealt, nameOf, POINTS } from './rounds.ts'
 
 const EARLIER = VERSIONS.filter((version) => version < SCHEMA_VERSION)

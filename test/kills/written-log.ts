@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { run } from '../support/processes/processes.ts'
 import { newFolder } from '../support/suite/resources.ts'
-import { Violation } from './judge.ts'
+import { Violation } from '../world/truth.ts'
 
 /** From this size a file is replaced: the smallest one that can be configured. */
 export const LOG_BYTES = 1_048_576

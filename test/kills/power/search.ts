@@ -9,15 +9,17 @@ import { randomFrom } from '../../support/inputs/random.ts'
 import { connect } from '../../support/sidecar/client.ts'
 import { fileOf, NEXT, ROWS } from '../../support/sidecar/shadowed.ts'
 import { newFolder, whenTheFileEnds } from '../../support/suite/resources.ts'
-import { judged, type Possible, Violation } from '../judge.ts'
+import { judged } from '../../world/judge.ts'
+import { type Possible, Violation } from '../../world/truth.ts'
 import { ARCHIVE, COMMANDS, preloading, Stage } from '../stage.ts'
 import { buildDisk, type Cut, KEPT } from './disk.ts'
 import { type Journal, readJournal } from './journal.ts'
 
 const JOURNAL = join(import.meta.dirname, 'journal.c')
 
-/** Calls of each lane while a sidecar serves. */
+/** Calls of each lane while a sidecar serves, and users who are created together: each record is written. */
 const CALLS = 12
+const USERS_MAX = 100
 
 export interface Options {
   readonly disks: number
@@ -87,7 +89,7 @@ async function record({ seed, planted = [] }: Options): Promise<Recorded> {
     known.push({ possible: stage.truth.possible, files: new Map(stage.files) })
     appendFileSync(file, 'M 0\n')
   }
-  const stage = new Stage(randomFrom(seed), CALLS, { onChange })
+  const stage = new Stage(randomFrom(seed), CALLS, { onChange, usersMax: USERS_MAX })
   const environment = {
     ...{ LD_PRELOAD: library, JOURNAL: file, JOURNAL_ROOT: stage.root },
     NODE_OPTIONS: preloading(...planted),

@@ -2,10 +2,33 @@
  * What clients know of a directory: what was acknowledged, and the calls that are under way. They change
  * several accounts at once, and the matrix in force.
  */
-import type { Client } from '../../clients/typescript/index.ts'
-import { PortcullisError } from '../../clients/typescript/index.ts'
-import { type Account, isUnanswered, newAccount, nextOperation, restored, type Token } from './accounts.ts'
-import { certain, type Possible, type Rollout, type State, Violation } from './judge.ts'
+import { type Client, PortcullisError } from '../../clients/typescript/index.ts'
+import { type Account, learn, newAccount, nextOperation, restored, type Token, take } from './accounts.ts'
+import { type Learned, type Operation, perform } from './operations.ts'
+
+/** A promise that was broken. */
+export class Violation extends Error {}
+
+/** A call has no answer: it may have done what it asked for, or not. */
+export class Unanswered extends Error {}
+
+/** What was changed beside the accounts. */
+export interface Rollout {
+  readonly promoted: boolean
+  /** Actions of the audit trail that are of no account. */
+  readonly audit: readonly string[]
+}
+
+export interface State {
+  readonly accounts: readonly Account[]
+  readonly rollout: Rollout
+}
+
+/** What each part may be: as acknowledged, or with the call that was under way. */
+export interface Possible {
+  readonly accounts: readonly (readonly Account[])[]
+  readonly rollouts: readonly Rollout[]
+}
 
 /** Accounts that are changed at the same time. */
 const LANES = 3
@@ -65,24 +88,35 @@ export class Truth {
   }
 
   async #call(client: Client, lane: number): Promise<boolean> {
+    const operation = this.#choose((this.#lanes[lane] as [Account])[0], this.#random)
+    return this.attempt(lane, operation, () => perform(client, operation))
+  }
+
+  /**
+   * Has an operation made that changes a lane. Returns whether it was answered.
+   *
+   * @param make throws `PortcullisError`, or `Unanswered` where it is not known what it did
+   * @throws Violation where the answer is another one than the directory must give
+   */
+  async attempt(lane: number, operation: Operation, make: () => Promise<Learned>): Promise<boolean> {
+    const { what, refused } = operation
     const [now] = this.#lanes[lane] as [Account]
-    const operation = this.#choose(now, this.#random)
     const next = structuredClone(now)
-    operation.change(next)
+    if (refused === undefined) take(next, operation)
     this.#lanes[lane] = [now, next]
     this.#onChange()
     try {
-      await operation.call(client, next)
+      learn(next, operation, await make())
     } catch (error) {
       if (isUnanswered(error)) return false
-      if (!(error instanceof PortcullisError) || error.reason !== operation.refused)
-        throw new Violation(`${operation.what}: ${error}`, { cause: error })
+      if (!(error instanceof PortcullisError) || error.reason !== refused)
+        throw new Violation(`${what}: ${error}`, { cause: error })
       this.refused++
       this.#lanes[lane] = [now]
       this.#onChange()
       return true
     }
-    if (operation.refused !== undefined) throw new Violation(`${operation.what}: it was not refused`)
+    if (refused !== undefined) throw new Violation(`${what}: it was not refused`)
     this.acknowledged++
     this.#lanes[lane] = [next]
     this.#onChange()
@@ -125,7 +159,8 @@ export class Truth {
     const now = this.state
     const accounts = now.accounts.map((account, lane) => restored(backup.accounts[lane] as Account, account))
     const audit = [...backup.rollout.audit, 'directory.restore']
-    this.#restored = certain({ accounts, rollout: { ...backup.rollout, audit } })
+    const rollouts = [{ ...backup.rollout, audit }]
+    this.#restored = { accounts: accounts.map((account) => [account]), rollouts }
     this.#onChange()
   }
 
@@ -134,4 +169,10 @@ export class Truth {
     const { accounts, rollouts } = this.#restored as Possible
     this.is({ accounts: accounts.map(([account]) => account as Account), rollout: rollouts[0] as Rollout })
   }
+}
+
+/** Whether an error says nothing of what the call did. */
+export function isUnanswered(error: unknown): boolean {
+  if (error instanceof Unanswered) return true
+  return error instanceof PortcullisError && (error.reason === '' || error.code === 'UNAVAILABLE')
 }

@@ -4,32 +4,8 @@ import { join } from 'node:path'
 import { type Client, PortcullisError } from '../../clients/typescript/index.ts'
 import { PermissionScope } from '../../proto/gen/portcullis/v1/directory.ts'
 import { type Account, isInForce, laneOf, numberOf } from './accounts.ts'
-
-/** What was changed beside the accounts. */
-export interface Rollout {
-  readonly promoted: boolean
-  /** Actions of the audit trail that are of no account. */
-  readonly audit: readonly string[]
-}
-
-export interface State {
-  readonly accounts: readonly Account[]
-  readonly rollout: Rollout
-}
-
-/** What each part may be: as acknowledged, or with the call that was under way. */
-export interface Possible {
-  readonly accounts: readonly (readonly Account[])[]
-  readonly rollouts: readonly Rollout[]
-}
-
-export const certain = ({ accounts, rollout }: State): Possible => ({
-  accounts: accounts.map((account) => [account]),
-  rollouts: [rollout],
-})
-
-/** A promise that was broken. */
-export class Violation extends Error {}
+import { isOfCrowd, OWNER } from './operations.ts'
+import { type Possible, type State, Violation } from './truth.ts'
 
 /**
  * Reads the directory. Returns which of what is possible it is, with all the tokens judged.
@@ -89,10 +65,12 @@ function firstDifference(one: readonly string[], other: readonly string[]): numb
   return first < 0 ? one.length : first
 }
 
-function expectedOf({ exists, enabled, ranges, projects, users, keys, audit }: Account): object {
+function expectedOf({ exists, users, keys, audit, ...account }: Account): object {
   if (!exists) return { exists, audit }
+  const { enabled, restricted, projects, crowd } = account
   const each = Object.entries(users).map(([name, { enabled, permitted }]) => [name, { enabled, permitted }])
-  return { exists, enabled, ranges, projects, users: Object.fromEntries(each), keys: keys ?? null, audit }
+  const shown = { exists, enabled, restricted, projects, crowd, users: Object.fromEntries(each) }
+  return { ...shown, keys: keys ?? null, audit }
 }
 
 async function contentOf({ directory }: Client, account: string): Promise<object> {
@@ -100,20 +78,34 @@ async function contentOf({ directory }: Client, account: string): Promise<object
   if (found === undefined) return { exists: false }
   const { ranges } = await directory.getAddressRestriction({ account })
   const { projects } = await directory.listProjects({ account })
-  const { users } = await directory.listServiceUsers({ account })
-  const tokens = await orNot(directory.listStaticTokens({ account, userName: 'person', pageSize: 1_000 }))
+  const users = await usersOf(directory, account)
+  const tokens = await orNot(directory.listStaticTokens({ account, userName: OWNER, pageSize: PAGE }))
   const isGeneral = ({ scope }: { scope: number }) => scope === PermissionScope.PERMISSION_SCOPE_ACCOUNT
+  const named = users
+    .filter(({ name }) => !isOfCrowd(name))
+    .map(
+      ({ name, enabled, permissions }) =>
+        [name, { enabled, permitted: permissions.some(isGeneral) }] as const,
+    )
   return {
-    ...{ exists: true, enabled: found.account?.enabled, ranges },
+    ...{ exists: true, enabled: found.account?.enabled, restricted: ranges.length > 0 },
     projects: Object.fromEntries(projects.map(({ name, enabled }) => [name, enabled])),
-    users: Object.fromEntries(
-      users.map(({ name, enabled, permissions }) => [
-        name,
-        { enabled, permitted: permissions.some(isGeneral) },
-      ]),
-    ),
+    ...{ users: Object.fromEntries(named), crowd: users.length - named.length },
     keys: tokens && Object.fromEntries(tokens.tokens.map(({ name, revokedAt }) => [name, !revokedAt])),
   }
+}
+
+const PAGE = 1_000
+
+async function usersOf(directory: Client['directory'], account: string) {
+  const users: Awaited<ReturnType<Client['directory']['listServiceUsers']>>['users'] = []
+  let pageToken = ''
+  do {
+    const page = await directory.listServiceUsers({ account, pageSize: PAGE, pageToken })
+    users.push(...page.users)
+    pageToken = page.nextPageToken
+  } while (pageToken !== '')
+  return users
 }
 
 async function orNot<T>(answer: Promise<T>): Promise<T | undefined> {
@@ -159,7 +151,7 @@ async function auditOf({ directory }: Client, { archive, skips = false }: Trail)
   }
   let pageToken = ''
   do {
-    const page = await directory.listAuditRecords({ pageSize: 1_000, pageToken })
+    const page = await directory.listAuditRecords({ pageSize: PAGE, pageToken })
     // What is only in the archive is before what the directory has, and it is there before it is deleted.
     if (records.length === 0 && archive !== undefined)
       for (const [sequence, line] of recordsOfArchive(archive))

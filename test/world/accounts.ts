@@ -1,0 +1,271 @@
+/**
+ * What a directory must have: one account after the other, changed by one operation at a time, as a plain
+ * value. Several such lanes are changed at the same time, so that changes share transactions of the disk.
+ */
+import { type Asked, type Learned, type Operation, someRecords, type What } from './operations.ts'
+
+/** A token, and what is known of it. */
+export interface Token {
+  readonly value: string
+  readonly user: string
+  /** It was ended, and never opens anything again. */
+  dead: boolean
+  /** It was ended by a revocation, which no restoration takes back. */
+  revoked: boolean
+  /** Whether it opens something is not judged. */
+  unsure: boolean
+  /** When it expires, in milliseconds since the epoch by the clock of the sidecar. */
+  readonly expiresMs: number
+}
+
+interface User {
+  enabled: boolean
+  permitted: boolean
+  /** Absent where its call was not answered. */
+  password?: string | undefined
+}
+
+/** What the directory has of a lane. `audit` and `tokens` are those of its earlier accounts as well. */
+export interface Account {
+  readonly lane: number
+  /** Accounts of the lane so far; the last of them is there while `exists`. */
+  made: number
+  exists: boolean
+  enabled: boolean
+  restricted: boolean
+  projects: Record<string, boolean>
+  users: Record<string, User>
+  /** How many users it has besides, who were created together. */
+  crowd: number
+  /** Static tokens of the owner, by name: whether each is active. Absent: there is no owner. */
+  keys?: Record<string, boolean> | undefined
+  /** Static tokens that were revoked, of all accounts of the lane. */
+  revokedKeys: string[]
+  tokens: Token[]
+  /** Records of the audit trail: account and action. */
+  audit: string[]
+}
+
+export function newAccount(lane: number): Account {
+  const empty = { projects: {}, users: {}, crowd: 0, tokens: [], revokedKeys: [], audit: [] }
+  return { lane, made: 0, exists: false, enabled: false, restricted: false, ...empty }
+}
+
+/** Accounts of a lane have numbers of their own. */
+export const numberOf = ({ lane, made }: Account) => String((lane + 1) * 100_000 + made)
+export const laneOf = (account: string) => Math.floor(Number(account) / 100_000) - 1
+
+/** Static tokens get names of their own, whichever history they are in. */
+let keysMade = 1
+
+/** Chooses among what the account allows. */
+export function nextOperation(account: Account, random: () => number): Operation {
+  const number = numberOf({ ...account, made: account.made + (account.exists ? 0 : 1) })
+  const [what, asked = {}, refused] = pick(account.exists ? choicesIn(account, random) : CREATION, random)
+  return { what, asked: { account: number, ...asked }, ...(refused !== undefined && { refused }) }
+}
+
+type Choice = readonly [what: What, asked?: Partial<Asked>, refused?: string]
+
+const CREATION: readonly Choice[] = [['createAccount']]
+
+function choicesIn(state: Account, random: () => number): Choice[] {
+  const choices: Choice[] = [
+    ['createAccount', {}, 'ALREADY_EXISTS'],
+    ['updateAccount', { enabled: !state.enabled }],
+    ['restrict', { restricted: !state.restricted }],
+    ...pick([projectChoices, userChoices, tokenChoices, keyChoices], random)(state, random),
+    ...userChoices(state, random),
+    ...tokenChoices(state, random),
+  ]
+  if (random() < 0.1) choices.push(['deleteAccount'])
+  return choices
+}
+
+function projectChoices({ projects }: Account, random: () => number): Choice[] {
+  const name = pick(['alpha', 'beta'], random)
+  if (projects[name] === undefined) return [['createProject', { name }]]
+  return [
+    ['updateProject', { name, enabled: !projects[name] }],
+    ['deleteProject', { name }],
+  ]
+}
+
+function userChoices({ users }: Account, random: () => number): Choice[] {
+  const name = pick(['job', 'robot'], random)
+  const user = users[name]
+  if (user === undefined) return [['createUser', { name, ofAccount: true }]]
+  return [
+    ['updateUser', { name, enabled: !user.enabled }],
+    ['permit', { name, ofAccount: !user.permitted }],
+    ['replacePassword', { name }],
+    ['deleteUser', { name }],
+  ]
+}
+
+function tokenChoices({ users, tokens, enabled, restricted }: Account, random: () => number): Choice[] {
+  const choices: Choice[] = []
+  const token = tokens.find(({ dead }) => !dead)
+  if (token !== undefined) choices.push(['revoke', { token: { value: token.value } }])
+  const name = pick(['job', 'robot'], random)
+  const user = users[name]
+  if (enabled && !restricted && user?.enabled && user.permitted && user.password !== undefined)
+    choices.push(['issue', { name, password: user.password }])
+  return choices
+}
+
+function keyChoices({ keys }: Account): Choice[] {
+  if (keys === undefined) return [['createOwner']]
+  const name = Object.keys(keys).find((each) => keys[each])
+  return [name === undefined ? ['createKey', { name: `key-${keysMade++}` }] : ['revokeKey', { name }]]
+}
+
+/** Many users are created at once, and the account where it is not there. It has at most `most` of them. */
+export function largeChange(account: Account, random: () => number, most: number): Operation {
+  const number = numberOf({ ...account, made: account.made + (account.exists ? 0 : 1) })
+  const count = someRecords(random, Math.max(1, most - account.crowd))
+  return { what: 'createUsers', asked: { account: number, from: account.crowd, count } }
+}
+
+/** Changes the account as the directory must, and records it. */
+export function take(account: Account, { what, asked }: Operation): void {
+  const { [what]: effect } = EFFECTS
+  if (effect === undefined) throw new Error(`no account is changed by ${what}`)
+  const actions = effect(account, asked)
+  account.audit.push(...actions.map((action) => `${asked.account} ${action}`))
+}
+
+/** Adds what only the answer tells. */
+export function learn(account: Account, { what, asked }: Operation, { secret, expiresMs }: Learned): void {
+  const { name = '' } = asked
+  if (what === 'issue')
+    account.tokens.push({
+      ...{ value: secret ?? '', user: name, dead: false, revoked: false, unsure: false },
+      expiresMs: expiresMs ?? Number.POSITIVE_INFINITY,
+    })
+  const user = account.users[name]
+  if (user !== undefined && (what === 'createUser' || what === 'replacePassword')) user.password = secret
+}
+
+/** Returns the actions that are recorded. */
+type Effect = (account: Account, asked: Asked) => readonly string[]
+
+/** An IAM token ends for good when anything is taken that it needs. */
+const EFFECTS: Partial<Readonly<Record<What, Effect>>> = {
+  createAccount,
+  updateAccount: (account, { enabled = false }) => {
+    account.enabled = enabled
+    if (!enabled) end(account)
+    return [enabled ? 'account.enable' : 'account.disable']
+  },
+  deleteAccount: (account) => {
+    end(account)
+    const { lane, made, tokens, revokedKeys, audit } = account
+    Object.assign(account, { ...newAccount(lane), made, tokens, revokedKeys, audit, keys: undefined })
+    return ['account.delete']
+  },
+  restrict: (account, { restricted = false }) => {
+    account.restricted = restricted
+    return ['address_restriction.set']
+  },
+  createProject: ({ projects }, { name = '' }) => {
+    projects[name] = true
+    return ['project.create']
+  },
+  updateProject: ({ projects }, { name = '', enabled = false }) => {
+    projects[name] = enabled
+    return [enabled ? 'project.enable' : 'project.disable']
+  },
+  deleteProject: ({ projects }, { name = '' }) => {
+    delete projects[name]
+    return ['project.delete']
+  },
+  createUser: ({ users }, { name = '' }) => {
+    users[name] = { enabled: true, permitted: true }
+    return NEW_USER
+  },
+  createUsers: (account, { count = 0 }) => {
+    const creation = account.exists ? [] : createAccount(account)
+    account.crowd += count
+    return [...creation, ...Array.from({ length: count }, () => NEW_USER).flat()]
+  },
+  updateUser: (account, { name = '', enabled = false }) => {
+    ;(account.users[name] as User).enabled = enabled
+    if (!enabled) end(account, name)
+    return [enabled ? 'service_user.enable' : 'service_user.disable']
+  },
+  permit: (account, { name = '', ofAccount = false }) => {
+    ;(account.users[name] as User).permitted = ofAccount
+    if (!ofAccount) end(account, name)
+    return ['service_user.set_permissions']
+  },
+  replacePassword: (account, { name = '' }) => {
+    ;(account.users[name] as User).password = undefined
+    end(account, name)
+    return ['service_user.replace_password']
+  },
+  deleteUser: (account, { name = '' }) => {
+    delete account.users[name]
+    end(account, name)
+    return ['service_user.delete']
+  },
+  createOwner: (account) => {
+    account.keys = {}
+    return ['control_panel_user.create']
+  },
+  createKey: ({ keys = {} }, { name = '' }) => {
+    keys[name] = true
+    return ['static_token.create']
+  },
+  revokeKey: ({ keys = {}, revokedKeys }, { name = '' }) => {
+    keys[name] = false
+    revokedKeys.push(name)
+    return ['token.revoke']
+  },
+  revoke: ({ tokens }, { token }) => {
+    for (const each of tokens)
+      if (token !== undefined && 'value' in token && each.value === token.value)
+        Object.assign(each, { dead: true, revoked: true })
+    return ['token.revoke']
+  },
+  issue: () => [],
+}
+
+function createAccount(account: Account): readonly string[] {
+  Object.assign(account, { made: account.made + 1, exists: true, enabled: true })
+  return ['account.create']
+}
+
+const NEW_USER = ['service_user.create', 'service_user.set_permissions']
+
+/** The tokens of a user, or of all. */
+function end(account: Account, user?: string): void {
+  for (const token of account.tokens) if (user === undefined || token.user === user) token.dead = true
+}
+
+function pick<T>(values: readonly T[], random: () => number): T {
+  return values[Math.floor(random() * values.length)] as T
+}
+
+/**
+ * What a restoration makes of an account: all is as in the backup, revocations stay, and no token of the time
+ * between is accepted.
+ */
+export function restored(backup: Account, now: Account): Account {
+  const next = structuredClone(backup)
+  next.tokens = now.tokens.map((token, index) => {
+    const before = backup.tokens[index]
+    if (before === undefined) return { ...token, dead: true }
+    return { ...before, dead: before.dead || token.revoked, revoked: token.revoked, unsure: true }
+  })
+  next.revokedKeys = [...now.revokedKeys]
+  if (next.keys !== undefined)
+    for (const name of now.revokedKeys) if (next.keys[name] !== undefined) next.keys[name] = false
+  return next
+}
+
+/** Whether the state of an account, of its users and of the token lets it open something. */
+export function isInForce({ enabled, restricted, users }: Account, { dead, user }: Token): boolean {
+  const holder = users[user]
+  return !dead && enabled && !restricted && holder?.enabled === true && holder.permitted
+}
