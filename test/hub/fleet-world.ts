@@ -21,6 +21,8 @@ import { KnownPosition } from '../../sidecar/directory/feed/known-position.ts'
 import type { Position, Touched, TouchedThing } from '../../sidecar/directory/feed/touches.ts'
 import { Reader } from '../support/contract/reader.ts'
 import { randomFrom } from '../support/inputs/random.ts'
+import { DueHeap } from '../world/due.ts'
+import { note, wasActive } from '../world/standing.ts'
 import { FleetDirectory } from './fleet-directory.ts'
 import { BOUND_MS, FleetHub } from './fleet-hub.ts'
 import { described, isInForce, newTokens, settled, type Token, WALL_MS } from './fleet-tokens.ts'
@@ -59,8 +61,7 @@ export class FleetWorld {
   #heard: Position = { sequence: 0, atMs: 0 }
   #changes = undefined as unknown as HubChanges
   #authority = undefined as unknown as HubAuthority
-  /** What happens later, in order. */
-  #later: { readonly atMs: number; readonly run: () => void }[] = []
+  readonly #later = new DueHeap()
   #nowMs = 10_000
   #drift: number
   readonly #directory = new FleetDirectory()
@@ -135,14 +136,13 @@ export class FleetWorld {
   // The directory.
 
   #now(change: () => void): void {
-    for (const token of this.#tokens) this.#note(token)
     change()
     this.found.changes++
-  }
-
-  #note(token: Token): void {
-    if (isInForce(token, this.#directory.state)) token.inForceMs = this.#nowMs
-    if (this.#directory.state.keys.has(token.key)) token.genuineMs = this.#nowMs
+    const { state } = this.#directory
+    for (const token of this.#tokens) {
+      note(token.said, isInForce(token, state), this.#nowMs)
+      note(token.genuine, state.keys.has(token.key), this.#nowMs)
+    }
   }
 
   /** Something ends, or something that has ended begins again: most of the time, most is in force. */
@@ -322,14 +322,13 @@ export class FleetWorld {
 
   /** Does something within so many milliseconds. */
   #in(ms: number, run: () => void): void {
-    this.#later.push({ atMs: this.#nowMs + this.#random() * ms, run })
+    this.#later.at(this.#nowMs + this.#random() * ms, run)
   }
 
   async #happen(): Promise<void> {
     if (this.#isCalm || this.#random() < 0.6) this.#deliver()
-    const due = this.#later.filter(({ atMs }) => atMs <= this.#nowMs).sort((a, b) => a.atMs - b.atMs)
-    this.#later = this.#later.filter(({ atMs }) => atMs > this.#nowMs)
-    for (const { run } of due) run()
+    for (let run = this.#later.take(this.#nowMs); run !== undefined; run = this.#later.take(this.#nowMs))
+      run()
     await settled()
   }
 
@@ -346,10 +345,12 @@ export class FleetWorld {
       if (!verification.ok) return
       if (wasEnded && this.#wasToldOfEnd(token))
         this.#wrong ??= new Error(`${token.id} was allowed, and its end was told before it was lost`)
-      this.#note(token)
-      const endedMs = Math.min(token.inForceMs, token.genuineMs)
-      if (endedMs < beganMs - BOUND_MS * (1 + 2 * DRIFT_MAX))
-        this.#wrong ??= new Error(`${token.id} was allowed ${beganMs - endedMs} ms after its end`)
+      const sinceMs = beganMs - BOUND_MS * (1 + 2 * DRIFT_MAX)
+      for (const each of [token.said, token.genuine])
+        if (!wasActive(each, sinceMs, this.#nowMs))
+          this.#wrong ??= new Error(
+            `${token.id} was allowed at ${beganMs} after ${JSON.stringify(each.slice(-2))}`,
+          )
     }
     this.#trace?.check(token)
     const verification = this.#authority.verify(token.value, KINDS, {})
@@ -374,7 +375,7 @@ export class FleetWorld {
     this.#isCalm = true
     for (const hub of this.#hubs) hub.cutOffUntilMs = 0
     if (!this.#directory.has(this.#heard)) this.#restore(this.#directory.state)
-    if (this.#stream === undefined && this.#later.length === 0) this.#connect()
+    if (this.#stream === undefined && this.#later.first === undefined) this.#connect()
     for (let time = 0; time < 80; time++) {
       this.#nowMs += 100
       for (const hub of this.#hubs) this.#read(hub)

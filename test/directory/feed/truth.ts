@@ -5,11 +5,9 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { DirectoryChange } from '../../../sidecar/directory/change.ts'
 import type { Parameters } from '../../../sidecar/directory/database.ts'
 import { NoSuchProject } from '../../../sidecar/directory/database.ts'
-import type { IamTokenQuery, TokenStatus } from '../../../sidecar/directory/directory.ts'
 import type { FeedRecord } from '../../../sidecar/directory/feed/touches.ts'
 import { numberParameters } from '../../../sidecar/directory/named-parameters.ts'
 import { migrationsFrom } from '../../../sidecar/directory/schema.ts'
-import { DirectoryVerification } from '../../../sidecar/directory/verification.ts'
 import { newFolder } from '../../support/suite/resources.ts'
 
 export type Statement = [sql: string, parameters?: Parameters]
@@ -18,9 +16,6 @@ export class Truth {
   #database = new DatabaseSync(':memory:')
   #standby: string | undefined
   readonly #statements = new Map<string, StatementSync>()
-  readonly #verification = new DirectoryVerification({
-    all: (...statement: Statement) => this.all(...statement),
-  } as never)
 
   constructor() {
     for (const step of migrationsFrom(0, 'sqlite', 'a test')) this.#database.exec(step)
@@ -50,15 +45,6 @@ export class Truth {
       if (!(error instanceof NoSuchProject)) throw error
       return []
     }
-  }
-
-  /** What the directory says to an IAM token, or to the static token with that hash. */
-  statusOf(token: IamTokenQuery | Buffer): TokenStatus | undefined {
-    const found = Buffer.isBuffer(token)
-      ? this.#verification.staticToken(token)
-      : this.#verification.iamTokenStatus(token)
-    if (found instanceof Promise) throw new TypeError('the directory is asked without delay')
-    return found
   }
 
   /** A standby has everything that was changed until now. */

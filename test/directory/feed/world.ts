@@ -7,12 +7,9 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
-import { compile, type TokenKind } from '../../../engine/index.ts'
-import { supportMatrix } from '../../../matrix/index.ts'
-import { isAllowed } from '../../../sidecar/authority/addresses.ts'
 import { EmbeddedAuthority } from '../../../sidecar/authority/embedded.ts'
 import type { IamClaims } from '../../../sidecar/authority/iam-claims.ts'
-import { IamTokenSigner, queryOf, tokenOf } from '../../../sidecar/authority/iam-token.ts'
+import { IamTokenSigner } from '../../../sidecar/authority/iam-token.ts'
 import { KeyRing } from '../../../sidecar/authority/keys.ts'
 import { hashStaticToken, newStaticToken, pepperOf } from '../../../sidecar/authority/static-token.ts'
 import type { DirectoryChange } from '../../../sidecar/directory/change.ts'
@@ -21,6 +18,9 @@ import { NotifiedChanges } from '../../../sidecar/directory/feed/notified-change
 import { DirectoryVerification } from '../../../sidecar/directory/verification.ts'
 import { randomFrom } from '../../support/inputs/random.ts'
 import { newFolder } from '../../support/suite/resources.ts'
+import { DirectoryItself, tokenKinds } from '../../world/directory-itself.ts'
+import { DueHeap } from '../../world/due.ts'
+import { isOver, note, type Said, wasActive } from '../../world/standing.ts'
 import { AnyChange, PROJECTS, SERVICE_USERS } from './any-change.ts'
 import { type Statement, Truth } from './truth.ts'
 
@@ -38,14 +38,12 @@ const WALL_MS = 1_800_000_000_000
 /** Nothing waits for a turn, so that a seed always gives the same history. */
 const AT_ONCE = { run: (_connection: unknown, work: () => unknown) => work(), suspect: () => {} }
 
-const tokenKinds: ReadonlyMap<string, TokenKind> = compile(supportMatrix).tokenKinds
-
 /** A token, and when the directory would have allowed it. */
 interface Held {
   readonly value: string
   readonly claims: IamClaims | undefined
   /** What the directory has said since, each time that it changed. */
-  readonly said: { readonly atMs: number; readonly active: boolean }[]
+  readonly said: Said[]
 }
 
 interface Process {
@@ -76,13 +74,17 @@ export class World {
   readonly #random: () => number
   readonly #any: AnyChange
   readonly #truth = new Truth()
+  readonly #itself = new DirectoryItself({
+    all: (...statement: Statement) => this.#truth.all(...statement),
+    ...{ pepper: PEPPER, client: CLIENT },
+  })
   readonly #ring = new KeyRing(join(newFolder(), 'signing-keys.json'), WALL_MS, {
     onRefused: () => {},
     pollMs: 3_600_000,
   })
   readonly #signer = new IamTokenSigner(this.#ring)
   readonly #processes: Process[] = []
-  readonly #events: { readonly atMs: number; readonly run: () => void }[] = []
+  readonly #events = new DueHeap()
   readonly #endings: Ending[] = []
   #tokens: Held[] = []
   #nowMs = 0
@@ -168,9 +170,8 @@ export class World {
   /** Time passes, and what was to happen does. */
   async #pass(ms: number): Promise<void> {
     this.#nowMs += ms
-    for (let next = this.#events[0]; next !== undefined && next.atMs <= this.#nowMs; next = this.#events[0]) {
-      this.#events.shift()
-      next.run()
+    for (let run = this.#events.take(this.#nowMs); run !== undefined; run = this.#events.take(this.#nowMs)) {
+      run()
       await turn()
     }
   }
@@ -184,7 +185,7 @@ export class World {
       if (ok) this.#allowed++
       else this.#denied++
       const sinceMs = Math.max(beganMs - BOUND_MS, heard)
-      if (ok && !wasActive(held, sinceMs, this.#nowMs))
+      if (ok && !wasActive(held.said, sinceMs, this.#nowMs))
         this.#wrong = `allowed a ${held.claims?.type ?? 'static token'} between ${beganMs} and ${this.#nowMs}, and the directory said ${JSON.stringify(held.said.slice(-4))}`
     }
     const verification = process.authority.verify(held.value, tokenKinds, { clientAddress: CLIENT })
@@ -244,7 +245,7 @@ export class World {
 
   async #replaceToken(): Promise<void> {
     // First those that can no longer be used.
-    const dead = this.#tokens.find(({ said }) => isLongOver(said, this.#nowMs))
+    const dead = this.#tokens.find(({ said }) => isOver(said, this.#nowMs, 2 * BOUND_MS))
     this.#tokens = this.#tokens.filter((held) => held !== (dead ?? this.#tokens[0]))
     await this.#addToken()
   }
@@ -315,22 +316,9 @@ export class World {
 
   /** Notes what the directory says to each token now. Returns those that it has ended. */
   #lookAtTokens(): Held[] {
-    const ended: Held[] = []
-    for (const held of this.#tokens) {
-      const active = this.#isActive(held)
-      const before = held.said.at(-1)?.active
-      if (before === active) continue
-      held.said.push({ atMs: this.#nowMs, active })
-      if (before === true) ended.push(held)
-    }
-    return ended
-  }
-
-  #isActive({ value, claims }: Held): boolean {
-    const token = claims && tokenOf(claims)
-    const scopes = token && tokenKinds.get(token.kind)?.permissionScopes
-    const found = this.#truth.statusOf(token ? queryOf(token, scopes ?? []) : hashStaticToken(value, PEPPER))
-    return found?.active === true && isAllowed(CLIENT, found.addresses)
+    return this.#tokens.filter((held) =>
+      note(held.said, this.#itself.isActive(held.value, held.claims), this.#nowMs),
+    )
   }
 
   /**
@@ -368,10 +356,7 @@ export class World {
   }
 
   #later(ms: number, run: () => void): void {
-    const atMs = this.#nowMs + ms
-    let index = this.#events.length
-    while (index > 0 && (this.#events[index - 1]?.atMs ?? 0) > atMs) index--
-    this.#events.splice(index, 0, { atMs, run })
+    this.#events.at(this.#nowMs + ms, run)
   }
 
   #every(ms: number, run: () => void): void {
@@ -384,17 +369,4 @@ export class World {
   #pick<T>(values: readonly T[]): T {
     return values[Math.floor(this.#random() * values.length)] as T
   }
-}
-
-function isLongOver(said: Held['said'], nowMs: number): boolean {
-  const last = said.at(-1)
-  return last?.active === false && last.atMs < nowMs - 2 * BOUND_MS
-}
-
-/** Whether the directory would have allowed the token at some time of the period. */
-function wasActive({ said }: Held, fromMs: number, untilMs: number): boolean {
-  return said.some(
-    ({ active, atMs }, index) =>
-      active && atMs <= untilMs && (said[index + 1]?.atMs ?? Number.POSITIVE_INFINITY) > fromMs,
-  )
 }

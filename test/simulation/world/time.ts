@@ -9,7 +9,7 @@ import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import timersPromises from 'node:timers/promises'
 import zlib from 'node:zlib'
-import { type Due, DueHeap } from './due-heap.ts'
+import { DueHeap } from '../../world/due.ts'
 import { seeded } from './randomness.ts'
 
 /** A process of the fleet. What it has begun goes on only while it lives. */
@@ -71,7 +71,6 @@ type Timers = Pick<
 class Time {
   nowMs = 0
   readonly #due = new DueHeap()
-  #orders = 0
   /** Turns of the event loop that were asked for and have not come. */
   #turns = 0
   /** Work of the real disk and of threads that has not ended. */
@@ -81,7 +80,6 @@ class Time {
   begin(): void {
     this.nowMs = 0
     this.#due.clear()
-    this.#orders = 0
     this.onSettled = () => {}
   }
 
@@ -94,8 +92,7 @@ class Time {
   }
 
   #at(atMs: number, run: () => void): { cancel(): void } {
-    const due: Due = { atMs, order: this.#orders++, run, cancelled: false }
-    this.#due.add(due)
+    const due = this.#due.at(atMs, run)
     return {
       cancel: () => {
         due.cancelled = true

@@ -4,15 +4,33 @@ export interface Due {
   readonly atMs: number
   readonly order: number
   readonly run: () => void
+  /** Set to have it not done. */
   cancelled: boolean
 }
 
 /** A binary heap. */
 export class DueHeap {
   #all: Due[] = []
+  #order = 0
 
   clear(): void {
     this.#all = []
+    this.#order = 0
+  }
+
+  /** Has something done at that time, after what was to be done then already. */
+  at(atMs: number, run: () => void): Due {
+    const due = { atMs, order: this.#order++, run, cancelled: false }
+    this.#add(due)
+    return due
+  }
+
+  /** Removes what is to be done first, where its time has come. */
+  take(nowMs: number): (() => void) | undefined {
+    const { first } = this
+    if (first === undefined || first.atMs > nowMs) return undefined
+    this.removeFirst()
+    return first.run
   }
 
   /** The next one that was not cancelled. */
@@ -21,7 +39,7 @@ export class DueHeap {
     return this.#all[0]
   }
 
-  add(due: Due): void {
+  #add(due: Due): void {
     const all = this.#all
     let place = all.push(due) - 1
     for (
