@@ -7,6 +7,7 @@
 import { join } from 'node:path'
 import type { CheckAnswer } from '../../clients/typescript/index.ts'
 import { readKeys } from '../../sidecar/authority/keys.ts'
+import { during, wasActive } from '../world/standing.ts'
 import {
   BOUND_MS,
   DRIFT_MAX,
@@ -17,7 +18,7 @@ import {
   type Worker,
 } from './fleet.ts'
 import { ACCOUNTS, BOSS } from './operations.ts'
-import { EXTRA_API, type Held, type Recorded, type Truth, wasActive, wasInForce } from './truth.ts'
+import { EXTRA_API, type Held, type Recorded, type Truth } from './truth.ts'
 import { network } from './world/network.ts'
 import { time } from './world/time.ts'
 import { world } from './world/world.ts'
@@ -103,7 +104,7 @@ export class Judge {
     const what = held.claims?.type ?? 'a static token'
     // What the directory says of a token that was forgotten is not known.
     const isKnown = this.#truth.tokens.includes(held)
-    if (isKnown && !wasActive(held, Math.max(sinceMs, limits.seenMs), time.nowMs))
+    if (isKnown && !wasActive(held.said, Math.max(sinceMs, limits.seenMs), time.nowMs))
       this.wrong ??= `${program.name} allowed ${what}, asked at ${beganMs}, with ${JSON.stringify(limits)}; the directory said ${JSON.stringify(held.said.slice(-4))}`
     if (lost?.has(held) && this.#lost.get(program.worker.host.name) === lost)
       this.wrong ??= `${program.name} allowed ${what}, whose end its host had acknowledged before it was lost`
@@ -134,8 +135,8 @@ export class Judge {
     const kind = claims?.kind ?? 'static_token'
     const { matrices } = this.#truth
     const opening = this.#fleet.hosts.filter((host) => host.kind === kind)
-    if (opening.some(({ shadowDigest = '' }) => wasInForce(matrices, shadowDigest, sinceMs, time.nowMs)))
-      return
+    const inForce = during(matrices, sinceMs, time.nowMs)
+    if (opening.some(({ shadowDigest }) => inForce.some(({ digest }) => digest === shadowDigest))) return
     this.wrong ??= `${name} opened ${EXTRA_API} by ${kind}; since ${sinceMs} were in force ${JSON.stringify(matrices.slice(-4))}`
   }
 
@@ -175,7 +176,7 @@ export class Judge {
     for (const [host, seenMs] of this.#seenMs) {
       const isLost = [...this.#kept].some(([sequence, record]) => sequence > lastKept && record.host === host)
       // What another host had undone before is none of them; what begins now is.
-      const ended = this.#truth.tokens.filter((held) => !wasActive(held, seenMs, time.nowMs - 0.001))
+      const ended = this.#truth.tokens.filter(({ said }) => !wasActive(said, seenMs, time.nowMs - 0.001))
       if (isLost) this.#lost.set(host, new Set(ended))
     }
     for (const sequence of this.#kept.keys()) if (sequence > lastKept) this.#kept.delete(sequence)

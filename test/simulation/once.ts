@@ -15,10 +15,11 @@ import {
   passkeyChallenge,
 } from '../../sidecar/usecases/control-panel/log-in.ts'
 import { codeAt } from '../support/identity/totp.ts'
+import { note, type Said, wasActive } from '../world/standing.ts'
 import { type Fleet, operatorOf, type Worker } from './fleet.ts'
 import { CALL, CODE_MS, GUEST, type Member } from './members.ts'
 import { ACCOUNTS, BOSS } from './operations.ts'
-import { type Held, type Recorded, wasActive } from './truth.ts'
+import type { Recorded } from './truth.ts'
 import { network, type Panel, Unanswered } from './world/network.ts'
 import { Machine, time } from './world/time.ts'
 import { world } from './world/world.ts'
@@ -39,7 +40,7 @@ interface Single {
   readonly beginsAtMs: number
   endsAtMs: number
   /** Since when the directory has it, and its user may log in, or not. Its end is not looked at. */
-  readonly said: Held['said']
+  readonly said: Said[]
   /** How often it has worked. */
   uses: number
   readonly use: (panel: Panel) => Promise<unknown>
@@ -181,7 +182,7 @@ export class Once {
     if (losses !== this.#losses) return
     const { what, said, endsAtMs } = single
     if (++single.uses > 1) this.wrong ??= `${what} worked ${single.uses} times`
-    if (!wasActive(single, beganMs, time.nowMs))
+    if (!wasActive(said, beganMs, time.nowMs))
       this.wrong ??= `${what}, used at ${beganMs}, worked; the directory said ${JSON.stringify(said.slice(-4))}`
     if (clockMs >= endsAtMs) this.wrong ??= `${what} worked after its end`
   }
@@ -189,10 +190,7 @@ export class Once {
   /** Something was committed. */
   recorded(records: readonly Recorded[]): void {
     const worked = this.#known.filter(works)
-    for (const single of this.#known) {
-      const active = single.isThere()
-      if (active !== works(single)) single.said.push({ atMs: time.nowMs, active })
-    }
+    for (const { said, isThere } of this.#known) note(said, isThere(), time.nowMs)
     for (const { action, account, subject, details } of records) {
       if (action !== 'control_panel_user.log_in') continue
       const { way } = JSON.parse(details)

@@ -1,25 +1,22 @@
-/** What operators and users do to a directory: changes of every kind, of a few accounts. */
+/** What operators and users do to a simulated directory: changes of every kind, of a few accounts. */
 import { type Client, PortcullisError } from '../../clients/typescript/index.ts'
-import { PermissionScope } from '../../proto/gen/portcullis/v1/directory.ts'
 import type { IamClaims } from '../../sidecar/authority/iam-claims.ts'
+import { type Asked, perform, type What } from '../world/operations.ts'
 
 export const ACCOUNTS = ['10001', '10002']
 export const PROJECTS = ['alpha', 'beta']
 export const SERVICE_USERS = ['job', 'robot']
 /** Administers its account, while it has the role. */
 export const BOSS = 'boss'
-const OWNER = 'person'
 
 /** Longest lifetime of a token, in milliseconds. */
 export const KEY_LIFETIME_MS = 86_400_000
-
-const EVERYTHING = [{ scope: PermissionScope.PERMISSION_SCOPE_ACCOUNT, projects: [] }]
 
 /** Passwords and keys by whose they are, as they were given out last. */
 export type Secrets = Map<string, string>
 
 /** Makes one change. Resolves when it is acknowledged. */
-export type Operation = (client: Client) => Promise<unknown>
+export type Change = (client: Client) => Promise<unknown>
 
 export class Operations {
   readonly secrets: Secrets
@@ -33,87 +30,81 @@ export class Operations {
   }
 
   /** A change of something that is there, mostly of what the token of these claims depends on. */
-  anyChange(claims: IamClaims | undefined): Operation {
+  anyChange(claims: IamClaims | undefined): Change {
     const account = this.#random() < 0.8 ? (claims?.account ?? this.#pick(ACCOUNTS)) : this.#pick(ACCOUNTS)
     const name =
       this.#random() < 0.8 ? (claims?.name ?? this.#pick(SERVICE_USERS)) : this.#pick(SERVICE_USERS)
     const project = this.#random() < 0.8 ? (claims?.project ?? this.#pick(PROJECTS)) : this.#pick(PROJECTS)
     const tokenId = (this.#random() < 0.3 ? claims?.from?.[0] : undefined) ?? claims?.jti ?? 'another'
-    const user = { account, name }
     // Most of what is taken is given again, or soon nothing would be in force.
     if (this.#random() < 0.4) return (client) => this.#giveAll(client, account)
-    return this.#pick<Operation>([
-      (client) => client.revoke({ tokenId }),
-      ({ directory }) => directory.updateServiceUser({ ...user, enabled: false }),
-      ({ directory }) => directory.updateServiceUser({ ...user, permissions: { permissions: [] } }),
-      ({ directory }) =>
-        directory.updateServiceUser({ ...user, permissions: { permissions: ofProject(project) } }),
-      ({ directory }) => directory.updateServiceUser({ account, name: BOSS, roles: { roles: [] } }),
-      ({ directory }) => directory.deleteServiceUser(user),
-      (client) => this.#replacePassword(client, account, name),
-      ({ directory }) => directory.revokeStaticToken({ account, userName: OWNER, name: 'key' }),
-      ({ directory }) => directory.updateProject({ account, name: project, enabled: false }),
-      ({ directory }) => directory.deleteProject({ account, name: project }),
-      ({ directory }) => directory.updateAccount({ account, enabled: false }),
-      ({ directory }) =>
-        directory.setAddressRestriction({ account, ranges: ['10.0.0.0/8'], allowExcludingRequester: true }),
-      ({ directory }) => directory.createAccount({ account: `unrelated-${this.#names++}` }),
-    ])
+    const [what, asked] = this.#pick<() => [What, Partial<Asked>]>([
+      () => ['revoke', { token: { tokenId } }],
+      () => ['updateUser', { name, enabled: false }],
+      () => ['updateUser', { name, ofAccount: false }],
+      () => ['updateUser', { name, ofProject: project }],
+      () => ['updateUser', { name: BOSS, administers: false }],
+      () => ['deleteUser', { name }],
+      () => ['replacePassword', { name }],
+      () => ['revokeKey', { name: KEY }],
+      () => ['updateProject', { name: project, enabled: false }],
+      () => ['deleteProject', { name: project }],
+      () => ['updateAccount', { enabled: false }],
+      () => ['restrict', { restricted: true }],
+      () => ['createAccount', { account: `unrelated-${this.#names++}` }],
+    ])()
+    return (client) => this.#perform(client, what, { account, ...asked })
   }
 
   /** Everything of the account is in force again. */
-  async #giveAll({ directory }: Client, account: string): Promise<void> {
-    await directory.updateAccount({ account, enabled: true })
-    await directory.setAddressRestriction({ account, ranges: [] })
+  async #giveAll(client: Client, account: string): Promise<void> {
+    await this.#perform(client, 'updateAccount', { account, enabled: true })
+    await this.#perform(client, 'restrict', { account, restricted: false })
     for (const name of PROJECTS)
       await orElse(
-        () => directory.updateProject({ account, name, enabled: true }),
-        () => directory.createProject({ account, name }),
+        () => this.#perform(client, 'updateProject', { account, name, enabled: true }),
+        () => this.#perform(client, 'createProject', { account, name }),
       )
-    for (const name of [...SERVICE_USERS, BOSS]) {
-      const given = { enabled: true, permissions: { permissions: EVERYTHING } }
-      const roles = name === BOSS ? { roles: { roles: ['iam.admin'] } } : {}
+    for (const user of users(account))
       await orElse(
-        () => directory.updateServiceUser({ account, name, ...given, ...roles }),
-        () => this.#createUser(directory, account, name),
+        () => this.#perform(client, 'updateUser', { enabled: true, ...user }),
+        () => this.#perform(client, 'createUser', user),
       )
-    }
     await orElse(
-      () => this.#createKey(directory, account),
+      () => this.#perform(client, 'createKey', { account, name: KEY }),
       async () => {},
     )
   }
 
-  async populate({ directory }: Client): Promise<void> {
+  async populate(client: Client): Promise<void> {
     for (const account of ACCOUNTS) {
-      await directory.createAccount({ account })
-      for (const name of PROJECTS) await directory.createProject({ account, name })
-      await directory.createControlPanelUser({ account, name: OWNER, owner: true })
-      await this.#createKey(directory, account)
-      for (const name of [...SERVICE_USERS, BOSS]) await this.#createUser(directory, account, name)
+      await this.#perform(client, 'createAccount', { account })
+      for (const name of PROJECTS) await this.#perform(client, 'createProject', { account, name })
+      await this.#perform(client, 'createOwner', { account })
+      await this.#perform(client, 'createKey', { account, name: KEY })
+      for (const user of users(account)) await this.#perform(client, 'createUser', user)
     }
   }
 
-  async #createUser(directory: Client['directory'], account: string, name: string): Promise<void> {
-    const permissions = EVERYTHING
-    const roles = name === BOSS ? ['iam.admin'] : []
-    const { password } = await directory.createServiceUser({ account, name, permissions, roles })
-    this.secrets.set(`${account} ${name}`, password)
-  }
-
-  async #replacePassword({ directory }: Client, account: string, name: string): Promise<void> {
-    const { password } = await directory.replaceServiceUserPassword({ account, name })
-    this.secrets.set(`${account} ${name}`, password)
-  }
-
-  async #createKey(directory: Client['directory'], account: string): Promise<void> {
-    const { value } = await directory.createStaticToken({ account, userName: OWNER, name: 'key' })
-    this.secrets.set(`${account} key`, value)
+  async #perform(client: Client, what: What, asked: Asked): Promise<void> {
+    const { secret } = await perform(client, { what, asked })
+    if (secret !== undefined) this.secrets.set(`${asked.account} ${asked.name}`, secret)
   }
 
   #pick<T>(values: readonly T[]): T {
     return values[Math.floor(this.#random() * values.length)] as T
   }
+}
+
+/** The static token of an owner. */
+const KEY = 'key'
+
+/** Those of an account, with all that they may have. */
+function users(account: string): readonly (Asked & { readonly name: string })[] {
+  return [...SERVICE_USERS, BOSS].map((name) => ({
+    ...{ account, name, ofAccount: true },
+    ...(name === BOSS && { administers: true }),
+  }))
 }
 
 /** The first, or the second where the directory refuses it. */
@@ -127,7 +118,3 @@ async function orElse(first: () => Promise<unknown>, second: () => Promise<unkno
 }
 
 const REFUSALS = new Set(['NOT_FOUND', 'ALREADY_EXISTS'])
-
-function ofProject(project: string) {
-  return [{ scope: PermissionScope.PERMISSION_SCOPE_PROJECTS, projects: [project] }]
-}

@@ -10,13 +10,14 @@ import { pepperOf } from '../../sidecar/authority/static-token.ts'
 import { CallError } from '../../sidecar/base/call-error.ts'
 import { DIRECTORY_FILE } from '../../sidecar/base/data-folder.ts'
 import { randomFrom } from '../support/inputs/random.ts'
+import { isOver } from '../world/standing.ts'
 import { Faults } from './faults.ts'
 import { BOUND_MS, Fleet, type Host, KEY_POLL_MS, operatorOf, type Program, type Worker } from './fleet.ts'
 import { Judge, type Pending } from './judge.ts'
 import { Once } from './once.ts'
 import { ACCOUNTS, BOSS, Operations, PROJECTS, SERVICE_USERS } from './operations.ts'
 import type { Populated } from './populated.ts'
-import { EXTRA_API, type Held, isOver, type Recorded, Truth } from './truth.ts'
+import { EXTRA_API, type Held, type Recorded, Truth } from './truth.ts'
 import { DirectoryFile } from './world/directory-file.ts'
 import { network } from './world/network.ts'
 import { PostgresServer } from './world/postgres-server.ts'
@@ -215,7 +216,7 @@ export class Simulation {
 
   /** Mostly one that is in force, or was lately: with another one, little can go wrong. */
   #anyToken(): Held {
-    const lately = this.#truth.tokens.filter(({ said }) => !isOver(said, 2 * BOUND_MS))
+    const lately = this.#truth.tokens.filter(({ said }) => !isOver(said, time.nowMs, 2 * BOUND_MS))
     return this.#pick(lately.length > 0 && this.#random() < 0.85 ? lately : this.#truth.tokens)
   }
 
@@ -250,7 +251,9 @@ export class Simulation {
 
   /** What a host has acknowledged counts at once for everybody who asks it, and so does what was before. */
   #askAtOnce({ worker }: Pending): void {
-    const ended = this.#truth.tokens.filter(({ said }) => isOver(said, 0) && !isOver(said, BOUND_MS))
+    const ended = this.#truth.tokens.filter(
+      ({ said }) => isOver(said, time.nowMs, 0) && !isOver(said, time.nowMs, BOUND_MS),
+    )
     for (const program of this.#fleet.programs)
       if (program.worker.host === worker.host && !program.local)
         for (const held of ended) this.#check(program, held)
@@ -341,7 +344,9 @@ export class Simulation {
     if (value === undefined) return
     const { tokens } = this.#truth
     if (tokens.length >= TOKENS)
-      this.#truth.forget(tokens.find(({ said }) => isOver(said, 3 * BOUND_MS)) ?? this.#pick(tokens))
+      this.#truth.forget(
+        tokens.find(({ said }) => isOver(said, time.nowMs, 3 * BOUND_MS)) ?? this.#pick(tokens),
+      )
     this.#truth.add(value)
   }
 

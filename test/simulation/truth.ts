@@ -4,18 +4,15 @@
  */
 
 import type { KeyObject } from 'node:crypto'
-import { compile, type Matrix } from '../../engine/index.ts'
+import type { Matrix } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
-import { isAllowed } from '../../sidecar/authority/addresses.ts'
 import type { IamClaims } from '../../sidecar/authority/iam-claims.ts'
-import { queryOf, tokenOf } from '../../sidecar/authority/iam-token.ts'
-import { hashStaticToken } from '../../sidecar/authority/static-token.ts'
+import type { Parameters } from '../../sidecar/directory/database.ts'
 import { numberParameters } from '../../sidecar/directory/named-parameters.ts'
-import { DirectoryVerification } from '../../sidecar/directory/verification.ts'
+import { DirectoryItself } from '../world/directory-itself.ts'
+import { note, type Said, type Since } from '../world/standing.ts'
 import { time } from './world/time.ts'
 import { world } from './world/world.ts'
-
-const { tokenKinds } = compile(supportMatrix as Matrix)
 
 /** Where all programs are. */
 const CLIENT = '127.0.0.1'
@@ -26,7 +23,7 @@ export interface Held {
   /** Those of an IAM token. */
   readonly claims: IamClaims | undefined
   readonly keyId: string | undefined
-  readonly said: { readonly atMs: number; readonly active: boolean }[]
+  readonly said: Said[]
 }
 
 /** A record of the audit trail. */
@@ -43,20 +40,18 @@ export interface Recorded {
 export class Truth {
   readonly tokens: Held[] = []
   /** Digests of the matrices that were in force, each since when; empty: that of the configurations. */
-  readonly matrices: { readonly atMs: number; readonly digest: string }[] = [{ atMs: 0, digest: '' }]
+  readonly matrices: (Since & { readonly digest: string })[] = [{ atMs: 0, digest: '' }]
   /** Called at each commit with what it recorded, and with the tokens that it ended. */
   onRecorded: (records: readonly Recorded[], ended: readonly Held[]) => void = () => {}
-  readonly #pepper: KeyObject
   #last = 0
-  readonly #verification = new DirectoryVerification({
-    all: (sql: string, parameters = {}) => {
-      const { text, values } = numberParameters('?', sql, parameters)
-      return world.directory.all(text, values)
-    },
-  } as never)
+  readonly #itself: DirectoryItself
 
   constructor(pepper: KeyObject) {
-    this.#pepper = pepper
+    const all = (sql: string, parameters: Parameters = {}) => {
+      const { text, values } = numberParameters('?', sql, parameters)
+      return world.directory.all(text, values)
+    }
+    this.#itself = new DirectoryItself({ all, pepper, client: CLIENT })
     this.#last = this.lastSequence
     world.directory.onCommit = () => this.look()
   }
@@ -105,28 +100,12 @@ export class Truth {
 
   /** Whether the token has ended now. */
   #lookAt(held: Held): boolean {
-    const active = this.isActive(held)
-    if (held.said.at(-1)?.active === active) return false
-    held.said.push({ atMs: time.nowMs, active })
-    return !active
+    return note(held.said, this.isActive(held), time.nowMs)
   }
 
   isActive({ value, claims }: Held): boolean {
-    const token = claims && tokenOf(claims)
-    const found = token
-      ? this.#verification.iamTokenStatus(queryOf(token, tokenKinds.get(token.kind)?.permissionScopes ?? []))
-      : this.#verification.staticToken(hashStaticToken(value, this.#pepper))
-    if (found instanceof Promise) throw new TypeError('the truth is asked without delay')
-    return found?.active === true && isAllowed(CLIENT, found.addresses)
+    return this.#itself.isActive(value, claims)
   }
-}
-
-/** Whether the directory would have allowed the token at some time of the period. */
-export function wasActive({ said }: Pick<Held, 'said'>, fromMs: number, untilMs: number): boolean {
-  return said.some(
-    ({ active, atMs }, index) =>
-      active && atMs <= untilMs && (said[index + 1]?.atMs ?? Number.POSITIVE_INFINITY) > fromMs,
-  )
 }
 
 /** An API that no matrix has but those that are promoted. */
@@ -146,25 +125,4 @@ export const matrix: Matrix = {
 export function matrixWith(kind: string): Matrix {
   const extra = { id: EXTRA_API, title: 'Extra', accepts: [kind], section: '§5.4' }
   return { ...matrix, apis: [...matrix.apis, extra] }
-}
-
-/** Whether a matrix was in force at some time of the period. */
-export function wasInForce(
-  matrices: Truth['matrices'],
-  digest: string,
-  fromMs: number,
-  untilMs: number,
-): boolean {
-  return matrices.some(
-    (each, index) =>
-      each.digest === digest &&
-      each.atMs <= untilMs &&
-      (matrices[index + 1]?.atMs ?? Number.POSITIVE_INFINITY) > fromMs,
-  )
-}
-
-/** Whether the token has been of no use for so long. */
-export function isOver(said: Held['said'], ms: number): boolean {
-  const last = said.at(-1)
-  return last !== undefined && !last.active && last.atMs < time.nowMs - ms
 }

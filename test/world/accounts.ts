@@ -97,7 +97,7 @@ function userChoices({ users }: Account, random: () => number): Choice[] {
   if (user === undefined) return [['createUser', { name, ofAccount: true }]]
   return [
     ['updateUser', { name, enabled: !user.enabled }],
-    ['permit', { name, ofAccount: !user.permitted }],
+    ['updateUser', { name, ofAccount: !user.permitted }],
     ['replacePassword', { name }],
     ['deleteUser', { name }],
   ]
@@ -189,15 +189,17 @@ const EFFECTS: Partial<Readonly<Record<What, Effect>>> = {
     account.crowd += count
     return [...creation, ...Array.from({ length: count }, () => NEW_USER).flat()]
   },
-  updateUser: (account, { name = '', enabled = false }) => {
-    ;(account.users[name] as User).enabled = enabled
-    if (!enabled) end(account, name)
-    return [enabled ? 'service_user.enable' : 'service_user.disable']
-  },
-  permit: (account, { name = '', ofAccount = false }) => {
-    ;(account.users[name] as User).permitted = ofAccount
-    if (!ofAccount) end(account, name)
-    return ['service_user.set_permissions']
+  updateUser: (account, { name = '', enabled, ofAccount }) => {
+    const user = account.users[name] as User
+    Object.assign(user, {
+      enabled: enabled ?? user.enabled,
+      permitted: ofAccount ?? user.permitted,
+    })
+    if (!user.enabled || !user.permitted) end(account, name)
+    return [
+      ...(ofAccount === undefined ? [] : ['service_user.set_permissions']),
+      ...(enabled === undefined ? [] : [enabled ? 'service_user.enable' : 'service_user.disable']),
+    ]
   },
   replacePassword: (account, { name = '' }) => {
     ;(account.users[name] as User).password = undefined

@@ -12,14 +12,14 @@ export interface Asked {
   /** Of the project, the user, or the static token of the owner. */
   readonly name?: string
   /** Whether it is enabled, from then on. */
-  readonly enabled?: boolean
+  readonly enabled?: boolean | undefined
   /** Whether the account allows none of the addresses that clients have. */
-  readonly restricted?: boolean
+  readonly restricted?: boolean | undefined
   /** What the user is permitted: everything of the account, everything of a project, or both. */
-  readonly ofAccount?: boolean
+  readonly ofAccount?: boolean | undefined
   readonly ofProject?: string | undefined
   /** Whether the user administers the account. */
-  readonly administers?: boolean
+  readonly administers?: boolean | undefined
   /** What the user logs in with. A secret. */
   readonly password?: string | undefined
   /** Project of the token that is issued; default: it is for the account. */
@@ -81,12 +81,15 @@ const CALLS = {
     const names = Array.from({ length: count }, (_, index) => crowdName(from + index))
     return apply({ accounts: [{ account, service_users: names.map((name) => ({ name, permissions })) }] })
   },
-  updateUser: ({ directory }, { account, name = '', enabled }) =>
-    directory.updateServiceUser({ account, name, enabled }),
-  permit: ({ directory }, { account, name = '', ...rights }) =>
-    directory.updateServiceUser({ account, name, permissions: { permissions: permissionsOf(rights) } }),
-  setRole: ({ directory }, { account, name = '', ...rights }) =>
-    directory.updateServiceUser({ account, name, roles: { roles: rolesOf(rights) } }),
+  /** What is not said of the user stays as it is. */
+  updateUser: ({ directory }, { account, name = '', enabled, administers, ...rights }) =>
+    directory.updateServiceUser({
+      ...{ account, name, enabled },
+      ...((rights.ofAccount ?? rights.ofProject) !== undefined && {
+        permissions: { permissions: permissionsOf(rights) },
+      }),
+      ...(administers !== undefined && { roles: { roles: rolesOf({ administers }) } }),
+    }),
   replacePassword: async ({ directory }, { account, name = '' }) => ({
     secret: (await directory.replaceServiceUserPassword({ account, name })).password,
   }),

@@ -1,7 +1,7 @@
 /** What a directory has said of a token, or has had in force, over time. Each answer is judged by that. */
 
 /** From a moment on, in milliseconds of any one clock. It may be ahead: from then on it will count. */
-interface Since {
+export interface Since {
   readonly atMs: number
 }
 
@@ -19,7 +19,11 @@ export function note(said: Said[], active: Said['active'], atMs: number): boolea
 }
 
 /** What counted at some time of the period. */
-function during<T extends Since>(history: readonly T[], fromMs: number, untilMs: number): readonly T[] {
+export function during<T extends Since>(
+  history: readonly T[],
+  fromMs: number,
+  untilMs: number,
+): readonly T[] {
   return history.filter(
     ({ atMs }, index) => atMs <= untilMs && (history[index + 1]?.atMs ?? Number.POSITIVE_INFINITY) > fromMs,
   )
