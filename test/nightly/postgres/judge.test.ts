@@ -12,11 +12,11 @@ const login: Row = ['a', 0, 10, { what: 'issue', token: 1, password: 1, scope: '
 const check: Question = { what: 'check', token: 1 }
 const checkStatic: Question = { what: 'check', token: 0 }
 const revoke: Question = { what: 'revoke', token: 1 }
-const disable: Question = { what: 'user', enabled: false }
-const enable: Question = { what: 'user', enabled: true }
-const remove: Question = { what: 'delete_user' }
-const restrict: Question = { what: 'addresses', restricted: true }
-const read: Question = { what: 'read_user', of_account: true, administers: false }
+const disable: Question = { what: 'updateUser', enabled: false }
+const enable: Question = { what: 'updateUser', enabled: true }
+const remove: Question = { what: 'deleteUser' }
+const restrict: Question = { what: 'restrict', restricted: true }
+const read: Question = { what: 'readUser', of_account: true, administers: false }
 
 const HISTORIES: readonly (readonly [what: string, verdict: Verdict['verdict'], rows: readonly Row[]])[] = [
   ['nothing but what was to be expected', 'ok', [login, ['b', 20, 30, check, 'ALLOWED']]],
@@ -88,7 +88,7 @@ const HISTORIES: readonly (readonly [what: string, verdict: Verdict['verdict'], 
     'an earlier password logs in',
     'violation',
     [
-      ['b', 0, 10, { what: 'replace_password', password: 2 }, 'OK'],
+      ['b', 0, 10, { what: 'replacePassword', password: 2 }, 'OK'],
       ['a', 11, 20, { what: 'issue', token: 1, password: 1, scope: 'account' }, 'OK'],
     ],
   ],
@@ -120,23 +120,26 @@ const HISTORIES: readonly (readonly [what: string, verdict: Verdict['verdict'], 
     'a static token comes back with its user',
     'ok',
     [
-      ['a', 0, 10, { what: 'panel_user', enabled: false }, 'OK'],
+      ['a', 0, 10, { what: 'updateOwner', enabled: false }, 'OK'],
       ['a', 20, 30, checkStatic, 'CREDENTIAL_REVOKED'],
-      ['a', 100, 110, { what: 'panel_user', enabled: true }, 'OK'],
+      ['a', 100, 110, { what: 'updateOwner', enabled: true }, 'OK'],
       ['a', 200, 210, checkStatic, 'ALLOWED'],
     ],
   ],
   [
     'a token outlives its permission',
     'violation',
-    [...[login, ['b', 100, 110, { what: 'permissions' }, 'OK'] as const], ['b', 120, 130, check, 'ALLOWED']],
+    [
+      ...[login, ['b', 100, 110, { what: 'updateUser', of_account: false }, 'OK'] as const],
+      ['b', 120, 130, check, 'ALLOWED'],
+    ],
   ],
   [
     'a token for the project keeps its access by the other permission',
     'ok',
     [
       ['a', 0, 10, { what: 'issue', token: 1, password: 1, scope: 'project' }, 'OK'],
-      ['a', 100, 110, { what: 'permissions', of_project: true }, 'OK'],
+      ['a', 100, 110, { what: 'updateUser', of_account: false, of_project: true }, 'OK'],
       ['a', 900, 910, check, 'ALLOWED'],
     ],
   ],
@@ -145,8 +148,8 @@ const HISTORIES: readonly (readonly [what: string, verdict: Verdict['verdict'], 
     'violation',
     [
       ['a', 0, 10, { what: 'issue', token: 1, password: 1, scope: 'project' }, 'OK'],
-      ['a', 100, 110, { what: 'delete_project' }, 'OK'],
-      ['a', 120, 130, { what: 'create_project' }, 'OK'],
+      ['a', 100, 110, { what: 'deleteProject' }, 'OK'],
+      ['a', 120, 130, { what: 'createProject' }, 'OK'],
       ['a', 140, 150, check, 'ALLOWED'],
     ],
   ],

@@ -3,6 +3,7 @@
  * ask for; what they are answered, and when, the hosts do.
  */
 import { setTimeout as delay } from 'node:timers/promises'
+import { type Asked, perform } from '../../world/operations.ts'
 import { type Message, refusalOf } from '../contract/black-box.ts'
 import { TAKEN_BY, type TokenSort } from '../directory/scene.ts'
 import { randomFrom } from '../inputs/random.ts'
@@ -24,12 +25,15 @@ const NO_ANSWER = ['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'CANCELLED', 'INTERNAL']
 const NOT_SENT = /^No connection established/
 
 /** How often each is asked for. A change in both directions is made more often in the one that opens. */
-const WEIGHTS: Readonly<Record<Question['what'], number>> = {
-  ...{ check: 120, issue: 36, read_user: 8, revoke: 10 },
-  ...{ account: 4, delete_account: 0.3, addresses: 8, panel_user: 8 },
-  ...{ create_project: 2, project: 5, delete_project: 1 },
-  ...{ create_user: 2, user: 7, delete_user: 1, permissions: 10, replace_password: 2, role: 1 },
-}
+const WEIGHTS = {
+  ...{ check: 120, issue: 36, readUser: 8, revoke: 10 },
+  ...{ updateAccount: 4, deleteAccount: 0.3, restrict: 8, updateOwner: 8 },
+  ...{ createProject: 2, updateProject: 5, deleteProject: 1 },
+  ...{ createUser: 2, enable: 7, deleteUser: 1, permit: 10, replacePassword: 2, setRole: 1 },
+} as const satisfies Partial<Record<Question['what'] | keyof typeof OF_USERS, number>>
+
+/** Three changes of a user. */
+const OF_USERS = { enable: 'updateUser', permit: 'updateUser', setRole: 'updateUser' } as const
 
 interface Token {
   readonly number: number
@@ -99,7 +103,7 @@ class Clients {
   async askAtLast(): Promise<void> {
     const last = [this.#tokens[0], ...this.#tokens.slice(1).slice(-5)]
     for (const host of ['a', 'b'] as const) {
-      await this.#ask(CLIENTS, host, { what: 'read_user' })
+      await this.#ask(CLIENTS, host, { what: 'readUser' })
       for (const token of last) await this.#ask(CLIENTS, host, { what: 'check', token: token?.number ?? 0 })
     }
   }
@@ -113,28 +117,32 @@ class Clients {
         return { what, token: this.#someToken() }
       case 'issue':
         return { what, password: this.#lastPassword(), scope: this.#random() < 0.6 ? 'account' : 'project' }
-      case 'account':
-      case 'project':
-      case 'user':
-      case 'panel_user':
+      case 'updateAccount':
+      case 'updateProject':
+      case 'updateOwner':
         return { what, enabled: opens }
-      case 'addresses':
+      case 'restrict':
         return { what, restricted: !opens }
-      case 'role':
-        return { what, administers: !opens }
-      case 'permissions':
-        return { what, of_account: this.#random() < 0.6, of_project: this.#random() < 0.5 }
-      case 'create_user':
+      case 'enable':
+        return { what: OF_USERS[what], enabled: opens }
+      case 'setRole':
+        return { what: OF_USERS[what], administers: !opens }
+      case 'permit':
+        return {
+          what: OF_USERS[what],
+          ...{ of_account: this.#random() < 0.6, of_project: this.#random() < 0.5 },
+        }
+      case 'createUser':
         return { what, password: ++this.#passwordsMade, of_account: true, of_project: false }
-      case 'replace_password':
+      case 'replacePassword':
         return { what, password: ++this.#passwordsMade }
       default:
         return { what }
     }
   }
 
-  #weighted(): Question['what'] {
-    const all = Object.entries(WEIGHTS) as [Question['what'], number][]
+  #weighted(): keyof typeof WEIGHTS {
+    const all = Object.entries(WEIGHTS) as [keyof typeof WEIGHTS, number][]
     let left = this.#random() * all.reduce((sum, [, weight]) => sum + weight, 0)
     for (const [what, weight] of all) {
       left -= weight
@@ -190,54 +198,26 @@ class Clients {
   }
 
   async #call(line: Line, question: Question): Promise<Partial<Question> & { answer: string }> {
-    const { what, token = 0, password = 0, enabled, of_account = false, of_project = false } = question
+    const { what, token = 0, password = 0 } = question
     const account = this.#account
-    const robot = { account, name: 'robot' }
-    const project = { account, name: 'alpha' }
-    const permissions = [
-      ...(of_account ? [{ scope: 'PERMISSION_SCOPE_ACCOUNT' }] : []),
-      ...(of_project ? [{ scope: 'PERMISSION_SCOPE_PROJECTS', projects: ['alpha'] }] : []),
-    ]
-    const done = (_answered: Message) => ({ answer: 'OK' })
-    switch (what) {
-      case 'check':
-        return this.#check(line, token)
-      case 'issue':
-        return this.#issue(line, question)
-      case 'revoke':
-        return done(await line.ask('Revoke', { value: this.#value(token)?.value }))
-      case 'read_user':
-        return read(await line.administer('GetServiceUser', robot))
-      case 'account':
-        return done(await line.administer('UpdateAccount', { account, enabled }))
-      case 'delete_account':
-        return done(await line.administer('DeleteAccount', { account }))
-      case 'addresses': {
-        const ranges = question.restricted ? ['192.0.2.0/24'] : []
-        return done(await line.administer('SetAddressRestriction', { account, ranges }))
-      }
-      case 'panel_user':
-        return done(await line.administer('UpdateControlPanelUser', { account, name: 'person', enabled }))
-      case 'create_project':
-        return done(await line.administer('CreateProject', project))
-      case 'project':
-        return done(await line.administer('UpdateProject', { ...project, enabled }))
-      case 'delete_project':
-        return done(await line.administer('DeleteProject', project))
-      case 'create_user':
-        return this.#learn(password, await line.administer('CreateServiceUser', { ...robot, permissions }))
-      case 'replace_password':
-        return this.#learn(password, await line.administer('ReplaceServiceUserPassword', robot))
-      case 'user':
-        return done(await line.administer('UpdateServiceUser', { ...robot, enabled }))
-      case 'permissions':
-        return done(await line.administer('UpdateServiceUser', { ...robot, permissions: { permissions } }))
-      case 'role': {
-        const roles = { roles: question.administers ? ['iam.admin'] : [] }
-        return done(await line.administer('UpdateServiceUser', { ...robot, roles }))
-      }
-      case 'delete_user':
-        return done(await line.administer('DeleteServiceUser', robot))
+    if (what === 'check') return this.#check(line, token)
+    if (what === 'readUser')
+      return read(await line.ask('directory', 'GetServiceUser', { account, name: ROBOT }))
+    const { secret = '' } = await perform(line.caller, { what, asked: this.#asked(question) })
+    if (what === 'createUser' || what === 'replacePassword') this.#passwords.set(password, secret)
+    if (what === 'issue')
+      this.#tokens.push({ number: token, sort: question.scope ?? 'account', value: secret })
+    return { answer: 'OK' }
+  }
+
+  /** With what the numbers of tokens and passwords stand for. */
+  #asked({ what, token = 0, password = 0, scope, of_account, of_project, ...question }: Question): Asked {
+    const { enabled, restricted, administers } = question
+    return {
+      ...{ account: this.#account, name: /Project/.test(what) ? PROJECT : ROBOT },
+      ...{ enabled, restricted, administers, ofAccount: of_account },
+      ...{ ofProject: of_project ? PROJECT : undefined, project: scope === 'project' ? PROJECT : undefined },
+      ...{ password: this.#passwords.get(password), token: { value: this.#value(token)?.value ?? '' } },
     }
   }
 
@@ -248,28 +228,13 @@ class Clients {
   async #check(line: Line, number: number): Promise<{ answer: string }> {
     const { sort, value } = this.#value(number) as Token
     const [api, name] = TAKEN_BY[sort]
-    const { reason } = await line.ask('Check', { api, credentials: { headers: [{ name, value }] } })
+    const { reason } = await line.ask('check', 'Check', { api, credentials: { headers: [{ name, value }] } })
     return { answer: String(reason).replace('REASON_', '') }
   }
-
-  async #issue(
-    line: Line,
-    { password = 0, scope = 'account', token = 0 }: Question,
-  ): Promise<{ answer: string }> {
-    const account = this.#account
-    const { value } = await line.ask('Issue', {
-      password: { user_name: 'robot', account, password: this.#passwords.get(password) },
-      scope: { account, ...(scope === 'project' && { project: 'alpha' }) },
-    })
-    this.#tokens.push({ number: token, sort: scope, value: String(value) })
-    return { answer: 'OK' }
-  }
-
-  #learn(number: number, { password }: Message): { answer: string } {
-    this.#passwords.set(number, String(password))
-    return { answer: 'OK' }
-  }
 }
+
+const PROJECT = 'alpha'
+const ROBOT = 'robot'
 
 /** What is read of the service user, as the judge reads it. */
 function read({ user }: Message): Partial<Question> & { answer: string } {

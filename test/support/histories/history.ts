@@ -1,25 +1,10 @@
 /** What clients do to the account of a history, and how it is recorded, as the judge reads it. */
 
+import type { What } from '../../world/operations.ts'
+
 /** What a client asks for. `process` and the times come with the record. */
 export interface Question {
-  readonly what:
-    | 'check'
-    | 'issue'
-    | 'read_user'
-    | 'revoke'
-    | 'account'
-    | 'delete_account'
-    | 'create_project'
-    | 'project'
-    | 'delete_project'
-    | 'create_user'
-    | 'user'
-    | 'delete_user'
-    | 'permissions'
-    | 'replace_password'
-    | 'role'
-    | 'addresses'
-    | 'panel_user'
+  readonly what: What | 'check' | 'readUser'
   /** Number of the token; 0: the static token of the panel user. */
   readonly token?: number
   readonly scope?: 'account' | 'project'
@@ -57,5 +42,5 @@ export interface History {
 
 /** Whether it changes the directory. */
 export function isChange({ what }: Question): boolean {
-  return what !== 'check' && what !== 'issue' && what !== 'read_user'
+  return what !== 'check' && what !== 'issue' && what !== 'readUser'
 }

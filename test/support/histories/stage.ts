@@ -6,6 +6,7 @@ import { copyFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { OpenedAuthority } from '../../../sidecar/authority/open-authority.ts'
 import { Secret } from '../../../sidecar/base/secret.ts'
+import type { Caller } from '../../world/operations.ts'
 import { BlackBox, contractService, directoryService, type Message } from '../contract/black-box.ts'
 import { openAuthority } from '../directory/scene.ts'
 import { PostgresProxy } from '../postgres/proxy.ts'
@@ -47,18 +48,41 @@ export class Line {
     return this.#process()
   }
 
-  /** Check, Issue or Revoke. */
-  ask(method: string, request: Message): Promise<Message> {
-    return this.#calls.check.ask(method, request, this.#wishes())
+  ask(service: 'check' | 'directory', method: string, request: Message): Promise<Message> {
+    return this.#calls[service].ask(method, request, this.#wishes())
   }
 
-  administer(method: string, request: Message): Promise<Message> {
-    return this.#calls.directory.ask(method, request, this.#wishes())
+  /** The same as a client of TypeScript: its names are those of the proto in another writing. */
+  get caller(): Caller {
+    const asking = (service: 'check' | 'directory') =>
+      new Proxy(
+        {},
+        {
+          get: (_, method: string) => (request: Message) =>
+            this.ask(
+              service,
+              method.replace(/^./, (first) => first.toUpperCase()),
+              asInProto(request),
+            ),
+        },
+      )
+    const { issue, revoke } = asking('check') as Caller
+    return { issue, revoke, directory: asking('directory') as Caller['directory'] }
   }
 
   #wishes() {
     return { callerToken: this.#callerToken, deadline: Date.now() + DEADLINE_MS }
   }
+}
+
+function asInProto<T>(value: T): T {
+  if (Array.isArray(value)) return value.map(asInProto) as T
+  if (typeof value !== 'object' || value === null) return value
+  const renamed = Object.entries(value).map(([name, each]) => [
+    name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+    asInProto(each),
+  ])
+  return Object.fromEntries(renamed)
 }
 
 /** A host that can be killed, and started again at the same address. */

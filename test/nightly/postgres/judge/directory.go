@@ -91,7 +91,7 @@ func (d directory) do(o *operation) (bool, directory) {
 	switch o.What {
 	case "check":
 		return d.status(o.Token) == o.Answer, d
-	case "read_user":
+	case "readUser":
 		return o.read() == d.read(), d
 	case "issue":
 		return d.issue(o)
@@ -186,15 +186,15 @@ func (d directory) change(o *operation) (string, directory) {
 		return "NOT_FOUND", d
 	}
 	switch o.What {
-	case "account":
-		d.account = enabledIf(o.Enabled)
-	case "delete_account":
+	case "updateAccount":
+		d.account = enabledIf(is(o.Enabled))
+	case "deleteAccount":
 		d.account, d.project, d.robot, d.panelUser = absent, absent, absent, absent
-	case "addresses":
+	case "restrict":
 		d.restricted = o.Restricted
-	case "panel_user":
-		d.panelUser = enabledIf(o.Enabled)
-	case "create_project", "project", "delete_project":
+	case "updateOwner":
+		d.panelUser = enabledIf(is(o.Enabled))
+	case "createProject", "updateProject", "deleteProject":
 		return d.changeProject(o)
 	default:
 		return d.changeRobot(o)
@@ -204,15 +204,15 @@ func (d directory) change(o *operation) (string, directory) {
 
 func (d directory) changeProject(o *operation) (string, directory) {
 	switch {
-	case o.What == "create_project" && d.project != absent:
+	case o.What == "createProject" && d.project != absent:
 		return "ALREADY_EXISTS", d
-	case o.What == "create_project":
+	case o.What == "createProject":
 		d.project = enabled
 	case d.project == absent:
 		return "NOT_FOUND", d
-	case o.What == "project":
-		d.project = enabledIf(o.Enabled)
-	case o.What == "delete_project":
+	case o.What == "updateProject":
+		d.project = enabledIf(is(o.Enabled))
+	case o.What == "deleteProject":
 		// A later project of the same name is another one.
 		d.project, d.ofProject = absent, false
 	}
@@ -221,32 +221,45 @@ func (d directory) changeProject(o *operation) (string, directory) {
 
 func (d directory) changeRobot(o *operation) (string, directory) {
 	switch {
-	case o.What == "create_user" && d.robot != absent:
+	case o.What == "createUser" && d.robot != absent:
 		return "ALREADY_EXISTS", d
-	case o.What != "create_user" && d.robot == absent:
+	case o.What != "createUser" && d.robot == absent:
 		return "NOT_FOUND", d
 	case o.OfProject && d.project == absent:
 		return "NO_SUCH_PROJECT", d
 	}
 	switch o.What {
-	case "create_user":
+	case "createUser":
 		d.robot, d.password, d.administers = enabled, o.Password, false
-		d.ofAccount, d.ofProject = o.OfAccount, o.OfProject
-	case "user":
-		d.robot = enabledIf(o.Enabled)
-	case "delete_user":
+		d.ofAccount, d.ofProject = is(o.OfAccount), o.OfProject
+	case "updateUser":
+		d.updateRobot(o)
+	case "deleteUser":
 		d.robot = absent
-	case "permissions":
-		d.ofAccount, d.ofProject = o.OfAccount, o.OfProject
-	case "replace_password":
+	case "replacePassword":
 		d.endCredentials(o.Password)
-	case "role":
-		if o.Administers && !d.administers {
-			d.endCredentials(0)
-		}
-		d.administers = o.Administers
 	default:
 		panic(fmt.Sprintf("unknown operation %q", o.What))
 	}
 	return "OK", d
+}
+
+// updateRobot changes what the operation says, and leaves the rest as it is.
+func (d *directory) updateRobot(o *operation) {
+	if o.Enabled != nil {
+		d.robot = enabledIf(*o.Enabled)
+	}
+	if o.OfAccount != nil {
+		d.ofAccount, d.ofProject = *o.OfAccount, o.OfProject
+	}
+	if o.Administers != nil {
+		if *o.Administers && !d.administers {
+			d.endCredentials(0)
+		}
+		d.administers = *o.Administers
+	}
+}
+
+func is(said *bool) bool {
+	return said != nil && *said
 }

@@ -46,14 +46,15 @@ type operation struct {
 	What     string `json:"what"`
 	Answer   string `json:"answer"`
 
-	Token       int    `json:"token"`
-	Scope       string `json:"scope"`
-	Password    int32  `json:"password"`
-	Enabled     bool   `json:"enabled"`
-	OfAccount   bool   `json:"of_account"`
-	OfProject   bool   `json:"of_project"`
-	Administers bool   `json:"administers"`
-	Restricted  bool   `json:"restricted"`
+	Token     int    `json:"token"`
+	Scope     string `json:"scope"`
+	Password  int32  `json:"password"`
+	OfProject bool   `json:"of_project"`
+	// Absent where the operation does not say it.
+	Enabled     *bool `json:"enabled"`
+	OfAccount   *bool `json:"of_account"`
+	Administers *bool `json:"administers"`
+	Restricted  bool  `json:"restricted"`
 
 	history *history
 	index   int
@@ -63,7 +64,7 @@ type operation struct {
 }
 
 func (o *operation) changes() bool {
-	return o.What != "check" && o.What != "read_user" && o.What != "issue"
+	return o.What != "check" && o.What != "readUser" && o.What != "issue"
 }
 
 // alters tells whether the directory may be another one after it.
@@ -76,7 +77,7 @@ func (o *operation) read() string {
 	if o.Answer != "OK" {
 		return o.Answer
 	}
-	return readUser(o.Enabled, o.OfAccount, o.Administers)
+	return readUser(is(o.Enabled), is(o.OfAccount), is(o.Administers))
 }
 
 // history is what the clients of one account did.
@@ -166,20 +167,26 @@ func (o *operation) describe() string {
 		add("token %d", o.Token)
 		add("%s", o.Scope)
 		add("password %d", o.Password)
-	case "user", "account", "project", "panel_user":
-		add("enabled %t", o.Enabled)
-	case "permissions":
-		add("account %t", o.OfAccount)
-		add("project %t", o.OfProject)
-	case "replace_password", "create_user":
+	case "updateUser":
+		if o.Enabled != nil {
+			add("enabled %t", *o.Enabled)
+		}
+		if o.OfAccount != nil {
+			add("account %t", *o.OfAccount)
+			add("project %t", o.OfProject)
+		}
+		if o.Administers != nil {
+			add("administers %t", *o.Administers)
+		}
+	case "updateAccount", "updateProject", "updateOwner":
+		add("enabled %t", is(o.Enabled))
+	case "replacePassword", "createUser":
 		add("password %d", o.Password)
-	case "role":
-		add("administers %t", o.Administers)
-	case "addresses":
+	case "restrict":
 		add("restricted %t", o.Restricted)
 	}
 	answer := o.Answer
-	if o.What == "read_user" {
+	if o.What == "readUser" {
 		answer = o.read()
 	}
 	return fmt.Sprintf("%s(%s) on %s: %s", o.What, strings.Join(details, ", "), o.Host, answer)
