@@ -213,6 +213,7 @@ const HABITS: readonly Habit[] = [
       ['test/interop/console/operators.test.ts', 1, 'frames that the page draws'],
       ['test/support/interop/soak.ts', 2, 'the slowest call is reported, and not judged'],
       ['test/usecases/timed.test.ts', 1, 'a call begins no earlier than it was made'],
+      ['test/world/defects.ts', 1, 'code of the product'],
     ],
   },
   {
