@@ -89,6 +89,7 @@ const HABITS: readonly Habit[] = [
       ['test/support/interop/command.ts', 1, 'another process installs the same'],
       ['test/support/interop/floods.ts', 3, 'floods at a pace'],
       ['test/support/interop/soak.ts', 2, 'connections that rest'],
+      ['test/support/postgres/proxy.ts', 1, 'a network on which everything is late'],
       ['test/support/postgres/server.ts', 1, 'looks until a server of another program does as asked'],
       ['test/support/processes/worker-storm.ts', 1, 'a refused connection does not make a busy loop'],
       ['test/tracing/protocols.test.ts', 1, 'spans lie apart by more than two clocks differ'],

@@ -52,6 +52,7 @@ export class PostgresServer {
   #holder: Session | undefined
   #waiting: { readonly session: Session; readonly granted: () => void }[] = []
   #notifications: string[] = []
+  #burden = { untilMs: 0, ms: 0 }
 
   /** @param content a file that `save` wrote; default: a directory without a record */
   constructor(folder: string, content = templateIn(folder)) {
@@ -182,6 +183,16 @@ export class PostgresServer {
   silence(machine: Machine, msOf: () => number): void {
     for (const session of this.#sessions)
       if (session.machine === machine) session.silentUntilMs = time.nowMs + msOf()
+  }
+
+  /** For so long each statement takes `ms` longer: the server has too much to do. */
+  burden(untilMs: number, ms: number): void {
+    this.#burden = { untilMs, ms }
+  }
+
+  /** How much longer a statement takes that is asked now, in milliseconds. */
+  get statementMs(): number {
+    return time.nowMs < this.#burden.untilMs ? this.#burden.ms : 0
   }
 
   save(file: string): void {
