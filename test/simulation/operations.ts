@@ -65,14 +65,21 @@ export class Operations {
     return (client) => this.#perform(client, what, { account, ...asked })
   }
 
-  /** Many users are created in one change, with their account, or one of these accounts is deleted. */
-  largeChange(): (client: Client, worker: Worker) => Promise<unknown> {
+  /**
+   * Many users are created in one change, with their account, and the user of these claims is disabled; or an
+   * account with many users is deleted.
+   */
+  largeChange(claims: IamClaims | undefined): (client: Client, worker: Worker) => Promise<unknown> {
     const account = this.#large[0]
     if (account !== undefined && this.#random() < 0.4) {
       this.#large.shift()
       return (client) => this.#perform(client, 'deleteAccount', { account })
     }
-    const asked = { account: `large-${this.#names++}`, count: someRecords(this.#random, USERS_MAX) }
+    const asked = {
+      account: `large-${this.#names++}`,
+      count: someRecords(this.#random, USERS_MAX),
+      disabled: claims && { account: claims.account, name: claims.name },
+    }
     return async ({ directory, issue, revoke }, { sidecar, machine }) => {
       const apply: Caller['apply'] = async (file) =>
         sidecar?.administration.apply(trusted(operatorOf(machine.name)), file as DirectoryFile)

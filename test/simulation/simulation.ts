@@ -35,12 +35,14 @@ const CALM_MS_MAX = 60_000
 /** Of so many seeds one has a file as its directory, and the others share PostgreSQL. */
 const FILE_EVERY = 8
 /**
- * Of as many seeds another one is wide: a host is far from its directory, statements take seconds, and changes
- * have many records.
+ * Of as many seeds another one is wide: a host is far from its directory, statements take seconds, changes
+ * have many records, and notifications are lost.
  */
 const WIDE = 4
 /** How much longer a message to the far host takes, in milliseconds: an answer, 200. */
 const FAR_MS = 100
+/** This part of the notifications does not arrive in a wide seed. */
+const LOST_NOTIFICATIONS = 0.15
 /** A login there asks PostgreSQL some fifteen times, one after the other, and waits for its turn. */
 const FAR_PATIENCE_MS = 9_000
 /** Most calls of operators and programs that are under way. */
@@ -131,6 +133,7 @@ export class Simulation {
 
   #openServer(folder: string): () => void {
     const server = new PostgresServer(folder, this.#populated.shared)
+    if (this.#isWide) server.losesNotification = () => this.#random() < LOST_NOTIFICATIONS
     Object.assign(world, { postgres: server, file: undefined, directory: server })
     return () => server.close()
   }
@@ -189,7 +192,8 @@ export class Simulation {
       else if (dice < 0.74) this.#asBoss()
       else if (dice < 0.82) void this.#addToken().catch(() => {})
       else if (dice < 0.835) this.#rollOut()
-      else if (dice < 0.86 && this.#isWide) this.#operate(this.#operations.largeChange())
+      else if (dice < 0.86 && this.#isWide)
+        this.#operate(this.#operations.largeChange(this.#anyToken().claims))
     }
     if (dice < 0.988) return
     this.found.faults++

@@ -45,6 +45,12 @@ export const DEFECTS: readonly Defect[] = [
     instead: '',
   },
   {
+    name: 'a gap in the notifications is not asked about',
+    file: `${FEED}/followed-changes.ts`,
+    code: 'if (previous.sequence !== sequence || previous.atMs !== atMs) return false',
+    instead: '',
+  },
+  {
     name: 'a key is remembered whatever was changed',
     file: 'sidecar/authority/static-token-verifier.ts',
     code: 'if (known !== undefined && moment !== undefined && changes.isTrue(known)) return known',

@@ -39,6 +39,8 @@ export class PostgresServer {
   readonly machine = new Machine('postgres')
   /** Called after each commit that recorded changes, when it counts. */
   onCommit: () => void = () => {}
+  /** Whether a notification does not reach a session, as where something between them drops it. */
+  losesNotification: () => boolean = () => false
   readonly #folder: string
   #files = 0
   #reader: DatabaseSync
@@ -310,7 +312,7 @@ export class Session {
   }
 
   notify(payload: string): void {
-    if (this.#listens && !this.#isOver) this.#listener.notified(payload)
+    if (this.#listens && !this.#isOver && !this.#server.losesNotification()) this.#listener.notified(payload)
   }
 
   /** The server ends it. */
