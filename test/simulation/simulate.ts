@@ -2,7 +2,9 @@
  * Searches for a history of a fleet that breaks a promise (docs/decide/assurance.md), or shows that it would
  * find one: `npm run simulate -- --help`.
  */
+import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { keepFigures } from '../../scripts/assurance.ts'
 import { DEFECTS, defectsOf } from '../world/defects.ts'
@@ -84,8 +86,12 @@ async function tell(seed: number): Promise<void> {
   console.log(broken?.what ?? `no promise was broken: ${JSON.stringify(found)}`)
 }
 
+/** The model of staleness has faults of its own, which spin finds. */
 function list(): void {
   for (const { name, foundBy = 'simulated' } of DEFECTS) console.log(`${foundBy}: ${name}`)
+  const model = readFileSync(join(import.meta.dirname, '../model/follower.pml'), 'utf8')
+  for (const [, what] of model.matchAll(/^#define [A-Z_]+ +\d+ +\/\* (.+) \*\/$/gm))
+    console.log(`model: ${what}`)
 }
 
 /** Those that are not found are named at the end. */
