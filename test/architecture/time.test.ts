@@ -88,6 +88,7 @@ const HABITS: readonly Habit[] = [
       ['test/support/interop/command.ts', 1, 'another process installs the same'],
       ['test/support/interop/floods.ts', 3, 'floods at a pace'],
       ['test/support/interop/soak.ts', 2, 'connections that rest'],
+      ['test/support/postgres/proxy.ts', 1, 'a network on which everything is late'],
       ['test/support/postgres/server.ts', 1, 'looks until a server of another program does as asked'],
       ['test/support/processes/worker-storm.ts', 1, 'a refused connection does not make a busy loop'],
       ['test/support/transports/outcomes.ts', 2, 'a client that reads late; a limit against hanging'],
@@ -213,6 +214,7 @@ const HABITS: readonly Habit[] = [
       ['test/interop/console/operators.test.ts', 1, 'frames that the page draws'],
       ['test/support/interop/soak.ts', 2, 'the slowest call is reported, and not judged'],
       ['test/usecases/timed.test.ts', 1, 'a call begins no earlier than it was made'],
+      ['test/world/defects.ts', 1, 'code of the product'],
     ],
   },
   {

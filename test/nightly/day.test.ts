@@ -4,11 +4,10 @@ import { obtainFaketime } from '../day/clock.ts'
 import { live } from '../day/day.ts'
 import { run } from '../support/interop/command.ts'
 import { obtained } from '../support/interop/obtain.ts'
+import { defectsOf, moduleOf } from '../world/defects.ts'
 
 const openssl = await obtained('openssl', () => run('openssl', ['version']))
 const faketime = await obtained('libfaketime', obtainFaketime)
-
-const NEVER_VOID = new URL('../kills/planted/never-void.ts', import.meta.url).href
 
 describe.runIf(faketime.ok && openssl.ok)('a day', () => {
   const library = faketime.ok ? faketime.value : ''
@@ -21,8 +20,8 @@ describe.runIf(faketime.ok && openssl.ok)('a day', () => {
     expect(logins).toBeGreaterThan(0)
   })
 
-  test('finds out that what is remembered of a token is never void', { timeout: 0 }, async () => {
-    const living = live(library, { forMs: 45_000, seed: 1, planted: [NEVER_VOID] })
+  test.each(defectsOf('fast clock'))('finds: $name', { timeout: 0 }, async ({ name }) => {
+    const living = live(library, { forMs: 45_000, seed: 1, planted: [moduleOf(name)] })
     await expect(living).rejects.toThrow(/was ended/)
   })
 })

@@ -1,11 +1,11 @@
 /** The simulation finds every known defect, and says how little of a run is needed to see one. */
 import { availableParallelism } from 'node:os'
 import { expect, test } from 'vitest'
-import { DEFECTS } from '../simulation/defects.ts'
 import { DEFECT_SEEDS, STEPS } from '../simulation/outcome.ts'
 import { firstBroken, Runner, shrunk } from '../simulation/runner.ts'
+import { defectsOf } from '../world/defects.ts'
 
-test.each(DEFECTS)('$name', async ({ name }) => {
+test.each(defectsOf('simulated'))('$name', async ({ name }) => {
   const { broken } = await firstBroken({
     ...{ from: 1, seeds: DEFECT_SEEDS, steps: STEPS, jobs: availableParallelism(), defect: name },
   })

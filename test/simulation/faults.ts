@@ -13,6 +13,8 @@ import { world } from './world/world.ts'
 interface Parts {
   readonly fleet: Fleet
   readonly random: () => number
+  /** Whether statements of PostgreSQL may take seconds. */
+  readonly isWide: boolean
   readonly tell: (line: string) => void
   /** The file of keys of a host has changed. */
   readonly onKeys: (host: Host) => void
@@ -101,6 +103,7 @@ export class Faults {
       ['a session of PostgreSQL ends', () => world.postgres.terminate((all) => this.#pick(all)), machines],
       ['the standby is promoted', () => world.postgres.failOver(true), machines],
       ['the standby falls behind', () => world.postgres.replicate(), []],
+      ...(this.#parts.isWide ? [['statements take seconds', () => this.#burden(ms), machines] as const] : []),
     ]
   }
 
@@ -113,6 +116,10 @@ export class Faults {
       ['a backup takes the place of the file', () => this.#restore(file, isStopped), machines],
       ['a part of a copy takes the place of the file', () => this.#tear(file, isStopped), machines],
     ]
+  }
+
+  #burden(ms: number): void {
+    world.postgres.burden(time.nowMs + ms, (1 + 2 * this.#random()) * 1_000)
   }
 
   /** Between sidecars alone, so that what programs are told is not late, too. */

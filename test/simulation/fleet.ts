@@ -110,6 +110,14 @@ export class Fleet {
     this.follower = follower.workers[0] as Worker
   }
 
+  /** Puts the last host so far from the others and from their directory, in milliseconds of a message. */
+  placeApart(ms: number): void {
+    const far = this.hosts.at(-1)?.workers ?? []
+    for (const { machine } of far)
+      for (const name of ['postgres', ...this.workers.map((other) => other.machine.name)])
+        if (!far.some((each) => each.machine.name === name)) network.placeApart(machine.name, name, ms)
+  }
+
   get workers(): readonly Worker[] {
     return [...this.hosts.flatMap(({ workers }) => workers), this.follower]
   }

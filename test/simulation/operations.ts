@@ -1,7 +1,11 @@
 /** What operators and users do to a simulated directory: changes of every kind, of a few accounts. */
 import { type Client, PortcullisError } from '../../clients/typescript/index.ts'
+import { trusted } from '../../sidecar/authority/actor.ts'
+import type { DirectoryFile } from '../../sidecar/authority/administration/directory-file.ts'
 import type { IamClaims } from '../../sidecar/authority/iam-claims.ts'
-import { type Asked, perform, type What } from '../world/operations.ts'
+import { type Asked, type Caller, perform, someRecords, type What } from '../world/operations.ts'
+
+import { operatorOf, type Worker } from './fleet.ts'
 
 export const ACCOUNTS = ['10001', '10002']
 export const PROJECTS = ['alpha', 'beta']
@@ -11,6 +15,9 @@ export const BOSS = 'boss'
 
 /** Longest lifetime of a token, in milliseconds. */
 export const KEY_LIFETIME_MS = 86_400_000
+
+/** Most users of one change: each statement takes some time here, and so does the whole change. */
+const USERS_MAX = 200
 
 /** Passwords and keys by whose they are, as they were given out last. */
 export type Secrets = Map<string, string>
@@ -22,6 +29,8 @@ export class Operations {
   readonly secrets: Secrets
   readonly #random: () => number
   #names = 0
+  /** Accounts with many users. */
+  readonly #large: string[] = []
 
   /** @param secrets those of what the directory has already */
   constructor(random: () => number, secrets: Secrets = new Map()) {
@@ -54,6 +63,29 @@ export class Operations {
       () => ['createAccount', { account: `unrelated-${this.#names++}` }],
     ])()
     return (client) => this.#perform(client, what, { account, ...asked })
+  }
+
+  /**
+   * Many users are created in one change, with their account, and the user of these claims is disabled; or an
+   * account with many users is deleted.
+   */
+  largeChange(claims: IamClaims | undefined): (client: Client, worker: Worker) => Promise<unknown> {
+    const account = this.#large[0]
+    if (account !== undefined && this.#random() < 0.4) {
+      this.#large.shift()
+      return (client) => this.#perform(client, 'deleteAccount', { account })
+    }
+    const asked = {
+      account: `large-${this.#names++}`,
+      count: someRecords(this.#random, USERS_MAX),
+      disabled: claims && { account: claims.account, name: claims.name },
+    }
+    return async ({ directory, issue, revoke }, { sidecar, machine }) => {
+      const apply: Caller['apply'] = async (file) =>
+        sidecar?.administration.apply(trusted(operatorOf(machine.name)), file as DirectoryFile)
+      await perform({ directory, issue, revoke, apply }, { what: 'createUsers', asked })
+      this.#large.push(asked.account)
+    }
   }
 
   /** Everything of the account is in force again. */

@@ -15,7 +15,7 @@ export class Runner {
   readonly #process: ChildProcessByStdio<Writable, Readable, null>
   readonly #lines: AsyncIterator<string>
 
-  /** @param defect one of `DEFECTS` by its name; `undefined`: the code as it is */
+  /** @param defect a known one by its name; `undefined`: the code as it is */
   constructor(defect?: string) {
     this.#process = spawn(process.execPath, [PROGRAM], {
       stdio: ['pipe', 'pipe', 'inherit'],
@@ -49,7 +49,7 @@ interface Search {
   readonly jobs: number
   /** No seed begins after this time. */
   readonly untilMs?: number
-  /** One of `DEFECTS` by its name. */
+  /** A known one by its name. */
   readonly defect?: string | undefined
 }
 

@@ -2,10 +2,12 @@
  * Searches for a history of a fleet that breaks a promise (docs/decide/assurance.md), or shows that it would
  * find one: `npm run simulate -- --help`.
  */
+import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { keepFigures } from '../../scripts/assurance.ts'
-import { DEFECTS } from './defects.ts'
+import { DEFECTS, defectsOf } from '../world/defects.ts'
 import { DEFECT_SEEDS, STEPS } from './outcome.ts'
 import { firstBroken, Runner, shrunk } from './runner.ts'
 
@@ -18,6 +20,7 @@ const HELP = `usage: npm run simulate -- [options]
   --steps N       steps of each seed; default: ${STEPS}
   --jobs N        processes; default: one for each processor
   --defects       puts each known defect into the code, and tells the seed that finds it
+  --list          tells which search finds which known defect
   --defect NAME   runs the seeds with that defect
 `
 
@@ -29,6 +32,7 @@ const { values } = parseArgs({
     ...{ seed: { type: 'string' }, steps: { type: 'string' }, jobs: { type: 'string' } },
     ...{
       defects: { type: 'boolean' },
+      list: { type: 'boolean' },
       defect: { type: 'string' },
       help: { type: 'boolean' },
     },
@@ -42,6 +46,7 @@ const seeds = number('seeds', values.defects ? DEFECT_SEEDS : values.for === und
 const untilMs = Date.now() + (values.for === undefined ? Number.POSITIVE_INFINITY : milliseconds(values.for))
 
 if (values.help) process.stdout.write(HELP)
+else if (values.list) list()
 else if (values.defects) await showDefects()
 else if (values.seed !== undefined) await tell(number('seed', 1))
 else await search()
@@ -81,21 +86,28 @@ async function tell(seed: number): Promise<void> {
   console.log(broken?.what ?? `no promise was broken: ${JSON.stringify(found)}`)
 }
 
+/** The model of staleness has faults of its own, which spin finds. */
+function list(): void {
+  for (const { name, foundBy = 'simulated' } of DEFECTS) console.log(`${foundBy}: ${name}`)
+  const model = readFileSync(join(import.meta.dirname, '../model/follower.pml'), 'utf8')
+  for (const [, what] of model.matchAll(/^#define [A-Z_]+ +\d+ +\/\* (.+) \*\/$/gm))
+    console.log(`model: ${what}`)
+}
+
 /** Those that are not found are named at the end. */
 async function showDefects(): Promise<void> {
   const missed: string[] = []
-  for (const { name } of DEFECTS) {
+  const known = defectsOf('simulated')
+  for (const { name } of known) {
     const { broken } = await firstBroken({ from, seeds, steps, jobs, untilMs, defect: name })
     console.log(
       broken === undefined ? `not found: ${name}` : `seed ${broken.seed}: ${name}: ${broken.broken?.what}`,
     )
     if (broken === undefined) missed.push(name)
   }
-  console.log(
-    `${DEFECTS.length - missed.length} of ${DEFECTS.length} defects were found within ${seeds} seeds`,
-  )
-  const found = DEFECTS.length - missed.length
-  keepFigures('defects', { found, of: DEFECTS.length, seeds })
+  console.log(`${known.length - missed.length} of ${known.length} defects were found within ${seeds} seeds`)
+  const found = known.length - missed.length
+  keepFigures('defects', { found, of: known.length, seeds })
   if (missed.length > 0) process.exitCode = 1
 }
 

@@ -2,10 +2,7 @@
  * No history of a simulated fleet breaks a promise, in 20 short seeds. `npm run simulate` runs more of them,
  * and longer ones.
  */
-import { readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
-import { describe, expect, onTestFinished, test } from 'vitest'
-import { DEFECTS, withDefect } from './defects.ts'
+import { expect, onTestFinished, test } from 'vitest'
 import { KEPT } from './kept.ts'
 import type { Outcome } from './outcome.ts'
 import { Runner } from './runner.ts'
@@ -55,16 +52,4 @@ test('no promise is broken, and a seed makes the same history each time, whateve
 
 test.each(KEPT)('what was found is not there any more: seed $seed', async (run) => {
   expect((await newRunner().run(run)).broken).toBeUndefined()
-})
-
-describe('known defects', () => {
-  test('there are twenty or more, each with a name of its own', () => {
-    expect(new Set(DEFECTS.map(({ name }) => name)).size).toBe(DEFECTS.length)
-    expect(DEFECTS.length).toBeGreaterThanOrEqual(20)
-  })
-
-  test.each(DEFECTS)('$name: its place is in the code', (defect) => {
-    const source = readFileSync(fileURLToPath(new URL(`../../${defect.file}`, import.meta.url)), 'utf8')
-    expect(withDefect(defect, source)).not.toBe(source)
-  })
 })

@@ -25,14 +25,26 @@ import { Machine, time } from './world/time.ts'
 import { world } from './world/world.ts'
 
 const TOKENS = 9
-/** Longest time between two steps, in milliseconds. */
+/** Longest time between two steps, in milliseconds; of a wide seed, where a change takes seconds. */
 const STEP_MS_MAX = 12
+const WIDE_STEP_MS_MAX = 60
 /** After so long without a fault all that was lost has come back, in milliseconds. */
 const REST_MS = 9_000
 /** How long anything may take while nothing goes wrong, in milliseconds. */
 const CALM_MS_MAX = 60_000
 /** Of so many seeds one has a file as its directory, and the others share PostgreSQL. */
 const FILE_EVERY = 8
+/**
+ * Of as many seeds another one is wide: a host is far from its directory, statements take seconds, changes
+ * have many records, and notifications are lost.
+ */
+const WIDE = 4
+/** How much longer a message to the far host takes, in milliseconds: an answer, 200. */
+const FAR_MS = 100
+/** This part of the notifications does not arrive in a wide seed. */
+const LOST_NOTIFICATIONS = 0.15
+/** A login there asks PostgreSQL some fifteen times, one after the other, and waits for its turn. */
+const FAR_PATIENCE_MS = 9_000
 /** Most calls of operators and programs that are under way. */
 const UNDER_WAY_MAX = 40
 
@@ -69,6 +81,7 @@ export class Simulation {
   readonly #populated: Populated
   readonly #fleet: Fleet
   readonly #close: () => void
+  readonly #isWide: boolean
   readonly #operations: Operations
   readonly #faults: Faults
   readonly #history = createHash('sha256')
@@ -98,10 +111,16 @@ export class Simulation {
     time.syncMs = () => this.#random() * 5
     const isFile = seed % FILE_EVERY === 0
     this.#fleet = new Fleet(this.#folder, this.#random, !isFile)
+    this.#isWide = seed % FILE_EVERY === WIDE
+    if (this.#isWide) {
+      this.#fleet.placeApart(FAR_MS)
+      network.patienceMs = FAR_PATIENCE_MS
+    }
     this.#close = isFile ? this.#openFile(folder) : this.#openServer(folder)
     this.#operations = new Operations(this.#random, populated.secrets)
     this.#faults = new Faults({
-      ...{ fleet: this.#fleet, random: this.#random, tell: (line) => this.#tell(line) },
+      ...{ fleet: this.#fleet, random: this.#random, isWide: this.#isWide },
+      tell: (line) => this.#tell(line),
       // Some processes have read of it by then.
       onKeys: (host) => this.#askAboutEnded(this.#judge.keysChanged(host), 1.5 * KEY_POLL_MS),
       onChangesLost: (kept) => {
@@ -114,6 +133,7 @@ export class Simulation {
 
   #openServer(folder: string): () => void {
     const server = new PostgresServer(folder, this.#populated.shared)
+    if (this.#isWide) server.losesNotification = () => this.#random() < LOST_NOTIFICATIONS
     Object.assign(world, { postgres: server, file: undefined, directory: server })
     return () => server.close()
   }
@@ -134,8 +154,9 @@ export class Simulation {
     try {
       await this.#begin()
       this.#calm = false
+      const stepMsMax = this.#isWide ? WIDE_STEP_MS_MAX : STEP_MS_MAX
       for (let step = 0; step < steps; step++) {
-        await time.pass(this.#random() * STEP_MS_MAX)
+        await time.pass(this.#random() * stepMsMax)
         if (!skipped.has(step)) this.#step()
         this.#judge.expectBounded()
         const wrong = this.#judge.wrong ?? this.#once.wrong
@@ -171,6 +192,8 @@ export class Simulation {
       else if (dice < 0.74) this.#asBoss()
       else if (dice < 0.82) void this.#addToken().catch(() => {})
       else if (dice < 0.835) this.#rollOut()
+      else if (dice < 0.86 && this.#isWide)
+        this.#operate(this.#operations.largeChange(this.#anyToken().claims))
     }
     if (dice < 0.988) return
     this.found.faults++

@@ -120,7 +120,7 @@ function keyChoices({ keys }: Account): Choice[] {
   return [name === undefined ? ['createKey', { name: `key-${keysMade++}` }] : ['revokeKey', { name }]]
 }
 
-/** Many users are created at once, and the account, where it is not there. It gets at most so many of them. */
+/** Many users are created at once, and the account where it is not there. It has at most `most` of them. */
 export function largeChange(account: Account, random: () => number, most: number): Operation {
   const number = numberOf({ ...account, made: account.made + (account.exists ? 0 : 1) })
   const count = someRecords(random, Math.max(1, most - account.crowd))

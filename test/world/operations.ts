@@ -29,6 +29,8 @@ export interface Asked {
   /** How many service users are created in one transaction, and how many the account has of them. */
   readonly count?: number
   readonly from?: number
+  /** A service user of any account who is disabled in the same transaction. */
+  readonly disabled?: { readonly account: string; readonly name: string } | undefined
 }
 
 export interface Operation {
@@ -75,11 +77,14 @@ const CALLS = {
     return { secret: (await directory.createServiceUser(user)).password }
   },
   /** As many as are counted, in one transaction. */
-  createUsers: ({ apply }, { account, count = 0, from = 0 }) => {
+  createUsers: ({ apply }, { account, count = 0, from = 0, disabled }) => {
     if (apply === undefined) throw new TypeError('expected a caller that applies files')
     const permissions = [{ scope: 'account' }]
     const names = Array.from({ length: count }, (_, index) => crowdName(from + index))
-    return apply({ accounts: [{ account, service_users: names.map((name) => ({ name, permissions })) }] })
+    const created = { account, service_users: names.map((name) => ({ name, permissions })) }
+    if (disabled === undefined) return apply({ accounts: [created] })
+    const user = { name: disabled.name, permissions, enabled: false }
+    return apply({ accounts: [created, { account: disabled.account, service_users: [user] }] })
   },
   /** What is not said of the user stays as it is. */
   updateUser: ({ directory }, { account, name = '', enabled, administers, ...rights }) =>

@@ -9,21 +9,22 @@ import { preloading, Stage } from '../../kills/stage.ts'
 import { randomFrom } from '../../support/inputs/random.ts'
 import { run } from '../../support/interop/command.ts'
 import { obtained } from '../../support/interop/obtain.ts'
+import { moduleOf } from '../../world/defects.ts'
 
 const compiler = await obtained('gcc', () => run('gcc', ['--version']))
 
 const programs = inject('postgres')
 
-const planted = (name: string) => [new URL(`../../kills/planted/${name}.ts`, import.meta.url).href]
-
 test('a change that is half done is found within 200 kills', { timeout: 0 }, async () => {
-  const killing = kill({ kills: 200, seed: 1, jobs: 1, planted: planted('half-change') })
+  const planted = [moduleOf('a change and its record are two transactions')]
+  const killing = kill({ kills: 200, seed: 1, jobs: 1, planted })
   await expect(killing).rejects.toThrow(/expected one of/)
 })
 
 test('records that are deleted before they are archived are found lost', { timeout: 0 }, async () => {
   const stage = new Stage(randomFrom(1), 8)
-  const environment = { NODE_OPTIONS: preloading(POINTS, ...planted('archived-late')) }
+  const late = moduleOf('records are deleted before the file that has them is there')
+  const environment = { NODE_OPTIONS: preloading(POINTS, late) }
   await stage.serve(environment)
   await stage.serve({ ...environment, KILL_AT: 'fs.renameSync:before 1' })
   await expect(stage.start(environment)).rejects.toThrow(/audit trail follows/)
@@ -50,8 +51,8 @@ describe.runIf(compiler.ok)('after a power cut', () => {
   })
 
   test('a change that was not synced is found lost within 8 disks', { timeout: 0 }, async () => {
-    await expect(cutPower({ disks: 8, seed: 1, planted: planted('no-sync') })).rejects.toThrow(
-      /disk \d, .*(expected one of|cannot be used|audit trail follows)/s,
-    )
+    await expect(
+      cutPower({ disks: 8, seed: 1, planted: [moduleOf('changes are not made to last')] }),
+    ).rejects.toThrow(/disk \d, .*(expected one of|cannot be used|is damaged|audit trail follows)/s)
   })
 })

@@ -3,7 +3,7 @@
  * the defect that `DEFECT` names.
  */
 import { registerHooks } from 'node:module'
-import { DEFECTS, withDefect } from '../defects.ts'
+import { moduleOf } from '../../world/defects.ts'
 
 /** What imports these modules gets the others, unless it is one of the others. */
 const EDGES: readonly [imported: RegExp, edge: string][] = [
@@ -18,11 +18,6 @@ const EDGES: readonly [imported: RegExp, edge: string][] = [
 
 const HERE = new URL('.', import.meta.url).href
 const WORLD = new URL('../world/', import.meta.url).href
-const CHECKOUT = new URL('../../../', import.meta.url).href
-
-const { DEFECT } = process.env
-const defect = DEFECTS.find(({ name }) => name === DEFECT)
-if (DEFECT !== undefined && defect === undefined) throw new Error(`there is no defect "${DEFECT}"`)
 
 registerHooks({
   resolve(specifier, context, next) {
@@ -35,9 +30,7 @@ registerHooks({
       ? found
       : { ...found, url: new URL(edge, HERE).href, format: 'module-typescript' }
   },
-  load(url, context, next) {
-    const found = next(url, context)
-    if (defect === undefined || url !== CHECKOUT + defect.file) return found
-    return { ...found, source: withDefect(defect, String(found.source)) }
-  },
 })
+
+const { DEFECT } = process.env
+if (DEFECT !== undefined) await import(moduleOf(DEFECT))

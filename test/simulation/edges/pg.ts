@@ -102,9 +102,9 @@ export class Client extends EventEmitter {
   }
 
   #send(arrive: () => void): void {
-    const { machine } = world.postgres
+    const { machine, statementMs } = world.postgres
     if (this.#isCutOff) return
-    this.#arrivesAtMs = Math.max(this.#arrivesAtMs, time.nowMs + network.delayMs())
+    this.#arrivesAtMs = Math.max(this.#arrivesAtMs, time.nowMs + this.#delayMs + statementMs)
     time.atOn(machine, this.#arrivesAtMs, () => {
       if (!this.#isLost && !this.#isCutOff) arrive()
     })
@@ -113,10 +113,14 @@ export class Client extends EventEmitter {
   #answer(arrive: () => void): void {
     if (this.#isCutOff) return
     const { silentUntilMs = 0 } = this.#session ?? {}
-    this.#answersAtMs = Math.max(this.#answersAtMs, silentUntilMs, time.nowMs + network.delayMs())
+    this.#answersAtMs = Math.max(this.#answersAtMs, silentUntilMs, time.nowMs + this.#delayMs)
     time.atOn(this.#machine, this.#answersAtMs, () => {
       if (!this.#isLost) arrive()
     })
+  }
+
+  get #delayMs(): number {
+    return network.delayBetween(this.#machine?.name ?? '', world.postgres.machine.name)
   }
 
   get #isCutOff(): boolean {

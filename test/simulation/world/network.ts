@@ -30,7 +30,7 @@ interface Server {
 /** A control panel, as the pages of browsers ask it. */
 export type Panel = FactorServices
 
-/** How long a browser waits for an answer, in milliseconds. */
+/** How long a browser waits for an answer where nothing else is said, in milliseconds. */
 const BROWSER_MS = 3_000
 
 /** A browser was not answered. */
@@ -48,9 +48,12 @@ class Network {
   #shared = new Map<string, () => string>()
   #cutOff = new Map<string, number>()
   #slow = new Map<string, { readonly untilMs: number; readonly ms: number }>()
+  #far = new Map<string, number>()
   #streams = new Set<Stream>()
   /** How long a message takes, in milliseconds. */
   delayMs: () => number = () => 1
+  /** How long a browser waits for an answer, in milliseconds. */
+  patienceMs = BROWSER_MS
 
   begin(): void {
     this.#servers = new Map()
@@ -58,6 +61,8 @@ class Network {
     this.#shared = new Map()
     this.#cutOff = new Map()
     this.#slow = new Map()
+    this.#far = new Map()
+    this.patienceMs = BROWSER_MS
     this.#streams = new Set()
   }
 
@@ -78,7 +83,7 @@ class Network {
     const from = here()
     const server = this.#panels.get(address)
     return new Promise((resolve, reject) => {
-      setTimeout(() => reject(new Unanswered()), server?.machine.alive ? BROWSER_MS : REFUSED_MS)
+      setTimeout(() => reject(new Unanswered()), server?.machine.alive ? this.patienceMs : REFUSED_MS)
       if (server === undefined) return
       const answer = (settle: () => void) => this.travel(server.machine, from, settle)
       this.travel(from, server.machine, () => {
@@ -109,10 +114,16 @@ class Network {
     this.#slow.set(pair(one, other), { untilMs: time.nowMs + ms, ms: moreMs })
   }
 
+  /** Everything between these two always takes longer by `moreMs`. */
+  placeApart(one: string, other: string, moreMs: number): void {
+    this.#far.set(pair(one, other), moreMs)
+  }
+
   /** How long a message between these two takes. */
   delayBetween(one: string, other: string): number {
     const slow = this.#slow.get(pair(one, other))
-    return this.delayMs() + (slow !== undefined && slow.untilMs > time.nowMs ? slow.ms : 0)
+    const slowMs = slow !== undefined && slow.untilMs > time.nowMs ? slow.ms : 0
+    return this.delayMs() + slowMs + (this.#far.get(pair(one, other)) ?? 0)
   }
 
   /** Everything arrives again, and soon. */

@@ -39,6 +39,8 @@ export class PostgresServer {
   readonly machine = new Machine('postgres')
   /** Called after each commit that recorded changes, when it counts. */
   onCommit: () => void = () => {}
+  /** Whether a notification does not reach a session, as where something between them drops it. */
+  losesNotification: () => boolean = () => false
   readonly #folder: string
   #files = 0
   #reader: DatabaseSync
@@ -52,6 +54,7 @@ export class PostgresServer {
   #holder: Session | undefined
   #waiting: { readonly session: Session; readonly granted: () => void }[] = []
   #notifications: string[] = []
+  #burden = { untilMs: 0, ms: 0 }
 
   /** @param content a file that `save` wrote; default: a directory without a record */
   constructor(folder: string, content = templateIn(folder)) {
@@ -184,6 +187,16 @@ export class PostgresServer {
       if (session.machine === machine) session.silentUntilMs = time.nowMs + msOf()
   }
 
+  /** For so long each statement takes `ms` longer: the server has too much to do. */
+  burden(untilMs: number, ms: number): void {
+    this.#burden = { untilMs, ms }
+  }
+
+  /** How much longer a statement takes that is asked now, in milliseconds. */
+  get statementMs(): number {
+    return time.nowMs < this.#burden.untilMs ? this.#burden.ms : 0
+  }
+
   save(file: string): void {
     this.#reader.exec(`VACUUM INTO '${file}'`)
   }
@@ -299,7 +312,7 @@ export class Session {
   }
 
   notify(payload: string): void {
-    if (this.#listens && !this.#isOver) this.#listener.notified(payload)
+    if (this.#listens && !this.#isOver && !this.#server.losesNotification()) this.#listener.notified(payload)
   }
 
   /** The server ends it. */

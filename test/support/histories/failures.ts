@@ -3,11 +3,16 @@
  * each of them once, in an order that a seed says.
  */
 import { setTimeout as delay } from 'node:timers/promises'
+import { CallError } from '../../../sidecar/base/call-error.ts'
+import { perform, someRecords } from '../../world/operations.ts'
 import { randomFrom } from '../inputs/random.ts'
 import type { FailingHost, Stage } from './stage.ts'
 
 /** Between the end of a failure and the next one: less than this, or as long as the failure took. */
 const QUIET_MS_MAX = 2_500
+
+/** Most users of a large account: others wait for it. */
+const USERS_MAX = 1_000
 
 /** A failure, from its beginning to the moment at which everything runs again. */
 type Failure = (stage: Stage, random: () => number) => Promise<void>
@@ -29,6 +34,25 @@ export const FAILURES: Readonly<Record<string, Failure>> = {
     await aWhile(random)
     await aWhile(random)
     proxy.goSilent(false)
+  },
+  'host b is 200 ms away': async ({ proxy }, random) => {
+    proxy.beLate(100)
+    await aWhile(random)
+    await aWhile(random)
+    proxy.beLate(0)
+  },
+  'statements take seconds': async ({ server, database }, random) => {
+    const seconds = 1 + random() * 2
+    const tables = 'accounts, users IN ACCESS EXCLUSIVE MODE'
+    await server.query(database, `BEGIN; LOCK TABLE ${tables}; SELECT pg_sleep(${seconds}); COMMIT`)
+  },
+  'a large account comes and goes': async (stage, random) => {
+    const asked = { account: `large-${Math.floor(random() * 1e9)}`, count: someRecords(random, USERS_MAX) }
+    // A host that is not there again yet does not answer.
+    for (const what of ['createUsers', 'deleteAccount'] as const)
+      await perform(stage.operator, { what, asked }).catch((error) => {
+        if (!(error instanceof CallError)) throw error
+      })
   },
   'host a killed': ({ hosts }) => hosts.a.killAndStart(),
   'host b killed': ({ hosts }) => hosts.b.killAndStart(),

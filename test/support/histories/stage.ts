@@ -4,6 +4,7 @@
  */
 import { copyFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { DirectoryFile } from '../../../sidecar/authority/administration/directory-file.ts'
 import type { OpenedAuthority } from '../../../sidecar/authority/open-authority.ts'
 import { Secret } from '../../../sidecar/base/secret.ts'
 import type { Caller } from '../../world/operations.ts'
@@ -175,6 +176,8 @@ export interface Stage {
   /** Between `b` and PostgreSQL. */
   readonly proxy: PostgresProxy
   readonly hosts: Readonly<Record<HostName, FailingHost>>
+  /** Of a third host, which no failure befalls but those of PostgreSQL. */
+  readonly operator: Caller
   /** New accounts, each with a project, a service user with a permission, and a panel user with a token. */
   newScenes(count: number): Promise<readonly Scene[]>
   close(): Promise<void>
@@ -211,6 +214,7 @@ export async function openStage(
   ])
   return {
     ...{ server, database, proxy, hosts: { a, b } },
+    operator: operatorOf(authority),
     newScenes: (count) => newScenes(authority, count),
     close: async () => {
       await Promise.all([a.stop(), b.stop()])
@@ -219,6 +223,16 @@ export async function openStage(
       await server.remove()
     },
   }
+}
+
+/** Makes and deletes accounts, as `portcullis directory apply` and an operator do. */
+function operatorOf({ administration }: OpenedAuthority): Caller {
+  return {
+    apply: (file) => administration.apply(TESTER, file as DirectoryFile),
+    directory: {
+      deleteAccount: ({ account = '' }) => administration.accounts.delete(TESTER, account),
+    } as unknown as Caller['directory'],
+  } as Caller
 }
 
 let scenes = 0

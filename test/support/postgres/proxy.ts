@@ -18,6 +18,7 @@ export class PostgresProxy {
   readonly #pairs = new Set<Pair>()
   #listenersRefused = false
   #silent = false
+  #lateMs = 0
   #port: number
 
   private constructor(port: number) {
@@ -53,6 +54,11 @@ export class PostgresProxy {
       for (const side of [near, far]) silent ? side.pause() : side.resume()
   }
 
+  /** From now on everything takes so long to come through, in milliseconds, in each direction. */
+  beLate(ms: number): void {
+    this.#lateMs = ms
+  }
+
   /**
    * Leads to another server from now on. Connections that are there stay open, and nothing of them comes
    * through any more: the machine behind them is gone, or a firewall has forgotten them.
@@ -79,8 +85,16 @@ export class PostgresProxy {
       [near, pair.far],
       [pair.far, near],
     ] as const) {
+      let arrivesMs = 0
+      const write = (bytes: Buffer) => {
+        if (!pair.lost && !to.destroyed) to.write(bytes)
+      }
       from.on('data', (bytes) => {
-        if (!pair.lost) to.write(bytes)
+        // What was sent later does not overtake it.
+        arrivesMs = Math.max(arrivesMs, Date.now() + this.#lateMs)
+        const waitMs = arrivesMs - Date.now()
+        if (waitMs <= 0) write(bytes)
+        else setTimeout(() => write(bytes), waitMs)
       })
       if (this.#silent) from.pause()
       from.on('error', () => {})

@@ -1,15 +1,24 @@
 /**
- * Defects that somebody might make: each is a change of one place of the code. A search that does not find
+ * Defects that a change could bring: each changes one place of the code, or two. A search that does not find
  * them would not find others either.
  */
 
-export interface Defect {
-  readonly name: string
+/** What finds one: simulated fleets, kills, cut power, or a day by a fast clock. */
+export type Driver = 'simulated' | 'killed' | 'cut power' | 'fast clock'
+
+interface Place {
   /** Path in the checkout. */
   readonly file: string
   /** The code that is there once, and what stands in its place. */
   readonly code: string
   readonly instead: string
+}
+
+export interface Defect extends Place {
+  readonly name: string
+  readonly also?: Place
+  /** Default: simulated. */
+  readonly foundBy?: Driver
 }
 
 const FEED = 'sidecar/directory/feed'
@@ -33,6 +42,12 @@ export const DEFECTS: readonly Defect[] = [
     name: 'a record that is read touches nothing',
     file: `${FEED}/followed-changes.ts`,
     code: '      this.#note(row.touches)\n',
+    instead: '',
+  },
+  {
+    name: 'a gap in the notifications is not asked about',
+    file: `${FEED}/followed-changes.ts`,
+    code: 'if (previous.sequence !== sequence || previous.atMs !== atMs) return false',
     instead: '',
   },
   {
@@ -233,10 +248,53 @@ export const DEFECTS: readonly Defect[] = [
     code: '    this.#last = lastIn(folder)\n',
     instead: '',
   },
+  {
+    name: 'a change and its record are two transactions',
+    foundBy: 'killed',
+    file: 'sidecar/directory/change-writer.ts',
+    code: '    const facts = { ...details, ...byOf(this.#author.origin) }\n',
+    instead: `    await this.queries.all('COMMIT')
+    await this.queries.all('BEGIN IMMEDIATE')
+    const facts = { ...details, ...byOf(this.#author.origin) }\n`,
+  },
+  {
+    name: 'records are deleted before the file that has them is there',
+    foundBy: 'killed',
+    file: 'sidecar/authority/administration/audit-archive.ts',
+    code: `    writeWhole(file, old.map(auditLine).join(''))\n`,
+    instead: `    await changeDirectory(store, RETENTION, (change) => change.forgetAudit(last.sequence, file))
+    writeWhole(file, old.map(auditLine).join(''))\n`,
+  },
+  {
+    name: 'changes are not made to last',
+    foundBy: 'cut power',
+    file: 'sidecar/directory/sqlite.ts',
+    code: 'PRAGMA synchronous = FULL',
+    instead: 'PRAGMA synchronous = OFF',
+    also: {
+      file: 'sidecar/directory/write-ahead-log.ts',
+      code: '    fdatasync(descriptor, (error) => (error === null ? resolve() : reject(error)))\n',
+      instead: '    setImmediate(() => (descriptor < 0 ? reject(fdatasync) : resolve()))\n',
+    },
+  },
+  {
+    name: 'what is remembered of a token is never void',
+    foundBy: 'fast clock',
+    file: `${FEED}/recent-changes.ts`,
+    code: 'if (remembered.moment < this.#since || this.#wasTouched(remembered)) return false',
+    instead: 'if (remembered.moment < this.#since) return false',
+  },
 ]
 
-/** The code of a file with the defect in it. @throws Error where the code is not there once */
-export function withDefect({ name, code, instead }: Defect, source: string): string {
-  if (source.split(code).length !== 2) throw new Error(`the place of the defect "${name}" is not there once`)
-  return source.replace(code, () => instead)
+export function defectsOf(driver: Driver): readonly Defect[] {
+  return DEFECTS.filter(({ foundBy = 'simulated' }) => foundBy === driver)
+}
+
+export function placesOf(defect: Defect): readonly Place[] {
+  return [defect, ...(defect.also === undefined ? [] : [defect.also])]
+}
+
+/** The module that puts a defect into the code of the process that loads it (`--import`). */
+export function moduleOf(name: string): string {
+  return new URL(`./with-defect.ts?${encodeURIComponent(name)}`, import.meta.url).href
 }
