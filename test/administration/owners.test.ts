@@ -2,6 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { applyFile } from '../../sidecar/authority/administration/directory-file.ts'
+import { run } from '../../sidecar/usecases/administration/run.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
 import { runSidecar } from '../support/sidecar/sidecar.ts'
 import { newFolder } from '../support/suite/resources.ts'
@@ -17,13 +19,13 @@ let accounts = 0
 async function newAccount(connect = running.connect) {
   const account = `account-${++accounts}`
   const people = [{ name: 'owner', owner: true }, { name: 'admin', roles: ['iam.admin'] }, { name: 'member' }]
-  await administration.apply(TESTER, {
+  await applyFile(administration, TESTER, {
     accounts: [
       { account, control_panel_users: people.map((person) => ({ ...person, static_tokens: ['key'] })) },
     ],
   })
   const as = async (name: string) => {
-    const { value } = await administration.tokens.reissuePanelToken(TESTER, account, name, undefined)
+    const { value } = await run(administration, TESTER, 'reissueControlPanelUserToken', { account, name })
     return connect({ iamToken: value.reveal() }).directory
   }
   return { account, owner: await as('owner'), admin: await as('admin'), member: await as('member') }

@@ -8,6 +8,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { newPassword } from '../../sidecar/authority/password.ts'
 import { PASSWORD_COST as REAL_COST } from '../../sidecar/authority/password-cost.ts'
+import { run } from '../../sidecar/usecases/administration/run.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
 import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar/sidecar.ts'
 import { PASSWORD_COST } from '../support/suite/cheap-password-cost.ts'
@@ -42,7 +43,7 @@ function weakHash(message: string): string {
 }
 
 const rehashed = async () => {
-  const records = await running.sidecar.administration.audit(ACCOUNT, { after: '', size: 1000 })
+  const records = await running.sidecar.administration.records.audit(ACCOUNT, { after: '', size: 1000 })
   return records.filter(({ action }) => action === 'service_user.rehash_password')
 }
 
@@ -72,9 +73,12 @@ test('a login with the right password stores it under parameters of today; token
 test('a password that is replaced meanwhile stays replaced', async () => {
   stored("UPDATE users SET password_hash = ? WHERE name = 'account'", weakHash(password))
   // Whichever comes first: the old password is never stored again.
-  const [, { value }] = await Promise.all([
+  const [, { password: value }] = await Promise.all([
     Promise.allSettled(Array.from({ length: 8 }, () => issued(running, secrets))),
-    running.sidecar.administration.users.replacePassword(TESTER, ACCOUNT, 'account'),
+    run(running.sidecar.administration, TESTER, 'replaceServiceUserPassword', {
+      account: ACCOUNT,
+      name: 'account',
+    }),
   ])
   await expect(issued(running, secrets)).rejects.toMatchObject({ reason: 'LOGIN_FAILED' })
   const login = { userName: 'account', account: ACCOUNT, password: value.reveal() }

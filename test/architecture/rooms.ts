@@ -117,8 +117,8 @@ export const ROOMS: readonly Room[] = [
     room: 'sidecar/usecases/',
     purpose: 'who may do what, once for every protocol',
     imports: [
-      ...['engine/', 'matrix/', 'sidecar/base/', 'sidecar/rules/routes/', 'sidecar/authority/'],
-      ...['sidecar/rules/', 'node:', 'pino'],
+      ...['engine/', 'matrix/', 'sidecar/base/', 'sidecar/directory/', 'sidecar/rules/routes/'],
+      ...['sidecar/authority/', 'sidecar/rules/', 'node:', 'pino'],
     ],
   },
   {

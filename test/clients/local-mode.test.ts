@@ -11,6 +11,7 @@ import { LocalMode } from '../../clients/typescript/local-mode.ts'
 import { requireToken } from '../../clients/typescript/node.ts'
 import * as wire from '../../proto/gen/portcullis/v1/authorization.ts'
 import { Reason } from '../../proto/gen/portcullis/v1/decision.ts'
+import { run } from '../../sidecar/usecases/administration/run.ts'
 import { ROOT } from '../support/checkout/sources.ts'
 import { ENGINES, rulesOf } from '../support/conformance/rules.ts'
 import { startProcess } from '../support/processes/processes.ts'
@@ -102,7 +103,9 @@ describe('a token that the sidecar has vouched for', () => {
     [
       'loses its holder',
       (_value, user) =>
-        running.sidecar.administration.users.update(TESTER, ACCOUNT, user, 'service_user', {
+        run(running.sidecar.administration, TESTER, 'updateServiceUser', {
+          account: ACCOUNT,
+          name: user,
           enabled: false,
         }),
     ],

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { supportMatrix } from '../../matrix/index.ts'
+import { run } from '../../sidecar/usecases/administration/run.ts'
 import { startPanel } from '../support/console/control-panel.ts'
 import { type RequestHeaders, startIdentity } from '../support/identity/identity.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
@@ -195,7 +196,10 @@ describe('where callers alone may ask for the matrix', async () => {
 
   test('a session counts from the addresses of its account alone, as for `GetMatrix`', async () => {
     const adam = await panel.loggedIn('adam')
-    await panel.running.sidecar.administration.accounts.setAddressRestriction(TESTER, ACCOUNT, ['192.0.2.1'])
+    await run(panel.running.sidecar.administration, TESTER, 'setAddressRestriction', {
+      account: ACCOUNT,
+      ranges: ['192.0.2.1'],
+    })
     const refused = { status: 403, json: { reason: 'ADDRESS_NOT_ALLOWED', controlPanel: true } }
     expect(await adam.get(RULES)).toMatchObject(refused)
     expect((await adam.call('AuthorizationService/GetMatrix', {})).status).toBe(403)

@@ -5,6 +5,7 @@
 import { describe, expect, test } from 'vitest'
 import { forwardedText } from '../../sidecar/base/forwarded-header.ts'
 import { newRequestId } from '../../sidecar/base/request-id.ts'
+import { run } from '../../sidecar/usecases/administration/run.ts'
 import { BlackBox, contractService, directoryService, refusalOf } from '../support/contract/black-box.ts'
 import { askAt } from '../support/identity/identity.ts'
 import { httpBehindProxy, PROXY_SECRET } from '../support/proxies/proxied.ts'
@@ -80,7 +81,7 @@ async function change(address: string, metadata: Readonly<Record<string, string>
 }
 
 const restrict = (...ranges: string[]) =>
-  administration.accounts.setAddressRestriction(TESTER, ACCOUNT, ranges)
+  run(administration, TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges })
 
 describe.each(Object.entries(SIDECARS))('%s', (_who, sidecar) => {
   test.each([

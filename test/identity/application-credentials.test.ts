@@ -1,5 +1,6 @@
 /** Application credentials at the identity endpoint: who makes them, and what they log in for. */
 import { describe, expect, test } from 'vitest'
+import { run } from '../../sidecar/usecases/administration/run.ts'
 import {
   LOGIN_FAILED,
   logInAt,
@@ -10,6 +11,7 @@ import {
   storedCredential,
 } from '../support/identity/application-credentials.ts'
 import { ACCOUNT, about, errorOf, TOKENS } from '../support/identity/identity.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
 
 const { sidecar, ask, running, newUser, create, made, logIn, reasonAt } = await startWithCredentials()
 
@@ -76,10 +78,9 @@ describe('a credential', () => {
       const asked = await ask({ path: `${path}/${id}`, headers: { 'x-auth-token': token } })
       expect(asked.json.application_credential.expires_at).toBe(expires_at)
       expect((await logIn({ id, secret })).status).toBe(201)
-      const listed = await running.sidecar.administration.applicationCredentials.listOf(ACCOUNT, name, {
-        ...{ after: '', size: 10 },
-      })
-      expect(listed[0]?.expiresAt?.ms).toBe(Date.parse(`${expires_at}Z`))
+      const list = { account: ACCOUNT, userName: name, pageSize: 10, pageToken: '' }
+      const { items } = await run(running.sidecar.administration, TESTER, 'listApplicationCredentials', list)
+      expect(items[0]?.expiresAt?.ms).toBe(Date.parse(`${expires_at}Z`))
     },
   )
 
@@ -138,8 +139,11 @@ test('guesses at one application credential count together, however it is named'
   })
   const { administration } = strict.running.sidecar
   const id = await storedCredential(administration, ACCOUNT, 'account')
-  const { id: userId } = await administration.users.get(ACCOUNT, 'account', 'service_user')
-  const { id: accountId } = await administration.accounts.get(ACCOUNT)
+  const { id: userId } = await run(administration, TESTER, 'getServiceUser', {
+    account: ACCOUNT,
+    name: 'account',
+  })
+  const { id: accountId } = await run(administration, TESTER, 'getAccount', { account: ACCOUNT })
   const byName = { name: 'nightly', secret: 'x' }
   const named: object[] = [
     { id, secret: 'x' },

@@ -4,6 +4,7 @@
  */
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { run } from '../../sidecar/usecases/administration/run.ts'
 import {
   ACCOUNT,
   about,
@@ -98,7 +99,7 @@ describe.each(
     if (step.type === 'hours') elapsedMs += step.count * HOUR_MS
     else if (step.type === 'disable and enable')
       for (const enabled of [false, true])
-        await administration.users.update(TESTER, ACCOUNT, 'account', 'service_user', { enabled })
+        await run(administration, TESTER, 'updateServiceUser', { account: ACCOUNT, name: 'account', enabled })
     else if (step.type === 'login') {
       const issued = await post(body(step.scope), step.scope)
       expect(issued !== undefined).toBe(step.scope !== 'unscoped' || unscoped)

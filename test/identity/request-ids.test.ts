@@ -1,5 +1,6 @@
 /** Every answer has an id in Keystone's header, and the log lines about a request name it. */
 import { expect, test } from 'vitest'
+import { run } from '../../sidecar/usecases/administration/run.ts'
 import { ACCOUNT, loginBody, type Request, startIdentity, TOKENS } from '../support/identity/identity.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
 
@@ -52,9 +53,9 @@ test('the log lines of a refused request name it, and why it was refused', async
     expect.objectContaining({ level: 20, status: 401, reason: 'LOGIN_REFUSED', client_address: '127.0.0.1' }),
   ])
   const { administration } = running.sidecar
-  await administration.accounts.setAddressRestriction(TESTER, ACCOUNT, ['203.0.113.0/24'])
+  await run(administration, TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges: ['203.0.113.0/24'] })
   const refused = await ask(post(loginBody({ password: passwordOf('account') })))
-  await administration.accounts.setAddressRestriction(TESTER, ACCOUNT, [])
+  await run(administration, TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges: [] })
   expect(linesAbout(refused.headers['x-openstack-request-id'])).toContainEqual(
     expect.objectContaining({ level: 40, reason: 'ADDRESS_NOT_ALLOWED' }),
   )

@@ -3,6 +3,7 @@
  * clients.
  */
 import { describe, expect, test } from 'vitest'
+import { run } from '../../sidecar/usecases/administration/run.ts'
 import {
   ACCOUNT,
   changed,
@@ -141,9 +142,9 @@ describe('listing scopes', () => {
   })
 
   test('a disabled project is not among them', async () => {
-    await administration.projects.setEnabled(TESTER, ACCOUNT, 'beta', false)
+    await run(administration, TESTER, 'updateProject', { account: ACCOUNT, name: 'beta', enabled: false })
     expect(named((await listed('account', '/auth/projects')).json.projects)).toEqual(['alpha'])
-    await administration.projects.setEnabled(TESTER, ACCOUNT, 'beta', true)
+    await run(administration, TESTER, 'updateProject', { account: ACCOUNT, name: 'beta', enabled: true })
   })
 
   test('without the setting there are no such paths', async () => {

@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { run } from '../../sidecar/usecases/administration/run.ts'
 import { ACCOUNT_KIND, PROJECT_KIND, STATIC_KIND } from '../support/matrices/engines.ts'
 import { printedApis } from '../support/matrices/oracle.ts'
 import { httpBehindProxy } from '../support/proxies/proxied.ts'
@@ -100,7 +101,10 @@ export async function startSidecars(more: SidecarOptions['flags'] = {}): Promise
     password: { userName: 'home', account: RESTRICTED, password: secrets.passwordOf('home') },
     scope: { account: RESTRICTED },
   })
-  await lenient.sidecar.administration.accounts.setAddressRestriction(TESTER, RESTRICTED, ['203.0.113.0/24'])
+  await run(lenient.sidecar.administration, TESTER, 'setAddressRestriction', {
+    account: RESTRICTED,
+    ranges: ['203.0.113.0/24'],
+  })
   const panel = await operator.directory.reissueControlPanelUserToken({ account: ACCOUNT, name: 'owner' })
   return {
     lenient,

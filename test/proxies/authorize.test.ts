@@ -3,6 +3,7 @@
  */
 import { describe, expect, test } from 'vitest'
 import supportMatrix from '../../matrix/support-matrix.json' with { type: 'json' }
+import { run } from '../../sidecar/usecases/administration/run.ts'
 import { ACCOUNT, OTHER_ACCOUNT, type RequestHeaders, startIdentity } from '../support/identity/identity.ts'
 import { httpBehindProxy, PROXY_SECRET } from '../support/proxies/proxied.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
@@ -279,7 +280,7 @@ describe('only the proxy', () => {
 
 test('an account that restricts addresses is asked about the address of the client', async () => {
   const restrict = (...ranges: string[]) =>
-    running.sidecar.administration.accounts.setAddressRestriction(TESTER, ACCOUNT, ranges)
+    run(running.sidecar.administration, TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges })
   const { 'x-forwarded-for': _, ...unknown } = described('/balance/')
   const at = async (headers: RequestHeaders) =>
     (await authorize({ ...unknown, ...headers, ...CREDENTIALS.account })).json?.error.reason ?? 'ALLOWED'

@@ -6,6 +6,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { trusted } from '../../sidecar/authority/actor.ts'
 import type { OperationRequest } from '../../sidecar/usecases/administration/administer.ts'
 import { keyIn, tokenOf } from '../../sidecar/usecases/administration/paging.ts'
+import { run } from '../../sidecar/usecases/administration/run.ts'
 import type { PresentedCredentials } from '../../sidecar/usecases/requester.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
 import { openOffice } from '../support/sidecar/office.ts'
@@ -14,7 +15,6 @@ import { byIamToken, byToken } from '../support/sidecar/services.ts'
 const ACCOUNT = '4711'
 const clock = { nowMs: 1_800_000_000_000 }
 const { ask, administration } = await openOffice(ACCOUNT, () => clock.nowMs)
-const { accounts, projects, users, tokens } = administration
 const [root, reader, clerk] = [byToken('root'), byToken('reader'), byToken('clerk')]
 
 type Request = OperationRequest<'listAuditRecords'>
@@ -37,10 +37,13 @@ const told = async (...about: Parameters<typeof page>) => (await page(...about))
 let owner: PresentedCredentials
 beforeAll(async () => {
   // An account of the same number, which somebody else had before.
-  await accounts.delete(TESTER, ACCOUNT)
-  await accounts.create(TESTER, ACCOUNT)
-  await users.createControlPanelUser(TESTER, ACCOUNT, { name: 'olga', owner: true })
-  const { value } = await tokens.reissuePanelToken(TESTER, ACCOUNT, 'olga', undefined)
+  await run(administration, TESTER, 'deleteAccount', { account: ACCOUNT })
+  await run(administration, TESTER, 'createAccount', { account: ACCOUNT })
+  await run(administration, TESTER, 'createControlPanelUser', { account: ACCOUNT, name: 'olga', owner: true })
+  const { value } = await run(administration, TESTER, 'reissueControlPanelUserToken', {
+    account: ACCOUNT,
+    name: 'olga',
+  })
   owner = byIamToken(value.reveal())
   for (const [actor, name] of [
     ['alice', 'alpha'],
@@ -48,7 +51,7 @@ beforeAll(async () => {
     ['alice', 'gamma'],
   ] as const) {
     clock.nowMs += 1_000
-    await projects.create(trusted(actor), ACCOUNT, name)
+    await run(administration, trusted(actor), 'createProject', { account: ACCOUNT, name })
   }
 })
 
@@ -68,7 +71,7 @@ test('what was there before the account is for operators who see everything', as
 })
 
 test('what is of every account is for operators who see everything', async () => {
-  await accounts.create(TESTER, '4712')
+  await run(administration, TESTER, 'createAccount', { account: '4712' })
   for (const who of [root, reader]) {
     const all = await told({ account: undefined }, who)
     expect(all).toEqual(expect.arrayContaining([...OWN, 'account.create 4712']))

@@ -5,11 +5,13 @@
 import { describe, expect, test, vi } from 'vitest'
 import { UNSCOPED_KIND, type VerifiedToken } from '../../sidecar/authority/authority.ts'
 import { Secret } from '../../sidecar/base/secret.ts'
+import { run } from '../../sidecar/usecases/administration/run.ts'
 import { authenticate } from '../../sidecar/usecases/identity/authenticate.ts'
 import { type IdentityServices, withRecords } from '../../sidecar/usecases/identity/identity-token.ts'
 import { type Login, logIn } from '../../sidecar/usecases/identity/log-in.ts'
 import { type TokenQuestion, validate } from '../../sidecar/usecases/identity/subject.ts'
 import { storedCredential } from '../support/identity/application-credentials.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
 import { CONNECTION, openPeople, outcomeOf } from '../support/sidecar/services.ts'
 
 const ACCOUNT = '4711'
@@ -52,7 +54,7 @@ describe('who asks', () => {
 
 describe('a token is described', () => {
   test('without roles, when its holder is gone', async () => {
-    const { id } = await administration.accounts.get(ACCOUNT)
+    const { id } = await run(administration, TESTER, 'getAccount', { account: ACCOUNT })
     expect(await withRecords(services, robot.token, undefined)).toEqual({
       ...{ token: robot.token, accountId: id, roles: [], unscoped: false, credentialName: undefined },
     })

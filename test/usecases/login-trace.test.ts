@@ -1,6 +1,7 @@
 /** What the log says of logins: who failed, as far as they are somebody, and which token was issued. */
 import { expect, test } from 'vitest'
 import { CallError, type CallErrorReason, callError } from '../../sidecar/base/call-error.ts'
+import { run } from '../../sidecar/usecases/administration/run.ts'
 import {
   type LoginTracing,
   type TracedLogin,
@@ -8,6 +9,7 @@ import {
   traceIssued,
   traceRevoked,
 } from '../../sidecar/usecases/login-trace.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
 import { openPeople } from '../support/sidecar/services.ts'
 import { newTrace } from '../support/signals/traced-lines.ts'
 
@@ -31,7 +33,7 @@ async function failed(error: unknown, change: Partial<TracedLogin> = {}, given: 
   const { trace, written } = newTrace()
   traceFailure({ trace, administration, ...given }, { ...LOGIN, ...change }, error)
   // The directory has been asked.
-  await administration.users.get(ACCOUNT, 'robot', 'service_user')
+  await run(administration, TESTER, 'getServiceUser', { account: ACCOUNT, name: 'robot' })
   const lines = await written()
   trace.close()
   return lines

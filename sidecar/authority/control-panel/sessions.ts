@@ -8,13 +8,13 @@ import { ipAddress } from '../../base/ip-address.ts'
 import { TimeLimit } from '../../base/time-limit.ts'
 import type { DirectoryChange } from '../../directory/change.ts'
 import type { UserRecord } from '../../directory/directory.ts'
+import { found } from '../../directory/found.ts'
 import { PanelChange } from '../../directory/panel-change.ts'
 import { PanelRecords, type PanelSession, type PanelSessionRecord } from '../../directory/panel-records.ts'
 import type { DirectoryRecords } from '../../directory/records.ts'
-import { type Actor, type ChangeOrigin, type ChangeView, trusted } from '../actor.ts'
+import { type Actor, type ChangeOrigin, trusted } from '../actor.ts'
 import { isAllowed } from '../addresses.ts'
-import { changeDirectory, userToChange } from '../administration/change.ts'
-import { found, userIn } from '../administration/found.ts'
+import { changeDirectory } from '../administration/change.ts'
 import { LazyLruCache } from '../lazy-lru-cache.ts'
 import type { PanelParts } from './parts.ts'
 
@@ -79,7 +79,7 @@ export class PanelSessions {
   }
 
   /** The session as it is inside the transaction of a change; `undefined`: it has ended meanwhile. */
-  again({ records }: ChangeView, { hash }: LiveSession): Promise<LiveSession | undefined> {
+  again(records: DirectoryRecords, { hash }: LiveSession): Promise<LiveSession | undefined> {
     return this.find(hash, records)
   }
 
@@ -103,22 +103,17 @@ export class PanelSessions {
 
   /**
    * The sessions of a user that have not ended, newest first.
-   *
-   * @throws CallError where there is no such user
    */
-  async list(account: string, name: string): Promise<readonly PanelSession[]> {
-    const { records } = this.#parts.store
-    const user = await userIn(records, account, name, 'control_panel_user')
-    return (await new PanelRecords(records).sessions(user)).filter((session) => this.#isLive(session))
+  async list(user: UserRecord): Promise<readonly PanelSession[]> {
+    return (await new PanelRecords(this.#parts.store.records).sessions(user)).filter((session) =>
+      this.#isLive(session),
+    )
   }
 
   /** Ends a session of a user. @throws CallError where there is none */
-  async end(actor: Actor, account: string, name: string, id: string): Promise<void> {
-    await changeDirectory(this.#parts.store, actor, async (change) => {
-      const user = await userToChange(change, actor, account, name, 'control_panel_user')
-      const ended = await new PanelChange(change).endSession(user, id)
-      found(ended ? id : undefined, `such session of control panel user \`${name}\``)
-    })
+  async end(change: DirectoryChange, user: UserRecord, id: string): Promise<void> {
+    const ended = await new PanelChange(change).endSession(user, id)
+    found(ended ? id : undefined, `such session of control panel user \`${user.name}\``)
   }
 
   /** @param caller name of the caller, where it is a caller's */

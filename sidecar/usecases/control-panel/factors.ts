@@ -121,7 +121,7 @@ async function settingOf(
   const { requester, user, session } = await expectConfirmedUser(services, call)
   const author = authorOf(requester, lane)
   services.changeRates.spend(author)
-  const confirm: Actor['confirm'] = async (view) =>
-    expectConfirmed(await confirmRequester(services, requester, view), services.now())
-  return { user, session, actor: { ...author, confirm, authorize: () => {} } }
+  const confirm: Actor['confirm'] = async ({ records }) =>
+    expectConfirmed(await confirmRequester(services, requester, records), services.now())
+  return { user, session, actor: { ...author, confirm } }
 }

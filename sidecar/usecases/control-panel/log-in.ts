@@ -176,7 +176,6 @@ function actorOf(
   return {
     ...callerAuthor({ caller, from: originOf(call), requestId: call.requestId }, 'administrators'),
     confirm: () => void callers.confirm(caller),
-    authorize: () => {},
   }
 }
 

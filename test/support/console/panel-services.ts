@@ -3,10 +3,11 @@
  * and what the log says. No protocol.
  */
 import { setImmediate } from 'node:timers/promises'
-import type { UserRecord } from '../../../sidecar/authority/administration/administration.ts'
 import type { ControlPanel } from '../../../sidecar/authority/control-panel/control-panel.ts'
 import type { LiveSession } from '../../../sidecar/authority/control-panel/sessions.ts'
 import { Secret } from '../../../sidecar/base/secret.ts'
+import type { UserRecord } from '../../../sidecar/directory/directory.ts'
+import { run } from '../../../sidecar/usecases/administration/run.ts'
 import { Callers } from '../../../sidecar/usecases/callers.ts'
 import { ChangeRates } from '../../../sidecar/usecases/change-rates.ts'
 import type { PanelCall } from '../../../sidecar/usecases/control-panel/call.ts'
@@ -88,7 +89,7 @@ export async function openPanelServices() {
     ...{ services, clock, controlPanel, userNamed, linkFor, sessionOf },
     ...settingUp({ controlPanel, clock, userNamed, sessionOf }),
     restrictTo: (...ranges: string[]) =>
-      administration.accounts.setAddressRestriction(TESTER, ACCOUNT, ranges),
+      run(administration, TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges }),
     /** What an authenticator answers to a challenge that a call of the page asked for. */
     answerOf: async (authenticator: Authenticator, call = callOf()) =>
       authenticator.get(await passkeyChallenge(services, call), PAGE),
@@ -111,7 +112,7 @@ export async function openPanelServices() {
     },
     /** What the audit trail has last. */
     lastRecord: async (account = ACCOUNT) =>
-      (await administration.audit(account, { after: '0', size: 1_000 })).at(-1),
+      (await administration.records.audit(account, { after: '0', size: 1_000 })).at(-1),
   }
 }
 

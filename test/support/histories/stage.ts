@@ -4,6 +4,7 @@
  */
 import { copyFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { applyFile } from '../../../sidecar/authority/administration/directory-file.ts'
 import type { OpenedAuthority } from '../../../sidecar/authority/open-authority.ts'
 import { Secret } from '../../../sidecar/base/secret.ts'
 import { BlackBox, contractService, directoryService, type Message } from '../contract/black-box.ts'
@@ -201,7 +202,7 @@ let scenes = 0
 
 async function newScenes({ administration }: OpenedAuthority, count: number): Promise<Scene[]> {
   const accounts = Array.from({ length: count }, () => `${process.pid}-${scenes++}`)
-  const { secrets } = await administration.apply(TESTER, {
+  const { secrets } = await applyFile(administration, TESTER, {
     accounts: accounts.map((account) => ({
       account,
       projects: ['alpha'],

@@ -1,6 +1,8 @@
 /** A sidecar with its identity endpoint, and how a test talks to that over HTTP. */
 import { request } from 'node:http'
 import type { DirectoryFile } from '../../../sidecar/index.ts'
+import { run } from '../../../sidecar/usecases/administration/run.ts'
+import { TESTER } from '../sidecar/actor.ts'
 import {
   ACCOUNT,
   OTHER_ACCOUNT,
@@ -227,8 +229,8 @@ const expectAnything: unknown = {
 export async function idsOf({ running }: IdentitySidecar, user = 'account', project = 'alpha') {
   const { administration } = running.sidecar
   return {
-    user: (await administration.users.get(ACCOUNT, user, 'service_user')).id,
-    account: (await administration.accounts.get(ACCOUNT)).id,
-    project: (await administration.projects.get(ACCOUNT, project)).id,
+    user: (await run(administration, TESTER, 'getServiceUser', { account: ACCOUNT, name: user })).id,
+    account: (await run(administration, TESTER, 'getAccount', { account: ACCOUNT })).id,
+    project: (await run(administration, TESTER, 'getProject', { account: ACCOUNT, name: project })).id,
   }
 }
