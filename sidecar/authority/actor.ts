@@ -1,23 +1,13 @@
-/** Who makes a change of the directory. */
+/** Programs of this host as authors of changes. */
 import { userInfo } from 'node:os'
-import type { MaybePromise } from '../base/maybe-promise.ts'
-import type { ChangeAuthor, ChangeLane, ChangeOrigin } from '../directory/author.ts'
-import type { DirectoryChange } from '../directory/change.ts'
-
-export type { ChangeAuthor, ChangeLane, ChangeOrigin }
-
-/** The person or program that makes a change. */
-export interface Actor extends ChangeAuthor {
-  /** @throws CallError where the actor lost the right meanwhile */
-  readonly confirm?: (now: Pick<DirectoryChange, 'records'>) => MaybePromise<void>
-}
+import type { ChangeAuthor, ChangeLane } from '../directory/author.ts'
 
 /**
- * An actor with all rights, such as the owner of this process or of the data folder.
+ * An author with all rights, such as the owner of this process or of the data folder.
  *
  * @param name for the audit trail
  */
-export function trusted(name: string, lane: ChangeLane = 'operators'): Actor {
+export function trusted(name: string, lane: ChangeLane = 'operators'): ChangeAuthor {
   return { name, lane, principal: name }
 }
 
@@ -28,7 +18,7 @@ export function trusted(name: string, lane: ChangeLane = 'operators'): Actor {
 export function commandLine(
   nameOf: () => string = () => userInfo().username,
   uidOf: () => number | undefined = () => process.geteuid?.(),
-): Actor {
+): ChangeAuthor {
   const user = nameOrEmpty(nameOf) || uidOf()
   return trusted(user === undefined ? 'command line' : `command line (${user})`)
 }

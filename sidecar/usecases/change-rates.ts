@@ -1,5 +1,5 @@
 /** How many changes each user and each caller may make: a token bucket for each of them. */
-import type { ChangeAuthor, ChangeLane } from '../authority/actor.ts'
+import type { ChangeAuthor, ChangeLane } from '../directory/author.ts'
 import { callError } from '../base/call-error.ts'
 
 export interface ChangeRateLimits {

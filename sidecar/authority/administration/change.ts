@@ -1,9 +1,9 @@
 /** Changes of the directory. Each goes through one function, which has its author and its transaction. */
 import { callError } from '../../base/call-error.ts'
+import type { ChangeAuthor } from '../../directory/author.ts'
 import type { DirectoryChange } from '../../directory/change.ts'
 import { AlreadyExists, NoSuchProject } from '../../directory/database.ts'
 import type { DirectoryStore } from '../../directory/store.ts'
-import type { Actor } from '../actor.ts'
 
 /**
  * Changes the directory in one transaction: all of it holds afterwards, or nothing.
@@ -13,15 +13,12 @@ import type { Actor } from '../actor.ts'
  */
 export async function changeDirectory<T>(
   directory: DirectoryStore,
-  author: Actor,
+  author: ChangeAuthor,
   work: (change: DirectoryChange) => Promise<T>,
   creating = '',
 ): Promise<T> {
   try {
-    return await directory.change(author, async (change) => {
-      await author.confirm?.(change)
-      return work(change)
-    })
+    return await directory.change(author, work)
   } catch (error) {
     if (error instanceof AlreadyExists) throw callError('ALREADY_EXISTS', { what: creating })
     if (error instanceof NoSuchProject) throw callError('NO_SUCH_PROJECT', error)

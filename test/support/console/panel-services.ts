@@ -3,14 +3,19 @@
  * and what the log says. No protocol.
  */
 import { setImmediate } from 'node:timers/promises'
-import type { ControlPanel } from '../../../sidecar/authority/control-panel/control-panel.ts'
 import type { LiveSession } from '../../../sidecar/authority/control-panel/sessions.ts'
 import { Secret } from '../../../sidecar/base/secret.ts'
-import type { UserRecord } from '../../../sidecar/directory/directory.ts'
 import { run } from '../../../sidecar/usecases/administration/run.ts'
 import { Callers } from '../../../sidecar/usecases/callers.ts'
 import { ChangeRates } from '../../../sidecar/usecases/change-rates.ts'
 import type { PanelCall } from '../../../sidecar/usecases/control-panel/call.ts'
+import {
+  addPasskey,
+  beginCode,
+  type FactorServices,
+  optionsOfNewPasskey,
+  setCode,
+} from '../../../sidecar/usecases/control-panel/factors.ts'
 import {
   acceptInvitation,
   logInAsOperator,
@@ -87,7 +92,7 @@ export async function openPanelServices() {
   }
   return {
     ...{ services, clock, controlPanel, userNamed, linkFor, sessionOf },
-    ...settingUp({ controlPanel, clock, userNamed, sessionOf }),
+    ...settingUp({ services, clock, sessionOf }),
     restrictTo: (...ranges: string[]) =>
       run(administration, TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges }),
     /** What an authenticator answers to a challenge that a call of the page asked for. */
@@ -118,27 +123,22 @@ export async function openPanelServices() {
 
 /** Sets up second factors of users, each in a new session. */
 function settingUp({
-  controlPanel: { factors },
+  services,
   clock,
-  userNamed,
   sessionOf,
 }: {
-  readonly controlPanel: ControlPanel
+  readonly services: FactorServices
   readonly clock: { nowMs: number }
-  readonly userNamed: (name: string) => Promise<UserRecord>
   readonly sessionOf: (name: string) => Promise<LiveSession>
 }) {
-  const settingOf = async (name: string) => {
-    const session = await sessionOf(name)
-    return { session, setting: { user: await userNamed(name), session: session.id, actor: TESTER } }
-  }
   return {
     /** A one-time code. @returns the session, and what shows the next code of the app */
     withCode: async (name: string) => {
-      const { session, setting } = await settingOf(name)
-      const { secret, sealed } = await factors.beginCode(setting)
+      const session = await sessionOf(name)
+      const call = callOf({ session: session.hash })
+      const { secret, sealed } = await beginCode(services, call)
       const shown = () => codeAt(secret.reveal(), clock.nowMs)
-      await factors.setCode(setting, { sealed, code: shown() })
+      await setCode(services, call, { sealed, code: shown() })
       const next = () => {
         clock.nowMs += STEP_MS
         return shown()
@@ -146,10 +146,11 @@ function settingUp({
       return { session, next }
     },
     withPasskey: async (name: string) => {
-      const { session, setting } = await settingOf(name)
+      const session = await sessionOf(name)
+      const call = callOf({ session: session.hash })
       const authenticator = new Authenticator()
-      const response = authenticator.create(await factors.optionsOfNewPasskey(setting, PAGE), PAGE)
-      const passkey = await factors.addPasskey(setting, { name: 'a key', response }, PAGE)
+      const response = authenticator.create(await optionsOfNewPasskey(services, call), PAGE)
+      const passkey = await addPasskey(services, call, { name: 'a key', response })
       return { session, authenticator, passkey }
     },
   }
