@@ -7,7 +7,6 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { ConfigError } from '../../sidecar/index.ts'
-import { run } from '../../sidecar/usecases/administration/run.ts'
 import { command } from '../support/processes/command-line.ts'
 import { serve } from '../support/processes/processes.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
@@ -51,19 +50,16 @@ describe('rights', () => {
   test('a caller with `administer` revokes tokens of its accounts by value, and of no other, and none by id', async () => {
     const running = await withClerk(clerk(`rights: [administer:${ACCOUNT}]`))
     const { staticToken } = await populate(running)
-    const { value: foreign, token } = await run(
-      running.sidecar.administration,
-      TESTER,
-      'createControlPanelUser',
-      { account: OTHER_ACCOUNT, name: 'person' },
-    ).then(() =>
-      run(running.sidecar.administration, TESTER, 'createStaticToken', {
-        account: OTHER_ACCOUNT,
-        userName: 'person',
-        name: 'key',
-        note: '',
-      }),
-    )
+    const { value: foreign, token } = await running.sidecar
+      .run(TESTER, 'createControlPanelUser', { account: OTHER_ACCOUNT, name: 'person' })
+      .then(() =>
+        running.sidecar.run(TESTER, 'createStaticToken', {
+          account: OTHER_ACCOUNT,
+          userName: 'person',
+          name: 'key',
+          note: '',
+        }),
+      )
     const missing = { code: 'PERMISSION_DENIED', reason: 'CALLER_RIGHT_MISSING' }
     await expect(running.clerk.revoke({ value: foreign.reveal() })).rejects.toMatchObject(missing)
     await expect(running.clerk.revoke({ tokenId: token.id })).rejects.toMatchObject(missing)
@@ -86,10 +82,10 @@ describe('rights', () => {
 
   test('a caller with `administer` does not see what happened in an earlier account of the same number', async () => {
     const running = await withClerk(clerk('rights: [administer:1]'))
-    await run(running.sidecar.administration, TESTER, 'createAccount', { account: '1' })
-    await run(running.sidecar.administration, TESTER, 'createProject', { account: '1', name: 'of the first' })
-    await run(running.sidecar.administration, TESTER, 'deleteAccount', { account: '1' })
-    await run(running.sidecar.administration, TESTER, 'createAccount', { account: '1' })
+    await running.sidecar.run(TESTER, 'createAccount', { account: '1' })
+    await running.sidecar.run(TESTER, 'createProject', { account: '1', name: 'of the first' })
+    await running.sidecar.run(TESTER, 'deleteAccount', { account: '1' })
+    await running.sidecar.run(TESTER, 'createAccount', { account: '1' })
     const { records } = await running.clerk.directory.listAuditRecords({ account: '1' })
     expect(records.map(({ action }) => action)).toEqual(['account.create'])
   })
@@ -230,7 +226,7 @@ describe('portcullis caller new', () => {
     expect(entry).not.toContain(token)
     const running = await runSidecar({ config: newFile(entry, 'portcullis.yaml') })
     const { directory } = running.connect({ callerToken: token })
-    await run(running.sidecar.administration, TESTER, 'createAccount', { account: '1' })
+    await running.sidecar.run(TESTER, 'createAccount', { account: '1' })
     await directory.createProject({ account: '1', name: 'alpha' })
     await directory.listAccounts({})
     await expect(directory.createAccount({ account: '2' })).rejects.toMatchObject({

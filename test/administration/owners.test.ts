@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { applyFile } from '../../sidecar/authority/administration/directory-file.ts'
-import { run } from '../../sidecar/usecases/administration/run.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
 import { runSidecar } from '../support/sidecar/sidecar.ts'
 import { newFolder } from '../support/suite/resources.ts'
@@ -12,7 +11,7 @@ const running = await runSidecar()
 const operator = running.connect({
   callerToken: readFileSync(join(running.folder, 'administrator-token'), 'utf8').trim(),
 }).directory
-const { administration } = running.sidecar
+const { administration, run } = running.sidecar
 let accounts = 0
 
 /** The directory as each person of a new account sees it. Every one of them has a static token `key`. */
@@ -25,7 +24,7 @@ async function newAccount(connect = running.connect) {
     ],
   })
   const as = async (name: string) => {
-    const { value } = await run(administration, TESTER, 'reissueControlPanelUserToken', { account, name })
+    const { value } = await run(TESTER, 'reissueControlPanelUserToken', { account, name })
     return connect({ iamToken: value.reveal() }).directory
   }
   return { account, owner: await as('owner'), admin: await as('admin'), member: await as('member') }

@@ -8,7 +8,6 @@ import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { newPassword } from '../../sidecar/authority/password.ts'
 import { PASSWORD_COST as REAL_COST } from '../../sidecar/authority/password-cost.ts'
-import { run } from '../../sidecar/usecases/administration/run.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
 import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar/sidecar.ts'
 import { PASSWORD_COST } from '../support/suite/cheap-password-cost.ts'
@@ -75,10 +74,7 @@ test('a password that is replaced meanwhile stays replaced', async () => {
   // Whichever comes first: the old password is never stored again.
   const [, { password: value }] = await Promise.all([
     Promise.allSettled(Array.from({ length: 8 }, () => issued(running, secrets))),
-    run(running.sidecar.administration, TESTER, 'replaceServiceUserPassword', {
-      account: ACCOUNT,
-      name: 'account',
-    }),
+    running.sidecar.run(TESTER, 'replaceServiceUserPassword', { account: ACCOUNT, name: 'account' }),
   ])
   await expect(issued(running, secrets)).rejects.toMatchObject({ reason: 'LOGIN_FAILED' })
   const login = { userName: 'account', account: ACCOUNT, password: value.reveal() }

@@ -7,7 +7,6 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Client } from '../../clients/typescript/index.ts'
 import { applyFile } from '../../sidecar/authority/administration/directory-file.ts'
-import { run } from '../../sidecar/usecases/administration/run.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
 import { runSidecar } from '../support/sidecar/sidecar.ts'
 import { holdHashes } from '../support/suite/hashes.ts'
@@ -16,7 +15,7 @@ const running = await runSidecar({ flags: { 'passwords.concurrent': 1, 'password
 const operator = running.connect({
   callerToken: readFileSync(join(running.folder, 'administrator-token'), 'utf8').trim(),
 })
-const { administration } = running.sidecar
+const { administration, run } = running.sidecar
 let accounts = 0
 
 /** An account with a person and a machine who administer it, and their clients. */
@@ -40,10 +39,7 @@ async function newAccount() {
     scope: { account },
   })
   const person = async (name: string) => {
-    const { value, token } = await run(administration, TESTER, 'reissueControlPanelUserToken', {
-      account,
-      name,
-    })
+    const { value, token } = await run(TESTER, 'reissueControlPanelUserToken', { account, name })
     return { value: value.reveal(), tokenId: token.tokenId }
   }
   return { account, machine, admin: await person('admin'), owner: await person('owner') }

@@ -4,7 +4,6 @@
  */
 import { describe, expect, test } from 'vitest'
 import { REASONS } from '../../engine/index.ts'
-import { run } from '../../sidecar/usecases/administration/run.ts'
 import { ACCOUNT, OTHER_ACCOUNT } from '../support/identity/identity.ts'
 import {
   api,
@@ -170,7 +169,7 @@ describe('headers are those of the request', () => {
 
 test('an account that restricts addresses is asked about the address of the context alone', async () => {
   const restrict = (...ranges: string[]) =>
-    run(running.sidecar.administration, TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges })
+    running.sidecar.run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges })
   const reasonAt = async (context?: object) =>
     (await evaluate(credential(credentials.account), api('balance'), context && { context })).context.reason
   await restrict('203.0.113.0/24', '127.0.0.0/8')

@@ -6,7 +6,6 @@ import { describe, expect, test } from 'vitest'
 import { compile } from '../../engine/index.ts'
 import type { Asked } from '../../sidecar/http/authzen/evaluations.ts'
 import { answerSearch } from '../../sidecar/http/authzen/search.ts'
-import { run } from '../../sidecar/usecases/administration/run.ts'
 import { ACCOUNT, OTHER_ACCOUNT } from '../support/identity/identity.ts'
 import { smallMatrix } from '../support/matrices/small-matrix.ts'
 import {
@@ -132,13 +131,10 @@ test('the address of the context counts for a search', async () => {
   const subject = credential(credentials.account)
   const count = async (context: object) =>
     (await search('resource', { subject, resource: { type: 'api' }, context })).page.count
-  await run(running.sidecar.administration, TESTER, 'setAddressRestriction', {
-    account: ACCOUNT,
-    ranges: ['203.0.113.0/24'],
-  })
+  await running.sidecar.run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges: ['203.0.113.0/24'] })
   expect(await count({})).toBe(0)
   expect(await count({ client_address: '203.0.113.1' })).toBeGreaterThan(0)
-  await run(running.sidecar.administration, TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges: [] })
+  await running.sidecar.run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges: [] })
 })
 
 describe('the shapes of the certification profile', () => {

@@ -11,7 +11,6 @@ import { LocalMode } from '../../clients/typescript/local-mode.ts'
 import { requireToken } from '../../clients/typescript/node.ts'
 import * as wire from '../../proto/gen/portcullis/v1/authorization.ts'
 import { Reason } from '../../proto/gen/portcullis/v1/decision.ts'
-import { run } from '../../sidecar/usecases/administration/run.ts'
 import { ROOT } from '../support/checkout/sources.ts'
 import { ENGINES, rulesOf } from '../support/conformance/rules.ts'
 import { startProcess } from '../support/processes/processes.ts'
@@ -103,11 +102,7 @@ describe('a token that the sidecar has vouched for', () => {
     [
       'loses its holder',
       (_value, user) =>
-        run(running.sidecar.administration, TESTER, 'updateServiceUser', {
-          account: ACCOUNT,
-          name: user,
-          enabled: false,
-        }),
+        running.sidecar.run(TESTER, 'updateServiceUser', { account: ACCOUNT, name: user, enabled: false }),
     ],
   ])('is denied after it %s', async (how, end) => {
     const client = local()

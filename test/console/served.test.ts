@@ -3,7 +3,6 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { supportMatrix } from '../../matrix/index.ts'
-import { run } from '../../sidecar/usecases/administration/run.ts'
 import { startPanel } from '../support/console/control-panel.ts'
 import { type RequestHeaders, startIdentity } from '../support/identity/identity.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
@@ -196,7 +195,7 @@ describe('where callers alone may ask for the matrix', async () => {
 
   test('a session counts from the addresses of its account alone, as for `GetMatrix`', async () => {
     const adam = await panel.loggedIn('adam')
-    await run(panel.running.sidecar.administration, TESTER, 'setAddressRestriction', {
+    await panel.running.sidecar.run(TESTER, 'setAddressRestriction', {
       account: ACCOUNT,
       ranges: ['192.0.2.1'],
     })

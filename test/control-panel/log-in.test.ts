@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { run } from '../../sidecar/usecases/administration/run.ts'
 import { type Browser, PASSWORD, SESSION, startPanel } from '../support/console/control-panel.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
 import { ACCOUNT } from '../support/sidecar/sidecar.ts'
@@ -11,7 +10,7 @@ const clock = { nowMs: Date.now() }
 const HOUR_MS = 3_600_000
 const panel = await startPanel({ now: () => clock.nowMs })
 const { running, browser, invite, loggedIn } = panel
-const { administration } = running.sidecar
+const { administration, run } = running.sidecar
 
 const login = (shown: Browser, user: string, password = PASSWORD, account = ACCOUNT) =>
   shown.post(`${SESSION}/login`, { account, user, password })
@@ -93,17 +92,9 @@ test('a link logs in once, within its day, unless its user was disabled meanwhil
   clock.nowMs += 24 * HOUR_MS
   expect(await follow(late)).toMatchObject({ status: 401, json: { reason: 'LINK_INVALID' } })
   const second = await link()
-  await run(administration, TESTER, 'updateControlPanelUser', {
-    account: ACCOUNT,
-    name: 'adam',
-    enabled: false,
-  })
+  await run(TESTER, 'updateControlPanelUser', { account: ACCOUNT, name: 'adam', enabled: false })
   expect((await follow(second)).status).toBe(401)
-  await run(administration, TESTER, 'updateControlPanelUser', {
-    account: ACCOUNT,
-    name: 'adam',
-    enabled: true,
-  })
+  await run(TESTER, 'updateControlPanelUser', { account: ACCOUNT, name: 'adam', enabled: true })
   expect((await follow(second)).status).toBe(401)
 })
 
@@ -111,7 +102,7 @@ describe('no client learns why a login failed', async () => {
   const { loggedIn, browser, running } = await startPanel()
   await loggedIn('olga')
   await loggedIn('adam')
-  await run(running.sidecar.administration, TESTER, 'updateControlPanelUser', {
+  await running.sidecar.run(TESTER, 'updateControlPanelUser', {
     account: ACCOUNT,
     name: 'adam',
     enabled: false,
@@ -206,10 +197,7 @@ test('logins count as changes of their user, so that they cannot fill the trail'
 test('a login and a new proof from outside the addresses of the account are for owners alone', async () => {
   const { loggedIn, browser, running } = await startPanel()
   const [olga, pia] = [await loggedIn('olga'), await loggedIn('pia')]
-  await run(running.sidecar.administration, TESTER, 'setAddressRestriction', {
-    account: ACCOUNT,
-    ranges: ['192.0.2.0/24'],
-  })
+  await running.sidecar.run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges: ['192.0.2.0/24'] })
   expect(await login(browser(), 'pia')).toMatchObject({
     status: 403,
     json: { reason: 'ADDRESS_NOT_ALLOWED' },

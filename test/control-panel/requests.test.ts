@@ -4,7 +4,6 @@
  */
 import { describe, expect, test } from 'vitest'
 import { userIn } from '../../sidecar/directory/found.ts'
-import { run } from '../../sidecar/usecases/administration/run.ts'
 import { Browser, PASSWORD, SESSION, startPanel } from '../support/console/control-panel.ts'
 import { startIdentity } from '../support/identity/identity.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
@@ -149,7 +148,7 @@ describe('behind a proxy that speaks https', async () => {
 
   test('where every call needs a caller, a session counts at the addresses of its account alone', async () => {
     const allowed = (ranges: readonly string[]) =>
-      run(running.sidecar.administration, TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges })
+      running.sidecar.run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges })
     const { sessions } = await running.sidecar.administration.controlPanel()
     const [pia, olga] = [await loggedInAtPage('pia'), await loggedInAtPage('olga')]
     const check = (browser: Browser) =>

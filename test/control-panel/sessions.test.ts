@@ -3,7 +3,6 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { userIn } from '../../sidecar/directory/found.ts'
-import { run } from '../../sidecar/usecases/administration/run.ts'
 import { type Browser, PASSWORD, SESSION, startPanel } from '../support/console/control-panel.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
 import { ACCOUNT } from '../support/sidecar/sidecar.ts'
@@ -13,7 +12,7 @@ const MINUTE_MS = 60_000
 
 const clock = { nowMs: Date.now() }
 const panel = await startPanel({ now: () => clock.nowMs })
-const { administration } = panel.running.sidecar
+const { administration, run } = panel.running.sidecar
 
 const works = async (shown: Browser) =>
   (await shown.call('GetControlPanelUser', { account: ACCOUNT, name: 'pia' })).status === 200
@@ -164,18 +163,13 @@ test.each<[claim: string, lose: () => Promise<unknown>]>([
     'the user is disabled, and enabled again',
     async () => {
       for (const enabled of [false, true])
-        await run(administration, TESTER, 'updateControlPanelUser', {
-          account: ACCOUNT,
-          name: 'pia',
-          enabled,
-        })
+        await run(TESTER, 'updateControlPanelUser', { account: ACCOUNT, name: 'pia', enabled })
     },
   ],
   [
     'the account is disabled, and enabled again',
     async () => {
-      for (const enabled of [false, true])
-        await run(administration, TESTER, 'updateAccount', { account: ACCOUNT, enabled })
+      for (const enabled of [false, true]) await run(TESTER, 'updateAccount', { account: ACCOUNT, enabled })
     },
   ],
 ])('a session has ended for good when %s', async (_claim, lose) => {

@@ -5,7 +5,6 @@
 import { describe, expect, test } from 'vitest'
 import { forwardedText } from '../../sidecar/base/forwarded-header.ts'
 import { newRequestId } from '../../sidecar/base/request-id.ts'
-import { run } from '../../sidecar/usecases/administration/run.ts'
 import { BlackBox, contractService, directoryService, refusalOf } from '../support/contract/black-box.ts'
 import { askAt } from '../support/identity/identity.ts'
 import { httpBehindProxy, PROXY_SECRET } from '../support/proxies/proxied.ts'
@@ -40,7 +39,7 @@ const hub = await runSidecar({
   config: configOf({ callers: CALLERS }),
   flags: { 'login_throttle.failures': 3, 'login_throttle.pause_ms': 3_600_000 },
 })
-const { administration } = hub.sidecar
+const { run } = hub.sidecar
 const secrets = await populate(hub, peopleWithAdministrator('administrator'))
 const { value: iamToken } = await hub.client.issue({
   password: {
@@ -80,8 +79,7 @@ async function change(address: string, metadata: Readonly<Record<string, string>
   return { outcome, by: records.find(({ subject }) => subject === name)?.details?.by }
 }
 
-const restrict = (...ranges: string[]) =>
-  run(administration, TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges })
+const restrict = (...ranges: string[]) => run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges })
 
 describe.each(Object.entries(SIDECARS))('%s', (_who, sidecar) => {
   test.each([

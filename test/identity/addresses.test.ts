@@ -1,6 +1,5 @@
 /** Addresses: account restrictions (§1), proxies, host names, and the addresses in the catalog. */
 import { describe, expect, test } from 'vitest'
-import { run } from '../../sidecar/usecases/administration/run.ts'
 import { ACCOUNT, about, errorOf, loginBody, startIdentity, TOKENS } from '../support/identity/identity.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
 import { runSidecar } from '../support/sidecar/sidecar.ts'
@@ -16,7 +15,7 @@ describe('an account that restricts addresses', async () => {
   const sidecar = await startIdentity()
   const { ask, passwordOf, tokenFor, running } = sidecar
   const restrict = (...ranges: string[]) =>
-    run(running.sidecar.administration, TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges })
+    running.sidecar.run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges })
   const body = loginBody({ password: passwordOf('account') })
 
   test('issues no token to another address, and accepts none from it', async () => {
@@ -76,10 +75,7 @@ http:
     'config.yaml',
   )
   const { ask, passwordOf, running, port } = await startIdentity({ config })
-  await run(running.sidecar.administration, TESTER, 'setAddressRestriction', {
-    account: ACCOUNT,
-    ranges: ['203.0.113.0/24'],
-  })
+  await running.sidecar.run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges: ['203.0.113.0/24'] })
   const body = loginBody({ password: passwordOf('account') })
 
   test.each([

@@ -1,6 +1,5 @@
 /** Application credentials at the identity endpoint: who makes them, and what they log in for. */
 import { describe, expect, test } from 'vitest'
-import { run } from '../../sidecar/usecases/administration/run.ts'
 import {
   LOGIN_FAILED,
   logInAt,
@@ -79,7 +78,7 @@ describe('a credential', () => {
       expect(asked.json.application_credential.expires_at).toBe(expires_at)
       expect((await logIn({ id, secret })).status).toBe(201)
       const list = { account: ACCOUNT, userName: name, pageSize: 10, pageToken: '' }
-      const { items } = await run(running.sidecar.administration, TESTER, 'listApplicationCredentials', list)
+      const { items } = await running.sidecar.run(TESTER, 'listApplicationCredentials', list)
       expect(items[0]?.expiresAt?.ms).toBe(Date.parse(`${expires_at}Z`))
     },
   )
@@ -137,13 +136,10 @@ test('guesses at one application credential count together, however it is named'
     'login_throttle.failures': 3,
     'login_throttle.pause_ms': 3_600_000,
   })
-  const { administration } = strict.running.sidecar
+  const { administration, run } = strict.running.sidecar
   const id = await storedCredential(administration, ACCOUNT, 'account')
-  const { id: userId } = await run(administration, TESTER, 'getServiceUser', {
-    account: ACCOUNT,
-    name: 'account',
-  })
-  const { id: accountId } = await run(administration, TESTER, 'getAccount', { account: ACCOUNT })
+  const { id: userId } = await run(TESTER, 'getServiceUser', { account: ACCOUNT, name: 'account' })
+  const { id: accountId } = await run(TESTER, 'getAccount', { account: ACCOUNT })
   const byName = { name: 'nightly', secret: 'x' }
   const named: object[] = [
     { id, secret: 'x' },

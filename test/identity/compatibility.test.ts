@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest'
 import { parseMatrix } from '../../matrix/index.ts'
 import { applyFile } from '../../sidecar/authority/administration/directory-file.ts'
 import { UNSCOPED_KIND } from '../../sidecar/authority/authority.ts'
-import { run } from '../../sidecar/usecases/administration/run.ts'
 import {
   ACCOUNT,
   about,
@@ -31,7 +30,7 @@ const started = (settings: string) =>
 
 const sidecar = await started('unscoped_login: true, token_method: any')
 const { ask, passwordOf, running } = sidecar
-const { administration } = running.sidecar
+const { administration, run } = running.sidecar
 const ids = await idsOf(sidecar)
 const DOMAIN = { id: ids.account, name: ACCOUNT }
 
@@ -144,7 +143,7 @@ describe('an unscoped token', () => {
     expect((await ask({ method: 'DELETE', path: TOKENS, headers: about(token) })).status).toBe(204)
     expect((await ask({ path: TOKENS, headers: about(token) })).json).toEqual(UNAUTHORIZED)
     const other = await unscoped('nothing')
-    await run(administration, TESTER, 'replaceServiceUserPassword', { account: ACCOUNT, name: 'nothing' })
+    await run(TESTER, 'replaceServiceUserPassword', { account: ACCOUNT, name: 'nothing' })
     expect((await ask({ path: TOKENS, headers: about(other) })).json).toEqual(UNAUTHORIZED)
   })
 
@@ -207,7 +206,7 @@ describe('the method `token`', () => {
     [
       'a control panel user’s token (§5.1)',
       async () => {
-        const { value } = await run(administration, TESTER, 'reissueControlPanelUserToken', {
+        const { value } = await run(TESTER, 'reissueControlPanelUserToken', {
           account: ACCOUNT,
           name: 'owner',
         })
@@ -247,16 +246,13 @@ describe('the method `token`', () => {
           password: passwordOf('stranger'),
         })
         const token = await tokenBy(changed(stranger, 'auth.scope', undefined))
-        await run(administration, TESTER, 'setAddressRestriction', {
-          account: OTHER_ACCOUNT,
-          ranges: ['203.0.113.0/24'],
-        })
+        await run(TESTER, 'setAddressRestriction', { account: OTHER_ACCOUNT, ranges: ['203.0.113.0/24'] })
         return rescopeBody(token, {}, OTHER_ACCOUNT)
       },
     ],
   ])('refuses %s, always with the same answer', async (_claim, make) => {
     const response = await posted(await make())
-    await run(administration, TESTER, 'setAddressRestriction', { account: OTHER_ACCOUNT, ranges: [] })
+    await run(TESTER, 'setAddressRestriction', { account: OTHER_ACCOUNT, ranges: [] })
     expect(response.json).toEqual(LOGIN_FAILED)
     expect(response.headers).not.toHaveProperty('x-subject-token')
   })

@@ -1,6 +1,5 @@
 /** Every answer has an id in Keystone's header, and the log lines about a request name it. */
 import { expect, test } from 'vitest'
-import { run } from '../../sidecar/usecases/administration/run.ts'
 import { ACCOUNT, loginBody, type Request, startIdentity, TOKENS } from '../support/identity/identity.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
 
@@ -52,10 +51,10 @@ test('the log lines of a refused request name it, and why it was refused', async
   expect(linesAbout(headers['x-openstack-request-id'])).toEqual([
     expect.objectContaining({ level: 20, status: 401, reason: 'LOGIN_REFUSED', client_address: '127.0.0.1' }),
   ])
-  const { administration } = running.sidecar
-  await run(administration, TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges: ['203.0.113.0/24'] })
+  const { run } = running.sidecar
+  await run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges: ['203.0.113.0/24'] })
   const refused = await ask(post(loginBody({ password: passwordOf('account') })))
-  await run(administration, TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges: [] })
+  await run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges: [] })
   expect(linesAbout(refused.headers['x-openstack-request-id'])).toContainEqual(
     expect.objectContaining({ level: 40, reason: 'ADDRESS_NOT_ALLOWED' }),
   )

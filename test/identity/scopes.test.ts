@@ -3,7 +3,6 @@
  * clients.
  */
 import { describe, expect, test } from 'vitest'
-import { run } from '../../sidecar/usecases/administration/run.ts'
 import {
   ACCOUNT,
   changed,
@@ -22,7 +21,7 @@ const ALL = `unscoped_login: true, token_method: any, list_scopes: true, default
 const config = newFile(`http: { compatibility: { ${ALL} } }`, 'config.yaml')
 const sidecar = await startIdentity({ config })
 const { ask, passwordOf, running } = sidecar
-const { administration } = running.sidecar
+const { run } = running.sidecar
 const ids = await idsOf(sidecar)
 
 const posted = (body: object) => ask({ method: 'POST', path: TOKENS, body })
@@ -142,9 +141,9 @@ describe('listing scopes', () => {
   })
 
   test('a disabled project is not among them', async () => {
-    await run(administration, TESTER, 'updateProject', { account: ACCOUNT, name: 'beta', enabled: false })
+    await run(TESTER, 'updateProject', { account: ACCOUNT, name: 'beta', enabled: false })
     expect(named((await listed('account', '/auth/projects')).json.projects)).toEqual(['alpha'])
-    await run(administration, TESTER, 'updateProject', { account: ACCOUNT, name: 'beta', enabled: true })
+    await run(TESTER, 'updateProject', { account: ACCOUNT, name: 'beta', enabled: true })
   })
 
   test('without the setting there are no such paths', async () => {

@@ -1,6 +1,5 @@
 /** Validating and revoking: who may ask about which token, and the result. */
 import { describe, expect, test } from 'vitest'
-import { run } from '../../sidecar/usecases/administration/run.ts'
 import {
   ACCOUNT,
   about,
@@ -17,13 +16,11 @@ const HOUR_MS = 60 * 60 * 1000
 let elapsedMs = 0
 const sidecar = await startIdentity({ now: () => Date.now() + elapsedMs })
 const { ask, tokenFor, running, staticToken } = sidecar
-const { administration } = running.sidecar
+const { administration, run } = running.sidecar
 
 /** Makes tokens of control panel users, as the control panel does (§5.1). */
 const panelToken = async (user: string) =>
-  (
-    await run(administration, TESTER, 'reissueControlPanelUserToken', { account: ACCOUNT, name: user })
-  ).value.reveal()
+  (await run(TESTER, 'reissueControlPanelUserToken', { account: ACCOUNT, name: user })).value.reveal()
 
 const NOT_FOUND = errorOf(404, 'Not Found', 'there is no such token; expected an active IAM token')
 const FORBIDDEN = errorOf(
@@ -106,10 +103,7 @@ test('an account administrator with a project-scoped token may validate tokens o
 test('validation returns the same description as issuing', async () => {
   const token = await tokenFor({ user: 'administrator', project: 'alpha' })
   const shown = await ask({ path: `${TOKENS}/`, headers: about(token) })
-  const { id } = await run(administration, TESTER, 'getServiceUser', {
-    account: ACCOUNT,
-    name: 'administrator',
-  })
+  const { id } = await run(TESTER, 'getServiceUser', { account: ACCOUNT, name: 'administrator' })
   expect(shown.json.token).toMatchObject({
     methods: ['password'],
     user: { id, name: 'administrator', password_expires_at: null },
@@ -213,10 +207,7 @@ describe('a token is no longer active', () => {
     const requester = await tokenFor({ user: 'administrator' })
     const { json } = await ask({ path: TOKENS, headers: about(token) })
     await outcome('DELETE', about(token, requester))
-    const { id } = await run(administration, TESTER, 'getServiceUser', {
-      account: ACCOUNT,
-      name: 'administrator',
-    })
+    const { id } = await run(TESTER, 'getServiceUser', { account: ACCOUNT, name: 'administrator' })
     const trail = await administration.records.audit(ACCOUNT, { after: '0', size: 1000 })
     expect(trail.at(-1)).toMatchObject({
       action: 'token.revoke',
@@ -226,13 +217,13 @@ describe('a token is no longer active', () => {
   })
 
   test('after the password is replaced, but a token for the new password from the same second is active', async () => {
-    const { password } = await run(administration, TESTER, 'createServiceUser', {
+    const { password } = await run(TESTER, 'createServiceUser', {
       account: ACCOUNT,
       name: 'replaced',
       permissions: [{ scope: 'account' }],
     })
     const before = await tokenFor({ user: 'replaced', password: password.reveal() })
-    const { password: value } = await run(administration, TESTER, 'replaceServiceUserPassword', {
+    const { password: value } = await run(TESTER, 'replaceServiceUserPassword', {
       account: ACCOUNT,
       name: 'replaced',
     })
@@ -244,14 +235,13 @@ describe('a token is no longer active', () => {
 
   test('for questions about others after its holder has lost the role for them', async () => {
     const name = 'administrator for a while'
-    const { password } = await run(administration, TESTER, 'createServiceUser', {
+    const { password } = await run(TESTER, 'createServiceUser', {
       account: ACCOUNT,
       ...{ name, permissions: [{ scope: 'account' }], roles: ['iam.admin'] },
     })
     const token = await tokenFor({})
     const requester = await tokenFor({ user: name, password: password.reveal() })
-    const setRoles = (roles: string[]) =>
-      run(administration, TESTER, 'updateServiceUser', { account: ACCOUNT, name, roles })
+    const setRoles = (roles: string[]) => run(TESTER, 'updateServiceUser', { account: ACCOUNT, name, roles })
     expect((await outcome('GET', about(token, requester))).status).toBe(200)
     await setRoles([])
     expect(await outcome('GET', about(token, requester))).toEqual({ status: 403, json: FORBIDDEN })

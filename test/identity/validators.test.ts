@@ -5,7 +5,6 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { DirectoryClient } from '../../clients/typescript/index.ts'
 import { applyFile } from '../../sidecar/authority/administration/directory-file.ts'
 import { listDirectory } from '../../sidecar/authority/administration/directory-listing.ts'
-import { run } from '../../sidecar/usecases/administration/run.ts'
 import { ACCOUNT, about, OTHER_ACCOUNT, startIdentity, TOKENS } from '../support/identity/identity.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
 import { newFile } from '../support/suite/resources.ts'
@@ -17,7 +16,7 @@ const config = newFile(
 )
 const sidecar = await startIdentity({ config })
 const { ask, tokenFor, running } = sidecar
-const { administration } = running.sidecar
+const { administration, run } = running.sidecar
 const operator = running.connect({
   callerToken: readFileSync(join(running.folder, 'administrator-token'), 'utf8').trim(),
 }).directory
@@ -133,7 +132,7 @@ describe('who may be a validator is for operators alone', async () => {
   const panel = (user: string) => async () =>
     running.connect({
       iamToken: (
-        await run(administration, TESTER, 'reissueControlPanelUserToken', { account: ACCOUNT, name: user })
+        await run(TESTER, 'reissueControlPanelUserToken', { account: ACCOUNT, name: user })
       ).value.reveal(),
     }).directory
   const OTHERS: readonly [who: string, directory: () => Promise<DirectoryClient>, reason: string][] = [
@@ -203,13 +202,9 @@ test('a directory file makes validators, and leaves those alone of whom it says 
   expect((await applyFile(administration, TESTER, file(false))).changed).toEqual([
     { account: ACCOUNT, user: name, what: ['validator'], credentialsEnded: false },
   ])
-  expect((await run(administration, TESTER, 'getServiceUser', { account: ACCOUNT, name })).validator).toBe(
-    false,
-  )
+  expect((await run(TESTER, 'getServiceUser', { account: ACCOUNT, name })).validator).toBe(false)
   expect((await applyFile(administration, TESTER, file(true))).changed).toEqual([
     { account: ACCOUNT, user: name, what: ['validator'], credentialsEnded: true },
   ])
-  expect((await run(administration, TESTER, 'getServiceUser', { account: ACCOUNT, name })).validator).toBe(
-    true,
-  )
+  expect((await run(TESTER, 'getServiceUser', { account: ACCOUNT, name })).validator).toBe(true)
 })

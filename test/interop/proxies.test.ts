@@ -8,7 +8,6 @@ import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { readRequestTarget } from '../../sidecar/base/request-target.ts'
-import { run } from '../../sidecar/usecases/administration/run.ts'
 import { ACCOUNT, type IdentitySidecar, OTHER_ACCOUNT, startIdentity } from '../support/identity/identity.ts'
 import { CANONICAL_TARGETS, HOSTILE_TARGETS } from '../support/inputs/paths.ts'
 import {
@@ -257,10 +256,7 @@ function behind(name: (typeof PROXIES)[number], program: Program): void {
 
   test('the address that counts is the one that the proxy saw', async () => {
     const restrict = (...ranges: string[]) =>
-      run(sidecar.running.sidecar.administration, TESTER, 'setAddressRestriction', {
-        account: ACCOUNT,
-        ranges,
-      })
+      sidecar.running.sidecar.run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges })
     const forged = {
       ...iam(),
       'x-forwarded-for': '203.0.113.5',

@@ -9,7 +9,6 @@ import { TLSSocket } from 'node:tls'
 import { credentials, Client as GrpcClient, Metadata, status } from '@grpc/grpc-js'
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 import { type Client, type ClientOptions, PortcullisError } from '../../clients/typescript/index.ts'
-import { run } from '../../sidecar/usecases/administration/run.ts'
 import { type Certificate, makeAuthority, makeCertificate } from '../support/interop/certificates.ts'
 import { serve } from '../support/processes/processes.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
@@ -367,10 +366,7 @@ describe.skipIf(!inject('openssl').ok)('a sidecar that follows a hub by its cert
     const follower = await runSidecar({ config })
     const password = { userName: 'admin', account: ACCOUNT, password: secrets.passwordOf('admin') }
     const { value: iamToken } = await follower.client.issue({ password, scope: { account: ACCOUNT } })
-    await run(hub.sidecar.administration, TESTER, 'setAddressRestriction', {
-      account: ACCOUNT,
-      ranges: ['127.0.0.9'],
-    })
+    await hub.sidecar.run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges: ['127.0.0.9'] })
     const found: string[] = []
     for (const from of ['127.0.0.9', '127.0.0.2']) {
       const client = connect(await relayFrom(from, follower), { iamToken })

@@ -4,7 +4,6 @@
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { run } from '../../sidecar/usecases/administration/run.ts'
 import { ACCOUNT_KIND, PROJECT_KIND, STATIC_KIND } from '../support/matrices/engines.ts'
 import { printedApis } from '../support/matrices/oracle.ts'
 import { httpBehindProxy } from '../support/proxies/proxied.ts'
@@ -101,7 +100,7 @@ export async function startSidecars(more: SidecarOptions['flags'] = {}): Promise
     password: { userName: 'home', account: RESTRICTED, password: secrets.passwordOf('home') },
     scope: { account: RESTRICTED },
   })
-  await run(lenient.sidecar.administration, TESTER, 'setAddressRestriction', {
+  await lenient.sidecar.run(TESTER, 'setAddressRestriction', {
     account: RESTRICTED,
     ranges: ['203.0.113.0/24'],
   })

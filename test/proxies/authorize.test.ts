@@ -3,7 +3,6 @@
  */
 import { describe, expect, test } from 'vitest'
 import supportMatrix from '../../matrix/support-matrix.json' with { type: 'json' }
-import { run } from '../../sidecar/usecases/administration/run.ts'
 import { ACCOUNT, OTHER_ACCOUNT, type RequestHeaders, startIdentity } from '../support/identity/identity.ts'
 import { httpBehindProxy, PROXY_SECRET } from '../support/proxies/proxied.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
@@ -280,7 +279,7 @@ describe('only the proxy', () => {
 
 test('an account that restricts addresses is asked about the address of the client', async () => {
   const restrict = (...ranges: string[]) =>
-    run(running.sidecar.administration, TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges })
+    running.sidecar.run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges })
   const { 'x-forwarded-for': _, ...unknown } = described('/balance/')
   const at = async (headers: RequestHeaders) =>
     (await authorize({ ...unknown, ...headers, ...CREDENTIALS.account })).json?.error.reason ?? 'ALLOWED'

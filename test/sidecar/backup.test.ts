@@ -15,7 +15,6 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
 import { applyFile } from '../../sidecar/authority/administration/directory-file.ts'
 import { rotateKeys, withdrawKey } from '../../sidecar/authority/keys.ts'
-import { run } from '../../sidecar/usecases/administration/run.ts'
 import { done, newBackup, newStopped, reasonOf, refused, scene } from '../support/processes/backup.ts'
 import { command } from '../support/processes/command-line.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
@@ -63,7 +62,7 @@ describe('a directory that was restored', () => {
   /** What ended a token after the backup, and how the same is done and undone again after the restoration. */
   const LOST: Readonly<Record<string, (running: RunningSidecar, secrets: Secrets) => Promise<string>>> = {
     'obtained with a password that is lost': async ({ sidecar, client }) => {
-      const { password: value } = await run(sidecar.administration, TESTER, 'replaceServiceUserPassword', {
+      const { password: value } = await sidecar.run(TESTER, 'replaceServiceUserPassword', {
         account: ACCOUNT,
         name: 'account',
       })
@@ -71,20 +70,17 @@ describe('a directory that was restored', () => {
     },
     'issued before the account was disabled': async (running, secrets) => {
       for (const enabled of [false, true])
-        await run(running.sidecar.administration, TESTER, 'updateAccount', { account: ACCOUNT, enabled })
+        await running.sidecar.run(TESTER, 'updateAccount', { account: ACCOUNT, enabled })
       return (await issued(running, secrets)).value
     },
   }
   const AGAIN: Readonly<Record<string, (running: RunningSidecar) => Promise<unknown>>> = {
     // The generation of the user becomes the one of the lost token.
     'obtained with a password that is lost': ({ sidecar }) =>
-      run(sidecar.administration, TESTER, 'replaceServiceUserPassword', {
-        account: ACCOUNT,
-        name: 'account',
-      }),
+      sidecar.run(TESTER, 'replaceServiceUserPassword', { account: ACCOUNT, name: 'account' }),
     'issued before the account was disabled': async ({ sidecar }) => {
       for (const enabled of [false, true])
-        await run(sidecar.administration, TESTER, 'updateAccount', { account: ACCOUNT, enabled })
+        await sidecar.run(TESTER, 'updateAccount', { account: ACCOUNT, enabled })
     },
   }
 
@@ -106,16 +102,12 @@ describe('a directory that was restored', () => {
   test('in which somebody administers again accepts no token that they got as less', async () => {
     const { running, data } = await scene()
     const [name, backup] = ['robot', newBackup()]
-    const { password } = await run(running.sidecar.administration, TESTER, 'createServiceUser', {
+    const { password } = await running.sidecar.run(TESTER, 'createServiceUser', {
       account: ACCOUNT,
       ...{ name, permissions: [{ scope: 'account' }], roles: ['iam.admin'] },
     })
     await done('backup', backup, ...data)
-    await run(running.sidecar.administration, TESTER, 'updateServiceUser', {
-      account: ACCOUNT,
-      name,
-      roles: [],
-    })
+    await running.sidecar.run(TESTER, 'updateServiceUser', { account: ACCOUNT, name, roles: [] })
     const { value } = await running.client.issue({
       password: { userName: name, account: ACCOUNT, password: password.reveal() },
       scope: { account: ACCOUNT },
@@ -124,10 +116,9 @@ describe('a directory that was restored', () => {
     await running.sidecar.close()
     await done('restore', backup, '--replace', ...data)
     const restored = await runSidecar({ folder: running.folder })
-    expect(
-      (await run(restored.sidecar.administration, TESTER, 'getServiceUser', { account: ACCOUNT, name }))
-        .roles,
-    ).toEqual(['iam.admin'])
+    expect((await restored.sidecar.run(TESTER, 'getServiceUser', { account: ACCOUNT, name })).roles).toEqual([
+      'iam.admin',
+    ])
     expect(await reasonOf(restored, value)).toBe('CREDENTIAL_REVOKED')
   })
 
@@ -136,14 +127,10 @@ describe('a directory that was restored', () => {
     const backup = newBackup()
     await done('backup', backup, ...data)
     await running.client.revoke({ value: token })
-    const { administration } = running.sidecar
+    const { run } = running.sidecar
     const { staticToken } = secrets
     await operatorOf(running).revoke({ value: staticToken })
-    await run(administration, TESTER, 'updateServiceUser', {
-      account: ACCOUNT,
-      name: 'account',
-      enabled: false,
-    })
+    await run(TESTER, 'updateServiceUser', { account: ACCOUNT, name: 'account', enabled: false })
     await running.sidecar.close()
     const { warnings, kept_as: keptAs, change } = await done('restore', backup, '--replace', ...data)
     expect(warnings.join('\n')).toMatch(
@@ -206,7 +193,7 @@ describe('a directory that was restored', () => {
       changes.push((await done('restore', backup, '--replace', ...data)).change)
       const restored = await runSidecar({ folder: running.folder })
       for (const value of lost) expect(await reasonOf(restored, value)).toBe('CREDENTIAL_REVOKED')
-      await run(restored.sidecar.administration, TESTER, 'updateAccount', { account: ACCOUNT, enabled: true })
+      await restored.sidecar.run(TESTER, 'updateAccount', { account: ACCOUNT, enabled: true })
       lost.push((await issued(restored, secrets)).value)
       await restored.sidecar.close()
     }

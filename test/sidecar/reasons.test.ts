@@ -1,7 +1,6 @@
 /** The reasons of a denial and their precedence (DESIGN §5), over gRPC. */
 import { expect, test } from 'vitest'
 import { REASONS, type Reason } from '../../engine/index.ts'
-import { run } from '../../sidecar/usecases/administration/run.ts'
 import { credentialQuestion } from '../support/contract/answers.ts'
 import { BlackBox, type Message } from '../support/contract/black-box.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
@@ -30,10 +29,7 @@ const ofStranger = async () => {
 const restricted = await ofStranger()
 const revokedAndRestricted = await ofStranger()
 await lenient.client.revoke({ value: revokedAndRestricted })
-await run(lenient.sidecar.administration, TESTER, 'setAddressRestriction', {
-  account: OTHER_ACCOUNT,
-  ranges: ['10.0.0.0/8'],
-})
+await lenient.sidecar.run(TESTER, 'setAddressRestriction', { account: OTHER_ACCOUNT, ranges: ['10.0.0.0/8'] })
 
 const headers = (...pairs: (readonly [name: string, value: string])[]): Message => ({
   credentials: { headers: pairs.map(([name, value]) => ({ name, value })) },

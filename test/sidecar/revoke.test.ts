@@ -6,7 +6,6 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { applyFile } from '../../sidecar/authority/administration/directory-file.ts'
-import { run } from '../../sidecar/usecases/administration/run.ts'
 import { credentialQuestion } from '../support/contract/answers.ts'
 import {
   BlackBox,
@@ -210,9 +209,6 @@ test('a revoked token is denied immediately in another process on the same data 
   expect(await check(secrets.staticToken)).toMatchObject(REVOKED)
   clock.nowMs -= 365 * 86_400_000
 
-  await run(running.sidecar.administration, TESTER, 'replaceServiceUserPassword', {
-    account: ACCOUNT,
-    name: 'account',
-  })
+  await running.sidecar.run(TESTER, 'replaceServiceUserPassword', { account: ACCOUNT, name: 'account' })
   expect(await check(genuine.value, elsewhere)).toMatchObject(REVOKED)
 })

@@ -6,7 +6,6 @@ import { compactVerify } from 'jose'
 import { describe, expect, test } from 'vitest'
 import { applyFile } from '../../sidecar/authority/administration/directory-file.ts'
 import type { Permission } from '../../sidecar/directory/directory.ts'
-import { run } from '../../sidecar/usecases/administration/run.ts'
 import { askBatch, credentialQuestion } from '../support/contract/answers.ts'
 import { BlackBox } from '../support/contract/black-box.ts'
 import { decodedPart, encoded, signedToken, signingKey } from '../support/identity/signed-token.ts'
@@ -206,10 +205,7 @@ describe('the permission and the holder of a token', () => {
     const question = credentialQuestion('dedicated-servers', 'X-Auth-Token', held.value)
     expect(await box.ask('check', question)).toMatchObject(ALLOWED)
     if (after === 'new password')
-      await run(running.sidecar.administration, TESTER, 'replaceServiceUserPassword', {
-        account: ACCOUNT,
-        name: change,
-      })
+      await running.sidecar.run(TESTER, 'replaceServiceUserPassword', { account: ACCOUNT, name: change })
     else await put(change, after)
     expect(await box.ask('check', question)).toMatchObject(
       active ? ALLOWED : { ...REVOKED, token: { token_id: held.tokenId, subject: { name: change } } },

@@ -3,7 +3,6 @@
  * answer.
  */
 import { describe, expect, test } from 'vitest'
-import { run } from '../../sidecar/usecases/administration/run.ts'
 import { ACCOUNT, PASSWORD, startCloud } from '../support/identity/cloud.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
 
@@ -179,7 +178,7 @@ describe("the sidecar's own token", () => {
 })
 
 test('an account that the directory gets later is its own from then on, within the time of the cache', async () => {
-  await run(running.sidecar.administration, TESTER, 'createAccount', { account: '555555' })
+  await running.sidecar.run(TESTER, 'createAccount', { account: '555555' })
   cloud.users.push({ account: '555555', name: 'late', password: PASSWORD, roles: { '': ['member'] } })
   expect(await check(cloud.issue('late'))).toMatchObject({ allowed: false, reason: 'CREDENTIAL_INVALID' })
 })

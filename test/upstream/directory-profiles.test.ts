@@ -4,7 +4,6 @@
  */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { run } from '../../sidecar/usecases/administration/run.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
 import { ACCOUNT, populate, runSidecar } from '../support/sidecar/sidecar.ts'
 import { newFile, newFolder } from '../support/suite/resources.ts'
@@ -57,9 +56,6 @@ test('a token that has expired is not given again', async () => {
 
 test('no token is given after the password was replaced', async () => {
   await give()
-  await run(sidecar.administration, TESTER, 'replaceServiceUserPassword', {
-    account: ACCOUNT,
-    name: 'account',
-  })
+  await sidecar.run(TESTER, 'replaceServiceUserPassword', { account: ACCOUNT, name: 'account' })
   await expect(give()).rejects.toMatchObject({ reason: 'LOGIN_FAILED' })
 })

@@ -1,6 +1,5 @@
 /** What each operation on accounts, their projects and their addresses does, and what it answers. */
 import { beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import { run } from '../../sidecar/usecases/administration/run.ts'
 import type { PresentedCredentials } from '../../sidecar/usecases/requester.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
 import { openOffice } from '../support/sidecar/office.ts'
@@ -8,7 +7,7 @@ import { byIamToken, byToken } from '../support/sidecar/services.ts'
 
 const HOME = '4711'
 const NOW_MS = 1_800_000_000_000
-const { ask, done, listed, administration, panelToken } = await openOffice(HOME, () => NOW_MS)
+const { ask, done, listed, administration, panelToken, run } = await openOffice(HOME, () => NOW_MS)
 const root = byToken('root')
 
 /** A new account for each test. */
@@ -16,7 +15,7 @@ let account = ''
 let count = 0
 beforeEach(async () => {
   account = `account-${++count}`
-  await run(administration, TESTER, 'createAccount', { account })
+  await run(TESTER, 'createAccount', { account })
 })
 
 const actionsIn = async (of = account) =>
@@ -27,22 +26,22 @@ describe('accounts', () => {
   test('are created, read, listed and deleted', async () => {
     const other = `${account}-other`
     const created = await done('createAccount', { account: other })
-    expect(created).toEqual(await run(administration, TESTER, 'getAccount', { account: other }))
+    expect(created).toEqual(await run(TESTER, 'getAccount', { account: other }))
     expect(await done('getAccount', { account: other })).toEqual(created)
     const all = await listed('listAccounts', {})
     expect(all).toEqual(await administration.records.accounts({ after: '', size: 100 }))
     expect(all).toHaveLength(count + 2)
-    await run(administration, TESTER, 'createProject', { account: other, name: 'alpha' })
+    await run(TESTER, 'createProject', { account: other, name: 'alpha' })
     expect(await done('deleteAccount', { account: other })).toEqual({ projects: 1, users: 0 })
-    await missing(run(administration, TESTER, 'getAccount', { account: other }))
+    await missing(run(TESTER, 'getAccount', { account: other }))
   })
 
   test('are enabled and disabled, or stay as they are', async () => {
-    const record = await run(administration, TESTER, 'getAccount', { account })
+    const record = await run(TESTER, 'getAccount', { account })
     for (const enabled of [false, true]) {
       expect(await done('updateAccount', { account, enabled })).toEqual({ ...record, enabled })
       expect(await done('updateAccount', { account, enabled: undefined })).toEqual({ ...record, enabled })
-      expect(await run(administration, TESTER, 'getAccount', { account })).toEqual({ ...record, enabled })
+      expect(await run(TESTER, 'getAccount', { account })).toEqual({ ...record, enabled })
     }
     expect(await actionsIn()).toEqual(['account.create', 'account.disable', 'account.enable'])
   })
@@ -51,29 +50,26 @@ describe('accounts', () => {
 describe('projects', () => {
   test('are created, read, listed and deleted', async () => {
     const created = await done('createProject', { account, name: 'beta' })
-    expect(created).toEqual(await run(administration, TESTER, 'getProject', { account, name: 'beta' }))
+    expect(created).toEqual(await run(TESTER, 'getProject', { account, name: 'beta' }))
     expect(await done('getProject', { account, name: 'beta' })).toEqual(created)
-    await run(administration, TESTER, 'createProject', { account, name: 'alpha' })
+    await run(TESTER, 'createProject', { account, name: 'alpha' })
     expect(await listed('listProjects', { account })).toEqual([
-      await run(administration, TESTER, 'getProject', { account, name: 'alpha' }),
+      await run(TESTER, 'getProject', { account, name: 'alpha' }),
       created,
     ])
     expect(await done('deleteProject', { account, name: 'beta' })).toBeUndefined()
-    await missing(run(administration, TESTER, 'getProject', { account, name: 'beta' }))
+    await missing(run(TESTER, 'getProject', { account, name: 'beta' }))
   })
 
   test('are enabled and disabled, or stay as they are', async () => {
-    const [name, record] = [
-      'alpha',
-      await run(administration, TESTER, 'createProject', { account, name: 'alpha' }),
-    ]
+    const [name, record] = ['alpha', await run(TESTER, 'createProject', { account, name: 'alpha' })]
     for (const enabled of [false, true]) {
       expect(await done('updateProject', { account, name, enabled })).toEqual({ ...record, enabled })
       expect(await done('updateProject', { account, name, enabled: undefined })).toEqual({
         ...record,
         enabled,
       })
-      expect(await run(administration, TESTER, 'getProject', { account, name })).toEqual({
+      expect(await run(TESTER, 'getProject', { account, name })).toEqual({
         ...record,
         enabled,
       })
@@ -92,7 +88,7 @@ describe('address restrictions', () => {
     const { value } = await panelToken('owner')
     owner = (change) => ({ ...byIamToken(value), ...HERE, ...change })
   })
-  beforeEach(() => run(administration, TESTER, 'setAddressRestriction', { account: HOME, ranges: [] }))
+  beforeEach(() => run(TESTER, 'setAddressRestriction', { account: HOME, ranges: [] }))
 
   const set = (
     credentials: PresentedCredentials,

@@ -5,7 +5,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import { applyFile } from '../../sidecar/authority/administration/directory-file.ts'
 import { UNSCOPED_KIND } from '../../sidecar/authority/authority.ts'
-import { run } from '../../sidecar/usecases/administration/run.ts'
 import { ChangeRates } from '../../sidecar/usecases/change-rates.ts'
 import {
   type CredentialServices,
@@ -20,7 +19,7 @@ import { CONNECTION, openPeople, outcomeOf } from '../support/sidecar/services.t
 
 const ACCOUNT = '4711'
 const people = await openPeople(ACCOUNT)
-const { administration, authority, iamToken, kindFor, userNamed } = people
+const { administration, authority, iamToken, kindFor, userNamed, run } = people
 const servicesWith = (burst = 1_000): CredentialServices => ({
   ...people,
   settings: {
@@ -32,7 +31,7 @@ const servicesWith = (burst = 1_000): CredentialServices => ({
 const services = servicesWith()
 const { value: strangersPassword } = await (async () => {
   await applyFile(administration, TESTER, { accounts: [{ account: '4712', projects: ['alpha'] }] })
-  const { user, password } = await run(administration, TESTER, 'createServiceUser', {
+  const { user, password } = await run(TESTER, 'createServiceUser', {
     account: '4712',
     ...{ name: 'stranger', permissions: [{ scope: 'account' }], roles: ['iam.admin'] },
   })
@@ -85,7 +84,7 @@ describe('making one', () => {
   }
 
   test('is for its user, with a token for a project, before anything else is looked at', async () => {
-    const ofOwner = await run(administration, TESTER, 'reissueControlPanelUserToken', {
+    const ofOwner = await run(TESTER, 'reissueControlPanelUserToken', {
       account: ACCOUNT,
       name: 'owner',
       project: 'alpha',
@@ -221,7 +220,7 @@ describe('deleting one', () => {
   test('is refused to an administrator who is none any more when it is their turn', async () => {
     const { id, name } = await made()
     const spy = meanwhile(() =>
-      run(administration, TESTER, 'updateServiceUser', { account: ACCOUNT, name: 'admin', roles: [] }),
+      run(TESTER, 'updateServiceUser', { account: ACCOUNT, name: 'admin', roles: [] }),
     )
     expect(await outcomeOf(() => deleteCredential(services, about(admin.value), id))).toBe(SEER)
     expect(await namesOf()).toContain(name)

@@ -13,7 +13,6 @@ import { applyFile } from '../../sidecar/authority/administration/directory-file
 import { UNSCOPED_KIND, type Verification, type Verifier } from '../../sidecar/authority/authority.ts'
 import type { IpAddress } from '../../sidecar/base/ip-address.ts'
 import { Secret } from '../../sidecar/base/secret.ts'
-import { run } from '../../sidecar/usecases/administration/run.ts'
 import type { DecisionListener } from '../../sidecar/usecases/asker.ts'
 import { checkClaims, checkCredentials, checkKind, reusableForMs } from '../../sidecar/usecases/check.ts'
 import type { CheckOutcome } from '../../sidecar/usecases/questions.ts'
@@ -23,7 +22,7 @@ import { openServices, SHIPPED } from '../support/sidecar/services.ts'
 
 const ACCOUNT = '4711'
 const START_MS = 17
-const { authority, administration } = await openServices()
+const { authority, administration, run } = await openServices()
 const { secrets } = await applyFile(administration, TESTER, {
   accounts: [
     {
@@ -269,7 +268,7 @@ test.each<[claim: string, expiresAtMs: number | undefined, reusable: number]>([
 })
 
 test('an address outside those of the account is denied', async () => {
-  await run(administration, TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges: ['192.0.2.0/24'] })
+  await run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges: ['192.0.2.0/24'] })
   const from = async (clientAddress: IpAddress) =>
     shortly(await check('iam', IAM(ofAccount.value), { clientAddress }))
   expect(await from('192.0.2.7')).toEqual(['ALLOWED', ACCOUNT_KIND, true])

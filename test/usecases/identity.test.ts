@@ -5,7 +5,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import { UNSCOPED_KIND, type VerifiedToken } from '../../sidecar/authority/authority.ts'
 import { Secret } from '../../sidecar/base/secret.ts'
-import { run } from '../../sidecar/usecases/administration/run.ts'
 import { authenticate } from '../../sidecar/usecases/identity/authenticate.ts'
 import { type IdentityServices, withRecords } from '../../sidecar/usecases/identity/identity-token.ts'
 import { type Login, logIn } from '../../sidecar/usecases/identity/log-in.ts'
@@ -16,7 +15,7 @@ import { CONNECTION, openPeople, outcomeOf } from '../support/sidecar/services.t
 
 const ACCOUNT = '4711'
 const people = await openPeople(ACCOUNT)
-const { administration, authority, engine, iamToken, kindFor, userNamed } = people
+const { administration, authority, engine, iamToken, kindFor, userNamed, run } = people
 const services: IdentityServices = {
   ...people,
   settings: {
@@ -54,7 +53,7 @@ describe('who asks', () => {
 
 describe('a token is described', () => {
   test('without roles, when its holder is gone', async () => {
-    const { id } = await run(administration, TESTER, 'getAccount', { account: ACCOUNT })
+    const { id } = await run(TESTER, 'getAccount', { account: ACCOUNT })
     expect(await withRecords(services, robot.token, undefined)).toEqual({
       ...{ token: robot.token, accountId: id, roles: [], unscoped: false, credentialName: undefined },
     })

@@ -4,7 +4,6 @@ import { expect, test, vi } from 'vitest'
 import { applyFile } from '../../sidecar/authority/administration/directory-file.ts'
 import { UNSCOPED_KIND } from '../../sidecar/authority/authority.ts'
 import { userIn } from '../../sidecar/directory/found.ts'
-import { run } from '../../sidecar/usecases/administration/run.ts'
 import {
   accountFor,
   projectFor,
@@ -24,7 +23,7 @@ const MANY = '4712'
 const PROJECTS = Array.from({ length: 501 }, (_, index) => `0-project-${String(index).padStart(3, '0')}`)
 const LAST = PROJECTS.at(-1) ?? ''
 
-const { administration } = await openServices()
+const { administration, run } = await openServices()
 await applyFile(administration, TESTER, {
   accounts: [
     {
@@ -51,14 +50,14 @@ await applyFile(administration, TESTER, {
     },
   ],
 })
-await run(administration, TESTER, 'updateProject', { account: ACCOUNT, name: 'closed', enabled: false })
+await run(TESTER, 'updateProject', { account: ACCOUNT, name: 'closed', enabled: false })
 
 const userNamed = (name: string, account = ACCOUNT) =>
   userIn(administration.records, account, name, name === 'person' ? 'control_panel_user' : 'service_user')
 const ids = {
   user: (await userNamed('whole')).id,
-  project: (await run(administration, TESTER, 'getProject', { account: ACCOUNT, name: 'alpha' })).id,
-  account: (await run(administration, TESTER, 'getAccount', { account: ACCOUNT })).id,
+  project: (await run(TESTER, 'getProject', { account: ACCOUNT, name: 'alpha' })).id,
+  account: (await run(TESTER, 'getAccount', { account: ACCOUNT })).id,
 }
 
 /** No account has a space in its number. */

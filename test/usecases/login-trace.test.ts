@@ -1,7 +1,6 @@
 /** What the log says of logins: who failed, as far as they are somebody, and which token was issued. */
 import { expect, test } from 'vitest'
 import { CallError, type CallErrorReason, callError } from '../../sidecar/base/call-error.ts'
-import { run } from '../../sidecar/usecases/administration/run.ts'
 import {
   type LoginTracing,
   type TracedLogin,
@@ -14,7 +13,7 @@ import { openPeople } from '../support/sidecar/services.ts'
 import { newTrace } from '../support/signals/traced-lines.ts'
 
 const ACCOUNT = '4711'
-const { administration, userNamed } = await openPeople(ACCOUNT)
+const { administration, userNamed, run } = await openPeople(ACCOUNT)
 
 const FROM = { protocol: 'grpc', address: '192.0.2.7' } as const
 /** What counts for a login of theirs, and is the same in each. */
@@ -33,7 +32,7 @@ async function failed(error: unknown, change: Partial<TracedLogin> = {}, given: 
   const { trace, written } = newTrace()
   traceFailure({ trace, administration, ...given }, { ...LOGIN, ...change }, error)
   // The directory has been asked.
-  await run(administration, TESTER, 'getServiceUser', { account: ACCOUNT, name: 'robot' })
+  await run(TESTER, 'getServiceUser', { account: ACCOUNT, name: 'robot' })
   const lines = await written()
   trace.close()
   return lines

@@ -4,7 +4,6 @@ import { planTokens } from '../../matrix/index.ts'
 import type { DescribedToken } from '../../sidecar/authority/authority.ts'
 import { nameOfSource } from '../../sidecar/authority/login-source.ts'
 import { Secret } from '../../sidecar/base/secret.ts'
-import { run } from '../../sidecar/usecases/administration/run.ts'
 import { describeTokens } from '../../sidecar/usecases/describe-tokens.ts'
 import { plan } from '../../sidecar/usecases/plan.ts'
 import { PROFILES_ORIGIN, profileFor } from '../../sidecar/usecases/profiles.ts'
@@ -39,12 +38,9 @@ test.each<[caller: string[] | undefined, name: string, outcome: string]>([
 
 test('a profile logs in under a name of its own, whatever addresses its account allows', async () => {
   const account = '4711'
-  const { authority, administration, kindFor } = await openPeople(account)
-  const { password } = await run(administration, TESTER, 'replaceServiceUserPassword', {
-    account,
-    name: 'robot',
-  })
-  await run(administration, TESTER, 'setAddressRestriction', { account, ranges: ['192.0.2.0/24'] })
+  const { authority, kindFor, run } = await openPeople(account)
+  const { password } = await run(TESTER, 'replaceServiceUserPassword', { account, name: 'robot' })
+  await run(TESTER, 'setAddressRestriction', { account, ranges: ['192.0.2.0/24'] })
   const login = { account, userName: 'robot', password }
   const from = PROFILES_ORIGIN
   // The log names the source of a login by it.

@@ -2,7 +2,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import { compile, type Engine } from '../../engine/index.ts'
 import { UNSCOPED_KIND, type VerifiedToken } from '../../sidecar/authority/authority.ts'
-import { run } from '../../sidecar/usecases/administration/run.ts'
 import { Callers } from '../../sidecar/usecases/callers.ts'
 import { Intake } from '../../sidecar/usecases/intake.ts'
 import {
@@ -33,7 +32,7 @@ const ACCOUNT = '4711'
 const DAY_MS = 86_400_000
 const clock = { nowMs: 1_800_000_000_000 }
 const people = await openPeople(ACCOUNT, () => clock.nowMs)
-const { administration, authority, engine, iamToken, panelToken, staticToken, userNamed } = people
+const { administration, authority, engine, iamToken, panelToken, staticToken, userNamed, run } = people
 const controlPanel = await administration.controlPanel()
 const callers = new Callers([])
 const services = { ...people, callers, controlPanel }
@@ -44,8 +43,7 @@ const begin = openSessions(people, () => clock.nowMs)
 /** Begins a session of a user, or of the clerk. @returns SHA-256 of its secret */
 const sessionOf = (name: string) => begin(name === 'clerk' ? CLERK : name)
 const bySession = (session: Buffer) => presenting({ session })
-const restrictTo = (...ranges: string[]) =>
-  run(administration, TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges })
+const restrictTo = (...ranges: string[]) => run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges })
 
 const [robot, ofProject, unscoped, revoked, owner] = await Promise.all([
   iamToken('robot'),
@@ -297,7 +295,7 @@ describe('when it is the turn of their change', () => {
     const { value } = await iamToken('admin')
     const requester = await requesterBy(byIamToken(value))
     expect(await confirmed(requester)).toEqual(requester)
-    await run(administration, TESTER, 'updateServiceUser', { account: ACCOUNT, name: 'admin', roles: [] })
+    await run(TESTER, 'updateServiceUser', { account: ACCOUNT, name: 'admin', roles: [] })
     expect(await confirmed(requester)).toMatchObject({
       user: { roles: [] },
       token: requester.type === 'user' && requester.token,
@@ -309,7 +307,7 @@ describe('when it is the turn of their change', () => {
     await restrictTo('198.51.100.0/24')
     expect(await confirmed(requester)).toBe(ADDRESS)
     await restrictTo()
-    await run(administration, TESTER, 'replaceServiceUserPassword', { account: ACCOUNT, name: 'admin' })
+    await run(TESTER, 'replaceServiceUserPassword', { account: ACCOUNT, name: 'admin' })
     expect(await confirmed(requester)).toBe(CREDENTIAL)
   })
 

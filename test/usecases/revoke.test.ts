@@ -5,7 +5,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import { UNSCOPED_KIND, type Verifier } from '../../sidecar/authority/authority.ts'
 import { Secret } from '../../sidecar/base/secret.ts'
-import { run } from '../../sidecar/usecases/administration/run.ts'
 import { Callers } from '../../sidecar/usecases/callers.ts'
 import type { PresentedCredentials } from '../../sidecar/usecases/requester.ts'
 import { type Revoked, type RevokeRequest, type Revoking, revoke } from '../../sidecar/usecases/revoke.ts'
@@ -24,7 +23,7 @@ import {
 const [ACCOUNT, ELSEWHERE] = ['4711', '4712']
 const NOW_MS = 1_800_000_000_000
 const people = await openPeople(ACCOUNT, () => NOW_MS)
-const { administration, authority, iamToken, panelToken, staticToken, userNamed } = people
+const { administration, authority, iamToken, panelToken, staticToken, userNamed, run } = people
 const revoking = vi.spyOn(administration.directory, 'change')
 
 const CALLERS = [
@@ -127,7 +126,7 @@ describe('by its id', () => {
 
   test('the account is for the directory to say', async () => {
     const key = { account: ACCOUNT, userName: 'tester', name: 'by its id' }
-    const { token } = await run(administration, TESTER, 'createStaticToken', key)
+    const { token } = await run(TESTER, 'createStaticToken', key)
     await world().ask({ type: 'token_id', tokenId: token.id }, byToken('clerk'))
     const { id: user_id } = await userNamed('tester')
     expect(await lastRecord()).toMatchObject({
@@ -331,7 +330,7 @@ describe('in the name of', () => {
 
 describe('when it is the turn of the change', () => {
   const update = (name: string, change: { owner?: boolean; roles?: string[] }) =>
-    run(administration, TESTER, 'updateControlPanelUser', { account: ACCOUNT, name, ...change })
+    run(TESTER, 'updateControlPanelUser', { account: ACCOUNT, name, ...change })
 
   test.each<[claim: string, lose: (callers: Callers) => unknown, requester: RequesterName, outcome: string]>([
     ['who lost nothing', () => {}, 'clerk', 'revoked'],

@@ -1,6 +1,5 @@
 /** Sessions and invitations of control panel users: what is listed, what ends, and who may invite whom. */
 import { beforeEach, describe, expect, test } from 'vitest'
-import { run } from '../../sidecar/usecases/administration/run.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
 import { openOffice } from '../support/sidecar/office.ts'
 import { byIamToken, byToken } from '../support/sidecar/services.ts'
@@ -8,7 +7,10 @@ import { byIamToken, byToken } from '../support/sidecar/services.ts'
 const account = '4711'
 /** Soon the time has one digit more: then sessions are in their order, too. */
 const clock = { nowMs: 9_999_999_999_997 }
-const { ask, logIn, administration, panelToken, userNamed } = await openOffice(account, () => clock.nowMs)
+const { administration, ask, logIn, panelToken, userNamed, run } = await openOffice(
+  account,
+  () => clock.nowMs,
+)
 const root = byToken('root')
 
 beforeEach(() => {
@@ -70,8 +72,8 @@ describe('a session ends', () => {
   test('of an owner for owners alone', async () => {
     await logIn('owner')
     const name = 'adam'
-    await run(administration, TESTER, 'createControlPanelUser', { account, name, roles: ['iam.admin'] })
-    const { value } = await run(administration, TESTER, 'reissueControlPanelUserToken', { account, name })
+    await run(TESTER, 'createControlPanelUser', { account, name, roles: ['iam.admin'] })
+    const { value } = await run(TESTER, 'reissueControlPanelUserToken', { account, name })
     const before = await sessionsOf('owner')
     expect((await end(byIamToken(value.reveal()), 'owner')).outcome).toBe(NOT_OWNER)
     expect(await sessionsOf('owner')).toEqual(before)
@@ -99,11 +101,7 @@ describe('an invitation', () => {
   })
 
   test('of an owner is for owners alone', async () => {
-    await run(administration, TESTER, 'updateControlPanelUser', {
-      account,
-      name: 'tester',
-      roles: ['iam.admin'],
-    })
+    await run(TESTER, 'updateControlPanelUser', { account, name: 'tester', roles: ['iam.admin'] })
     expect(await invite(await logIn('tester'), 'owner')).toBe(NOT_OWNER)
     expect(await invite(await logIn('tester'), 'adam')).toBe('adam')
   })

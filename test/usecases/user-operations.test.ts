@@ -7,7 +7,6 @@ import type { Secret } from '../../sidecar/base/secret.ts'
 import { ApplicationCredentialRecords } from '../../sidecar/directory/application-credentials.ts'
 import { userIn } from '../../sidecar/directory/found.ts'
 import type { OperationRequest } from '../../sidecar/usecases/administration/administer.ts'
-import { run } from '../../sidecar/usecases/administration/run.ts'
 import { storedCredential } from '../support/identity/application-credentials.ts'
 import { STATIC_KIND } from '../support/matrices/engines.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
@@ -15,7 +14,7 @@ import { openOffice } from '../support/sidecar/office.ts'
 import { byToken, presenting } from '../support/sidecar/services.ts'
 
 const NOW_MS = 1_800_000_000_000
-const { ask, done, listed, administration, authority, engine, kindFor } = await openOffice(
+const { ask, done, listed, administration, authority, engine, kindFor, run } = await openOffice(
   '4711',
   () => NOW_MS,
 )
@@ -26,7 +25,7 @@ let account = ''
 let count = 0
 beforeEach(async () => {
   account = `account-${++count}`
-  await run(administration, TESTER, 'createAccount', { account })
+  await run(TESTER, 'createAccount', { account })
 })
 
 const actionsIn = async (of = account) =>
@@ -37,7 +36,7 @@ const ALPHA = { scope: 'projects', projects: ['alpha'] } as const
 const WHOLE = { scope: 'account', projects: [] } as const
 
 describe('service users', () => {
-  beforeEach(() => run(administration, TESTER, 'createProject', { account, name: 'alpha' }))
+  beforeEach(() => run(TESTER, 'createProject', { account, name: 'alpha' }))
   const create = (name: string) =>
     done('createServiceUser', { account, name, permissions: [ALPHA, WHOLE], roles: ['member'] })
   const obtains = (name: string, password: Secret) =>
@@ -48,15 +47,15 @@ describe('service users', () => {
 
   test('are created, read, listed and deleted', async () => {
     const { user, password } = await create('robot')
-    expect(user).toEqual(await run(administration, TESTER, 'getServiceUser', { account, name: 'robot' }))
+    expect(user).toEqual(await run(TESTER, 'getServiceUser', { account, name: 'robot' }))
     expect(user).toMatchObject({ permissions: [{ scope: 'account' }, ALPHA], roles: ['member'] })
     expect(await obtains('robot', password)).toBe(true)
     expect(await done('getServiceUser', { account, name: 'robot' })).toEqual(user)
     const { user: first } = await create('a robot')
-    await run(administration, TESTER, 'createControlPanelUser', { account, name: 'pia' })
+    await run(TESTER, 'createControlPanelUser', { account, name: 'pia' })
     expect(await listed('listServiceUsers', { account })).toEqual([first, user])
     expect(await done('deleteServiceUser', { account, name: 'robot' })).toBeUndefined()
-    await missing(run(administration, TESTER, 'getServiceUser', { account, name: 'robot' }))
+    await missing(run(TESTER, 'getServiceUser', { account, name: 'robot' }))
   })
 
   test('change in what is said, and in nothing else', async () => {
@@ -82,7 +81,7 @@ describe('service users', () => {
     for (const validator of [true, false]) {
       const request = { account, name: 'robot', validator }
       expect(await done('setServiceUserValidator', request)).toMatchObject({ user: { validator } })
-      expect(await run(administration, TESTER, 'getServiceUser', { account, name: 'robot' })).toMatchObject({
+      expect(await run(TESTER, 'getServiceUser', { account, name: 'robot' })).toMatchObject({
         validator,
       })
     }
@@ -111,17 +110,15 @@ describe('control panel users', () => {
 
   test('are created, read, listed and deleted', async () => {
     const created = await create('pia')
-    expect(created).toEqual(
-      await run(administration, TESTER, 'getControlPanelUser', { account, name: 'pia' }),
-    )
+    expect(created).toEqual(await run(TESTER, 'getControlPanelUser', { account, name: 'pia' }))
     expect(created).toMatchObject({ owner: false, roles: ['member'] })
     expect(await done('getControlPanelUser', { account, name: 'pia' })).toEqual(created)
     const first = await create('olga', true)
     expect(first).toMatchObject({ owner: true })
-    await run(administration, TESTER, 'createServiceUser', { account, name: 'robot', permissions: [] })
+    await run(TESTER, 'createServiceUser', { account, name: 'robot', permissions: [] })
     expect(await listed('listControlPanelUsers', { account })).toEqual([first, created])
     expect(await done('deleteControlPanelUser', { account, name: 'pia' })).toBeUndefined()
-    await missing(run(administration, TESTER, 'getControlPanelUser', { account, name: 'pia' }))
+    await missing(run(TESTER, 'getControlPanelUser', { account, name: 'pia' }))
   })
 
   test('change in what is said, and in nothing else', async () => {
@@ -151,31 +148,25 @@ describe('IAM tokens of control panel users', () => {
   test.each([undefined, 'alpha'])(
     'for the project %s: there is one, a copy, and a new one',
     async (project) => {
-      await run(administration, TESTER, 'createControlPanelUser', { account, name: 'pia' })
-      await run(administration, TESTER, 'createProject', { account, name: 'alpha' })
+      await run(TESTER, 'createControlPanelUser', { account, name: 'pia' })
+      await run(TESTER, 'createProject', { account, name: 'alpha' })
       const request = { account, name: 'pia', project }
       expect(await done('getControlPanelUserToken', request)).toBeUndefined()
-      const issued = await run(administration, TESTER, 'reissueControlPanelUserToken', {
-        account,
-        name: 'pia',
-        project,
-      })
+      const issued = await run(TESTER, 'reissueControlPanelUserToken', { account, name: 'pia', project })
       expect(await done('getControlPanelUserToken', request)).toEqual(issued.token)
       expect(shown(await done('copyControlPanelUserToken', request))).toEqual(carried(issued))
       expect((await actionsIn()).at(-1)).toBe('control_panel_user.copy_token')
       const again = await done('reissueControlPanelUserToken', request)
       expect(again.token.tokenId).not.toBe(issued.token.tokenId)
       expect(shown(again)).toEqual(
-        carried(
-          await run(administration, TESTER, 'copyControlPanelUserToken', { account, name: 'pia', project }),
-        ),
+        carried(await run(TESTER, 'copyControlPanelUserToken', { account, name: 'pia', project })),
       )
     },
   )
 })
 
 test('an IAM token of a control panel user is given out where the matrix has no API yet', async () => {
-  await run(administration, TESTER, 'createControlPanelUser', { account, name: 'pia' })
+  await run(TESTER, 'createControlPanelUser', { account, name: 'pia' })
   const given = {
     engine: compile<string, string>({ ...supportMatrix, apis: [], statements: [], conflicts: [] }),
   }
@@ -184,7 +175,7 @@ test('an IAM token of a control panel user is given out where the matrix has no 
 })
 
 describe('static tokens', () => {
-  beforeEach(() => run(administration, TESTER, 'createControlPanelUser', { account, name: 'pia' }))
+  beforeEach(() => run(TESTER, 'createControlPanelUser', { account, name: 'pia' }))
   const create = (name: string, note = '', given = {}) =>
     done('createStaticToken', { account, userName: 'pia', name, note }, given)
   const recordsOf = async () => {
@@ -235,12 +226,8 @@ describe('static tokens', () => {
 })
 
 test('application credentials are listed and deleted', async () => {
-  await run(administration, TESTER, 'createProject', { account, name: 'alpha' })
-  await run(administration, TESTER, 'createServiceUser', {
-    account,
-    name: 'robot',
-    permissions: [{ scope: 'account' }],
-  })
+  await run(TESTER, 'createProject', { account, name: 'alpha' })
+  await run(TESTER, 'createServiceUser', { account, name: 'robot', permissions: [{ scope: 'account' }] })
   for (const name of ['first', 'second']) await storedCredential(administration, account, 'robot', name)
   const recordsOf = async () => {
     const { records } = administration

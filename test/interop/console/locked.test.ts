@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import type { Browser, Locator, Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { supportMatrix } from '../../../matrix/index.ts'
-import { run } from '../../../sidecar/usecases/administration/run.ts'
 import { PASSWORD, startPanel } from '../../support/console/control-panel.ts'
 import { startIdentity } from '../../support/identity/identity.ts'
 import { accessibilityFaults, openPage, rowsOf, soon, startChromium } from '../../support/interop/explorer.ts'
@@ -106,20 +105,14 @@ describe.skipIf(!browser)('with the control panel', async () => {
   test('from an address that their account does not allow they learn why, and an owner can still change that', async () => {
     const { page, complaints } = await open(await linkOf('olga'))
     await heading(page, 'Hello, olga').waitFor()
-    await run(running.sidecar.administration, TESTER, 'setAddressRestriction', {
-      account: ACCOUNT,
-      ranges: ['192.0.2.1'],
-    })
+    await running.sidecar.run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges: ['192.0.2.1'] })
     await page.goto(`${SERVED}?again#/matrix`)
     await heading(page, 'The matrix cannot be shown').waitFor()
     expect(await page.getByRole('alert').textContent()).toContain('address')
     expect(await accessibilityFaults(page)).toEqual([])
     await page.goto(`${SERVED}#/access-limits`)
     await soon(() => page.getByLabel('Addresses and ranges').inputValue()).toContain('192.0.2.1')
-    await run(running.sidecar.administration, TESTER, 'setAddressRestriction', {
-      account: ACCOUNT,
-      ranges: [],
-    })
+    await running.sidecar.run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges: [] })
     expect(complaints.filter((each) => !/401|403/.test(each))).toEqual([])
   })
 })

@@ -5,7 +5,6 @@
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, inject, test, vi } from 'vitest'
-import { run } from '../../../sidecar/usecases/administration/run.ts'
 import { PostgresServer } from '../../support/postgres/server.ts'
 import { done, newBackup, refused } from '../../support/processes/backup.ts'
 import { TESTER } from '../../support/sidecar/actor.ts'
@@ -79,8 +78,7 @@ describe.skipIf(!programs.ok)('an acknowledged revocation that a failover has lo
     const follower = await startFollower([host.address])
     expect(await reasonOf(follower, value)).toBe('ALLOWED')
     await host.client.revoke({ value })
-    for (const account of LOST_ACCOUNTS)
-      await run(host.sidecar.administration, TESTER, 'createAccount', { account })
+    for (const account of LOST_ACCOUNTS) await host.sidecar.run(TESTER, 'createAccount', { account })
     await eventually(async () => (await reasonOf(follower, value)) === 'CREDENTIAL_REVOKED')
     await host.sidecar.close()
     await primary.kill()
@@ -102,7 +100,7 @@ describe.skipIf(!programs.ok)('an acknowledged revocation that a failover has lo
     const fresh = await startHost(url, { beside: host.folder })
     expect(await reasonOf(fresh, value)).toBe('ALLOWED')
     for (let count = 0; count < 40; count++) await issued(fresh, secrets)
-    await run(fresh.sidecar.administration, TESTER, 'createAccount', { account: 'another' })
+    await fresh.sidecar.run(TESTER, 'createAccount', { account: 'another' })
 
     const restart = () => startHost(url, { folder: host.folder })
     await expect(restart()).rejects.toThrow(
@@ -139,7 +137,7 @@ describe.skipIf(!programs.ok)('an acknowledged revocation that a failover has lo
     expect(await reasonOf(fresh, value)).toBe('ALLOWED')
     const beside = await startHost(url, { beside: host.folder })
     for (let count = 0; count < 40; count++)
-      await run(fresh.sidecar.administration, TESTER, 'createAccount', { account: `${count}` })
+      await fresh.sidecar.run(TESTER, 'createAccount', { account: `${count}` })
     const hubs = [fresh.address, beside.address]
     const restarted = async () => {
       await follower.sidecar.close()

@@ -5,7 +5,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { LiveSession } from '../../../sidecar/authority/control-panel/sessions.ts'
 import { Secret } from '../../../sidecar/base/secret.ts'
-import { run } from '../../../sidecar/usecases/administration/run.ts'
 import { Callers } from '../../../sidecar/usecases/callers.ts'
 import { ChangeRates } from '../../../sidecar/usecases/change-rates.ts'
 import type { PanelCall } from '../../../sidecar/usecases/control-panel/call.ts'
@@ -76,7 +75,7 @@ function newLog() {
 export async function openPanelServices() {
   const clock = { nowMs: 1_800_000_000_000 }
   const people = await openPeople(ACCOUNT, () => clock.nowMs)
-  const { administration, userNamed } = people
+  const { administration, userNamed, run } = people
   const controlPanel = await administration.controlPanel()
   const callers = new Callers(CALLERS, () => clock.nowMs)
   const changeRates = new ChangeRates({ burst: 1_000, administratorPerMinute: 1, userPerMinute: 1 })
@@ -93,8 +92,7 @@ export async function openPanelServices() {
   return {
     ...{ services, clock, controlPanel, userNamed, linkFor, sessionOf },
     ...settingUp({ services, clock, sessionOf }),
-    restrictTo: (...ranges: string[]) =>
-      run(administration, TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges }),
+    restrictTo: (...ranges: string[]) => run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges }),
     /** What an authenticator answers to a challenge that a call of the page asked for. */
     answerOf: async (authenticator: Authenticator, call = callOf()) =>
       authenticator.get(await passkeyChallenge(services, call), PAGE),

@@ -4,7 +4,6 @@ import type { Administration } from '../../../sidecar/authority/administration/a
 import { Secret } from '../../../sidecar/base/secret.ts'
 import { ApplicationCredentialChange } from '../../../sidecar/directory/application-credentials.ts'
 import { projectIn, userIn } from '../../../sidecar/directory/found.ts'
-import { run } from '../../../sidecar/usecases/administration/run.ts'
 import { TESTER } from '../sidecar/actor.ts'
 import { newFile } from '../suite/resources.ts'
 import { ACCOUNT, errorOf, type IdentitySidecar, startIdentity, TOKENS } from './identity.ts'
@@ -70,13 +69,13 @@ export async function startWithCredentials(now: () => number = Date.now) {
     now,
   )
   const { ask, running } = sidecar
-  const { administration } = running.sidecar
+  const { administration, run } = running.sidecar
   let users = 0
 
   /** A service user of their own, with a permission for the account. */
   async function newUser(roles: readonly string[] = []) {
     const name = `user ${++users}`
-    const { user, password } = await run(administration, TESTER, 'createServiceUser', {
+    const { user, password } = await run(TESTER, 'createServiceUser', {
       account: ACCOUNT,
       name,
       permissions: [{ scope: 'account' }],

@@ -1,7 +1,6 @@
 /** A sidecar with its identity endpoint, and how a test talks to that over HTTP. */
 import { request } from 'node:http'
 import type { DirectoryFile } from '../../../sidecar/index.ts'
-import { run } from '../../../sidecar/usecases/administration/run.ts'
 import { TESTER } from '../sidecar/actor.ts'
 import {
   ACCOUNT,
@@ -227,10 +226,10 @@ const expectAnything: unknown = {
 
 /** A sidecar's own view of ids, for requests by id. */
 export async function idsOf({ running }: IdentitySidecar, user = 'account', project = 'alpha') {
-  const { administration } = running.sidecar
+  const { run } = running.sidecar
   return {
-    user: (await run(administration, TESTER, 'getServiceUser', { account: ACCOUNT, name: user })).id,
-    account: (await run(administration, TESTER, 'getAccount', { account: ACCOUNT })).id,
-    project: (await run(administration, TESTER, 'getProject', { account: ACCOUNT, name: project })).id,
+    user: (await run(TESTER, 'getServiceUser', { account: ACCOUNT, name: user })).id,
+    account: (await run(TESTER, 'getAccount', { account: ACCOUNT })).id,
+    project: (await run(TESTER, 'getProject', { account: ACCOUNT, name: project })).id,
   }
 }

@@ -1,7 +1,6 @@
 /** A sidecar behind an Envoy: the clients that send requests, and the callers that the Envoy can be. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { run } from '../../../sidecar/usecases/administration/run.ts'
 import { TESTER } from '../sidecar/actor.ts'
 import {
   ACCOUNT,
@@ -64,7 +63,7 @@ export async function peopleBehindEnvoy(now: () => number = Date.now): Promise<P
     password: { userName: 'home', account: RESTRICTED, password: secrets.passwordOf('home') },
     scope: { account: RESTRICTED },
   })
-  await run(first.sidecar.administration, TESTER, 'setAddressRestriction', {
+  await first.sidecar.run(TESTER, 'setAddressRestriction', {
     account: RESTRICTED,
     ranges: ['203.0.113.0/24'],
   })

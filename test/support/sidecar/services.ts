@@ -10,6 +10,7 @@ import { CallError } from '../../../sidecar/base/call-error.ts'
 import type { MaybePromise } from '../../../sidecar/base/maybe-promise.ts'
 import { Secret } from '../../../sidecar/base/secret.ts'
 import { userIn } from '../../../sidecar/directory/found.ts'
+import type { Sidecar } from '../../../sidecar/process/serving.ts'
 import { run } from '../../../sidecar/usecases/administration/run.ts'
 import type { Caller, CallerRights } from '../../../sidecar/usecases/callers.ts'
 import type { PresentedCredentials } from '../../../sidecar/usecases/requester.ts'
@@ -36,7 +37,8 @@ export async function openServices(now: () => number = Date.now) {
     now,
   })
   whenTheFileEnds(() => opened.close())
-  return { ...opened, folder, engine: SHIPPED, now }
+  const runHere: Sidecar['run'] = (...asked) => run(opened.administration, ...asked)
+  return { ...opened, folder, engine: SHIPPED, now, run: runHere }
 }
 
 /** As `openServices`, with people in an account: a robot and an administrator, an owner and a tester. */
