@@ -237,10 +237,7 @@ export const ROOMS: readonly Room[] = [
   {
     room: 'sidecar/signals/metrics/',
     purpose: 'what is counted',
-    imports: [
-      ...['sidecar/base/', 'sidecar/authority/', 'sidecar/rules/', 'sidecar/usecases/'],
-      ...['sidecar/signals/log/'],
-    ],
+    imports: [...['sidecar/base/', 'sidecar/authority/', 'sidecar/usecases/', 'sidecar/signals/log/']],
   },
   {
     room: 'sidecar/signals/health/',
