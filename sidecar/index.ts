@@ -3,10 +3,10 @@
  *
  * @module
  */
-export { type Actor, trusted } from './authority/actor.ts'
+export { trusted } from './authority/actor.ts'
 export type { Administration } from './authority/administration/administration.ts'
-export type { Applied, DirectoryFile } from './authority/administration/directory-file.ts'
-export type { AccountListing } from './authority/administration/directory-listing.ts'
+export { type Applied, applyFile, type DirectoryFile } from './authority/administration/directory-file.ts'
+export { type AccountListing, listDirectory } from './authority/administration/directory-listing.ts'
 export type { NewSecret } from './authority/administration/secrets.ts'
 export type { Secret } from './base/secret.ts'
 export { type Config, ConfigError, type ConfigSources, readConfig } from './config/config.ts'

@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { trusted } from '../../sidecar/authority/actor.ts'
+import { applyFile } from '../../sidecar/authority/administration/directory-file.ts'
 import { readConfig, startSidecar } from '../../sidecar/index.ts'
 import { type Http1Workload, http1Request } from '../harness/http1.ts'
 import { temporaryFolder } from '../harness/temporary.ts'
@@ -34,7 +35,7 @@ async function newUser(data: string): Promise<string> {
   const sidecar = await startSidecar(readConfig({ flags }))
   try {
     const user = { name: 'job', permissions: [{ scope: 'account' as const }] }
-    const { secrets } = await sidecar.administration.apply(trusted('the benchmarks'), {
+    const { secrets } = await applyFile(sidecar.administration, trusted('the benchmarks'), {
       accounts: [{ account: ACCOUNT, service_users: [user] }],
     })
     const [secret] = secrets

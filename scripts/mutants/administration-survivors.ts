@@ -6,7 +6,7 @@ export const OF_ADMINISTRATION: readonly Survivor[] = [
     'sidecar/usecases/administration/administer.ts',
     'What is for owners by the request alone changes no user. Here it keeps a new operation safe.',
     [
-      'if (forOwners?.user?.(user, request)) authorizeAsOwner(current)',
+      'if (forOwners?.user?.(user, request)) authorizeAsOwner(requester)',
       'forOwners?.user?.(user, request)',
       'forOwners?.user(user, request)',
     ],

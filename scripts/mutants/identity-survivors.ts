@@ -31,7 +31,7 @@ export const OF_IDENTITY: readonly Survivor[] = [
       'false',
     ],
     [
-      'isHolder(requester, token) && isWhole ? requester.user : await administration.users.byId(token.subject.id)',
+      'isHolder(requester, token) && isWhole ? requester.user : await records.userById(token.subject.id)',
       'isHolder(requester, token) && isWhole',
       'false',
     ],

@@ -8,7 +8,6 @@ import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { Secret } from '../base/secret.ts'
 import type { ApplicationCredentialKey } from '../directory/application-credential-records.ts'
 import type { TokenStatus } from '../directory/directory.ts'
-import type { Actor } from './actor.ts'
 import type { Presented } from './elsewhere.ts'
 import type { PublicKey } from './keys.ts'
 import type { LoginSource } from './login-source.ts'
@@ -152,8 +151,6 @@ export interface Authority extends Verifier, TokenDescriber {
     scope: Scope,
     from?: Origin,
   ): Promise<IssuedToken>
-  /** Revokes a token. Returns when it was first revoked, in milliseconds since the epoch. */
-  revoke(actor: Actor, revocation: TokenRevocation): Promise<number>
   /** The keys whose tokens are genuine now. @throws CallError if they cannot be read */
   publicKeys(): readonly PublicKey[]
 }
@@ -169,19 +166,4 @@ export interface UpstreamRevocation {
    * @throws CallError where the upstream refuses or does not answer
    */
   revoke(upstream: string, value: Secret, by: Secret | undefined): Promise<void>
-}
-
-/** A token to revoke. */
-export interface TokenRevocation {
-  readonly tokenId: string
-  /**
-   * The token's account. Empty if the requester does not know it: then the authority takes it from its own
-   * record, if any.
-   */
-  readonly account: string
-  /**
-   * Who holds the token, for the actor's right over them. Left out: the actor may revoke the token of
-   * anybody.
-   */
-  readonly holderId?: string
 }

@@ -22,7 +22,7 @@ import {
 } from '../directory/directory.ts'
 import { SharedQuestions } from '../directory/feed/shared-questions.ts'
 import type { DirectoryStore } from '../directory/store.ts'
-import { type Actor, trusted } from './actor.ts'
+import { trusted } from './actor.ts'
 import { isAllowed } from './addresses.ts'
 import { changeDirectory } from './administration/change.ts'
 import type {
@@ -34,7 +34,6 @@ import type {
   IssuedToken,
   Origin,
   PasswordRequester,
-  TokenRevocation,
   Verification,
 } from './authority.ts'
 import { type IamClaims, newClaims } from './iam-claims.ts'
@@ -278,15 +277,6 @@ export class EmbeddedAuthority implements Authority {
     const token = tokenOf(claims)
     this.#iamTokens.remember(value, token)
     return { value: new Secret(`${prefix}${value}`), token }
-  }
-
-  revoke(actor: Actor, { tokenId, account, holderId }: TokenRevocation): Promise<number> {
-    return changeDirectory(this.#parts.store, actor, async (change) => {
-      const holder = holderId === undefined ? undefined : await change.records.userById(holderId)
-      if (holder !== undefined) actor.authorize(holder)
-      const known = account === '' ? await change.records.tokenById(tokenId) : undefined
-      return change.revoke(tokenId, known?.account ?? account, known?.holderId ?? holderId)
-    })
   }
 
   publicKeys(): readonly PublicKey[] {

@@ -4,8 +4,10 @@
  * known key writes. So a token cannot choose the algorithm.
  */
 import { sign, verify } from 'node:crypto'
+import type { TokenKind } from '../../engine/index.ts'
 import { callError } from '../base/call-error.ts'
-import type { IamTokenQuery } from '../directory/directory.ts'
+import type { IamTokenQuery, TokenHolder } from '../directory/directory.ts'
+import type { DirectoryRecords } from '../directory/records.ts'
 import type { VerifiedToken } from './authority.ts'
 import { type IamClaims, isNamedHere, NO_NAMES, readClaims, type TokenNames } from './iam-claims.ts'
 import type { KeyRing, SigningKey } from './keys.ts'
@@ -143,6 +145,19 @@ export function queryOf(token: VerifiedToken, permissionScopes: readonly string[
     projectId: token.projectId,
     permissionScopes,
   }
+}
+
+/**
+ * The holder of an IAM token; `undefined`: the token is not active now. Its expiry is not looked at.
+ *
+ * @param kind of the token; `undefined`: the matrix in force has none of its name
+ */
+export function holderOf(
+  records: DirectoryRecords,
+  token: VerifiedToken,
+  kind: TokenKind | undefined,
+): Promise<TokenHolder | undefined> {
+  return records.activeHolder(queryOf(token, kind?.permissionScopes ?? []))
 }
 
 const NONE: readonly string[] = []

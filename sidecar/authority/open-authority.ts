@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { TokenKind } from '../../engine/index.ts'
+import type { Engine } from '../../engine/index.ts'
 import {
   DIRECTORY_FILE,
   expectPrivateIn,
@@ -19,8 +19,9 @@ import { KNOWN_CHANGE, KnownPosition } from '../directory/feed/known-position.ts
 import { openDirectory, type SharedDirectory } from '../directory/open-directory.ts'
 import type { DirectoryStore } from '../directory/store.ts'
 import { trusted } from './actor.ts'
-import { Administration } from './administration/administration.ts'
+import type { Administration } from './administration/administration.ts'
 import { changeDirectory } from './administration/change.ts'
+import { SecretMaker } from './administration/secrets.ts'
 import type { Authority } from './authority.ts'
 import type { ControlPanel } from './control-panel/control-panel.ts'
 import type { SessionLimits } from './control-panel/parts.ts'
@@ -28,6 +29,7 @@ import { EmbeddedAuthority } from './embedded.ts'
 import type { TokenNames } from './iam-claims.ts'
 import { IamTokenSigner } from './iam-token.ts'
 import { KeyRing, type SigningKey } from './keys.ts'
+import { PanelTokens } from './panel-tokens.ts'
 import { type PasswordLimits, Passwords } from './password.ts'
 import { type PromotedMatrices, promotedIn } from './promoted-matrices.ts'
 import { fingerprintOf, pepperOf } from './static-token.ts'
@@ -72,8 +74,8 @@ export interface OpenOptions extends AuthorityEvents {
   readonly knownFolder?: string | undefined
   /** The issuer and audience that IAM tokens name; default: none. */
   readonly tokenNames?: TokenNames | undefined
-  /** Returns the token kinds of the current matrix. */
-  readonly tokenKinds: () => Iterable<TokenKind>
+  /** Returns that of the matrix in force. */
+  readonly engine: () => Engine
   readonly passwordLimits: PasswordLimits
   /** Most changes of the directory that wait in each lane; default: 1,000. */
   readonly changesWaiting?: number | undefined
@@ -146,7 +148,7 @@ interface ForeignStaticTokens {
 
 /** Opens the folder. The first time, creates it with its keys, its pepper and its directory. */
 export async function openEmbeddedAuthority(options: OpenOptions): Promise<OpenedAuthority> {
-  const { folder, tokenKinds, passwordLimits, failedLogins, now, turns = new Turns() } = options
+  const { folder, engine, passwordLimits, failedLogins, now, turns = new Turns() } = options
   const directoryFile = join(folder, DIRECTORY_FILE)
   const { inUse, restoring, shared, problem } = openDataFolder(folder)
   if (restoring) (await import('../directory/backup/leftovers.ts')).removeLeftovers(folder)
@@ -188,7 +190,11 @@ export async function openEmbeddedAuthority(options: OpenOptions): Promise<Opene
   const open = opening.move()
   return {
     authority,
-    administration: new Administration({ store, passwords, pepper, signer, tokenKinds, controlPanel, now }),
+    administration: {
+      ...{ directory: store, records: store.records, controlPanel, engine, now },
+      secrets: new SecretMaker({ passwords, pepper, engine }),
+      panelTokens: new PanelTokens(signer, now),
+    },
     changes: store.verification.changes,
     promoted: promotedIn(store),
     trusted: keyIdsOf(keys),

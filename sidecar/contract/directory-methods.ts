@@ -33,222 +33,117 @@ import { requestedMatrix, rolloutMessage } from './rollout-messages.ts'
 
 type Service = typeof wire.DirectoryServiceService
 
-/** How a call of this name is read and written. */
-interface Row<Name extends OperationName> {
-  readonly decode: (message: ReturnType<Service[Name]['requestDeserialize']>) => OperationRequest<Name>
-  readonly encode: (result: OperationResult<Name>) => Parameters<Service[Name]['responseSerialize']>[0]
+type Message<Name extends OperationName> = ReturnType<Service[Name]['requestDeserialize']>
+type Decode<Name extends OperationName> = (message: Message<Name>) => OperationRequest<Name>
+type Encode<Name extends OperationName> = (
+  result: OperationResult<Name>,
+) => Parameters<Service[Name]['responseSerialize']>[0]
+
+/** The messages that are not the request of their operation as they are. */
+const DECODE: {
+  readonly [Name in keyof Service as Message<Name> extends OperationRequest<Name>
+    ? never
+    : Name]: Decode<Name>
+} = {
+  createServiceUser: ({ permissions, ...request }) => ({
+    ...request,
+    permissions: requestedPermissions(permissions),
+  }),
+  updateServiceUser: ({ permissions, roles, ...request }) => ({
+    ...request,
+    permissions: permissions && requestedPermissions(permissions.permissions),
+    roles: roles?.roles,
+  }),
+  updateControlPanelUser: ({ roles, ...request }) => ({ ...request, roles: roles?.roles }),
+  listAuditRecords: ({ account, since, until, ...request }) => ({
+    ...request,
+    account: account || undefined,
+    sinceMs: since?.getTime(),
+    untilMs: until?.getTime(),
+  }),
+  rollBackMatrix: ({ to, ...request }) => ({ ...request, to: requestedMatrix(to) }),
 }
 
-const ROWS: { readonly [Name in keyof Service]: Row<Name> } = {
-  createAccount: {
-    decode: ({ account }) => ({ account }),
-    encode: (account) => ({ account: accountMessage(account) }),
-  },
-  getAccount: {
-    decode: ({ account }) => ({ account }),
-    encode: (account) => ({ account: accountMessage(account) }),
-  },
-  listAccounts: {
-    decode: ({ pageSize, pageToken }) => ({ pageSize, pageToken }),
-    encode: ({ items, nextPageToken }) => ({ accounts: items.map(accountMessage), nextPageToken }),
-  },
-  updateAccount: {
-    decode: ({ account, enabled }) => ({ account, enabled }),
-    encode: (account) => ({ account: accountMessage(account) }),
-  },
-  deleteAccount: {
-    decode: ({ account }) => ({ account }),
-    encode: ({ projects, users }) => ({ projects, users }),
-  },
+const ENCODE: { readonly [Name in keyof Service]: Encode<Name> } = {
+  createAccount: (account) => ({ account: accountMessage(account) }),
+  getAccount: (account) => ({ account: accountMessage(account) }),
+  listAccounts: ({ items, nextPageToken }) => ({ accounts: items.map(accountMessage), nextPageToken }),
+  updateAccount: (account) => ({ account: accountMessage(account) }),
+  deleteAccount: ({ projects, users }) => ({ projects, users }),
 
-  createProject: {
-    decode: ({ account, name }) => ({ account, name }),
-    encode: (project) => ({ project: projectMessage(project) }),
-  },
-  getProject: {
-    decode: ({ account, name }) => ({ account, name }),
-    encode: (project) => ({ project: projectMessage(project) }),
-  },
-  listProjects: {
-    decode: ({ account, pageSize, pageToken }) => ({ account, pageSize, pageToken }),
-    encode: ({ items, nextPageToken }) => ({ projects: items.map(projectMessage), nextPageToken }),
-  },
-  updateProject: {
-    decode: ({ account, name, enabled }) => ({ account, name, enabled }),
-    encode: (project) => ({ project: projectMessage(project) }),
-  },
-  deleteProject: {
-    decode: ({ account, name }) => ({ account, name }),
-    encode: () => ({}),
-  },
+  createProject: (project) => ({ project: projectMessage(project) }),
+  getProject: (project) => ({ project: projectMessage(project) }),
+  listProjects: ({ items, nextPageToken }) => ({ projects: items.map(projectMessage), nextPageToken }),
+  updateProject: (project) => ({ project: projectMessage(project) }),
+  deleteProject: () => ({}),
 
-  createServiceUser: {
-    decode: ({ account, name, permissions, roles }) => ({
-      account,
-      name,
-      permissions: requestedPermissions(permissions),
-      roles,
-    }),
-    encode: ({ user, password }) => ({ user: serviceUserMessage(user), password: password.reveal() }),
-  },
-  getServiceUser: {
-    decode: ({ account, name }) => ({ account, name }),
-    encode: (user) => ({ user: serviceUserMessage(user) }),
-  },
-  listServiceUsers: {
-    decode: ({ account, pageSize, pageToken }) => ({ account, pageSize, pageToken }),
-    encode: ({ items, nextPageToken }) => ({ users: items.map(serviceUserMessage), nextPageToken }),
-  },
-  updateServiceUser: {
-    decode: ({ account, name, enabled, permissions, roles }) => ({
-      account,
-      name,
-      enabled,
-      permissions: permissions && requestedPermissions(permissions.permissions),
-      roles: roles?.roles,
-    }),
-    encode: ({ user, credentialsEnded }) => ({ user: serviceUserMessage(user), credentialsEnded }),
-  },
-  deleteServiceUser: {
-    decode: ({ account, name }) => ({ account, name }),
-    encode: () => ({}),
-  },
-  replaceServiceUserPassword: {
-    decode: ({ account, name }) => ({ account, name }),
-    encode: ({ password }) => ({ password: password.reveal() }),
-  },
-  setServiceUserValidator: {
-    decode: ({ account, name, validator }) => ({ account, name, validator }),
-    encode: ({ user, credentialsEnded }) => ({ user: serviceUserMessage(user), credentialsEnded }),
-  },
+  createServiceUser: ({ user, password }) => ({
+    user: serviceUserMessage(user),
+    password: password.reveal(),
+  }),
+  getServiceUser: (user) => ({ user: serviceUserMessage(user) }),
+  listServiceUsers: ({ items, nextPageToken }) => ({ users: items.map(serviceUserMessage), nextPageToken }),
+  updateServiceUser: ({ user, credentialsEnded }) => ({ user: serviceUserMessage(user), credentialsEnded }),
+  deleteServiceUser: () => ({}),
+  replaceServiceUserPassword: ({ password }) => ({ password: password.reveal() }),
+  setServiceUserValidator: ({ user, credentialsEnded }) => ({
+    user: serviceUserMessage(user),
+    credentialsEnded,
+  }),
 
-  createControlPanelUser: {
-    decode: ({ account, name, owner, roles }) => ({ account, name, owner, roles }),
-    encode: (user) => ({ user: controlPanelUserMessage(user) }),
-  },
-  getControlPanelUser: {
-    decode: ({ account, name }) => ({ account, name }),
-    encode: (user) => ({ user: controlPanelUserMessage(user) }),
-  },
-  listControlPanelUsers: {
-    decode: ({ account, pageSize, pageToken }) => ({ account, pageSize, pageToken }),
-    encode: ({ items, nextPageToken }) => ({ users: items.map(controlPanelUserMessage), nextPageToken }),
-  },
-  updateControlPanelUser: {
-    decode: ({ account, name, enabled, owner, roles }) => ({
-      account,
-      name,
-      enabled,
-      owner,
-      roles: roles?.roles,
-    }),
-    encode: ({ user, credentialsEnded }) => ({ user: controlPanelUserMessage(user), credentialsEnded }),
-  },
-  deleteControlPanelUser: {
-    decode: ({ account, name }) => ({ account, name }),
-    encode: () => ({}),
-  },
-  getControlPanelUserToken: {
-    decode: ({ account, name, project }) => ({ account, name, project: project || undefined }),
-    encode: panelTokenStatusMessage,
-  },
-  copyControlPanelUserToken: {
-    decode: ({ account, name, project }) => ({ account, name, project: project || undefined }),
-    encode: (token) => ({ token: panelTokenMessage(token) }),
-  },
-  reissueControlPanelUserToken: {
-    decode: ({ account, name, project }) => ({ account, name, project: project || undefined }),
-    encode: (token) => ({ token: panelTokenMessage(token) }),
-  },
+  createControlPanelUser: (user) => ({ user: controlPanelUserMessage(user) }),
+  getControlPanelUser: (user) => ({ user: controlPanelUserMessage(user) }),
+  listControlPanelUsers: ({ items, nextPageToken }) => ({
+    users: items.map(controlPanelUserMessage),
+    nextPageToken,
+  }),
+  updateControlPanelUser: ({ user, credentialsEnded }) => ({
+    user: controlPanelUserMessage(user),
+    credentialsEnded,
+  }),
+  deleteControlPanelUser: () => ({}),
+  getControlPanelUserToken: panelTokenStatusMessage,
+  copyControlPanelUserToken: (token) => ({ token: panelTokenMessage(token) }),
+  reissueControlPanelUserToken: (token) => ({ token: panelTokenMessage(token) }),
 
-  createInvitation: {
-    decode: ({ account, userName }) => ({ account, userName }),
-    encode: ({ secret, endsAtMs }) => ({ secret: secret.reveal(), expiresAt: new Date(endsAtMs) }),
-  },
-  listSessions: {
-    decode: ({ account, userName, pageSize, pageToken }) => ({ account, userName, pageSize, pageToken }),
-    encode: ({ items, nextPageToken }) => ({ sessions: items.map(sessionMessage), nextPageToken }),
-  },
-  endSession: {
-    decode: ({ account, userName, id }) => ({ account, userName, id }),
-    encode: () => ({}),
-  },
+  createInvitation: ({ secret, endsAtMs }) => ({ secret: secret.reveal(), expiresAt: new Date(endsAtMs) }),
+  listSessions: ({ items, nextPageToken }) => ({ sessions: items.map(sessionMessage), nextPageToken }),
+  endSession: () => ({}),
 
-  createStaticToken: {
-    decode: ({ account, userName, name, note }) => ({ account, userName, name, note }),
-    encode: ({ token, header, scheme, value }) => ({
-      token: staticTokenMessage(token),
-      header,
-      scheme,
-      value: value.reveal(),
-    }),
-  },
-  listStaticTokens: {
-    decode: ({ account, userName, pageSize, pageToken }) => ({ account, userName, pageSize, pageToken }),
-    encode: ({ items, nextPageToken }) => ({ tokens: items.map(staticTokenMessage), nextPageToken }),
-  },
-  revokeStaticToken: {
-    decode: ({ account, userName, name }) => ({ account, userName, name }),
-    encode: (token) => ({ token: staticTokenMessage(token) }),
-  },
-  listApplicationCredentials: {
-    decode: ({ account, userName, pageSize, pageToken }) => ({ account, userName, pageSize, pageToken }),
-    encode: ({ items, nextPageToken }) => ({
-      credentials: items.map(applicationCredentialMessage),
-      nextPageToken,
-    }),
-  },
-  deleteApplicationCredential: {
-    decode: ({ account, userName, id }) => ({ account, userName, id }),
-    encode: () => ({}),
-  },
+  createStaticToken: ({ token, header, scheme, value }) => ({
+    token: staticTokenMessage(token),
+    header,
+    scheme,
+    value: value.reveal(),
+  }),
+  listStaticTokens: ({ items, nextPageToken }) => ({ tokens: items.map(staticTokenMessage), nextPageToken }),
+  revokeStaticToken: (token) => ({ token: staticTokenMessage(token) }),
+  listApplicationCredentials: ({ items, nextPageToken }) => ({
+    credentials: items.map(applicationCredentialMessage),
+    nextPageToken,
+  }),
+  deleteApplicationCredential: () => ({}),
 
-  getAddressRestriction: {
-    decode: ({ account }) => ({ account }),
-    encode: ({ ranges }) => ({ ranges: [...ranges] }),
-  },
-  setAddressRestriction: {
-    decode: ({ account, ranges, allowExcludingRequester }) => ({ account, ranges, allowExcludingRequester }),
-    encode: ({ ranges }) => ({ ranges: [...ranges] }),
-  },
-  previewAddressRestriction: {
-    decode: ({ account, ranges }) => ({ account, ranges }),
-    encode: addressPreviewMessage,
-  },
+  getAddressRestriction: ({ ranges }) => ({ ranges: [...ranges] }),
+  setAddressRestriction: ({ ranges }) => ({ ranges: [...ranges] }),
+  previewAddressRestriction: addressPreviewMessage,
 
-  listRevocations: {
-    decode: ({ pageSize, pageToken }) => ({ pageSize, pageToken }),
-    encode: ({ items, nextPageToken }) => ({ revocations: items.map(revocationMessage), nextPageToken }),
-  },
-  listAuditRecords: {
-    decode: ({ account, since, until, ...request }) => ({
-      ...request,
-      account: account || undefined,
-      sinceMs: since?.getTime(),
-      untilMs: until?.getTime(),
-    }),
-    encode: ({ items, nextPageToken }) => ({ records: items.map(auditMessage), nextPageToken }),
-  },
+  listRevocations: ({ items, nextPageToken }) => ({
+    revocations: items.map(revocationMessage),
+    nextPageToken,
+  }),
+  listAuditRecords: ({ items, nextPageToken }) => ({ records: items.map(auditMessage), nextPageToken }),
 
-  getMatrixRollout: {
-    decode: ({ matrices, toDigest }) => ({ matrices, toDigest }),
-    encode: rolloutMessage,
-  },
-  promoteMatrix: {
-    decode: ({ shadowDigest, digest, reason }) => ({ shadowDigest, digest, reason }),
-    encode: () => ({}),
-  },
-  rollBackMatrix: {
-    decode: ({ digest, reason, to }) => ({ digest, reason, to: requestedMatrix(to) }),
-    encode: () => ({}),
-  },
+  getMatrixRollout: rolloutMessage,
+  promoteMatrix: () => ({}),
+  rollBackMatrix: () => ({}),
 }
 
 export type DirectoryServices = PerCall<Identifying & Administering> & Admitting
 
 /** The methods of the service. @param reachable whether other machines can reach the listener */
 export function directoryMethods(services: DirectoryServices, reachable: boolean): [path: string, Method][] {
-  const names = Object.keys(ROWS) as OperationName[]
+  const names = Object.keys(ENCODE) as OperationName[]
   const handlers = names.map((name) => [name, directoryHandler(services, reachable, name)])
   return methodsOf(wire.DirectoryServiceService, Object.fromEntries(handlers) as Handlers<Service>)
 }
@@ -258,8 +153,7 @@ function directoryHandler<Name extends OperationName>(
   reachable: boolean,
   operation: Name,
 ): UnaryMethod {
-  const { decode, encode } = ROWS[operation] as Row<Name>
-  const { requestDeserialize, responseSerialize } = codecOf(operation)
+  const { requestDeserialize, decode, encode, responseSerialize } = codecOf(operation)
   return async (bytes, context) => {
     const presented = presentedIn(context, reachable)
     let requester: Requester | undefined
@@ -312,10 +206,12 @@ function namesOf(requester: Requester | undefined): { readonly [name: string]: s
   return { user: user.id, account: user.account, ...(token && { token_id: token.tokenId }), ...bySession }
 }
 
-/** Generated code that reads and writes a call of this name. */
+/** How a call of this name is read and written. */
 interface Codec<Name extends OperationName> {
-  readonly requestDeserialize: (reader: BinaryReader) => Parameters<Row<Name>['decode']>[0]
-  readonly responseSerialize: (message: ReturnType<Row<Name>['encode']>) => Buffer
+  readonly requestDeserialize: (reader: BinaryReader) => Message<Name>
+  readonly decode: Decode<Name>
+  readonly encode: Encode<Name>
+  readonly responseSerialize: (message: ReturnType<Encode<Name>>) => Buffer
 }
 
 /**
@@ -323,5 +219,7 @@ interface Codec<Name extends OperationName> {
  * reader too.
  */
 function codecOf<Name extends OperationName>(name: Name): Codec<Name> {
-  return wire.DirectoryServiceService[name] as unknown as Codec<Name>
+  const asItIs = (message: unknown) => message
+  const { [name]: decode = asItIs } = DECODE as { readonly [each: string]: unknown }
+  return { ...wire.DirectoryServiceService[name], decode, encode: ENCODE[name] } as unknown as Codec<Name>
 }

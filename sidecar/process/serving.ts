@@ -5,9 +5,15 @@ import type { LoginThrottle } from '../authority/throttle.ts'
 import type { HealthState } from '../base/health.ts'
 import type { Metric } from '../base/metrics.ts'
 import type { ConnectionSource } from '../base/net/connections.ts'
+import type { ChangeAuthor } from '../directory/author.ts'
 import type { Siblings } from '../directory/open-directory.ts'
 import type { HttpTimeLimits } from '../http/options.ts'
 import type { Rules } from '../rules/rules.ts'
+import type {
+  OperationName,
+  OperationRequest,
+  OperationResult,
+} from '../usecases/administration/administer.ts'
 import type { Shadow } from '../usecases/shadow.ts'
 import type { Addresses } from './open/open-servers.ts'
 import type { TokenSiblings } from './open/profiles-in-force.ts'
@@ -39,6 +45,16 @@ export interface Sidecar extends Serving {
   /** `undefined`: no second matrix is computed beside the one in force. */
   readonly shadow: Shadow | undefined
   readonly administration: Administration
+  /**
+   * Administers the directory by an operation of the contract. The program has every right.
+   *
+   * @throws CallError
+   */
+  run<Name extends OperationName>(
+    author: ChangeAuthor,
+    operation: Name,
+    request: OperationRequest<Name>,
+  ): Promise<OperationResult<Name>>
   /** The metrics of this process; none where they are off. */
   metrics(): readonly Metric[]
 }

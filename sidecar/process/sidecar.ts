@@ -3,6 +3,7 @@ import { Health } from '../base/health.ts'
 import { Turns } from '../base/turns.ts'
 import { type Config, changeRatesOf } from '../config/config.ts'
 import { newLog } from '../signals/log/log.ts'
+import { run } from '../usecases/administration/run.ts'
 import { answerBasisOf } from '../usecases/answer-basis.ts'
 import { openRetention } from '../usecases/audit-retention.ts'
 import { perCall } from '../usecases/capabilities.ts'
@@ -50,14 +51,13 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
   followMatrix(problemsUnder, { rules, log, isOwn: !options.again && promotion.isOwn })
   const known = { ...common, authority, administration, engine: () => rules.engine }
   const credentials = opening.adopt(await openCredentials(config, known), close)
-  const { callers, profiles } = credentials
+  const { callers, profiles, verifiers: verifier, upstreams } = credentials
   if (forward === undefined) opening.use(openRetention(config, { administration, now, log }))
   const trace = opening.adopt(new Trace(log, undefined, meters), close)
   const decisions = opening.use(await openDecisions?.({ now, log, health, callers, meters }))
   const observation = opening.adopt(await openObservation(config, { log, health, now, meters }), close)
   const lasting = {
-    ...{ authority, administration, controlPanel, callers, profiles, now },
-    ...{ verifier: credentials.verifiers, upstreams: credentials.upstreams },
+    ...{ authority, administration, controlPanel, callers, profiles, verifier, upstreams, now },
     changeRates: new ChangeRates(changeRatesOf(config)),
     rollout: promotion.rollout(shadow),
   }
@@ -82,6 +82,7 @@ export async function startSidecar(config: Config, options: StartOptions = {}): 
   let closing: Promise<void> | undefined
   return {
     ...{ ...servers.addresses, healthAddress: listener?.address, rules, administration, metrics: read },
+    run: (...asked) => run(administration, ...asked),
     get matrixDigest() {
       return rules.engine.digest
     },

@@ -2,9 +2,11 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { Administration } from '../authority/administration/administration.ts'
+import type { archiveAudit } from '../authority/administration/audit-archive.ts'
 
 interface RetentionOptions {
   readonly administration: Administration
+  readonly archiveAudit: typeof archiveAudit
   /** Data folder. */
   readonly data: string
   /** Where the files go; `undefined`: a folder in the data folder. */
@@ -14,6 +16,10 @@ interface RetentionOptions {
   readonly now: () => number
   readonly log: Logger
 }
+
+/** Loaded when it is first used. */
+const loadedArchiveAudit: typeof archiveAudit = async (...given) =>
+  (await import('../authority/administration/audit-archive.ts')).archiveAudit(...given)
 
 /** Archives old records, if the configuration says so. */
 export function openRetention(
@@ -25,9 +31,13 @@ export function openRetention(
     readonly audit?: { readonly keep_days?: number; readonly archive?: string }
   },
   services: Pick<RetentionOptions, 'administration' | 'now' | 'log'>,
+  archive = loadedArchiveAudit,
 ): AsyncDisposable | undefined {
   if (audit?.keep_days === undefined) return undefined
-  return new AuditRetention({ ...services, data, archive: audit.archive, keepDays: audit.keep_days })
+  return new AuditRetention({
+    ...{ ...services, archiveAudit: archive, data },
+    ...{ archive: audit.archive, keepDays: audit.keep_days },
+  })
 }
 
 const HOUR_MS = 3_600_000
@@ -53,10 +63,10 @@ class AuditRetention implements AsyncDisposable {
   }
 
   async #archive(): Promise<void> {
-    const { administration, data, archive, keepDays, now, log } = this.#options
+    const { administration, archiveAudit, data, archive, keepDays, now, log } = this.#options
     const folder = archive ?? join(data, 'audit-archive')
     try {
-      const files = await administration.archiveAudit(folder, now() - keepDays * DAY_MS)
+      const files = await archiveAudit(administration.directory, folder, now() - keepDays * DAY_MS)
       if (files.length > 0) log.info({ files }, 'old records of the audit trail were archived')
     } catch (error) {
       log.error({ err: error }, 'old records of the audit trail cannot be archived, and are kept')

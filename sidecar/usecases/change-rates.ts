@@ -1,6 +1,7 @@
 /** How many changes each user and each caller may make: a token bucket for each of them. */
-import type { ChangeAuthor, ChangeLane } from '../authority/actor.ts'
+
 import { callError } from '../base/call-error.ts'
+import type { ChangeAuthor, ChangeLane } from '../directory/author.ts'
 
 export interface ChangeRateLimits {
   /** How many changes may be made at once, by a principal who made none for some time. */

@@ -1,7 +1,8 @@
 /** What the log says of logins: of each that failed, and of each token that was issued. */
-import type { Administration, UserType } from '../authority/administration/administration.ts'
+import type { Administration } from '../authority/administration/administration.ts'
 import type { VerifiedToken } from '../authority/authority.ts'
 import { CallError } from '../base/call-error.ts'
+import type { UserType } from '../directory/directory.ts'
 import type { CallOrigin } from './requester.ts'
 import type { Trace } from './trace.ts'
 
@@ -52,10 +53,10 @@ async function factsOf(
   if (user === undefined) return undefined
   const { account, userName } = user
   try {
-    const { id, name } = await administration.users.get(account, userName, userType)
-    return { user: id, user_name: name, account }
-  } catch (error) {
-    return error instanceof CallError && error.code === 'NOT_FOUND' ? { user: 'unknown' } : undefined
+    const found = await administration.records.user(account, userName, userType)
+    return found === undefined ? { user: 'unknown' } : { user: found.id, user_name: found.name, account }
+  } catch {
+    return undefined
   }
 }
 

@@ -29,7 +29,7 @@ export async function userFor(
     if (!canBeName(user.name)) return { account: nowhere(user.name), userName: UNKNOWN }
     return { account: await accountFor(administration, user.account), userName: user.name }
   }
-  const found = canBeName(user.id) ? await administration.users.byId(user.id) : undefined
+  const found = canBeName(user.id) ? await administration.records.userById(user.id) : undefined
   if (found === undefined || !agrees(user.name, found.name))
     return { account: nowhere(user.id), userName: UNKNOWN }
   return { account: found.account, userName: found.name }
@@ -44,7 +44,7 @@ export async function projectFor(
     if (!canBeName(project.name)) return { account: nowhere(project.name), project: UNKNOWN }
     return { account: await accountFor(administration, project.account), project: project.name }
   }
-  const found = canBeName(project.id) ? await administration.projects.byId(project.id) : undefined
+  const found = canBeName(project.id) ? await administration.records.projectById(project.id) : undefined
   if (found === undefined || !agrees(project.name, found.name))
     return { account: nowhere(project.id), project: UNKNOWN }
   return { account: found.account, project: found.name }
@@ -58,7 +58,7 @@ function agrees(name: string | undefined, actual: string): boolean {
 /** The number of the account that a reference names. @throws CallError */
 export async function accountFor(administration: Administration, { id, name }: Reference): Promise<string> {
   if (id === undefined) return canBeName(name) ? name : nowhere(name)
-  const found = canBeName(id) ? await administration.accounts.byId(id) : undefined
+  const found = canBeName(id) ? await administration.records.accountById(id) : undefined
   return found !== undefined && agrees(name, found.account) ? found.account : nowhere(id)
 }
 

@@ -4,14 +4,17 @@
  * session.
  */
 
-import type { Actor, ChangeLane, ChangeView } from '../authority/actor.ts'
 import { isAllowed } from '../authority/addresses.ts'
-import type { Administration, UserRecord } from '../authority/administration/administration.ts'
+import type { Administration } from '../authority/administration/administration.ts'
 import { type Authority, isUnscoped, type VerifiedToken } from '../authority/authority.ts'
 import type { CallerSession, LiveSession, UserSession } from '../authority/control-panel/sessions.ts'
+import { holderOf } from '../authority/iam-token.ts'
 import { isOver } from '../authority/verified-token.ts'
 import { callError } from '../base/call-error.ts'
 import type { IpAddress, Whereabouts } from '../base/ip-address.ts'
+import type { ChangeAuthor, ChangeLane } from '../directory/author.ts'
+import type { UserRecord } from '../directory/directory.ts'
+import type { DirectoryRecords } from '../directory/records.ts'
 import { type CallerCredentials, type Callers, EVERY_CALL, type IdentifiedCaller } from './callers.ts'
 import type { Admitting, Clocked, Deciding, Recognizing } from './capabilities.ts'
 
@@ -194,22 +197,22 @@ const SESSION_CREDENTIAL = 'a session of the control panel; log in'
 export async function confirmRequester(
   services: Confirming,
   requester: Requester,
-  view: ChangeView,
+  records: DirectoryRecords,
 ): Promise<Requester> {
   const { session } = requester
-  if (session !== undefined) return confirmSession(services, requester, session, view)
+  if (session !== undefined) return confirmSession(services, requester, session, records)
   if (requester.type === 'operator')
     return { ...requester, caller: services.callers.confirm(requester.caller) }
-  return confirmUser(services, requester, view, ADMINISTRATIVE_CREDENTIAL)
+  return confirmUser(services, requester, records, ADMINISTRATIVE_CREDENTIAL)
 }
 
 async function confirmSession(
   { controlPanel, callers }: Recognizing,
   requester: Requester,
   before: LiveSession,
-  view: ChangeView,
+  records: DirectoryRecords,
 ): Promise<Requester> {
-  const session = await controlPanel?.sessions.again(view, before)
+  const session = await controlPanel?.sessions.again(records, before)
   if (session?.holder === 'caller' && requester.type === 'operator')
     return { ...requester, ...operatorOf(callers, session) }
   if (session?.holder !== 'user' || requester.type !== 'user')
@@ -228,11 +231,11 @@ async function confirmSession(
 export async function confirmUser(
   { engine, now }: Deciding & Clocked,
   requester: UserByToken,
-  view: ChangeView,
+  records: DirectoryRecords,
   credential: string,
 ): Promise<UserByToken> {
   const { token } = requester
-  const holder = await view.tokenHolder(token, engine.tokenKinds.get(token.kind))
+  const holder = await holderOf(records, token, engine.tokenKinds.get(token.kind))
   if (holder === undefined || isOver(token, now()))
     throw callError('REQUESTER_NOT_AUTHENTICATED', { credential })
   expectAddress(requester, holder)
@@ -240,7 +243,7 @@ export async function confirmUser(
 }
 
 /** The requester as the author of a change. */
-export function authorOf(requester: Requester, lane: ChangeLane): Omit<Actor, 'confirm' | 'authorize'> {
+export function authorOf(requester: Requester, lane: ChangeLane): ChangeAuthor {
   if (requester.type === 'operator') return callerAuthor(requester, lane)
   const { user, token, session, from, requestId } = requester
   const by =
@@ -257,7 +260,7 @@ export function authorOf(requester: Requester, lane: ChangeLane): Omit<Actor, 'c
 export function callerAuthor(
   { caller, session, from, requestId }: Pick<Operator, 'caller' | 'session' | 'from' | 'requestId'>,
   lane: ChangeLane,
-): Omit<Actor, 'confirm' | 'authorize'> {
+): ChangeAuthor {
   const name = `caller ${caller.name}`
   // The lane of those who may do everything cannot be filled by others.
   return {
@@ -306,7 +309,7 @@ export async function userByIamToken(
   const outside = !verification.ok && verification.reason === 'ADDRESS_NOT_ALLOWED'
   if (!verification.ok && !outside) return undefined
   if (outside && !ownersFromAnywhere) throw callError('ADDRESS_NOT_ALLOWED', {})
-  const user = await administration.users.byId(token.subject.id)
+  const user = await administration.records.userById(token.subject.id)
   if (outside && !user?.owner) throw callError('ADDRESS_NOT_ALLOWED', {})
   return (
     user && {

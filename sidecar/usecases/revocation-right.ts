@@ -1,7 +1,12 @@
 /** Who may revoke a token: its holder, who administers its account, and callers with the right. */
-import type { Actor } from '../authority/actor.ts'
+import type { Administration } from '../authority/administration/administration.ts'
+import { changeDirectory } from '../authority/administration/change.ts'
 import { isUnscoped, type VerifiedToken } from '../authority/authority.ts'
 import { callError } from '../base/call-error.ts'
+import type { MaybePromise } from '../base/maybe-promise.ts'
+import type { ChangeAuthor } from '../directory/author.ts'
+import type { UserRecord } from '../directory/directory.ts'
+import type { DirectoryRecords } from '../directory/records.ts'
 import { authorizeAsOwner, isAccountAdministrator } from './administration/authorize.ts'
 import type { Clocked, Deciding } from './capabilities.ts'
 import { authorOf, confirmUser, type UserByToken } from './requester.ts'
@@ -65,9 +70,20 @@ export function groundOf(asker: AskerClass, token: TokenClass): Ground {
   return GROUNDS[asker][token]
 }
 
+/** Who revokes a token of the directory. */
+export interface Revoker {
+  readonly author: ChangeAuthor
+  /**
+   * Expects the right again, inside the transaction: the call may have waited since it was decided.
+   *
+   * @param holder of the token; `undefined`: they are not known
+   * @throws CallError where the right was lost meanwhile, or does not reach that far
+   */
+  readonly expectRight: (records: DirectoryRecords, holder: UserRecord | undefined) => MaybePromise<void>
+}
+
 /**
- * The user as the actor who revokes the token. Their right is decided now, and again inside the change's
- * transaction.
+ * The user who revokes the token.
  *
  * @param credential what the requester would need to present, for the error
  * @throws CallError: PERMISSION_DENIED
@@ -77,19 +93,38 @@ export function revokingUser(
   requester: UserByToken,
   token: VerifiedToken,
   credential: string,
-): Actor {
+): Revoker {
   authorizeRevocation(requester, token)
-  let current = requester
   return {
-    ...authorOf(requester, 'revocations'),
-    confirm: async (now) => {
-      current = await confirmUser(services, requester, now, credential)
+    author: authorOf(requester, 'revocations'),
+    expectRight: async (records, holder) => {
+      const current = await confirmUser(services, requester, records, credential)
       authorizeRevocation(current, token)
-    },
-    authorize: (holder) => {
-      if (holder.owner) authorizeAsOwner(current)
+      if (holder?.owner) authorizeAsOwner(current)
     },
   }
+}
+
+/** A token to revoke. */
+interface Revocation {
+  readonly tokenId: string
+  /** The token's account; empty: the directory is asked for it, and for the holder. */
+  readonly account: string
+  readonly holderId?: string
+}
+
+/** @returns when it was first revoked, in milliseconds since the epoch @throws CallError */
+export function revokeInDirectory(
+  { directory }: Administration,
+  { author, expectRight }: Revoker,
+  { tokenId, account, holderId }: Revocation,
+): Promise<number> {
+  return changeDirectory(directory, author, async (change) => {
+    const { records } = change
+    await expectRight(records, holderId === undefined ? undefined : await records.userById(holderId))
+    const known = account === '' ? await records.tokenById(tokenId) : undefined
+    return change.revoke(tokenId, known?.account ?? account, known?.holderId ?? holderId)
+  })
 }
 
 function authorizeRevocation(requester: UserByToken, token: VerifiedToken): void {

@@ -3,7 +3,7 @@
  * its id, for an operator.
  */
 import type { TokenKind } from '../../engine/index.ts'
-import { type Actor, trusted } from '../authority/actor.ts'
+import { trusted } from '../authority/actor.ts'
 import type { UpstreamRevocation, VerifiedToken, Verifier } from '../authority/authority.ts'
 import { ownTokenIn } from '../authority/own-form.ts'
 import { callError } from '../base/call-error.ts'
@@ -17,7 +17,15 @@ import {
   type UserByToken,
   userByIamToken,
 } from './requester.ts'
-import { type AskerClass, type Ground, groundOf, revokingUser, type TokenClass } from './revocation-right.ts'
+import {
+  type AskerClass,
+  type Ground,
+  groundOf,
+  type Revoker,
+  revokeInDirectory,
+  revokingUser,
+  type TokenClass,
+} from './revocation-right.ts'
 
 export type RevokeRequest =
   | { readonly type: 'value'; readonly value: Secret }
@@ -47,14 +55,14 @@ export async function revoke(
 }
 
 async function revokeById(
-  { authority, callers }: Revoking,
+  { administration, callers }: Revoking,
   tokenId: string,
   credentials: PresentedCredentials,
 ): Promise<Revoked> {
   const caller = callers.find(credentials)
   if (caller === undefined) throw callError('CALLER_TOKEN_MISSING', { action: 'revoking by token id' })
-  const actor = revokingCaller(callers, caller, credentials, 'revoke by token id')
-  return { tokenId, revokedAtMs: await authority.revoke(actor, { tokenId, account: '' }) }
+  const revoker = revokingCaller(callers, caller, credentials, 'revoke by token id')
+  return { tokenId, revokedAtMs: await revokeInDirectory(administration, revoker, { tokenId, account: '' }) }
 }
 
 /** Who asks, as far as the call says it. */
@@ -69,7 +77,7 @@ async function revokeByValue(
   value: Secret,
   credentials: PresentedCredentials,
 ): Promise<Revoked> {
-  const { authority, engine, upstreams, now } = services
+  const { authority, administration, engine, upstreams, now } = services
   // The matrix in force may not be the one that the token was issued or copied under.
   const own = new Secret(ownTokenIn(value.reveal()) ?? value.reveal())
   const isStatic = authority.recognize(own.reveal(), engine.tokenKinds) === 'control_panel'
@@ -90,8 +98,8 @@ async function revokeByValue(
     return { tokenId, revokedAtMs: now() }
   }
   const revocation = { tokenId, account: scope.account, holderId: subject.id }
-  const actor = actorOf(services, asker, ground, token, credentials)
-  return { tokenId, revokedAtMs: await authority.revoke(actor, revocation) }
+  const revoker = revokerOf(services, asker, ground, token, credentials)
+  return { tokenId, revokedAtMs: await revokeInDirectory(administration, revoker, revocation) }
 }
 
 /**
@@ -176,14 +184,13 @@ function expectGround(ground: Ground, ...refusing: readonly Ground[]): void {
     : callError('REQUESTER_NOT_AUTHENTICATED', { credential: CREDENTIAL })
 }
 
-/** Who revokes a token of ours, for the audit trail. */
-function actorOf(
+function revokerOf(
   services: Revoking,
   asker: Asker,
   ground: Ground,
   token: VerifiedToken,
   credentials: PresentedCredentials,
-): Actor {
+): Revoker {
   if (ground === 'right' && 'caller' in asker) {
     const { account } = token.scope
     return revokingCaller(services.callers, asker.caller, credentials, 'revoke this token', account)
@@ -196,34 +203,33 @@ function actorOf(
 const CREDENTIAL =
   'a caller token (`authorization: Bearer …`), or an IAM token of the holder or of an administrator of the account (`x-auth-token`)'
 
-/** The holder of the token, as the actor who revokes it. */
+/** The holder of the token, whose right is the token itself. */
 function holder(
   { subject, tokenId, scope }: VerifiedToken,
   { from, requestId }: PresentedCredentials,
-): Actor {
+): Revoker {
   return {
-    ...trusted(`the holder of the token of ${subject.type} ${subject.id}`, 'revocations'),
-    principal: subject.id,
-    origin: { ...from, requestId, tokenId, account: scope.account },
+    author: {
+      ...trusted(`the holder of the token of ${subject.type} ${subject.id}`, 'revocations'),
+      principal: subject.id,
+      origin: { ...from, requestId, tokenId, account: scope.account },
+    },
+    expectRight: () => {},
   }
 }
 
-/**
- * The caller as the actor who revokes a token. The right is decided now, and again inside the change's
- * transaction.
- */
+/** The caller who revokes a token. @throws CallError: PERMISSION_DENIED */
 function revokingCaller(
   callers: Callers,
   caller: IdentifiedCaller,
   { from, requestId }: PresentedCredentials,
   action: string,
   account?: string,
-): Actor {
+): Revoker {
   expectRightToRevoke(caller, action, account)
   return {
-    ...callerAuthor({ caller, from, requestId }, caller.rights.revoke ? 'operators' : 'revocations'),
-    confirm: () => expectRightToRevoke(callers.confirm(caller), action, account),
-    authorize: () => {},
+    author: callerAuthor({ caller, from, requestId }, caller.rights.revoke ? 'operators' : 'revocations'),
+    expectRight: () => expectRightToRevoke(callers.confirm(caller), action, account),
   }
 }
 

@@ -2,8 +2,8 @@
  * The roles that the identity endpoint shows for a token: they follow from the holder's permissions and roles
  * by the configuration.
  */
-import type { UserRecord } from '../authority/administration/administration.ts'
 import { isUnscoped, type VerifiedToken } from '../authority/authority.ts'
+import type { UserRecord } from '../directory/directory.ts'
 
 /** Which roles Keystone's clients see. */
 export interface RoleMapping {

@@ -1,10 +1,7 @@
 /** Which scopes a user can get tokens for (§5.1): what Keystone's clients list before they choose one. */
-import type {
-  AccountRecord,
-  Administration,
-  ProjectRecord,
-  UserRecord,
-} from '../authority/administration/administration.ts'
+import type { Administration } from '../authority/administration/administration.ts'
+import type { AccountRecord, ProjectRecord, UserRecord } from '../directory/directory.ts'
+import { accountIn, listIn } from '../directory/found.ts'
 
 /** How many projects are read at once. */
 const PAGE_SIZE = 500
@@ -14,28 +11,34 @@ const PAGE_SIZE = 500
  *
  * @throws CallError
  */
-export async function projectsFor(
-  { projects }: Pick<Administration, 'projects'>,
-  user: UserRecord,
-): Promise<ProjectRecord[]> {
+export async function projectsFor({ records }: Administration, user: UserRecord): Promise<ProjectRecord[]> {
   const selected = new Set(
     user.permissions.flatMap((permission) => (permission.scope === 'projects' ? permission.projects : [])),
   )
   const found: ProjectRecord[] = []
   for (let after = ''; ; ) {
-    const page = await projects.list(user.account, { after, size: PAGE_SIZE })
+    const page = await listIn(
+      records,
+      user.account,
+      records.projects(user.account, { after, size: PAGE_SIZE }),
+    )
     found.push(...page.filter(({ name, enabled }) => enabled && (hasAccount(user) || selected.has(name))))
     if (page.length < PAGE_SIZE) return found
     after = (page.at(-1) as ProjectRecord).name
   }
 }
 
+/** The user's account. @throws CallError */
+export function accountOf({ records }: Administration, user: UserRecord): Promise<AccountRecord> {
+  return accountIn(records, user.account)
+}
+
 /** The user's account, if they can get tokens for it as a whole. @throws CallError */
 export async function accountsFor(
-  { accounts }: Pick<Administration, 'accounts'>,
+  administration: Administration,
   user: UserRecord,
 ): Promise<AccountRecord[]> {
-  return hasAccount(user) ? [await accounts.get(user.account)] : []
+  return hasAccount(user) ? [await accountOf(administration, user)] : []
 }
 
 /** A control panel user needs no permission (§1). */

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { applyFile } from '../../sidecar/authority/administration/directory-file.ts'
 import { command } from '../support/processes/command-line.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
 import { OTHER_ACCOUNT, populate, runSidecar } from '../support/sidecar/sidecar.ts'
@@ -23,7 +24,7 @@ test('with `audit.keep_days`, older records are in files in the data folder, and
   const [file = ''] = (JSON.parse(line) as { files: string[] }).files
   expect(dirname(file)).toBe(join(folder, 'audit-archive'))
   expect(readFileSync(file, 'utf8')).toContain('"action":"account.create"')
-  const left = await running.sidecar.administration.audit('', { after: '0', size: 100 })
+  const left = await running.sidecar.administration.records.audit('', { after: '0', size: 100 })
   expect(left.map(({ action }) => action)).toEqual(['audit.archive'])
 })
 
@@ -65,7 +66,7 @@ test('`audit export` prints every record in the form of those files, or those af
 
 test('`audit export` of a long trail has all of its pages', async () => {
   const running = await runSidecar()
-  const made = await running.sidecar.administration.apply(TESTER, {
+  const made = await applyFile(running.sidecar.administration, TESTER, {
     accounts: Array.from({ length: 2_100 }, (_, index) => ({ account: `account-${index}` })),
   })
   expect(made.created.accounts).toBe(2_100)

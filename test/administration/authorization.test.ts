@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Client, DirectoryClient } from '../../clients/typescript/index.ts'
 import { DirectoryServiceService } from '../../proto/gen/portcullis/v1/directory.ts'
+import { applyFile } from '../../sidecar/authority/administration/directory-file.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
 import { ACCOUNT, OTHER_ACCOUNT, runSidecar } from '../support/sidecar/sidecar.ts'
 import { newFile } from '../support/suite/resources.ts'
@@ -60,8 +61,8 @@ beforeAll(async () => {
   )
   const config = newFile(`callers:\n${callers.join('')}`, 'config.yaml')
   const running = await runSidecar({ config })
-  const { administration } = running.sidecar
-  const { secrets } = await administration.apply(TESTER, {
+  const { administration, run } = running.sidecar
+  const { secrets } = await applyFile(administration, TESTER, {
     accounts: [
       {
         account: ACCOUNT,
@@ -88,14 +89,16 @@ beforeAll(async () => {
     ],
   })
   const panelToken = async (account: string, name: string, project?: string) =>
-    (await administration.tokens.reissuePanelToken(TESTER, account, name, project)).value.reveal()
+    (await run(TESTER, 'reissueControlPanelUserToken', { account, name, project })).value.reveal()
   const machineToken = async (userName: string) => {
     const password = secrets.find((secret) => secret.user === userName)?.value.reveal() ?? ''
     const scope = { account: ACCOUNT }
     return (await running.client.issue({ password: { userName, account: ACCOUNT, password }, scope })).value
   }
   const before = await panelToken(ACCOUNT, 'owner')
-  const { value: staticToken } = await administration.tokens.createStaticToken(TESTER, ACCOUNT, 'owner', {
+  const { value: staticToken } = await run(TESTER, 'createStaticToken', {
+    account: ACCOUNT,
+    userName: 'owner',
     name: 'key',
     note: '',
   })

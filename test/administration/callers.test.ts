@@ -50,10 +50,12 @@ describe('rights', () => {
   test('a caller with `administer` revokes tokens of its accounts by value, and of no other, and none by id', async () => {
     const running = await withClerk(clerk(`rights: [administer:${ACCOUNT}]`))
     const { staticToken } = await populate(running)
-    const { value: foreign, token } = await running.sidecar.administration.users
-      .createControlPanelUser(TESTER, OTHER_ACCOUNT, { name: 'person' })
+    const { value: foreign, token } = await running.sidecar
+      .run(TESTER, 'createControlPanelUser', { account: OTHER_ACCOUNT, name: 'person' })
       .then(() =>
-        running.sidecar.administration.tokens.createStaticToken(TESTER, OTHER_ACCOUNT, 'person', {
+        running.sidecar.run(TESTER, 'createStaticToken', {
+          account: OTHER_ACCOUNT,
+          userName: 'person',
           name: 'key',
           note: '',
         }),
@@ -80,11 +82,10 @@ describe('rights', () => {
 
   test('a caller with `administer` does not see what happened in an earlier account of the same number', async () => {
     const running = await withClerk(clerk('rights: [administer:1]'))
-    const { accounts } = running.sidecar.administration
-    await accounts.create(TESTER, '1')
-    await running.sidecar.administration.projects.create(TESTER, '1', 'of the first')
-    await accounts.delete(TESTER, '1')
-    await accounts.create(TESTER, '1')
+    await running.sidecar.run(TESTER, 'createAccount', { account: '1' })
+    await running.sidecar.run(TESTER, 'createProject', { account: '1', name: 'of the first' })
+    await running.sidecar.run(TESTER, 'deleteAccount', { account: '1' })
+    await running.sidecar.run(TESTER, 'createAccount', { account: '1' })
     const { records } = await running.clerk.directory.listAuditRecords({ account: '1' })
     expect(records.map(({ action }) => action)).toEqual(['account.create'])
   })
@@ -201,7 +202,7 @@ describe('a change takes effect without a restart', () => {
     running.sidecar.reload()
     goOn()
     expect(await outcomes).toMatchObject([{}, { status: 'rejected', reason: withdrawn }])
-    const users = await running.sidecar.administration.users.list(ACCOUNT, 'service_user', {
+    const users = await running.sidecar.administration.records.users(ACCOUNT, 'service_user', {
       after: '',
       size: 100,
     })
@@ -225,7 +226,7 @@ describe('portcullis caller new', () => {
     expect(entry).not.toContain(token)
     const running = await runSidecar({ config: newFile(entry, 'portcullis.yaml') })
     const { directory } = running.connect({ callerToken: token })
-    await running.sidecar.administration.accounts.create(TESTER, '1')
+    await running.sidecar.run(TESTER, 'createAccount', { account: '1' })
     await directory.createProject({ account: '1', name: 'alpha' })
     await directory.listAccounts({})
     await expect(directory.createAccount({ account: '2' })).rejects.toMatchObject({

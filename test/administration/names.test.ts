@@ -1,6 +1,7 @@
 /** Invisible characters: refused in new names, and shown as escapes where an earlier version let them in. */
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { applyFile } from '../../sidecar/authority/administration/directory-file.ts'
 import { readConfig } from '../../sidecar/config/config.ts'
 import { openSqlite } from '../../sidecar/directory/sqlite.ts'
 import { DirectoryStore } from '../../sidecar/directory/store.ts'
@@ -14,7 +15,7 @@ administer()
 
 describe('a name that hides something, or looks like another one,', () => {
   const apply = (part: object) =>
-    running.sidecar.administration.apply(TESTER, { accounts: [{ account, ...part }] })
+    applyFile(running.sidecar.administration, TESTER, { accounts: [{ account, ...part }] })
 
   test.each<[what: string, create: (name: string) => Promise<unknown>]>([
     ['an account', (name) => directory.createAccount({ account: name })],

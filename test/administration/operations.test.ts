@@ -4,6 +4,7 @@
  */
 import { describe, expect, test } from 'vitest'
 import { DirectoryServiceService } from '../../proto/gen/portcullis/v1/directory.ts'
+import type { UserRecord } from '../../sidecar/directory/directory.ts'
 import { isRead, OPERATIONS } from '../../sidecar/usecases/administration/administer.ts'
 import type { Operation } from '../../sidecar/usecases/administration/operation.ts'
 import { sourcesIn } from '../support/checkout/sources.ts'
@@ -18,14 +19,14 @@ test('the table has an operation for each method of the contract, and no other',
 describe.each(METHODS)('%s', (method) => {
   const {
     need,
-    about,
+    subject,
     forOwners,
     forOperators,
     ownersFromAnywhere,
     proof,
     revokes,
     reads: readsOnly,
-  } = OPERATIONS[method] as Operation<object, unknown>
+  } = OPERATIONS[method] as unknown as Operation<object, UserRecord, unknown, unknown>
   const right = RIGHTS[method]
 
   test(`needs the right of ${right.need}`, () => {
@@ -33,7 +34,7 @@ describe.each(METHODS)('%s', (method) => {
   })
 
   test(`${reads(method) ? 'only reads' : 'is more than reading'}`, () => {
-    expect(readsOnly === true).toBe(reads(method))
+    expect(readsOnly).toBe(reads(method))
     expect(isRead(method)).toBe(reads(method))
   })
 
@@ -45,7 +46,7 @@ describe.each(METHODS)('%s', (method) => {
       name: { account: '123', controlPanelUser: 'a name' },
       userName: { account: '123', controlPanelUser: 'a user' },
     }
-    expect(about(request)).toStrictEqual(expected[right.about])
+    expect(subject.about(request)).toStrictEqual(expected[right.about])
   })
 
   test(`is${right.ownersFromAnywhere ? '' : ' not'} open to an owner from any address`, () => {
@@ -115,6 +116,6 @@ const A_USER = {
 } as const
 
 test('every change of the directory goes through the function that has its actor and its transaction', () => {
-  const changing = sourcesIn('sidecar/').filter(({ text }) => /\bstore\.change\(/.test(text))
+  const changing = sourcesIn('sidecar/').filter(({ text }) => /\b(?:store|directory)\.change\(/.test(text))
   expect(changing.map(({ path }) => path)).toEqual(['sidecar/authority/administration/change.ts'])
 })

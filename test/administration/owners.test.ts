@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { applyFile } from '../../sidecar/authority/administration/directory-file.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
 import { runSidecar } from '../support/sidecar/sidecar.ts'
 import { newFolder } from '../support/suite/resources.ts'
@@ -10,20 +11,20 @@ const running = await runSidecar()
 const operator = running.connect({
   callerToken: readFileSync(join(running.folder, 'administrator-token'), 'utf8').trim(),
 }).directory
-const { administration } = running.sidecar
+const { administration, run } = running.sidecar
 let accounts = 0
 
 /** The directory as each person of a new account sees it. Every one of them has a static token `key`. */
 async function newAccount(connect = running.connect) {
   const account = `account-${++accounts}`
   const people = [{ name: 'owner', owner: true }, { name: 'admin', roles: ['iam.admin'] }, { name: 'member' }]
-  await administration.apply(TESTER, {
+  await applyFile(administration, TESTER, {
     accounts: [
       { account, control_panel_users: people.map((person) => ({ ...person, static_tokens: ['key'] })) },
     ],
   })
   const as = async (name: string) => {
-    const { value } = await administration.tokens.reissuePanelToken(TESTER, account, name, undefined)
+    const { value } = await run(TESTER, 'reissueControlPanelUserToken', { account, name })
     return connect({ iamToken: value.reveal() }).directory
   }
   return { account, owner: await as('owner'), admin: await as('admin'), member: await as('member') }

@@ -42,7 +42,7 @@ function weakHash(message: string): string {
 }
 
 const rehashed = async () => {
-  const records = await running.sidecar.administration.audit(ACCOUNT, { after: '', size: 1000 })
+  const records = await running.sidecar.administration.records.audit(ACCOUNT, { after: '', size: 1000 })
   return records.filter(({ action }) => action === 'service_user.rehash_password')
 }
 
@@ -72,9 +72,9 @@ test('a login with the right password stores it under parameters of today; token
 test('a password that is replaced meanwhile stays replaced', async () => {
   stored("UPDATE users SET password_hash = ? WHERE name = 'account'", weakHash(password))
   // Whichever comes first: the old password is never stored again.
-  const [, { value }] = await Promise.all([
+  const [, { password: value }] = await Promise.all([
     Promise.allSettled(Array.from({ length: 8 }, () => issued(running, secrets))),
-    running.sidecar.administration.users.replacePassword(TESTER, ACCOUNT, 'account'),
+    running.sidecar.run(TESTER, 'replaceServiceUserPassword', { account: ACCOUNT, name: 'account' }),
   ])
   await expect(issued(running, secrets)).rejects.toMatchObject({ reason: 'LOGIN_FAILED' })
   const login = { userName: 'account', account: ACCOUNT, password: value.reveal() }

@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Client } from '../../clients/typescript/index.ts'
+import { applyFile } from '../../sidecar/authority/administration/directory-file.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
 import { runSidecar } from '../support/sidecar/sidecar.ts'
 import { holdHashes } from '../support/suite/hashes.ts'
@@ -14,13 +15,13 @@ const running = await runSidecar({ flags: { 'passwords.concurrent': 1, 'password
 const operator = running.connect({
   callerToken: readFileSync(join(running.folder, 'administrator-token'), 'utf8').trim(),
 })
-const { administration } = running.sidecar
+const { administration, run } = running.sidecar
 let accounts = 0
 
 /** An account with a person and a machine who administer it, and their clients. */
 async function newAccount() {
   const account = `account-${++accounts}`
-  const { secrets } = await administration.apply(TESTER, {
+  const { secrets } = await applyFile(administration, TESTER, {
     accounts: [
       {
         account,
@@ -38,7 +39,7 @@ async function newAccount() {
     scope: { account },
   })
   const person = async (name: string) => {
-    const { value, token } = await administration.tokens.reissuePanelToken(TESTER, account, name, undefined)
+    const { value, token } = await run(TESTER, 'reissueControlPanelUserToken', { account, name })
     return { value: value.reveal(), tokenId: token.tokenId }
   }
   return { account, machine, admin: await person('admin'), owner: await person('owner') }
@@ -66,7 +67,7 @@ async function whileQueued(
 }
 
 const successors = async (account: string) =>
-  (await administration.users.list(account, 'service_user', { after: '', size: 100 })).filter(
+  (await administration.records.users(account, 'service_user', { after: '', size: 100 })).filter(
     ({ name }) => name === 'successor',
   )
 
@@ -147,7 +148,7 @@ describe('a queued call', () => {
       const scene = await newAccount()
       const { account } = scene
       const requester = running.connect({ iamToken: scene[who].value })
-      const trail = () => administration.audit(account, { after: '0', size: 1000 })
+      const trail = () => administration.records.audit(account, { after: '0', size: 1000 })
       const isTheirs = ({ actor }: { readonly actor: string }) => /_user /.test(actor)
       let before = 0
       const outcome = await whileQueued(requester, account, async () => {

@@ -306,7 +306,7 @@ test.each(['user_name', 'account'])(
     const logins = new FailedLogins({ failures: FAILURES, pauseMs: PAUSE_MS }, () => 0)
     const opened = await openEmbeddedAuthority({
       folder: join(newFolder(), 'data'),
-      tokenKinds: () => [],
+      engine: () => compile(supportMatrix),
       passwordLimits: { concurrent: 1, waiting: 1, rememberMs: 0 },
       onKeysRefused: () => {},
       onKeysUnreadable: () => {},

@@ -4,8 +4,10 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { compile } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
-import type { Authority } from '../../sidecar/authority/authority.ts'
+import { applyFile } from '../../sidecar/authority/administration/directory-file.ts'
 import { Secret } from '../../sidecar/base/secret.ts'
+import type { DirectoryStore } from '../../sidecar/directory/store.ts'
+import { run } from '../../sidecar/usecases/administration/run.ts'
 import { Callers } from '../../sidecar/usecases/callers.ts'
 import type { IdentitySettings } from '../../sidecar/usecases/identity/identity-token.ts'
 import { revokeSubject } from '../../sidecar/usecases/identity/subject.ts'
@@ -30,7 +32,7 @@ async function newPeople({ administration } = running.sidecar) {
   >()
   const account = `account-${++accounts}`
   const other = `account-${++accounts}`
-  const { secrets } = await administration.apply(TESTER, {
+  const { secrets } = await applyFile(administration, TESTER, {
     accounts: [account, other].map((each) => ({
       account: each,
       projects: ['alpha'],
@@ -42,10 +44,12 @@ async function newPeople({ administration } = running.sidecar) {
       ],
     })),
   })
-  const { tokens: panel } = administration
   for (const secret of secrets) {
-    const of = async (project?: string) =>
-      (await panel.reissuePanelToken(TESTER, secret.account, secret.user, project)).value.reveal()
+    const of = async (project?: string) => {
+      const request = { account: secret.account, name: secret.user, project }
+      const { value } = await run(administration, TESTER, 'reissueControlPanelUserToken', request)
+      return value.reveal()
+    }
     const name = secret.account === account ? secret.user : `${secret.user} of another account`
     tokens.set(name, { iam: await of(), project: await of('alpha'), static: secret.value.reveal() })
   }
@@ -142,7 +146,10 @@ test.each(ROWS)(
     if (refusal === undefined) await revoking
     else await expect(revoking).rejects.toMatchObject(refusal)
     expect(await isRevoked(value)).toBe(refusal === undefined)
-    const trail = await running.sidecar.administration.audit(people.account, { after: '0', size: 1000 })
+    const trail = await running.sidecar.administration.records.audit(people.account, {
+      after: '0',
+      size: 1000,
+    })
     const revocations = trail.filter(
       ({ action, actor }) => action === 'token.revoke' && actor !== TESTER.name,
     )
@@ -181,23 +188,22 @@ describe('the right to revoke is looked at again inside the change', async () =>
   const { administration } = opened
   const engine = compile(supportMatrix)
 
-  /** Services whose authority lets something happen before the transaction of a revocation begins. */
+  /** Services whose directory lets something happen before the transaction of a revocation begins. */
   const services = (meanwhile: () => Promise<unknown>) => {
-    const authority: Authority = Object.create(opened.authority, {
-      revoke: {
-        value: async (...given: Parameters<Authority['revoke']>) => {
+    const { authority } = opened
+    const directory: DirectoryStore = Object.create(administration.directory, {
+      change: {
+        value: async (...given: Parameters<DirectoryStore['change']>) => {
           await meanwhile()
-          return opened.authority.revoke(...given)
+          return administration.directory.change(...given)
         },
       },
-      recognize: { value: opened.authority.recognize.bind(opened.authority) },
-      verify: { value: opened.authority.verify.bind(opened.authority) },
     })
     const upstreams = { revoke: () => Promise.reject(new Error('no upstream was to be asked')) }
     const callers = new Callers([])
     return {
       engine,
-      administration,
+      administration: { ...administration, directory },
       authority,
       verifier: authority,
       upstreams,
@@ -247,20 +253,21 @@ describe('the right to revoke is looked at again inside the change', async () =>
   ][] = [
     [
       'is deleted',
-      (account) => administration.users.delete(TESTER, account, 'admin', 'control_panel_user'),
+      (account) => run(administration, TESTER, 'deleteControlPanelUser', { account, name: 'admin' }),
       'REQUESTER_NOT_AUTHENTICATED',
       true,
     ],
     [
       'loses the role',
-      (account) => administration.users.update(TESTER, account, 'admin', 'control_panel_user', { roles: [] }),
+      (account) =>
+        run(administration, TESTER, 'updateControlPanelUser', { account, name: 'admin', roles: [] }),
       'NOT_HOLDER_NOR_ADMINISTRATOR',
       true,
     ],
     [
       'sees the holder become an owner',
       (account) =>
-        administration.users.update(TESTER, account, 'member', 'control_panel_user', { owner: true }),
+        run(administration, TESTER, 'updateControlPanelUser', { account, name: 'member', owner: true }),
       'NOT_OWNER',
       false,
     ],
@@ -275,7 +282,7 @@ describe('the right to revoke is looked at again inside the change', async () =>
         const asking = ASKED[where](() => lose(account), of('admin').iam, iam)
         await expect(asking).rejects.toMatchObject({ reason })
         expect((await opened.authority.verify(iam, engine.tokenKinds)).ok).toBe(stays)
-        const trail = await administration.audit(account, { after: '0', size: 1000 })
+        const trail = await administration.records.audit(account, { after: '0', size: 1000 })
         expect(trail.filter(({ action }) => action === 'token.revoke')).toEqual([])
       },
     )

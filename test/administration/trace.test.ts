@@ -97,7 +97,7 @@ describe('over the wire', async () => {
       path: TOKENS,
       headers: { 'x-auth-token': value, 'x-subject-token': value },
     })
-    const records = await running.sidecar.administration.audit(ACCOUNT, { after: '', size: 1000 })
+    const records = await running.sidecar.administration.records.audit(ACCOUNT, { after: '', size: 1000 })
     const byOf = (action: string) => records.findLast((record) => record.action === action)?.details.by
     expect(byOf('control_panel_user.reissue_token')).toEqual({ protocol: 'grpc', address: '127.0.0.1' })
     expect(byOf('project.create')).toEqual({

@@ -71,18 +71,28 @@ const PROTOCOLS = [
   ...['sidecar/proxies/', 'sidecar/contract/', 'sidecar/transports/', 'sidecar/http/', 'sidecar/egress/'],
 ]
 const FACES = ['sidecar/cli/', 'clients/']
+/** Files of the directory that know what it is stored in. */
+const DATABASE = [
+  ...['database', 'open-directory', 'postgres', 'rows', 'schema', 'sqlite', 'store', 'verification'],
+]
 
 const RULES: readonly Rule[] = [
   { invariant: 'a protocol never calls a store', files: PROTOCOLS, never: ['sidecar/directory/'] },
   {
     invariant: 'a protocol administers through the use cases alone, which decide who may',
     files: PROTOCOLS,
-    never: ['sidecar/authority/administration/', 'sidecar/authority/actor.ts'],
+    never: [
+      ...['sidecar/authority/administration/', 'sidecar/authority/actor.ts'],
+      'sidecar/usecases/administration/run.ts',
+    ],
   },
   {
-    invariant: 'a use case knows no protocol and no store',
+    invariant: 'a use case knows records and changes, and no protocol and no database',
     files: ['sidecar/usecases/'],
-    never: [...PROTOCOLS, ...FACES, 'proto/gen/', 'sidecar/directory/', '@grpc/'],
+    never: [
+      ...[...PROTOCOLS, ...FACES, 'proto/gen/', '@grpc/', 'sidecar/directory/backup/'],
+      ...['sidecar/directory/feed/', ...DATABASE.map((file) => `sidecar/directory/${file}.ts`)],
+    ],
   },
   {
     invariant: 'the authority and the directory know no protocol and no use case, but for that of a hub',

@@ -117,8 +117,8 @@ export const ROOMS: readonly Room[] = [
     room: 'sidecar/usecases/',
     purpose: 'who may do what, once for every protocol',
     imports: [
-      ...['engine/', 'matrix/', 'sidecar/base/', 'sidecar/rules/routes/', 'sidecar/authority/'],
-      ...['sidecar/rules/', 'node:', 'pino'],
+      ...['engine/', 'matrix/', 'sidecar/base/', 'sidecar/directory/', 'sidecar/rules/routes/'],
+      ...['sidecar/authority/', 'sidecar/rules/', 'node:', 'pino'],
     ],
   },
   {
@@ -232,10 +232,7 @@ export const ROOMS: readonly Room[] = [
   {
     room: 'sidecar/signals/metrics/',
     purpose: 'what is counted',
-    imports: [
-      ...['sidecar/base/', 'sidecar/authority/', 'sidecar/rules/', 'sidecar/usecases/'],
-      ...['sidecar/signals/log/'],
-    ],
+    imports: [...['sidecar/base/', 'sidecar/authority/', 'sidecar/usecases/', 'sidecar/signals/log/']],
   },
   {
     room: 'sidecar/signals/health/',

@@ -169,7 +169,7 @@ describe('headers are those of the request', () => {
 
 test('an account that restricts addresses is asked about the address of the context alone', async () => {
   const restrict = (...ranges: string[]) =>
-    running.sidecar.administration.accounts.setAddressRestriction(TESTER, ACCOUNT, ranges)
+    running.sidecar.run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges })
   const reasonAt = async (context?: object) =>
     (await evaluate(credential(credentials.account), api('balance'), context && { context })).context.reason
   await restrict('203.0.113.0/24', '127.0.0.0/8')

@@ -128,14 +128,13 @@ test('what a credential is refused for is said, where it opens nothing', async (
 })
 
 test('the address of the context counts for a search', async () => {
-  const { accounts } = running.sidecar.administration
   const subject = credential(credentials.account)
   const count = async (context: object) =>
     (await search('resource', { subject, resource: { type: 'api' }, context })).page.count
-  await accounts.setAddressRestriction(TESTER, ACCOUNT, ['203.0.113.0/24'])
+  await running.sidecar.run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges: ['203.0.113.0/24'] })
   expect(await count({})).toBe(0)
   expect(await count({ client_address: '203.0.113.1' })).toBeGreaterThan(0)
-  await accounts.setAddressRestriction(TESTER, ACCOUNT, [])
+  await running.sidecar.run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges: [] })
 })
 
 describe('the shapes of the certification profile', () => {

@@ -85,7 +85,7 @@ test.each(ASKED)('%s: neither the answer nor the log has a secret', async (_what
 })
 
 test('neither the audit trail nor the files of the directory have one', async () => {
-  const trail = JSON.stringify(await stage.administration.audit('', { after: '', size: 1_000 }))
+  const trail = JSON.stringify(await stage.administration.records.audit('', { after: '', size: 1_000 }))
   expect(trail).toContain('control_panel_user.set_code')
   expect(shownIn(trail, secrets)).toEqual([])
   const files = bytesOf(stage.panel.running.folder, /^directory\.sqlite/)

@@ -137,7 +137,7 @@ export async function startStage(transport: 'sockets' | 'grpc-js'): Promise<Stag
       metrics: async () => (await fetch(`http://${sidecar.healthAddress}/metrics`)).text(),
       'diagnostics of SIGUSR2': () => snapshotOf(running),
       'audit trail': async () =>
-        JSON.stringify(await sidecar.administration.audit('', { after: '', size: 1_000 })),
+        JSON.stringify(await sidecar.administration.records.audit('', { after: '', size: 1_000 })),
       'directory file': () => bytesOf(folder, /^directory\.sqlite/),
     },
     rightly: { 'decision log': ['asked'] },

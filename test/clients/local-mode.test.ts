@@ -102,9 +102,7 @@ describe('a token that the sidecar has vouched for', () => {
     [
       'loses its holder',
       (_value, user) =>
-        running.sidecar.administration.users.update(TESTER, ACCOUNT, user, 'service_user', {
-          enabled: false,
-        }),
+        running.sidecar.run(TESTER, 'updateServiceUser', { account: ACCOUNT, name: user, enabled: false }),
     ],
   ])('is denied after it %s', async (how, end) => {
     const client = local()

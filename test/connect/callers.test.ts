@@ -70,7 +70,7 @@ test('a caller acts with their rights, and the audit trail says that it was over
   expect((await create({})).status).toBe(401)
   expect((await create({ authorization: [`Bearer ${token}`, `Bearer ${token}`] })).status).toBe(401)
   expect((await create({ authorization: `Bearer ${token}` })).status).toBe(200)
-  const trail = await sidecar.administration.audit(ACCOUNT, { after: '0', size: 10 })
+  const trail = await sidecar.administration.records.audit(ACCOUNT, { after: '0', size: 10 })
   expect(trail.map(({ details }) => details.by)).toMatchObject([{ protocol: 'http', address: '127.0.0.1' }])
 })
 

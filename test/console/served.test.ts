@@ -195,7 +195,10 @@ describe('where callers alone may ask for the matrix', async () => {
 
   test('a session counts from the addresses of its account alone, as for `GetMatrix`', async () => {
     const adam = await panel.loggedIn('adam')
-    await panel.running.sidecar.administration.accounts.setAddressRestriction(TESTER, ACCOUNT, ['192.0.2.1'])
+    await panel.running.sidecar.run(TESTER, 'setAddressRestriction', {
+      account: ACCOUNT,
+      ranges: ['192.0.2.1'],
+    })
     const refused = { status: 403, json: { reason: 'ADDRESS_NOT_ALLOWED', controlPanel: true } }
     expect(await adam.get(RULES)).toMatchObject(refused)
     expect((await adam.call('AuthorizationService/GetMatrix', {})).status).toBe(403)

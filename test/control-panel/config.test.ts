@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { connect, constants } from 'node:http2'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { applyFile } from '../../sidecar/authority/administration/directory-file.ts'
 import { PASSWORD, SESSION } from '../support/console/control-panel.ts'
 import { CERTIFICATE, KEY } from '../support/proxies/self-signed.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
@@ -47,7 +48,7 @@ test('over https and HTTP/2, the cookie is bound to the host, and calls have its
     config: newFile(JSON.stringify({ http }), 'portcullis.json'),
     flags: { 'http.address': '127.0.0.1:0' },
   })
-  await sidecar.administration.apply(TESTER, {
+  await applyFile(sidecar.administration, TESTER, {
     accounts: [{ account: ACCOUNT, control_panel_users: [{ name: 'olga', owner: true }] }],
   })
   const { links } = await sidecar.administration.controlPanel()

@@ -3,6 +3,7 @@
  * `/console/session`.
  */
 import { expect, test } from 'vitest'
+import { run } from '../../sidecar/usecases/administration/run.ts'
 import { PASSWORD, SESSION } from '../support/console/control-panel.ts'
 import { Authenticator } from '../support/identity/authenticator.ts'
 import {
@@ -175,7 +176,7 @@ test('the password is replaced by who knows it, with one that the page would tak
 test('who came by a link has no password, and sets one', async () => {
   const { links } = await stage.administration.controlPanel()
   const name = 'linked'
-  await stage.administration.users.createControlPanelUser(TESTER, ACCOUNT, { name })
+  await run(stage.administration, TESTER, 'createControlPanelUser', { account: ACCOUNT, name })
   const { secret } = await links.create(TESTER, ACCOUNT, name, 'login')
   const shown = stage.browser()
   await must(shown.post(`${SESSION}/link`, { secret: secret.reveal() }))
@@ -220,7 +221,11 @@ test('who is disabled does not log in, whatever they have', async () => {
   const secret = await stage.setCode(shown)
   const { authenticator } = await stage.addPasskey(shown)
   const response = await stage.answerOf(authenticator, stage.browser())
-  await stage.administration.users.update(TESTER, ACCOUNT, name, 'control_panel_user', { enabled: false })
+  await run(stage.administration, TESTER, 'updateControlPanelUser', {
+    account: ACCOUNT,
+    name,
+    enabled: false,
+  })
   expect((await stage.logIn(name, codeAt(secret, stage.clock.nowMs))).json).toMatchObject({
     reason: 'LOGIN_FAILED',
   })
@@ -240,7 +245,7 @@ test('every change is in the audit trail, with the session and without a secret;
   await must(shown.post(`${FACTORS}/passkeys/delete`, { id: authenticator.id }))
   await must(shown.post(`${FACTORS}/code/delete`, {}))
   await must(shown.post(`${FACTORS}/password`, { current: PASSWORD, password: NEW_PASSWORD }))
-  const trail = (await stage.administration.audit(ACCOUNT, { after: '0', size: 10_000 })).filter(
+  const trail = (await stage.administration.records.audit(ACCOUNT, { after: '0', size: 10_000 })).filter(
     ({ subject }) => subject === name,
   )
   const changes = trail.filter(({ action }) => /_code|_passkey|_password/.test(action))

@@ -17,7 +17,7 @@ const TOKEN = 'a-caller-token-for-tests-long-enough'
 const clerk = { name: 'clerk', token_file: newFile(TOKEN), rights: [`administer:${ACCOUNT}`] }
 const panel = await startPanel({ config: newFile(JSON.stringify({ callers: [clerk] }), 'portcullis.json') })
 const { running } = panel
-const { administration } = running.sidecar
+const { run } = running.sidecar
 const caller = running.connect({ callerToken: TOKEN })
 const operator = running.connect({
   callerToken: readFileSync(join(running.folder, 'administrator-token'), 'utf8').trim(),
@@ -56,7 +56,7 @@ test('nor one of an owner, whom it makes none for a moment', async () => {
 })
 
 test.each(['olga', 'adam'])('%s invites when logged in, and not by an IAM token', async (name) => {
-  const { value } = await administration.tokens.reissuePanelToken(TESTER, account, name, undefined)
+  const { value } = await run(TESTER, 'reissueControlPanelUserToken', { account, name })
   const { directory } = running.connect({ iamToken: value.reveal() })
   await expect(directory.createInvitation({ account, userName: 'pia' })).rejects.toMatchObject(refused)
   const shown = await panel.loggedIn(name)

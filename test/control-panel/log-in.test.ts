@@ -10,7 +10,7 @@ const clock = { nowMs: Date.now() }
 const HOUR_MS = 3_600_000
 const panel = await startPanel({ now: () => clock.nowMs })
 const { running, browser, invite, loggedIn } = panel
-const { administration } = running.sidecar
+const { administration, run } = running.sidecar
 
 const login = (shown: Browser, user: string, password = PASSWORD, account = ACCOUNT) =>
   shown.post(`${SESSION}/login`, { account, user, password })
@@ -92,9 +92,9 @@ test('a link logs in once, within its day, unless its user was disabled meanwhil
   clock.nowMs += 24 * HOUR_MS
   expect(await follow(late)).toMatchObject({ status: 401, json: { reason: 'LINK_INVALID' } })
   const second = await link()
-  await administration.users.update(TESTER, ACCOUNT, 'adam', 'control_panel_user', { enabled: false })
+  await run(TESTER, 'updateControlPanelUser', { account: ACCOUNT, name: 'adam', enabled: false })
   expect((await follow(second)).status).toBe(401)
-  await administration.users.update(TESTER, ACCOUNT, 'adam', 'control_panel_user', { enabled: true })
+  await run(TESTER, 'updateControlPanelUser', { account: ACCOUNT, name: 'adam', enabled: true })
   expect((await follow(second)).status).toBe(401)
 })
 
@@ -102,7 +102,9 @@ describe('no client learns why a login failed', async () => {
   const { loggedIn, browser, running } = await startPanel()
   await loggedIn('olga')
   await loggedIn('adam')
-  await running.sidecar.administration.users.update(TESTER, ACCOUNT, 'adam', 'control_panel_user', {
+  await running.sidecar.run(TESTER, 'updateControlPanelUser', {
+    account: ACCOUNT,
+    name: 'adam',
     enabled: false,
   })
   test.each<[whom: string, account: string, user: string, password: string]>([
@@ -195,7 +197,7 @@ test('logins count as changes of their user, so that they cannot fill the trail'
 test('a login and a new proof from outside the addresses of the account are for owners alone', async () => {
   const { loggedIn, browser, running } = await startPanel()
   const [olga, pia] = [await loggedIn('olga'), await loggedIn('pia')]
-  await running.sidecar.administration.accounts.setAddressRestriction(TESTER, ACCOUNT, ['192.0.2.0/24'])
+  await running.sidecar.run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges: ['192.0.2.0/24'] })
   expect(await login(browser(), 'pia')).toMatchObject({
     status: 403,
     json: { reason: 'ADDRESS_NOT_ALLOWED' },
@@ -225,7 +227,7 @@ test('the trail has who logged in and how, and the log has who failed to', async
   const { id } = (await shown.get(SESSION)).json
   await login(browser(), 'olga', 'a guess of a password')
   await login(browser(), 'a password put here by mistake', 'x')
-  const trail = await running.sidecar.administration.audit(ACCOUNT, { after: '0', size: 100 })
+  const trail = await running.sidecar.administration.records.audit(ACCOUNT, { after: '0', size: 100 })
   const by = { protocol: 'http', address: '127.0.0.1', request_id: expect.any(String) }
   expect(trail.slice(-3)).toMatchObject([
     { action: 'control_panel_user.invite', subject: 'olga', actor: 'a test' },

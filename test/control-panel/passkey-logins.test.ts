@@ -1,6 +1,11 @@
 /** Logging in with a passkey: by each answer once, while it is the user's, and no other one. */
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
+import {
+  addPasskey,
+  deletePasskey,
+  optionsOfNewPasskey,
+} from '../../sidecar/usecases/control-panel/factors.ts'
 import { ORIGIN, PanelStage, type Person, reasonOf, requestFrom } from '../support/console/panel-stage.ts'
 import { Authenticator } from '../support/identity/authenticator.ts'
 
@@ -43,7 +48,7 @@ test('a passkey whose copy counted on is refused', async () => {
 })
 
 test.each<[what: string, lose: (person: Person, id: string) => Promise<unknown>]>([
-  ['was deleted', ({ setting }, id) => stage.panel.factors.deletePasskey(setting, id)],
+  ['was deleted', (person, id) => deletePasskey(...stage.own(person), id)],
   [
     'belongs to a disabled user',
     ({ user }) => stage.store.change('a test', (change) => change.setUserEnabled(user, false)),
@@ -79,13 +84,11 @@ test('a passkey confirms the session of its user, and no other one', async () =>
 
 test('a passkey is added once, for one user, and 20 to each', async () => {
   const [person, other] = [await stage.newPerson(), await stage.newPerson()]
-  const options = await stage.panel.factors.optionsOfNewPasskey(person.setting, ORIGIN)
+  const options = await optionsOfNewPasskey(...stage.own(person))
   const authenticator = new Authenticator()
   const made = { name: 'a key', response: authenticator.create(options, ORIGIN) }
-  const add = () => stage.panel.factors.addPasskey(person.setting, made, ORIGIN)
-  await expect(
-    stage.panel.factors.addPasskey(person.setting, { ...made, name: '' }, ORIGIN),
-  ).rejects.toMatchObject({ violations: [{ field: 'name' }] })
+  const add = (more: object = {}) => addPasskey(...stage.own(person), { ...made, ...more })
+  await expect(add({ name: '' })).rejects.toMatchObject({ violations: [{ field: 'name' }] })
   expect(await add()).toMatchObject({ id: authenticator.id, name: 'a key', lastUsedDay: undefined })
   await expect(add()).rejects.toMatchObject(REFUSED)
   await expect(stage.addPasskey(other, authenticator)).rejects.toMatchObject({ reason: 'ALREADY_EXISTS' })

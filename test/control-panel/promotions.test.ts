@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Client } from '../../clients/typescript/index.ts'
+import { run } from '../../sidecar/usecases/administration/run.ts'
 import type { Browser } from '../support/console/control-panel.ts'
 import { PASSWORD, SESSION } from '../support/console/control-panel.ts'
 import { FactorStage, must, NEW_PASSWORD } from '../support/identity/factor-stage.ts'
@@ -83,7 +84,7 @@ async function equipped() {
   const { name, shown } = await stage.newPerson()
   const secret = await stage.setCode(shown)
   const { authenticator } = await stage.addPasskey(shown)
-  const { value } = await stage.administration.tokens.reissuePanelToken(TESTER, account, name, undefined)
+  const { value } = await run(stage.administration, TESTER, 'reissueControlPanelUserToken', { account, name })
   const { links } = await stage.administration.controlPanel()
   const link = (await links.create(TESTER, account, name, 'login')).secret.reveal()
   const invitation = await stage.panel.invite(name)

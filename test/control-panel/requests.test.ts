@@ -3,6 +3,7 @@
  * visitor.
  */
 import { describe, expect, test } from 'vitest'
+import { userIn } from '../../sidecar/directory/found.ts'
 import { Browser, PASSWORD, SESSION, startPanel } from '../support/console/control-panel.ts'
 import { startIdentity } from '../support/identity/identity.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
@@ -147,7 +148,7 @@ describe('behind a proxy that speaks https', async () => {
 
   test('where every call needs a caller, a session counts at the addresses of its account alone', async () => {
     const allowed = (ranges: readonly string[]) =>
-      running.sidecar.administration.accounts.setAddressRestriction(TESTER, ACCOUNT, ranges)
+      running.sidecar.run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges })
     const { sessions } = await running.sidecar.administration.controlPanel()
     const [pia, olga] = [await loggedInAtPage('pia'), await loggedInAtPage('olga')]
     const check = (browser: Browser) =>
@@ -156,14 +157,16 @@ describe('behind a proxy that speaks https', async () => {
       browser.call('GetAddressRestriction', { account: ACCOUNT }, { host: 'panel.example' })
     await allowed(['192.0.2.0/24'])
     clock.nowMs += 120_000
-    const before = await sessions.list(ACCOUNT, 'pia')
+    const { records } = running.sidecar.administration
+    const user = await userIn(records, ACCOUNT, 'pia', 'control_panel_user')
+    const before = await sessions.list(user)
     for (const browser of [pia, olga]) {
       const answer = await check(browser)
       expect([answer.status, answer.text]).toEqual([403, expect.stringContaining('ADDRESS_NOT_ALLOWED')])
     }
     expect((await restriction(pia)).status).toBe(403)
     // That the session was used is not written: it ends as if no request had come.
-    expect(await sessions.list(ACCOUNT, 'pia')).toEqual(before)
+    expect(await sessions.list(user)).toEqual(before)
     // An owner may look at the restriction, and change it, from anywhere.
     expect((await restriction(olga)).status).toBe(200)
     await allowed([])

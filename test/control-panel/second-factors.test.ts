@@ -5,6 +5,11 @@
 import { describe, expect, test } from 'vitest'
 import { Secret } from '../../sidecar/base/secret.ts'
 import {
+  deleteCode,
+  deletePasskey,
+  replaceOwnPassword,
+} from '../../sidecar/usecases/control-panel/factors.ts'
+import {
   FAILURES,
   PASSWORD,
   PAUSE_MS,
@@ -26,7 +31,7 @@ describe('a password', () => {
     await expect(stage.logIn(person)).rejects.toMatchObject({ ...asked, metadata: { ways: 'code' } })
     await stage.withPasskey(person)
     await expect(stage.logIn(person)).rejects.toMatchObject({ ...asked, metadata: { ways: 'code passkey' } })
-    await stage.panel.factors.deleteCode(person.setting)
+    await deleteCode(...stage.own(person))
     for (const code of [undefined, ...Array.from({ length: FAILURES + 1 }, () => '123456')])
       await expect(stage.logIn(person, code)).rejects.toMatchObject({
         ...asked,
@@ -48,11 +53,9 @@ describe('a password', () => {
     const other = await stage.logIn(person)
     const to = new Secret('another good password')
     const replace = (current: string | undefined, password = to) =>
-      stage.panel.passwords.replace(
-        person.setting,
-        { current: current === undefined ? undefined : new Secret(current), password },
-        requestFrom().from,
-      )
+      replaceOwnPassword(...stage.own(person), {
+        ...{ current: current === undefined ? undefined : new Secret(current), password },
+      })
     await expect(replace('a wrong password')).rejects.toMatchObject({ reason: 'LOGIN_FAILED' })
     await expect(replace(undefined)).rejects.toMatchObject({ violations: [{ field: 'current' }] })
     await expect(replace(PASSWORD, new Secret(PASSWORD))).rejects.toMatchObject({
@@ -89,11 +92,9 @@ describe('a password', () => {
   test('that is guessed as the current one is throttled', async () => {
     const person = await stage.newPerson()
     const replace = (current: string) =>
-      stage.panel.passwords.replace(
-        person.setting,
-        { current: new Secret(current), password: new Secret('another good password') },
-        requestFrom().from,
-      )
+      replaceOwnPassword(...stage.own(person), {
+        ...{ current: new Secret(current), password: new Secret('another good password') },
+      })
     for (let guess = 0; guess < FAILURES; guess++)
       expect(await reasonOf(replace(`guess number ${guess}`))).toBe('LOGIN_FAILED')
     expect(await reasonOf(replace(PASSWORD))).toBe('LOGIN_THROTTLED')
@@ -205,13 +206,13 @@ test('the last factor can be deleted, what is not there cannot', async () => {
   const person = await stage.newPerson()
   await stage.withCode(person)
   const { id } = await stage.withPasskey(person)
-  await stage.panel.factors.deletePasskey(person.setting, id)
-  await stage.panel.factors.deleteCode(person.setting)
+  await deletePasskey(...stage.own(person), id)
+  await deleteCode(...stage.own(person))
   await stage.logIn(person)
   for (const again of [
-    () => stage.panel.factors.deleteCode(person.setting),
-    () => stage.panel.factors.deletePasskey(person.setting, id),
-    () => stage.panel.factors.deletePasskey(person.setting, '\u0000'),
+    () => deleteCode(...stage.own(person)),
+    () => deletePasskey(...stage.own(person), id),
+    () => deletePasskey(...stage.own(person), '\u0000'),
   ])
     await expect(again()).rejects.toMatchObject({ reason: 'NOT_FOUND' })
 })

@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { userIn } from '../../sidecar/directory/found.ts'
 import { type Browser, PASSWORD, SESSION, startPanel } from '../support/console/control-panel.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
 import { ACCOUNT } from '../support/sidecar/sidecar.ts'
@@ -11,7 +12,7 @@ const MINUTE_MS = 60_000
 
 const clock = { nowMs: Date.now() }
 const panel = await startPanel({ now: () => clock.nowMs })
-const { administration } = panel.running.sidecar
+const { administration, run } = panel.running.sidecar
 
 const works = async (shown: Browser) =>
   (await shown.call('GetControlPanelUser', { account: ACCOUNT, name: 'pia' })).status === 200
@@ -45,7 +46,8 @@ test('a session ends after twelve hours, whatever it is used for', async () => {
 test('that it is used is written at most once a minute', async () => {
   const shown = await panel.loggedIn('pia')
   const { sessions } = await administration.controlPanel()
-  const usedAtMs = async () => (await sessions.list(ACCOUNT, 'pia'))[0]?.usedAtMs
+  const user = await userIn(administration.records, ACCOUNT, 'pia', 'control_panel_user')
+  const usedAtMs = async () => (await sessions.list(user))[0]?.usedAtMs
   const begunAtMs = clock.nowMs
   clock.nowMs += MINUTE_MS - 1
   await works(shown)
@@ -161,13 +163,13 @@ test.each<[claim: string, lose: () => Promise<unknown>]>([
     'the user is disabled, and enabled again',
     async () => {
       for (const enabled of [false, true])
-        await administration.users.update(TESTER, ACCOUNT, 'pia', 'control_panel_user', { enabled })
+        await run(TESTER, 'updateControlPanelUser', { account: ACCOUNT, name: 'pia', enabled })
     },
   ],
   [
     'the account is disabled, and enabled again',
     async () => {
-      for (const enabled of [false, true]) await administration.accounts.setEnabled(TESTER, ACCOUNT, enabled)
+      for (const enabled of [false, true]) await run(TESTER, 'updateAccount', { account: ACCOUNT, enabled })
     },
   ],
 ])('a session has ended for good when %s', async (_claim, lose) => {
@@ -188,7 +190,7 @@ test('a session of an operator ends with the caller, and what it did has its nam
   expect((await shown.post(`${SESSION}/operator`, { token })).status).toBe(200)
   expect((await shown.call('CreateAccount', { account: '77' })).status).toBe(200)
   const { id } = (await shown.get(SESSION)).json
-  const trail = await running.sidecar.administration.audit('', { after: '0', size: 100 })
+  const trail = await running.sidecar.administration.records.audit('', { after: '0', size: 100 })
   expect(trail.slice(-2)).toMatchObject([
     { action: 'caller.log_in', actor: 'caller clerk', subject: 'clerk', details: { session_id: id } },
     { action: 'account.create', actor: 'caller clerk', details: { by: { session_id: id } } },

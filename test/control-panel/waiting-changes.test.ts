@@ -195,7 +195,7 @@ test.each(WAYS_IN)('%s that waits while its user becomes an owner is not made', 
   const attempt = await begin(person)
   const reason = await reasonBehind(attempt, (change) => change.setOwner(person.user, true))
   expect(reason).not.toBe('succeeded')
-  expect(await stage.panel.sessions.list(person.account, person.name)).toEqual([])
+  expect(await stage.panel.sessions.list(person.user)).toEqual([])
   expect(await stage.panel.passwords.since(person.user.id)).toBeUndefined()
 })
 
@@ -204,12 +204,12 @@ test.each(WAYS_IN)(
   async (_what, begin) => {
     const person = await stage.newPerson()
     const attempt = await begin(person)
-    const before = await stage.panel.sessions.list(person.account, person.name)
+    const before = await stage.panel.sessions.list(person.user)
     const reason = await reasonBehind(attempt, async (change) => {
       const account = await change.records.account(person.account)
       if (account !== undefined) await change.setAddressRules(account, ['192.0.2.0/24'])
     })
     expect(reason).toBe('ADDRESS_NOT_ALLOWED')
-    expect(await stage.panel.sessions.list(person.account, person.name)).toEqual(before)
+    expect(await stage.panel.sessions.list(person.user)).toEqual(before)
   },
 )

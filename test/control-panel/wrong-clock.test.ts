@@ -94,13 +94,14 @@ test('a sidecar that starts ends sessions of the future, says so, and leaves the
 })
 
 test('an answer of a passkey counts once, whatever the clock says meanwhile', async () => {
-  const [person, other] = [await stage.newPerson(), await stage.newPerson()]
+  const person = await stage.newPerson()
   // An authenticator that does not count: the challenge alone tells one answer from another.
   const authenticator = new Authenticator('ES256', false)
   await stage.addPasskey(person, authenticator)
   const answer = await stage.answerOf(authenticator)
   await stage.logInByPasskey(answer)
   clock.nowMs += DAY_MS - HOUR_MS
+  const other = await stage.newPerson()
   await stage.logInByPasskey(await stage.answerOf(await stage.withPasskey(other)))
   clock.nowMs -= DAY_MS - HOUR_MS
   expect(await reasonOf(stage.logInByPasskey(answer))).toBe('PASSKEY_REFUSED')

@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { OpenedAuthority } from '../../sidecar/authority/open-authority.ts'
+import { run } from '../../sidecar/usecases/administration/run.ts'
 import { type Host, startHost } from '../support/directory/host.ts'
 import { ask, DENYING, issueTo, newScene, openAuthority } from '../support/directory/scene.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
@@ -34,7 +35,10 @@ test('thirty new passwords in a row: each one revokes the tokens of the previous
   for (let round = 0; round < 30; round++) {
     const token = await issueTo(here, account, current)
     expect(await ask(there, 'account', token)).toBe('ALLOWED')
-    const { value } = await here.administration.users.replacePassword(TESTER, account, 'robot')
+    const { password: value } = await run(here.administration, TESTER, 'replaceServiceUserPassword', {
+      account,
+      name: 'robot',
+    })
     expect(await ask(there, 'account', token)).toBe('CREDENTIAL_REVOKED')
     current = value.reveal()
   }
@@ -52,7 +56,10 @@ test('a process that checks without a pause notices a change just as soon', asyn
     for (let round = 0; round < 30; round++) {
       const token = await issueTo(here, account, current)
       expect(await ask(there, 'account', token)).toBe('ALLOWED')
-      const { value } = await here.administration.users.replacePassword(TESTER, account, 'robot')
+      const { password: value } = await run(here.administration, TESTER, 'replaceServiceUserPassword', {
+        account,
+        name: 'robot',
+      })
       current = value.reveal()
       expect(await ask(there, 'account', token)).toBe('CREDENTIAL_REVOKED')
     }

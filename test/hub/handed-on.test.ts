@@ -39,7 +39,7 @@ const hub = await runSidecar({
   config: configOf({ callers: CALLERS }),
   flags: { 'login_throttle.failures': 3, 'login_throttle.pause_ms': 3_600_000 },
 })
-const { administration } = hub.sidecar
+const { run } = hub.sidecar
 const secrets = await populate(hub, peopleWithAdministrator('administrator'))
 const { value: iamToken } = await hub.client.issue({
   password: {
@@ -79,8 +79,7 @@ async function change(address: string, metadata: Readonly<Record<string, string>
   return { outcome, by: records.find(({ subject }) => subject === name)?.details?.by }
 }
 
-const restrict = (...ranges: string[]) =>
-  administration.accounts.setAddressRestriction(TESTER, ACCOUNT, ranges)
+const restrict = (...ranges: string[]) => run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges })
 
 describe.each(Object.entries(SIDECARS))('%s', (_who, sidecar) => {
   test.each([

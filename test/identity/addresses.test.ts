@@ -15,7 +15,7 @@ describe('an account that restricts addresses', async () => {
   const sidecar = await startIdentity()
   const { ask, passwordOf, tokenFor, running } = sidecar
   const restrict = (...ranges: string[]) =>
-    running.sidecar.administration.accounts.setAddressRestriction(TESTER, ACCOUNT, ranges)
+    running.sidecar.run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges })
   const body = loginBody({ password: passwordOf('account') })
 
   test('issues no token to another address, and accepts none from it', async () => {
@@ -75,7 +75,7 @@ http:
     'config.yaml',
   )
   const { ask, passwordOf, running, port } = await startIdentity({ config })
-  await running.sidecar.administration.accounts.setAddressRestriction(TESTER, ACCOUNT, ['203.0.113.0/24'])
+  await running.sidecar.run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges: ['203.0.113.0/24'] })
   const body = loginBody({ password: passwordOf('account') })
 
   test.each([

@@ -1,5 +1,6 @@
 /** Tokens of application credentials: what they may do, and what ends them with their credential. */
 import { describe, expect, test } from 'vitest'
+import { run } from '../../sidecar/usecases/administration/run.ts'
 import { LOGIN_FAILED, pathOf, startWithCredentials } from '../support/identity/application-credentials.ts'
 import { ACCOUNT, about, rescopeBody, TOKENS } from '../support/identity/identity.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
@@ -78,26 +79,33 @@ describe('its token', () => {
       [
         'an operator deletes it',
         async ({ name }, id) =>
-          administration.applicationCredentials.delete(TESTER, { account: ACCOUNT, name }, id),
+          run(administration, TESTER, 'deleteApplicationCredential', {
+            account: ACCOUNT,
+            userName: name,
+            id,
+          }),
       ],
-      ['the password is replaced', ({ name }) => administration.users.replacePassword(TESTER, ACCOUNT, name)],
+      [
+        'the password is replaced',
+        ({ name }) => run(administration, TESTER, 'replaceServiceUserPassword', { account: ACCOUNT, name }),
+      ],
       [
         'the user becomes an administrator',
         ({ name }) =>
-          administration.users.update(TESTER, ACCOUNT, name, 'service_user', { roles: ['iam.admin'] }),
+          run(administration, TESTER, 'updateServiceUser', { account: ACCOUNT, name, roles: ['iam.admin'] }),
       ],
       [
         'the user is disabled for a moment',
         async ({ name }) => {
           for (const enabled of [false, true])
-            await administration.users.update(TESTER, ACCOUNT, name, 'service_user', { enabled })
+            await run(administration, TESTER, 'updateServiceUser', { account: ACCOUNT, name, enabled })
         },
       ],
       [
         'the permission is taken away for a moment',
         async ({ name }) => {
           for (const permissions of [[], [{ scope: 'account' as const }]])
-            await administration.users.update(TESTER, ACCOUNT, name, 'service_user', { permissions })
+            await run(administration, TESTER, 'updateServiceUser', { account: ACCOUNT, name, permissions })
         },
       ],
     ],
@@ -174,7 +182,7 @@ test('each change is in the audit trail, with who made it and without the secret
   const { token, path, name } = await newUser()
   const { id, secret } = await made(path, token)
   await ask({ method: 'DELETE', path: `${path}/${id}`, headers: { 'x-auth-token': token } })
-  const { records } = await administration.auditPage({
+  const { records } = await administration.records.auditPage({
     account: ACCOUNT,
     newestFirst: true,
     filter: { action: 'application_credential' },

@@ -10,6 +10,7 @@ import {
   storedCredential,
 } from '../support/identity/application-credentials.ts'
 import { ACCOUNT, about, errorOf, TOKENS } from '../support/identity/identity.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
 
 const { sidecar, ask, running, newUser, create, made, logIn, reasonAt } = await startWithCredentials()
 
@@ -76,10 +77,9 @@ describe('a credential', () => {
       const asked = await ask({ path: `${path}/${id}`, headers: { 'x-auth-token': token } })
       expect(asked.json.application_credential.expires_at).toBe(expires_at)
       expect((await logIn({ id, secret })).status).toBe(201)
-      const listed = await running.sidecar.administration.applicationCredentials.listOf(ACCOUNT, name, {
-        ...{ after: '', size: 10 },
-      })
-      expect(listed[0]?.expiresAt?.ms).toBe(Date.parse(`${expires_at}Z`))
+      const list = { account: ACCOUNT, userName: name, pageSize: 10, pageToken: '' }
+      const { items } = await running.sidecar.run(TESTER, 'listApplicationCredentials', list)
+      expect(items[0]?.expiresAt?.ms).toBe(Date.parse(`${expires_at}Z`))
     },
   )
 
@@ -136,10 +136,10 @@ test('guesses at one application credential count together, however it is named'
     'login_throttle.failures': 3,
     'login_throttle.pause_ms': 3_600_000,
   })
-  const { administration } = strict.running.sidecar
+  const { administration, run } = strict.running.sidecar
   const id = await storedCredential(administration, ACCOUNT, 'account')
-  const { id: userId } = await administration.users.get(ACCOUNT, 'account', 'service_user')
-  const { id: accountId } = await administration.accounts.get(ACCOUNT)
+  const { id: userId } = await run(TESTER, 'getServiceUser', { account: ACCOUNT, name: 'account' })
+  const { id: accountId } = await run(TESTER, 'getAccount', { account: ACCOUNT })
   const byName = { name: 'nightly', secret: 'x' }
   const named: object[] = [
     { id, secret: 'x' },

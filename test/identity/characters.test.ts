@@ -8,6 +8,7 @@ import { Passwords } from '../../sidecar/authority/password.ts'
 import { openSqlite } from '../../sidecar/directory/sqlite.ts'
 import { DirectoryStore } from '../../sidecar/directory/store.ts'
 import { ACCOUNT, changed, loginBody, startIdentity, TOKENS } from '../support/identity/identity.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
 import { whenTheFileEnds } from '../support/suite/resources.ts'
 
 const sidecar = await startIdentity()
@@ -20,7 +21,10 @@ whenTheFileEnds(() => store.close())
 /** Sets a chosen password, as an import could. Normally Portcullis makes all passwords. */
 async function setPassword(password: string): Promise<void> {
   const hash = await new Passwords({ concurrent: 1, waiting: 1, rememberMs: 0 }).hash(password, 'test')
-  const user = await sidecar.running.sidecar.administration.users.get(ACCOUNT, 'account', 'service_user')
+  const user = await sidecar.running.sidecar.run(TESTER, 'getServiceUser', {
+    account: ACCOUNT,
+    name: 'account',
+  })
   await store.change('test', (change) => change.setPassword(user, hash))
 }
 

@@ -1,6 +1,7 @@
 /** What Keystone does beyond the source: each is one setting, and off by default. */
 import { describe, expect, test } from 'vitest'
 import { parseMatrix } from '../../matrix/index.ts'
+import { applyFile } from '../../sidecar/authority/administration/directory-file.ts'
 import { UNSCOPED_KIND } from '../../sidecar/authority/authority.ts'
 import {
   ACCOUNT,
@@ -29,7 +30,7 @@ const started = (settings: string) =>
 
 const sidecar = await started('unscoped_login: true, token_method: any')
 const { ask, passwordOf, running } = sidecar
-const { administration } = running.sidecar
+const { administration, run } = running.sidecar
 const ids = await idsOf(sidecar)
 const DOMAIN = { id: ids.account, name: ACCOUNT }
 
@@ -118,7 +119,7 @@ describe('an unscoped token', () => {
   test('of a validator does not validate the token of another user', async () => {
     const [account, name] = [ACCOUNT, 'validator']
     const validator = { name, permissions: [{ scope: 'account' as const }], validator: true }
-    const applied = await administration.apply(TESTER, {
+    const applied = await applyFile(administration, TESTER, {
       accounts: [{ account, service_users: [validator] }],
     })
     const login = { user: name, password: applied.secrets[0]?.value.reveal() ?? '' }
@@ -142,7 +143,7 @@ describe('an unscoped token', () => {
     expect((await ask({ method: 'DELETE', path: TOKENS, headers: about(token) })).status).toBe(204)
     expect((await ask({ path: TOKENS, headers: about(token) })).json).toEqual(UNAUTHORIZED)
     const other = await unscoped('nothing')
-    await administration.users.replacePassword(TESTER, ACCOUNT, 'nothing')
+    await run(TESTER, 'replaceServiceUserPassword', { account: ACCOUNT, name: 'nothing' })
     expect((await ask({ path: TOKENS, headers: about(other) })).json).toEqual(UNAUTHORIZED)
   })
 
@@ -205,7 +206,10 @@ describe('the method `token`', () => {
     [
       'a control panel user’s token (§5.1)',
       async () => {
-        const { value } = await administration.tokens.reissuePanelToken(TESTER, ACCOUNT, 'owner', undefined)
+        const { value } = await run(TESTER, 'reissueControlPanelUserToken', {
+          account: ACCOUNT,
+          name: 'owner',
+        })
         return rescopeBody(value.reveal(), { project: 'alpha' })
       },
     ],
@@ -242,13 +246,13 @@ describe('the method `token`', () => {
           password: passwordOf('stranger'),
         })
         const token = await tokenBy(changed(stranger, 'auth.scope', undefined))
-        await administration.accounts.setAddressRestriction(TESTER, OTHER_ACCOUNT, ['203.0.113.0/24'])
+        await run(TESTER, 'setAddressRestriction', { account: OTHER_ACCOUNT, ranges: ['203.0.113.0/24'] })
         return rescopeBody(token, {}, OTHER_ACCOUNT)
       },
     ],
   ])('refuses %s, always with the same answer', async (_claim, make) => {
     const response = await posted(await make())
-    await administration.accounts.setAddressRestriction(TESTER, OTHER_ACCOUNT, [])
+    await run(TESTER, 'setAddressRestriction', { account: OTHER_ACCOUNT, ranges: [] })
     expect(response.json).toEqual(LOGIN_FAILED)
     expect(response.headers).not.toHaveProperty('x-subject-token')
   })

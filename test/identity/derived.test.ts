@@ -59,7 +59,7 @@ describe.each(
     now: () => Date.now() + elapsedMs,
   })
   const { ask, running, passwordOf } = sidecar
-  const { administration } = running.sidecar
+  const { run } = running.sidecar
 
   const body = (wanted: Scope) => {
     const password = passwordOf('account')
@@ -98,7 +98,7 @@ describe.each(
     if (step.type === 'hours') elapsedMs += step.count * HOUR_MS
     else if (step.type === 'disable and enable')
       for (const enabled of [false, true])
-        await administration.users.update(TESTER, ACCOUNT, 'account', 'service_user', { enabled })
+        await run(TESTER, 'updateServiceUser', { account: ACCOUNT, name: 'account', enabled })
     else if (step.type === 'login') {
       const issued = await post(body(step.scope), step.scope)
       expect(issued !== undefined).toBe(step.scope !== 'unscoped' || unscoped)

@@ -4,6 +4,7 @@
  */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { newPassword } from '../../sidecar/authority/password.ts'
+import { run } from '../../sidecar/usecases/administration/run.ts'
 import {
   ACCOUNT,
   changed,
@@ -101,7 +102,10 @@ describe('the same password again', async () => {
     const logIn = (password: string) =>
       remembering.ask({ method: 'POST', path: TOKENS, body: loginBody({ password }) })
     expect((await logIn(right)).status).toBe(201)
-    const { value } = await administration.users.replacePassword(TESTER, ACCOUNT, 'account')
+    const { password: value } = await run(administration, TESTER, 'replaceServiceUserPassword', {
+      account: ACCOUNT,
+      name: 'account',
+    })
     expect((await logIn(right)).status).toBe(401)
     expect((await logIn(value.reveal())).status).toBe(201)
   })
@@ -144,13 +148,13 @@ describe('too many failed logins', async () => {
     'the right password with %s is throttled as little as a wrong one of its form, so that the throttle does not reveal more than the answer',
     async (_what, user, ranges) => {
       const { administration } = throttled.running.sidecar
-      await administration.accounts.setAddressRestriction(TESTER, ACCOUNT, ranges)
+      await run(administration, TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges })
       for (const password of [throttled.passwordOf(user), newPassword()])
         for (let attempt = 0; attempt < 5; attempt++) {
           const login = loginBody({ user, password, project: 'alpha' })
           expect((await throttled.ask({ method: 'POST', path: TOKENS, body: login })).status).toBe(401)
         }
-      await administration.accounts.setAddressRestriction(TESTER, ACCOUNT, [])
+      await run(administration, TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges: [] })
     },
   )
 

@@ -30,7 +30,7 @@ describe('with a proxy on this machine', async () => {
   const config = configOf({ trusted_proxies: ['127.0.0.1', '10.0.0.0/8'], proxy_secret_file })
   const { ask, passwordOf, tokenFor, running } = await startIdentity({ config })
   const token = await tokenFor({})
-  await running.sidecar.administration.accounts.setAddressRestriction(TESTER, ACCOUNT, [ALLOWED])
+  await running.sidecar.run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges: [ALLOWED] })
   const body = loginBody({ password: passwordOf('account') })
   const statusFor = async (headers: RequestHeaders) =>
     (await ask({ method: 'POST', path: TOKENS, body, headers })).status
@@ -82,12 +82,12 @@ describe('with a proxy on this machine', async () => {
   test('other processes of this machine are answered as such', async () => {
     expect((await ask({ path: '/healthz' })).status).toBe(200)
     expect(await statusFor({})).toBe(401)
-    await running.sidecar.administration.accounts.setAddressRestriction(TESTER, ACCOUNT, [
-      ALLOWED,
-      '127.0.0.1',
-    ])
+    await running.sidecar.run(TESTER, 'setAddressRestriction', {
+      account: ACCOUNT,
+      ranges: [ALLOWED, '127.0.0.1'],
+    })
     expect(await statusFor({})).toBe(201)
-    await running.sidecar.administration.accounts.setAddressRestriction(TESTER, ACCOUNT, [ALLOWED])
+    await running.sidecar.run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges: [ALLOWED] })
   })
 
   test('the log says once that somebody pretended, and no line has a secret', () => {

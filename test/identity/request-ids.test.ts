@@ -51,10 +51,10 @@ test('the log lines of a refused request name it, and why it was refused', async
   expect(linesAbout(headers['x-openstack-request-id'])).toEqual([
     expect.objectContaining({ level: 20, status: 401, reason: 'LOGIN_REFUSED', client_address: '127.0.0.1' }),
   ])
-  const { administration } = running.sidecar
-  await administration.accounts.setAddressRestriction(TESTER, ACCOUNT, ['203.0.113.0/24'])
+  const { run } = running.sidecar
+  await run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges: ['203.0.113.0/24'] })
   const refused = await ask(post(loginBody({ password: passwordOf('account') })))
-  await administration.accounts.setAddressRestriction(TESTER, ACCOUNT, [])
+  await run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges: [] })
   expect(linesAbout(refused.headers['x-openstack-request-id'])).toContainEqual(
     expect.objectContaining({ level: 40, reason: 'ADDRESS_NOT_ALLOWED' }),
   )

@@ -1,5 +1,6 @@
 /** The roles of a token follow from the permissions and roles of its holder, by the configuration. */
 import { describe, expect, test } from 'vitest'
+import { applyFile } from '../../sidecar/authority/administration/directory-file.ts'
 import { ACCOUNT, about, loginBody, startIdentity, TOKENS } from '../support/identity/identity.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
 import { newFile } from '../support/suite/resources.ts'
@@ -17,7 +18,7 @@ async function rolesWith(settings: string) {
   const config = newFile(settings, 'config.yaml')
   const { ask, running } = await startIdentity({ config })
   const { administration } = running.sidecar
-  const { secrets } = await administration.apply(TESTER, {
+  const { secrets } = await applyFile(administration, TESTER, {
     accounts: [
       {
         account: ACCOUNT,

@@ -21,7 +21,7 @@ const ALL = `unscoped_login: true, token_method: any, list_scopes: true, default
 const config = newFile(`http: { compatibility: { ${ALL} } }`, 'config.yaml')
 const sidecar = await startIdentity({ config })
 const { ask, passwordOf, running } = sidecar
-const { administration } = running.sidecar
+const { run } = running.sidecar
 const ids = await idsOf(sidecar)
 
 const posted = (body: object) => ask({ method: 'POST', path: TOKENS, body })
@@ -141,9 +141,9 @@ describe('listing scopes', () => {
   })
 
   test('a disabled project is not among them', async () => {
-    await administration.projects.setEnabled(TESTER, ACCOUNT, 'beta', false)
+    await run(TESTER, 'updateProject', { account: ACCOUNT, name: 'beta', enabled: false })
     expect(named((await listed('account', '/auth/projects')).json.projects)).toEqual(['alpha'])
-    await administration.projects.setEnabled(TESTER, ACCOUNT, 'beta', true)
+    await run(TESTER, 'updateProject', { account: ACCOUNT, name: 'beta', enabled: true })
   })
 
   test('without the setting there are no such paths', async () => {

@@ -16,11 +16,11 @@ const HOUR_MS = 60 * 60 * 1000
 let elapsedMs = 0
 const sidecar = await startIdentity({ now: () => Date.now() + elapsedMs })
 const { ask, tokenFor, running, staticToken } = sidecar
-const { administration } = running.sidecar
+const { administration, run } = running.sidecar
 
 /** Makes tokens of control panel users, as the control panel does (§5.1). */
 const panelToken = async (user: string) =>
-  (await administration.tokens.reissuePanelToken(TESTER, ACCOUNT, user, undefined)).value.reveal()
+  (await run(TESTER, 'reissueControlPanelUserToken', { account: ACCOUNT, name: user })).value.reveal()
 
 const NOT_FOUND = errorOf(404, 'Not Found', 'there is no such token; expected an active IAM token')
 const FORBIDDEN = errorOf(
@@ -103,7 +103,7 @@ test('an account administrator with a project-scoped token may validate tokens o
 test('validation returns the same description as issuing', async () => {
   const token = await tokenFor({ user: 'administrator', project: 'alpha' })
   const shown = await ask({ path: `${TOKENS}/`, headers: about(token) })
-  const { id } = await administration.users.get(ACCOUNT, 'administrator', 'service_user')
+  const { id } = await run(TESTER, 'getServiceUser', { account: ACCOUNT, name: 'administrator' })
   expect(shown.json.token).toMatchObject({
     methods: ['password'],
     user: { id, name: 'administrator', password_expires_at: null },
@@ -207,8 +207,8 @@ describe('a token is no longer active', () => {
     const requester = await tokenFor({ user: 'administrator' })
     const { json } = await ask({ path: TOKENS, headers: about(token) })
     await outcome('DELETE', about(token, requester))
-    const { id } = await administration.users.get(ACCOUNT, 'administrator', 'service_user')
-    const trail = await administration.audit(ACCOUNT, { after: '0', size: 1000 })
+    const { id } = await run(TESTER, 'getServiceUser', { account: ACCOUNT, name: 'administrator' })
+    const trail = await administration.records.audit(ACCOUNT, { after: '0', size: 1000 })
     expect(trail.at(-1)).toMatchObject({
       action: 'token.revoke',
       actor: `service_user ${id} (administrator)`,
@@ -217,12 +217,16 @@ describe('a token is no longer active', () => {
   })
 
   test('after the password is replaced, but a token for the new password from the same second is active', async () => {
-    const { password } = await administration.users.createServiceUser(TESTER, ACCOUNT, {
+    const { password } = await run(TESTER, 'createServiceUser', {
+      account: ACCOUNT,
       name: 'replaced',
       permissions: [{ scope: 'account' }],
     })
     const before = await tokenFor({ user: 'replaced', password: password.reveal() })
-    const { value } = await administration.users.replacePassword(TESTER, ACCOUNT, 'replaced')
+    const { password: value } = await run(TESTER, 'replaceServiceUserPassword', {
+      account: ACCOUNT,
+      name: 'replaced',
+    })
     const after = await tokenFor({ user: 'replaced', password: value.reveal() })
     expect((await outcome('GET', about(before))).status).toBe(401)
     expect((await outcome('GET', about(after))).status).toBe(200)
@@ -231,13 +235,13 @@ describe('a token is no longer active', () => {
 
   test('for questions about others after its holder has lost the role for them', async () => {
     const name = 'administrator for a while'
-    const { password } = await administration.users.createServiceUser(TESTER, ACCOUNT, {
+    const { password } = await run(TESTER, 'createServiceUser', {
+      account: ACCOUNT,
       ...{ name, permissions: [{ scope: 'account' }], roles: ['iam.admin'] },
     })
     const token = await tokenFor({})
     const requester = await tokenFor({ user: name, password: password.reveal() })
-    const setRoles = (roles: string[]) =>
-      administration.users.update(TESTER, ACCOUNT, name, 'service_user', { roles })
+    const setRoles = (roles: string[]) => run(TESTER, 'updateServiceUser', { account: ACCOUNT, name, roles })
     expect((await outcome('GET', about(token, requester))).status).toBe(200)
     await setRoles([])
     expect(await outcome('GET', about(token, requester))).toEqual({ status: 403, json: FORBIDDEN })

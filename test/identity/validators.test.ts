@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { DirectoryClient } from '../../clients/typescript/index.ts'
+import { applyFile } from '../../sidecar/authority/administration/directory-file.ts'
+import { listDirectory } from '../../sidecar/authority/administration/directory-listing.ts'
 import { ACCOUNT, about, OTHER_ACCOUNT, startIdentity, TOKENS } from '../support/identity/identity.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
 import { newFile } from '../support/suite/resources.ts'
@@ -14,7 +16,7 @@ const config = newFile(
 )
 const sidecar = await startIdentity({ config })
 const { ask, tokenFor, running } = sidecar
-const { administration } = running.sidecar
+const { administration, run } = running.sidecar
 const operator = running.connect({
   callerToken: readFileSync(join(running.folder, 'administrator-token'), 'utf8').trim(),
 }).directory
@@ -130,7 +132,7 @@ describe('who may be a validator is for operators alone', async () => {
   const panel = (user: string) => async () =>
     running.connect({
       iamToken: (
-        await administration.tokens.reissuePanelToken(TESTER, ACCOUNT, user, undefined)
+        await run(TESTER, 'reissueControlPanelUserToken', { account: ACCOUNT, name: user })
       ).value.reveal(),
     }).directory
   const OTHERS: readonly [who: string, directory: () => Promise<DirectoryClient>, reason: string][] = [
@@ -166,11 +168,11 @@ test('the audit trail has the grant, and the listings show it', async () => {
   expect(user?.validator).toBe(true)
   const { users } = await operator.listServiceUsers({ account: ACCOUNT })
   expect(users.filter(({ validator }) => validator).map((each) => each.name)).toContain(name)
-  const listing = (await administration.listing()).find(({ account }) => account === ACCOUNT)
+  const listing = (await listDirectory(administration.records)).find(({ account }) => account === ACCOUNT)
   expect(listing?.serviceUsers.find((each) => each.name === name)?.validator).toBe(true)
   // What is so already is no change.
   await operator.setServiceUserValidator({ account: ACCOUNT, name, validator: true })
-  const trail = await administration.audit(ACCOUNT, { after: '0', size: 1000 })
+  const trail = await administration.records.audit(ACCOUNT, { after: '0', size: 1000 })
   expect(
     trail.filter(({ action, subject }) => action === 'service_user.set_validator' && subject === name),
   ).toEqual([
@@ -196,13 +198,13 @@ test('a directory file makes validators, and leaves those alone of whom it says 
       },
     ],
   })
-  expect((await administration.apply(TESTER, file())).changed).toEqual([])
-  expect((await administration.apply(TESTER, file(false))).changed).toEqual([
+  expect((await applyFile(administration, TESTER, file())).changed).toEqual([])
+  expect((await applyFile(administration, TESTER, file(false))).changed).toEqual([
     { account: ACCOUNT, user: name, what: ['validator'], credentialsEnded: false },
   ])
-  expect((await administration.users.get(ACCOUNT, name, 'service_user')).validator).toBe(false)
-  expect((await administration.apply(TESTER, file(true))).changed).toEqual([
+  expect((await run(TESTER, 'getServiceUser', { account: ACCOUNT, name })).validator).toBe(false)
+  expect((await applyFile(administration, TESTER, file(true))).changed).toEqual([
     { account: ACCOUNT, user: name, what: ['validator'], credentialsEnded: true },
   ])
-  expect((await administration.users.get(ACCOUNT, name, 'service_user')).validator).toBe(true)
+  expect((await run(TESTER, 'getServiceUser', { account: ACCOUNT, name })).validator).toBe(true)
 })

@@ -224,14 +224,14 @@ describe.skipIf(!program.ok)('Envoy with the keys of a sidecar', () => {
   })
 
   test('what the sidecar knows and Envoy does not: the page says so', async () => {
-    const { administration } = sidecar.running.sidecar
+    const { run } = sidecar.running.sidecar
     const revoked = await sidecar.tokenFor({})
     await sidecar.running.client.revoke({ value: revoked })
     expect([await reasonOf(revoked), await statusOf(revoked)]).toEqual(['CREDENTIAL_REVOKED', 200])
 
-    await administration.accounts.setAddressRestriction(TESTER, ACCOUNT, ['203.0.113.0/24'])
+    await run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges: ['203.0.113.0/24'] })
     expect([await reasonOf(token), await statusOf(token)]).toEqual(['ADDRESS_NOT_ALLOWED', 200])
-    await administration.accounts.setAddressRestriction(TESTER, ACCOUNT, [])
+    await run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges: [] })
 
     const ofProject = await sidecar.tokenFor({ project: 'alpha' })
     expect([await reasonOf(ofProject), await statusOf(ofProject)]).toEqual(['TOKEN_KIND_NOT_ACCEPTED', 200])

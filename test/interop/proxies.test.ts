@@ -256,7 +256,7 @@ function behind(name: (typeof PROXIES)[number], program: Program): void {
 
   test('the address that counts is the one that the proxy saw', async () => {
     const restrict = (...ranges: string[]) =>
-      sidecar.running.sidecar.administration.accounts.setAddressRestriction(TESTER, ACCOUNT, ranges)
+      sidecar.running.sidecar.run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges })
     const forged = {
       ...iam(),
       'x-forwarded-for': '203.0.113.5',

@@ -277,7 +277,7 @@ describe.skipIf(!inject('openssl').ok)('a client certificate', () => {
     expect(await result).toMatchObject([{ status: 'rejected', reason: { reason: UNKNOWN } }])
     await full
     const page = { after: '', size: 100 }
-    const users = await sidecar.administration.users.list('1', 'service_user', page)
+    const users = await sidecar.administration.records.users('1', 'service_user', page)
     expect(users.map(({ name }) => name)).not.toContain('late')
   })
 
@@ -371,7 +371,7 @@ describe.skipIf(!inject('openssl').ok)('a sidecar that follows a hub by its cert
     const follower = await runSidecar({ config })
     const password = { userName: 'admin', account: ACCOUNT, password: secrets.passwordOf('admin') }
     const { value: iamToken } = await follower.client.issue({ password, scope: { account: ACCOUNT } })
-    await hub.sidecar.administration.accounts.setAddressRestriction(TESTER, ACCOUNT, ['127.0.0.9'])
+    await hub.sidecar.run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges: ['127.0.0.9'] })
     const found: string[] = []
     for (const from of ['127.0.0.9', '127.0.0.2']) {
       const client = connect(await relayFrom(from, follower), { iamToken })

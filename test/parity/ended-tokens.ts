@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Scope } from '../../engine/index.ts'
+import { applyFile } from '../../sidecar/authority/administration/directory-file.ts'
 import { ACCOUNT_KIND, PROJECT_KIND, STATIC_KIND } from '../support/matrices/engines.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
 import type { RunningSidecar } from '../support/sidecar/sidecar.ts'
@@ -116,7 +117,7 @@ export async function endedTokens(running: RunningSidecar): Promise<EndedToken[]
 
 /** A token of each kind, of a new account. */
 async function tokensIn({ sidecar, client }: RunningSidecar, account: string) {
-  const { secrets } = await sidecar.administration.apply(TESTER, {
+  const { secrets } = await applyFile(sidecar.administration, TESTER, {
     accounts: [
       {
         account,

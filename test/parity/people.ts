@@ -100,7 +100,10 @@ export async function startSidecars(more: SidecarOptions['flags'] = {}): Promise
     password: { userName: 'home', account: RESTRICTED, password: secrets.passwordOf('home') },
     scope: { account: RESTRICTED },
   })
-  await lenient.sidecar.administration.accounts.setAddressRestriction(TESTER, RESTRICTED, ['203.0.113.0/24'])
+  await lenient.sidecar.run(TESTER, 'setAddressRestriction', {
+    account: RESTRICTED,
+    ranges: ['203.0.113.0/24'],
+  })
   const panel = await operator.directory.reissueControlPanelUserToken({ account: ACCOUNT, name: 'owner' })
   return {
     lenient,

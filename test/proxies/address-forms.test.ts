@@ -99,7 +99,7 @@ test('a session of the control panel and its records have the address in its for
     await shown.post(`${SESSION}/invitation/accept`, { secret, password: PASSWORD }, headers)
     addresses.push((await shown.get(SESSION, headers)).json.address)
   }
-  const records = await panel.sidecar.administration.audit('', { after: '0', size: 1_000 })
+  const records = await panel.sidecar.administration.records.audit('', { after: '0', size: 1_000 })
   const recorded = records.flatMap(({ action, details: { by } }) =>
     action === 'control_panel_user.log_in' ? [(by as { address: string }).address] : [],
   )

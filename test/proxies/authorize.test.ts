@@ -279,7 +279,7 @@ describe('only the proxy', () => {
 
 test('an account that restricts addresses is asked about the address of the client', async () => {
   const restrict = (...ranges: string[]) =>
-    running.sidecar.administration.accounts.setAddressRestriction(TESTER, ACCOUNT, ranges)
+    running.sidecar.run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges })
   const { 'x-forwarded-for': _, ...unknown } = described('/balance/')
   const at = async (headers: RequestHeaders) =>
     (await authorize({ ...unknown, ...headers, ...CREDENTIALS.account })).json?.error.reason ?? 'ALLOWED'

@@ -13,6 +13,7 @@ import {
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
+import { applyFile } from '../../sidecar/authority/administration/directory-file.ts'
 import { rotateKeys, withdrawKey } from '../../sidecar/authority/keys.ts'
 import { done, newBackup, newStopped, reasonOf, refused, scene } from '../support/processes/backup.ts'
 import { command } from '../support/processes/command-line.ts'
@@ -61,22 +62,25 @@ describe('a directory that was restored', () => {
   /** What ended a token after the backup, and how the same is done and undone again after the restoration. */
   const LOST: Readonly<Record<string, (running: RunningSidecar, secrets: Secrets) => Promise<string>>> = {
     'obtained with a password that is lost': async ({ sidecar, client }) => {
-      const { value } = await sidecar.administration.users.replacePassword(TESTER, ACCOUNT, 'account')
+      const { password: value } = await sidecar.run(TESTER, 'replaceServiceUserPassword', {
+        account: ACCOUNT,
+        name: 'account',
+      })
       return (await client.issue(loginOf(value.reveal()))).value
     },
     'issued before the account was disabled': async (running, secrets) => {
       for (const enabled of [false, true])
-        await running.sidecar.administration.accounts.setEnabled(TESTER, ACCOUNT, enabled)
+        await running.sidecar.run(TESTER, 'updateAccount', { account: ACCOUNT, enabled })
       return (await issued(running, secrets)).value
     },
   }
   const AGAIN: Readonly<Record<string, (running: RunningSidecar) => Promise<unknown>>> = {
     // The generation of the user becomes the one of the lost token.
     'obtained with a password that is lost': ({ sidecar }) =>
-      sidecar.administration.users.replacePassword(TESTER, ACCOUNT, 'account'),
+      sidecar.run(TESTER, 'replaceServiceUserPassword', { account: ACCOUNT, name: 'account' }),
     'issued before the account was disabled': async ({ sidecar }) => {
       for (const enabled of [false, true])
-        await sidecar.administration.accounts.setEnabled(TESTER, ACCOUNT, enabled)
+        await sidecar.run(TESTER, 'updateAccount', { account: ACCOUNT, enabled })
     },
   }
 
@@ -97,13 +101,13 @@ describe('a directory that was restored', () => {
 
   test('in which somebody administers again accepts no token that they got as less', async () => {
     const { running, data } = await scene()
-    const { users } = running.sidecar.administration
     const [name, backup] = ['robot', newBackup()]
-    const { password } = await users.createServiceUser(TESTER, ACCOUNT, {
+    const { password } = await running.sidecar.run(TESTER, 'createServiceUser', {
+      account: ACCOUNT,
       ...{ name, permissions: [{ scope: 'account' }], roles: ['iam.admin'] },
     })
     await done('backup', backup, ...data)
-    await users.update(TESTER, ACCOUNT, name, 'service_user', { roles: [] })
+    await running.sidecar.run(TESTER, 'updateServiceUser', { account: ACCOUNT, name, roles: [] })
     const { value } = await running.client.issue({
       password: { userName: name, account: ACCOUNT, password: password.reveal() },
       scope: { account: ACCOUNT },
@@ -112,7 +116,7 @@ describe('a directory that was restored', () => {
     await running.sidecar.close()
     await done('restore', backup, '--replace', ...data)
     const restored = await runSidecar({ folder: running.folder })
-    expect((await restored.sidecar.administration.users.get(ACCOUNT, name, 'service_user')).roles).toEqual([
+    expect((await restored.sidecar.run(TESTER, 'getServiceUser', { account: ACCOUNT, name })).roles).toEqual([
       'iam.admin',
     ])
     expect(await reasonOf(restored, value)).toBe('CREDENTIAL_REVOKED')
@@ -123,10 +127,10 @@ describe('a directory that was restored', () => {
     const backup = newBackup()
     await done('backup', backup, ...data)
     await running.client.revoke({ value: token })
-    const { administration } = running.sidecar
+    const { run } = running.sidecar
     const { staticToken } = secrets
     await operatorOf(running).revoke({ value: staticToken })
-    await administration.users.update(TESTER, ACCOUNT, 'account', 'service_user', { enabled: false })
+    await run(TESTER, 'updateServiceUser', { account: ACCOUNT, name: 'account', enabled: false })
     await running.sidecar.close()
     const { warnings, kept_as: keptAs, change } = await done('restore', backup, '--replace', ...data)
     expect(warnings.join('\n')).toMatch(
@@ -137,7 +141,10 @@ describe('a directory that was restored', () => {
     expect(await reasonOf(restored, staticToken)).toBe('CREDENTIAL_REVOKED')
     // As it was: the user is enabled.
     expect(await reasonOf(restored, (await issued(restored, secrets)).value)).toBe('ALLOWED')
-    const [record] = await restored.sidecar.administration.audit('', { after: `${change - 1}`, size: 1 })
+    const [record] = await restored.sidecar.administration.records.audit('', {
+      after: `${change - 1}`,
+      size: 1,
+    })
     expect(record).toMatchObject({
       action: 'directory.restore',
       sequence: change,
@@ -166,7 +173,10 @@ describe('a directory that was restored', () => {
       expect(await reasonOf(restored, token)).toBe(ofIam)
       expect(await reasonOf(restored, secrets.staticToken)).toBe(ofStatic)
       expect(await reasonOf(restored, (await issued(restored, secrets)).value)).toBe('ALLOWED')
-      const [record] = await restored.sidecar.administration.audit('', { after: `${change - 1}`, size: 1 })
+      const [record] = await restored.sidecar.administration.records.audit('', {
+        after: `${change - 1}`,
+        size: 1,
+      })
       expect(record?.details).toMatchObject({ revocations_kept: 0, ...ended })
       await restored.sidecar.close()
     }
@@ -183,7 +193,7 @@ describe('a directory that was restored', () => {
       changes.push((await done('restore', backup, '--replace', ...data)).change)
       const restored = await runSidecar({ folder: running.folder })
       for (const value of lost) expect(await reasonOf(restored, value)).toBe('CREDENTIAL_REVOKED')
-      await restored.sidecar.administration.accounts.setEnabled(TESTER, ACCOUNT, true)
+      await restored.sidecar.run(TESTER, 'updateAccount', { account: ACCOUNT, enabled: true })
       lost.push((await issued(restored, secrets)).value)
       await restored.sidecar.close()
     }
@@ -233,7 +243,7 @@ describe('a backup', () => {
     const changing = (async () => {
       // Each change makes an account with two projects, or nothing.
       while (going)
-        await running.sidecar.administration.apply(TESTER, {
+        await applyFile(running.sidecar.administration, TESTER, {
           accounts: [{ account: `made-${made++}`, projects: ['one', 'two'] }],
         })
     })()

@@ -5,6 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { listDirectory } from '../../sidecar/authority/administration/directory-listing.ts'
 import { ROWS } from '../../sidecar/cli/administration/administration-rows.ts'
 import { everyCommand } from '../../sidecar/cli/empty-program.ts'
 import { buildProgram } from '../../sidecar/cli/program.ts'
@@ -46,7 +47,7 @@ async function newAccount(): Promise<void> {
 
 /** The complete state of the directory, to compare before and after a command. */
 const everything = async () => {
-  const listing = await running.sidecar.administration.listing()
+  const listing = await listDirectory(running.sidecar.administration.records)
   const { records } = await admin.listAuditRecords({ account, pageSize: 1000 })
   return { listing, records }
 }

@@ -5,7 +5,8 @@
 import { userInfo } from 'node:os'
 import { describe, expect, test } from 'vitest'
 import { commandLine } from '../../sidecar/authority/actor.ts'
-import type { DirectoryFile } from '../../sidecar/index.ts'
+import { applyFile, type DirectoryFile, listDirectory } from '../../sidecar/index.ts'
+import { run } from '../../sidecar/usecases/administration/run.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
 import { ACCOUNT, PEOPLE, runSidecar } from '../support/sidecar/sidecar.ts'
 
@@ -17,7 +18,7 @@ const inAccount = (account: Omit<Account, 'account'>): DirectoryFile => ({
 
 describe('applying a directory file', () => {
   test('creates what the file names, and shows each new secret once', async () => {
-    const { created, secrets } = await (await administration()).apply(TESTER, PEOPLE)
+    const { created, secrets } = await applyFile(await administration(), TESTER, PEOPLE)
     expect(created).toEqual({ accounts: 2, projects: 3, users: 6, static_tokens: 1 })
     expect(secrets.map(({ user, type, name }) => [user, type, name])).toEqual([
       ['account', 'password', undefined],
@@ -32,38 +33,39 @@ describe('applying a directory file', () => {
 
   test('a second time creates nothing and shows nothing', async () => {
     const directory = await administration()
-    await directory.apply(TESTER, PEOPLE)
-    const before = await directory.listing()
-    const records = () => directory.audit('', { after: '', size: 1000 })
+    await applyFile(directory, TESTER, PEOPLE)
+    const before = await listDirectory(directory.records)
+    const records = () => directory.records.audit('', { after: '', size: 1000 })
     const recorded = await records()
-    expect(await directory.apply(TESTER, PEOPLE)).toEqual({
+    expect(await applyFile(directory, TESTER, PEOPLE)).toEqual({
       created: { accounts: 0, projects: 0, users: 0, static_tokens: 0 },
       changed: [],
       secrets: [],
     })
-    expect(await directory.listing()).toEqual(before)
+    expect(await listDirectory(directory.records)).toEqual(before)
     expect(await records()).toEqual(recorded)
   })
 
   test('creates all static tokens of the file, the first time and later', async () => {
     const directory = await administration()
     const owner = (...static_tokens: string[]) =>
-      directory.apply(TESTER, inAccount({ control_panel_users: [{ name: 'owner', static_tokens }] }))
+      applyFile(directory, TESTER, inAccount({ control_panel_users: [{ name: 'owner', static_tokens }] }))
     expect((await owner('one', 'two')).secrets.map(({ name }) => name)).toEqual(['one', 'two'])
     expect((await owner('two', 'three')).secrets.map(({ name }) => name)).toEqual(['three'])
   })
 
   test('sets the permissions of the users in the file, and does not change other users', async () => {
     const directory = await administration()
-    await directory.apply(TESTER, PEOPLE)
-    await directory.apply(
+    await applyFile(directory, TESTER, PEOPLE)
+    await applyFile(
+      directory,
       TESTER,
       inAccount({
         projects: ['beta'],
         service_users: [{ name: 'alpha', permissions: [{ scope: 'projects', projects: ['beta'] }] }],
       }),
     )
-    const [account] = await directory.listing()
+    const [account] = await listDirectory(directory.records)
     expect(account).toMatchObject({ account: ACCOUNT, projects: ['alpha', 'beta'] })
     expect(account?.serviceUsers.map(({ name, permissions }) => [name, permissions])).toEqual([
       ['account', [{ scope: 'account' }]],
@@ -75,8 +77,9 @@ describe('applying a directory file', () => {
 
   test('reports the users that were changed', async () => {
     const directory = await administration()
-    await directory.apply(TESTER, PEOPLE)
-    const { changed } = await directory.apply(
+    await applyFile(directory, TESTER, PEOPLE)
+    const { changed } = await applyFile(
+      directory,
       TESTER,
       inAccount({
         projects: ['alpha', 'beta'],
@@ -105,7 +108,7 @@ describe('applying a directory file', () => {
         { account: '1' },
       ],
     }
-    await expect(directory.apply(TESTER, file)).rejects.toMatchObject({
+    await expect(applyFile(directory, TESTER, file)).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
       violations: [
         'accounts[2].account',
@@ -113,14 +116,14 @@ describe('applying a directory file', () => {
         'accounts[0].control_panel_users[1].name',
       ].map((field) => ({ field, expected: 'no repetition of an earlier item' })),
     })
-    expect(await directory.listing()).toEqual([])
+    expect(await listDirectory(directory.records)).toEqual([])
   })
 
   test('without `enabled`, a disabled user stays disabled', async () => {
     const directory = await administration()
-    await directory.apply(TESTER, PEOPLE)
-    await directory.apply(TESTER, inAccount({ service_users: [{ name: 'disabled', permissions: [] }] }))
-    const [account] = await directory.listing()
+    await applyFile(directory, TESTER, PEOPLE)
+    await applyFile(directory, TESTER, inAccount({ service_users: [{ name: 'disabled', permissions: [] }] }))
+    const [account] = await listDirectory(directory.records)
     expect(account?.serviceUsers.find(({ name }) => name === 'disabled')).toMatchObject({ enabled: false })
   })
 
@@ -142,26 +145,28 @@ describe('applying a directory file', () => {
     ],
   ])('%s is refused, and nothing of the file is applied', async (_claim, account, message) => {
     const directory = await administration()
-    await directory.apply(TESTER, PEOPLE)
-    const before = await directory.listing()
+    await applyFile(directory, TESTER, PEOPLE)
+    const before = await listDirectory(directory.records)
     const file = inAccount({ ...account, projects: ['created before the error'] })
-    await expect(directory.apply(TESTER, file)).rejects.toMatchObject({ message })
-    expect(await directory.listing()).toEqual(before)
+    await expect(applyFile(directory, TESTER, file)).rejects.toMatchObject({ message })
+    expect(await listDirectory(directory.records)).toEqual(before)
   })
 })
 
 test('a listing contains no secret', async () => {
   const directory = await administration()
-  const { secrets } = await directory.apply(TESTER, PEOPLE)
-  const listing = JSON.stringify(await directory.listing())
+  const { secrets } = await applyFile(directory, TESTER, PEOPLE)
+  const listing = JSON.stringify(await listDirectory(directory.records))
   expect(secrets.filter(({ value }) => listing.includes(value.reveal()))).toEqual([])
 })
 
 test('the password of an unknown user cannot be replaced', async () => {
   const directory = await administration()
-  await directory.apply(TESTER, PEOPLE)
+  await applyFile(directory, TESTER, PEOPLE)
   for (const name of ['nobody', 'Account'])
-    await expect(directory.users.replacePassword(TESTER, ACCOUNT, name)).rejects.toMatchObject({
+    await expect(
+      run(directory, TESTER, 'replaceServiceUserPassword', { account: ACCOUNT, name }),
+    ).rejects.toMatchObject({
       code: 'NOT_FOUND',
       message: `there is no service user \`${name}\` in account \`${ACCOUNT}\``,
     })
@@ -170,9 +175,9 @@ test('the password of an unknown user cannot be replaced', async () => {
 describe('the audit trail names the operating system user who changes the directory offline', () => {
   test('the current user', async () => {
     const directory = await administration()
-    await directory.apply(commandLine(), PEOPLE)
-    await directory.users.replacePassword(commandLine(), ACCOUNT, 'account')
-    const records = await directory.audit('', { after: '', size: 1000 })
+    await applyFile(directory, commandLine(), PEOPLE)
+    await run(directory, commandLine(), 'replaceServiceUserPassword', { account: ACCOUNT, name: 'account' })
+    const records = await directory.records.audit('', { after: '', size: 1000 })
     expect(new Set(records.map(({ action }) => action))).toContain('service_user.replace_password')
     expect(new Set(records.map(({ actor }) => actor))).toEqual(
       new Set([`command line (${userInfo().username})`]),

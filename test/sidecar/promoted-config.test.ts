@@ -207,7 +207,7 @@ describe('without a sidecar, a roll-back', () => {
     }
     const inForce = async () => {
       const { sidecar } = await runSidecar({ folder, flags: { matrix: fileOf(ROWS) } })
-      const records = await sidecar.administration.audit('', { after: '', size: 100 })
+      const records = await sidecar.administration.records.audit('', { after: '', size: 100 })
       await sidecar.close()
       return [sidecar.matrixDigest, records.findLast(({ action }) => action === 'matrix.roll_back')?.actor]
     }

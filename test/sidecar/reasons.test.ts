@@ -29,7 +29,7 @@ const ofStranger = async () => {
 const restricted = await ofStranger()
 const revokedAndRestricted = await ofStranger()
 await lenient.client.revoke({ value: revokedAndRestricted })
-await lenient.sidecar.administration.accounts.setAddressRestriction(TESTER, OTHER_ACCOUNT, ['10.0.0.0/8'])
+await lenient.sidecar.run(TESTER, 'setAddressRestriction', { account: OTHER_ACCOUNT, ranges: ['10.0.0.0/8'] })
 
 const headers = (...pairs: (readonly [name: string, value: string])[]): Message => ({
   credentials: { headers: pairs.map(([name, value]) => ({ name, value })) },

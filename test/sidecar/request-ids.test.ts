@@ -49,8 +49,8 @@ describe('over gRPC', async () => {
 
   test('an unexpected error has an id of its own, which is in its line with the stack', async () => {
     const operator = operatorOf(running)
-    const { accounts } = running.sidecar.administration
-    const get = vi.spyOn(accounts, 'get').mockImplementation(async () => {
+    const { records } = running.sidecar.administration
+    const get = vi.spyOn(records, 'account').mockImplementation(async () => {
       throw new Error('a defect')
     })
     const ids: unknown[] = []
@@ -78,7 +78,7 @@ describe('over gRPC', async () => {
     const { value } = await box.ask('issue', login)
     await box.ask('revoke', { value }, { metadata: { 'x-auth-token': String(value), 'x-request-id': id } })
     expect(aboutRequest(id)).toEqual([expect.objectContaining({ level: 30, msg: 'a token was revoked' })])
-    const records = await running.sidecar.administration.audit(ACCOUNT, { after: '', size: 1000 })
+    const records = await running.sidecar.administration.records.audit(ACCOUNT, { after: '', size: 1000 })
     const record = records.findLast(({ action }) => action === 'token.revoke')
     expect(record?.details.by).toMatchObject({ protocol: 'grpc', request_id: id })
   })

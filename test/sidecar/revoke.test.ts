@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { applyFile } from '../../sidecar/authority/administration/directory-file.ts'
 import { credentialQuestion } from '../support/contract/answers.ts'
 import {
   BlackBox,
@@ -85,7 +86,7 @@ describe('by its value', () => {
   test('a token that its holder may no longer use can still be revoked', async () => {
     const { value, tokenId } = await issued(running, secrets, { user: 'alpha', project: 'alpha' })
     const permissions = (projects: string[]) =>
-      running.sidecar.administration.apply(TESTER, {
+      applyFile(running.sidecar.administration, TESTER, {
         accounts: [
           {
             account: ACCOUNT,
@@ -208,6 +209,6 @@ test('a revoked token is denied immediately in another process on the same data 
   expect(await check(secrets.staticToken)).toMatchObject(REVOKED)
   clock.nowMs -= 365 * 86_400_000
 
-  await running.sidecar.administration.users.replacePassword(TESTER, ACCOUNT, 'account')
+  await running.sidecar.run(TESTER, 'replaceServiceUserPassword', { account: ACCOUNT, name: 'account' })
   expect(await check(genuine.value, elsewhere)).toMatchObject(REVOKED)
 })

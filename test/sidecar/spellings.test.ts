@@ -6,6 +6,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Matrix } from '../../engine/index.ts'
+import { applyFile } from '../../sidecar/authority/administration/directory-file.ts'
 import { askAt, startIdentity, TOKENS } from '../support/identity/identity.ts'
 import { command } from '../support/processes/command-line.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
@@ -26,7 +27,7 @@ let keys = 0
 const key = async (): Promise<string> => {
   const owner = { name: 'owner', static_tokens: [`key ${keys++}`] }
   const accounts = [{ account: ACCOUNT, control_panel_users: [owner] }]
-  const { secrets } = await running.sidecar.administration.apply(TESTER, { accounts })
+  const { secrets } = await applyFile(running.sidecar.administration, TESTER, { accounts })
   return secrets[0]?.value.reveal() ?? ''
 }
 const check = (authorization: string, api = 'catalogue') =>

@@ -3,16 +3,19 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { compile } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
+import { applyFile } from '../../sidecar/authority/administration/directory-file.ts'
 import { openEmbeddedAuthority } from '../../sidecar/authority/open-authority.ts'
 import { NEVER_USED, StaticTokenUses } from '../../sidecar/authority/static-token-uses.ts'
 import { FailedLogins } from '../../sidecar/authority/throttle.ts'
 import { callError } from '../../sidecar/base/call-error.ts'
 import { DirectoryStore } from '../../sidecar/directory/store.ts'
+import { run } from '../../sidecar/usecases/administration/run.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
 import { ACCOUNT, PEOPLE } from '../support/sidecar/sidecar.ts'
 import { newFolder } from '../support/suite/resources.ts'
 
-const { tokenKinds } = compile(supportMatrix)
+const SHIPPED = compile(supportMatrix)
+const { tokenKinds } = SHIPPED
 const DAY_MS = 86_400_000
 const MINUTE_MS = 60_000
 const TODAY = 20_000
@@ -124,7 +127,7 @@ describe('a use', () => {
   async function open(folder: string, day: number) {
     const clock = { looks: 0 }
     const opened = await openEmbeddedAuthority({
-      ...{ folder, tokenKinds: () => tokenKinds.values() },
+      ...{ folder, engine: () => SHIPPED },
       passwordLimits: { concurrent: 1, waiting: 1, rememberMs: 0 },
       ...{ onKeysRefused: () => {}, onKeysUnreadable: () => {}, onDirectoryReplaced: () => {} },
       ...{ onUnknownKey: () => {}, onDirectoryLost: () => {}, onForeignStaticTokens: () => {} },
@@ -141,7 +144,7 @@ describe('a use', () => {
   async function populated() {
     const folder = join(newFolder(), 'data')
     const opened = await open(folder, TODAY)
-    const { secrets } = await opened.administration.apply(TESTER, PEOPLE)
+    const { secrets } = await applyFile(opened.administration, TESTER, PEOPLE)
     const value = secrets.find(({ type }) => type === 'static_token')?.value.reveal() ?? ''
     const verify = ({ authority }: Opened, from = {}) => authority.verify(value, tokenKinds, from)
     return { folder, opened, verify }
@@ -149,7 +152,9 @@ describe('a use', () => {
   /** What the directory says once what waits has been written. */
   async function dayIn(folder: string): Promise<number | undefined> {
     const { administration, close } = await open(folder, TODAY)
-    const [token] = await administration.tokens.staticTokens(ACCOUNT, 'owner', { after: '', size: 1 })
+    const list = { account: ACCOUNT, userName: 'owner', pageSize: 1, pageToken: '' }
+    const { items } = await run(administration, TESTER, 'listStaticTokens', list)
+    const [token] = items
     await close()
     return token?.lastUsedDay
   }
@@ -175,17 +180,24 @@ describe('a use', () => {
     [
       'from an address that the account does not allow',
       { clientAddress: '192.0.2.1' },
-      ({ administration }) => administration.accounts.setAddressRestriction(TESTER, ACCOUNT, ['10.0.0.0/8']),
+      ({ administration }) =>
+        run(administration, TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges: ['10.0.0.0/8'] }),
     ],
     [
       'of a disabled account',
       {},
-      ({ administration }) => administration.accounts.setEnabled(TESTER, ACCOUNT, false),
+      ({ administration }) =>
+        run(administration, TESTER, 'updateAccount', { account: ACCOUNT, enabled: false }),
     ],
     [
       'that is revoked',
       {},
-      ({ administration }) => administration.tokens.revokeStaticToken(TESTER, ACCOUNT, 'owner', 'key'),
+      ({ administration }) =>
+        run(administration, TESTER, 'revokeStaticToken', {
+          account: ACCOUNT,
+          userName: 'owner',
+          name: 'key',
+        }),
     ],
   ])('is not a token %s, known or not', async (_what, from, befall) => {
     const { folder, opened, verify } = await populated()

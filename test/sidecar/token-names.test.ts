@@ -3,6 +3,7 @@
  */
 import { decodeJwt } from 'jose'
 import { describe, expect, test } from 'vitest'
+import { run } from '../../sidecar/usecases/administration/run.ts'
 import { ACCOUNT, rescopeBody, startIdentity, TOKENS } from '../support/identity/identity.ts'
 import { signedToken, signingKey } from '../support/identity/signed-token.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
@@ -26,9 +27,12 @@ const { running, ask, tokenFor } = await startIdentity({
     accepted_audiences: ['others'],
   }),
 })
-const { tokens } = running.sidecar.administration
-const panelToken = async (how: 'reissuePanelToken' | 'copyPanelToken', project?: string, of = tokens) =>
-  (await of[how](TESTER, ACCOUNT, 'panel', project)).value.reveal()
+const { administration } = running.sidecar
+const panelToken = async (
+  how: 'reissueControlPanelUserToken' | 'copyControlPanelUserToken',
+  project?: string,
+  of = administration,
+) => (await run(of, TESTER, how, { account: ACCOUNT, name: 'panel', project })).value.reveal()
 
 test.each<[what: string, token: () => Promise<string> | string]>([
   ['a login', () => tokenFor({})],
@@ -39,7 +43,7 @@ test.each<[what: string, token: () => Promise<string> | string]>([
       return (await ask({ method: 'POST', path: TOKENS, body })).headers['x-subject-token'] ?? ''
     },
   ],
-  ['the control panel', () => panelToken('reissuePanelToken', 'alpha')],
+  ['the control panel', () => panelToken('reissueControlPanelUserToken', 'alpha')],
 ])('a token of %s names both', async (_what, token) => {
   expect(decodeJwt(await token())).toMatchObject({ iss: ISSUER, aud: AUDIENCE })
 })
@@ -66,7 +70,7 @@ describe('when the configuration changes, on the same data folder,', async () =>
   /** Starts another sidecar there. */
   const restarted = (of: object) => runSidecar({ folder: running.folder, config: configOf(of) })
   const named = await tokenFor({})
-  const panel = await panelToken('reissuePanelToken')
+  const panel = await panelToken('reissueControlPanelUserToken')
 
   test.each<[what: string, of: object, reason: string]>([
     ['is accepted under the same names', { issuer: ISSUER, audience: AUDIENCE }, 'ALLOWED'],
@@ -86,7 +90,7 @@ describe('when the configuration changes, on the same data folder,', async () =>
   ])('a token that names both %s, and is copied where it is accepted', async (_what, of, reason) => {
     const next = await restarted(of)
     expect(await reasonOf(next, named)).toBe(reason)
-    const copied = panelToken('copyPanelToken', undefined, next.sidecar.administration.tokens)
+    const copied = panelToken('copyControlPanelUserToken', undefined, next.sidecar.administration)
     if (reason === 'ALLOWED') expect(await copied).toBe(panel)
     else await expect(copied).rejects.toThrow('reissue makes one')
   })

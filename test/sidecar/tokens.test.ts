@@ -4,6 +4,7 @@
  */
 import { compactVerify } from 'jose'
 import { describe, expect, test } from 'vitest'
+import { applyFile } from '../../sidecar/authority/administration/directory-file.ts'
 import type { Permission } from '../../sidecar/directory/directory.ts'
 import { askBatch, credentialQuestion } from '../support/contract/answers.ts'
 import { BlackBox } from '../support/contract/black-box.ts'
@@ -136,7 +137,7 @@ describe('the permission and the holder of a token', () => {
   const ACCOUNT_WIDE: Ground = { permissions: [{ scope: 'account' }] }
   const SELECTED: Ground = { permissions: [{ scope: 'projects', projects: ['alpha'] }] }
   const put = (name: string, ground: Ground) =>
-    running.sidecar.administration.apply(TESTER, {
+    applyFile(running.sidecar.administration, TESTER, {
       accounts: [{ account: ACCOUNT, service_users: [{ name, ...ground }] }],
     })
 
@@ -204,7 +205,7 @@ describe('the permission and the holder of a token', () => {
     const question = credentialQuestion('dedicated-servers', 'X-Auth-Token', held.value)
     expect(await box.ask('check', question)).toMatchObject(ALLOWED)
     if (after === 'new password')
-      await running.sidecar.administration.users.replacePassword(TESTER, ACCOUNT, change)
+      await running.sidecar.run(TESTER, 'replaceServiceUserPassword', { account: ACCOUNT, name: change })
     else await put(change, after)
     expect(await box.ask('check', question)).toMatchObject(
       active ? ALLOWED : { ...REVOKED, token: { token_id: held.tokenId, subject: { name: change } } },
@@ -213,7 +214,7 @@ describe('the permission and the holder of a token', () => {
 
   test('while a control panel user is disabled, their static token is not active', async () => {
     const owner = (enabled: boolean) =>
-      running.sidecar.administration.apply(TESTER, {
+      applyFile(running.sidecar.administration, TESTER, {
         accounts: [{ account: ACCOUNT, control_panel_users: [{ name: 'owner', enabled }] }],
       })
     const question = asStatic(secrets.staticToken)

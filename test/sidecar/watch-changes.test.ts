@@ -8,6 +8,7 @@ import { describe, expect, test } from 'vitest'
 import { CREDENTIAL_REASONS, compile, type Engine, type Scope } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import { readKeys, withdrawKey } from '../../sidecar/authority/keys.ts'
+import { run } from '../../sidecar/usecases/administration/run.ts'
 import { credentialQuestion } from '../support/contract/answers.ts'
 import { BlackBox, type Message, refusalOf } from '../support/contract/black-box.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
@@ -161,10 +162,10 @@ describe('a follower learns', () => {
     const follower = await follow()
     const { value, tokenId } = await issued(running, secrets)
     const { token } = await check(value)
-    await directory.users.update(TESTER, ACCOUNT, 'nothing', 'service_user', { enabled: false })
-    const project = await directory.projects.create(TESTER, ACCOUNT, 'gamma')
-    await directory.projects.delete(TESTER, ACCOUNT, 'gamma')
-    await directory.accounts.setEnabled(TESTER, OTHER_ACCOUNT, false)
+    await run(directory, TESTER, 'updateServiceUser', { account: ACCOUNT, name: 'nothing', enabled: false })
+    const project = await run(directory, TESTER, 'createProject', { account: ACCOUNT, name: 'gamma' })
+    await run(directory, TESTER, 'deleteProject', { account: ACCOUNT, name: 'gamma' })
+    await run(directory, TESTER, 'updateAccount', { account: OTHER_ACCOUNT, enabled: false })
     await running.client.revoke({ value })
     await eventually(() => follower.voided.some(({ token_ids: ids }) => ids.includes(tokenId)))
     const all = (of: 'user_ids' | 'accounts' | 'project_ids' | 'token_ids') =>
@@ -181,8 +182,8 @@ describe('a follower learns', () => {
   test('of the accounts that it asks for, and of no other', async () => {
     const { directory, follow } = await start()
     const follower = await follow({ accounts: [OTHER_ACCOUNT] })
-    await directory.accounts.setEnabled(TESTER, ACCOUNT, false)
-    await directory.accounts.setEnabled(TESTER, OTHER_ACCOUNT, false)
+    await run(directory, TESTER, 'updateAccount', { account: ACCOUNT, enabled: false })
+    await run(directory, TESTER, 'updateAccount', { account: OTHER_ACCOUNT, enabled: false })
     await eventually(() => follower.voided.length > 0)
     expect(follower.voided).toEqual([{ ...NOTHING, accounts: [OTHER_ACCOUNT] }])
   })
@@ -194,7 +195,7 @@ describe('a follower learns', () => {
     const before = await check(value)
     expect(before.position).not.toBeNull()
     await eventually(() => follower.told.some(({ position }) => position.change === before.position?.change))
-    await directory.accounts.setEnabled(TESTER, OTHER_ACCOUNT, false)
+    await run(directory, TESTER, 'updateAccount', { account: OTHER_ACCOUNT, enabled: false })
     await eventually(async () => {
       const { position } = await check(value)
       return (position?.change ?? 0) > (before.position?.change ?? 0)
@@ -208,7 +209,7 @@ describe('a follower learns', () => {
     const first = await follow()
     const { place } = first
     first.leave()
-    await directory.accounts.setEnabled(TESTER, OTHER_ACCOUNT, false)
+    await run(directory, TESTER, 'updateAccount', { account: OTHER_ACCOUNT, enabled: false })
     const again = await follow(place)
     expect(again.told[0]?.voided).toEqual({ ...NOTHING, accounts: [OTHER_ACCOUNT] })
     const now = again.place

@@ -1,7 +1,7 @@
 /** What operators and users do to a simulated directory: changes of every kind, of a few accounts. */
 import { type Client, PortcullisError } from '../../clients/typescript/index.ts'
 import { trusted } from '../../sidecar/authority/actor.ts'
-import type { DirectoryFile } from '../../sidecar/authority/administration/directory-file.ts'
+import { applyFile, type DirectoryFile } from '../../sidecar/authority/administration/directory-file.ts'
 import type { IamClaims } from '../../sidecar/authority/iam-claims.ts'
 import { type Asked, type Caller, perform, someRecords, type What } from '../world/operations.ts'
 
@@ -82,7 +82,7 @@ export class Operations {
     }
     return async ({ directory, issue, revoke }, { sidecar, machine }) => {
       const apply: Caller['apply'] = async (file) =>
-        sidecar?.administration.apply(trusted(operatorOf(machine.name)), file as DirectoryFile)
+        sidecar && applyFile(sidecar.administration, trusted(operatorOf(machine.name)), file as DirectoryFile)
       await perform({ directory, issue, revoke, apply }, { what: 'createUsers', asked })
       this.#large.push(asked.account)
     }

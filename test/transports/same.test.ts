@@ -16,6 +16,7 @@ import {
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt'
 import * as fc from 'fast-check'
 import { afterAll, expect, test, vi } from 'vitest'
+import { applyFile } from '../../sidecar/authority/administration/directory-file.ts'
 import type { Method, Methods } from '../../sidecar/contract/call.ts'
 import type { StartTransport } from '../../sidecar/transports/transport.ts'
 import { endedTokens } from '../parity/ended-tokens.ts'
@@ -97,7 +98,7 @@ const made = (account: string) => ({
   service_users: [{ name: 'robot', permissions: [{ scope: 'account' as const }] }],
   control_panel_users: [{ name: 'owner', static_tokens: ['made'] }],
 })
-const { secrets } = await lenient.sidecar.administration.apply(TESTER, {
+const { secrets } = await applyFile(lenient.sidecar.administration, TESTER, {
   accounts: [...MADE, 'kept'].map(made),
 })
 const issuer = {

@@ -56,6 +56,6 @@ test('a token that has expired is not given again', async () => {
 
 test('no token is given after the password was replaced', async () => {
   await give()
-  await sidecar.administration.users.replacePassword(TESTER, ACCOUNT, 'account')
+  await sidecar.run(TESTER, 'replaceServiceUserPassword', { account: ACCOUNT, name: 'account' })
   await expect(give()).rejects.toMatchObject({ reason: 'LOGIN_FAILED' })
 })

@@ -7,8 +7,7 @@ import { byIamToken, byToken } from '../support/sidecar/services.ts'
 
 const HOME = '4711'
 const NOW_MS = 1_800_000_000_000
-const { ask, done, listed, administration, panelToken } = await openOffice(HOME, () => NOW_MS)
-const { accounts, projects } = administration
+const { ask, done, listed, administration, panelToken, run } = await openOffice(HOME, () => NOW_MS)
 const root = byToken('root')
 
 /** A new account for each test. */
@@ -16,33 +15,33 @@ let account = ''
 let count = 0
 beforeEach(async () => {
   account = `account-${++count}`
-  await accounts.create(TESTER, account)
+  await run(TESTER, 'createAccount', { account })
 })
 
 const actionsIn = async (of = account) =>
-  (await administration.audit(of, { after: '0', size: 100 })).map(({ action }) => action)
+  (await administration.records.audit(of, { after: '0', size: 100 })).map(({ action }) => action)
 const missing = (asked: Promise<unknown>) => expect(asked).rejects.toMatchObject({ reason: 'NOT_FOUND' })
 
 describe('accounts', () => {
   test('are created, read, listed and deleted', async () => {
     const other = `${account}-other`
     const created = await done('createAccount', { account: other })
-    expect(created).toEqual(await accounts.get(other))
+    expect(created).toEqual(await run(TESTER, 'getAccount', { account: other }))
     expect(await done('getAccount', { account: other })).toEqual(created)
     const all = await listed('listAccounts', {})
-    expect(all).toEqual(await accounts.list({ after: '', size: 100 }))
+    expect(all).toEqual(await administration.records.accounts({ after: '', size: 100 }))
     expect(all).toHaveLength(count + 2)
-    await projects.create(TESTER, other, 'alpha')
+    await run(TESTER, 'createProject', { account: other, name: 'alpha' })
     expect(await done('deleteAccount', { account: other })).toEqual({ projects: 1, users: 0 })
-    await missing(accounts.get(other))
+    await missing(run(TESTER, 'getAccount', { account: other }))
   })
 
   test('are enabled and disabled, or stay as they are', async () => {
-    const record = await accounts.get(account)
+    const record = await run(TESTER, 'getAccount', { account })
     for (const enabled of [false, true]) {
       expect(await done('updateAccount', { account, enabled })).toEqual({ ...record, enabled })
       expect(await done('updateAccount', { account, enabled: undefined })).toEqual({ ...record, enabled })
-      expect(await accounts.get(account)).toEqual({ ...record, enabled })
+      expect(await run(TESTER, 'getAccount', { account })).toEqual({ ...record, enabled })
     }
     expect(await actionsIn()).toEqual(['account.create', 'account.disable', 'account.enable'])
   })
@@ -51,23 +50,29 @@ describe('accounts', () => {
 describe('projects', () => {
   test('are created, read, listed and deleted', async () => {
     const created = await done('createProject', { account, name: 'beta' })
-    expect(created).toEqual(await projects.get(account, 'beta'))
+    expect(created).toEqual(await run(TESTER, 'getProject', { account, name: 'beta' }))
     expect(await done('getProject', { account, name: 'beta' })).toEqual(created)
-    await projects.create(TESTER, account, 'alpha')
-    expect(await listed('listProjects', { account })).toEqual([await projects.get(account, 'alpha'), created])
+    await run(TESTER, 'createProject', { account, name: 'alpha' })
+    expect(await listed('listProjects', { account })).toEqual([
+      await run(TESTER, 'getProject', { account, name: 'alpha' }),
+      created,
+    ])
     expect(await done('deleteProject', { account, name: 'beta' })).toBeUndefined()
-    await missing(projects.get(account, 'beta'))
+    await missing(run(TESTER, 'getProject', { account, name: 'beta' }))
   })
 
   test('are enabled and disabled, or stay as they are', async () => {
-    const [name, record] = ['alpha', await projects.create(TESTER, account, 'alpha')]
+    const [name, record] = ['alpha', await run(TESTER, 'createProject', { account, name: 'alpha' })]
     for (const enabled of [false, true]) {
       expect(await done('updateProject', { account, name, enabled })).toEqual({ ...record, enabled })
       expect(await done('updateProject', { account, name, enabled: undefined })).toEqual({
         ...record,
         enabled,
       })
-      expect(await projects.get(account, name)).toEqual({ ...record, enabled })
+      expect(await run(TESTER, 'getProject', { account, name })).toEqual({
+        ...record,
+        enabled,
+      })
     }
     expect(await actionsIn()).toEqual([
       ...['account.create', 'project.create', 'project.disable', 'project.enable'],
@@ -83,7 +88,7 @@ describe('address restrictions', () => {
     const { value } = await panelToken('owner')
     owner = (change) => ({ ...byIamToken(value), ...HERE, ...change })
   })
-  beforeEach(() => accounts.setAddressRestriction(TESTER, HOME, []))
+  beforeEach(() => run(TESTER, 'setAddressRestriction', { account: HOME, ranges: [] }))
 
   const set = (
     credentials: PresentedCredentials,
@@ -101,7 +106,7 @@ describe('address restrictions', () => {
   test('exclude the requester only where that is meant; an operator is never excluded', async () => {
     expect(await set(owner(), OUTSIDE)).toBe(excluded('192.0.2.7'))
     expect(await set(owner({ clientAddress: undefined }), OUTSIDE)).toBe(excluded('which is unknown'))
-    expect(await accounts.addressRestriction(HOME)).toEqual([])
+    expect(await done('getAddressRestriction', { account: HOME })).toEqual({ ranges: [] })
     expect(await set(owner(), OUTSIDE, true)).toEqual({ ranges: OUTSIDE })
     expect(await set(root, ['203.0.113.0/24'])).toEqual({ ranges: ['203.0.113.0/24'] })
   })
@@ -125,9 +130,11 @@ describe('address restrictions', () => {
     known: readonly (readonly [string, string])[] = KNOWN,
   ) => {
     const seen = known.map(([userName, address]) => ({ userName, address, lastSeenMs: NOW_MS }))
-    const knowing = vi.spyOn(accounts, 'knownAddresses').mockResolvedValue({ known: seen, truncated: true })
+    const knowing = vi
+      .spyOn(administration.records, 'knownAddresses')
+      .mockResolvedValue({ known: seen, truncated: true })
     const outcome = await ask(credentials, 'previewAddressRestriction', { account: HOME, ranges })
-    expect(knowing).toHaveBeenCalledExactlyOnceWith(HOME)
+    expect(knowing).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ account: HOME }), NOW_MS)
     knowing.mockRestore()
     return outcome
   }
@@ -145,7 +152,7 @@ describe('address restrictions', () => {
         ...{ others: others(ranges), truncated: true },
       })
     }
-    expect(await accounts.addressRestriction(HOME)).toEqual([])
+    expect(await done('getAddressRestriction', { account: HOME })).toEqual({ ranges: [] })
   })
 
   test('are looked at where the address of the requester is not known, or written otherwise', async () => {

@@ -18,7 +18,7 @@ import { byIamToken, byToken, outcomeOf } from '../support/sidecar/services.ts'
 const account = '4711'
 const MINUTE_MS = 60_000
 const clock = { nowMs: 1_800_000_000_000 }
-const { services, ask, logIn, administration, panelToken, userNamed } = await openOffice(
+const { services, ask, logIn, administration, panelToken, userNamed, run } = await openOffice(
   account,
   () => clock.nowMs,
 )
@@ -40,12 +40,12 @@ const newName = () => `name-${++count}`
 /** A new user with `iam.admin`. */
 async function newAdministrator(owner = false): Promise<string> {
   const name = newName()
-  await administration.users.createControlPanelUser(TESTER, account, { name, owner, roles: ['iam.admin'] })
+  await run(TESTER, 'createControlPanelUser', { account, name, owner, roles: ['iam.admin'] })
   return name
 }
 const tokenOfNew = async (name: string) =>
-  byIamToken((await administration.tokens.reissuePanelToken(TESTER, account, name, undefined)).value.reveal())
-const trail = () => administration.audit(account, { after: '0', size: 1_000 })
+  byIamToken((await run(TESTER, 'reissueControlPanelUserToken', { account, name })).value.reveal())
+const trail = () => administration.records.audit(account, { after: '0', size: 1_000 })
 const succeeds = (outcome: unknown) => (typeof outcome === 'string' ? outcome : 'done')
 
 beforeEach(() => {
@@ -57,7 +57,7 @@ describe('who asks', () => {
     const { value, token } = await panelToken('owner')
     const name = newName()
     expect(await ask(byIamToken(value), 'createProject', { account, name })).toEqual(
-      await administration.projects.get(account, name),
+      await run(TESTER, 'getProject', { account, name }),
     )
     expect((await trail()).at(-1)).toMatchObject({
       ...{ action: 'project.create', subject: name },
@@ -80,7 +80,7 @@ describe('who asks', () => {
   test('may be an owner at any address only where the operation is for that', async () => {
     const owner = await tokenOf('owner')
     const ranges = ['198.51.100.0/24']
-    await administration.accounts.setAddressRestriction(TESTER, account, ranges)
+    await run(TESTER, 'setAddressRestriction', { account, ranges })
     const ADDRESS =
       'ADDRESS_NOT_ALLOWED: the account restricts client addresses, and this address is not allowed'
     expect(await ask(owner, 'getAccount', { account })).toBe(ADDRESS)
@@ -112,11 +112,11 @@ describe('what is for owners', () => {
 test('what is for operators by whom it is about', async () => {
   const owner = await tokenOf('owner')
   const name = newName()
-  await administration.users.createServiceUser(TESTER, account, { name, permissions: [] })
+  await run(TESTER, 'createServiceUser', { account, name, permissions: [] })
   const replace = (credentials: PresentedCredentials) =>
     ask(credentials, 'replaceServiceUserPassword', { account, name })
   expect(succeeds(await replace(owner))).toBe('done')
-  await administration.users.setValidator(TESTER, account, name, true)
+  await run(TESTER, 'setServiceUserValidator', { account, name, validator: true })
   expect(await replace(owner)).toBe(OPERATORS_ONLY)
   expect(await replace(clerk)).toBe(noRight('clerk', 'everything'))
   expect(succeeds(await replace(root))).toBe('done')
@@ -166,7 +166,7 @@ describe('who has lost a right since they were authenticated', () => {
     request: OperationRequest<Name>,
   ) {
     const requester = await requesterOf(services, operation, await tokenOfNew(name))
-    await administration.users.update(TESTER, account, name, 'control_panel_user', lost)
+    await run(TESTER, 'updateControlPanelUser', { account, name, ...lost })
     return outcomeOf(() => administer(services, { requester, operation, request }))
   }
 
@@ -176,7 +176,9 @@ describe('who has lost a right since they were authenticated', () => {
     expect(await afterLosing(await newAdministrator(), none, 'createProject', project)).toBe(
       administratorsOnly(),
     )
-    expect(await outcomeOf(() => administration.projects.get(account, project.name))).toMatch(/NOT_FOUND/)
+    expect(await outcomeOf(() => run(TESTER, 'getProject', { account, name: project.name }))).toMatch(
+      /NOT_FOUND/,
+    )
     expect(succeeds(await afterLosing(await newAdministrator(), none, 'getAccount', { account }))).toBe(
       'done',
     )
@@ -210,7 +212,7 @@ test('users and administrators have a rate each for their changes; reading and t
   const create = (credentials: PresentedCredentials, name = newName()) =>
     asking(credentials, 'createProject', { account, name })
   const [first, second] = [newName(), newName()]
-  await administration.projects.create(TESTER, account, second)
+  await run(TESTER, 'createProject', { account, name: second })
   const outcomes: string[] = []
   for (const outcome of [
     () => create(owner, first),

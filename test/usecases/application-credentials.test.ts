@@ -3,6 +3,7 @@
  * `test/identity` speaks to the endpoint.
  */
 import { describe, expect, test, vi } from 'vitest'
+import { applyFile } from '../../sidecar/authority/administration/directory-file.ts'
 import { UNSCOPED_KIND } from '../../sidecar/authority/authority.ts'
 import { ChangeRates } from '../../sidecar/usecases/change-rates.ts'
 import {
@@ -18,8 +19,7 @@ import { CONNECTION, openPeople, outcomeOf } from '../support/sidecar/services.t
 
 const ACCOUNT = '4711'
 const people = await openPeople(ACCOUNT)
-const { administration, authority, iamToken, kindFor, userNamed } = people
-const { applicationCredentials } = administration
+const { administration, authority, iamToken, kindFor, userNamed, run } = people
 const servicesWith = (burst = 1_000): CredentialServices => ({
   ...people,
   settings: {
@@ -30,8 +30,9 @@ const servicesWith = (burst = 1_000): CredentialServices => ({
 })
 const services = servicesWith()
 const { value: strangersPassword } = await (async () => {
-  await administration.apply(TESTER, { accounts: [{ account: '4712', projects: ['alpha'] }] })
-  const { user, password } = await administration.users.createServiceUser(TESTER, '4712', {
+  await applyFile(administration, TESTER, { accounts: [{ account: '4712', projects: ['alpha'] }] })
+  const { user, password } = await run(TESTER, 'createServiceUser', {
+    account: '4712',
     ...{ name: 'stranger', permissions: [{ scope: 'account' }], roles: ['iam.admin'] },
   })
   return { user, value: password }
@@ -83,7 +84,11 @@ describe('making one', () => {
   }
 
   test('is for its user, with a token for a project, before anything else is looked at', async () => {
-    const ofOwner = await administration.tokens.reissuePanelToken(TESTER, ACCOUNT, 'owner', 'alpha')
+    const ofOwner = await run(TESTER, 'reissueControlPanelUserToken', {
+      account: ACCOUNT,
+      name: 'owner',
+      project: 'alpha',
+    })
     expect(await making(robot.value, ids.robot)).toEqual([`job ${count}`, [[['member']]]])
     expect(await making(robot.value, ids.admin)).toEqual([MAKER, []])
     expect(await making(admin.value, ids.admin)).toEqual([MAKER, []])
@@ -113,7 +118,7 @@ describe('making one', () => {
     const before = await namesOf()
     const outcome = await outcomeOf(() =>
       createCredential(services, about(value), async () => {
-        await authority.revoke(TESTER, { tokenId: token.tokenId, account: ACCOUNT })
+        await administration.directory.change(TESTER, (change) => change.revoke(token.tokenId, ACCOUNT))
         return wishFor('too late')
       }),
     )
@@ -130,7 +135,7 @@ describe('making one', () => {
 
   test('says who did it, from where, in the audit trail', async () => {
     const { id } = await made()
-    const { records } = await administration.auditPage({
+    const { records } = await administration.records.auditPage({
       ...{ account: ACCOUNT, newestFirst: true, filter: { action: 'application_credential' }, size: 1 },
     })
     expect(records).toMatchObject([
@@ -184,8 +189,9 @@ describe('seeing them', async () => {
 describe('deleting one', () => {
   /** Something happens when the change begins. */
   const meanwhile = (happens: () => Promise<unknown>) => {
-    const original = applicationCredentials.delete.bind(applicationCredentials)
-    return vi.spyOn(applicationCredentials, 'delete').mockImplementationOnce(async (...asked) => {
+    const { directory } = administration
+    const original = directory.change.bind(directory)
+    return vi.spyOn(directory, 'change').mockImplementationOnce(async (...asked) => {
       await happens()
       return original(...asked)
     })
@@ -202,7 +208,7 @@ describe('deleting one', () => {
   test('by an administrator takes a token for the account, and begins no change without one', async () => {
     const { id, name } = await made()
     const { value } = await iamToken('admin', 'alpha')
-    const deleted = vi.spyOn(applicationCredentials, 'delete')
+    const deleted = vi.spyOn(administration.directory, 'change')
     expect(await outcomeOf(() => deleteCredential(services, about(value), id))).toMatch(
       /^ACCOUNT_SCOPE_REQUIRED: /,
     )
@@ -214,7 +220,7 @@ describe('deleting one', () => {
   test('is refused to an administrator who is none any more when it is their turn', async () => {
     const { id, name } = await made()
     const spy = meanwhile(() =>
-      administration.users.update(TESTER, ACCOUNT, 'admin', 'service_user', { roles: [] }),
+      run(TESTER, 'updateServiceUser', { account: ACCOUNT, name: 'admin', roles: [] }),
     )
     expect(await outcomeOf(() => deleteCredential(services, about(admin.value), id))).toBe(SEER)
     expect(await namesOf()).toContain(name)
@@ -224,7 +230,9 @@ describe('deleting one', () => {
   test('is refused to a token that is revoked when it is their turn', async () => {
     const { id, name } = await made()
     const { value, token } = await iamToken('robot', 'alpha')
-    const spy = meanwhile(() => authority.revoke(TESTER, { tokenId: token.tokenId, account: ACCOUNT }))
+    const spy = meanwhile(() =>
+      administration.directory.change(TESTER, (change) => change.revoke(token.tokenId, ACCOUNT)),
+    )
     expect(await outcomeOf(() => deleteCredential(services, about(value), id))).toBe(CREDENTIAL)
     expect(await namesOf()).toContain(name)
     spy.mockRestore()

@@ -4,7 +4,6 @@
  */
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import type { Administration } from '../../sidecar/authority/administration/administration.ts'
 import { openRetention } from '../../sidecar/usecases/audit-retention.ts'
 
 const HOUR_MS = 3_600_000
@@ -22,16 +21,18 @@ function opened(
 ) {
   const asked: unknown[] = []
   const lines: unknown[] = []
-  const administration = {
-    archiveAudit: (...call: unknown[]) => {
-      asked.push(call)
-      return archive()
-    },
-  } as unknown as Administration
+  const archiveAudit = (_directory: unknown, ...call: unknown[]) => {
+    asked.push(call)
+    return archive()
+  }
   const log = (level: string) => (facts: object, msg: string) => void lines.push({ level, msg, ...facts })
-  const services = { administration, now: () => Date.now(), log: { info: log('info'), error: log('error') } }
+  const services = {
+    administration: {},
+    now: () => Date.now(),
+    log: { info: log('info'), error: log('error') },
+  }
   const config = { data: 'data', ...(audit && { audit }) }
-  return { retention: openRetention(config, services as never), asked, lines }
+  return { retention: openRetention(config, services as never, archiveAudit), asked, lines }
 }
 
 test.each<[claim: string, audit: { archive?: string } | undefined]>([

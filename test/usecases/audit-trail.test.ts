@@ -13,8 +13,7 @@ import { byIamToken, byToken } from '../support/sidecar/services.ts'
 
 const ACCOUNT = '4711'
 const clock = { nowMs: 1_800_000_000_000 }
-const { ask, administration } = await openOffice(ACCOUNT, () => clock.nowMs)
-const { accounts, projects, users, tokens } = administration
+const { ask, run } = await openOffice(ACCOUNT, () => clock.nowMs)
 const [root, reader, clerk] = [byToken('root'), byToken('reader'), byToken('clerk')]
 
 type Request = OperationRequest<'listAuditRecords'>
@@ -37,10 +36,10 @@ const told = async (...about: Parameters<typeof page>) => (await page(...about))
 let owner: PresentedCredentials
 beforeAll(async () => {
   // An account of the same number, which somebody else had before.
-  await accounts.delete(TESTER, ACCOUNT)
-  await accounts.create(TESTER, ACCOUNT)
-  await users.createControlPanelUser(TESTER, ACCOUNT, { name: 'olga', owner: true })
-  const { value } = await tokens.reissuePanelToken(TESTER, ACCOUNT, 'olga', undefined)
+  await run(TESTER, 'deleteAccount', { account: ACCOUNT })
+  await run(TESTER, 'createAccount', { account: ACCOUNT })
+  await run(TESTER, 'createControlPanelUser', { account: ACCOUNT, name: 'olga', owner: true })
+  const { value } = await run(TESTER, 'reissueControlPanelUserToken', { account: ACCOUNT, name: 'olga' })
   owner = byIamToken(value.reveal())
   for (const [actor, name] of [
     ['alice', 'alpha'],
@@ -48,7 +47,7 @@ beforeAll(async () => {
     ['alice', 'gamma'],
   ] as const) {
     clock.nowMs += 1_000
-    await projects.create(trusted(actor), ACCOUNT, name)
+    await run(trusted(actor), 'createProject', { account: ACCOUNT, name })
   }
 })
 
@@ -68,7 +67,7 @@ test('what was there before the account is for operators who see everything', as
 })
 
 test('what is of every account is for operators who see everything', async () => {
-  await accounts.create(TESTER, '4712')
+  await run(TESTER, 'createAccount', { account: '4712' })
   for (const who of [root, reader]) {
     const all = await told({ account: undefined }, who)
     expect(all).toEqual(expect.arrayContaining([...OWN, 'account.create 4712']))

@@ -3,8 +3,8 @@
  * operation over the wire.
  */
 import { describe, expect, test } from 'vitest'
-import type { UserRecord } from '../../sidecar/authority/administration/administration.ts'
 import type { UserSession } from '../../sidecar/authority/control-panel/sessions.ts'
+import type { UserRecord } from '../../sidecar/directory/directory.ts'
 import {
   authorize,
   authorizeAsOwner,

@@ -9,6 +9,7 @@ import {
   type TokenKind,
 } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
+import { applyFile } from '../../sidecar/authority/administration/directory-file.ts'
 import { UNSCOPED_KIND, type Verification, type Verifier } from '../../sidecar/authority/authority.ts'
 import type { IpAddress } from '../../sidecar/base/ip-address.ts'
 import { Secret } from '../../sidecar/base/secret.ts'
@@ -21,8 +22,8 @@ import { openServices, SHIPPED } from '../support/sidecar/services.ts'
 
 const ACCOUNT = '4711'
 const START_MS = 17
-const { authority, administration } = await openServices()
-const { secrets } = await administration.apply(TESTER, {
+const { authority, administration, run } = await openServices()
+const { secrets } = await applyFile(administration, TESTER, {
   accounts: [
     {
       account: ACCOUNT,
@@ -48,7 +49,7 @@ const [ofAccount, ofProject, revoked, unscoped] = await Promise.all([
   issued(kindOf(ACCOUNT_KIND)),
   issued({ ...kindOf(ACCOUNT_KIND), id: UNSCOPED_KIND }),
 ])
-await authority.revoke(TESTER, { tokenId: revoked.token.tokenId, account: ACCOUNT })
+await administration.directory.change(TESTER, (change) => change.revoke(revoked.token.tokenId, ACCOUNT))
 const staticToken = secretOf('owner')
 
 /** The shipped matrix with kinds that travel otherwise. */
@@ -267,7 +268,7 @@ test.each<[claim: string, expiresAtMs: number | undefined, reusable: number]>([
 })
 
 test('an address outside those of the account is denied', async () => {
-  await administration.accounts.setAddressRestriction(TESTER, ACCOUNT, ['192.0.2.0/24'])
+  await run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges: ['192.0.2.0/24'] })
   const from = async (clientAddress: IpAddress) =>
     shortly(await check('iam', IAM(ofAccount.value), { clientAddress }))
   expect(await from('192.0.2.7')).toEqual(['ALLOWED', ACCOUNT_KIND, true])

@@ -10,11 +10,12 @@ import { type Login, logIn } from '../../sidecar/usecases/identity/identity-log-
 import { type IdentityServices, withRecords } from '../../sidecar/usecases/identity/identity-token.ts'
 import { type TokenQuestion, validate } from '../../sidecar/usecases/identity/subject.ts'
 import { storedCredential } from '../support/identity/application-credentials.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
 import { CONNECTION, openPeople, outcomeOf } from '../support/sidecar/services.ts'
 
 const ACCOUNT = '4711'
 const people = await openPeople(ACCOUNT)
-const { administration, authority, engine, iamToken, kindFor, userNamed } = people
+const { administration, authority, engine, iamToken, kindFor, userNamed, run } = people
 const services: IdentityServices = {
   ...people,
   settings: {
@@ -52,7 +53,7 @@ describe('who asks', () => {
 
 describe('a token is described', () => {
   test('without roles, when its holder is gone', async () => {
-    const { id } = await administration.accounts.get(ACCOUNT)
+    const { id } = await run(TESTER, 'getAccount', { account: ACCOUNT })
     expect(await withRecords(services, robot.token, undefined)).toEqual({
       ...{ token: robot.token, accountId: id, roles: [], unscoped: false, credentialName: undefined },
     })

@@ -4,6 +4,7 @@
  */
 import { expect, test, vi } from 'vitest'
 import type { Engine, Scope, TokenKind } from '../../engine/index.ts'
+import { applyFile } from '../../sidecar/authority/administration/directory-file.ts'
 import type { IssuedToken } from '../../sidecar/authority/authority.ts'
 import { kindForScope } from '../../sidecar/authority/kind-of-scope.ts'
 import { Secret } from '../../sidecar/base/secret.ts'
@@ -25,7 +26,7 @@ import { openServices, outcomeOf } from '../support/sidecar/services.ts'
 
 const ACCOUNT = PROFILE_ACCOUNT
 const { authority, administration } = await openServices()
-const { secrets } = await administration.apply(TESTER, {
+const { secrets } = await applyFile(administration, TESTER, {
   accounts: [
     {
       account: ACCOUNT,

@@ -1,7 +1,9 @@
 /** What a login names, which scopes a user can get tokens for, and which roles those have. */
 import { createHash } from 'node:crypto'
 import { expect, test, vi } from 'vitest'
+import { applyFile } from '../../sidecar/authority/administration/directory-file.ts'
 import { UNSCOPED_KIND } from '../../sidecar/authority/authority.ts'
+import { userIn } from '../../sidecar/directory/found.ts'
 import {
   accountFor,
   projectFor,
@@ -21,8 +23,8 @@ const MANY = '4712'
 const PROJECTS = Array.from({ length: 501 }, (_, index) => `0-project-${String(index).padStart(3, '0')}`)
 const LAST = PROJECTS.at(-1) ?? ''
 
-const { administration } = await openServices()
-await administration.apply(TESTER, {
+const { administration, run } = await openServices()
+await applyFile(administration, TESTER, {
   accounts: [
     {
       account: ACCOUNT,
@@ -48,14 +50,14 @@ await administration.apply(TESTER, {
     },
   ],
 })
-await administration.projects.setEnabled(TESTER, ACCOUNT, 'closed', false)
+await run(TESTER, 'updateProject', { account: ACCOUNT, name: 'closed', enabled: false })
 
 const userNamed = (name: string, account = ACCOUNT) =>
-  administration.users.get(account, name, name === 'person' ? 'control_panel_user' : 'service_user')
+  userIn(administration.records, account, name, name === 'person' ? 'control_panel_user' : 'service_user')
 const ids = {
   user: (await userNamed('whole')).id,
-  project: (await administration.projects.get(ACCOUNT, 'alpha')).id,
-  account: (await administration.accounts.get(ACCOUNT)).id,
+  project: (await run(TESTER, 'getProject', { account: ACCOUNT, name: 'alpha' })).id,
+  account: (await run(TESTER, 'getAccount', { account: ACCOUNT })).id,
 }
 
 /** No account has a space in its number. */
@@ -120,8 +122,8 @@ for (const [what, name, resolve] of IN_ACCOUNT) {
 }
 
 test('a store is never asked for what can be no id: some fail on it', async () => {
-  const asked = (['accounts', 'users', 'projects'] as const).map((each) =>
-    vi.spyOn(administration[each], 'byId'),
+  const asked = (['accountById', 'userById', 'projectById'] as const).map((each) =>
+    vi.spyOn(administration.records, each),
   )
   await accountFor(administration, { id: IMPOSSIBLE })
   await userFor(administration, { id: IMPOSSIBLE })

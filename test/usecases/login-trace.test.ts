@@ -8,11 +8,12 @@ import {
   traceIssued,
   traceRevoked,
 } from '../../sidecar/usecases/login-trace.ts'
+import { TESTER } from '../support/sidecar/actor.ts'
 import { openPeople } from '../support/sidecar/services.ts'
 import { newTrace } from '../support/signals/traced-lines.ts'
 
 const ACCOUNT = '4711'
-const { administration, userNamed } = await openPeople(ACCOUNT)
+const { administration, userNamed, run } = await openPeople(ACCOUNT)
 
 const FROM = { protocol: 'grpc', address: '192.0.2.7' } as const
 /** What counts for a login of theirs, and is the same in each. */
@@ -31,7 +32,7 @@ async function failed(error: unknown, change: Partial<TracedLogin> = {}, given: 
   const { trace, written } = newTrace()
   traceFailure({ trace, administration, ...given }, { ...LOGIN, ...change }, error)
   // The directory has been asked.
-  await administration.users.get(ACCOUNT, 'robot', 'service_user')
+  await run(TESTER, 'getServiceUser', { account: ACCOUNT, name: 'robot' })
   const lines = await written()
   trace.close()
   return lines

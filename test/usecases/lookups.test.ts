@@ -38,9 +38,9 @@ test.each<[caller: string[] | undefined, name: string, outcome: string]>([
 
 test('a profile logs in under a name of its own, whatever addresses its account allows', async () => {
   const account = '4711'
-  const { authority, administration, kindFor } = await openPeople(account)
-  const { value: password } = await administration.users.replacePassword(TESTER, account, 'robot')
-  await administration.accounts.setAddressRestriction(TESTER, account, ['192.0.2.0/24'])
+  const { authority, kindFor, run } = await openPeople(account)
+  const { password } = await run(TESTER, 'replaceServiceUserPassword', { account, name: 'robot' })
+  await run(TESTER, 'setAddressRestriction', { account, ranges: ['192.0.2.0/24'] })
   const login = { account, userName: 'robot', password }
   const from = PROFILES_ORIGIN
   // The log names the source of a login by it.

@@ -4,6 +4,7 @@
  */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { compile, type Matrix } from '../../engine/index.ts'
+import { MatrixVersionRecords } from '../../sidecar/directory/matrix-versions.ts'
 import type { OperationRequest } from '../../sidecar/usecases/administration/administer.ts'
 import type { MatrixRollout } from '../../sidecar/usecases/matrix-rollout.ts'
 import type { Shadow } from '../../sidecar/usecases/shadow.ts'
@@ -53,8 +54,9 @@ beforeEach(async () => {
   followed.length = 0
 })
 const root = byToken('root')
+const kept = () => new MatrixVersionRecords(administration.records.queries)
 const versionsOf = async () =>
-  (await administration.matrices.versions()).map(({ digest, action, reason }) => [digest, action, reason])
+  (await kept().all()).map(({ digest, action, reason }) => [digest, action, reason])
 
 const look = (rollout: MatrixRollout, request: Partial<OperationRequest<'getMatrixRollout'>> = {}) =>
   ask(root, 'getMatrixRollout', { matrices: false, toDigest: '', ...request }, { rollout })
@@ -123,10 +125,10 @@ describe('a promotion', () => {
     for (const matrix of [NEXT, CONFIGURED]) {
       const digest = digestOf(matrix)
       const content = Buffer.from(`content of ${matrix.title}`)
-      expect(await administration.matrices.version(digest)).toEqual({ digest, content })
+      expect(await kept().content(digest)).toEqual({ digest, content })
     }
     expect(await look(rolloutOf(NEXT))).toMatchObject({
-      versions: await administration.matrices.versions(),
+      versions: await kept().all(),
     })
   })
 
@@ -171,9 +173,7 @@ describe('a promotion', () => {
       },
     }
     expect(await promote(rollout)).toBeUndefined()
-    expect((await administration.matrices.version(digestOf(CONFIGURED)))?.content.toString()).toBe(
-      'content of configured',
-    )
+    expect((await kept().content(digestOf(CONFIGURED)))?.content.toString()).toBe('content of configured')
   })
 })
 

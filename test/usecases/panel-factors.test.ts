@@ -204,7 +204,7 @@ test('an owner, too, changes it at the addresses of the account alone', async ()
 test('a wrong current password is a login that failed, where it comes from', async () => {
   const session = await panel.sessionOf('owner')
   const call = callOf({ session: session.hash })
-  const replace = vi.spyOn(controlPanel.passwords, 'replace')
+  const prove = vi.spyOn(controlPanel.passwords, 'prove')
   const password = { current: new Secret('a wrong one'), password: new Secret('ten yellow bottles') }
   const { outcome, lines } = await panel.traced((given) => replaceOwnPassword(given, call, password))
   expect(outcome).toBe('LOGIN_FAILED: the name of the user or the password is wrong')
@@ -213,5 +213,6 @@ test('a wrong current password is a login that failed, where it comes from', asy
     { level: 'warn', msg: 'a login failed', reason: 'LOGIN_FAILED', user: id, user_name: 'owner' },
   ])
   const from = { source: { type: 'address', address: ADDRESS }, connection: 'connection 1' }
-  expect(replace).toHaveBeenCalledWith(expect.objectContaining({ session: session.id }), password, from)
+  const claim = { account: ACCOUNT, userName: 'owner', password: password.current }
+  expect(prove).toHaveBeenCalledWith(claim, from, expect.any(Function))
 })

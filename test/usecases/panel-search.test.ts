@@ -100,7 +100,7 @@ test.each([
   ['that is not there', () => Object.assign(new Error('NOT_FOUND'), { code: 'NOT_FOUND' })],
 ])('a directory %s is no user who is not there', async (_what, error) => {
   const { find, asked } = newLog()
-  vi.spyOn(administration.users, 'get').mockRejectedValueOnce(error())
+  vi.spyOn(administration.records, 'user').mockRejectedValueOnce(error())
   await expect(find({ user: 'robot', account: ACCOUNT })).rejects.toThrow(error().message)
   expect(asked).toEqual([])
 })
@@ -108,7 +108,7 @@ test.each([
 test('a name that the database cannot have is one that nobody has', async () => {
   const { find, asked } = newLog()
   const refused = () => Promise.reject(invalidArgument({ field: 'name', expected: 'another' }))
-  vi.spyOn(administration.users, 'get').mockImplementation(refused)
+  vi.spyOn(administration.records, 'user').mockImplementation(refused)
   await find({ user: 'robot', account: ACCOUNT })
   expect(asked.map(({ query }) => query.users)).toEqual([['robot']])
 })
@@ -118,7 +118,7 @@ test('rows have the names of their users, each of whom is looked for once', asyn
   const row = (user: string | undefined) => ({ line: {}, user, afterwards: {} }) as never
   const users = [robot, 'gone', undefined, owner, robot, 'gone']
   const found = { ...NOTHING, rows: users.map(row), next: 'page 3', damaged: 1, unreadable: ['a file'] }
-  const look = vi.spyOn(administration.users, 'byId')
+  const look = vi.spyOn(administration.records, 'userById')
   const { rows, ...rest } = await newLog(async () => found).find()
   expect(rest).toEqual({ next: 'page 3', damaged: 1, unreadable: ['a file'] })
   const names = ['robot', undefined, undefined, 'owner', 'robot', undefined]

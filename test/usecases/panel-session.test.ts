@@ -1,5 +1,6 @@
 /** The session of a request of the page: whose it is, until when, and how it is used and ended. */
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { run } from '../../sidecar/usecases/administration/run.ts'
 import type { PanelCall } from '../../sidecar/usecases/control-panel/call.ts'
 import {
   expectSession,
@@ -94,7 +95,7 @@ describe('the page sees of a session', () => {
     ['tester', { owner: false, administrator: true, roles: ['iam.admin'] }],
   ])('who %s is, and until when', async (name, rights) => {
     const { roles } = rights
-    await services.administration.users.update(TESTER, ACCOUNT, name, 'control_panel_user', { roles })
+    await run(services.administration, TESTER, 'updateControlPanelUser', { account: ACCOUNT, name, roles })
     const call = await callBy(name)
     const session = await controlPanel.sessions.find(call.session as Buffer)
     const begunAtMs = clock.nowMs

@@ -1,7 +1,6 @@
 /** Who makes a call: an operator or a user, by what they present; and who they are when it is their turn. */
 import { describe, expect, test, vi } from 'vitest'
 import { compile, type Engine } from '../../engine/index.ts'
-import type { ChangeView } from '../../sidecar/authority/actor.ts'
 import { UNSCOPED_KIND, type VerifiedToken } from '../../sidecar/authority/authority.ts'
 import { Callers } from '../../sidecar/usecases/callers.ts'
 import { Intake } from '../../sidecar/usecases/intake.ts'
@@ -33,7 +32,7 @@ const ACCOUNT = '4711'
 const DAY_MS = 86_400_000
 const clock = { nowMs: 1_800_000_000_000 }
 const people = await openPeople(ACCOUNT, () => clock.nowMs)
-const { administration, authority, engine, iamToken, panelToken, staticToken, userNamed } = people
+const { administration, authority, engine, iamToken, panelToken, staticToken, userNamed, run } = people
 const controlPanel = await administration.controlPanel()
 const callers = new Callers([])
 const services = { ...people, callers, controlPanel }
@@ -44,8 +43,7 @@ const begin = openSessions(people, () => clock.nowMs)
 /** Begins a session of a user, or of the clerk. @returns SHA-256 of its secret */
 const sessionOf = (name: string) => begin(name === 'clerk' ? CLERK : name)
 const bySession = (session: Buffer) => presenting({ session })
-const restrictTo = (...ranges: string[]) =>
-  administration.accounts.setAddressRestriction(TESTER, ACCOUNT, ranges)
+const restrictTo = (...ranges: string[]) => run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges })
 
 const [robot, ofProject, unscoped, revoked, owner] = await Promise.all([
   iamToken('robot'),
@@ -54,7 +52,7 @@ const [robot, ofProject, unscoped, revoked, owner] = await Promise.all([
   iamToken('robot'),
   panelToken('owner'),
 ])
-await authority.revoke(TESTER, { tokenId: revoked.token.tokenId, account: ACCOUNT })
+await administration.directory.change(TESTER, (change) => change.revoke(revoked.token.tokenId, ACCOUNT))
 
 const CREDENTIAL =
   'REQUESTER_NOT_AUTHENTICATED: expected a caller token (`authorization: Bearer …`) or an account-scoped IAM token (`x-auth-token`)'
@@ -212,9 +210,9 @@ describe('the user of an IAM token', () => {
 
   test('takes an owner and a validator their rights, too', async () => {
     const user = { ...(await userNamed('admin')), owner: true, validator: true }
-    const users = { byId: async () => user } as unknown as typeof administration.users
+    const records = { userById: async () => user } as unknown as typeof administration.records
     const given = (limited: boolean) => ({
-      administration: { ...administration, users } as unknown as typeof administration,
+      administration: { ...administration, records },
       authority: saying({ applicationCredential: { ...credential, limited } }),
     })
     expect(await userOf('any', {}, given(false))).toMatchObject({ user })
@@ -224,8 +222,8 @@ describe('the user of an IAM token', () => {
   })
 
   test('is nobody when they are gone, and of an expired token', async () => {
-    const users = { byId: async () => undefined } as unknown as typeof administration.users
-    const gone = { administration: { ...administration, users } as unknown as typeof administration }
+    const records = { userById: async () => undefined } as unknown as typeof administration.records
+    const gone = { administration: { ...administration, records } }
     expect(await userOf(robot.value, {}, gone)).toBeUndefined()
     const outside = { ...gone, authority: saying({}, 'ADDRESS_NOT_ALLOWED') }
     expect(await userOf('any', { ownersFromAnywhere: true }, outside)).toBe(ADDRESS)
@@ -273,16 +271,11 @@ describe('every call of a listener needs a live session', () => {
 describe('when it is the turn of their change', () => {
   /** Inside the transaction of a change. */
   const confirmed = async (requester: Requester, given: Partial<typeof services> = {}) => {
-    const again = (view: ChangeView) =>
-      confirmRequester({ ...services, now: () => clock.nowMs, ...given }, requester, view)
-    let outcome: Requester | string | undefined
-    const confirm = async (view: ChangeView) => {
-      outcome = await outcomeOf(() => again(view))
-    }
-    await administration.projects.create({ ...TESTER, confirm }, ACCOUNT, `project-${projects++}`)
-    return outcome
+    const all = { ...services, now: () => clock.nowMs, ...given }
+    return administration.directory.change(TESTER, ({ records }) =>
+      outcomeOf(() => confirmRequester(all, requester, records)),
+    )
   }
-  let projects = 0
   const requesterBy = async (credentials: PresentedCredentials, anywhere?: boolean) => {
     const requester = await found(credentials, anywhere)
     if (typeof requester === 'string') throw new TypeError(requester)
@@ -302,7 +295,7 @@ describe('when it is the turn of their change', () => {
     const { value } = await iamToken('admin')
     const requester = await requesterBy(byIamToken(value))
     expect(await confirmed(requester)).toEqual(requester)
-    await administration.users.update(TESTER, ACCOUNT, 'admin', 'service_user', { roles: [] })
+    await run(TESTER, 'updateServiceUser', { account: ACCOUNT, name: 'admin', roles: [] })
     expect(await confirmed(requester)).toMatchObject({
       user: { roles: [] },
       token: requester.type === 'user' && requester.token,
@@ -314,7 +307,7 @@ describe('when it is the turn of their change', () => {
     await restrictTo('198.51.100.0/24')
     expect(await confirmed(requester)).toBe(ADDRESS)
     await restrictTo()
-    await administration.users.replacePassword(TESTER, ACCOUNT, 'admin')
+    await run(TESTER, 'replaceServiceUserPassword', { account: ACCOUNT, name: 'admin' })
     expect(await confirmed(requester)).toBe(CREDENTIAL)
   })
 

@@ -23,8 +23,8 @@ import {
 const [ACCOUNT, ELSEWHERE] = ['4711', '4712']
 const NOW_MS = 1_800_000_000_000
 const people = await openPeople(ACCOUNT, () => NOW_MS)
-const { administration, authority, iamToken, panelToken, staticToken, userNamed } = people
-const revoking = vi.spyOn(authority, 'revoke')
+const { administration, authority, iamToken, panelToken, staticToken, userNamed, run } = people
+const revoking = vi.spyOn(administration.directory, 'change')
 
 const CALLERS = [
   callerNamed('operator', { everything: true }),
@@ -86,6 +86,8 @@ const [A_TOKEN, THIS_TOKEN] = ['revoke a token', 'revoke this token']
 const told = (outcome: Revoked | string) =>
   typeof outcome === 'string' ? outcome : outcome.revokedAtMs === NOW_MS ? 'revoked' : outcome
 
+const lastRecord = async () =>
+  (await administration.records.audit(ACCOUNT, { after: '0', size: 1_000 })).at(-1)
 const isActive = async (value: string) => (await authority.verify(value, people.engine.tokenKinds)).ok
 const [robot, admin, adminOfProject, owner, revokedUser, unscoped] = await Promise.all([
   iamToken('robot'),
@@ -95,7 +97,7 @@ const [robot, admin, adminOfProject, owner, revokedUser, unscoped] = await Promi
   iamToken('robot'),
   iamToken('robot', undefined, { ...people.kindFor(), id: UNSCOPED_KIND }),
 ])
-await authority.revoke(TESTER, { tokenId: revokedUser.token.tokenId, account: ACCOUNT })
+await administration.directory.change(TESTER, (change) => change.revoke(revokedUser.token.tokenId, ACCOUNT))
 const ofTester = { ...(await panelToken('tester')), static: staticToken('tester') }
 
 describe('by its id', () => {
@@ -123,10 +125,14 @@ describe('by its id', () => {
   })
 
   test('the account is for the directory to say', async () => {
-    revoking.mockClear()
-    const { tokenId } = (await iamToken('robot')).token
-    await world().ask({ type: 'token_id', tokenId }, byToken('clerk'))
-    expect(revoking.mock.calls[0]?.[1]).toEqual({ tokenId, account: '' })
+    const key = { account: ACCOUNT, userName: 'tester', name: 'by its id' }
+    const { token } = await run(TESTER, 'createStaticToken', key)
+    await world().ask({ type: 'token_id', tokenId: token.id }, byToken('clerk'))
+    const { id: user_id } = await userNamed('tester')
+    expect(await lastRecord()).toMatchObject({
+      ...{ action: 'token.revoke', subject: 'by its id', subjectId: token.id },
+      details: { user: 'tester', user_id },
+    })
   })
 })
 
@@ -312,20 +318,19 @@ describe('in the name of', () => {
     const { value, token } = await iamToken('robot')
     revoking.mockClear()
     await world().byValue(value, REQUESTERS[requester])
-    const [by, revocation] = revoking.mock.calls[0] ?? []
+    const [by] = revoking.mock.calls[0] ?? []
     expect(by).toMatchObject(await actor())
-    expect(revocation).toEqual({
-      tokenId: token.tokenId,
-      account: ACCOUNT,
-      holderId: (await userNamed('robot')).id,
+    const { id: user_id } = await userNamed('robot')
+    expect(await lastRecord()).toMatchObject({
+      ...{ action: 'token.revoke', subjectId: token.tokenId },
+      details: { user: 'robot', user_id, ...(requester === 'nobody' && { by: { token_id: token.tokenId } }) },
     })
-    if (requester === 'nobody') expect(by?.origin?.tokenId).toBe(token.tokenId)
   })
 })
 
 describe('when it is the turn of the change', () => {
   const update = (name: string, change: { owner?: boolean; roles?: string[] }) =>
-    administration.users.update(TESTER, ACCOUNT, name, 'control_panel_user', change)
+    run(TESTER, 'updateControlPanelUser', { account: ACCOUNT, name, ...change })
 
   test.each<[claim: string, lose: (callers: Callers) => unknown, requester: RequesterName, outcome: string]>([
     ['who lost nothing', () => {}, 'clerk', 'revoked'],
@@ -364,7 +369,8 @@ describe('when it is the turn of the change', () => {
     during.lookUp = () => update('tester', { roles: [] })
     expect(await byValue(value, byIamToken(demoted.value))).toBe(NOT_HOLDER)
     const { value: ended, token } = await administrator()
-    during.lookUp = () => authority.revoke(TESTER, { tokenId: token.tokenId, account: ACCOUNT })
+    during.lookUp = () =>
+      administration.directory.change(TESTER, (change) => change.revoke(token.tokenId, ACCOUNT))
     expect(await byValue(value, byIamToken(ended))).toBe(CREDENTIAL)
     expect(await isActive(value)).toBe(true)
   })

@@ -7,7 +7,10 @@ import { byIamToken, byToken } from '../support/sidecar/services.ts'
 const account = '4711'
 /** Soon the time has one digit more: then sessions are in their order, too. */
 const clock = { nowMs: 9_999_999_999_997 }
-const { ask, logIn, administration, panelToken } = await openOffice(account, () => clock.nowMs)
+const { administration, ask, logIn, panelToken, userNamed, run } = await openOffice(
+  account,
+  () => clock.nowMs,
+)
 const root = byToken('root')
 
 beforeEach(() => {
@@ -20,7 +23,7 @@ const EXCEPT_ONESELF =
   'NOT_ADMINISTRATOR: only another administrator of the account (you change your own password under Profile, Security) may do this'
 
 const sessionsOf = async (userName: string) =>
-  (await administration.controlPanel()).sessions.list(account, userName)
+  (await administration.controlPanel()).sessions.list(await userNamed(userName))
 const sessions = async (userName: string, pageSize = 0, pageToken = '') => {
   const listed = await ask(root, 'listSessions', { account, userName, pageSize, pageToken })
   if (typeof listed === 'string') throw new TypeError(listed)
@@ -69,8 +72,8 @@ describe('a session ends', () => {
   test('of an owner for owners alone', async () => {
     await logIn('owner')
     const name = 'adam'
-    await administration.users.createControlPanelUser(TESTER, account, { name, roles: ['iam.admin'] })
-    const { value } = await administration.tokens.reissuePanelToken(TESTER, account, name, undefined)
+    await run(TESTER, 'createControlPanelUser', { account, name, roles: ['iam.admin'] })
+    const { value } = await run(TESTER, 'reissueControlPanelUserToken', { account, name })
     const before = await sessionsOf('owner')
     expect((await end(byIamToken(value.reveal()), 'owner')).outcome).toBe(NOT_OWNER)
     expect(await sessionsOf('owner')).toEqual(before)
@@ -98,9 +101,7 @@ describe('an invitation', () => {
   })
 
   test('of an owner is for owners alone', async () => {
-    await administration.users.update(TESTER, account, 'tester', 'control_panel_user', {
-      roles: ['iam.admin'],
-    })
+    await run(TESTER, 'updateControlPanelUser', { account, name: 'tester', roles: ['iam.admin'] })
     expect(await invite(await logIn('tester'), 'owner')).toBe(NOT_OWNER)
     expect(await invite(await logIn('tester'), 'adam')).toBe('adam')
   })

@@ -4,18 +4,20 @@ import { compile } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import type { IssuedToken } from '../../sidecar/authority/authority.ts'
 import type { Secret } from '../../sidecar/base/secret.ts'
+import { ApplicationCredentialRecords } from '../../sidecar/directory/application-credential-records.ts'
+import { userIn } from '../../sidecar/directory/found.ts'
 import type { OperationRequest } from '../../sidecar/usecases/administration/administer.ts'
+import { storedCredential } from '../support/identity/application-credentials.ts'
 import { STATIC_KIND } from '../support/matrices/engines.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
 import { openOffice } from '../support/sidecar/office.ts'
 import { byToken, presenting } from '../support/sidecar/services.ts'
 
 const NOW_MS = 1_800_000_000_000
-const { ask, done, listed, administration, authority, engine, kindFor } = await openOffice(
+const { ask, done, listed, administration, authority, engine, kindFor, run } = await openOffice(
   '4711',
   () => NOW_MS,
 )
-const { accounts, projects, users, tokens, applicationCredentials } = administration
 const root = byToken('root')
 
 /** A new account for each test. */
@@ -23,18 +25,18 @@ let account = ''
 let count = 0
 beforeEach(async () => {
   account = `account-${++count}`
-  await accounts.create(TESTER, account)
+  await run(TESTER, 'createAccount', { account })
 })
 
 const actionsIn = async (of = account) =>
-  (await administration.audit(of, { after: '0', size: 100 })).map(({ action }) => action)
+  (await administration.records.audit(of, { after: '0', size: 100 })).map(({ action }) => action)
 const missing = (asked: Promise<unknown>) => expect(asked).rejects.toMatchObject({ reason: 'NOT_FOUND' })
 
 const ALPHA = { scope: 'projects', projects: ['alpha'] } as const
 const WHOLE = { scope: 'account', projects: [] } as const
 
 describe('service users', () => {
-  beforeEach(() => projects.create(TESTER, account, 'alpha'))
+  beforeEach(() => run(TESTER, 'createProject', { account, name: 'alpha' }))
   const create = (name: string) =>
     done('createServiceUser', { account, name, permissions: [ALPHA, WHOLE], roles: ['member'] })
   const obtains = (name: string, password: Secret) =>
@@ -45,15 +47,15 @@ describe('service users', () => {
 
   test('are created, read, listed and deleted', async () => {
     const { user, password } = await create('robot')
-    expect(user).toEqual(await users.get(account, 'robot', 'service_user'))
+    expect(user).toEqual(await run(TESTER, 'getServiceUser', { account, name: 'robot' }))
     expect(user).toMatchObject({ permissions: [{ scope: 'account' }, ALPHA], roles: ['member'] })
     expect(await obtains('robot', password)).toBe(true)
     expect(await done('getServiceUser', { account, name: 'robot' })).toEqual(user)
     const { user: first } = await create('a robot')
-    await users.createControlPanelUser(TESTER, account, { name: 'pia' })
+    await run(TESTER, 'createControlPanelUser', { account, name: 'pia' })
     expect(await listed('listServiceUsers', { account })).toEqual([first, user])
     expect(await done('deleteServiceUser', { account, name: 'robot' })).toBeUndefined()
-    await missing(users.get(account, 'robot', 'service_user'))
+    await missing(run(TESTER, 'getServiceUser', { account, name: 'robot' }))
   })
 
   test('change in what is said, and in nothing else', async () => {
@@ -79,7 +81,9 @@ describe('service users', () => {
     for (const validator of [true, false]) {
       const request = { account, name: 'robot', validator }
       expect(await done('setServiceUserValidator', request)).toMatchObject({ user: { validator } })
-      expect(await users.get(account, 'robot', 'service_user')).toMatchObject({ validator })
+      expect(await run(TESTER, 'getServiceUser', { account, name: 'robot' })).toMatchObject({
+        validator,
+      })
     }
   })
 
@@ -106,15 +110,15 @@ describe('control panel users', () => {
 
   test('are created, read, listed and deleted', async () => {
     const created = await create('pia')
-    expect(created).toEqual(await users.get(account, 'pia', 'control_panel_user'))
+    expect(created).toEqual(await run(TESTER, 'getControlPanelUser', { account, name: 'pia' }))
     expect(created).toMatchObject({ owner: false, roles: ['member'] })
     expect(await done('getControlPanelUser', { account, name: 'pia' })).toEqual(created)
     const first = await create('olga', true)
     expect(first).toMatchObject({ owner: true })
-    await users.createServiceUser(TESTER, account, { name: 'robot', permissions: [] })
+    await run(TESTER, 'createServiceUser', { account, name: 'robot', permissions: [] })
     expect(await listed('listControlPanelUsers', { account })).toEqual([first, created])
     expect(await done('deleteControlPanelUser', { account, name: 'pia' })).toBeUndefined()
-    await missing(users.get(account, 'pia', 'control_panel_user'))
+    await missing(run(TESTER, 'getControlPanelUser', { account, name: 'pia' }))
   })
 
   test('change in what is said, and in nothing else', async () => {
@@ -144,23 +148,25 @@ describe('IAM tokens of control panel users', () => {
   test.each([undefined, 'alpha'])(
     'for the project %s: there is one, a copy, and a new one',
     async (project) => {
-      await users.createControlPanelUser(TESTER, account, { name: 'pia' })
-      await projects.create(TESTER, account, 'alpha')
+      await run(TESTER, 'createControlPanelUser', { account, name: 'pia' })
+      await run(TESTER, 'createProject', { account, name: 'alpha' })
       const request = { account, name: 'pia', project }
       expect(await done('getControlPanelUserToken', request)).toBeUndefined()
-      const issued = await tokens.reissuePanelToken(TESTER, account, 'pia', project)
+      const issued = await run(TESTER, 'reissueControlPanelUserToken', { account, name: 'pia', project })
       expect(await done('getControlPanelUserToken', request)).toEqual(issued.token)
       expect(shown(await done('copyControlPanelUserToken', request))).toEqual(carried(issued))
       expect((await actionsIn()).at(-1)).toBe('control_panel_user.copy_token')
       const again = await done('reissueControlPanelUserToken', request)
       expect(again.token.tokenId).not.toBe(issued.token.tokenId)
-      expect(shown(again)).toEqual(carried(await tokens.copyPanelToken(TESTER, account, 'pia', project)))
+      expect(shown(again)).toEqual(
+        carried(await run(TESTER, 'copyControlPanelUserToken', { account, name: 'pia', project })),
+      )
     },
   )
 })
 
 test('an IAM token of a control panel user is given out where the matrix has no API yet', async () => {
-  await users.createControlPanelUser(TESTER, account, { name: 'pia' })
+  await run(TESTER, 'createControlPanelUser', { account, name: 'pia' })
   const given = {
     engine: compile<string, string>({ ...supportMatrix, apis: [], statements: [], conflicts: [] }),
   }
@@ -169,10 +175,14 @@ test('an IAM token of a control panel user is given out where the matrix has no 
 })
 
 describe('static tokens', () => {
-  beforeEach(() => users.createControlPanelUser(TESTER, account, { name: 'pia' }))
+  beforeEach(() => run(TESTER, 'createControlPanelUser', { account, name: 'pia' }))
   const create = (name: string, note = '', given = {}) =>
     done('createStaticToken', { account, userName: 'pia', name, note }, given)
-  const recordsOf = () => tokens.staticTokens(account, 'pia', { after: '', size: 10 })
+  const recordsOf = async () => {
+    const { records } = administration
+    const user = await userIn(records, account, 'pia', 'control_panel_user')
+    return records.staticTokens(user.id, { after: '', size: 10 })
+  }
 
   test('are created with a note, and say how to send them', async () => {
     const { header, scheme = '' } = engine.tokenKinds.get(STATIC_KIND) ?? {}
@@ -208,7 +218,7 @@ describe('static tokens', () => {
       ['first', undefined],
       ['second', NOW_MS],
     ])
-    const revocations = await tokens.revocations({ after: '', size: 100 })
+    const revocations = await administration.records.revocations({ after: '', size: 100 })
     expect(revocations.map(({ tokenId }) => tokenId)).toContain(revoked.id)
     expect(revocations.length).toBeGreaterThan(1)
     expect(await listed('listRevocations', {})).toEqual(revocations)
@@ -216,15 +226,14 @@ describe('static tokens', () => {
 })
 
 test('application credentials are listed and deleted', async () => {
-  const robot = { account, name: 'robot' }
-  const { id: projectId } = await projects.create(TESTER, account, 'alpha')
-  await users.createServiceUser(TESTER, account, { name: 'robot', permissions: [{ scope: 'account' }] })
-  for (const name of ['first', 'second'])
-    await applicationCredentials.create(TESTER, robot, {
-      ...{ name, description: '', secret: undefined, projectId, expiresAt: undefined },
-      ...{ roles: [], limited: false, unrestricted: false },
-    })
-  const recordsOf = () => applicationCredentials.listOf(account, 'robot', { after: '', size: 10 })
+  await run(TESTER, 'createProject', { account, name: 'alpha' })
+  await run(TESTER, 'createServiceUser', { account, name: 'robot', permissions: [{ scope: 'account' }] })
+  for (const name of ['first', 'second']) await storedCredential(administration, account, 'robot', name)
+  const recordsOf = async () => {
+    const { records } = administration
+    const { id } = await userIn(records, account, 'robot', 'service_user')
+    return new ApplicationCredentialRecords(records.queries).list(id, { after: '', size: 10 })
+  }
   const [first, second] = await recordsOf()
   const request = { account, userName: 'robot' }
   expect(await listed('listApplicationCredentials', request)).toEqual([first, second])

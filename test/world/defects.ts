@@ -112,9 +112,9 @@ export const DEFECTS: readonly Defect[] = [
   },
   {
     name: 'a right is not checked again in the transaction',
-    file: 'sidecar/authority/administration/change.ts',
-    code: '      await actor.confirm(viewOf(change))\n',
-    instead: '',
+    file: 'sidecar/usecases/administration/administer.ts',
+    code: 'const requester = await confirm(change.records)',
+    instead: 'const { requester } = context',
   },
   {
     name: 'a file of keys is read once',

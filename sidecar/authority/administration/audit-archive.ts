@@ -23,13 +23,13 @@ const RETENTION = trusted('audit retention', 'users')
  * @throws Error if a file cannot be written; its records are kept then
  */
 export async function archiveAudit(
-  store: DirectoryStore,
+  directory: DirectoryStore,
   folder: string,
   beforeMs: number,
 ): Promise<readonly string[]> {
   const files: string[] = []
   for (;;) {
-    const records = await store.records.audit('', { after: '0', size: RECORDS_PER_FILE })
+    const records = await directory.records.audit('', { after: '0', size: RECORDS_PER_FILE })
     const young = records.findIndex(({ atMs }) => atMs >= beforeMs)
     const old = young < 0 ? records : records.slice(0, young)
     const [first, last] = [old[0], old.at(-1)]
@@ -38,7 +38,7 @@ export async function archiveAudit(
     makeFolder(folder)
     // Another process may write the same file at the same time: it has the same content.
     writeWhole(file, old.map(auditLine).join(''))
-    await changeDirectory(store, RETENTION, (change) => change.forgetAudit(last.sequence, file))
+    await changeDirectory(directory, RETENTION, (change) => change.forgetAudit(last.sequence, file))
     files.push(file)
     if (old.length < RECORDS_PER_FILE) return files
   }

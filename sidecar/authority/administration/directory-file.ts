@@ -1,9 +1,12 @@
 /** The directory as a file: brings the records to what it says. */
 import { callError, type FieldViolation, invalidFields } from '../../base/call-error.ts'
+import type { ChangeAuthor } from '../../directory/author.ts'
 import type { DirectoryChange } from '../../directory/change.ts'
 import type { AccountRecord, Permission, UserRecord, UserType } from '../../directory/directory.ts'
 import type { DirectoryRecords } from '../../directory/records.ts'
 import { checkAccountNumber, checkName } from '../names.ts'
+import type { Administration } from './administration.ts'
+import { changeDirectory } from './change.ts'
 import type { HashedPassword, NewSecret, SecretMaker } from './secrets.ts'
 
 /** What a directory file says; its schema is `config/directory.schema.json`. */
@@ -41,12 +44,33 @@ export interface Applied {
   readonly secrets: readonly NewSecret[]
 }
 
-export interface ChangedUser {
+interface ChangedUser {
   readonly account: string
   readonly user: string
   readonly what: readonly ('permissions' | 'roles' | 'owner' | 'enabled' | 'validator')[]
   /** Whether their rights rose: then what they logged in with before has ended. */
   readonly credentialsEnded: boolean
+}
+
+/**
+ * Creates what the file names and is missing, and sets permissions, roles, `owner` and `enabled` of the users
+ * it names. Other users stay as they are. All or nothing.
+ *
+ * @throws CallError
+ */
+export async function applyFile(
+  { directory, records, secrets }: Pick<Administration, 'directory' | 'records' | 'secrets'>,
+  author: ChangeAuthor,
+  file: DirectoryFile,
+): Promise<Applied> {
+  refuseRepetitions(file)
+  const passwords = await passwordsFor(file, records, secrets, author.principal)
+  return changeDirectory(
+    directory,
+    author,
+    (change) => new DirectoryFileChange(change, passwords, secrets).apply(file),
+    'what the file names',
+  )
 }
 
 type NewPasswords = ReadonlyMap<string, HashedPassword>
@@ -55,7 +79,7 @@ type NewPasswords = ReadonlyMap<string, HashedPassword>
  * Passwords for the service users of the file who are missing: hashing takes long, so it is done before the
  * change.
  */
-export async function passwordsFor(
+async function passwordsFor(
   file: DirectoryFile,
   records: DirectoryRecords,
   secrets: SecretMaker,
@@ -73,7 +97,7 @@ export async function passwordsFor(
  * Brings the records to what the file says, account by account: projects first, because permissions name
  * them.
  */
-export class DirectoryFileChange {
+class DirectoryFileChange {
   readonly #change: DirectoryChange
   readonly #passwords: NewPasswords
   readonly #maker: SecretMaker

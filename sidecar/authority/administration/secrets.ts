@@ -3,7 +3,7 @@
  * hash.
  */
 import type { KeyObject } from 'node:crypto'
-import type { TokenKind } from '../../../engine/index.ts'
+import type { Engine, TokenKind } from '../../../engine/index.ts'
 import { callError } from '../../base/call-error.ts'
 import { Secret } from '../../base/secret.ts'
 import type { DirectoryChange } from '../../directory/change.ts'
@@ -32,8 +32,8 @@ export interface SecretParts {
   readonly passwords: Passwords
   /** Key of the static tokens' hashes. */
   readonly pepper: KeyObject
-  /** The kinds of the matrix in force. */
-  readonly tokenKinds: () => Iterable<TokenKind>
+  /** That of the matrix in force. */
+  readonly engine: () => Engine
 }
 
 export class SecretMaker {
@@ -44,13 +44,16 @@ export class SecretMaker {
   }
 
   /**
-   * Hashing takes long, so a password is made before the change that stores it.
-   *
-   * @param principal who asks for it
+   * @param principal whose turn it is to hash
    */
   async newPassword(principal: string): Promise<HashedPassword> {
-    const password = newPassword()
-    return { password: new Secret(password), hash: await this.#parts.passwords.hash(password, principal) }
+    const password = new Secret(newPassword())
+    return { password, hash: await this.hash(password, principal) }
+  }
+
+  /** @returns a PHC string. Hashing takes long, so it comes before the change that stores it. */
+  hash(secret: Secret, principal: string): Promise<string> {
+    return this.#parts.passwords.hash(secret.reveal(), principal)
   }
 
   /** Gives a control panel user a static token (§4.2). @throws CallError where the matrix has no such kind */
@@ -75,7 +78,9 @@ export class SecretMaker {
 
   /** The kind of token that a control panel user creates (§4.2). */
   staticKind(): TokenKind {
-    const kinds = [...this.#parts.tokenKinds()].filter((kind) => kind.obtained.by === 'control_panel')
+    const kinds = [...this.#parts.engine().tokenKinds.values()].filter(
+      (kind) => kind.obtained.by === 'control_panel',
+    )
     const [kind] = kinds
     if (kind === undefined || kinds.length > 1) throw callError('NO_STATIC_KIND', { count: kinds.length })
     return kind

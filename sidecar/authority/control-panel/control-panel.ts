@@ -3,11 +3,13 @@
  * is used.
  */
 import type { KeyObject } from 'node:crypto'
+import type { ChangeAuthor } from '../../directory/author.ts'
+import type { DirectoryChange } from '../../directory/change.ts'
+import { changeDirectory } from '../administration/change.ts'
 import { Factors } from './factors.ts'
 import { PanelLinks } from './links.ts'
 import { LogIn } from './log-in.ts'
 import type { PanelParts } from './parts.ts'
-import { PasswordReplacement } from './password-replacement.ts'
 import { PanelPasswords } from './passwords.ts'
 import { PanelSessions } from './sessions.ts'
 import { type ClockEvents, WrongClock } from './wrong-clock.ts'
@@ -17,7 +19,7 @@ export class ControlPanel {
   readonly sessions: PanelSessions
   readonly logIn: LogIn
   readonly factors: Factors
-  readonly passwords: PasswordReplacement
+  readonly passwords: PanelPasswords
   readonly #given: Pick<PanelParts, 'store' | 'now'>
 
   constructor({ pepper, ...given }: Omit<PanelParts, 'factors'> & { readonly pepper: KeyObject }) {
@@ -30,7 +32,16 @@ export class ControlPanel {
     this.sessions = sessions
     this.logIn = new LogIn(parts, { links, sessions, passwords })
     this.factors = factors
-    this.passwords = new PasswordReplacement(parts, passwords)
+    this.passwords = passwords
+  }
+
+  /** As `changeDirectory`. */
+  change<T>(
+    author: ChangeAuthor,
+    work: (change: DirectoryChange) => Promise<T>,
+    creating?: string,
+  ): Promise<T> {
+    return changeDirectory(this.#given.store, author, work, creating)
   }
 
   /** Ends for good what a clock that was ahead began, from now on. */

@@ -1,4 +1,4 @@
-/** Second factors of control panel users: how they are set up and deleted, and what they prove. */
+/** Second factors of control panel users: what is proved with them, and with new ones. */
 import type { KeyObject } from 'node:crypto'
 import { CallError, callError } from '../../base/call-error.ts'
 import type { DirectoryChange } from '../../directory/change.ts'
@@ -6,13 +6,9 @@ import type { UserRecord } from '../../directory/directory.ts'
 import { FactorChange } from '../../directory/factor-change.ts'
 import { FactorRecords, type PasskeyRecord } from '../../directory/factor-records.ts'
 import type { DirectoryRecords } from '../../directory/records.ts'
-import type { Actor } from '../actor.ts'
-import { changeDirectory } from '../administration/change.ts'
-import { found } from '../administration/found.ts'
-import { checkName } from '../names.ts'
 import type { LoginOutcome, Settle } from '../throttle.ts'
 import { type ChallengeFor, Challenges } from './challenges.ts'
-import { type CodeSetup, Codes } from './codes.ts'
+import { type CodeSetup, Codes, type NewCode } from './codes.ts'
 import type { PanelParts } from './parts.ts'
 import {
   type AuthenticationResponseJSON,
@@ -34,7 +30,6 @@ export interface Setting {
   readonly user: UserRecord
   /** Id of the session. */
   readonly session: string
-  readonly actor: Actor
 }
 
 /** What a passkey proved, once `use` has used it up. */
@@ -118,31 +113,21 @@ export class Factors implements SecondFactors {
   }
 
   /** Nothing is stored before `setCode`. */
-  beginCode({ user, session }: Omit<Setting, 'actor'>): Promise<CodeSetup> {
+  beginCode({ user, session }: Setting): Promise<CodeSetup> {
     return this.#codes.begin(user, session, this.#parts.now())
   }
 
-  /** Replaces the one-time code that the user has, if any, by one whose app shows this code. */
-  async setCode(
-    { user, session, actor }: Setting,
+  /** The one-time code of an app that shows this code. Nothing is stored. @throws CallError */
+  proveCode(
+    { user, session }: Setting,
     shown: { readonly sealed: string; readonly code: string },
-  ): Promise<void> {
-    const { step, ...code } = await this.#codes.finish(user, session, shown, this.#parts.now())
-    await changeDirectory(this.#parts.store, actor, (change) =>
-      new FactorChange(change).setCode(user, code, step),
-    )
-  }
-
-  async deleteCode({ user, actor }: Omit<Setting, 'session'>): Promise<void> {
-    await changeDirectory(this.#parts.store, actor, async (change) => {
-      const deleted = await new FactorChange(change).deleteCode(user)
-      found(deleted || undefined, 'one-time code')
-    })
+  ): Promise<NewCode> {
+    return this.#codes.finish(user, session, shown, this.#parts.now())
   }
 
   /** @param origin of the page, which the server knows to be its own */
   async optionsOfNewPasskey(
-    { user, session }: Omit<Setting, 'actor'>,
+    { user, session }: Setting,
     origin: string,
   ): Promise<PublicKeyCredentialCreationOptionsJSON> {
     const existing = await this.#records.passkeys(user.id)
@@ -150,34 +135,13 @@ export class Factors implements SecondFactors {
     return this.#passkeys.optionsOfNew(user, existing, session, { origin, nowMs: this.#parts.now() })
   }
 
-  async addPasskey(
-    { user, session, actor }: Setting,
-    { name, response }: { readonly name: string; readonly response: RegistrationResponseJSON },
+  /** The passkey that a browser has made. Nothing is stored. @throws CallError `PASSKEY_REFUSED` */
+  proveNewPasskey(
+    { session }: Pick<Setting, 'session'>,
+    response: RegistrationResponseJSON,
     origin: string,
-  ): Promise<PasskeyRecord> {
-    checkName('name', name)
-    const asked = { origin, nowMs: this.#parts.now() }
-    const { challenge, ...passkey } = await this.#passkeys.verifyNew(response, session, asked)
-    return changeDirectory(
-      this.#parts.store,
-      actor,
-      async (change) => {
-        const factors = new FactorChange(change)
-        const records = new FactorRecords(change.records)
-        if (!(await factors.useChallenge(challenge))) throw callError('PASSKEY_REFUSED', {})
-        expectRoom(await records.passkeys(user.id))
-        await factors.addPasskey(user, { ...passkey, name })
-        return found(await records.passkey(passkey.id), 'passkey')
-      },
-      'the passkey',
-    )
-  }
-
-  async deletePasskey({ user, actor }: Omit<Setting, 'session'>, id: string): Promise<void> {
-    await changeDirectory(this.#parts.store, actor, async (change) => {
-      const deleted = canBePasskey(id) && (await new FactorChange(change).deletePasskey(user, id))
-      found(deleted || undefined, 'such passkey')
-    })
+  ): ReturnType<Passkeys['verifyNew']> {
+    return this.#passkeys.verifyNew(response, session, { origin, nowMs: this.#parts.now() })
   }
 
   /**
@@ -216,6 +180,7 @@ export class Factors implements SecondFactors {
   }
 }
 
-function expectRoom(passkeys: readonly PasskeyRecord[]): void {
+/** @throws CallError `PASSKEYS_FULL` */
+export function expectRoom(passkeys: readonly PasskeyRecord[]): void {
   if (passkeys.length >= PASSKEYS_MAX) throw callError('PASSKEYS_FULL', { max: PASSKEYS_MAX })
 }

@@ -2,11 +2,14 @@
 import { callError } from '../../base/call-error.ts'
 import type { Secret } from '../../base/secret.ts'
 import { TimeLimit } from '../../base/time-limit.ts'
+import type { ChangeAuthor } from '../../directory/author.ts'
+import type { DirectoryChange } from '../../directory/change.ts'
+import type { UserRecord } from '../../directory/directory.ts'
+import { userIn } from '../../directory/found.ts'
 import { PanelChange } from '../../directory/panel-change.ts'
 import { type LinkPurpose, type PanelLinkRecord, PanelRecords } from '../../directory/panel-records.ts'
 import type { DirectoryRecords } from '../../directory/records.ts'
-import type { Actor } from '../actor.ts'
-import { changeDirectory, userToChange } from '../administration/change.ts'
+import { changeDirectory } from '../administration/change.ts'
 import type { PanelParts } from './parts.ts'
 import { hashOfPanelSecret, newPanelSecret } from './secret.ts'
 
@@ -33,14 +36,18 @@ export class PanelLinks {
   }
 
   /** Makes a link for a user, in place of the earlier one with the same purpose. */
-  async create(actor: Actor, account: string, name: string, purpose: LinkPurpose): Promise<NewLink> {
+  async add(change: DirectoryChange, user: UserRecord, purpose: LinkPurpose): Promise<NewLink> {
     const { secret, hash } = newPanelSecret()
     const endsAtMs = LINK_LIMIT.endOf(this.#parts.now())
-    await changeDirectory(this.#parts.store, actor, async (change) => {
-      const user = await userToChange(change, actor, account, name, 'control_panel_user')
-      await new PanelChange(change).addLink(user, { hash, purpose, endsAtMs })
-    })
+    await new PanelChange(change).addLink(user, { hash, purpose, endsAtMs })
     return { secret, endsAtMs }
+  }
+
+  /** As `add`, in a change of its own. @throws CallError `NOT_FOUND` */
+  create(author: ChangeAuthor, account: string, name: string, purpose: LinkPurpose): Promise<NewLink> {
+    return changeDirectory(this.#parts.store, author, async (change) =>
+      this.add(change, await userIn(change.records, account, name, 'control_panel_user'), purpose),
+    )
   }
 
   /**

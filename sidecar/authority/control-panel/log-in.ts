@@ -4,10 +4,10 @@
  */
 import { callError } from '../../base/call-error.ts'
 import type { Secret } from '../../base/secret.ts'
+import type { ChangeAuthor, ChangeOrigin } from '../../directory/author.ts'
 import type { DirectoryChange } from '../../directory/change.ts'
 import { type NewSession, PanelChange } from '../../directory/panel-change.ts'
 import { PanelRecords } from '../../directory/panel-records.ts'
-import type { Actor, ChangeOrigin } from '../actor.ts'
 import { changeDirectory } from '../administration/change.ts'
 import type { Origin, PasswordRequester } from '../authority.ts'
 import { nameOfSource } from '../login-source.ts'
@@ -29,13 +29,24 @@ export interface LoginRequest {
   /** SHA-256 of the session that the browser has; the new one takes its place. */
   readonly replaces: Buffer | undefined
   /** Counts the login among the changes of its user. @throws CallError where there are too many */
-  readonly spend: (actor: Pick<Actor, 'lane' | 'principal'>) => void
+  readonly spend: (author: Pick<ChangeAuthor, 'lane' | 'principal'>) => void
 }
 
 /** A session that has begun. The secret is for the cookie alone. */
 export interface Begun {
   readonly secret: Secret
   readonly session: LiveSession
+}
+
+/** A caller who logs in. */
+export interface CallerLogin {
+  readonly author: ChangeAuthor
+  /** Name of the caller. */
+  readonly caller: string
+  /** SHA-256 of the caller token. */
+  readonly digest: Buffer
+  /** Called inside the transaction. @throws CallError where the caller was withdrawn meanwhile */
+  readonly again: () => void
 }
 
 interface LogInParts {
@@ -117,13 +128,11 @@ export class LogIn {
     })
   }
 
-  /**
-   * @param digest SHA-256 of the caller token
-   * @param actor finds the caller again, inside the transaction
-   */
-  ofCaller(caller: string, digest: Buffer, actor: Actor, request: LoginRequest): Promise<Begun> {
-    const holder = { caller, digest: digest.toString('hex') }
-    return this.#begin(actor, request, 'caller token', async () => holder)
+  ofCaller({ author, caller, digest, again }: CallerLogin, request: LoginRequest): Promise<Begun> {
+    return this.#begin(author, request, 'caller token', async () => {
+      again()
+      return { caller, digest: digest.toString('hex') }
+    })
   }
 
   /**
@@ -171,15 +180,15 @@ export class LogIn {
   }
 
   async #begin(
-    actor: Actor,
+    author: ChangeAuthor,
     { origin, client, replaces, spend }: LoginRequest,
     way: string,
     prove: (change: DirectoryChange) => Promise<NewSession['holder']>,
   ): Promise<Begun> {
-    spend(actor)
+    spend(author)
     const { secret, hash } = newPanelSecret()
     const { sessions } = this.#panel
-    return changeDirectory(this.#parts.store, actor, async (change) => {
+    return changeDirectory(this.#parts.store, author, async (change) => {
       const holder = await prove(change)
       const panel = new PanelChange(change)
       const before = replaces && (await sessions.find(replaces, change.records))

@@ -59,6 +59,16 @@ export class PanelPasswords {
     this.#records = new PanelRecords(parts.store.records)
   }
 
+  /** When the user set the password, in milliseconds since the epoch; `undefined`: there is none. */
+  async since(userId: string): Promise<number | undefined> {
+    return (await this.#records.password(userId))?.changedAtMs
+  }
+
+  /** @returns a PHC string. Hashing takes long, so it comes before the change that stores it. */
+  hash(password: Secret, userId: string): Promise<string> {
+    return this.#parts.passwords.hash(password.reveal(), userId)
+  }
+
   /**
    * Checks a password, and does what it is for. The login goes on after its client has disconnected, so that
    * every guess is counted. An unknown user takes as long as a wrong password.

@@ -6,15 +6,16 @@
 import { CallError, callError } from '../../base/call-error.ts'
 import { ipAddress } from '../../base/ip-address.ts'
 import { TimeLimit } from '../../base/time-limit.ts'
+import type { ChangeAuthor, ChangeOrigin } from '../../directory/author.ts'
 import type { DirectoryChange } from '../../directory/change.ts'
 import type { UserRecord } from '../../directory/directory.ts'
+import { found } from '../../directory/found.ts'
 import { PanelChange } from '../../directory/panel-change.ts'
 import { PanelRecords, type PanelSession, type PanelSessionRecord } from '../../directory/panel-records.ts'
 import type { DirectoryRecords } from '../../directory/records.ts'
-import { type Actor, type ChangeOrigin, type ChangeView, trusted } from '../actor.ts'
+import { trusted } from '../actor.ts'
 import { isAllowed } from '../addresses.ts'
-import { changeDirectory, userToChange } from '../administration/change.ts'
-import { found, userIn } from '../administration/found.ts'
+import { changeDirectory } from '../administration/change.ts'
 import { LazyLruCache } from '../lazy-lru-cache.ts'
 import type { PanelParts } from './parts.ts'
 
@@ -79,7 +80,7 @@ export class PanelSessions {
   }
 
   /** The session as it is inside the transaction of a change; `undefined`: it has ended meanwhile. */
-  again({ records }: ChangeView, { hash }: LiveSession): Promise<LiveSession | undefined> {
+  again(records: DirectoryRecords, { hash }: LiveSession): Promise<LiveSession | undefined> {
     return this.find(hash, records)
   }
 
@@ -103,27 +104,22 @@ export class PanelSessions {
 
   /**
    * The sessions of a user that have not ended, newest first.
-   *
-   * @throws CallError where there is no such user
    */
-  async list(account: string, name: string): Promise<readonly PanelSession[]> {
-    const { records } = this.#parts.store
-    const user = await userIn(records, account, name, 'control_panel_user')
-    return (await new PanelRecords(records).sessions(user)).filter((session) => this.#isLive(session))
+  async list(user: UserRecord): Promise<readonly PanelSession[]> {
+    return (await new PanelRecords(this.#parts.store.records).sessions(user)).filter((session) =>
+      this.#isLive(session),
+    )
   }
 
   /** Ends a session of a user. @throws CallError where there is none */
-  async end(actor: Actor, account: string, name: string, id: string): Promise<void> {
-    await changeDirectory(this.#parts.store, actor, async (change) => {
-      const user = await userToChange(change, actor, account, name, 'control_panel_user')
-      const ended = await new PanelChange(change).endSession(user, id)
-      found(ended ? id : undefined, `such session of control panel user \`${name}\``)
-    })
+  async end(change: DirectoryChange, user: UserRecord, id: string): Promise<void> {
+    const ended = await new PanelChange(change).endSession(user, id)
+    found(ended ? id : undefined, `such session of control panel user \`${user.name}\``)
   }
 
   /** @param caller name of the caller, where it is a caller's */
-  async logOut(actor: Actor, session: LiveSession, caller: string): Promise<void> {
-    await changeDirectory(this.#parts.store, actor, (change) =>
+  async logOut(author: ChangeAuthor, session: LiveSession, caller: string): Promise<void> {
+    await changeDirectory(this.#parts.store, author, (change) =>
       new PanelChange(change).logOut(session, caller),
     )
   }
@@ -136,14 +132,14 @@ export class PanelSessions {
    *   `prove` throws
    */
   confirm(
-    actor: Actor,
+    author: ChangeAuthor,
     { hash }: LiveSession,
     prove: (change: DirectoryChange) => Promise<void>,
   ): Promise<LiveSession> {
-    return changeDirectory(this.#parts.store, actor, async (change) => {
+    return changeDirectory(this.#parts.store, author, async (change) => {
       const before = await this.find(hash, change.records)
       if (before === undefined) throw sessionEnded()
-      if (before.holder === 'user') expectAddress(before, actor.origin)
+      if (before.holder === 'user') expectAddress(before, author.origin)
       await prove(change)
       await new PanelChange(change).confirmSession(hash)
       const session = await this.find(hash, change.records)
@@ -164,7 +160,7 @@ export class PanelSessions {
     if (this.#touching.has(key)) return
     this.#touching.add(key)
     try {
-      await changeDirectory(this.#parts.store, touchingActor(session), (change) =>
+      await changeDirectory(this.#parts.store, touchingAuthor(session), (change) =>
         new PanelChange(change).touchSession(session.hash),
       )
     } catch (error) {
@@ -176,7 +172,7 @@ export class PanelSessions {
 }
 
 /** The change has no record in the audit trail. Its lane is that of who uses the session. */
-function touchingActor(session: LiveSession): Actor {
+function touchingAuthor(session: LiveSession): ChangeAuthor {
   if (session.holder === 'caller') return trusted(`session ${session.id}`)
   return { ...trusted(`session ${session.id}`, 'users'), principal: session.user.id }
 }

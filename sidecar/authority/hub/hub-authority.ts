@@ -124,10 +124,6 @@ export class HubAuthority implements Authority {
     return Promise.reject(elsewhere())
   }
 
-  revoke(): Promise<number> {
-    return Promise.reject(elsewhere())
-  }
-
   publicKeys(): readonly PublicKey[] {
     return []
   }

@@ -27,13 +27,13 @@ export async function withAuthority<T>(
   work: (opened: Pick<OpenedAuthority, 'authority' | 'administration'>) => Promise<T>,
   json: boolean,
 ): Promise<T> {
-  const { tokenKinds } = readRules(config).engine
+  const { engine } = readRules(config)
   const opened = await openEmbeddedAuthority({
     folder: config.data,
     shared: sharedDirectoryOf(config),
     knownFolder: knownFolderOf(config),
     tokenNames: config.tokens && tokenNamesOf(config.tokens),
-    tokenKinds: () => tokenKinds.values(),
+    engine: () => engine,
     passwordLimits: { concurrent: 2, waiting: 2, rememberMs: 0 },
     failedLogins: new FailedLogins({ failures: 1, pauseMs: 1 }, Date.now),
     onKeysRefused: () => {},

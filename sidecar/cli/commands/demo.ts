@@ -146,7 +146,8 @@ export async function prepareDemo(
 async function populateWith(administration: Administration, engine: Engine): Promise<Demo> {
   const hasStaticKind = staticKind(engine) !== undefined
   const account = String(randomInt(100_000, 1_000_000))
-  const { secrets } = await administration.apply(commandLine(), {
+  const { applyFile } = await import('../../authority/administration/directory-file.ts')
+  const { secrets } = await applyFile(administration, commandLine(), {
     accounts: [
       {
         account,
@@ -174,16 +175,18 @@ async function loginOf(
   administration: Administration,
   account: string,
 ): Promise<{ password: string; linkSecret: string }> {
-  const { links, logIn, sessions } = await administration.controlPanel()
-  const [actor, password] = [commandLine(), newPassword()]
-  const linkOf = async (purpose: 'invitation' | 'login') =>
-    (await links.create(actor, account, CONTROL_PANEL_USER, purpose)).secret.reveal()
-  const { session } = await logIn.byInvitation(await linkOf('invitation'), new Secret(password), {
+  const { run } = await import('../../usecases/administration/run.ts')
+  const { links, logIn } = await administration.controlPanel()
+  const [author, password] = [commandLine(), newPassword()]
+  const of = { account, userName: CONTROL_PANEL_USER }
+  const invitation = await run(administration, author, 'createInvitation', of)
+  const { session } = await logIn.byInvitation(invitation.secret.reveal(), new Secret(password), {
     origin: { protocol: 'command line', address: 'this machine' },
     ...{ from: { source: { type: 'this_machine' } }, client: '', replaces: undefined, spend: () => {} },
   })
-  await sessions.end(actor, account, CONTROL_PANEL_USER, session.id)
-  return { password, linkSecret: await linkOf('login') }
+  await run(administration, author, 'endSession', { ...of, id: session.id })
+  const { secret } = await links.create(author, account, CONTROL_PANEL_USER, 'login')
+  return { password, linkSecret: secret.reveal() }
 }
 
 function welcome(

@@ -40,7 +40,8 @@ export function addDirectoryCommand(program: Command, terminal: Terminal): void 
   )
   addHelpParts(show, { examples: ['directory show', 'directory show --json'] }).action(
     async (options: DirectoryOptions) => {
-      const accounts = await administering(options, 'existing', (administration) => administration.listing())
+      const { listDirectory } = await import('../../authority/administration/directory-listing.ts')
+      const accounts = await administering(options, 'existing', ({ records }) => listDirectory(records))
       if (options.json) printJson({ accounts: accounts.map(shown) })
       else print(columns(accounts.flatMap(accountRows)))
     },
@@ -100,11 +101,13 @@ function addApplyCommand(directory: Command, terminal: Terminal): void {
     notes: ['It asks for confirmation where the file takes something away from a user.'],
   }).action(async (file: string, options: DirectoryOptions) => {
     const wanted = await readDirectoryFile(file)
+    const { applyFile } = await import('../../authority/administration/directory-file.ts')
+    const { listDirectory } = await import('../../authority/administration/directory-listing.ts')
     const applied = await administering(options, 'new or existing', async (administration) => {
       await confirm(terminal, options, async () =>
-        questionAbout(file, wanted, await administration.listing()),
+        questionAbout(file, wanted, await listDirectory(administration.records)),
       )
-      return administration.apply(commandLine(), wanted)
+      return applyFile(administration, commandLine(), wanted)
     })
     if (options.json) printJson({ ...applied, secrets: applied.secrets.map(revealed) })
     else print(describeApplied(applied))
@@ -121,15 +124,18 @@ function addReplacePasswordCommand(directory: Command, terminal: Terminal): void
   addHelpParts(addConfirmOption(replace), {
     examples: ['directory replace-password 234567 worker'],
   }).action(async (account: string, user: string, options: DirectoryOptions) => {
-    const secret = await administering(options, 'existing', async (administration) => {
+    const { run } = await import('../../usecases/administration/run.ts')
+    const { password } = await administering(options, 'existing', async (administration) => {
       await confirm(
         terminal,
         options,
         () =>
           `Replace the password of service user ${user} of account ${account}? The tokens of the user stop working.`,
       )
-      return administration.users.replacePassword(commandLine(), account, user)
+      const request = { account, name: user }
+      return run(administration, commandLine(), 'replaceServiceUserPassword', request)
     })
+    const secret: NewSecret = { account, user, type: 'password', value: password }
     if (options.json) printJson(revealed(secret))
     else print(describeSecrets([secret]))
   })

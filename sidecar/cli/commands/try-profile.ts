@@ -104,16 +104,19 @@ async function logInToDirectory(
 ): Promise<void> {
   const { withAuthority } = await import('../administration/administer-directory.ts')
   const { commandLine } = await import('../../authority/actor.ts')
+  const { changeDirectory } = await import('../../authority/administration/change.ts')
   await withAuthority(
     config,
-    async ({ authority }) => {
+    async ({ authority, administration }) => {
       const issued = await attempt(steps, 'login', async () =>
         described(await authority.issue(requester, kindOf(scope, kinds), scope)),
       )
       if (issued === undefined) return
       await attempt(steps, 'revocation', async () => {
         const { tokenId, subject } = issued.token
-        await authority.revoke(commandLine(), { tokenId, account: scope.account, holderId: subject.id })
+        await changeDirectory(administration.directory, commandLine(), (change) =>
+          change.revoke(tokenId, scope.account, subject.id),
+        )
         return { says: `the token of this test of ${name} was revoked` }
       })
     },

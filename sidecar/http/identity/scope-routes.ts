@@ -7,7 +7,9 @@ import { callError } from '../../base/call-error.ts'
 import type { AccountRecord, ProjectRecord, UserRecord } from '../../usecases/administration/records.ts'
 import { authenticate } from '../../usecases/identity/authenticate.ts'
 import type { IdentityServices } from '../../usecases/identity/identity-token.ts'
-import { accountsFor, projectsFor } from '../../usecases/scopes-of-user.ts'
+
+import { accountOf, accountsFor, projectsFor } from '../../usecases/scopes-of-user.ts'
+
 import { sendJson } from '../json.ts'
 import type { Site } from './catalog.ts'
 import { KEYSTONE_DEFAULT } from './login-body.ts'
@@ -80,7 +82,7 @@ function addOtherLookUps(
 ): void {
   server.get<ById>('/identity/v3/domains/:id', async (request, reply) => {
     const { user, administration } = await questions.requester(request)
-    const account = await administration.accounts.get(user.account)
+    const account = await accountOf(administration, user)
     const { id } = request.params
     const isDefault = id === KEYSTONE_DEFAULT.id && account.account === defaultDomain
     if (id !== account.id && !isDefault)
@@ -90,7 +92,7 @@ function addOtherLookUps(
   server.get<ById>('/identity/v3/users/:id', async (request, reply) => {
     const { user, administration } = await questions.requester(request)
     if (request.params.id !== user.id) throw callError('NOT_ADMINISTRATOR', { who: 'that user' })
-    const { id: accountId } = await administration.accounts.get(user.account)
+    const { id: accountId } = await accountOf(administration, user)
     return sendJson(reply, 200, { user: forms.user(user, accountId) })
   })
   server.get('/identity/v3/regions', async (request, reply) => {
@@ -126,7 +128,7 @@ class Questions {
   async projects(request: FastifyRequest, path: string, userId?: string) {
     const { user, administration } = await this.requester(request)
     if (userId !== undefined && userId !== user.id) throw callError('NOT_ADMINISTRATOR', { who: 'that user' })
-    const { id } = await administration.accounts.get(user.account)
+    const { id } = await accountOf(administration, user)
     const projects = (await projectsFor(administration, user)).map((each) => this.#forms.project(each, id))
     return { ...this.#forms.list('projects', path, projects), projects }
   }

@@ -67,7 +67,7 @@ export async function openAuthority(
     shared: shared && { ...shared, siblings, ...directoryEvents(config, log) },
     knownFolder: knownFolderOf(config),
     tokenNames: config.tokens && (await import('../../config/token-names.ts')).tokenNamesOf(config.tokens),
-    tokenKinds: () => rules.engine.tokenKinds.values(),
+    engine: () => rules.engine,
     passwordLimits: passwordLimitsOf(config),
     changesWaiting: config.changes.waiting,
     stalenessMs: config.directory.staleness_ms,

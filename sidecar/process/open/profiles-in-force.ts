@@ -200,13 +200,7 @@ export class Credentials implements UpstreamRevocation {
     for (const { name, verify } of this.#configured.upstreams.values())
       if (name !== asked && verify?.accounts?.has(account)) return true
     if (!canBeName(account)) return false
-    return this.#options.administration.accounts.get(account).then(
-      () => true,
-      (error: unknown) => {
-        if (error instanceof CallError && error.code === 'NOT_FOUND') return false
-        throw error
-      },
-    )
+    return this.#options.administration.records.account(account).then((found) => found !== undefined)
   }
 }
 

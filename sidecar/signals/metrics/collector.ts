@@ -5,7 +5,6 @@
 import type { AuthorityState } from '../../authority/open-authority.ts'
 import { Durations, histogram } from '../../base/meters.ts'
 import { gauge, type Metric } from '../../base/metrics.ts'
-import type { Rules } from '../../rules/rules.ts'
 import { Meters } from '../../usecases/decision-meters.ts'
 import type { Intake } from '../../usecases/intake.ts'
 import type { Shadow } from '../../usecases/shadow.ts'
@@ -13,7 +12,10 @@ import { processMetrics } from './process-metrics.ts'
 
 /** What is looked at. */
 export interface Watched {
-  readonly rules: Rules
+  readonly rules: {
+    /** For how long they have not been known to be those of the file, in milliseconds. */
+    readonly unconfirmedMs: number
+  }
   /** `undefined`: no second matrix is computed beside the one in force. */
   readonly shadow: Shadow | undefined
   readonly authority: () => AuthorityState

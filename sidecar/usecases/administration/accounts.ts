@@ -1,41 +1,34 @@
 /** Operations on accounts, their projects and their address restrictions. */
 
 import { setImmediate as otherWork } from 'node:timers/promises'
-import { isAllowed } from '../../authority/addresses.ts'
-import { canonicalRanges } from '../../authority/administration/accounts.ts'
-import type { AccountRecord, ProjectRecord } from '../../authority/administration/administration.ts'
-import { callError } from '../../base/call-error.ts'
-import { type IpAddress, ipAddress } from '../../base/ip-address.ts'
+import { isAllowed, readRange } from '../../authority/addresses.ts'
+import { checkAccountNumber, checkName } from '../../authority/names.ts'
+import { callError, invalidArgument, invalidFields } from '../../base/call-error.ts'
+import { type IpAddress, ipAddress, THIS_MACHINE } from '../../base/ip-address.ts'
+import type { KnownAddress } from '../../directory/directory.ts'
+import { accountIn, listIn, projectIn } from '../../directory/found.ts'
 import type { Requester } from '../requester.ts'
-import { operation } from './operation.ts'
-import { type Listed, type PageRequest, paged } from './paging.ts'
-
-/** An account, by its number. */
-export interface AccountRequest {
-  readonly account: string
-}
-
-/** Something in an account, by its name: a project or a user. */
-export interface NamedRequest extends AccountRequest {
-  readonly name: string
-}
+import { changing, listing, reading } from './operation.ts'
+import type { PageRequest } from './paging.ts'
+import {
+  ACCOUNT,
+  type AccountRequest,
+  DIRECTORY,
+  NAMED_ACCOUNT,
+  type NamedRequest,
+  PROJECT,
+} from './subject.ts'
 
 export interface ListRequest extends AccountRequest, PageRequest {}
 
 /** What is `undefined` stays as it is. */
 export interface AccountUpdate extends AccountRequest {
-  readonly enabled: boolean | undefined
+  readonly enabled?: boolean | undefined
 }
 
 /** What is `undefined` stays as it is. */
 export interface ProjectUpdate extends NamedRequest {
-  readonly enabled: boolean | undefined
-}
-
-/** How many projects and users went with an account. */
-export interface DeletedAccount {
-  readonly projects: number
-  readonly users: number
+  readonly enabled?: boolean | undefined
 }
 
 /** Addresses and ranges (CIDR); none: no restriction. */
@@ -44,8 +37,8 @@ export interface AddressRestriction {
 }
 
 export interface AddressRestrictionRequest extends AccountRequest, AddressRestriction {
-  /** Whether the ranges may exclude the address that the request comes from. */
-  readonly allowExcludingRequester: boolean
+  /** Whether the ranges may exclude the address that the request comes from; default: no. */
+  readonly allowExcludingRequester?: boolean
 }
 
 /** Ranges that are not set yet. */
@@ -66,134 +59,171 @@ export interface AddressPreview {
 }
 
 export const ACCOUNT_OPERATIONS = {
-  createAccount: operation<AccountRequest, AccountRecord>({
+  createAccount: changing<AccountRequest>()({
     need: 'operator',
-    about: ({ account }) => ({ account }),
-    work: ({ administration, actor }, { account }) => administration.accounts.create(actor, account),
+    subject: NAMED_ACCOUNT,
+    creates: ({ account }) => `account \`${account}\``,
+    prepare: (_, { account }) => checkAccountNumber('account', account),
+    work: async ({ change, records }, { account }) => {
+      await change.createAccount(account)
+      return accountIn(records, account)
+    },
   }),
-  getAccount: operation<AccountRequest, AccountRecord>({
+  getAccount: reading<AccountRequest>()({
     need: 'account_administrator',
-    reads: true,
-    about: ({ account }) => ({ account }),
-    work: ({ administration }, { account }) => administration.accounts.get(account),
+    subject: ACCOUNT,
+    work: ({ subject }) => subject,
   }),
-  listAccounts: operation<PageRequest, Listed<AccountRecord>>({
+  listAccounts: listing<PageRequest>()({
     need: 'operator',
-    reads: true,
-    about: () => ({ account: undefined }),
-    work: ({ administration }, request) =>
-      paged(
-        request,
-        (page) => administration.accounts.list(page),
-        ({ account }) => account,
-      ),
+    subject: DIRECTORY,
+    page: ({ records }, page) => records.accounts(page),
+    key: ({ account }) => account,
   }),
-  updateAccount: operation<AccountUpdate, AccountRecord>({
+  updateAccount: changing<AccountUpdate>()({
     need: 'operator',
-    about: ({ account }) => ({ account }),
-    work: ({ administration, actor }, { account, enabled }) =>
-      enabled === undefined
-        ? administration.accounts.get(account)
-        : administration.accounts.setEnabled(actor, account, enabled),
+    subject: ACCOUNT,
+    work: async ({ change, subject }, { enabled }) => {
+      if (enabled === undefined) return subject
+      const { account, id } = subject
+      if (enabled !== subject.enabled) await change.setAccountEnabled(subject, enabled)
+      else change.writer.repeat('account.enable', { account, name: account, id })
+      return { ...subject, enabled }
+    },
   }),
-  deleteAccount: operation<AccountRequest, DeletedAccount>({
+  deleteAccount: changing<AccountRequest>()({
     need: 'operator',
-    about: ({ account }) => ({ account }),
-    work: ({ administration, actor }, { account }) => administration.accounts.delete(actor, account),
+    subject: ACCOUNT,
+    work: ({ change, subject }) => change.deleteAccount(subject),
   }),
 
-  createProject: operation<NamedRequest, ProjectRecord>({
+  createProject: changing<NamedRequest>()({
     need: 'account_administrator',
-    about: ({ account }) => ({ account }),
-    work: ({ administration, actor }, { account, name }) =>
-      administration.projects.create(actor, account, name),
+    subject: ACCOUNT,
+    creates: ({ name }) => `project \`${name}\``,
+    prepare: (_, { name }) => checkName('name', name),
+    work: async ({ change, records, subject }, { account, name }) => {
+      await change.createProject(subject, name)
+      return projectIn(records, account, name)
+    },
   }),
-  getProject: operation<NamedRequest, ProjectRecord>({
+  getProject: reading<NamedRequest>()({
     need: 'account_administrator',
-    reads: true,
-    about: ({ account }) => ({ account }),
-    work: ({ administration }, { account, name }) => administration.projects.get(account, name),
+    subject: PROJECT,
+    work: ({ subject }) => subject,
   }),
-  listProjects: operation<ListRequest, Listed<ProjectRecord>>({
+  listProjects: listing<ListRequest>()({
     need: 'account_administrator',
-    reads: true,
-    about: ({ account }) => ({ account }),
-    work: ({ administration }, request) =>
-      paged(
-        request,
-        (page) => administration.projects.list(request.account, page),
-        ({ name }) => name,
-      ),
+    subject: NAMED_ACCOUNT,
+    page: ({ records }, page, { account }) => listIn(records, account, records.projects(account, page)),
+    key: ({ name }) => name,
   }),
-  updateProject: operation<ProjectUpdate, ProjectRecord>({
+  updateProject: changing<ProjectUpdate>()({
     need: 'account_administrator',
-    about: ({ account }) => ({ account }),
+    subject: PROJECT,
     revokes: ({ enabled }) => enabled === false,
-    work: ({ administration, actor }, { account, name, enabled }) =>
-      enabled === undefined
-        ? administration.projects.get(account, name)
-        : administration.projects.setEnabled(actor, account, name, enabled),
+    work: async ({ change, subject }, { enabled }) => {
+      if (enabled === undefined) return subject
+      if (enabled !== subject.enabled) await change.setProjectEnabled(subject, enabled)
+      else change.writer.repeat('project.enable', subject)
+      return { ...subject, enabled }
+    },
   }),
-  deleteProject: operation<NamedRequest, void>({
+  deleteProject: changing<NamedRequest>()({
     need: 'account_administrator',
-    about: ({ account }) => ({ account }),
+    subject: PROJECT,
     revokes: () => true,
-    work: ({ administration, actor }, { account, name }) =>
-      administration.projects.delete(actor, account, name),
+    work: ({ change, subject }) => change.deleteProject(subject),
   }),
 
-  getAddressRestriction: operation<AccountRequest, AddressRestriction>({
+  getAddressRestriction: reading<AccountRequest>()({
     need: 'account_administrator',
-    reads: true,
-    about: ({ account }) => ({ account }),
+    subject: ACCOUNT,
     ownersFromAnywhere: true,
-    work: async ({ administration }, { account }) => ({
-      ranges: await administration.accounts.addressRestriction(account),
+    work: async ({ records, subject }): Promise<AddressRestriction> => ({
+      ranges: await records.addressRules(subject.id),
     }),
   }),
-  setAddressRestriction: operation<AddressRestrictionRequest, AddressRestriction>({
+  setAddressRestriction: changing<AddressRestrictionRequest>()({
     need: 'account_administrator',
-    about: ({ account }) => ({ account }),
+    subject: ACCOUNT,
     // A user with `iam.admin` could lock the owner out, or lift what the owner set.
     forOwners: { request: () => true },
     proof: true,
     ownersFromAnywhere: true,
-    work: async ({ administration, actor, requester }, { account, ranges, allowExcludingRequester }) => {
-      if (!allowExcludingRequester) expectInside(requester, ranges)
-      return { ranges: await administration.accounts.setAddressRestriction(actor, account, ranges) }
+    prepare: ({ requester }, { ranges, allowExcludingRequester }) => {
+      const canonical = canonicalRanges(ranges)
+      if (!allowExcludingRequester) expectInside(requester, canonical)
+      return canonical
+    },
+    work: async ({ change, records, subject, ready }): Promise<AddressRestriction> => {
+      await change.setAddressRules(subject, ready)
+      return { ranges: await records.addressRules(subject.id) }
     },
   }),
-  previewAddressRestriction: operation<AddressPreviewRequest, AddressPreview>({
+  previewAddressRestriction: reading<AddressPreviewRequest>()({
     need: 'account_administrator',
-    reads: true,
-    about: ({ account }) => ({ account }),
+    subject: ACCOUNT,
     ownersFromAnywhere: true,
-    work: async ({ administration, requester }, request) => {
-      const ranges = canonicalRanges(request.ranges)
-      const { known, truncated } = await administration.accounts.knownAddresses(request.account)
+    prepare: (_, { ranges }) => canonicalRanges(ranges),
+    work: async ({ administration, records, requester, subject, ready: ranges }): Promise<AddressPreview> => {
+      const { known, truncated } = await records.knownAddresses(subject, administration.now())
       const own = ownAddress(requester)
       const others: AddressPreview['others'][number][] = []
-      for (const { userName: who, address, lastSeenMs } of known) {
-        if (requester.type === 'user' && requester.user.name === who && address === own) continue
+      for (const { userName: who, address, lastSeenMs } of inCanonicalForm(known)) {
+        if (requester?.type === 'user' && requester.user.name === who && address === own) continue
         others.push({ who, address, lastSeenMs, allowed: isAllowed(ipAddress(address), ranges) })
         // A thousand addresses in a thousand ranges take a while.
         if (others.length % 20 === 0) await otherWork()
       }
-      const allowed = requester.type === 'operator' || isAllowed(own, ranges)
+      const allowed = requester?.type !== 'user' || isAllowed(own, ranges)
       return { requester: { address: own ?? '', allowed }, others, truncated }
     },
   }),
 }
 
+/**
+ * Where users came from, each user at each address once, and each IP address in its canonical form.
+ *
+ * @param known the one that was seen last is first
+ */
+function inCanonicalForm(known: readonly KnownAddress[]): KnownAddress[] {
+  const byUser = new Map<string, KnownAddress>()
+  for (const seen of known) {
+    const address = seen.address === 'unix socket' ? THIS_MACHINE : ipAddress(seen.address)
+    const key = JSON.stringify([seen.userName, address])
+    if (address !== undefined && !byUser.has(key)) byUser.set(key, { ...seen, address })
+  }
+  return [...byUser.values()]
+}
+
 /** Where the requester is. */
-function ownAddress(requester: Requester): IpAddress | undefined {
-  return ipAddress(requester.type === 'operator' ? requester.from.address : requester.clientAddress)
+function ownAddress(requester: Requester | undefined): IpAddress | undefined {
+  return ipAddress(requester?.type === 'user' ? requester.clientAddress : requester?.from.address)
 }
 
 /** @throws CallError where the ranges exclude the requester. A restriction does not apply to an operator. */
-function expectInside(requester: Requester, ranges: readonly string[]): void {
-  if (requester.type === 'operator') return
+function expectInside(requester: Requester | undefined, ranges: readonly string[]): void {
+  if (requester?.type !== 'user') return
   const { clientAddress } = requester
-  if (!isAllowed(clientAddress, canonicalRanges(ranges)))
+  if (!isAllowed(clientAddress, ranges))
     throw callError('REQUESTER_EXCLUDED', { address: clientAddress ?? 'which is unknown' })
+}
+
+/** How many ranges an account can restrict its addresses to. */
+const ADDRESS_RANGES_MAX = 1000
+
+/** @throws CallError that names each one that is not a range */
+function canonicalRanges(ranges: readonly string[]): string[] {
+  if (ranges.length > ADDRESS_RANGES_MAX)
+    throw invalidArgument({
+      field: 'ranges',
+      expected: `at most ${ADDRESS_RANGES_MAX} ranges, not ${ranges.length}`,
+    })
+  const readings = ranges.map(readRange)
+  const faults = readings.flatMap((reading, index) =>
+    reading.ok ? [] : [{ field: `ranges[${index}]`, expected: reading.expected }],
+  )
+  if (faults.length > 0) throw invalidFields(faults)
+  return readings.flatMap((reading) => (reading.ok ? [reading.range] : []))
 }

@@ -2,8 +2,11 @@
  * Administration of the directory: one table of operations, and the one function through which each of them
  * goes.
  */
-import type { Actor } from '../../authority/actor.ts'
 import type { Administration } from '../../authority/administration/administration.ts'
+import { changeDirectory } from '../../authority/administration/change.ts'
+import type { DirectoryChange } from '../../directory/change.ts'
+import type { DirectoryRecords } from '../../directory/records.ts'
+import type { Clocked } from '../capabilities.ts'
 import type { ChangeRates } from '../change-rates.ts'
 import type { MatrixRollout } from '../matrix-rollout.ts'
 import {
@@ -19,7 +22,7 @@ import { ACCOUNT_OPERATIONS } from './accounts.ts'
 import { AUDIT_OPERATIONS } from './audit.ts'
 import { authorize, authorizeAsOwner, expectConfirmed } from './authorize.ts'
 import { MATRIX_OPERATIONS } from './matrix.ts'
-import type { Operation } from './operation.ts'
+import type { Context, Operation, Rights } from './operation.ts'
 import { SESSION_OPERATIONS } from './sessions.ts'
 import { TOKEN_OPERATIONS } from './tokens.ts'
 import { CONTROL_PANEL_USER_OPERATIONS, SERVICE_USER_OPERATIONS } from './users.ts'
@@ -40,11 +43,13 @@ export const OPERATIONS = {
 
 export type OperationName = keyof typeof OPERATIONS
 
-export type OperationRequest<Name extends OperationName> =
-  (typeof OPERATIONS)[Name] extends Operation<infer Request, infer _> ? Request : never
+export type OperationRequest<Name extends OperationName> = Parameters<(typeof OPERATIONS)[Name]['work']>[1]
 
-export type OperationResult<Name extends OperationName> =
-  (typeof OPERATIONS)[Name] extends Operation<infer _, infer Result> ? Result : never
+export type OperationResult<Name extends OperationName> = (typeof OPERATIONS)[Name] extends {
+  readonly work: (...given: never[]) => Promise<infer Result>
+}
+  ? Result
+  : never
 
 export interface Administering extends Confirming {
   readonly administration: Administration
@@ -83,42 +88,93 @@ export async function administer<Name extends OperationName>(
   services: Administering,
   { requester, operation, request }: AdministrationRequest<Name>,
 ): Promise<OperationResult<Name>> {
-  const { need, about, revokes, forOwners, forOperators, proof, work } = rowOf(operation)
-  const reads = isRead(operation)
-  const proven = typeof proof === 'function' ? proof(request) : proof
-  const authorizeRequest = (who: Requester) => {
-    authorize(who, need, about(request), reads)
-    if (forOwners?.request?.(request)) authorizeAsOwner(who)
-    if (proven) expectConfirmed(who, services.now())
-  }
-  authorizeRequest(requester)
-  let current = requester
+  const row = rowOf(operation)
+  const { need, reads, revokes } = row
+  expectRight(services, row, requester, request)
   const usual = need === 'self' ? 'users' : 'administrators'
   const author = authorOf(requester, revokes?.(request) ? 'revocations' : usual)
   if (!reads) services.changeRates.spend(author)
-  const actor: Actor = {
-    ...author,
-    confirm: async (now) => {
-      current = await confirmRequester(services, requester, now)
-      authorizeRequest(current)
-    },
-    authorize: (user) => {
-      if (forOwners?.user?.(user, request)) authorizeAsOwner(current)
-      if (forOperators?.(user, request)) authorize(current, 'operator', about(request), reads)
-    },
-  }
   const { engine, administration, rollout } = services
-  return work({ engine, administration, rollout, requester, actor }, request)
+  return perform(row, request, { engine, administration, rollout, requester, author }, async (records) => {
+    const current = await confirmRequester(services, requester, records)
+    expectRight(services, row, current, request)
+    return current
+  })
+}
+
+/**
+ * What all operations have in common.
+ *
+ * @param confirm finds the requester again, inside the transaction of a change, and expects their right
+ */
+export async function perform<Request, Found, Ready, Result>(
+  row: Operation<Request, Found, Ready, Result>,
+  request: Request,
+  context: Context,
+  confirm: (records: DirectoryRecords) => Promise<Requester | undefined>,
+): Promise<Result> {
+  const { reads, subject: wanted, prepare, work, creates, afterwards } = row
+  const { directory, records } = context.administration
+  // A row without `prepare` uses nothing of it.
+  const ready = (await prepare?.(context, request)) as Ready
+  if (reads) {
+    const subject = await wanted.find(records, request)
+    return work({ ...context, records, change: NO_CHANGE, subject, ready }, request)
+  }
+  const result = await changeDirectory(
+    directory,
+    context.author,
+    async (change) => {
+      const requester = await confirm(change.records)
+      const subject = await wanted.find(change.records, request)
+      if (requester !== undefined) expectRightOver(row, requester, request, subject)
+      return work({ ...context, requester, records: change.records, change, subject, ready }, request)
+    },
+    creates?.(request),
+  )
+  await afterwards?.(context)
+  return result
+}
+
+/** The type of the work of a read hides it. */
+const NO_CHANGE = undefined as unknown as DirectoryChange
+
+/** The right as far as the request says what it takes. @throws CallError: PERMISSION_DENIED */
+function expectRight<Request, Found>(
+  { now }: Clocked,
+  { need, subject, reads, forOwners, proof }: Rights<Request, Found>,
+  requester: Requester,
+  request: Request,
+): void {
+  authorize(requester, need, subject.about(request), reads)
+  if (forOwners?.request?.(request)) authorizeAsOwner(requester)
+  if (typeof proof === 'function' ? proof(request) : proof) expectConfirmed(requester, now())
+}
+
+/** The right as far as the user who is changed says what it takes. @throws CallError: PERMISSION_DENIED */
+function expectRightOver<Request, Found>(
+  { subject, reads, forOwners, forOperators }: Rights<Request, Found>,
+  requester: Requester,
+  request: Request,
+  user: Found,
+): void {
+  if (forOwners?.user?.(user, request)) authorizeAsOwner(requester)
+  if (forOperators?.(user, request)) authorize(requester, 'operator', subject.about(request), reads)
 }
 
 /** Whether the operation changes nothing. */
 export function isRead(operation: OperationName): boolean {
-  return rowOf(operation).reads ?? false
+  return rowOf(operation).reads
 }
 
 /** TypeScript does not see that the row of a name takes the request of that name. */
-function rowOf<Name extends OperationName>(
+export function rowOf<Name extends OperationName>(
   name: Name,
-): Operation<OperationRequest<Name>, OperationResult<Name>> {
-  return OPERATIONS[name] as unknown as Operation<OperationRequest<Name>, OperationResult<Name>>
+): Operation<OperationRequest<Name>, unknown, unknown, OperationResult<Name>> {
+  return OPERATIONS[name] as unknown as Operation<
+    OperationRequest<Name>,
+    unknown,
+    unknown,
+    OperationResult<Name>
+  >
 }

@@ -1,8 +1,9 @@
 /** The operation on the audit trail. */
-import type { AuditFilter, AuditRecord } from '../../authority/administration/administration.ts'
 import { type FieldViolation, invalidArgument } from '../../base/call-error.ts'
 import { isTimeMs, TIME_RANGE } from '../../base/written-time.ts'
-import { operation } from './operation.ts'
+import type { AuditFilter, AuditRecord } from '../../directory/directory.ts'
+import type { Requester } from '../requester.ts'
+import { reading } from './operation.ts'
 import { keyIn, type Listed, type PageRequest, sizeOf, tokenOf } from './paging.ts'
 
 /** Which part of the trail: the records that match everything that is set. */
@@ -21,25 +22,29 @@ export interface AuditRequest extends PageRequest {
 }
 
 export const AUDIT_OPERATIONS = {
-  listAuditRecords: operation<AuditRequest, Listed<AuditRecord>>({
+  listAuditRecords: reading<AuditRequest>()({
     need: 'account_administrator',
-    reads: true,
-    about: ({ account }) => ({ account }),
-    work: async ({ administration, requester }, request) => {
-      const { account = '', newestFirst } = request
+    subject: { about: ({ account }) => ({ account }), find: async () => undefined },
+    work: async ({ records, requester }, request): Promise<Listed<AuditRecord>> => {
+      const { account = '', newestFirst = false } = request
       const size = sizeOf(request)
       const after = positionIn(request)
       expectFilter(request)
-      // An account may have a number that another account had before: what happened there is not for its
-      // users.
-      const earlier =
-        requester.type === 'operator' && (requester.caller.rights.everything || requester.caller.rights.read)
       const filter = hasFilter(request) ? request : undefined
-      const query = { account, earlier, newestFirst, after, filter, size }
-      const { records, next } = await administration.auditPage(query)
-      return { items: records, nextPageToken: tokenAt(next, newestFirst) }
+      const query = { account, earlier: seesEarlier(requester), newestFirst, after, filter, size }
+      const page = await records.auditPage(query)
+      return { items: page.records, nextPageToken: tokenAt(page.next, newestFirst) }
     },
   }),
+}
+
+/**
+ * An account may have a number that another account had before: what happened there is not for its users, nor
+ * for callers who administer it.
+ */
+function seesEarlier(requester: Requester | undefined): boolean {
+  if (requester?.type === 'user') return false
+  return requester === undefined || requester.caller.rights.everything || requester.caller.rights.read
 }
 
 /** Most characters of a text that records are searched for. */

@@ -2,13 +2,10 @@
  * Who may administer what: an operator what its rights say, the owner of an account and users with the role
  * `iam.admin` their account (§5.1), a control panel user what is their own.
  */
-import {
-  ADMINISTRATOR_ROLE,
-  administersAccount,
-  type UserRecord,
-} from '../../authority/administration/administration.ts'
+
 import { callError } from '../../base/call-error.ts'
 import { TimeLimit } from '../../base/time-limit.ts'
+import { ADMINISTRATOR_ROLE, administersAccount, type UserRecord } from '../../directory/directory.ts'
 import type { Caller } from '../callers.ts'
 import type { Requester } from '../requester.ts'
 

@@ -1,9 +1,19 @@
 /** The operations on the matrix in force: what its shadow would change, promotion, and the way back. */
 import type { Matrix } from '../../../engine/index.ts'
-import type { MatrixVersion, RollBack } from '../../authority/administration/administration.ts'
 import { callError, invalidArgument } from '../../base/call-error.ts'
+import { isVisible, VISIBLE_EXPECTED } from '../../base/visible-text.ts'
+import type { DirectoryChange } from '../../directory/change.ts'
+import {
+  type KeptMatrix,
+  keepReplaced,
+  type MatrixVersion,
+  MatrixVersionRecords,
+  putInForce,
+} from '../../directory/matrix-versions.ts'
+import type { MatrixRollout } from '../matrix-rollout.ts'
 import type { Shadow } from '../shadow.ts'
-import { operation } from './operation.ts'
+import { type Context, changing, reading } from './operation.ts'
+import { DIRECTORY } from './subject.ts'
 
 export interface RolloutRequest {
   /** Whether the answer has the matrices themselves. */
@@ -45,22 +55,19 @@ export interface RollBackRequest {
   readonly to: RollBack['to'] | undefined
 }
 
-/** No account has a part in it. */
-const about = () => ({ account: undefined })
-
 export const MATRIX_OPERATIONS = {
-  getMatrixRollout: operation<RolloutRequest, RolloutView>({
+  getMatrixRollout: reading<RolloutRequest>()({
     need: 'operator',
-    reads: true,
-    about,
-    work: async ({ administration, rollout }, { matrices, toDigest }) => {
-      const versions = await administration.matrices.versions()
-      const { rules, shadow, jsonOf, jsonOfKept } = rollout
+    subject: DIRECTORY,
+    work: async (context, { matrices, toDigest }): Promise<RolloutView> => {
+      const kept = new MatrixVersionRecords(context.records.queries)
+      const versions = await kept.all()
+      const { rules, shadow, jsonOf, jsonOfKept } = rolloutIn(context)
       const { engine, matrix, configured, configuredDigest, overruled } = rules
       const json = async (of: Matrix | undefined) => (matrices && of ? jsonOf(of) : undefined)
       const keptJson = async (digest: string) => {
-        const kept = await administration.matrices.version(digest)
-        return kept && jsonOfKept(kept)
+        const found = await kept.content(digest)
+        return found && jsonOfKept(found)
       }
       const to = async () =>
         toDigest === configuredDigest && configured ? jsonOf(configured) : keptJson(toDigest)
@@ -74,42 +81,137 @@ export const MATRIX_OPERATIONS = {
     },
   }),
 
-  promoteMatrix: operation<PromotionRequest, void>({
+  promoteMatrix: changing<PromotionRequest>()({
     need: 'operator',
+    subject: DIRECTORY,
     proof: true,
-    about,
-    work: async ({ administration, rollout, actor }, { shadowDigest, digest, reason }) => {
-      const { rules, shadow, contentOf, follow } = rollout
+    prepare: async (context, { shadowDigest, digest, reason }) => {
+      const { rules, shadow, contentOf } = rolloutIn(context)
       if (shadow === undefined || rules.matrix === undefined)
         throw callError('NOT_FOUND', { what: 'shadow: `matrix_shadow` in the configuration names one' })
       const found = shadow.engine.digest
       if (found !== shadowDigest)
         throw callError('MATRIX_REPLACED', { what: 'the shadow', seen: shadowDigest, found })
       const inForce = rules.engine.digest
-      if (inForce !== digest)
-        throw callError('MATRIX_REPLACED', { what: 'the matrix in force', seen: digest, found: inForce })
+      expectInForce(digest, inForce)
       // Both are read before the first pause, in which either may change.
       const [content, replaced] = [contentOf(shadow.matrix), contentOf(rules.matrix)]
-      await administration.matrices.promote(actor, {
-        ...{ inForce, reason },
+      const matrices = {
         matrix: { digest: found, content: await content },
         replaced: { digest: inForce, content: await replaced },
-      })
-      await follow()
+      }
+      checkReason(reason)
+      return matrices
     },
+    work: ({ change, ready }, { digest, reason }) => promote(change, { ...ready, inForce: digest, reason }),
+    afterwards: (context) => rolloutIn(context).follow(),
   }),
 
-  rollBackMatrix: operation<RollBackRequest, void>({
+  rollBackMatrix: changing<RollBackRequest>()({
     need: 'operator',
+    subject: DIRECTORY,
     proof: true,
-    about,
-    work: async ({ administration, rollout, actor }, { digest, reason, to }) => {
+    prepare: (_, { to, reason }) => {
       if (to === undefined) throw invalidArgument({ field: 'to', expected: TO_EXPECTED })
-      const configured = rollout.rules.configuredDigest
-      await administration.matrices.rollBack(actor, { to, configured, inForce: digest, reason })
-      await rollout.follow()
+      checkReason(reason)
+      return to
     },
+    work: (context, { digest, reason }) =>
+      rollBack(context.change, {
+        ...{ to: context.ready, inForce: digest, reason },
+        configured: rolloutIn(context).rules.configuredDigest,
+      }),
+    afterwards: (context) => rolloutIn(context).follow(),
   }),
+}
+
+/** What a program that administers without the rules of a sidecar never asks for. */
+function rolloutIn({ rollout }: Pick<Context, 'rollout'>): MatrixRollout {
+  if (rollout === undefined) throw new TypeError('expected the rules of a sidecar')
+  return rollout
+}
+
+/** What a requester puts in force, having looked at what is. */
+interface Replacement {
+  /** Digest of the matrix that was seen in force. */
+  readonly inForce: string
+  /** Why, for the audit trail and the list of versions. */
+  readonly reason: string
+}
+
+interface Promoted extends Replacement {
+  readonly matrix: KeptMatrix
+  /** The matrix in force here, which is kept if it is that of the configuration. */
+  readonly replaced: KeptMatrix
+}
+
+/** Puts a matrix in force in every process of the directory. @throws CallError */
+export async function promote(
+  change: DirectoryChange,
+  { matrix, replaced, inForce, reason }: Promoted,
+): Promise<void> {
+  const { current } = await versionsIn(change)
+  expectInForce(inForce, current || replaced.digest)
+  if (current === '') await keepReplaced(change, replaced)
+  await putInForce(change, { matrix, action: 'promoted', reason })
+}
+
+export interface RollBack extends Replacement {
+  /**
+   * Which matrix: one of those that are kept, by its digest; `previous`: the last one before that in force;
+   * `configured`: each process has that of its own configuration.
+   */
+  readonly to: { readonly digest: string } | 'previous' | 'configured'
+  /** Digest of the matrix of the configuration, which is in force where none was promoted. */
+  readonly configured: string
+}
+
+/** Puts an earlier matrix in force again. @throws CallError */
+export async function rollBack(
+  change: DirectoryChange,
+  { to, configured, inForce, reason }: RollBack,
+): Promise<void> {
+  const { records, versions, current } = await versionsIn(change)
+  expectInForce(inForce, current || configured)
+  if (to === 'configured') {
+    if (current === '') throw callError('NOT_FOUND', { what: 'promoted matrix' })
+    await putInForce(change, { matrix: undefined, action: 'rolled_back', reason })
+    return
+  }
+  const meant = versions.find(
+    ({ digest }) =>
+      digest !== '' && (to === 'previous' ? digest !== (current || configured) : digest === to.digest),
+  )
+  const kept = meant && (await records.content(meant.digest))
+  if (kept === undefined)
+    throw callError('NOT_FOUND', { what: `${KEPT}${to === 'previous' ? '' : ' with that digest'}` })
+  await putInForce(change, { matrix: kept, action: 'rolled_back', reason })
+}
+
+/** @returns `current`: digest of the promoted matrix that is in force; empty: none is */
+async function versionsIn({ writer }: DirectoryChange) {
+  const records = new MatrixVersionRecords(writer.queries)
+  const versions = await records.all()
+  return { records, versions, current: versions[0]?.digest ?? '' }
+}
+
+const KEPT = 'earlier matrix among the last ten'
+
+/** @throws CallError if another one is in force than the one that was seen */
+function expectInForce(seen: string, found: string): void {
+  if (seen !== found) throw callError('MATRIX_REPLACED', { what: 'the matrix in force', seen, found })
+}
+
+/** Longest reason, in characters. */
+const REASON_LENGTH_MAX = 1_000
+
+/** @throws CallError */
+export function checkReason(reason: string): void {
+  if (reason.trim() === '' || reason.length > REASON_LENGTH_MAX || !isVisible(reason))
+    throw invalidArgument({
+      field: 'reason',
+      expected: `1 to ${REASON_LENGTH_MAX} characters, ${VISIBLE_EXPECTED}`,
+    })
 }
 
 const TO_EXPECTED = 'a digest as `to_digest`, or `to_previous` or `to_configured` set to true'

@@ -1,62 +1,141 @@
 /**
- * What an operation of administration is: the right that it needs, whom it is about, the owner's rule, and
- * its work.
+ * What an operation of administration is: one row, with the right that it needs, its subject, what is special
+ * about it, and its work.
  */
 import type { Engine } from '../../../engine/index.ts'
-import type { Actor } from '../../authority/actor.ts'
-import type { Administration, UserRecord } from '../../authority/administration/administration.ts'
+import type { Administration } from '../../authority/administration/administration.ts'
+import type { MaybePromise } from '../../base/maybe-promise.ts'
+import type { ChangeAuthor } from '../../directory/author.ts'
+import type { DirectoryChange } from '../../directory/change.ts'
+import type { Page } from '../../directory/directory.ts'
+import type { DirectoryRecords } from '../../directory/records.ts'
 import type { MatrixRollout } from '../matrix-rollout.ts'
 import type { Requester } from '../requester.ts'
-import type { About, Need } from './authorize.ts'
+import type { Need } from './authorize.ts'
+import { type Listed, type PageRequest, paged, pageIn } from './paging.ts'
+import type { Subject } from './subject.ts'
 
-export interface Operation<Request, Result> {
-  readonly need: Need
-  /** Whether it changes nothing and returns no secret, so that the right `read` of a caller is enough. */
-  readonly reads?: boolean
+export interface Operation<Request, Found, Ready, Result> extends Rights<Request, Found> {
+  /** What it creates; the error names it where there is one of that name already. */
+  readonly creates?: (request: Request) => string
   /**
-   * Whether a session must have been confirmed lately: it gives out a secret, or makes somebody administer
-   * the account, or says from where people log in.
+   * Judges the request by itself, and makes what takes long, such as a hash: before the turn of a change, and
+   * outside of its transaction. The work is given the result.
+   *
+   * @throws CallError
+   */
+  readonly prepare?: (context: Context, request: Request) => MaybePromise<Ready>
+  /**
+   * The work of a change runs inside its transaction, after its requester was looked at again.
+   *
+   * @throws CallError
+   */
+  readonly work: (context: Working<Found, Ready>, request: Request) => Promise<Result>
+  /** What follows a change that was committed. */
+  readonly afterwards?: (context: Context) => Promise<void>
+}
+
+/** Who may do it, to what. */
+export interface Rights<Request, Found> {
+  /** Whether it changes nothing and returns no secret, so that the right `read` of a caller is enough. */
+  readonly reads: boolean
+  readonly need: Need
+  readonly subject: Subject<Request, Found>
+  /**
+   * Whether a session must have been confirmed lately: it gives out a secret, or makes a user administer the
+   * account, or says from where people log in.
    */
   readonly proof?: boolean | ((request: Request) => boolean)
-  readonly about: (request: Request) => About
   /**
    * Whether the request only takes rights away. Such a change is among the first, and no rate holds it up.
    */
   readonly revokes?: (request: Request) => boolean
-  readonly forOwners?: OwnersRule<Request>
+  readonly forOwners?: OwnersRule<Request, Found>
   /**
    * Whether only operators may do it, by the user whom it changes; decided inside the change's transaction. A
    * user who can log in as a validator sees the tokens of every account, so an administrator of one account
    * must not gain that.
    */
-  readonly forOperators?: (user: UserRecord, request: Request) => boolean
+  readonly forOperators?: (user: Found, request: Request) => boolean
   /** Whether an owner may ask from any address, although the account restricts them. */
   readonly ownersFromAnywhere?: boolean
-  readonly work: (context: OperationContext, request: Request) => Promise<Result>
 }
 
 /**
  * The owner's rule: what makes an owner, or is done to an owner or to an owner's tokens, is for owners, and
  * so are address restrictions. Each says when that is so.
  */
-interface OwnersRule<Request> {
+interface OwnersRule<Request, Found> {
   /** By the request alone: decided before the work. */
   readonly request?: (request: Request) => boolean
   /** By the user whom the operation changes: decided inside the change's transaction. */
-  readonly user?: (user: UserRecord, request: Request) => boolean
+  readonly user?: (user: Found, request: Request) => boolean
 }
 
-/** What the work of an operation is given. */
-interface OperationContext {
+/** What an operation is given. */
+export interface Context {
   readonly engine: Engine
   readonly administration: Administration
-  readonly rollout: MatrixRollout
-  readonly requester: Requester
-  /** The requester, as every change names who makes it. */
-  readonly actor: Actor
+  /** Of the sidecar; absent: a program administers without one. */
+  readonly rollout?: MatrixRollout
+  /** As they are now; `undefined`: a program of this process, which has every right. */
+  readonly requester: Requester | undefined
+  readonly author: ChangeAuthor
 }
 
-/** A row of the table, with its types said. */
-export function operation<Request, Result>(row: Operation<Request, Result>): Operation<Request, Result> {
-  return row
+/** What its work is given. */
+interface Working<Found, Ready> extends Context {
+  /** Of the transaction, if the operation is a change. */
+  readonly records: DirectoryRecords
+  /** Only changes may use it. */
+  readonly change: DirectoryChange
+  readonly subject: Found
+  readonly ready: Ready
+}
+
+type Row<Request, Found, Ready, Result> = Operation<Request, Found, Ready, Result>
+
+/** A row that changes the directory. Its request is said, and everything else follows from the row. */
+export function changing<Request>() {
+  return <Found, Result, Ready = undefined>(
+    row: Omit<Row<Request, Found, Ready, Result>, 'reads'>,
+  ): Row<Request, Found, Ready, Result> => ({ ...row, reads: false })
+}
+
+/** A row that changes nothing. */
+export function reading<Request>() {
+  return <Found, Result, Ready = undefined>(
+    row: Omit<Row<Request, Found, Ready, Result>, 'reads' | 'creates' | 'afterwards' | 'work'> & {
+      readonly work: (
+        context: Omit<Working<Found, Ready>, 'change'>,
+        request: Request,
+      ) => MaybePromise<Result>
+    },
+  ): Row<Request, Found, Ready, Result> => ({
+    ...row,
+    reads: true,
+    work: async (context, request) => row.work(context, request),
+  })
+}
+
+/** A row that lists records by page. */
+export function listing<Request extends PageRequest>() {
+  return <Found, Item>({
+    page,
+    key,
+    ...rights
+  }: Omit<Rights<Request, Found>, 'reads'> & {
+    readonly page: (
+      context: Omit<Working<Found, unknown>, 'change'>,
+      page: Page,
+      request: Request,
+    ) => Promise<readonly Item[]>
+    /** By which they are ordered, and a page goes on. */
+    readonly key: (item: Item) => string
+  }): Row<Request, Found, Page, Listed<Item>> =>
+    reading<Request>()({
+      ...rights,
+      prepare: (_, request) => pageIn(request),
+      work: (context, request) => paged(request, (asked) => page(context, asked, request), key),
+    })
 }

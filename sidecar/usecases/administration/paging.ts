@@ -1,6 +1,6 @@
 /** Lists by page: a page token is the key of the last record before it. */
-import type { Page } from '../../authority/administration/administration.ts'
 import { invalidArgument } from '../../base/call-error.ts'
+import type { Page } from '../../directory/directory.ts'
 
 /** Which part of a list. */
 export interface PageRequest {
@@ -26,13 +26,18 @@ export async function paged<T>(
   list: (page: Page) => Promise<readonly T[]>,
   keyOf: (record: T) => string,
 ): Promise<Listed<T>> {
-  const size = sizeOf(request)
-  const after = keyIn(request.pageToken)
+  const { after, size } = pageIn(request)
   // One more than asked for tells whether there is more.
   const records = await list({ after, size: size + 1 })
   const items = records.slice(0, size)
   const last = records.length > size ? items.at(-1) : undefined
   return { items, nextPageToken: last === undefined ? '' : tokenOf(keyOf(last)) }
+}
+
+/** Which page is asked for. @throws CallError */
+export function pageIn(request: PageRequest): Page {
+  const size = sizeOf(request)
+  return { after: keyIn(request.pageToken), size }
 }
 
 /** How many records are asked for. @throws CallError */

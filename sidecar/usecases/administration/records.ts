@@ -1,13 +1,13 @@
 /** The records that operations return. */
+export type { ApplicationCredentialRecord } from '../../directory/application-credential-records.ts'
 export type {
   AccountRecord,
-  ApplicationCredentialRecord,
   AuditRecord,
   Permission,
   ProjectRecord,
   RevocationRecord,
   StaticTokenRecord,
   UserRecord,
-} from '../../authority/administration/administration.ts'
+} from '../../directory/directory.ts'
 
-export type { PanelSession } from '../../authority/control-panel/sessions.ts'
+export type { PanelSession } from '../../directory/panel-records.ts'

@@ -1,64 +1,45 @@
 /** Operations on how control panel users log in: invitations and sessions. */
-import type { Actor } from '../../authority/actor.ts'
-import type { UserRecord } from '../../authority/administration/administration.ts'
-import type { NewLink } from '../../authority/control-panel/links.ts'
-import type { PanelSession } from '../../authority/control-panel/sessions.ts'
 import { callError } from '../../base/call-error.ts'
+import type { UserRecord } from '../../directory/directory.ts'
+import type { PanelSession } from '../../directory/panel-records.ts'
 import type { Requester } from '../requester.ts'
-import type { AccountRequest } from './accounts.ts'
-import { operation } from './operation.ts'
-import { type Listed, type PageRequest, paged } from './paging.ts'
+import { changing, listing } from './operation.ts'
+import { HOLDING_CONTROL_PANEL_USER, type OfUserRequest } from './subject.ts'
+import type { OfUserListRequest } from './tokens.ts'
 
-/** A control panel user, by their name. */
-export interface PanelUserRequest extends AccountRequest {
-  readonly userName: string
-}
-
-export interface SessionRequest extends PanelUserRequest {
+export interface SessionRequest extends OfUserRequest {
   readonly id: string
 }
 
-export interface SessionListRequest extends PanelUserRequest, PageRequest {}
-
 export const SESSION_OPERATIONS = {
-  createInvitation: operation<PanelUserRequest, NewLink>({
+  createInvitation: changing<OfUserRequest>()({
     need: 'inviter',
+    subject: HOLDING_CONTROL_PANEL_USER,
     proof: true,
-    about: ({ account, userName }) => ({ account, controlPanelUser: userName }),
     forOwners: { user: (user) => user.owner },
-    work: async ({ administration, requester, actor }, { account, userName }) => {
-      const { links } = await administration.controlPanel()
-      const authorize: Actor['authorize'] = (user) => {
-        actor.authorize(user)
-        expectSomebodyElse(requester, user)
-      }
-      return links.create({ ...actor, authorize }, account, userName, 'invitation')
+    prepare: ({ administration }) => administration.controlPanel(),
+    work: ({ requester, change, subject, ready: { links } }) => {
+      expectAnother(requester, subject)
+      return links.add(change, subject, 'invitation')
     },
   }),
-  listSessions: operation<SessionListRequest, Listed<PanelSession>>({
+  listSessions: listing<OfUserListRequest>()({
     need: 'self_or_account_administrator',
-    reads: true,
-    about: ({ account, userName }) => ({ account, controlPanelUser: userName }),
-    work: ({ administration }, request) =>
-      paged(
-        request,
-        async ({ after }) => {
-          const { sessions } = await administration.controlPanel()
-          const listed = await sessions.list(request.account, request.userName)
-          return listed.filter((session) => after === '' || keyOf(session) < after)
-        },
-        keyOf,
-      ),
+    subject: HOLDING_CONTROL_PANEL_USER,
+    page: async ({ administration, subject }, { after }) => {
+      const { sessions } = await administration.controlPanel()
+      const listed = await sessions.list(subject)
+      return listed.filter((session) => after === '' || keyOf(session) < after)
+    },
+    key: keyOf,
   }),
-  endSession: operation<SessionRequest, void>({
+  endSession: changing<SessionRequest>()({
     need: 'self_or_account_administrator',
-    about: ({ account, userName }) => ({ account, controlPanelUser: userName }),
+    subject: HOLDING_CONTROL_PANEL_USER,
     revokes: () => true,
     forOwners: { user: (user) => user.owner },
-    work: async ({ administration, actor }, { account, userName, id }) => {
-      const { sessions } = await administration.controlPanel()
-      await sessions.end(actor, account, userName, id)
-    },
+    prepare: ({ administration }) => administration.controlPanel(),
+    work: ({ change, subject, ready: { sessions } }, { id }) => sessions.end(change, subject, id),
   }),
 }
 
@@ -67,8 +48,8 @@ export const SESSION_OPERATIONS = {
  *
  * @throws CallError: PERMISSION_DENIED
  */
-function expectSomebodyElse(requester: Requester, user: UserRecord): void {
-  if (requester.type === 'user' && requester.user.id === user.id)
+function expectAnother(requester: Requester | undefined, user: UserRecord): void {
+  if (requester?.type === 'user' && requester.user.id === user.id)
     throw callError('NOT_ADMINISTRATOR', {
       who: 'another administrator of the account (you change your own password under Profile, Security)',
     })

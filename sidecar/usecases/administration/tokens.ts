@@ -3,20 +3,32 @@
  * revocations.
  */
 import type { Engine } from '../../../engine/index.ts'
-import type {
-  ApplicationCredentialRecord,
-  RevocationRecord,
-  StaticTokenRecord,
-} from '../../authority/administration/administration.ts'
-import type { IssuedToken, VerifiedToken } from '../../authority/authority.ts'
+import type { VerifiedToken } from '../../authority/authority.ts'
+import { kindForScope } from '../../authority/kind-of-scope.ts'
+import { checkName, checkNote } from '../../authority/names.ts'
+import type { KeptPanelToken } from '../../authority/panel-tokens.ts'
+import { callError } from '../../base/call-error.ts'
 import type { Secret } from '../../base/secret.ts'
-import type { NamedRequest } from './accounts.ts'
-import { operation } from './operation.ts'
-import { type Listed, type PageRequest, paged } from './paging.ts'
+import { ApplicationCredentialRecords } from '../../directory/application-credential-records.ts'
+import type { ProjectRecord, StaticTokenRecord } from '../../directory/directory.ts'
+import { found, projectIn, staticTokenOf } from '../../directory/found.ts'
+import type { DirectoryRecords } from '../../directory/records.ts'
+import { deleteCredentialOf } from '../credential-records.ts'
+import { type Context, changing, listing, reading } from './operation.ts'
+import type { PageRequest } from './paging.ts'
+import {
+  CONTROL_PANEL_USER,
+  DIRECTORY,
+  HOLDING_CONTROL_PANEL_USER,
+  HOLDING_SERVICE_USER,
+  type NamedRequest,
+  type OfUserRequest,
+} from './subject.ts'
 
-/** An IAM token of a control panel user: for a project, or for the account where that is `undefined`. */
+/** An IAM token of a control panel user. */
 export interface PanelTokenRequest extends NamedRequest {
-  readonly project: string | undefined
+  /** Name of the project that it is for; empty or absent: it is for the account. */
+  readonly project?: string | undefined
 }
 
 /** Where a token belongs. */
@@ -35,32 +47,20 @@ export interface PanelToken extends Carriage {
 }
 
 /** A static token, by its control panel user and its key name. */
-export interface StaticTokenRequest {
-  readonly account: string
-  readonly userName: string
+export interface StaticTokenRequest extends OfUserRequest {
   readonly name: string
 }
 
 export interface NewStaticTokenRequest extends StaticTokenRequest {
-  /** What it is for, or empty. */
-  readonly note: string
+  /** What it is for; empty or absent: the user does not say. */
+  readonly note?: string
 }
 
-export interface StaticTokenListRequest extends PageRequest {
-  readonly account: string
-  readonly userName: string
-}
-
-/** Selects the application credentials of a service user. */
-export interface ServiceUserListRequest extends PageRequest {
-  readonly account: string
-  readonly userName: string
-}
+/** Selects what a user has. */
+export interface OfUserListRequest extends OfUserRequest, PageRequest {}
 
 /** An application credential, by its service user and its id. */
-export interface CredentialRequest {
-  readonly account: string
-  readonly userName: string
+export interface CredentialRequest extends OfUserRequest {
   readonly id: string
 }
 
@@ -70,91 +70,120 @@ export interface CreatedStaticToken extends Carriage {
 }
 
 export const TOKEN_OPERATIONS = {
-  getControlPanelUserToken: operation<PanelTokenRequest, VerifiedToken | undefined>({
+  /** The token that `copyControlPanelUserToken` returns, without its value; `undefined`: there is none. */
+  getControlPanelUserToken: reading<PanelTokenRequest>()({
     need: 'self',
-    reads: true,
-    about: ({ account, name }) => ({ account, controlPanelUser: name }),
-    work: ({ administration }, { account, name, project }) =>
-      administration.tokens.panelToken(account, name, project),
-  }),
-  copyControlPanelUserToken: operation<PanelTokenRequest, PanelToken>({
-    need: 'self',
-    proof: true,
-    about: ({ account, name }) => ({ account, controlPanelUser: name }),
-    work: async ({ engine, administration, actor }, { account, name, project }) =>
-      panelToken(engine, await administration.tokens.copyPanelToken(actor, account, name, project)),
-  }),
-  reissueControlPanelUserToken: operation<PanelTokenRequest, PanelToken>({
-    need: 'self',
-    proof: true,
-    about: ({ account, name }) => ({ account, controlPanelUser: name }),
-    work: async ({ engine, administration, actor }, { account, name, project }) =>
-      panelToken(engine, await administration.tokens.reissuePanelToken(actor, account, name, project)),
-  }),
-
-  createStaticToken: operation<NewStaticTokenRequest, CreatedStaticToken>({
-    need: 'self',
-    proof: true,
-    about: ({ account, userName }) => ({ account, controlPanelUser: userName }),
-    work: async ({ engine, administration, actor }, { account, userName, ...key }) => {
-      const created = await administration.tokens.createStaticToken(actor, account, userName, key)
-      const { token, kind, value } = created
-      return { token, ...carriage(engine, kind), value }
+    subject: CONTROL_PANEL_USER,
+    work: async ({ administration, records, subject }, request): Promise<VerifiedToken | undefined> => {
+      const { panelTokens } = administration
+      const kept = await panelTokens.kept(records, subject, await projectOf(records, request))
+      return kept && (await panelTokens.faultOf(records, kept)) === undefined ? kept.token : undefined
     },
   }),
-  listStaticTokens: operation<StaticTokenListRequest, Listed<StaticTokenRecord>>({
-    need: 'self_or_account_administrator',
-    reads: true,
-    about: ({ account, userName }) => ({ account, controlPanelUser: userName }),
-    work: ({ administration }, request) =>
-      paged(
-        request,
-        (page) => administration.tokens.staticTokens(request.account, request.userName, page),
-        ({ id }) => id,
-      ),
+  /**
+   * The user's IAM token once more (§5.1): signing the same claims with the same key gives the same token.
+   */
+  copyControlPanelUserToken: changing<PanelTokenRequest>()({
+    need: 'self',
+    subject: CONTROL_PANEL_USER,
+    proof: true,
+    work: async ({ engine, administration, change, records, subject }, request) => {
+      const { panelTokens } = administration
+      const missing = `such IAM token of control panel user \`${subject.name}\`; reissue makes one`
+      const project = await projectOf(records, request)
+      const kept = found(await panelTokens.kept(records, subject, project), missing)
+      const fault = await panelTokens.faultOf(records, kept)
+      if (fault !== undefined) throw callError(fault, { user: subject.name })
+      await change.recordTokenCopied(subject, kept.token.tokenId)
+      return signed({ engine, administration }, kept)
+    },
   }),
-  revokeStaticToken: operation<StaticTokenRequest, StaticTokenRecord>({
+  /** A new IAM token, for testing (§5.1). The one before is revoked. */
+  reissueControlPanelUserToken: changing<PanelTokenRequest>()({
+    need: 'self',
+    subject: CONTROL_PANEL_USER,
+    proof: true,
+    prepare: ({ engine }, { account, project }) =>
+      kindForScope(project ? { account, project } : { account }, engine.tokenKinds.values()),
+    work: async ({ engine, administration, change, records, subject, ready: kind }, request) => {
+      const project = await projectOf(records, request)
+      const kept = await administration.panelTokens.reissue(change, subject, project, kind)
+      return signed({ engine, administration }, kept)
+    },
+  }),
+
+  /** A static token of a control panel user (§4.2). The value is in this answer and nowhere else. */
+  createStaticToken: changing<NewStaticTokenRequest>()({
+    need: 'self',
+    subject: HOLDING_CONTROL_PANEL_USER,
+    proof: true,
+    creates: ({ name }) => `static token \`${name}\``,
+    prepare: (_, { name, note = '' }) => {
+      checkName('name', name)
+      checkNote('note', note)
+    },
+    work: async (
+      { engine, administration, change, records, subject },
+      { name, note = '' },
+    ): Promise<CreatedStaticToken> => {
+      const { secrets } = administration
+      const value = await secrets.addStaticToken(change, subject, { name, note })
+      const token = await staticTokenOf(records, subject, name)
+      return { token, ...carriage(engine, secrets.staticKind().id), value }
+    },
+  }),
+  listStaticTokens: listing<OfUserListRequest>()({
     need: 'self_or_account_administrator',
-    about: ({ account, userName }) => ({ account, controlPanelUser: userName }),
+    subject: HOLDING_CONTROL_PANEL_USER,
+    page: ({ records, subject }, page) => records.staticTokens(subject.id, page),
+    key: ({ id }) => id,
+  }),
+  revokeStaticToken: changing<StaticTokenRequest>()({
+    need: 'self_or_account_administrator',
+    subject: HOLDING_CONTROL_PANEL_USER,
     revokes: () => true,
     forOwners: { user: (user) => user.owner },
-    work: ({ administration, actor }, { account, userName, name }) =>
-      administration.tokens.revokeStaticToken(actor, account, userName, name),
+    work: async ({ change, records, subject }, { account, name }): Promise<StaticTokenRecord> => {
+      const token = await staticTokenOf(records, subject, name)
+      return { ...token, revokedAtMs: await change.revoke(token.id, account) }
+    },
   }),
 
-  listApplicationCredentials: operation<ServiceUserListRequest, Listed<ApplicationCredentialRecord>>({
+  listApplicationCredentials: listing<OfUserListRequest>()({
     need: 'account_administrator',
-    reads: true,
-    about: ({ account }) => ({ account }),
-    work: ({ administration }, request) =>
-      paged(
-        request,
-        (page) => administration.applicationCredentials.listOf(request.account, request.userName, page),
-        ({ name }) => name,
-      ),
+    subject: HOLDING_SERVICE_USER,
+    page: ({ records, subject }, page) =>
+      new ApplicationCredentialRecords(records.queries).list(subject.id, page),
+    key: ({ name }) => name,
   }),
-  deleteApplicationCredential: operation<CredentialRequest, void>({
+  deleteApplicationCredential: changing<CredentialRequest>()({
     need: 'account_administrator',
-    about: ({ account }) => ({ account }),
+    subject: HOLDING_SERVICE_USER,
     revokes: () => true,
-    work: ({ administration, actor }, { account, userName, id }) =>
-      administration.applicationCredentials.delete(actor, { account, name: userName }, id),
+    work: ({ change, subject }, { id }) => deleteCredentialOf(change, subject, id),
   }),
 
-  listRevocations: operation<PageRequest, Listed<RevocationRecord>>({
+  listRevocations: listing<PageRequest>()({
     need: 'operator',
-    reads: true,
-    about: () => ({ account: undefined }),
-    work: ({ administration }, request) =>
-      paged(
-        request,
-        (page) => administration.tokens.revocations(page),
-        ({ tokenId }) => tokenId,
-      ),
+    subject: DIRECTORY,
+    page: ({ records }, page) => records.revocations(page),
+    key: ({ tokenId }) => tokenId,
   }),
 }
 
-function panelToken(engine: Engine, { value, token }: IssuedToken): PanelToken {
+/** The project that a token is asked for; `undefined`: for the account. @throws CallError `NOT_FOUND` */
+async function projectOf(
+  records: DirectoryRecords,
+  { account, project }: PanelTokenRequest,
+): Promise<ProjectRecord | undefined> {
+  return project ? projectIn(records, account, project) : undefined
+}
+
+function signed(
+  { engine, administration }: Pick<Context, 'engine' | 'administration'>,
+  kept: KeptPanelToken,
+): PanelToken {
+  const { value, token } = administration.panelTokens.signed(kept, engine.tokenKinds)
   const [api = ''] = engine.apis.keys()
   const { advice } = engine.decide({ api, kind: token.kind, scope: token.scope, holder: token.subject.type })
   return { ...carriage(engine, token.kind), value, token, advice }

@@ -4,7 +4,6 @@
  */
 
 import { hash } from 'node:crypto'
-import type { Actor } from '../../authority/actor.ts'
 import type { Begun } from '../../authority/control-panel/log-in.ts'
 import type {
   AuthenticationResponseJSON,
@@ -14,6 +13,7 @@ import type { LiveSession } from '../../authority/control-panel/sessions.ts'
 import { CallError, callError } from '../../base/call-error.ts'
 import { whereabouts } from '../../base/ip-address.ts'
 import type { Secret } from '../../base/secret.ts'
+import type { ChangeAuthor } from '../../directory/author.ts'
 import type { IdentifiedCaller } from '../callers.ts'
 import { traceFailure } from '../login-trace.ts'
 import { callerAuthor } from '../requester.ts'
@@ -123,7 +123,9 @@ export function logInAsOperator(services: PanelServices, call: PanelCall, token:
       await controlPanel.logIn.refuseCaller(request.from)
       throw callError('CALLER_TOKEN_INVALID', {})
     }
-    return controlPanel.logIn.ofCaller(caller.name, digest, actorOf(services, call, caller), request)
+    const again = () => void callers.confirm(caller)
+    const author = authorOf(call, caller)
+    return controlPanel.logIn.ofCaller({ author, caller: caller.name, digest, again }, request)
   })
 }
 
@@ -161,23 +163,16 @@ export async function confirmSession(
       await controlPanel.logIn.refuseCaller(request.from)
       throw callError('CALLER_TOKEN_INVALID', {})
     }
-    const actor = actorOf(services, call, callers.byDigest(digest))
-    request.spend(actor)
-    return controlPanel.sessions.confirm(actor, session, async () => {})
+    const caller = callers.byDigest(digest)
+    const author = authorOf(call, caller)
+    request.spend(author)
+    return controlPanel.sessions.confirm(author, session, async () => void callers.confirm(caller))
   })
 }
 
-/** A caller who begins a session or confirms it: if they are one still, when it is their turn. */
-function actorOf(
-  { callers }: Pick<PanelServices, 'callers'>,
-  call: PanelCall,
-  caller: IdentifiedCaller,
-): Actor {
-  return {
-    ...callerAuthor({ caller, from: originOf(call), requestId: call.requestId }, 'administrators'),
-    confirm: () => void callers.confirm(caller),
-    authorize: () => {},
-  }
+/** A caller who begins a session or confirms it. */
+function authorOf(call: PanelCall, caller: IdentifiedCaller): ChangeAuthor {
+  return callerAuthor({ caller, from: originOf(call), requestId: call.requestId }, 'administrators')
 }
 
 function digestOf(token: Secret): Buffer {

@@ -103,31 +103,31 @@ function fingerprintsOf(
 }
 
 async function usersOf(
-  { users }: Administration,
+  { records }: Administration,
   user: string,
   account: string | undefined,
 ): Promise<readonly string[]> {
   if (account === undefined) return [user]
   const found = await Promise.all(
     (['service_user', 'control_panel_user'] as const).map((type) =>
-      users.get(account, user, type).catch(unlessNotFound),
+      records.user(account, user, type).catch(unlessImpossible),
     ),
   )
   return [user, ...found.flatMap((each) => (each === undefined ? [] : [each.id]))]
 }
 
-/** An account or a name that nobody has, or can have: PostgreSQL has no texts with NUL. */
-function unlessNotFound(error: unknown): undefined {
-  if (!(error instanceof CallError) || !['NOT_FOUND', 'INVALID_ARGUMENT'].includes(error.code)) throw error
+/** An account or a name that no user can have: PostgreSQL has no texts with NUL. */
+function unlessImpossible(error: unknown): undefined {
+  if (!(error instanceof CallError) || error.code !== 'INVALID_ARGUMENT') throw error
 }
 
 async function named(
-  { users }: Administration,
+  { records }: Administration,
   rows: readonly FoundDecision[],
 ): Promise<readonly NamedDecision[]> {
   const names = new Map<FoundDecision['user'], string | undefined>()
   // One after the other: the directory has others to answer.
   for (const { user } of rows)
-    if (user !== undefined && !names.has(user)) names.set(user, (await users.byId(user))?.name)
+    if (user !== undefined && !names.has(user)) names.set(user, (await records.userById(user))?.name)
   return rows.map((row) => ({ ...row, userName: names.get(row.user) }))
 }

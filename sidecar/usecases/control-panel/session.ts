@@ -96,8 +96,7 @@ export async function logOut(services: PanelServices, call: PanelCall): Promise<
     : { name: `session ${session.id}`, lane: 'revocations' as const, principal: session.id }
   const caller = known?.requester.type === 'operator' ? known.requester.caller.name : ''
   // To end one's own session takes no right.
-  const may = { confirm: () => {}, authorize: () => {} }
-  await services.controlPanel.sessions.logOut({ ...actor, ...may }, session, caller)
+  await services.controlPanel.sessions.logOut(actor, session, caller)
 }
 
 export function viewOf(

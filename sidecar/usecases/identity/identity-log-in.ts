@@ -60,7 +60,7 @@ export async function logIn(
   }
   try {
     const { value, token } = await issueFor(services, { method, scope, connection }, from)
-    const holder = await services.administration.users.byId(token.subject.id)
+    const holder = await services.administration.records.userById(token.subject.id)
     return { value, issued: await withRecords(services, token, holder) }
   } catch (error) {
     throw error instanceof CallError && error.row.login !== undefined ? loginRefused(error) : error

@@ -1,9 +1,11 @@
 /** What the identity endpoint (§4.1) says of a token, and how the endpoint is configured. */
 import type { Engine, TokenKind } from '../../../engine/index.ts'
-import type { UserRecord } from '../../authority/administration/administration.ts'
 import { isUnscoped, UNSCOPED_KIND, type VerifiedToken } from '../../authority/authority.ts'
 import { kindForScope } from '../../authority/kind-of-scope.ts'
+import type { UserRecord } from '../../directory/directory.ts'
+import { accountIn } from '../../directory/found.ts'
 import type { Clocked } from '../capabilities.ts'
+import { findCredential } from '../credential-records.ts'
 import type { Authenticating } from '../requester.ts'
 import { type RoleMapping, rolesOf } from '../roles.ts'
 
@@ -44,10 +46,10 @@ export async function withRecords(
   token: VerifiedToken,
   holder: UserRecord | undefined,
 ): Promise<IdentityToken> {
-  const { id: accountId } = await administration.accounts.get(token.scope.account)
+  const { id: accountId } = await accountIn(administration.records, token.scope.account)
   const held = holder === undefined ? [] : rolesOf(token, holder, settings.roles)
   const { applicationCredential: used } = token
-  const credential = used && (await administration.applicationCredentials.find(token.subject.id, used.id))
+  const credential = used && (await findCredential(administration.records, token.subject.id, used.id))
   const roles = used === undefined ? held : held.filter((role) => credential?.roles.includes(role))
   return { token, accountId, roles, unscoped: isUnscoped(token), credentialName: credential?.name }
 }

@@ -2,18 +2,27 @@
  * Application credentials at the identity endpoint, as Keystone's clients know them: a service user makes
  * them for themself, with a token for the project; administrators list and delete them.
  */
-import type { Actor } from '../../authority/actor.ts'
-import {
-  ADMINISTRATOR_ROLE,
-  type ApplicationCredentialRecord,
-  administersAccount,
-  type UserRecord,
-} from '../../authority/administration/administration.ts'
-import type { WantedCredential } from '../../authority/administration/application-credentials.ts'
+import { changeDirectory } from '../../authority/administration/change.ts'
+import { checkName } from '../../authority/names.ts'
+import { PASSWORD_LENGTH_MAX } from '../../authority/password.ts'
 import { callError, invalidArgument } from '../../base/call-error.ts'
 import type { MaybePromise } from '../../base/maybe-promise.ts'
-import type { Secret } from '../../base/secret.ts'
+import { randomText } from '../../base/random-text.ts'
+import { Secret } from '../../base/secret.ts'
+import { isVisible, VISIBLE_EXPECTED } from '../../base/visible-text.ts'
+import {
+  APPLICATION_CREDENTIALS_MAX,
+  ApplicationCredentialChange,
+  type ApplicationCredentialRecord,
+  ApplicationCredentialRecords,
+  type NewApplicationCredential,
+  TooManyCredentials,
+} from '../../directory/application-credential-records.ts'
+import type { DirectoryChange } from '../../directory/change.ts'
+import { ADMINISTRATOR_ROLE, administersAccount, type UserRecord } from '../../directory/directory.ts'
+import { userIn } from '../../directory/found.ts'
 import type { ChangeRates } from '../change-rates.ts'
+import { credentialOf, deleteCredentialOf } from '../credential-records.ts'
 import { authorOf, confirmUser, type UserByToken } from '../requester.ts'
 import { authenticate, IDENTITY_CREDENTIAL, type IdentityRequest } from './authenticate.ts'
 import { type IdentityServices, withRecords } from './identity-token.ts'
@@ -24,7 +33,9 @@ export interface CredentialServices extends IdentityServices {
 
 /** What a client asks for. */
 export interface CredentialWish
-  extends Pick<WantedCredential, 'name' | 'description' | 'secret' | 'unrestricted' | 'expiresAt'> {
+  extends Pick<NewApplicationCredential, 'name' | 'description' | 'unrestricted' | 'expiresAt'> {
+  /** `undefined`: one of 256 random bits is made. */
+  readonly secret: Secret | undefined
   /** Names of the roles, each once; `undefined`: all that the user has in the project. */
   readonly roles: readonly string[] | undefined
 }
@@ -36,8 +47,11 @@ export interface CredentialQuestion extends IdentityRequest {
 
 const SELF = 'the user themself, with a token for a project,'
 
+/** Longest description, in characters. */
+const DESCRIPTION_LENGTH_MAX = 1_000
+
 /**
- * Makes a credential for the project of the requester's token.
+ * Makes a credential for the project of the requester's token. The secret is in this answer and nowhere else.
  *
  * @param read what the client asks for, given the names of the roles that its token has
  * @throws CallError
@@ -52,7 +66,7 @@ export async function createCredential(
   const { token, user } = requester
   const { roles: held } = await withRecords(services, token, user)
   const wish = await read(held)
-  const { roles = held, ...fields } = wish
+  const { roles = held, secret: chosen, ...fields } = wish
   const missing = roles.findIndex((role) => !held.includes(role))
   if (missing !== -1)
     throw invalidArgument({
@@ -60,11 +74,64 @@ export async function createCredential(
       expected: 'a role that the user has in the project',
     })
   const limited = token.applicationCredential?.limited === true || held.some((role) => !roles.includes(role))
-  const wanted = { ...fields, roles, limited, projectId }
-  // What makes them a maker is their id and their token, which stay as they are.
-  const actor = actorOf(services, requester, 'users', () => {})
-  services.changeRates.spend(actor)
-  return services.administration.applicationCredentials.create(actor, user, wanted)
+  const author = authorOf(requester, 'users')
+  services.changeRates.spend(author)
+  expectWish(wish, services.now())
+  const secret = chosen ?? new Secret(randomText(32))
+  const { administration } = services
+  // Hashing takes long, so it comes before the change, in the turn of its author.
+  const secretHash = await administration.secrets.hash(secret, author.principal)
+  const credential = await changeDirectory(
+    administration.directory,
+    author,
+    async (change) => {
+      // What makes them a maker is their id and their token, which stay as they are.
+      await confirmUser(services, requester, change.records, IDENTITY_CREDENTIAL)
+      const holder = await userIn(change.records, user.account, user.name, 'service_user')
+      return added(change, holder, { ...fields, roles, limited, projectId, secretHash })
+    },
+    `application credential \`${fields.name}\``,
+  )
+  return { credential, secret }
+}
+
+/** @throws CallError `APPLICATION_CREDENTIALS_FULL` */
+async function added(
+  change: DirectoryChange,
+  holder: UserRecord,
+  credential: NewApplicationCredential,
+): Promise<ApplicationCredentialRecord> {
+  try {
+    const id = await new ApplicationCredentialChange(change).add(holder, credential)
+    return credentialOf(change.records, holder.id, id)
+  } catch (error) {
+    if (!(error instanceof TooManyCredentials)) throw error
+    throw callError('APPLICATION_CREDENTIALS_FULL', { max: APPLICATION_CREDENTIALS_MAX })
+  }
+}
+
+/** @throws CallError that names the field of the request */
+function expectWish({ name, description, secret, expiresAt }: CredentialWish, nowMs: number): void {
+  checkName('application_credential.name', name)
+  if (description.length > DESCRIPTION_LENGTH_MAX || (description !== '' && !isVisible(description)))
+    throw invalidArgument({
+      field: 'application_credential.description',
+      expected: `a text of at most ${DESCRIPTION_LENGTH_MAX} characters ${VISIBLE_EXPECTED}`,
+    })
+  if (secret !== undefined && !canBeSecret(secret.reveal()))
+    throw invalidArgument({
+      field: 'application_credential.secret',
+      expected: `1 to ${PASSWORD_LENGTH_MAX} characters`,
+    })
+  if (expiresAt !== undefined && expiresAt.ms <= nowMs)
+    throw invalidArgument({
+      field: 'application_credential.expires_at',
+      expected: 'a time in the future',
+    })
+}
+
+function canBeSecret(secret: string): boolean {
+  return secret.length > 0 && secret.length <= PASSWORD_LENGTH_MAX && secret.isWellFormed()
 }
 
 /** The credentials of a user, ordered by name. @throws CallError */
@@ -74,8 +141,8 @@ export async function listCredentials(
 ): Promise<{ readonly user: UserRecord; readonly found: readonly ApplicationCredentialRecord[] }> {
   const requester = await authenticate(services, question, 'scoped')
   const user = await userOf(services, requester, question.userId)
-  const size = 1_000
-  const found = await services.administration.applicationCredentials.list(user.id, { after: '', size })
+  const { queries } = services.administration.records
+  const found = await new ApplicationCredentialRecords(queries).list(user.id, { after: '', size: 1_000 })
   return { user, found }
 }
 
@@ -87,7 +154,7 @@ export async function getCredential(
 ): Promise<ApplicationCredentialRecord> {
   const requester = await authenticate(services, question, 'scoped')
   const user = await userOf(services, requester, question.userId)
-  return services.administration.applicationCredentials.get(user.id, id)
+  return credentialOf(services.administration.records, user.id, id)
 }
 
 /** @throws CallError */
@@ -99,8 +166,13 @@ export async function deleteCredential(
   const requester = await authenticate(services, question, 'scoped')
   const user = await userOf(services, requester, question.userId)
   expectDeleter(requester, user)
-  const actor = actorOf(services, requester, 'revocations', (now) => expectDeleter(now, user))
-  await services.administration.applicationCredentials.delete(actor, user, id)
+  const author = authorOf(requester, 'revocations')
+  await changeDirectory(services.administration.directory, author, async (change) => {
+    const { records } = change
+    expectDeleter(await confirmUser(services, requester, records, IDENTITY_CREDENTIAL), user)
+    const holder = await userIn(records, user.account, user.name, 'service_user')
+    await deleteCredentialOf(change, holder, id)
+  })
 }
 
 /**
@@ -113,7 +185,7 @@ async function userOf(
 ): Promise<UserRecord> {
   if (requester.user.id === userId) return requester.user
   expectAdministrator(requester)
-  const user = await administration.users.byId(userId)
+  const user = await administration.records.userById(userId)
   // Users of other accounts are as unknown as those that do not exist.
   if (user === undefined || user.account !== requester.user.account || user.type !== 'service_user')
     throw callError('NOT_FOUND', { what: 'such service user in the account' })
@@ -149,17 +221,4 @@ function expectUnrestricted({ applicationCredential: credential }: UserByToken['
     throw callError('NOT_ADMINISTRATOR', {
       who: 'a token that was not obtained by an application credential, or by an unrestricted one,',
     })
-}
-
-function actorOf(
-  services: IdentityServices,
-  requester: UserByToken,
-  lane: 'users' | 'revocations',
-  expect: (requester: UserByToken) => void,
-): Actor {
-  return {
-    ...authorOf(requester, lane),
-    confirm: async (now) => expect(await confirmUser(services, requester, now, IDENTITY_CREDENTIAL)),
-    authorize: () => {},
-  }
 }

@@ -8,6 +8,7 @@ import {
   expectAdministrator,
   expectHolderOrAdministrator,
   isHolder,
+  revokeInDirectory,
   revokingUser,
 } from '../revocation-right.ts'
 import { authenticate, IDENTITY_CREDENTIAL, type IdentityRequest } from './authenticate.ts'
@@ -23,12 +24,12 @@ export interface TokenQuestion extends IdentityRequest {
 
 /** The token that is asked about, if it is active and the requester may know. @throws CallError */
 export async function validate(services: IdentityServices, question: TokenQuestion): Promise<IdentityToken> {
-  const { administration } = services
+  const { records } = services.administration
   const { token, requester } = await activeSubject(services, question, 'validate')
   // The user of a limited application credential is known here without their roles.
   const isWhole = requester.token.applicationCredential?.limited !== true
   const holder =
-    isHolder(requester, token) && isWhole ? requester.user : await administration.users.byId(token.subject.id)
+    isHolder(requester, token) && isWhole ? requester.user : await records.userById(token.subject.id)
   return withRecords(services, token, holder)
 }
 
@@ -36,11 +37,9 @@ export async function validate(services: IdentityServices, question: TokenQuesti
 export async function revokeSubject(services: IdentityServices, question: TokenQuestion): Promise<void> {
   const { token, requester } = await activeSubject(services, question, 'revoke')
   const { tokenId, scope, subject } = token
-  await services.authority.revoke(revokingUser(services, requester, token, IDENTITY_CREDENTIAL), {
-    tokenId,
-    account: scope.account,
-    holderId: subject.id,
-  })
+  const revoker = revokingUser(services, requester, token, IDENTITY_CREDENTIAL)
+  const revocation = { tokenId, account: scope.account, holderId: subject.id }
+  await revokeInDirectory(services.administration, revoker, revocation)
 }
 
 async function activeSubject(

@@ -1,12 +1,19 @@
 /** Which matrix is in force in every process of the directory, and the last ones. */
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { MatrixAdministration } from '../../../sidecar/authority/administration/matrices.ts'
+import { changeDirectory } from '../../../sidecar/authority/administration/change.ts'
 import type { CallError } from '../../../sidecar/base/call-error.ts'
+import type { DirectoryChange } from '../../../sidecar/directory/change.ts'
 import {
   type KeptMatrix,
   MatrixVersionRecords,
   VERSIONS_MAX,
 } from '../../../sidecar/directory/matrix-versions.ts'
+import {
+  checkReason,
+  promote,
+  type RollBack,
+  rollBack,
+} from '../../../sidecar/usecases/administration/matrix.ts'
 import { TESTER } from '../../support/sidecar/actor.ts'
 import { eventually } from '../../support/suite/resources.ts'
 import type { Subject } from './subject.ts'
@@ -19,11 +26,13 @@ function matrix(name: string): KeptMatrix {
 }
 
 /** What is refused here, as its reason; or what was put in force. */
-async function outcome(work: Promise<void>): Promise<string> {
-  return work.then(
-    () => 'done',
-    (error: CallError) => error.reason,
-  )
+async function outcome(work: () => Promise<void>): Promise<string> {
+  try {
+    await work()
+    return 'done'
+  } catch (error) {
+    return (error as CallError).reason
+  }
 }
 
 export function matrixVersionsContract(subject: () => Subject): void {
@@ -32,17 +41,18 @@ export function matrixVersionsContract(subject: () => Subject): void {
     const { store } = await (await subject().newPlace()).open(Date.now)
     onTestFinished(() => store.close())
     const records = new MatrixVersionRecords(store.records.queries)
-    const matrices = new MatrixAdministration(store)
-    const promote = (to: KeptMatrix, inForce: string, reason = 'a test') =>
-      outcome(matrices.promote(TESTER, { matrix: to, replaced: CONFIGURED, inForce, reason }))
-    const rollBack = (
-      to: Parameters<MatrixAdministration['rollBack']>[1]['to'],
-      inForce: string,
-      reason = 'a test',
-    ) => outcome(matrices.rollBack(TESTER, { to, configured: CONFIGURED.digest, inForce, reason }))
+    const changing = (reason: string, work: (change: DirectoryChange) => Promise<void>) =>
+      outcome(async () => {
+        checkReason(reason)
+        await changeDirectory(store, TESTER, work)
+      })
+    const promoting = (matrix: KeptMatrix, inForce: string, reason = 'a test') =>
+      changing(reason, (change) => promote(change, { matrix, replaced: CONFIGURED, inForce, reason }))
+    const rollingBack = (to: RollBack['to'], inForce: string, reason = 'a test') =>
+      changing(reason, (change) => rollBack(change, { to, configured: CONFIGURED.digest, inForce, reason }))
     const versions = async () =>
-      (await matrices.versions()).map(({ digest, action }) => [digest.replace('sha256:', ''), action])
-    return { store, records, matrices, promote, rollBack, versions }
+      (await records.all()).map(({ digest, action }) => [digest.replace('sha256:', ''), action])
+    return { store, records, promote: promoting, rollBack: rollingBack, versions }
   }
 
   test('none is, until one was promoted', async () => {

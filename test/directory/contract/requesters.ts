@@ -3,10 +3,11 @@ import { createSecretKey, randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { compile } from '../../../engine/index.ts'
 import { supportMatrix } from '../../../matrix/index.ts'
-import { Administration } from '../../../sidecar/authority/administration/administration.ts'
+import type { Administration } from '../../../sidecar/authority/administration/administration.ts'
+import { SecretMaker } from '../../../sidecar/authority/administration/secrets.ts'
 import type { VerifiedToken } from '../../../sidecar/authority/authority.ts'
 import { ControlPanel } from '../../../sidecar/authority/control-panel/control-panel.ts'
-import type { IamTokenSigner } from '../../../sidecar/authority/iam-token.ts'
+import type { PanelTokens } from '../../../sidecar/authority/panel-tokens.ts'
 import type { Passwords } from '../../../sidecar/authority/password.ts'
 import type { Database } from '../../../sidecar/directory/database.ts'
 import { PanelChange } from '../../../sidecar/directory/panel-change.ts'
@@ -94,12 +95,12 @@ function gated({ store, clock }: Pick<Subject, 'store' | 'clock'>) {
   const pepper = createSecretKey(Buffer.alloc(32))
   const parts = { store, passwords, pepper, now }
   const controlPanel = new ControlPanel({ ...parts, failedLogins: NO_LOGINS, limits: SESSIONS })
-  const administration = new Administration({
-    ...parts,
-    signer: undefined as unknown as IamTokenSigner,
+  const administration: Administration = {
+    ...{ directory: store, records: store.records, engine: () => engine, now },
+    secrets: new SecretMaker({ passwords, pepper, engine: () => engine }),
+    panelTokens: undefined as unknown as PanelTokens,
     controlPanel: () => Promise.resolve(controlPanel),
-    tokenKinds: () => engine.tokenKinds.values(),
-  })
+  }
   const ask = <Name extends OperationName>(
     requester: Requester,
     operation: Name,

@@ -10,6 +10,7 @@ import * as fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { compile, type TokenKind } from '../../../engine/index.ts'
 import { supportMatrix } from '../../../matrix/index.ts'
+import type { Administration } from '../../../sidecar/authority/administration/administration.ts'
 import { UNSCOPED_KIND, type VerifiedToken } from '../../../sidecar/authority/authority.ts'
 import { EmbeddedAuthority } from '../../../sidecar/authority/embedded.ts'
 import { IamTokenSigner } from '../../../sidecar/authority/iam-token.ts'
@@ -21,6 +22,7 @@ import { Turns } from '../../../sidecar/base/turns.ts'
 import type { DirectoryChange } from '../../../sidecar/directory/change.ts'
 import { ANCESTORS_MAX, type Permission } from '../../../sidecar/directory/directory.ts'
 import type { DirectoryStore } from '../../../sidecar/directory/store.ts'
+import { revokeInDirectory } from '../../../sidecar/usecases/revocation-right.ts'
 import { TESTER } from '../../support/sidecar/actor.ts'
 import { newServiceUser, theProject, theUser } from './people.ts'
 import type { Account, Subject } from './subject.ts'
@@ -296,7 +298,9 @@ class World {
   async #revoke({ index, known }: Extract<Step, { type: 'revoke' }>): Promise<void> {
     const held = known ? this.#held.at(-1 - (index % Math.max(this.#held.length, 1))) : undefined
     const tokenId = held?.token.tokenId ?? `another token, ${index}`
-    await this.#authorityOn(this.#subject.store).revoke(TESTER, { tokenId, account: '' })
+    const revoker = { author: TESTER, expectRight: () => {} }
+    const administration = { directory: this.#subject.store } as Administration
+    await revokeInDirectory(administration, revoker, { tokenId, account: '' })
     if (held !== undefined) held.revoked = true
   }
 

@@ -5,6 +5,7 @@
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
+import { applyFile } from '../../../sidecar/authority/administration/directory-file.ts'
 import { PASSWORD, startPanel } from '../../support/console/control-panel.ts'
 import { askAt, loginBody, TOKENS } from '../../support/identity/identity.ts'
 import { run } from '../../support/interop/command.ts'
@@ -22,7 +23,7 @@ const browser = started.ok ? started.value : undefined
 const panel = await startPanel()
 const { administration } = panel.running.sidecar
 const MARKUP = '<img src=x onerror=document.title="run">'
-await administration.apply(TESTER, {
+await applyFile(administration, TESTER, {
   accounts: [
     {
       account: ACCOUNT,

@@ -105,15 +105,14 @@ describe.skipIf(!browser)('with the control panel', async () => {
   test('from an address that their account does not allow they learn why, and an owner can still change that', async () => {
     const { page, complaints } = await open(await linkOf('olga'))
     await heading(page, 'Hello, olga').waitFor()
-    const { accounts } = running.sidecar.administration
-    await accounts.setAddressRestriction(TESTER, ACCOUNT, ['192.0.2.1'])
+    await running.sidecar.run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges: ['192.0.2.1'] })
     await page.goto(`${SERVED}?again#/matrix`)
     await heading(page, 'The matrix cannot be shown').waitFor()
     expect(await page.getByRole('alert').textContent()).toContain('address')
     expect(await accessibilityFaults(page)).toEqual([])
     await page.goto(`${SERVED}#/access-limits`)
     await soon(() => page.getByLabel('Addresses and ranges').inputValue()).toContain('192.0.2.1')
-    await accounts.setAddressRestriction(TESTER, ACCOUNT, [])
+    await running.sidecar.run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges: [] })
     expect(complaints.filter((each) => !/401|403/.test(each))).toEqual([])
   })
 })

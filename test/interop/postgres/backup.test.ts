@@ -45,8 +45,8 @@ describe.skipIf(!programs.ok)('on PostgreSQL', () => {
     expect(await reasonOf(shared, secrets.staticToken)).toBe('ALLOWED')
     expect(await reasonOf(shared, revoked)).toBe('CREDENTIAL_REVOKED')
     // It has a number of its own, so the audit trail goes on behind the restoration.
-    await shared.sidecar.administration.accounts.setEnabled(TESTER, ACCOUNT, false)
-    await shared.sidecar.administration.accounts.setEnabled(TESTER, ACCOUNT, true)
+    await shared.sidecar.run(TESTER, 'updateAccount', { account: ACCOUNT, enabled: false })
+    await shared.sidecar.run(TESTER, 'updateAccount', { account: ACCOUNT, enabled: true })
     expect(await reasonOf(shared, token)).toBe('CREDENTIAL_REVOKED')
     const later = (await issued(shared, secrets)).value
     await done('backup', second, '--data', host)
@@ -75,7 +75,7 @@ describe.skipIf(!programs.ok)('on PostgreSQL', () => {
     const backup = newBackup()
     await done('backup', backup, '--data', folder)
     await running.client.revoke({ value: revoked })
-    await running.sidecar.administration.accounts.create(TESTER, '777777')
+    await running.sidecar.run(TESTER, 'createAccount', { account: '777777' })
     const lost = (await issued(running, secrets)).value
     for (const value of [before, lost]) expect(await reasonOf(running, value)).toBe('ALLOWED')
 
@@ -88,7 +88,7 @@ describe.skipIf(!programs.ok)('on PostgreSQL', () => {
     expect(await reasonOf(running, before)).toBe('ALLOWED')
     expect(await reasonOf(running, revoked)).toBe('CREDENTIAL_REVOKED')
     // Changes go on, and the audit trail is protected again.
-    await running.sidecar.administration.accounts.create(TESTER, '777777')
+    await running.sidecar.run(TESTER, 'createAccount', { account: '777777' })
     const { rows } = await done('backup', newBackup(), '--data', folder)
     expect(rows.accounts).toBe(3)
     await expect(server?.query(new URL(url).pathname.slice(1), 'DELETE FROM audit')).rejects.toThrow(

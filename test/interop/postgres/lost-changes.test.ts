@@ -78,7 +78,7 @@ describe.skipIf(!programs.ok)('an acknowledged revocation that a failover has lo
     const follower = await startFollower([host.address])
     expect(await reasonOf(follower, value)).toBe('ALLOWED')
     await host.client.revoke({ value })
-    for (const account of LOST_ACCOUNTS) await host.sidecar.administration.accounts.create(TESTER, account)
+    for (const account of LOST_ACCOUNTS) await host.sidecar.run(TESTER, 'createAccount', { account })
     await eventually(async () => (await reasonOf(follower, value)) === 'CREDENTIAL_REVOKED')
     await host.sidecar.close()
     await primary.kill()
@@ -100,7 +100,7 @@ describe.skipIf(!programs.ok)('an acknowledged revocation that a failover has lo
     const fresh = await startHost(url, { beside: host.folder })
     expect(await reasonOf(fresh, value)).toBe('ALLOWED')
     for (let count = 0; count < 40; count++) await issued(fresh, secrets)
-    await fresh.sidecar.administration.accounts.create(TESTER, 'another')
+    await fresh.sidecar.run(TESTER, 'createAccount', { account: 'another' })
 
     const restart = () => startHost(url, { folder: host.folder })
     await expect(restart()).rejects.toThrow(
@@ -137,7 +137,7 @@ describe.skipIf(!programs.ok)('an acknowledged revocation that a failover has lo
     expect(await reasonOf(fresh, value)).toBe('ALLOWED')
     const beside = await startHost(url, { beside: host.folder })
     for (let count = 0; count < 40; count++)
-      await fresh.sidecar.administration.accounts.create(TESTER, `${count}`)
+      await fresh.sidecar.run(TESTER, 'createAccount', { account: `${count}` })
     const hubs = [fresh.address, beside.address]
     const restarted = async () => {
       await follower.sidecar.close()

@@ -6,9 +6,11 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import type { OpenedAuthority } from '../../../sidecar/authority/open-authority.ts'
 import { Secret } from '../../../sidecar/base/secret.ts'
+import { run } from '../../../sidecar/usecases/administration/run.ts'
 import { startHost } from '../../support/directory/host.ts'
 import { ask, newScene, openAuthority } from '../../support/directory/scene.ts'
 import { PostgresServer } from '../../support/postgres/server.ts'
+import { TESTER } from '../../support/sidecar/actor.ts'
 import { newFolder } from '../../support/suite/resources.ts'
 
 const programs = inject('postgres')
@@ -43,7 +45,9 @@ describe.skipIf(!programs.ok)('days of last use', () => {
     const host = await startHost(data, { PORTCULLIS_DIRECTORY_URL: directory })
     for (let times = 0; times < 3; times++) expect(await ask(host, 'static', tokens.static)).toBe('ALLOWED')
     expect(await host.stop()).toBe(0)
-    const [token] = await opened.administration.tokens.staticTokens(account, 'owner', { after: '', size: 1 })
+    const list = { account, userName: 'owner', pageSize: 1, pageToken: '' }
+    const { items } = await run(opened.administration, TESTER, 'listStaticTokens', list)
+    const [token] = items
     return { lastUsedDay: token?.lastUsedDay, log: host.log() }
   }
   const today = () => Math.floor(Date.now() / 86_400_000)

@@ -9,6 +9,7 @@ import { afterEach, describe, expect, inject, test, vi } from 'vitest'
 import { parse } from 'yaml'
 import { Secret } from '../../../sidecar/base/secret.ts'
 import { openPostgres } from '../../../sidecar/directory/postgres.ts'
+import { run } from '../../../sidecar/usecases/administration/run.ts'
 import { blocksOf, fileOf, pageOf } from '../../docs/page.ts'
 import { type Host, startHost } from '../../support/directory/host.ts'
 import { ask, newScene, openAuthority, type Scene } from '../../support/directory/scene.ts'
@@ -199,7 +200,10 @@ describe.skipIf(!programs.ok)('PostgreSQL with a standby', () => {
       const authority = await openAuthority(folder, sharedBy(url))
       ends.push(() => authority.close())
       for (let change = 0; change < CHANGES_AFTERWARDS; change++)
-        await authority.administration.projects.create(TESTER, scene.account, `project-${change}`)
+        await run(authority.administration, TESTER, 'createProject', {
+          account: scene.account,
+          name: `project-${change}`,
+        })
       const answers = new Set<unknown>()
       for (const askedAtMs = performance.now(); performance.now() - askedAtMs < 4_000; await delay(20))
         for (const host of hosts) answers.add(await answerOf(host))

@@ -79,7 +79,9 @@ describe.skipIf(!programs.ok)('a host behind a partition', () => {
       cut?.(proxy, true)
       await delay(random() * STALENESS_MS)
       await answerTo(token)
-      await authority.authority.revoke(TESTER, { tokenId: String(decodedPart(token, 1).jti), account })
+      await authority.administration.directory.change(TESTER, (change) =>
+        change.revoke(String(decodedPart(token, 1).jti), account),
+      )
       const revokedAtMs = performance.now()
       let allowedLastMs = 0
       for (;;) {

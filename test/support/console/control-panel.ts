@@ -3,6 +3,7 @@
  * browser sends.
  */
 
+import { applyFile } from '../../../sidecar/authority/administration/directory-file.ts'
 import { askAt, type RequestHeaders, type Response } from '../identity/identity.ts'
 import { TESTER } from '../sidecar/actor.ts'
 import { ACCOUNT, type RunningSidecar, runSidecar, type SidecarOptions } from '../sidecar/sidecar.ts'
@@ -48,7 +49,7 @@ export async function startPanel(options: SidecarOptions = {}): Promise<PanelSid
       ...options.flags,
     },
   })
-  if (options.folder === undefined) await running.sidecar.administration.apply(TESTER, PEOPLE)
+  if (options.folder === undefined) await applyFile(running.sidecar.administration, TESTER, PEOPLE)
   const port = Number(running.sidecar.httpAddress?.split(':').at(-1))
   const panel = await running.sidecar.administration.controlPanel()
   const browser = () => new Browser(port)

@@ -3,13 +3,18 @@
  * and what the log says. No protocol.
  */
 import { setImmediate } from 'node:timers/promises'
-import type { UserRecord } from '../../../sidecar/authority/administration/administration.ts'
-import type { ControlPanel } from '../../../sidecar/authority/control-panel/control-panel.ts'
 import type { LiveSession } from '../../../sidecar/authority/control-panel/sessions.ts'
 import { Secret } from '../../../sidecar/base/secret.ts'
 import { Callers } from '../../../sidecar/usecases/callers.ts'
 import { ChangeRates } from '../../../sidecar/usecases/change-rates.ts'
 import type { PanelCall } from '../../../sidecar/usecases/control-panel/call.ts'
+import {
+  addPasskey,
+  beginCode,
+  type FactorServices,
+  optionsOfNewPasskey,
+  setCode,
+} from '../../../sidecar/usecases/control-panel/factors.ts'
 import {
   acceptInvitation,
   logInAsOperator,
@@ -70,7 +75,7 @@ function newLog() {
 export async function openPanelServices() {
   const clock = { nowMs: 1_800_000_000_000 }
   const people = await openPeople(ACCOUNT, () => clock.nowMs)
-  const { administration, userNamed } = people
+  const { administration, userNamed, run } = people
   const controlPanel = await administration.controlPanel()
   const callers = new Callers(CALLERS, () => clock.nowMs)
   const changeRates = new ChangeRates({ burst: 1_000, administratorPerMinute: 1, userPerMinute: 1 })
@@ -86,9 +91,8 @@ export async function openPanelServices() {
   }
   return {
     ...{ services, clock, controlPanel, userNamed, linkFor, sessionOf },
-    ...settingUp({ controlPanel, clock, userNamed, sessionOf }),
-    restrictTo: (...ranges: string[]) =>
-      administration.accounts.setAddressRestriction(TESTER, ACCOUNT, ranges),
+    ...settingUp({ services, clock, sessionOf }),
+    restrictTo: (...ranges: string[]) => run(TESTER, 'setAddressRestriction', { account: ACCOUNT, ranges }),
     /** What an authenticator answers to a challenge that a call of the page asked for. */
     answerOf: async (authenticator: Authenticator, call = callOf()) =>
       authenticator.get(await passkeyChallenge(services, call), PAGE),
@@ -111,33 +115,28 @@ export async function openPanelServices() {
     },
     /** What the audit trail has last. */
     lastRecord: async (account = ACCOUNT) =>
-      (await administration.audit(account, { after: '0', size: 1_000 })).at(-1),
+      (await administration.records.audit(account, { after: '0', size: 1_000 })).at(-1),
   }
 }
 
 /** Sets up second factors of users, each in a new session. */
 function settingUp({
-  controlPanel: { factors },
+  services,
   clock,
-  userNamed,
   sessionOf,
 }: {
-  readonly controlPanel: ControlPanel
+  readonly services: FactorServices
   readonly clock: { nowMs: number }
-  readonly userNamed: (name: string) => Promise<UserRecord>
   readonly sessionOf: (name: string) => Promise<LiveSession>
 }) {
-  const settingOf = async (name: string) => {
-    const session = await sessionOf(name)
-    return { session, setting: { user: await userNamed(name), session: session.id, actor: TESTER } }
-  }
   return {
     /** A one-time code. @returns the session, and what shows the next code of the app */
     withCode: async (name: string) => {
-      const { session, setting } = await settingOf(name)
-      const { secret, sealed } = await factors.beginCode(setting)
+      const session = await sessionOf(name)
+      const call = callOf({ session: session.hash })
+      const { secret, sealed } = await beginCode(services, call)
       const shown = () => codeAt(secret.reveal(), clock.nowMs)
-      await factors.setCode(setting, { sealed, code: shown() })
+      await setCode(services, call, { sealed, code: shown() })
       const next = () => {
         clock.nowMs += STEP_MS
         return shown()
@@ -145,10 +144,11 @@ function settingUp({
       return { session, next }
     },
     withPasskey: async (name: string) => {
-      const { session, setting } = await settingOf(name)
+      const session = await sessionOf(name)
+      const call = callOf({ session: session.hash })
       const authenticator = new Authenticator()
-      const response = authenticator.create(await factors.optionsOfNewPasskey(setting, PAGE), PAGE)
-      const passkey = await factors.addPasskey(setting, { name: 'a key', response }, PAGE)
+      const response = authenticator.create(await optionsOfNewPasskey(services, call), PAGE)
+      const passkey = await addPasskey(services, call, { name: 'a key', response })
       return { session, authenticator, passkey }
     },
   }

@@ -14,8 +14,19 @@ import type { IpAddress } from '../../../sidecar/base/ip-address.ts'
 import { Secret } from '../../../sidecar/base/secret.ts'
 import { openSqlite } from '../../../sidecar/directory/sqlite.ts'
 import { DirectoryStore } from '../../../sidecar/directory/store.ts'
+import { Callers } from '../../../sidecar/usecases/callers.ts'
+import { ChangeRates } from '../../../sidecar/usecases/change-rates.ts'
+import type { PanelCall } from '../../../sidecar/usecases/control-panel/call.ts'
+import {
+  addPasskey,
+  beginCode,
+  type FactorServices,
+  optionsOfNewPasskey,
+  setCode,
+} from '../../../sidecar/usecases/control-panel/factors.ts'
 import { Authenticator } from '../identity/authenticator.ts'
 import { codeAt } from '../identity/totp.ts'
+import { SHIPPED } from '../sidecar/services.ts'
 import { newFolder, whenTheFileEnds } from '../suite/resources.ts'
 
 export const ORIGIN = 'https://panel.example'
@@ -81,28 +92,39 @@ export class PanelStage {
     const { secret } = await links.create(trusted('a test'), account, name, 'invitation')
     const { session } = await logIn.byInvitation(secret.reveal(), new Secret(PASSWORD), requestFrom())
     if (session.holder !== 'user') throw new TypeError('the session is not of the user')
-    const setting = { user: session.user, session: session.id, actor: trusted('a test') }
+    const setting = { user: session.user, session: session.id }
     return { session, setting, user: session.user }
   }
 
   /** Sets up a one-time code, and waits until its step is over. Returns its secret. */
-  async withCode({ setting }: Pick<Person, 'setting'>): Promise<string> {
-    const { secret, sealed } = await this.panel.factors.beginCode(setting)
-    await this.panel.factors.setCode(setting, { sealed, code: codeAt(secret.reveal(), this.now()) })
+  async withCode(person: Pick<Person, 'session'>): Promise<string> {
+    const { secret, sealed } = await beginCode(...this.own(person))
+    await setCode(...this.own(person), { sealed, code: codeAt(secret.reveal(), this.now()) })
     this.clock.nowMs += STEP_MS
     return secret.reveal()
   }
 
-  async withPasskey(person: Pick<Person, 'setting'>): Promise<Authenticator> {
+  async withPasskey(person: Pick<Person, 'session'>): Promise<Authenticator> {
     const authenticator = new Authenticator()
     await this.addPasskey(person, authenticator)
     return authenticator
   }
 
-  async addPasskey({ setting }: Pick<Person, 'setting'>, authenticator: Authenticator) {
-    const { factors } = this.panel
-    const response = authenticator.create(await factors.optionsOfNewPasskey(setting, ORIGIN), ORIGIN)
-    return factors.addPasskey(setting, { name: 'a key', response }, ORIGIN)
+  async addPasskey(person: Pick<Person, 'session'>, authenticator: Authenticator) {
+    const options = await optionsOfNewPasskey(...this.own(person))
+    const made = { name: 'a key', response: authenticator.create(options, ORIGIN) }
+    return addPasskey(...this.own(person), made)
+  }
+
+  /** What use cases are given for a person who asks in their session. */
+  own({ session }: Pick<Person, 'session'>): [FactorServices, PanelCall] {
+    const services = {
+      ...{ controlPanel: this.panel, now: this.now, engine: SHIPPED, trace: { refused: () => {} } },
+      changeRates: new ChangeRates({ burst: 100, administratorPerMinute: 1, userPerMinute: 1 }),
+      callers: new Callers([], this.now),
+    } as unknown as FactorServices
+    const from = { clientAddress: '203.0.113.1', connection: 'a test', requestId: 'a test' } as const
+    return [services, { ...from, client: 'a test', page: ORIGIN, session: session.hash }]
   }
 
   logIn({ account, name }: Person, code?: string, password = PASSWORD, from = requestFrom()) {

@@ -10,9 +10,14 @@ import { DatabaseSync } from 'node:sqlite'
 import { gzipSync } from 'node:zlib'
 import type { Reason } from '../../../engine/index.ts'
 import type { DirectoryFile } from '../../../sidecar/authority/administration/directory-file.ts'
+import { applyFile } from '../../../sidecar/authority/administration/directory-file.ts'
 import { publicKeysOf, readKeys } from '../../../sidecar/authority/keys.ts'
 import type { OpenedAuthority } from '../../../sidecar/authority/open-authority.ts'
+import { Secret } from '../../../sidecar/base/secret.ts'
+import { ApplicationCredentialChange } from '../../../sidecar/directory/application-credential-records.ts'
+import { userIn } from '../../../sidecar/directory/found.ts'
 import { SCHEMA_VERSION } from '../../../sidecar/directory/schema.ts'
+import { run } from '../../../sidecar/usecases/administration/run.ts'
 import { ROOT } from '../checkout/sources.ts'
 import { TESTER } from '../sidecar/actor.ts'
 import { issueTo, openAuthority, projectKind, tokenIdOf } from './scene.ts'
@@ -51,8 +56,8 @@ interface Token {
 
 /** Tokens of every sort: some are active, the others have ended for different reasons. */
 async function fill(opened: OpenedAuthority): Promise<Token[]> {
-  const { administration, authority } = opened
-  const { secrets } = await administration.apply(TESTER, PEOPLE)
+  const { administration } = opened
+  const { secrets } = await applyFile(administration, TESTER, PEOPLE)
   const secret = (by: object) =>
     secrets
       .find((each) => Object.entries(by).every(([key, value]) => Reflect.get(each, key) === value))
@@ -80,7 +85,9 @@ async function fill(opened: OpenedAuthority): Promise<Token[]> {
     tokens.push(await iam(user, 'CREDENTIAL_REVOKED'))
   for (const { what, value } of tokens)
     if (what.startsWith('revoked'))
-      await authority.revoke(TESTER, { tokenId: await tokenIdOf(opened, value), account: ACCOUNT })
+      await administration.directory.change(TESTER, async (change) =>
+        change.revoke(await tokenIdOf(opened, value), ACCOUNT),
+      )
   for (const [name, reason] of [
     ['nightly', 'ALLOWED'],
     ['old', 'CREDENTIAL_REVOKED'],
@@ -91,13 +98,14 @@ async function fill(opened: OpenedAuthority): Promise<Token[]> {
       value: await byCredential(opened, name, reason === 'CREDENTIAL_REVOKED'),
       reason,
     })
-  const { users, accounts } = administration
-  await users.update(TESTER, ACCOUNT, 'disabled', 'service_user', { enabled: false })
-  await users.delete(TESTER, ACCOUNT, 'deleted', 'service_user')
-  await users.replacePassword(TESTER, ACCOUNT, 'replaced')
+  const named = (name: string) => ({ account: ACCOUNT, name })
+  await run(administration, TESTER, 'updateServiceUser', { ...named('disabled'), enabled: false })
+  await run(administration, TESTER, 'deleteServiceUser', named('deleted'))
+  await run(administration, TESTER, 'replaceServiceUserPassword', named('replaced'))
   for (const permissions of [[], [ALPHA]])
-    await users.update(TESTER, ACCOUNT, 'withdrawn', 'service_user', { permissions })
-  for (const enabled of [false, true]) await accounts.setEnabled(TESTER, OTHER, enabled)
+    await run(administration, TESTER, 'updateServiceUser', { ...named('withdrawn'), permissions })
+  for (const enabled of [false, true])
+    await run(administration, TESTER, 'updateAccount', { account: OTHER, enabled })
   return tokens
 }
 
@@ -107,15 +115,25 @@ async function byCredential(
   name: string,
   end: boolean,
 ): Promise<string> {
-  const { id: projectId } = await administration.projects.get(ACCOUNT, 'alpha')
-  const user = { account: ACCOUNT, name: 'alpha' }
-  const { credential, secret } = await administration.applicationCredentials.create(TESTER, user, {
-    ...{ name, description: '', projectId, secret: undefined, expiresAt: undefined },
-    ...{ roles: ['member'], limited: false, unrestricted: false },
+  const { id: projectId } = await run(administration, TESTER, 'getProject', {
+    account: ACCOUNT,
+    name: 'alpha',
   })
+  const secret = new Secret('the secret of a credential')
+  const secretHash = await administration.secrets.hash(secret, 'a test')
+  const id = await administration.directory.change(TESTER, async (change) =>
+    new ApplicationCredentialChange(change).add(
+      await userIn(change.records, ACCOUNT, 'alpha', 'service_user'),
+      {
+        ...{ name, description: '', projectId, secretHash, expiresAt: undefined },
+        ...{ roles: ['member'], limited: false, unrestricted: false },
+      },
+    ),
+  )
   const kind = projectKind()
-  const { value } = await authority.issueByCredential({ key: { id: credential.id }, secret }, kind)
-  if (end) await administration.applicationCredentials.delete(TESTER, user, credential.id)
+  const { value } = await authority.issueByCredential({ key: { id }, secret }, kind)
+  const credential = { account: ACCOUNT, userName: 'alpha', id }
+  if (end) await run(administration, TESTER, 'deleteApplicationCredential', credential)
   return value.reveal()
 }
 

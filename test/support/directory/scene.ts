@@ -3,14 +3,17 @@
  */
 import { compile, type Reason } from '../../../engine/index.ts'
 import { supportMatrix } from '../../../matrix/index.ts'
+import { applyFile } from '../../../sidecar/authority/administration/directory-file.ts'
 import { type OpenedAuthority, openEmbeddedAuthority } from '../../../sidecar/authority/open-authority.ts'
 import { FailedLogins } from '../../../sidecar/authority/throttle.ts'
 import { Secret } from '../../../sidecar/base/secret.ts'
 import type { SharedDirectory } from '../../../sidecar/directory/open-directory.ts'
+import { run } from '../../../sidecar/usecases/administration/run.ts'
 import { TESTER } from '../sidecar/actor.ts'
 import type { Host } from './host.ts'
 
-const { tokenKinds } = compile(supportMatrix)
+const SHIPPED = compile(supportMatrix)
+const { tokenKinds } = SHIPPED
 
 /** The kind of tokens for a project. */
 export function projectKind() {
@@ -33,7 +36,7 @@ export function openAuthority(folder: string, shared?: SharedDirectory): Promise
   return openEmbeddedAuthority({
     folder,
     shared,
-    tokenKinds: () => tokenKinds.values(),
+    engine: () => SHIPPED,
     passwordLimits: { concurrent: 2, waiting: 1000, rememberMs: 0 },
     onKeysRefused: () => {},
     onKeysUnreadable: () => {},
@@ -60,7 +63,7 @@ let scenes = 0
  */
 export async function newScene(opened: OpenedAuthority): Promise<Scene> {
   const account = `${process.pid}-${scenes++}`
-  const { secrets } = await opened.administration.apply(TESTER, {
+  const { secrets } = await applyFile(opened.administration, TESTER, {
     accounts: [
       {
         account,
@@ -123,7 +126,8 @@ export const DENYING: readonly [
     'the password is replaced',
     'account',
     'CREDENTIAL_REVOKED',
-    ({ administration }, { account }) => administration.users.replacePassword(TESTER, account, 'robot'),
+    ({ administration }, { account }) =>
+      run(administration, TESTER, 'replaceServiceUserPassword', { account, name: 'robot' }),
   ],
   [
     'the token is revoked',
@@ -131,7 +135,7 @@ export const DENYING: readonly [
     'CREDENTIAL_REVOKED',
     async (opened, { account, tokens }) => {
       const tokenId = await tokenIdOf(opened, tokens.account)
-      await opened.authority.revoke(TESTER, { tokenId, account })
+      await opened.administration.directory.change(TESTER, (change) => change.revoke(tokenId, account))
     },
   ],
   [
@@ -139,65 +143,68 @@ export const DENYING: readonly [
     'account',
     'CREDENTIAL_REVOKED',
     ({ administration }, { account }) =>
-      administration.users.update(TESTER, account, 'robot', 'service_user', { enabled: false }),
+      run(administration, TESTER, 'updateServiceUser', { account, name: 'robot', enabled: false }),
   ],
   [
     'the user is deleted',
     'project',
     'CREDENTIAL_REVOKED',
     ({ administration }, { account }) =>
-      administration.users.delete(TESTER, account, 'builder', 'service_user'),
+      run(administration, TESTER, 'deleteServiceUser', { account, name: 'builder' }),
   ],
   [
     'the permission is taken away',
     'project',
     'CREDENTIAL_REVOKED',
     ({ administration }, { account }) =>
-      administration.users.update(TESTER, account, 'builder', 'service_user', { permissions: [] }),
+      run(administration, TESTER, 'updateServiceUser', { account, name: 'builder', permissions: [] }),
   ],
   [
     'the project is disabled',
     'project',
     'CREDENTIAL_REVOKED',
-    ({ administration }, { account }) => administration.projects.setEnabled(TESTER, account, 'alpha', false),
+    ({ administration }, { account }) =>
+      run(administration, TESTER, 'updateProject', { account, name: 'alpha', enabled: false }),
   ],
   [
     'the project is deleted',
     'project',
     'CREDENTIAL_REVOKED',
-    ({ administration }, { account }) => administration.projects.delete(TESTER, account, 'alpha'),
+    ({ administration }, { account }) =>
+      run(administration, TESTER, 'deleteProject', { account, name: 'alpha' }),
   ],
   [
     'the account is disabled',
     'static',
     'CREDENTIAL_REVOKED',
-    ({ administration }, { account }) => administration.accounts.setEnabled(TESTER, account, false),
+    ({ administration }, { account }) =>
+      run(administration, TESTER, 'updateAccount', { account, enabled: false }),
   ],
   [
     'the account is deleted',
     'account',
     'CREDENTIAL_REVOKED',
-    ({ administration }, { account }) => administration.accounts.delete(TESTER, account),
+    ({ administration }, { account }) => run(administration, TESTER, 'deleteAccount', { account }),
   ],
   [
     'the static token is revoked',
     'static',
     'CREDENTIAL_REVOKED',
     ({ administration }, { account }) =>
-      administration.tokens.revokeStaticToken(TESTER, account, 'owner', 'key'),
+      run(administration, TESTER, 'revokeStaticToken', { account, userName: 'owner', name: 'key' }),
   ],
   [
     'the control panel user is disabled',
     'static',
     'CREDENTIAL_REVOKED',
     ({ administration }, { account }) =>
-      administration.users.update(TESTER, account, 'owner', 'control_panel_user', { enabled: false }),
+      run(administration, TESTER, 'updateControlPanelUser', { account, name: 'owner', enabled: false }),
   ],
   [
     'addresses are restricted',
     'static',
     'ADDRESS_NOT_ALLOWED',
     ({ administration }, { account }) =>
-      administration.accounts.setAddressRestriction(TESTER, account, ['192.0.2.0/24']),
+      run(administration, TESTER, 'setAddressRestriction', { account, ranges: ['192.0.2.0/24'] }),
   ],
 ]

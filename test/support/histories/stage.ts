@@ -4,9 +4,10 @@
  */
 import { copyFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { DirectoryFile } from '../../../sidecar/authority/administration/directory-file.ts'
+import { applyFile, type DirectoryFile } from '../../../sidecar/authority/administration/directory-file.ts'
 import type { OpenedAuthority } from '../../../sidecar/authority/open-authority.ts'
 import { Secret } from '../../../sidecar/base/secret.ts'
+import { run } from '../../../sidecar/usecases/administration/run.ts'
 import type { Caller } from '../../world/operations.ts'
 import { BlackBox, contractService, directoryService, type Message } from '../contract/black-box.ts'
 import { openAuthority } from '../directory/scene.ts'
@@ -228,9 +229,9 @@ export async function openStage(
 /** Makes and deletes accounts, as `portcullis directory apply` and an operator do. */
 function operatorOf({ administration }: OpenedAuthority): Caller {
   return {
-    apply: (file) => administration.apply(TESTER, file as DirectoryFile),
+    apply: (file) => applyFile(administration, TESTER, file as DirectoryFile),
     directory: {
-      deleteAccount: ({ account = '' }) => administration.accounts.delete(TESTER, account),
+      deleteAccount: ({ account = '' }) => run(administration, TESTER, 'deleteAccount', { account }),
     } as unknown as Caller['directory'],
   } as Caller
 }
@@ -239,7 +240,7 @@ let scenes = 0
 
 async function newScenes({ administration }: OpenedAuthority, count: number): Promise<Scene[]> {
   const accounts = Array.from({ length: count }, () => `${process.pid}-${scenes++}`)
-  const { secrets } = await administration.apply(TESTER, {
+  const { secrets } = await applyFile(administration, TESTER, {
     accounts: accounts.map((account) => ({
       account,
       projects: ['alpha'],

@@ -1,6 +1,9 @@
 /** A sidecar that makes application credentials, and its users who have some. */
 import { expect } from 'vitest'
 import type { Administration } from '../../../sidecar/authority/administration/administration.ts'
+import { Secret } from '../../../sidecar/base/secret.ts'
+import { ApplicationCredentialChange } from '../../../sidecar/directory/application-credential-records.ts'
+import { projectIn, userIn } from '../../../sidecar/directory/found.ts'
 import { TESTER } from '../sidecar/actor.ts'
 import { newFile } from '../suite/resources.ts'
 import { ACCOUNT, errorOf, type IdentitySidecar, startIdentity, TOKENS } from './identity.ts'
@@ -23,22 +26,26 @@ export interface Made {
 
 export const LOGIN_FAILED = errorOf(401, 'Unauthorized', expect.stringMatching(/^the login failed/))
 
-/** Makes one without the endpoint. @returns its id */
+/**
+ * Makes one for the project `alpha`, without the endpoint, with a secret that is thrown away.
+ *
+ * @returns its id
+ */
 export async function storedCredential(
-  { projects, applicationCredentials }: Administration,
+  { directory, secrets }: Administration,
   account: string,
   userName: string,
+  name = 'nightly',
 ): Promise<string> {
-  const { id: projectId } = await projects.get(account, 'alpha')
-  const { credential } = await applicationCredentials.create(
-    TESTER,
-    { account, name: userName },
-    {
-      ...{ name: 'nightly', description: '', projectId, secret: undefined, expiresAt: undefined },
+  const secretHash = await secrets.hash(new Secret('a secret'), TESTER.principal)
+  return directory.change(TESTER, async (change) => {
+    const { id: projectId } = await projectIn(change.records, account, 'alpha')
+    const user = await userIn(change.records, account, userName, 'service_user')
+    return new ApplicationCredentialChange(change).add(user, {
+      ...{ name, description: '', projectId, secretHash, expiresAt: undefined },
       ...{ roles: ['member'], limited: false, unrestricted: false },
-    },
-  )
-  return credential.id
+    })
+  })
 }
 
 /** Logs in with a credential. @param more beside `identity` */
@@ -62,13 +69,14 @@ export async function startWithCredentials(now: () => number = Date.now) {
     now,
   )
   const { ask, running } = sidecar
-  const { administration } = running.sidecar
+  const { administration, run } = running.sidecar
   let users = 0
 
   /** A service user of their own, with a permission for the account. */
   async function newUser(roles: readonly string[] = []) {
     const name = `user ${++users}`
-    const { user, password } = await administration.users.createServiceUser(TESTER, ACCOUNT, {
+    const { user, password } = await run(TESTER, 'createServiceUser', {
+      account: ACCOUNT,
       name,
       permissions: [{ scope: 'account' }],
       roles,

@@ -1,5 +1,6 @@
 /** Second factors over HTTP, as the page sets them up and uses them, in browsers at `localhost`. */
 import { expect } from 'vitest'
+import { run } from '../../../sidecar/usecases/administration/run.ts'
 import { Browser, PASSWORD, type PanelSidecar, SESSION, startPanel } from '../console/control-panel.ts'
 import { TESTER } from '../sidecar/actor.ts'
 import { ACCOUNT } from '../sidecar/sidecar.ts'
@@ -56,7 +57,7 @@ export class FactorStage {
   /** A new user who accepted an invitation, in a browser of theirs. */
   async newPerson(at = this.origin): Promise<{ name: string; shown: Browser }> {
     const name = `person-${this.#people++}`
-    await this.administration.users.createControlPanelUser(TESTER, ACCOUNT, { name })
+    await run(this.administration, TESTER, 'createControlPanelUser', { account: ACCOUNT, name })
     return { name, shown: await this.accept(name, at) }
   }
 

@@ -1,6 +1,7 @@
 /** A sidecar with its identity endpoint, and how a test talks to that over HTTP. */
 import { request } from 'node:http'
 import type { DirectoryFile } from '../../../sidecar/index.ts'
+import { TESTER } from '../sidecar/actor.ts'
 import {
   ACCOUNT,
   OTHER_ACCOUNT,
@@ -225,10 +226,10 @@ const expectAnything: unknown = {
 
 /** A sidecar's own view of ids, for requests by id. */
 export async function idsOf({ running }: IdentitySidecar, user = 'account', project = 'alpha') {
-  const { administration } = running.sidecar
+  const { run } = running.sidecar
   return {
-    user: (await administration.users.get(ACCOUNT, user, 'service_user')).id,
-    account: (await administration.accounts.get(ACCOUNT)).id,
-    project: (await administration.projects.get(ACCOUNT, project)).id,
+    user: (await run(TESTER, 'getServiceUser', { account: ACCOUNT, name: user })).id,
+    account: (await run(TESTER, 'getAccount', { account: ACCOUNT })).id,
+    project: (await run(TESTER, 'getProject', { account: ACCOUNT, name: project })).id,
   }
 }

@@ -6,6 +6,7 @@ import { connect as connectPlain } from 'node:net'
 import { join } from 'node:path'
 import { type ConnectionOptions, connect as connectTls } from 'node:tls'
 import { beforeAll, inject } from 'vitest'
+import { applyFile } from '../../../sidecar/authority/administration/directory-file.ts'
 import { ACCOUNT, jsonIn } from '../identity/identity.ts'
 import { TESTER } from '../sidecar/actor.ts'
 import { type RunningSidecar, runSidecar, type SidecarOptions } from '../sidecar/sidecar.ts'
@@ -179,7 +180,7 @@ export const PROTOCOLS: [protocol: string, ask: Ask][] = [
 
 /** An account and a service user, as every test of the identity endpoint has them. */
 export async function passwordIn({ sidecar }: Pick<RunningSidecar, 'sidecar'>): Promise<string> {
-  const { secrets } = await sidecar.administration.apply(TESTER, {
+  const { secrets } = await applyFile(sidecar.administration, TESTER, {
     accounts: [
       { account: ACCOUNT, service_users: [{ name: 'account', permissions: [{ scope: 'account' }] }] },
     ],

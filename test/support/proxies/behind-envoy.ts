@@ -63,7 +63,10 @@ export async function peopleBehindEnvoy(now: () => number = Date.now): Promise<P
     password: { userName: 'home', account: RESTRICTED, password: secrets.passwordOf('home') },
     scope: { account: RESTRICTED },
   })
-  await first.sidecar.administration.accounts.setAddressRestriction(TESTER, RESTRICTED, ['203.0.113.0/24'])
+  await first.sidecar.run(TESTER, 'setAddressRestriction', {
+    account: RESTRICTED,
+    ranges: ['203.0.113.0/24'],
+  })
   const config = {
     http: httpBehindProxy({ authorize: true }),
     profiles: {

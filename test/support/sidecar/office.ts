@@ -69,7 +69,7 @@ export async function openOffice(account: string, now: () => number, rollout = {
     request: OperationRequest<Name>,
     given: Partial<Services> = {},
   ): Promise<OperationResult<Name> | string> =>
-    outcomeOf(async () => {
+    outcomeOf<OperationResult<Name>>(async () => {
       const all = { ...services, ...given }
       const requester = await requesterOf(all, operation, credentials)
       return administer(all, { requester, operation, request })

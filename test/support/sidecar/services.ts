@@ -3,11 +3,15 @@ import { hash } from 'node:crypto'
 import { join } from 'node:path'
 import { compile, type Engine } from '../../../engine/index.ts'
 import { supportMatrix } from '../../../matrix/index.ts'
+import { applyFile } from '../../../sidecar/authority/administration/directory-file.ts'
 import { openEmbeddedAuthority } from '../../../sidecar/authority/open-authority.ts'
 import { FailedLogins } from '../../../sidecar/authority/throttle.ts'
 import { CallError } from '../../../sidecar/base/call-error.ts'
 import type { MaybePromise } from '../../../sidecar/base/maybe-promise.ts'
 import { Secret } from '../../../sidecar/base/secret.ts'
+import { userIn } from '../../../sidecar/directory/found.ts'
+import type { Sidecar } from '../../../sidecar/process/serving.ts'
+import { run } from '../../../sidecar/usecases/administration/run.ts'
 import type { Caller, CallerRights } from '../../../sidecar/usecases/callers.ts'
 import type { PresentedCredentials } from '../../../sidecar/usecases/requester.ts'
 import { newFolder, whenTheFileEnds } from '../suite/resources.ts'
@@ -25,7 +29,7 @@ export async function openServices(now: () => number = Date.now) {
   const ignored = () => {}
   const opened = await openEmbeddedAuthority({
     folder,
-    tokenKinds: () => SHIPPED.tokenKinds.values(),
+    engine: () => SHIPPED,
     passwordLimits: { concurrent: 2, waiting: 1_000, rememberMs: 0 },
     failedLogins: new FailedLogins({ failures: 1_000, pauseMs: 1 }, now),
     ...{ onKeysRefused: ignored, onKeysUnreadable: ignored, onUnknownKey: ignored },
@@ -33,14 +37,15 @@ export async function openServices(now: () => number = Date.now) {
     now,
   })
   whenTheFileEnds(() => opened.close())
-  return { ...opened, folder, engine: SHIPPED, now }
+  const runHere: Sidecar['run'] = (...asked) => run(opened.administration, ...asked)
+  return { ...opened, folder, engine: SHIPPED, now, run: runHere }
 }
 
 /** As `openServices`, with people in an account: a robot and an administrator, an owner and a tester. */
 export async function openPeople(account: string, now?: () => number) {
   const services = await openServices(now)
   const { administration, authority, engine } = services
-  const { secrets } = await administration.apply(TESTER, {
+  const { secrets } = await applyFile(administration, TESTER, {
     accounts: [
       {
         account,
@@ -76,12 +81,15 @@ export async function openPeople(account: string, now?: () => number) {
     },
     /** A new IAM token of a control panel user, in place of the one before. */
     panelToken: async (userName: string) => {
-      const issued = await administration.tokens.reissuePanelToken(TESTER, account, userName, undefined)
+      const issued = await run(administration, TESTER, 'reissueControlPanelUserToken', {
+        account,
+        name: userName,
+      })
       return { value: issued.value.reveal(), token: issued.token }
     },
     userNamed: (name: string) => {
       const type = ['owner', 'tester'].includes(name) ? 'control_panel_user' : 'service_user'
-      return administration.users.get(account, name, type)
+      return userIn(administration.records, account, name, type)
     },
   }
 }

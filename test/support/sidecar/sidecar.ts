@@ -4,6 +4,7 @@
 import { join } from 'node:path'
 import { pino } from 'pino'
 import type { Client, ClientOptions } from '../../../clients/typescript/index.ts'
+import { applyFile } from '../../../sidecar/authority/administration/directory-file.ts'
 import {
   type DirectoryFile,
   readConfig,
@@ -130,7 +131,7 @@ export interface Secrets {
 
 /** Puts people into the directory. */
 export async function populate({ sidecar }: RunningSidecar, people = PEOPLE): Promise<Secrets> {
-  const { secrets } = await sidecar.administration.apply(TESTER, people)
+  const { secrets } = await applyFile(sidecar.administration, TESTER, people)
   const found = (type: string, user?: string, account?: string) => {
     const secret = secrets.find(
       (each) =>

@@ -5,10 +5,13 @@
 import type { Client } from '../../../../clients/typescript/index.ts'
 import { commandLine } from '../../../authority/actor.ts'
 import type { Administration } from '../../../authority/administration/administration.ts'
+import { changeDirectory } from '../../../authority/administration/change.ts'
 import { expectDataFolder } from '../../../base/data-folder.ts'
 import { readConfig } from '../../../config/config.ts'
 import { requestedMatrix, rolloutMessage } from '../../../contract/rollout-messages.ts'
+import { MatrixVersionRecords } from '../../../directory/matrix-versions.ts'
 import { jsonOfKept, jsonOfMatrix } from '../../../rules/matrix-file/matrix-content.ts'
+import { checkReason, rollBack } from '../../../usecases/administration/matrix.ts'
 import { administerDirectory } from '../../administration/administer-directory.ts'
 import { readRules } from '../../read-rules.ts'
 import type { IdentityOptions } from '../../sidecar-connection.ts'
@@ -52,18 +55,19 @@ export async function withoutSidecar(
 }
 
 function callsOf(
-  { matrices }: Administration,
+  { directory, records }: Administration,
   own: { readonly digest: string; readonly json: () => Promise<string> },
 ): RollBackCalls {
+  const matrices = new MatrixVersionRecords(records.queries)
   /** `undefined`: it is not kept, or its content is damaged. */
   const jsonOf = async (digest: string) => {
     if (digest === own.digest) return own.json()
-    const kept = await matrices.version(digest)
+    const kept = await matrices.content(digest)
     return kept && jsonOfKept(kept).catch(() => undefined)
   }
   return {
     getMatrixRollout: async ({ matrices: wanted = false, toDigest = '' }) => {
-      const versions = await matrices.versions()
+      const versions = await matrices.all()
       const promoted = versions[0]?.digest || undefined
       const digest = promoted ?? own.digest
       return rolloutMessage({
@@ -75,7 +79,10 @@ function callsOf(
     rollBackMatrix: async ({ digest: inForce = '', reason = '', to }) => {
       const meant = requestedMatrix(to)
       if (meant === undefined) throw new TypeError('expected which matrix to go back to')
-      await matrices.rollBack(commandLine(), { to: meant, configured: own.digest, inForce, reason })
+      checkReason(reason)
+      await changeDirectory(directory, commandLine(), (change) =>
+        rollBack(change, { to: meant, configured: own.digest, inForce, reason }),
+      )
       return {}
     },
   }

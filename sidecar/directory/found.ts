@@ -1,13 +1,7 @@
-/** Records that administration looks for, or the error that says which one is missing. */
-import { callError } from '../../base/call-error.ts'
-import type {
-  AccountRecord,
-  ProjectRecord,
-  StaticTokenRecord,
-  UserRecord,
-  UserType,
-} from '../../directory/directory.ts'
-import type { DirectoryRecords } from '../../directory/records.ts'
+/** Records that are looked for, or the error that says which one is missing. */
+import { callError } from '../base/call-error.ts'
+import type { AccountRecord, ProjectRecord, StaticTokenRecord, UserRecord, UserType } from './directory.ts'
+import type { DirectoryRecords } from './records.ts'
 
 /** @param what was looked for, as `NOT_FOUND` names it */
 export function found<T>(value: T | undefined, what: string): T {
