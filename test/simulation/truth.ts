@@ -4,19 +4,15 @@
  */
 
 import type { KeyObject } from 'node:crypto'
-import { compile, type Matrix } from '../../engine/index.ts'
+import type { Matrix } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
-import { isAllowed } from '../../sidecar/authority/addresses.ts'
 import type { IamClaims } from '../../sidecar/authority/iam-claims.ts'
-import { queryOf, tokenOf } from '../../sidecar/authority/iam-token.ts'
-import { hashStaticToken } from '../../sidecar/authority/static-token.ts'
+import type { Parameters } from '../../sidecar/directory/database.ts'
 import { numberParameters } from '../../sidecar/directory/named-parameters.ts'
-import { DirectoryVerification } from '../../sidecar/directory/verification.ts'
+import { DirectoryItself } from '../world/directory-itself.ts'
 import { note, type Said, type Since } from '../world/standing.ts'
 import { time } from './world/time.ts'
 import { world } from './world/world.ts'
-
-const { tokenKinds } = compile(supportMatrix as Matrix)
 
 /** Where all programs are. */
 const CLIENT = '127.0.0.1'
@@ -48,16 +44,14 @@ export class Truth {
   /** Called at each commit with what it recorded, and with the tokens that it ended. */
   onRecorded: (records: readonly Recorded[], ended: readonly Held[]) => void = () => {}
   #last = 0
-  readonly #pepper: KeyObject
-  readonly #verification = new DirectoryVerification({
-    all: (sql: string, parameters = {}) => {
-      const { text, values } = numberParameters('?', sql, parameters)
-      return world.directory.all(text, values)
-    },
-  } as never)
+  readonly #itself: DirectoryItself
 
   constructor(pepper: KeyObject) {
-    this.#pepper = pepper
+    const all = (sql: string, parameters: Parameters = {}) => {
+      const { text, values } = numberParameters('?', sql, parameters)
+      return world.directory.all(text, values)
+    }
+    this.#itself = new DirectoryItself({ all, pepper, client: CLIENT })
     this.#last = this.lastSequence
     world.directory.onCommit = () => this.look()
   }
@@ -110,12 +104,7 @@ export class Truth {
   }
 
   isActive({ value, claims }: Held): boolean {
-    const token = claims && tokenOf(claims)
-    const found = token
-      ? this.#verification.iamTokenStatus(queryOf(token, tokenKinds.get(token.kind)?.permissionScopes ?? []))
-      : this.#verification.staticToken(hashStaticToken(value, this.#pepper))
-    if (found instanceof Promise) throw new TypeError('the truth is asked without delay')
-    return found?.active === true && isAllowed(CLIENT, found.addresses)
+    return this.#itself.isActive(value, claims)
   }
 }
 
