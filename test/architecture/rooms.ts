@@ -148,7 +148,7 @@ export const ROOMS: readonly Room[] = [
     purpose: 'gRPC on HTTP/2 of our own',
     imports: [
       ...['sidecar/base/net/', 'sidecar/transports/http2/hpack/'],
-      ...['sidecar/transports/http2/', 'sidecar/contract/', 'sidecar/transports/', 'node:'],
+      ...['sidecar/transports/http2/', 'sidecar/contract/', 'sidecar/transports/'],
     ],
   },
   {

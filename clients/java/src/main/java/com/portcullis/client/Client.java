@@ -75,8 +75,6 @@ public final class Client implements AutoCloseable {
   /** Ends what clients follow to which nothing refers any more. */
   private static final Cleaner CLEANER = Cleaner.create();
 
-  static final System.Logger LOG = System.getLogger("com.portcullis.client");
-
   private final String address;
   private final Duration deadline;
   private final ManagedChannel connection;
@@ -87,7 +85,7 @@ public final class Client implements AutoCloseable {
   private final boolean isExposed;
 
   private final AnswerCache cache = new AnswerCache();
-  private final Reports reports = new Reports(this);
+  private final Reports reports = new Reports(this::apisOfMatrix, this::isClosed);
 
   /** Null: each check is asked. */
   private final Memory memory;
@@ -173,7 +171,7 @@ public final class Client implements AutoCloseable {
     private List<String> accounts = List.of();
     private int tokensMax = 10_000;
     private Consumer<? super Exception> report =
-        error -> LOG.log(System.Logger.Level.WARNING, "each check is asked: " + error.getMessage());
+        error -> Log.warn("each check is asked: " + error.getMessage());
 
     /** For tests: what counts the calls. */
     Function<Channel, Channel> intercepted = Function.identity();
@@ -485,7 +483,7 @@ public final class Client implements AutoCloseable {
   }
 
   /** What the matrix of the sidecar has. */
-  CompletableFuture<List<String>> apisOfMatrix() {
+  private CompletableFuture<List<String>> apisOfMatrix() {
     return call(stub -> stub.getMatrix(GetMatrixRequest.getDefaultInstance()))
         .thenApply(
             response -> response.getMatrix().getApisList().stream().map(Api::getId).toList());
@@ -495,18 +493,8 @@ public final class Client implements AutoCloseable {
     return reports;
   }
 
-  boolean isClosed() {
+  private boolean isClosed() {
     return connection.isShutdown();
-  }
-
-  /** Calls a function of the program that learns of an error. */
-  static <E extends Exception> void report(Consumer<? super E> report, E error) {
-    try {
-      report.accept(error);
-    } catch (RuntimeException | Error failed) {
-      // It cannot turn one failure into another, and the program must still be told what ends.
-      LOG.log(System.Logger.Level.WARNING, "a report failed", failed);
-    }
   }
 
   /**

@@ -170,7 +170,7 @@ public final class CredentialHttpClient extends HttpClient {
         body.close();
       } catch (Exception error) {
         // It is of no use any more.
-        Client.LOG.log(System.Logger.Level.DEBUG, "an answer was not closed", error);
+        Log.LOG.log(System.Logger.Level.DEBUG, "an answer was not closed", error);
       }
     }
   }

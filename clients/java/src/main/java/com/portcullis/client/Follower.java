@@ -141,7 +141,7 @@ final class Follower {
 
   private void reportOnce(String what, Exception error) {
     if (reported.add(what)) {
-      Client.report(report, error);
+      Log.report(report, error);
     }
   }
 

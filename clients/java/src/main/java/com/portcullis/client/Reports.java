@@ -6,7 +6,9 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 
 /**
  * What the guards of a client say of their sidecar: that it does not answer, and that its matrix
@@ -17,15 +19,21 @@ final class Reports {
   /** Most APIs that are told of. They are those of guards, and not those of requests. */
   private static final int TOLD_MAX = 1_000;
 
-  private final Client client;
+  private final Supplier<CompletableFuture<List<String>>> apisOfMatrix;
+  private final BooleanSupplier isClosed;
   private final Outage outage = new Outage();
   private final Set<String> told = new HashSet<>();
 
   /** Asked once, for all guards that start. Null: none has. */
   private CompletableFuture<List<String>> atStart;
 
-  Reports(Client client) {
-    this.client = client;
+  /**
+   * @param apisOfMatrix asks the sidecar what the matrix has
+   * @param isClosed whether the client is closed, so that an absent sidecar is none
+   */
+  Reports(Supplier<CompletableFuture<List<String>>> apisOfMatrix, BooleanSupplier isClosed) {
+    this.apisOfMatrix = apisOfMatrix;
+    this.isClosed = isClosed;
   }
 
   /**
@@ -38,7 +46,7 @@ final class Reports {
     synchronized (told) {
       isFirst = atStart == null;
       if (isFirst) {
-        atStart = client.apisOfMatrix();
+        atStart = apisOfMatrix.get();
       }
       matrix = atStart;
     }
@@ -61,13 +69,13 @@ final class Reports {
     // Another error is an answer.
     var isNoAnswer =
         failed.code() == Status.Code.UNAVAILABLE || failed.code() == Status.Code.DEADLINE_EXCEEDED;
-    if (!isNoAnswer || client.isClosed()) {
+    if (!isNoAnswer || isClosed.getAsBoolean()) {
       return;
     }
     if (listener == null) {
       log(outage.starts(failed.explanation(), Elapsed.CLOCK.now()));
     } else {
-      Client.report(listener, failed);
+      Log.report(listener, failed);
     }
   }
 
@@ -75,8 +83,8 @@ final class Reports {
   void unknown(String api, Consumer<? super RuntimeException> listener) {
     if (isNew(api)) {
       // Without the matrix, only the name that was meant is missing.
-      client
-          .apisOfMatrix()
+      apisOfMatrix
+          .get()
           .exceptionally(error -> List.of())
           .thenAccept(known -> tell(new UnknownApiException(api, known), listener));
     }
@@ -94,7 +102,7 @@ final class Reports {
     if (listener == null) {
       log(unknown.getMessage());
     } else {
-      Client.report(listener, unknown);
+      Log.report(listener, unknown);
     }
   }
 
@@ -108,7 +116,7 @@ final class Reports {
   /** A request could not be checked. */
   void failed(RuntimeException error, Denial denial, Consumer<? super RuntimeException> listener) {
     if (listener != null) {
-      Client.report(listener, error);
+      Log.report(listener, error);
     } else if (denial.status() == 503) {
       log(outage.fails(error.getMessage(), Elapsed.CLOCK.now()));
     } else {
@@ -118,7 +126,7 @@ final class Reports {
 
   private static void log(String line) {
     if (line != null) {
-      Client.LOG.log(System.Logger.Level.WARNING, line);
+      Log.warn(line);
     }
   }
 
