@@ -36,9 +36,8 @@ async fn a_known_token_is_answered_from_memory() {
     ];
     for (index, question) in questions.iter().enumerate() {
         let expected = direct.check(question).await.unwrap();
-        client.check(question).await.unwrap();
+        eventually("it is known", async || is_from_memory(&client.check(question).await.unwrap())).await;
         let found = client.check(question).await.unwrap();
-        assert!(is_from_memory(&found), "{index}");
         assert!(client.check_locally(question).is_some(), "{index}");
         expect_same(&index.to_string(), &found, &expected);
     }
@@ -109,10 +108,11 @@ async fn ask_many(client: &Client) -> usize {
 async fn ten_thousand_tokens() {
     let client = connect_local(Local { tokens_max: Some(MANY), ..Local::default() }).await;
     assert_eq!(ask_many(&client).await, MANY);
-    assert_eq!(ask_many(&client).await, 0);
+    // An answer that a change of another test has overtaken is not remembered.
+    eventually("all are known", async || ask_many(&client).await == 0).await;
     // One more takes the place of another.
     assert!(!is_from_memory(&balance(&client, fixed()).await));
-    assert!(is_from_memory(&balance(&client, fixed()).await));
+    eventually("it is known", async || is_from_memory(&balance(&client, fixed()).await)).await;
 }
 
 #[tokio::test]
