@@ -9,7 +9,7 @@ export interface Skip {
   readonly what: string
   /** How many tests. */
   readonly tests?: number
-  /** What would bring it. */
+  /** The reason, where it is known. */
   readonly why?: string
 }
 

@@ -148,7 +148,7 @@ export class LocalMode {
     try {
       this.#onFailure(error)
     } catch {
-      // Who listens to failures cannot end the following.
+      // An error in a listener must not end the following.
     }
   }
 }

@@ -105,7 +105,7 @@ function call(listener: (error: unknown) => void, error: unknown): void {
   try {
     listener(error)
   } catch {
-    // Who listens to failures cannot turn one into a permission.
+    // An error in a listener must not let the request pass.
   }
 }
 

@@ -92,7 +92,7 @@ export function checkHandlers(
   }
 }
 
-/** Who listens to the calls and the decisions of a method. */
+/** The listeners to the calls and the decisions of a method. */
 interface Listeners {
   readonly meter: DecisionMeter | undefined
   readonly listenerOf: ListenerOf | undefined

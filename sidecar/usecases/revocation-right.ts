@@ -70,7 +70,7 @@ export function groundOf(asker: AskerClass, token: TokenClass): Ground {
   return GROUNDS[asker][token]
 }
 
-/** Who revokes a token of the directory. */
+/** The author of a revocation in the directory. */
 export interface Revoker {
   readonly author: ChangeAuthor
   /**

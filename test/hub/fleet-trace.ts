@@ -61,7 +61,7 @@ export class FleetTrace {
     this.#step('accept', this.#nameOf(position), position.sequence, active)
   }
 
-  /** What was asked before is answered to nobody. */
+  /** The answers to earlier questions reach no program. */
   restart(): void {
     this.#messages = new WeakMap()
     this.#busy.clear()

@@ -207,7 +207,7 @@ export class Faults {
     this.#parts.tell('the standby is promoted without the last changes')
     const lostForMs = (1 + this.#random() * 4) * BOUND_MS
     disturb(this.#machines, lostForMs)
-    // Somebody restarts what does not answer, in vain.
+    // An operator restarts the processes that do not answer. It does not help.
     for (const worker of this.#parts.fleet.workers) if (this.#random() < 0.8) this.#kill(worker)
     // What the lost changes were is not known, so an operator ends all tokens.
     time.after(lostForMs, () => {

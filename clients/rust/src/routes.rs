@@ -118,7 +118,7 @@ enum Step<'r> {
     Ask,
 }
 
-/// What follows a path.
+/// How the path of a request may end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     Any,

@@ -84,7 +84,7 @@ export class HubChanges implements Changes {
   #stream: Stream | undefined
   #askedAtMs = 0
   #heardAtMs = Number.NEGATIVE_INFINITY
-  /** What the hubs have failed with since one was heard. */
+  /** The last failure of the hubs since a response of one. */
   #failure: CallError | undefined
   #knownUntilMs = Number.NEGATIVE_INFINITY
 

@@ -18,7 +18,7 @@ export interface NotifiedChangesOptions {
   readonly ask: (...statement: Parameters<Queries['all']>) => Promise<Record<string, unknown>[]>
   /** Whether the database has the record of a position, or what stands for it. */
   readonly has: (position: Position) => Promise<boolean>
-  /** What those get at once who ask for what is not known; `undefined`: an answer of the database. */
+  /** The error of each question that needs the database, at once; `undefined`: such questions wait for it. */
   readonly refusal?: () => CallError | undefined
   /** The staleness bound, in milliseconds; 0: nothing is answered from memory. */
   readonly stalenessMs: number

@@ -35,7 +35,7 @@ export interface Operation<Request, Found, Ready, Result> extends Rights<Request
   readonly afterwards?: (context: Context) => Promise<void>
 }
 
-/** Who may do it, to what. */
+/** The right that an operation needs, and what it is done to. */
 export interface Rights<Request, Found> {
   /** Whether it changes nothing and returns no secret, so that the right `read` of a caller is enough. */
   readonly reads: boolean

@@ -168,7 +168,7 @@ describe.skipIf(!programs.ok)('PostgreSQL with a standby', () => {
     expect(loads.flatMap(({ unexpected }) => unexpected)).toEqual([])
   })
 
-  /** Who makes the standby the primary, and what starts both. */
+  /** The standby is promoted by an operator, or by Patroni. Each row says how both servers start. */
   const PROMOTIONS: readonly (readonly [who: string, start: typeof startTwo])[] = [
     ['an operator', startTwo],
     ...(patroni.ok

@@ -234,7 +234,7 @@ const METADATA: readonly OutgoingHttpHeaders[] = [
   { 'grpc-accept-encoding': 'gzip', 'grpc-previous-rpc-attempts': '2' },
 ]
 
-/** Who calls: header fields. */
+/** Header fields with the credentials of a caller. */
 export type Credentials = readonly OutgoingHttpHeaders[]
 
 /** Calls of the methods, with whatever may be odd with a call. */
