@@ -178,14 +178,25 @@ afterAll(() => report('transports', sums))
 
 /** Makes the calls at the same time, over a connection to each of both. */
 async function expectSame(calls: readonly GeneratedCall[], windowBytes?: number): Promise<void> {
-  const [ours, theirs] = await Promise.all(
-    [lenient.address, grpcJs].map((address) => outcomesOf(address, calls, windowBytes)),
-  )
-  // Calls that come next must find the same directory on both.
-  await Promise.allSettled(underWay)
-  underWay.clear()
+  const ask = async () => {
+    const [ours = [], theirs = []] = await Promise.all(
+      [lenient.address, grpcJs].map((address) => outcomesOf(address, calls, windowBytes)),
+    )
+    const changed = underWay.size > 0
+    // Calls that come next must find the same directory on both.
+    await Promise.allSettled(underWay)
+    underWay.clear()
+    return { ours, theirs, changed }
+  }
+  let { ours, theirs, changed } = await ask()
+  const differs = (call: GeneratedCall, index: number) => {
+    const [sockets, other] = [ours[index], theirs[index]]
+    return sockets && other && Array.isArray(differenceOf(call, sockets, other))
+  }
+  // The process may have read the record of the last change between both answers, which name its position.
+  if (!changed && calls.some(differs)) ({ ours, theirs } = await ask())
   for (const [index, call] of calls.entries()) {
-    const [sockets, other] = [ours?.[index], theirs?.[index]]
+    const [sockets, other] = [ours[index], theirs[index]]
     if (sockets === undefined || other === undefined) throw new Error('a call has no outcome')
     const difference = differenceOf(call, sockets, other)
     if (Array.isArray(difference)) expect(difference[0], call.what).toEqual(difference[1])
