@@ -131,10 +131,11 @@ export const AREAS: Readonly<Record<string, Area>> = {
       { files: usecases('audit-retention'), tests: judges('usecases/audit-retention') },
       { files: usecases('timed'), tests: judges('usecases/timed') },
       {
-        files: panel('log-in', 'session', 'call', 'factors'),
+        files: panel('log-in', 'confirm-session', 'session', 'call', 'factors', 'second-factors'),
         tests: judges(
-          ...['usecases/panel-log-in', 'usecases/panel-confirm'],
-          ...['usecases/panel-session', 'usecases/panel-factors'],
+          ...['usecases/panel-log-in', 'usecases/panel-confirm', 'control-panel/second-factors'],
+          ...['usecases/panel-session', 'usecases/panel-factors', 'control-panel/passkey-logins'],
+          'control-panel/waiting-changes',
         ),
       },
     ],

@@ -4,7 +4,7 @@
  */
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { Secret } from '../../sidecar/base/secret.ts'
-import { confirmSession, type Proof } from '../../sidecar/usecases/control-panel/log-in.ts'
+import { confirmSession, type Proof } from '../../sidecar/usecases/control-panel/confirm-session.ts'
 import {
   ACCOUNT,
   ADDRESS,
@@ -91,11 +91,10 @@ describe('a session is confirmed', () => {
   })
 
   test('by a wrong token it is not, which counts as a wrong login', async () => {
-    const counted = vi.spyOn(controlPanel.logIn, 'refuseCaller')
+    const counted = vi.spyOn(controlPanel.failedLogins, 'admit')
     const session = await panel.sessionOf('clerk')
     await confirm(services, call, session, byToken('wrong'))
-    const from = { source: { type: 'address', address: ADDRESS }, connection: 'connection 1' }
-    expect(counted.mock.calls).toEqual([[from]])
+    expect(counted.mock.calls).toEqual([[{ account: '', userName: '', source: `address ${ADDRESS}` }]])
     counted.mockClear()
     await confirm(services, call, session, byToken('clerk-token'))
     expect(counted).not.toHaveBeenCalled()

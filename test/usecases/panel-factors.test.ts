@@ -171,9 +171,13 @@ describe.each(ROWS)('$what', (row) => {
     })
     await expect(change(services, call)).rejects.toThrow('too many changes')
     // It waited so long for its turn.
-    const times = [clock.nowMs, session.confirmedAtMs + 10 * MINUTE_MS]
-    const late = { ...services, now: () => times.shift() as number }
-    expect(await outcomeOf(() => change(late, call))).toBe(AGAIN)
+    let { nowMs } = clock
+    const begin = controlPanel.change.bind(controlPanel)
+    vi.spyOn(controlPanel, 'change').mockImplementationOnce((...given) => {
+      nowMs = session.confirmedAtMs + 10 * MINUTE_MS
+      return begin(...given)
+    })
+    expect(await outcomeOf(() => change({ ...services, now: () => nowMs }, call))).toBe(AGAIN)
     vi.spyOn(controlPanel.sessions, 'again').mockResolvedValueOnce(undefined)
     expect(await outcomeOf(() => change(services, call))).toBe(ENDED)
     expect(await factorsOf(services, call)).toEqual(before)

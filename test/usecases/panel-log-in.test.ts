@@ -218,7 +218,7 @@ test('who is asked for more has no line: they log in again in a moment', async (
 
 test('what fails without a reason of its own is no refusal, and goes on as it is', async () => {
   const logIn = () => Promise.reject(new RangeError('a defect'))
-  vi.spyOn(controlPanel.logIn, 'byLink').mockImplementationOnce(logIn)
+  vi.spyOn(controlPanel.links, 'find').mockImplementationOnce(logIn)
   const { lines } = await panel.traced((given) =>
     expect(logInByLink(given, callOf(), 'any')).rejects.toThrow('a defect'),
   )
@@ -250,12 +250,11 @@ test('a passkey is asked to confirm the session of a user, and to log in otherwi
 
 describe('a wrong caller token', () => {
   test('counts where it comes from, and a right one does not', async () => {
-    const counted = vi.spyOn(controlPanel.logIn, 'refuseCaller')
+    const counted = vi.spyOn(controlPanel.failedLogins, 'admit')
     await logInAsOperator(services, callOf(), new Secret('clerk-token'))
     expect(counted).not.toHaveBeenCalled()
     await outcomeOf(() => logInAsOperator(services, callOf(), new Secret('wrong')))
-    const from = { source: { type: 'address', address: ADDRESS }, connection: 'connection 1' }
-    expect(counted.mock.calls).toEqual([[from]])
+    expect(counted.mock.calls).toEqual([[{ account: '', userName: '', source: `address ${ADDRESS}` }]])
   })
 
   test('is one of a caller who is withdrawn, also while the login waits', async () => {
