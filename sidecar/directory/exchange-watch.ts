@@ -1,5 +1,5 @@
 /** Looks whether the file of the directory is the one that was opened. */
-import { callError } from '../base/call-error.ts'
+import { CallError, callError } from '../base/call-error.ts'
 import type { DirectoryFiles } from './directory-files.ts'
 
 /** Stops everything when the directory is no longer the one that was opened. */
@@ -40,11 +40,14 @@ export class ExchangeWatch {
     this.#fail()
   }
 
-  /** Looks now, and reports. Returns whether the file was exchanged. */
+  /** Looks now, and reports. Returns whether the file is known to be exchanged. */
   look(): boolean {
-    const exchanged = this.#files.areExchanged()
-    if (exchanged) this.#report()
-    return exchanged
+    try {
+      this.expectSameNow()
+      return false
+    } catch (error) {
+      return error instanceof CallError && error.reason === 'DIRECTORY_REPLACED'
+    }
   }
 
   #fail(): never {
