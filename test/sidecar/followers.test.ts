@@ -68,6 +68,19 @@ test('a follower that does not read gets nothing more, and all of it at once whe
   expect(slow.got).toHaveLength(2)
 })
 
+test('a follower whose response cannot be written ends alone, and the others are told', async () => {
+  const { open, change } = start()
+  const [broken, reader] = [open(), open()]
+  broken.write = () => {
+    throw new RangeError('a defect')
+  }
+  change()
+  await eventually(() => users(reader).length === 1)
+  expect(broken.failure).toEqual(new RangeError('a defect'))
+  change()
+  await eventually(() => users(reader).length === 2)
+})
+
 test('one that has missed more than a response names forgets everything', async () => {
   const { open, change } = start()
   const slow = open()
