@@ -117,6 +117,7 @@ describe('a signer', () => {
 
   const genuine = signedBy(ACTIVE)
   const [header = '', payload = '', signature = ''] = genuine.split('.')
+  const head = headerFor(asTestKey(ACTIVE)) as Record<string, string>
   const spare = `${genuine.slice(0, -1)}${{ A: 'B', Q: 'R', g: 'h', w: 'x' }[genuine.slice(-1)]}`
 
   test.each<[what: string, token: string]>([
@@ -130,6 +131,23 @@ describe('a signer', () => {
     ['with a stray character in its signature', `${header}.${payload}.!${signature}`],
     ['with another part', `${genuine}.${signature}`],
     ['with an empty signature', `${header}.${payload}.`],
+    ['without its signature', `${header}.${payload}`],
+    ['without the last character of it', genuine.slice(0, -1)],
+    ['with half of it', `${header}.${payload}.${signature.slice(0, 43)}`],
+    ['with another byte in it', `${genuine}AA`],
+    ['with one in the other base64 alphabet', `${header}.${payload}.${'+/'.repeat(43)}`],
+    ['with padding behind its payload', `${header}.${payload}==.${signature}`],
+    ...[
+      { ...head, alg: 'none' },
+      { ...head, alg: 'HS256' },
+      { ...head, typ: 'JWT' },
+      { ...head, kid: undefined },
+      { ...head, jwk: ACTIVE.publicKey.export({ format: 'jwk' }) },
+      { typ: head.typ, kid: head.kid, alg: head.alg },
+    ].map((each): [what: string, token: string] => [
+      `signed under the header ${JSON.stringify(each)}`,
+      signedBy(ACTIVE, CLAIMS, each),
+    ]),
   ])('refuses a token %s', (_what, token) => {
     expect(signer.verify(token)).toBeUndefined()
   })

@@ -10,7 +10,7 @@ import { planTokens } from '../../matrix/index.ts'
 import { BlackBox, type Message } from '../support/contract/black-box.ts'
 import { manyApis } from '../support/matrices/large-matrix.ts'
 import { ACCOUNT, runSidecar } from '../support/sidecar/sidecar.ts'
-import { eventually, newFolder } from '../support/suite/resources.ts'
+import { newFolder } from '../support/suite/resources.ts'
 
 const APIS = 220
 const KINDS = ['iam_token_account_scoped', 'iam_token_project_scoped', 'static_token']
@@ -96,25 +96,4 @@ test('checks, batches, plans and the matrix itself', async () => {
     while (sidecar.matrixDigest !== digest)
     await round(rounds++)
   }
-})
-
-test('an invalid one leaves the last good one in force, with a line of the log, a metric and a detail of health', async () => {
-  const { box, put, sidecar, logLines } = await run()
-  const text = async (path: string) => (await fetch(`http://${sidecar.healthAddress}${path}`)).text()
-  const problem = async () =>
-    /portcullis_problem\{code="matrix_refused"\} (\d)/.exec(await text('/metrics'))?.[1]
-  expect(await problem()).toBe('0')
-  put(JSON.stringify({ ...TWO, conflicts: 'none' }))
-  await eventually(async () => (await problem()) === '1')
-  const lines = logLines.filter((line) => line.includes('the matrix file cannot be used'))
-  expect(lines).toHaveLength(1)
-  expect(lines[0]).toContain('conflicts: expected an array')
-  expect(JSON.parse(await text('/readyz?verbose'))).toMatchObject({
-    ...{ status: 'ready', warnings: ['matrix_refused'], matrix_digests: [first.digest] },
-  })
-  expect(await text('/metrics')).toContain(`portcullis_matrix_info{digest="${first.digest}"} 1`)
-  expect(await box.ask('check', claims('one', KINDS[0] as string))).toMatchObject({ digest: first.digest })
-  put(JSON.stringify(TWO))
-  await eventually(async () => (await problem()) === '0' && sidecar.matrixDigest === second.digest)
-  expect(await text('/metrics')).toContain(`portcullis_matrix_info{digest="${second.digest}"} 1`)
 })

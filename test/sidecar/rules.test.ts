@@ -9,7 +9,6 @@ import { cells } from '../support/matrices/oracle.ts'
 import { ACCOUNT, runSidecar } from '../support/sidecar/sidecar.ts'
 import { eventually, newFolder, passing } from '../support/suite/resources.ts'
 
-type Named = { id: string }[]
 const REFUSED = 'the matrix file cannot be used; the last good one stays in force'
 
 /** The matrix of the package with another title: the same rules with another digest. */
@@ -90,12 +89,6 @@ describe.each([false, true])('GetMatrix, strict %s', async (strict) => {
       ['static_token', 'X-Token', 'account', 'control_panel_user', false, [], null],
     ])
   })
-
-  test('returns every conflict of the source', () => {
-    expect((matrix.conflicts as Named).map(({ id }) => id)).toEqual(
-      supportMatrix.conflicts.map(({ id }) => id),
-    )
-  })
 })
 
 describe('a matrix file', () => {
@@ -131,19 +124,7 @@ describe('a matrix file', () => {
 
   test.each<[claim: string, spoil: (file: Awaited<ReturnType<typeof runOnFile>>) => void, problem: string]>([
     ['that is not JSON', ({ replace }) => replace('{"title": '), 'expected JSON'],
-    ['that is empty', ({ replace }) => replace(''), 'expected JSON'],
     ['that is deleted', ({ path }) => rmSync(path), 'ENOENT'],
-    [
-      'with an unknown field',
-      ({ replace }) => replace(JSON.stringify({ ...titled('first'), extra: 1 })),
-      'extra: unknown field',
-    ],
-    [
-      'without a conflict that follows from its rows',
-      ({ replace }) =>
-        replace(JSON.stringify({ ...titled('first'), conflicts: supportMatrix.conflicts.slice(1) })),
-      'conflicts',
-    ],
   ])('%s changes nothing, and the log says why once', async (_claim, spoil, problem) => {
     const file = await runOnFile()
     const before = await file.box.ask('getMatrix', {})
@@ -173,42 +154,5 @@ describe('a matrix file', () => {
     expect(sidecar.matrixDigest).toBe(digestOf(titled('first')))
     sidecar.reload()
     expect(sidecar.matrixDigest).toBe(digestOf(titled('second')))
-  })
-
-  test('that is replaced all the time gives each batch the answers of one matrix', async () => {
-    const { box, replace, sidecar } = await runOnFile({ matrix_poll_ms: 1 })
-    // In the first matrix the API `reports` accepts a static token. In the second the API does not exist.
-    const renamed: Matrix = {
-      ...titled('without'),
-      apis: supportMatrix.apis.map((api) => (api.id === 'reports' ? { ...api, id: 'report-archive' } : api)),
-      statements: JSON.parse(
-        JSON.stringify(supportMatrix.statements).replaceAll('"reports"', '"report-archive"'),
-      ),
-    }
-    const [first, without] = [digestOf(titled('first')), digestOf(renamed)]
-    const expected = new Map([
-      [first, true],
-      [without, false],
-    ])
-    const seen = new Set<unknown>()
-    const check = { api: 'reports', token: { kind: 'static_token', scope: { account: ACCOUNT } } }
-    for (let round = 0; round < 20; round++) {
-      const [wanted, digest] = round % 2 ? [titled('first'), first] : [renamed, without]
-      replace(JSON.stringify(wanted))
-      do {
-        const { results } = (await box.ask('checkBatch', {
-          checks: Array.from({ length: 50 }, () => check),
-        })) as {
-          results: Message[]
-        }
-        const digests = new Set(results.map(({ digest }) => digest))
-        expect(digests.size).toBe(1)
-        for (const result of results) {
-          seen.add(result.digest)
-          expect(result.allowed).toBe(expected.get(result.digest as string))
-        }
-      } while (sidecar.matrixDigest !== digest)
-    }
-    expect(seen).toEqual(new Set(expected.keys()))
   })
 })
