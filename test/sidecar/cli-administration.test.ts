@@ -127,19 +127,6 @@ test.each(['project', 'service-user', 'control-panel-user'])(
   },
 )
 
-test('a user with iam.admin can administer with the output of `issue`', async () => {
-  const made = await done(
-    ...['service-user', 'create', '777', 'admin', '--json'],
-    ...['--permission', 'account', '--role', 'iam.admin'],
-  )
-  const { password } = JSON.parse(made) as { password: string }
-  process.env.PORTCULLIS_PASSWORD = password
-  const issued = await portcullis('issue', '--account', '777', '--user', 'admin')
-  expect(issued.stdout).toMatch(/^X-Auth-Token: /)
-  const file = newFile(issued.stdout)
-  expect(await done('project', 'create', '777', 'theirs', '--iam-token-file', file)).toContain('theirs')
-})
-
 test('a token is revoked by its id with the administrator token of the same data folder', async () => {
   const id = 'A'.repeat(22)
   expect(await done('revoke', '--token-id', id)).toMatch(`revoked ${id} at `)
@@ -148,16 +135,6 @@ test('a token is revoked by its id with the administrator token of the same data
 test('the keys commands use the same data folder', async () => {
   expect(await done('keys', 'show')).toMatch(/^[0-9a-f]{16} +active +since .*\n[0-9a-f]{16} +staged /)
   expect(await done('keys', 'public')).not.toContain('private_key')
-})
-
-test.each<[args: string[], line: string]>([
-  [['account', '--help'], 'Enable an account.'],
-  [['project', '--help'], 'Disable a project.'],
-  [['keys', 'show', '--help'], '(default: PORTCULLIS_DATA or ./portcullis-data)'],
-  [['keys', 'rotate', '--help'], '--json'],
-])('the help of %j says %j', async (args, line) => {
-  // Lines are wrapped at the width of the terminal.
-  expect((await done(...args)).replaceAll(/\s+/g, ' ')).toContain(line)
 })
 
 test('keys public always prints JSON, so it has no --json', async () => {

@@ -178,58 +178,10 @@ test('there is no other command with --json', () => {
 describe('the JSON', () => {
   const read = async (...args: string[]) => JSON.parse((await command([...args, '--json'])).stdout)
 
-  test('of an API and of a kind is the same in the matrix and in a plan', async () => {
-    const { token_kinds: kinds, apis } = await read('matrix')
-    const { tokens } = await read('plan', 'reports')
-    const { id, scope_level, header, scheme, issuable, permission_scopes, steps } = kinds.find(
-      (kind: { id: string }) => kind.id === 'static_token',
-    )
-    expect(tokens).toEqual([
-      {
-        kind: id,
-        scope_level,
-        header,
-        scheme,
-        issuable,
-        permission_scopes,
-        steps,
-        apis: ['reports'],
-        conflicts: [],
-      },
-    ])
-    expect(apis.find((api: { id: string }) => api.id === 'reports')).toMatchObject({
-      accepted: ['static_token'],
-      contested: [],
-    })
-    expect(kinds[0]).toMatchObject({ lifetime: '86400s' })
-    expect(kinds.at(-1)).not.toHaveProperty('lifetime')
-  })
-
-  test('of the matrix is what the sidecar sends', async () => {
-    const sent = await running.client.getMatrix()
-    const { digest, strict, rules_digest: rulesDigest, apis, conflicts } = await read('matrix')
-    expect({ digest, strict, rulesDigest, apis, conflicts }).toEqual({
-      digest: sent.digest,
-      strict: false,
-      rulesDigest: sent.rulesDigest,
-      apis: sent.apis,
-      conflicts: sent.conflicts,
-    })
-  })
-
   test('of a decision says how long it may be reused, or has no such key if it may not be reused', async () => {
     expect(await read('check', 'iam', '--kind', 'static_token', '--account', '1')).toMatchObject({
       cache_for: expect.stringMatching(/^\d+s$/),
     })
     expect(await read('check', 'iam', '-H', 'X-Token: nonsense')).not.toHaveProperty('cache_for')
-  })
-
-  test('of a matrix file without problems is an empty list', async () => {
-    const { problems } = await read(
-      'matrix',
-      'lint',
-      join(import.meta.dirname, '../../matrix/support-matrix.json'),
-    )
-    expect(problems).toEqual([])
   })
 })

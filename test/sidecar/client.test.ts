@@ -77,22 +77,6 @@ describe('answers', () => {
       expect((await all(client.checkStream(asked))).map(({ allowed }) => allowed)).toEqual([true, false])
   })
 
-  test('a plan names the smallest set of tokens', async () => {
-    const { tokens, unopened, digest, strict, rulesDigest } = await client.plan(['iam', 'cdn', 'reports'])
-    expect(tokens.map(({ kind, apis, issuable }) => [kind, apis, issuable])).toEqual([
-      ['iam_token_account_scoped', ['iam'], true],
-      ['iam_token_project_scoped', ['cdn'], true],
-      ['static_token', ['reports'], false],
-    ])
-    const { matrixDigest, rulesDigest: rules } = running.sidecar
-    expect({ unopened, digest, strict, rulesDigest }).toEqual({
-      unopened: [],
-      digest: matrixDigest,
-      strict: false,
-      rulesDigest: rules,
-    })
-  })
-
   test('the lifetime of a kind is in seconds, and undefined if its tokens never expire (§8)', async () => {
     const { tokenKinds } = await client.getMatrix()
     expect(tokenKinds.map(({ lifetimeSeconds }) => lifetimeSeconds)).toEqual([86_400, 86_400, undefined])
@@ -108,15 +92,6 @@ describe('errors', () => {
       message: 'api: expected the id of an API',
       violations: [{ field: 'api', description: 'expected the id of an API' }],
       metadata: {},
-    })
-  })
-
-  test('contain the plan if no single token is enough', async () => {
-    const password = { userName: 'account', account: ACCOUNT, password: secrets.passwordOf('account') }
-    expect(await errorOf(client.issue({ password, apis: ['iam', 'reports'] }))).toMatchObject({
-      code: 'FAILED_PRECONDITION',
-      reason: 'NO_SINGLE_KIND',
-      metadata: { plan_iam_token_account_scoped: 'iam', plan_static_token: 'reports' },
     })
   })
 
@@ -245,11 +220,6 @@ describe('from JavaScript', () => {
 })
 
 describe('connections', () => {
-  test('a Unix socket works', async () => {
-    const onSocket = await runSidecar({ flags: { 'grpc.address': `unix:${newFolder()}/sidecar.sock` } })
-    expect((await onSocket.client.check(good)).allowed).toBe(true)
-  })
-
   test('the client reconnects to a sidecar that restarts on the same address', async () => {
     const first = await runSidecar()
     expect((await first.client.check(good)).allowed).toBe(true)

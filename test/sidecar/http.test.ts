@@ -62,19 +62,9 @@ test.each<[claim: string, path: string, headers: Record<string, string>, status:
   ['an unknown path', '/metrics-of-others', {}, 404, NO_SUCH_PATH],
   ['a path in capitals', '/HEALTHZ', {}, 404, NO_SUCH_PATH],
   ['the host name of another server', '/healthz', { host: `example.com:${port}` }, 403, FORBIDDEN],
-  [
-    'a host name that begins with a name of this server',
-    '/healthz',
-    { host: `localhost.example.com:${port}` },
-    403,
-    FORBIDDEN,
-  ],
   ['another port', '/healthz', { host: 'localhost:1' }, 403, FORBIDDEN],
-  ['no port', '/healthz', { host: 'localhost' }, 403, FORBIDDEN],
   ['an empty host', '/healthz', { host: '' }, 403, FORBIDDEN],
   ['a page from another origin', '/healthz', { origin: 'https://example.com' }, 403, FORBIDDEN],
-  ['a page from this server', '/healthz', { origin: `http://${address}` }, 403, FORBIDDEN],
-  ['a page with the origin `null`', '/healthz', { origin: 'null' }, 403, FORBIDDEN],
   [
     'the host name of another server and an unknown path',
     '/nothing',
@@ -84,17 +74,6 @@ test.each<[claim: string, path: string, headers: Record<string, string>, status:
   ],
 ])('%s', async (_claim, path, headers, status, body) => {
   expect(await get(path, headers)).toMatchObject({ status, body })
-})
-
-test('no response allows a page from another origin to read it', async () => {
-  for (const [path, headers] of [
-    ['/healthz', {}],
-    ['/healthz', { origin: 'https://example.com' }],
-    ['/nothing', {}],
-  ] as const)
-    expect(
-      Object.keys((await get(path, headers)).headers).filter((name) => /^access-control-/.test(name)),
-    ).toEqual([])
 })
 
 test('a method other than GET and HEAD is refused, and the response names the allowed methods', async () => {

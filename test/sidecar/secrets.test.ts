@@ -14,8 +14,9 @@ const CANARY = 'canary9f3b'
 
 test('printing a sidecar to any depth shows no secret', async () => {
   const running = await runSidecar()
-  const { passwordOf, staticToken } = await populate(running)
-  const { value } = await issued(running, { passwordOf })
+  const secrets = await populate(running)
+  const { passwordOf, staticToken } = secrets
+  const { value } = await issued(running, secrets)
   const printed = [
     inspect(running.sidecar, { depth: Number.POSITIVE_INFINITY, showHidden: true, getters: true }),
     JSON.stringify(running.sidecar),

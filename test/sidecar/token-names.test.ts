@@ -53,13 +53,8 @@ describe('a genuine token', async () => {
   const key = signingKey(running.folder)
 
   test.each<[claims: Record<string, unknown>, accepted: boolean]>([
-    [{}, true],
-    [{ iss: undefined, aud: undefined }, true],
     [{ iss: 'next', aud: 'others' }, true],
     [{ iss: 'other' }, false],
-    [{ iss: ISSUER.toUpperCase() }, false],
-    [{ aud: 'other' }, false],
-    [{ iss: [ISSUER] }, false],
   ])('with %j: accepted is %s', async (claims, accepted) => {
     const token = signedToken(key, { ...issued, ...claims })
     expect(await reasonOf(running, token)).toBe(accepted ? 'ALLOWED' : 'CREDENTIAL_INVALID')
@@ -76,7 +71,6 @@ describe('when the configuration changes, on the same data folder,', async () =>
     ['is accepted under the same names', { issuer: ISSUER, audience: AUDIENCE }, 'ALLOWED'],
     ['is refused where none are configured any more', {}, 'CREDENTIAL_INVALID'],
     ['is refused under another issuer', { issuer: 'other', audience: AUDIENCE }, 'CREDENTIAL_INVALID'],
-    ['is refused under another audience', { issuer: ISSUER, audience: 'other' }, 'CREDENTIAL_INVALID'],
     [
       'is accepted where both are still accepted',
       { issuer: 'other', accepted_issuers: [ISSUER], accepted_audiences: [AUDIENCE] },
