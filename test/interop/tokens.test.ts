@@ -78,46 +78,4 @@ inEveryLanguage((ask, sidecar) => {
       accepted: [{ kind: 'iam_token_account_scoped', header: 'X-Auth-Token', issuable: true }],
     })
   })
-
-  /** Headers with genuine tokens, and the result of a check of `balance`, which accepts both tokens. */
-  test.each<[title: string, reason: string, headers: (iam: string, fixed: string) => Header[]]>([
-    ['a header name in capitals', 'ALLOWED', (iam) => [['X-AUTH-TOKEN', iam]]],
-    ['other headers next to the credential', 'ALLOWED', (iam) => [...OTHERS, ['X-Auth-Token', iam]]],
-    ['no credential', 'CREDENTIAL_MISSING', () => OTHERS],
-    ['an empty credential', 'CREDENTIAL_MISSING', () => [['X-Auth-Token', '']]],
-    ['a repeated header', 'CREDENTIAL_AMBIGUOUS', (iam) => [auth(iam), auth(iam)]],
-    ['both headers', 'CREDENTIAL_AMBIGUOUS', (iam, fixed) => [auth(iam), ['X-Token', fixed]]],
-    ['a space inside', 'CREDENTIAL_MALFORMED', (iam) => [auth(`${iam.slice(0, 9)} ${iam.slice(9)}`)]],
-    ['a line break inside', 'CREDENTIAL_MALFORMED', (iam) => [auth(`${iam}\r\nX-Token: 1`)]],
-    ['letters beyond ASCII', 'CREDENTIAL_MALFORMED', (iam) => [auth(`${iam}é`)]],
-    ['an IAM token in X-Token', 'WRONG_HEADER', (iam) => [['X-Token', iam]]],
-    ['a static token in X-Auth-Token', 'WRONG_HEADER', (_iam, fixed) => [auth(fixed)]],
-    ['a tampered signature', 'CREDENTIAL_INVALID', (iam) => [auth(tampered(iam, iam.length - 20))]],
-    ['tampered claims', 'CREDENTIAL_INVALID', (iam) => [auth(tampered(iam, iam.indexOf('.') + 20))]],
-    ['a truncated token', 'CREDENTIAL_INVALID', (iam) => [auth(iam.slice(0, -1))]],
-    ['a tampered static token', 'CREDENTIAL_INVALID', (_iam, fixed) => [['X-Token', tampered(fixed, 20)]]],
-    ['an unknown word', 'CREDENTIAL_INVALID', () => [auth('hunter2')]],
-  ])('%s: the answer is %s', async (_title, reason, headers) => {
-    const { demo } = sidecar()
-    const token = responseOf(await ask(issueRow(demo, { scope: { account: demo.account } })))
-    const answer = responseOf(await ask(checkRow('balance', ...headers(token.value, demo.static_token))))
-    expect(answer).toMatchObject({ allowed: reason === 'ALLOWED', reason: `REASON_${reason}` })
-    expect(answer.token === undefined, 'a credential that is not genuine has no holder').toBe(
-      reason !== 'ALLOWED',
-    )
-  })
 })
-
-const OTHERS: Header[] = [
-  ['Accept', 'application/json'],
-  ['User-Agent', 'interop'],
-]
-
-function auth(value: string): Header {
-  return ['X-Auth-Token', value]
-}
-
-/** The token with a changed character at an index. */
-function tampered(token: string, index: number): string {
-  return token.slice(0, index) + (token[index] === 'A' ? 'B' : 'A') + token.slice(index + 1)
-}

@@ -12,8 +12,6 @@ import {
 import { Gate } from '../../clients/typescript/gate.ts'
 import { type Check, type CheckAnswer, PortcullisError } from '../../clients/typescript/index.ts'
 import { answerOf, requireToken } from '../../clients/typescript/node.ts'
-import { DENIAL_STATUSES } from '../../engine/denial.ts'
-import { REASONS } from '../../engine/index.ts'
 import { accountIn, guards, listening } from '../support/proxies/middleware.ts'
 import { connect } from '../support/sidecar/client.ts'
 import { runSidecar } from '../support/sidecar/sidecar.ts'
@@ -159,19 +157,6 @@ describe('an answer is reused', () => {
     for (const token of ['a', 'b', 'c', 'c', 'b', 'a']) await judge({ 'X-Token': token })
     const tokens = asked.map((each) => 'credentials' in each && each.credentials)
     expect(tokens).toEqual(['a', 'b', 'c', 'a'].map((token) => [['X-Token', token]]))
-  })
-})
-
-describe('an answer denies', () => {
-  test.each(REASONS.filter((reason) => reason !== 'ALLOWED'))('%s', async (reason) => {
-    const { judge } = gateWith([{ allowed: false, reason }])
-    expect(await judge({})).toBe(DENIAL_STATUSES[reason])
-    expect([401, 403]).toContain(DENIAL_STATUSES[reason])
-  })
-
-  test('with a reason that this client does not know, and with one that contradicts it', async () => {
-    expect(await gateWith([{ allowed: false, reason: 'UNSPECIFIED' }]).judge({})).toBe(403)
-    expect(await gateWith([{ allowed: false }]).judge({})).toBe(403)
   })
 })
 

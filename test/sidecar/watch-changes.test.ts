@@ -5,7 +5,6 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { CREDENTIAL_REASONS, compile, type Engine, type Scope } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import { readKeys, withdrawKey } from '../../sidecar/authority/keys.ts'
 import { run } from '../../sidecar/usecases/administration/run.ts'
@@ -264,44 +263,5 @@ describe('a follower learns', () => {
     await eventually(() => follower.voided.some(({ everything }) => everything))
     const again = await follow(away.place)
     expect(again.told[0]?.voided).toEqual({ ...NOTHING, everything: true })
-  })
-})
-
-describe.each([false, true])('the rules of the stream, strict %s', async (strict) => {
-  const { follow } = await start({ flags: { strict } })
-  const follower = await follow()
-  const rules = follower.told[0]?.rules as Rules
-  const engine: Engine = compile(supportMatrix, { strict })
-  const kinds = ['', ...rules.matrix.token_kinds.map(({ id }) => id)]
-  const reasonsOf = (api: string, kind: string) => {
-    const row = rules.apis.find((each) => each.api === api) ?? rules.apis[0]
-    const cell = row?.cells[Math.max(0, kinds.indexOf(kind))] ?? 0
-    return rules.cells[cell]?.reasons ?? []
-  }
-  const SCOPES: readonly (Scope | undefined)[] = [undefined, { account: '1' }, { account: '1', project: 'a' }]
-  const targets = (scope: Scope | undefined): readonly (Scope | undefined)[] => [
-    undefined,
-    scope,
-    { account: '1', project: scope?.project === 'b' ? 'c' : 'b' },
-    { account: '2' },
-  ]
-
-  test('give the answer of the engine to every question that it tells apart', () => {
-    let asked = 0
-    for (const api of ['no-such-api', ...engine.apis.keys()])
-      for (const kind of ['no_such_kind', ...engine.tokenKinds.keys()]) {
-        const reasons = reasonsOf(api, kind)
-        const answers = SCOPES.flatMap((scope) =>
-          targets(scope).map((target) => engine.decide({ api, kind, scope: scope as Scope, target }).reason),
-        ).concat(CREDENTIAL_REASONS.map((reason) => engine.deny(api, reason, kind).reason))
-        expect([api, kind, reasons]).toEqual([api, kind, answers.map((reason) => `REASON_${reason}`)])
-        asked += answers.length
-      }
-    expect(asked).toBe(31 * 4 * 20)
-  })
-
-  test('name what is not in the matrix by nothing', () => {
-    expect(rules.apis[0]?.api).toBe('')
-    expect(rules.cells.length).toBeLessThan(20)
   })
 })
