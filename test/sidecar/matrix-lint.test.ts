@@ -1,7 +1,6 @@
 /** `portcullis matrix lint` for people, for programs, for code hosts and for GitHub Actions. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Ajv } from 'ajv'
 import { describe, expect, test } from 'vitest'
 import { lintFile } from '../../matrix/index.ts'
 import { annotations, reportText, sarifText } from '../../sidecar/cli/commands/matrix/lint-texts.ts'
@@ -19,102 +18,6 @@ writeFileSync(
 )
 mkdirSync(join(folder, 'empty'))
 
-/** What SARIF 2.1.0 (§3.13 to §3.30) requires of the parts that are written here, and no other part. */
-const object = (properties: object, required: readonly string[]) => ({
-  type: 'object',
-  additionalProperties: false,
-  required,
-  properties,
-})
-const text = object({ text: { type: 'string', minLength: 1 } }, ['text'])
-const level = { enum: ['error', 'warning'] }
-const SARIF = object(
-  {
-    $schema: { type: 'string' },
-    version: { const: '2.1.0' },
-    runs: {
-      type: 'array',
-      minItems: 1,
-      maxItems: 1,
-      items: object(
-        {
-          columnKind: { const: 'utf16CodeUnits' },
-          tool: object(
-            {
-              driver: object(
-                {
-                  name: { type: 'string' },
-                  version: { type: 'string' },
-                  rules: {
-                    type: 'array',
-                    uniqueItems: true,
-                    items: object(
-                      {
-                        id: { type: 'string' },
-                        shortDescription: text,
-                        help: text,
-                        defaultConfiguration: object({ level }, ['level']),
-                      },
-                      ['id'],
-                    ),
-                  },
-                },
-                ['name'],
-              ),
-            },
-            ['driver'],
-          ),
-          results: {
-            type: 'array',
-            items: object(
-              {
-                ruleId: { type: 'string' },
-                ruleIndex: { type: 'integer', minimum: 0 },
-                level,
-                message: text,
-                locations: {
-                  type: 'array',
-                  minItems: 1,
-                  maxItems: 1,
-                  items: object(
-                    {
-                      physicalLocation: object(
-                        {
-                          artifactLocation: object(
-                            { uri: { type: 'string', pattern: "^[\\w.~!$&'()*+;=:@%/-]+$" } },
-                            ['uri'],
-                          ),
-                          region: object(
-                            {
-                              startLine: { type: 'integer', minimum: 1 },
-                              startColumn: { type: 'integer', minimum: 1 },
-                            },
-                            ['startLine'],
-                          ),
-                        },
-                        ['artifactLocation'],
-                      ),
-                      logicalLocations: {
-                        type: 'array',
-                        items: object({ fullyQualifiedName: { type: 'string' } }, ['fullyQualifiedName']),
-                      },
-                    },
-                    [],
-                  ),
-                },
-              },
-              ['message'],
-            ),
-          },
-        },
-        ['tool'],
-      ),
-    },
-  },
-  ['version', 'runs'],
-)
-const isSarif = new Ajv({ allErrors: true }).compile(SARIF)
-
 const many = JSON.stringify({ ...rows, apis: Array.from({ length: 150 }, () => ({})) })
 
 test.each([
@@ -129,11 +32,9 @@ test.each([
   ['more than a hundred', many],
   ['text that is no JSON', '['],
   ['nothing', JSON.stringify({ ...rows, apis: rows.apis.slice(0, 1) })],
-])('SARIF of %s is valid, and each result names its rule and place', (_what, file) => {
+])('each result in SARIF of %s names its rule and place', (_what, file) => {
   const report = lintFile(file)
   const log = JSON.parse(sarifText('folder/my file.json', report))
-  isSarif(log)
-  expect(isSarif.errors).toBeNull()
   const [{ tool, results }] = log.runs
   const findings = [...report.problems, ...report.warnings]
   expect(results).toHaveLength(findings.length)
@@ -146,6 +47,44 @@ test.each([
       region: { startLine: line, startColumn: column },
     })
   }
+})
+
+test('SARIF has the parts that 2.1.0 asks for (§3.13 to §3.30), and no other part', () => {
+  const text = expect.stringMatching(/./)
+  expect(JSON.parse(sarifText('my file.json', lintFile('{"title": 5}')))).toEqual({
+    $schema: expect.stringMatching(/sarif-schema-2\.1\.0\.json$/),
+    version: '2.1.0',
+    runs: [
+      {
+        tool: {
+          driver: {
+            ...{ name: 'portcullis matrix lint', version: text },
+            rules: [
+              {
+                ...{ id: 'malformed', shortDescription: { text }, help: { text } },
+                defaultConfiguration: { level: 'error' },
+              },
+            ],
+          },
+        },
+        columnKind: 'utf16CodeUnits',
+        results: expect.arrayContaining([
+          {
+            ...{ ruleId: 'malformed', ruleIndex: 0, level: 'error', message: { text } },
+            locations: [
+              {
+                physicalLocation: {
+                  artifactLocation: { uri: 'my%20file.json' },
+                  region: { startLine: 1, startColumn: 2 },
+                },
+                logicalLocations: [{ fullyQualifiedName: 'title' }],
+              },
+            ],
+          },
+        ]),
+      },
+    ],
+  })
 })
 
 test('an annotation is one line, whatever the file is named and says', () => {
