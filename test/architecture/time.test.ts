@@ -148,7 +148,6 @@ const HABITS: readonly Habit[] = [
       ['test/clients/local-mode.test.ts', 2, 'a deadline passes, and one that never does'],
       ['test/health/command.test.ts', 2, 'a server that says nothing'],
       ['test/interop/node/client.ts', 3, 'what the test that asks says'],
-      ['test/interop/refusals.test.ts', 2, 'a deadline passes; the other is a second try with a limit'],
       ['test/sidecar/cli-errors.test.ts', 3, 'a server that says nothing, and values that are refused'],
       ['test/sidecar/client.test.ts', 1, 'a deadline passes'],
       ['test/sidecar/plaintext.test.ts', 2, 'calls to nobody: they are refused, or end at once'],

@@ -17,7 +17,6 @@ import { ask, startTarget, type TargetServer } from '../support/sidecar/egress.t
 import { ACCOUNT, OTHER_ACCOUNT, type RunningSidecar } from '../support/sidecar/sidecar.ts'
 import { eventually, whenTheFileEnds } from '../support/suite/resources.ts'
 
-const DAY_MS = 86_400_000
 const program = await obtained('Envoy', installEnvoy)
 
 type Headers = Readonly<Record<string, string | readonly string[]>>
@@ -52,14 +51,13 @@ const MODES: readonly Mode[] = [
 
 describe.skipIf(!program.ok).each(MODES)('$mode', ({ file, isRouted = false, change }) => {
   const isGrpc = file === 'envoy.yaml'
-  const nowMs = Date.now()
   let people: People
   let sidecar: RunningSidecar
   let application: TargetServer
   let envoy: Envoy
 
   beforeAll(async () => {
-    people = await peopleBehindEnvoy(() => nowMs)
+    people = await peopleBehindEnvoy()
     sidecar = await people.run({ 'http.address': '127.0.0.1:0' }, isRouted ? { routes: ROUTES } : {})
     application = await startTarget()
     envoy = await start(change)
