@@ -110,26 +110,6 @@ test.each<[claim: string, request: Message, callerToken: string | undefined, Ref
     ),
   ],
   [
-    'a token id without a caller token',
-    { token_id: genuine.tokenId },
-    undefined,
-    refusal(
-      'UNAUTHENTICATED',
-      'CALLER_TOKEN_MISSING',
-      'revoking by token id needs a caller token: `authorization: Bearer …`',
-    ),
-  ],
-  [
-    'a token id with an unknown caller token',
-    { token_id: genuine.tokenId },
-    `${administratorToken}0`,
-    refusal(
-      'UNAUTHENTICATED',
-      'CALLER_TOKEN_INVALID',
-      'the caller token is unknown, expired or withdrawn; expected one `authorization: Bearer …`',
-    ),
-  ],
-  [
     'a token id by a caller without the right',
     { token_id: genuine.tokenId },
     JOB_TOKEN,
@@ -138,19 +118,6 @@ test.each<[claim: string, request: Message, callerToken: string | undefined, Ref
       'CALLER_RIGHT_MISSING',
       'caller `job` may not revoke by token id: it needs the right `revoke`',
     ),
-  ],
-  [
-    'a malformed token id',
-    { token_id: 'short' },
-    administratorToken,
-    invalid(['token_id', 'expected a token id: 22 characters of base64url']),
-  ],
-  ['nothing', {}, undefined, invalid(['token', 'expected exactly one of value and token_id, not empty'])],
-  [
-    'an empty value',
-    { value: '' },
-    undefined,
-    invalid(['token', 'expected exactly one of value and token_id, not empty']),
   ],
 ])('%s is refused, and nothing is revoked', async (_claim, request, callerToken, expected) => {
   expect(await refused(revoke(request, callerToken))).toEqual(expected)
