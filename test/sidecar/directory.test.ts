@@ -160,18 +160,6 @@ test('a listing contains no secret', async () => {
   expect(secrets.filter(({ value }) => listing.includes(value.reveal()))).toEqual([])
 })
 
-test('the password of an unknown user cannot be replaced', async () => {
-  const directory = await administration()
-  await applyFile(directory, TESTER, PEOPLE)
-  for (const name of ['nobody', 'Account'])
-    await expect(
-      run(directory, TESTER, 'replaceServiceUserPassword', { account: ACCOUNT, name }),
-    ).rejects.toMatchObject({
-      code: 'NOT_FOUND',
-      message: `there is no service user \`${name}\` in account \`${ACCOUNT}\``,
-    })
-})
-
 describe('the audit trail names the operating system user who changes the directory offline', () => {
   test('the current user', async () => {
     const directory = await administration()
