@@ -152,15 +152,15 @@ test('there is no other command with --json', () => {
     'serve',
     // test/decision-log/decisions.test.ts
     'decisions',
-    // test/sidecar/cli-matrix-test-reports.test.ts
+    // test/cli/matrix-test-reports.test.ts
     'matrix test',
     // test/agent/process.test.ts
     'agent',
     'keys rotate',
-    // test/sidecar/matrix-edit.test.ts
+    // test/cli/matrix-edit.test.ts
     ...['matrix init', 'matrix accept', 'matrix reject', 'matrix rename', 'matrix resolve'],
     ...['add api', 'add kind', 'add statement'],
-    // test/sidecar/cli-matrix-rollout.test.ts
+    // test/cli/matrix-rollout.test.ts
     ...['matrix shadow', 'matrix promote', 'matrix rollback'],
     // test/interop/postgres/lost-changes.test.ts
     'directory lost',

@@ -333,9 +333,9 @@ test('the commands that may ask are those with --yes', () => {
   const asking = [
     ...CASES.map(([line]) => line.split(' ').slice(0, 2).join(' ')),
     ...['revoke', 'keys rotate', 'keys withdraw', 'keys rotate-administrator-token', 'directory apply'],
-    // test/sidecar/restore-refused.test.ts
+    // test/cli/restore-refused.test.ts
     'restore',
-    // test/sidecar/cli-matrix-rollout.test.ts
+    // test/cli/matrix-rollout.test.ts
     ...['matrix promote', 'matrix rollback'],
   ]
   const having = everyCommand(buildProgram())
