@@ -96,7 +96,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
           ...['authority/token-status', 'authority/verified-token'],
         ),
         tests: judges(
-          ...['sidecar/iam-claims', 'sidecar/iam-token', 'sidecar/static-token', 'sidecar/token-status'],
+          ...['authority/iam-claims', 'authority/iam-token', 'authority/static-token', 'authority/token-status'],
         ),
       },
     ],
