@@ -73,7 +73,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
           ],
           ...['base/request-id', 'base/trace-context'],
         ),
-        tests: judges('ext-authz/header-filter', 'ext-authz/asked', 'sidecar/carried-ids'),
+        tests: judges('ext-authz/header-filter', 'ext-authz/asked', 'base/carried-ids'),
       },
       {
         files: sidecar(
@@ -84,7 +84,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
       },
       {
         files: sidecar('base/ip-address', 'base/forwarded-header'),
-        tests: judges('sidecar/ip-address', 'hub/forwarded-header'),
+        tests: judges('base/ip-address', 'hub/forwarded-header'),
       },
       {
         files: sidecar('authority/upstream/token-answer', 'authority/kind-of-scope'),
