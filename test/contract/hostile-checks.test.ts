@@ -1,7 +1,7 @@
 /**
  * Checks at random, with claims and with credentials, genuine and damaged: none is allowed that the source's
  * table denies. By hand, for as long as you like: CHECKS=5300000 npx vitest run
- * test/sidecar/hostile-checks.test.ts
+ * test/contract/hostile-checks.test.ts
  */
 import { expect, test } from 'vitest'
 import type { CheckAnswer } from '../../clients/typescript/index.ts'
