@@ -67,7 +67,7 @@ const HABITS: readonly Habit[] = [
       ['test/interop/egress.test.ts', 1, 'what is held does not grow meanwhile'],
       ['test/contract/followers.test.ts', 3, 'nothing is told meanwhile; what was told is not told again'],
       ['test/sidecar/log.test.ts', 2, 'the process lives on while it fails to write'],
-      ['test/sidecar/rules.test.ts', 1, 'no file is read meanwhile'],
+      ['test/rules/rules.test.ts', 1, 'no file is read meanwhile'],
       // Something comes slowly, or at different moments: the verdict is the same at any pace.
       ['test/connect/doors.test.ts', 1, 'a body that comes slowly'],
       ['test/directory/contract/processes.ts', 1, 'kills at moments that differ'],
