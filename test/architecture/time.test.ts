@@ -66,7 +66,7 @@ const HABITS: readonly Habit[] = [
       ['test/directory/sqlite.test.ts', 1, 'a change is not acknowledged meanwhile'],
       ['test/interop/egress.test.ts', 1, 'what is held does not grow meanwhile'],
       ['test/contract/followers.test.ts', 3, 'nothing is told meanwhile; what was told is not told again'],
-      ['test/sidecar/log.test.ts', 2, 'the process lives on while it fails to write'],
+      ['test/signals/log.test.ts', 2, 'the process lives on while it fails to write'],
       ['test/rules/rules.test.ts', 1, 'no file is read meanwhile'],
       // Something comes slowly, or at different moments: the verdict is the same at any pace.
       ['test/connect/doors.test.ts', 1, 'a body that comes slowly'],
