@@ -82,7 +82,7 @@ const HABITS: readonly Habit[] = [
       ['test/interop/node/client.ts', 1, 'a client that rests'],
       ['test/cli/cli.test.ts', 1, 'input that comes late, as from another command'],
       ['test/base/closing.test.ts', 1, 'a client that goes on sending'],
-      ['test/sidecar/storage.test.ts', 1, 'another process holds the file for a while'],
+      ['test/process/storage.test.ts', 1, 'another process holds the file for a while'],
       ['test/contract/stream.test.ts', 1, 'a client that reads slowly'],
       ['test/base/young-generation.test.ts', 2, 'turns of the event loop in another program'],
       ['test/support/interop/command.ts', 1, 'another process installs the same'],
