@@ -114,7 +114,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
       { files: usecases('issue', 'egress'), tests: judges('usecases/issue', 'usecases/egress') },
       {
         files: usecases('revocation-right', 'revoke', 'requester'),
-        tests: judges('sidecar/revocation-grounds', 'usecases/requester', 'usecases/revoke'),
+        tests: judges('usecases/revocation-grounds', 'usecases/requester', 'usecases/revoke'),
       },
     ],
   },
