@@ -1,6 +1,6 @@
 /**
- * Genuine tokens, and false ones, as a sidecar gets them. `iam-token.test.ts` has every form of a false one, and
- * `test/directory/contract/token-status.ts` says when a genuine one is active.
+ * Genuine tokens, and false ones, as a sidecar gets them. `iam-token.test.ts` has every form of a false one,
+ * and `test/directory/contract/token-status.ts` says when a genuine one is active.
  */
 import { compactVerify } from 'jose'
 import { expect, test } from 'vitest'

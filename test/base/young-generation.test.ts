@@ -1,6 +1,6 @@
 /**
  * What V8 takes for the objects of calls: a size that loading the sidecar does not enlarge, unless Node was
- * told another one. Of workers: workers.test.ts.
+ * told another one. Of workers: test/process/workers.test.ts.
  */
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'

@@ -1,5 +1,6 @@
 /**
- * An address in use: the error names the setting for choosing another one. Two sidecars: shutdown.test.ts.
+ * An address in use: the error names the setting for choosing another one. Two sidecars are in
+ * test/process/shutdown.test.ts.
  */
 import { expect, test } from 'vitest'
 import { addressInUse, takenAddressOf } from '../../sidecar/base/address.ts'

@@ -1,6 +1,7 @@
 /**
- * `Issue` over the wire: what an issued token says, every refusal, and the same answer for every failed login.
- * `test/usecases/issue.test.ts` says which kind is issued, `test/directory/contract/token-status.ts` to whom.
+ * `Issue` over the wire: what an issued token says, each status of a refusal, and the same answer for every
+ * failed login. `test/usecases/issue.test.ts` says which kind is issued, and
+ * `test/directory/contract/token-status.ts` to whom.
  */
 import type { ServiceError } from '@grpc/grpc-js'
 import { describe, expect, test } from 'vitest'

@@ -1,6 +1,6 @@
 /**
- * `Revoke` over the wire: its answer, every refusal, and that it takes effect immediately in every process on the
- * data folder. `test/usecases/revoke.test.ts` says who may revoke what.
+ * `Revoke` over the wire: its answer, each status of a refusal, and that it takes effect immediately in every
+ * process on the data folder. `test/usecases/revoke.test.ts` says who may revoke what.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

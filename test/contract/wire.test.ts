@@ -1,3 +1,4 @@
+/** Bytes that no generated code would send: the sidecar refuses them and keeps answering. */
 import { describe, expect, test } from 'vitest'
 import {
   BlackBox,

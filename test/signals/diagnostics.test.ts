@@ -1,6 +1,6 @@
 /**
  * What SIGUSR2 writes: what an operator sees of a process that runs, and who else may. The signal:
- * workers.test.ts.
+ * test/process/workers.test.ts.
  */
 import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
