@@ -135,6 +135,13 @@ test.each<[claim: string, method: string, request: Message | Buffer, violations:
     [['apis.apis', 'expected 1 to 10000 ids of APIs, found 0']],
   ],
   ['an empty revocation', 'revoke', {}, [REVOKED]],
+  ['a revocation of an empty value', 'revoke', { value: '' }, [REVOKED]],
+  [
+    'a revocation by an id that is none',
+    'revoke',
+    { token_id: 'short' },
+    [['token_id', 'expected a token id: 22 characters of base64url']],
+  ],
   [
     'a revocation by value and by id',
     'revoke',

@@ -160,6 +160,13 @@ async function opening(api: string) {
 describe('what is damaged or foreign', () => {
   const line = readFileSync(path, 'utf8').split('\n')[0] ?? ''
 
+  test('is counted, and no error', async () => {
+    const log = newFile(`${line}\nnonsense\n${line.slice(0, 40)}\n`)
+    const { code, stdout, stderr } = await decisions([log, '--count'])
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '1\n' })
+    expect(stderr).toBe('portcullis: warning: 2 lines cannot be read: damaged, cut, or of no decision log\n')
+  })
+
   test('of another version is shown and said', async () => {
     const log = newFile(line.replace('"reason":"', '"reason":"LATER_'))
     const { code, stdout, stderr } = await decisions([log])
@@ -183,6 +190,15 @@ describe('what is damaged or foreign', () => {
       expect(stdout.replaceAll('\n', '') + stderr.replaceAll('\n', '')).not.toMatch(/[\u0000-\u001f\u202e]/)
       expect(stdout).toMatch(/\\u/)
     }
+  })
+
+  test('a compressed file that is cut: what is there is found, and the end is not certain', async () => {
+    const whole = gzipSync(readFileSync(path))
+    const log = newFile('', 'cut.gz')
+    writeFileSync(log, whole.subarray(0, whole.length - 20))
+    const { code, stderr } = await decisions([log])
+    expect(code).toBe(2)
+    expect(stderr).toContain('cut.gz cannot be read to its end (Z_BUF_ERROR)')
   })
 })
 
