@@ -193,6 +193,7 @@ describe('what cannot be run is refused with its line and column:', () => {
       'tests:\n  - {api: iam, knid: a, allowed: true}',
       ':2:16: tests[0].knid: unknown field; did you mean `kind`?',
     ],
+    ['an unknown reason', 'tests:\n  - {api: iam, reason: CONTSTED}', 'did you mean `CONTESTED`?'],
     [
       'broken YAML',
       'tests:\n  - [',

@@ -62,9 +62,18 @@ test.each<[claim: string, path: string, headers: Record<string, string>, status:
   ['an unknown path', '/metrics-of-others', {}, 404, NO_SUCH_PATH],
   ['a path in capitals', '/HEALTHZ', {}, 404, NO_SUCH_PATH],
   ['the host name of another server', '/healthz', { host: `example.com:${port}` }, 403, FORBIDDEN],
+  [
+    'a host name that begins with a name of this server',
+    '/healthz',
+    { host: `localhost.example.com:${port}` },
+    403,
+    FORBIDDEN,
+  ],
   ['another port', '/healthz', { host: 'localhost:1' }, 403, FORBIDDEN],
   ['an empty host', '/healthz', { host: '' }, 403, FORBIDDEN],
   ['a page from another origin', '/healthz', { origin: 'https://example.com' }, 403, FORBIDDEN],
+  ['a page from this server', '/healthz', { origin: `http://${address}` }, 403, FORBIDDEN],
+  ['a page with the origin `null`', '/healthz', { origin: 'null' }, 403, FORBIDDEN],
   [
     'the host name of another server and an unknown path',
     '/nothing',
@@ -72,8 +81,10 @@ test.each<[claim: string, path: string, headers: Record<string, string>, status:
     403,
     FORBIDDEN,
   ],
-])('%s', async (_claim, path, headers, status, body) => {
-  expect(await get(path, headers)).toMatchObject({ status, body })
+])('%s, and no page of another origin may read the answer', async (_claim, path, headers, status, body) => {
+  const answer = await get(path, headers)
+  expect(answer).toMatchObject({ status, body })
+  expect(Object.keys(answer.headers).filter((name) => /^access-control-/.test(name))).toEqual([])
 })
 
 test('a method other than GET and HEAD is refused, and the response names the allowed methods', async () => {

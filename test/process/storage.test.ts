@@ -222,6 +222,15 @@ describe('a folder that cannot be used', () => {
   const keysOf = (folder: string) => join(folder, 'signing-keys.json')
   test.each<[claim: string, change: (keys: string) => string]>([
     ['no JSON', (keys) => `${CANARY}${keys}`],
+    ['without a key', () => JSON.stringify({ keys: [] })],
+    ['with a malformed key id', (keys) => keys.replace(/"key_id": "[^"]*"/, `"key_id": "${CANARY}"`)],
+    [
+      'with the same key twice',
+      (keys) => {
+        const [key] = (JSON.parse(keys) as { keys: unknown[] }).keys
+        return JSON.stringify({ keys: [key, key] })
+      },
+    ],
     ['without an active key', (keys) => keys.replace('"active"', '"retired"')],
     ['with an unreadable key', (keys) => keys.replace(/-----BEGIN[^"]*/g, CANARY)],
   ])(

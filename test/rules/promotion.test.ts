@@ -168,6 +168,12 @@ describe('nothing changes', async () => {
     expect(await one.cells()).toEqual([false, true])
   })
 
+  test('where no reason is given', async () => {
+    const bare = { ...promotion, reason: '' }
+    await expect(one.directory.promoteMatrix(bare)).rejects.toThrow(/^reason: expected 1 to 1000 characters/)
+    expect(await one.cells()).toEqual([false, true])
+  })
+
   test('where the caller may only read', async () => {
     const reader = one.running.connect({ callerToken: READER }).directory
     const { digest, shadow } = await reader.getMatrixRollout({ matrices: true })
