@@ -96,7 +96,12 @@ export const AREAS: Readonly<Record<string, Area>> = {
           ...['authority/token-status', 'authority/verified-token'],
         ),
         tests: judges(
-          ...['authority/iam-claims', 'authority/iam-token', 'authority/static-token', 'authority/token-status'],
+          ...[
+            'authority/iam-claims',
+            'authority/iam-token',
+            'authority/static-token',
+            'authority/token-status',
+          ],
         ),
       },
     ],
