@@ -1,6 +1,6 @@
 /**
- * A number for each SHA-256 digest, outside the heap: 20 bytes for both. Of a digest 127 bits count. The table
- * has room for about as many as it says. When it is full, a digest takes the place of another.
+ * A number for each SHA-256 digest, outside the heap: 20 bytes for both. Of a digest 127 bits count. The
+ * table has room for about as many as it says. When it is full, a digest takes the place of another.
  */
 import { getHeapStatistics } from 'node:v8'
 

@@ -1,7 +1,7 @@
 /**
  * IAM tokens whose signature was verified: each signature is verified once. Genuine and forged tokens are
- * remembered apart, so that no number of forged ones displaces a genuine one. Of a genuine token that made room
- * for others, a table still knows that its signature was verified, and when it was last known to be active.
+ * remembered apart, so that no number of forged ones displaces a genuine one. Of a genuine token that made
+ * room for others, a table still knows that its signature was verified, and when it was last active.
  */
 import { hash } from 'node:crypto'
 import type { TokenKind } from '../../engine/index.ts'

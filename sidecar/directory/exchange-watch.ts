@@ -1,5 +1,5 @@
 /** Looks whether the file of the directory is the one that was opened. */
-import { CallError, callError } from '../base/call-error.ts'
+import { callError } from '../base/call-error.ts'
 import type { DirectoryFiles } from './directory-files.ts'
 
 /** Stops everything when the directory is no longer the one that was opened. */
@@ -42,12 +42,12 @@ export class ExchangeWatch {
 
   /** Looks now, and reports. Returns whether the file is known to be exchanged. */
   look(): boolean {
+    let exchanged = false
     try {
-      this.expectSameNow()
-      return false
-    } catch (error) {
-      return error instanceof CallError && error.reason === 'DIRECTORY_REPLACED'
-    }
+      exchanged = this.#files.areExchanged()
+    } catch {}
+    if (exchanged) this.#report()
+    return exchanged
   }
 
   #fail(): never {
