@@ -45,11 +45,10 @@ function byPassword(
   session: UserSession,
   { password, code }: Extract<Proof, { readonly type: 'password' }>,
 ): Promise<LiveSession> {
-  const { id, account, name: userName } = session.user
+  const { account, name: userName } = session.user
   const claim = { account, userName, password }
   return refusalsTraced(services, call, claim, () =>
     services.controlPanel.passwords.prove(claim, placeOf(call), async (login) => {
-      if (login.user.id !== id) throw sessionEnded()
       expectAddress(login, originOf(call))
       const author = controlPanelUser(login.user, originOf(call))
       services.changeRates.spend(author)

@@ -8,6 +8,7 @@ import type { DirectoryChange } from '../../directory/change.ts'
 import type { UserRecord } from '../../directory/directory.ts'
 import { FactorChange } from '../../directory/factor-change.ts'
 import { FactorRecords } from '../../directory/factor-records.ts'
+import { found } from '../../directory/found.ts'
 import type { PanelCall, PanelServices } from './call.ts'
 
 /** `code`: a one-time code after the password. `passkey`: a passkey in place of it. */
@@ -36,13 +37,9 @@ export async function expectSecondFactor(
       { ways: ways.map((way) => WORDS[way]).join(' or ') },
       { metadata: { ways: ways.join(' ') } },
     )
-  const stored = await records.code(id)
-  const step = stored && (await controlPanel.codes.stepOf(id, stored, code, now()))
-  if (
-    stored === undefined ||
-    step === undefined ||
-    !(await new FactorChange(change).useStep(id, stored, step))
-  )
+  const stored = found(await records.code(id), 'one-time code')
+  const step = await controlPanel.codes.stepOf(id, stored, code, now())
+  if (step === undefined || !(await new FactorChange(change).useStep(id, stored, step)))
     throw callError('CODE_WRONG', {})
 }
 
