@@ -82,9 +82,7 @@ export const NIGHTLY: Readonly<Record<string, readonly Step[]>> = {
   day: [search('day', 'test/day/run.ts'), tests('day', [...NIGHTLY_TESTS, 'test/nightly/day'])],
   fuzz: [search('fuzz', 'test/fuzz/run.ts', '--for', '30m', '--jobs', '2')],
   histories: [
-    tests('memories', ['test/directory/feed/histories', 'test/hub/histories'], {
-      HISTORIES_STEPS: '10000000',
-    }),
+    tests('memories', ['test/hub/histories'], { HISTORIES_STEPS: '10000000' }),
     tests('histories', [...NIGHTLY_TESTS, 'test/nightly/postgres']),
   ],
   kills: [
