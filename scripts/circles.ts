@@ -81,10 +81,7 @@ export const NIGHTLY: Readonly<Record<string, readonly Step[]>> = {
   ],
   day: [search('day', 'test/day/run.ts'), tests('day', [...NIGHTLY_TESTS, 'test/nightly/day'])],
   fuzz: [search('fuzz', 'test/fuzz/run.ts', '--for', '30m', '--jobs', '2')],
-  histories: [
-    tests('memories', ['test/hub/histories'], { HISTORIES_STEPS: '10000000' }),
-    tests('histories', [...NIGHTLY_TESTS, 'test/nightly/postgres']),
-  ],
+  histories: [tests('histories', [...NIGHTLY_TESTS, 'test/nightly/postgres'])],
   kills: [
     search('kills', 'test/kills/run.ts'),
     search('kills postgres', 'test/kills/run.ts', '--postgres', '--kills', '60'),
