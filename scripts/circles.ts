@@ -86,7 +86,7 @@ export const NIGHTLY: Readonly<Record<string, readonly Step[]>> = {
     search('kills', 'test/kills/run.ts'),
     search('kills postgres', 'test/kills/run.ts', '--postgres', '--kills', '60'),
     search('power cuts', 'test/kills/run.ts', '--disks', '1500'),
-    tests('kills', [...NIGHTLY_TESTS, 'test/nightly/kills', 'test/nightly/restore-kills']),
+    tests('kills', [...NIGHTLY_TESTS, 'test/nightly/kills']),
   ],
   mutants: [
     search('mutants', 'scripts/mutants.ts'),

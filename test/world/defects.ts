@@ -266,6 +266,13 @@ export const DEFECTS: readonly Defect[] = [
     writeWhole(file, old.map(auditLine).join(''))\n`,
   },
   {
+    name: 'a directory is away while a backup takes its place',
+    foundBy: 'killed',
+    file: 'sidecar/directory/backup/install-file.ts',
+    code: '  linkSync(file, keptAs)\n',
+    instead: '  renameSync(file, keptAs)\n',
+  },
+  {
     name: 'changes are not made to last',
     foundBy: 'cut power',
     file: 'sidecar/directory/sqlite.ts',
