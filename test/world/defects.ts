@@ -41,14 +41,14 @@ export const DEFECTS: readonly Defect[] = [
   {
     name: 'a record that is read touches nothing',
     file: `${FEED}/followed-changes.ts`,
-    code: '      this.#note(row.touches)\n',
-    instead: '',
+    code: '    this.#note(records)\n    this.#advance(records)\n',
+    instead: '    this.#advance(records)\n',
   },
   {
     name: 'a gap in the notifications is not asked about',
     file: `${FEED}/followed-changes.ts`,
-    code: 'if (previous.sequence !== sequence || previous.atMs !== atMs) return false',
-    instead: '',
+    code: 'const isNext = previous.sequence === sequence && previous.atMs === atMs',
+    instead: 'const isNext = previous.sequence >= 0 || previous.atMs === atMs',
   },
   {
     name: 'a key is remembered whatever was changed',
