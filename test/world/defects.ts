@@ -71,7 +71,7 @@ export const DEFECTS: readonly Defect[] = [
   {
     name: 'the moment is taken after the answer',
     file: 'sidecar/authority/embedded.ts',
-    code: 'if (moment !== undefined) Object.assign(seen, { kind, status, moment })',
+    code: 'Object.assign(seen, { kind, status, moment })',
     instead: 'Object.assign(seen, { kind, status, moment: changes.moment() ?? moment })',
   },
   {
