@@ -1,6 +1,6 @@
 /**
- * What large matrices need: compiling in steps, and decisions that are built when they are asked for. To
- * understand how an engine decides, you need not know it.
+ * The functions that large matrices need: compiling in steps, and decisions that are built when they are
+ * asked for. To understand how an engine decides, you need not know it.
  */
 
 /** Each `next()` does a little of the work; the last one returns what comes of it. */

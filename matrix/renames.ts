@@ -1,5 +1,5 @@
 /**
- * Which APIs of a matrix were given another id. It is a guess about what an author meant, so the rule is
+ * The APIs of a matrix that have got another id. It is a guess about what an author meant, so the rule is
  * narrow: where two APIs could be meant, none is.
  */
 import { type Api, namesMeant } from '../engine/index.ts'

@@ -118,7 +118,7 @@ interface Appending {
   readonly row: (indent: string) => string
 }
 
-/** Appends to a list in brackets, in its line or in a line of its own as its items are. */
+/** Appends to a list in brackets, in its line or in a separate line as its items are. */
 export function appendedAfter(text: string, { start, first, after, end, row }: Appending): string {
   const rest = text.slice(after, end)
   const comma = COMMA.exec(rest)?.[0].length ?? 0

@@ -1,4 +1,6 @@
-/** What a query says of each cell. The space is finite, so every answer is exact: each cell is looked at. */
+/**
+ * The answer of a query of each cell. The space is finite, so every answer is exact: each cell is looked at.
+ */
 import { CELL_ANSWERS, type Cells } from '../../engine/cells.ts'
 import { namesMeant } from '../../engine/index.ts'
 import { type Query, QueryError, type Value } from './parse.ts'
@@ -102,7 +104,7 @@ function joined(cells: Cells, parts: readonly Query[], join: (tests: readonly Te
   return { about, fits: join(tests) }
 }
 
-/** What is about APIs is asked once for each row, and what is about kinds once for each column. */
+/** A term about APIs is evaluated once for each row, and one about kinds once for each column. */
 function remembered({ kinds }: Cells, { about, fits }: Matcher): Test {
   if (about === 'kind') {
     const columns = Array.from(kinds.keys(), (column) => fits(0, column))

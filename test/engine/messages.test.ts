@@ -46,7 +46,7 @@ test.each<[reason: CredentialReason, api: string, message: string]>([
     'iam',
     'the token arrived in the header of another kind; send an account-scoped IAM token in `X-Auth-Token`, a project-scoped IAM token in `X-Auth-Token` or a static token in `X-Token`',
   ],
-  ['CREDENTIAL_INVALID', 'iam', 'no authority vouches for the credential; obtain a new one'],
+  ['CREDENTIAL_INVALID', 'iam', 'no authority verified the credential; obtain a new one'],
   ['CREDENTIAL_EXPIRED', 'iam', 'the token is past its lifetime; obtain a new one'],
   [
     'CREDENTIAL_REVOKED',

@@ -46,7 +46,7 @@ test.each([
       ),
     ),
   ).toEqual([
-    'tokenKinds[1].prefix: expected a prefix that tells its tokens from those of `day_pass`, which travel in the same header: neither may be the beginning of the other',
+    'tokenKinds[1].prefix: expected a prefix that distinguishes its tokens from those of `day_pass`, which travel in the same header: neither may be the beginning of the other',
   ])
 })
 

@@ -139,7 +139,7 @@ test.each<[claim: string, one: PolicyTest, differences: object[], message: strin
     'a credential',
     { api: 'iam', ...headers('unheard-of'), reason: 'ALLOWED' },
     [{ what: 'answer', expected: 'allowed', found: 'denied: CREDENTIAL_INVALID' }],
-    'no authority vouches for the credential; obtain a new one',
+    'no authority verified the credential; obtain a new one',
   ],
   [
     'another API and another target than the routes find',
