@@ -51,7 +51,7 @@ type Route struct {
 	Refused string
 }
 
-// What the sidecar said: all of an answer, or the words of a denial.
+// The words of the sidecar: all of an answer, or the words of a denial.
 type said struct {
 	response                *portcullisv1.CheckResponse
 	message, header, scheme string

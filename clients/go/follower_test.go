@@ -244,7 +244,7 @@ func TestAMatrixOf100000APIs(t *testing.T) {
 	}
 }
 
-// A stream that is told once, and goes on.
+// A stream that gets one notification, and goes on.
 func following(t *testing.T) func(grpc.ServerStreamingServer[portcullisv1.WatchChangesResponse]) error {
 	return func(stream grpc.ServerStreamingServer[portcullisv1.WatchChangesResponse]) error {
 		_ = stream.Send(firstResponse(t))

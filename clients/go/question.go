@@ -177,7 +177,7 @@ type Token struct {
 	ExpiresAt time.Time
 	// Roles of the holder in the scope, as an upstream names them.
 	Roles []string
-	// Authority is the name of the upstream that vouches for it. Empty: the sidecar's own directory does.
+	// Authority is the name of the upstream that verifies it. Empty: the sidecar's own directory does.
 	Authority string
 	// ProjectID is the id of the project of its scope.
 	ProjectID string
@@ -191,7 +191,7 @@ type Subject struct {
 	ID string
 	// Name of the holder.
 	Name string
-	// Type is "service_user", "control_panel_user", or "user" where an upstream vouches.
+	// Type is "service_user", "control_panel_user", or "user" where an upstream verifies the token.
 	Type string
 }
 

@@ -62,7 +62,7 @@ func main() {
 	fmt.Println(string(must(json.Marshal(measured))))
 }
 
-// What went wrong ends the program: there is nothing to measure.
+// An error ends the program: there is nothing to measure.
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)
@@ -74,7 +74,7 @@ func connect(isLocal bool) *portcullis.Client {
 	return must(portcullis.Connect(address, portcullis.Options{CallerToken: os.Getenv("CALLER_TOKEN"), Local: isLocal}))
 }
 
-// Headers as net/http has them, with texts of their own.
+// Headers as net/http has them, with separate texts.
 func request(token string) http.Header {
 	headers := http.Header{}
 	for name, value := range map[string]string{"Accept": "*/*", "User-Agent": "curl/8", "X-Request-Id": "1", "X-Token": token} {
