@@ -128,7 +128,7 @@ public final class Client implements AutoCloseable {
       memory = new Memory(options.accounts, options.tokensMax);
       follower = new Follower(connection, channel, address, memory, options.report);
       follower.start();
-      // It knows nothing of the client.
+      // It has no reference to the client.
       CLEANER.register(this, follower::stop);
     } else {
       memory = null;
@@ -482,7 +482,7 @@ public final class Client implements AutoCloseable {
     return answer;
   }
 
-  /** What the matrix of the sidecar has. */
+  /** The APIs in the matrix of the sidecar. */
   private CompletableFuture<List<String>> apisOfMatrix() {
     return call(stub -> stub.getMatrix(GetMatrixRequest.getDefaultInstance()))
         .thenApply(
@@ -586,7 +586,7 @@ public final class Client implements AutoCloseable {
   }
 
   /**
-   * Follows what becomes void, as it is told. {@link Builder#local()} does that for a program.
+   * Follows the changes that make answers void. {@link Builder#local()} does that for a program.
    *
    * @param request from where on
    * @param observer gets each response
@@ -666,7 +666,7 @@ public final class Client implements AutoCloseable {
 
   /**
    * Tries to connect again soon after a failure. gRPC for Java alone waits for up to two minutes.
-   * It knows nothing of the client.
+   * It has no reference to the client.
    */
   private static void reconnect(ManagedChannel connection) {
     var state = connection.getState(false);

@@ -61,7 +61,7 @@ record CredentialHeader(String name, boolean isBare, List<Scheme> schemes) {
    * The scheme of a value.
    *
    * @param end of what comes before the first space
-   * @return null: it is none of the header's schemes
+   * @return null: it is not one of the header's schemes
    */
   Scheme schemeOf(String value, int end) {
     for (var index = 0; index < schemes.size(); index++) {

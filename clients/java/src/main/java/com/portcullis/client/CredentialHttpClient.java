@@ -54,7 +54,7 @@ public final class CredentialHttpClient extends HttpClient {
   }
 
   /**
-   * Sends by a client of its own.
+   * Sends by its own client.
    *
    * @param credential the token
    */

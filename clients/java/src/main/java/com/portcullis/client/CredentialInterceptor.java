@@ -20,7 +20,7 @@ import okhttp3.Response;
 public final class CredentialInterceptor implements Interceptor {
   private final Credential credential;
 
-  /** What the requests of a call are to be sent with, until a redirect leads elsewhere. */
+  /** The token of the requests of a call, until a redirect leads elsewhere. */
   private static final class Sent {
     private final Credential.Issued token;
     private final HttpUrl first;

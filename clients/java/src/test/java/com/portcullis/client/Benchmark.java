@@ -22,7 +22,7 @@ import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * What a check costs, beside one look-up of the token in a map and beside the same check over gRPC.
+ * The cost of a check, beside one look-up of the token in a map and beside the same check over gRPC.
  * It prints one line of JSON. bench/suites/clients.ts starts it, and says what it gets.
  */
 final class Benchmark {
@@ -235,7 +235,7 @@ final class Benchmark {
     return median(spent);
   }
 
-  /** In milliseconds, as JSON; null: there is nobody who may revoke. */
+  /** In milliseconds, as JSON; null: no caller may revoke. */
   private String revocations(Client local) {
     var operatorToken = System.getenv("OPERATOR_TOKEN");
     if (operatorToken == null) {

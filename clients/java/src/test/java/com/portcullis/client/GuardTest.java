@@ -505,7 +505,7 @@ class GuardTest {
   private static final Metadata.Key<String> ACCOUNT_KEY =
       Metadata.Key.of("account", Metadata.ASCII_STRING_MARSHALLER);
 
-  /** Looks for the token that a guard hands on. */
+  /** Looks for the token that a guard forwards. */
   private static final class ExpectsToken implements ServerInterceptor {
     @Override
     public <Q, A> ServerCall.Listener<Q> interceptCall(
