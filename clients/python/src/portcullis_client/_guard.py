@@ -1,4 +1,4 @@
-"""What the guards of all frameworks share: they ask, and say what to answer where a request must not pass."""
+"""The common part of the guards: they ask, and say what to answer where a request must not pass."""
 
 from __future__ import annotations
 
@@ -83,11 +83,11 @@ class Guard:
         return denial_of(answer, self.hide_others)
 
     def unjudged(self, error: Exception) -> Denial:
-        """What to answer where the server does not say how the headers arrived. `on_failure` learns it once."""
+        """The answer where the server does not say how the headers arrived. `on_failure` learns it once."""
         return self.failed(error) if is_said_first(str(error)) else failure_of(error)
 
     def failed(self, error: Exception) -> Denial:
-        """What to answer where there is no decision."""
+        """The answer where there is no decision."""
         self.client._reports.failed(error, self.on_failure)
         return failure_of(error)
 
