@@ -162,8 +162,8 @@ impl Client {
         }
     }
 
-    /// The answer out of the memory of a client in local mode, without waiting for anything. `None`: the sidecar has to be
-    /// asked.
+    /// The answer out of the memory of a client in local mode, without waiting for anything. `None`: the
+    /// sidecar must be asked.
     #[must_use]
     pub fn check_locally(&self, question: &Question<'_>) -> Option<Answer> {
         self.shared.local.as_ref()?.answer(question)
@@ -185,7 +185,7 @@ impl Client {
         Box::pin(self.shared.cache.answer(question, ask)).await
     }
 
-    /// What the matrix of the sidecar has.
+    /// The APIs in the matrix of the sidecar.
     pub(crate) async fn apis_of_matrix(&self) -> Result<Vec<String>, Error> {
         let mut stub = self.shared.stub.clone();
         let request = v1::GetMatrixRequest::default();
@@ -287,11 +287,11 @@ impl Client {
         self.call(request, |request| async move { stub.plan(request).await }).await
     }
 
-    /// Follows what becomes void, as the sidecar tells it. [`Options::local`] does that for a program.
+    /// Follows the changes that make answers void. [`Options::local`] does that for a program.
     ///
     /// # Errors
     ///
-    /// [`Error`] if the sidecar does not tell it.
+    /// [`Error`] if the sidecar does not return it.
     pub async fn watch_changes(
         &self,
         request: v1::WatchChangesRequest,

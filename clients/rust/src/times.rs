@@ -1,4 +1,4 @@
-//! Times and durations of messages. What does not fit becomes the nearest that does.
+//! Times and durations of messages. A value that does not fit becomes the nearest one that does.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -1,4 +1,4 @@
-//! The tokens that the sidecar has vouched for, by their values.
+//! The tokens that the sidecar has verified, by their values.
 
 use std::collections::HashSet;
 use std::hash::BuildHasher;
@@ -14,15 +14,15 @@ use crate::{times, v1};
 /// Most addresses that are kept of one token.
 pub(crate) const ADDRESSES_MAX: usize = 100;
 
-/// A token that the sidecar has vouched for. Its texts are one string, and what many tokens share is kept once: a program
-/// may know tens of thousands of tokens, and what a check reads should be close together.
+/// A token that the sidecar has verified. Its texts are one string, and what many tokens share is kept once:
+/// a program may know tens of thousands of tokens, and what a check reads should be close together.
 #[derive(Debug)]
 pub(crate) struct Entry {
     texts: Box<str>,
     /// Where the value of the token, the first address, its id, the id and the name of its holder, and the id of its
     /// project end.
     ends: [u16; 6],
-    /// What is wrong with the token at the first address. Unspecified: nothing.
+    /// The fault of the token at the first address. Unspecified: nothing.
     fault: Reason,
     /// Whether the token was used since eviction last came by.
     used: AtomicBool,
@@ -34,7 +34,7 @@ pub(crate) struct Entry {
     more: Option<Box<More>>,
 }
 
-/// What many tokens share.
+/// The fields that many tokens share.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Likeness {
     pub(crate) kind: String,
@@ -45,7 +45,7 @@ pub(crate) struct Likeness {
     holder_type: String,
 }
 
-/// What few tokens have.
+/// The fields that few tokens have.
 #[derive(Debug, Default)]
 struct More {
     addresses: Vec<(String, Reason)>,
@@ -148,7 +148,7 @@ impl Entry {
         self.text(Text::Id)
     }
 
-    /// What is wrong with the token at an address (unspecified: nothing), if that is known.
+    /// The fault of the token at an address (unspecified: none), if it is known.
     pub(crate) fn at(&self, address: &str) -> Option<Reason> {
         if self.text(Text::Address) == address {
             return Some(self.fault);
@@ -194,7 +194,7 @@ impl Entry {
     }
 }
 
-/// What is void.
+/// The void facts.
 pub(crate) struct Void<'a> {
     tokens: HashSet<&'a str>,
     holders: HashSet<&'a str>,
@@ -235,7 +235,7 @@ pub(crate) struct TokenTable {
     pairs_max: usize,
 }
 
-/// What the one who changes a table keeps.
+/// The state of the writer of a table.
 #[derive(Default)]
 pub(crate) struct Changing {
     /// The shard that eviction looks at next.
@@ -337,7 +337,7 @@ impl TokenTable {
             stays
         });
         if table.is_empty() {
-            // What was a full table once may not be needed again.
+            // The room of a full table may not be needed again.
             *table = HashTable::new();
         }
     }

@@ -187,7 +187,7 @@ fn a_client_that_outlives_its_runtime_returns_errors() {
         });
         drop(first);
         runtime().block_on(async {
-            // Nothing tells the memory what changes, so it soon answers nothing.
+            // The memory gets no notifications, so it soon answers nothing.
             eventually("there is an error", async || try_balance(&client, fixed()).await.is_err()).await;
         });
     }

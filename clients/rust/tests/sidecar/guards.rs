@@ -280,7 +280,7 @@ async fn headers_that_are_no_text() {
     }
 }
 
-/// What a guard answers to a request with the token of the owner.
+/// The answer of a guard to a request with the token of the owner.
 async fn answered(guard: Guard) -> (u16, String) {
     let mut app = Router::new().route("/", get(|| async { "passed" })).layer(guard);
     let request = Request::get("/").header("X-Token", fixed()).body(Body::empty()).unwrap();
