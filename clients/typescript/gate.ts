@@ -1,5 +1,5 @@
 /**
- * What stands in front of a handler, whatever the framework: asks the sidecar, and says what to answer where
+ * The gate in front of a handler, whatever the framework: it asks the sidecar, and says what to answer where
  * a request must not pass.
  */
 
@@ -62,7 +62,7 @@ type Guarding<Request> =
   | readonly [api: string, options?: TokenOptions<Request>]
   | readonly [options: RoutedOptions<Request>]
 
-/** What to answer in place of the handler. */
+/** The answer in place of the handler. */
 export interface Denial {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -70,13 +70,13 @@ export interface Denial {
   readonly body: string
 }
 
-/** What becomes of a request. `left`: the client no longer waits for an answer. */
+/** The outcome of a request. `left`: the client no longer waits for an answer. */
 export type Verdict =
   | { readonly type: 'passes'; readonly answer: CheckAnswer }
   | { readonly type: 'denied'; readonly denial: Denial }
   | { readonly type: 'left' }
 
-/** What a framework knows of a request. */
+/** The facts that a framework knows of a request. */
 export interface Arrived {
   readonly headers: RequestHeaders
   /** As it arrived, whatever a framework has made of it since. */
@@ -123,7 +123,7 @@ export class Gate<Request> {
     return this.#options.client ?? defaultClient()
   }
 
-  /** What becomes of the request. It passes only if the sidecar has said so. Never rejects. */
+  /** The outcome of the request. It passes only if the sidecar has said so. Never rejects. */
   async judge(request: Request, arrived: Arrived): Promise<Verdict> {
     try {
       return await this.#judge(request, arrived)
@@ -138,7 +138,7 @@ export class Gate<Request> {
     const { target: targetOf, clientAddress } = this.#options
     const client = this.#client
     const target = targetOf && (await targetOf(request))
-    // Without a target the check would be about the API alone, and the resource could be anybody's.
+    // Without a target the check would be about the API alone, and the resource could belong to any account.
     if (targetOf !== undefined && !isScope(target)) return { type: 'denied', denial: TARGET_NOT_FOUND }
     const sender = clientAddress === undefined ? address : clientAddress(request)
     const from = sender !== undefined && { clientAddress: sender }
@@ -284,7 +284,7 @@ export function headersOf({ headersDistinct, rawHeaders }: NodeRequest): NodeJS.
   return headers
 }
 
-/** What the routes look at. Frameworks may have given the request another `url` since it arrived. */
+/** The part that the routes look at. Frameworks may have given the request another `url` since it arrived. */
 export function requestOf(
   { method = '', url = '', originalUrl = url }: NodeRequest,
   { host = [] }: NodeJS.Dict<string[]>,

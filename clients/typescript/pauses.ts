@@ -3,7 +3,7 @@
 const PAUSE_MS = 100
 const PAUSE_MS_MAX = 2_000
 
-/** Pause after a refusal, which lasts until somebody changes something. */
+/** Pause after a refusal, which lasts until the configuration changes. */
 const REFUSED_MS = 60_000
 
 /** The sidecar is older, or does not let this program follow. */
