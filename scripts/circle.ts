@@ -42,7 +42,7 @@ async function main(): Promise<number> {
   if (short !== undefined) return refuse(short)
   const began = process.env.STARTED === undefined ? Date.now() : Number(process.env.STARTED) * 1_000
   const done: Done[] = []
-  // What came before this program, of which there is nothing to run without it.
+  // The program that called this one; alone, this one runs nothing.
   if (process.env.STARTED !== undefined)
     done.push({ name: 'npm ci', seconds: (Date.now() - began) / 1_000, passed: 1, failed: 0, skipped: [] })
   for (const step of steps) done.push(await run(step))
@@ -98,7 +98,7 @@ async function run({ name, command, env }: Step): Promise<Done> {
   }
 }
 
-/** Runs a command in a group of its own, so that what hangs ends with all that it started. */
+/** Runs a command in a separate group, so that a command that hangs ends with all its children. */
 function ends(
   [command = '', ...args]: readonly string[],
   env: Readonly<Record<string, string>>,

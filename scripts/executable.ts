@@ -33,7 +33,7 @@ export async function buildExecutable(output: string): Promise<string> {
   const page = await pageOf()
   writeFiles(join(work, 'console'), page.files)
   const inputs = [...(await bundle('sidecar/cli/one-executable.ts', join(work, 'main.cjs'))), ...page.inputs]
-  // What reads a large matrix in a thread starts it from its text.
+  // The reader of a large matrix starts its thread from this text.
   await bundle('sidecar/rules/matrix-file/thread.ts', join(work, 'thread.cjs'))
   writeFileSync(join(work, 'sea.json'), JSON.stringify(settings(work)))
   execFileSync(process.execPath, ['--experimental-sea-config', join(work, 'sea.json')], { stdio: 'pipe' })

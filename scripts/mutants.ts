@@ -18,7 +18,7 @@ import { ROOT } from './packages.ts'
 /** Where a run puts what it makes. */
 const OUT = join(ROOT, 'dist/mutants')
 
-/** What the code under `mutate` and its tests do not need. */
+/** The paths that the code under `mutate` and its tests do not need. */
 const NOT_COPIED = ['dist', '/clients/rust/proto', '/.*', '/bench', '/deploy', '/scripts/*/node_modules']
 
 function main(args: readonly string[]): number {
@@ -36,7 +36,7 @@ function main(args: readonly string[]): number {
   return passed.includes(false) ? 1 : 0
 }
 
-/** One file of an area, while somebody works on it. */
+/** One file of an area, for work on that file. */
 function areaOfFile(file: string): Area {
   const parts = Object.values(AREAS).flatMap(({ parts }) => parts)
   const own = parts.filter(({ files }) => files.includes(file))
@@ -83,7 +83,7 @@ function configOf(files: readonly string[], report: string): object {
     vitest: { configFile: 'scripts/mutants/vitest.config.ts', related: false, pool: 'threads' },
     // Not by test: what a test finds in memory, it would not seem to need.
     coverageAnalysis: 'all',
-    // Each process has one of its own in which the tests run.
+    // Each process has its own, in which the tests run.
     concurrency: availableParallelism(),
     // TypeScript 7 has no interface for programs, and Vitest takes types off without it.
     tsconfigFile: 'none',
