@@ -15,7 +15,7 @@ import { startSidecar, startSidecarOn } from './servers/start.ts'
 import { newDataFolder, SignedTokens } from './workloads/tokens.ts'
 
 /**
- * What is measured: so many users with a permission, and as many revoked tokens; then so many tokens are
+ * The sizes to measure: so many users with a permission, and as many revoked tokens; then so many tokens are
  * checked.
  */
 export interface Size {

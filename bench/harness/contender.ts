@@ -41,7 +41,7 @@ export async function connectLoad(
   return load
 }
 
-/** What each of so many unary calls costs. */
+/** The cost of each of so many unary calls. */
 export function callCost({ server, load }: Contender, workload: Workload, calls: number): Promise<Cost> {
   return server.costPerCall(calls, () => load.run(workload, calls))
 }

@@ -19,7 +19,7 @@ import {
   WINDOW_DEFAULT,
 } from '../../sidecar/transports/http2/protocol.ts'
 
-/** What a call does with its answer. */
+/** The part of a call that handles its answer. */
 export interface Exchange {
   /** A part of the answer. The bytes are only lent. */
   data(bytes: Buffer, start: number, end: number): void
@@ -54,9 +54,9 @@ export class FrameConnection {
   #waiting: Sending[] = []
   /** The beginning of a frame whose rest has not arrived. */
   #partial = NOTHING
-  /** Bytes of answers that the server has not been told about. */
+  /** Bytes of answers that were not yet acknowledged to the server. */
   #consumed = 0
-  /** What goes out together. */
+  /** Frames that go out together. */
   #out: Buffer[] = []
 
   private constructor(socket: Socket) {
@@ -209,7 +209,7 @@ export class FrameConnection {
   }
 }
 
-/** What a client says first: no answer waits for a window. */
+/** The first frames of a client: no answer waits for a window. */
 export function greeting(): Buffer[] {
   return [PREFACE, settings(), widened(WINDOW_BYTES - WINDOW_DEFAULT)]
 }

@@ -1,6 +1,6 @@
 /**
  * Counts instructions with callgrind. Valgrind runs the program on a processor that it simulates, so what
- * else the machine does is not counted. V8 works without threads of its own and with fixed seeds, so that a
+ * else the machine does is not counted. V8 works without threads and with fixed seeds, so that a
  * run does what the last one did.
  */
 import { globSync, readFileSync } from 'node:fs'
@@ -11,10 +11,10 @@ import { temporaryFolder } from '../harness/temporary.ts'
 import { recordCalls } from '../workloads/record.ts'
 import type { Counted, Group, Repeated, Size } from './operations.ts'
 
-/** What is counted: it repeats the operations of a group. */
+/** The program that is counted: it repeats the operations of a group. */
 const PROGRAM = join(import.meta.dirname, 'program.ts')
 
-/** What makes V8 do the same in each run. */
+/** Flags that make V8 do the same in each run. */
 const NODE_FLAGS = [
   ...['--single-threaded', '--predictable', '--hash-seed=1', '--random-seed=1'],
   // A tenth of the calls that V8 waits for otherwise until it compiles: so many fewer are needed before.
@@ -24,7 +24,7 @@ const NODE_FLAGS = [
   ...['--expose-gc', '--min-semi-space-size=64', '--max-semi-space-size=64'],
 ]
 
-/** What the program calls between its parts: whenever it begins, the count until then is written. */
+/** Called by the program between its parts: whenever it begins, the count until then is written. */
 const MARK = 'node::os::GetPriority*'
 
 /** A minute or two; a busy machine takes many times as long, and counts the same. */

@@ -17,7 +17,7 @@ export async function requireChromium(): Promise<string> {
 export async function startChromium(executablePath: string, stack: AsyncDisposableStack): Promise<Browser> {
   // Loaded here, so that the other suites do not need it.
   const { chromium } = await import('playwright-core')
-  // Root has no sandbox of its own in a container.
+  // Root has no sandbox in a container.
   const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
   stack.defer(() => browser.close())
   return browser

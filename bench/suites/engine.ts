@@ -35,11 +35,11 @@ const HANDLE_METHOD = `${TIME_METHOD} The handles are looked up before. The Map 
 const ALONE_METHOD =
   'Timed in the same way, but compared with nothing: an absolute time, which drifts with the machine.'
 const ALLOCATION_METHOD =
-  'Growth of the heap over many calls in a process of its own, without a collection in between; the median of seven rounds (bench/suites/allocations.ts).'
+  'Growth of the heap over many calls in a separate process, without a collection in between; the median of seven rounds (bench/suites/allocations.ts).'
 
 /**
- * What Node needs to count allocations. The compiler must not allocate during a round, so it may not work in
- * the background, nor recompile a running loop (on-stack replacement), which it would do in each round.
+ * The flags of Node to count allocations. The compiler must not allocate during a round, so it may not work
+ * in the background, nor recompile a running loop (on-stack replacement), which it would do in each round.
  */
 const ALLOCATION_FLAGS = [
   '--expose-gc',

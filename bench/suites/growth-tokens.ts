@@ -20,7 +20,7 @@ export interface TokenSizes {
 }
 
 const CPU_METHOD =
-  'Processor time of a sidecar for a check. Each row has a sidecar of its own on the same data folder, warmed up: it has seen every token that it is to remember. A and B take turns.'
+  'Processor time of a sidecar for a check. Each row has a separate sidecar on the same data folder, warmed up: it has seen every token that it is to remember. A and B take turns.'
 const MANY_METHOD = `${CPU_METHOD} Before the samples of the many begin, the first of them have filled the memory of tokens, and no sample asks about a token that is still remembered.`
 const REMEMBERED_METHOD =
   'Resident memory of the sidecar after a check of each token, less that after as many checks of one token, divided by the tokens. Each time after a collection that gives unused pages back.'

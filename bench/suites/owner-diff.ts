@@ -1,5 +1,5 @@
 /**
- * What the owner of a large matrix asks of all of it: which cells a change flips, and which cells an
+ * The questions about all of a large matrix: the cells that a change flips, and the cells that an
  * expression fits. It is compared with compiling the matrix once.
  */
 import { compile, type Matrix } from '../../engine/index.ts'

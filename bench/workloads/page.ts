@@ -1,5 +1,5 @@
 /**
- * What somebody does with a page, and how long they wait for it. All of it is measured in the page, by its
+ * The acts of a user on a page, and the waits for it. All of it is measured in the page, by its
  * own clock.
  */
 import type { Browser, Page } from 'playwright-core'
@@ -35,7 +35,7 @@ export async function load(browser: Browser, url: string, slowdown: number): Pro
   return loading
 }
 
-/** Opens a page in a context of its own, which remembers nothing of another one. */
+/** Opens a page in a new context, which shares no memory with another one. */
 export async function openPage(browser: Browser, url: string, slowdown: number, options = {}): Promise<Page> {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options })
   const page = await context.newPage()
@@ -152,7 +152,7 @@ function settled(page: Page, expression: string): Promise<number> {
   })`)
 }
 
-/** What each cell that is drawn says, in the order of the rows: whether it is allowed. */
+/** The answer of each drawn cell, in the order of the rows: whether it is allowed. */
 export function cellsShown(page: Page): Promise<boolean[]> {
   return page.evaluate<boolean[]>(
     `[...document.querySelectorAll('tbody tr:not(.skipped) td .mark')].map((mark) => mark.dataset.state.startsWith('allowed'))`,

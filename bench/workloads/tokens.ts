@@ -18,7 +18,7 @@ export function newDataFolder(stack: AsyncDisposableStack): string {
   return join(temporaryFolder(stack), 'data')
 }
 
-/** Tokens of the demo's service user. Each has an id of its own. */
+/** Tokens of the demo's service user. Each has a unique id. */
 export class SignedTokens {
   readonly #ring: KeyRing
   readonly #signer: IamTokenSigner

@@ -26,7 +26,7 @@ test.each([
   },
   {
     ...{ instructions: 250, spread: 0.006, fails: false },
-    says: `a (an operation) is not judged: its rounds are further apart than 0.5 %\n${HOW}`,
+    says: `a (an operation) is not judged: its rounds differ by more than 0.5 %\n${HOW}`,
   },
   {
     ...{ instructions: Number.NaN, spread: Number.NaN, fails: true },
