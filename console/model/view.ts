@@ -1,5 +1,5 @@
 /**
- * What somebody looks at, as a link: the part of the address after `#`. No server is sent it, so a search
+ * The current view, as a link: the part of the address after `#`. No server is sent it, so a search
  * stays with its author. A pasted header is never a part of it.
  */
 import type { Engine } from '../../engine/index.ts'
@@ -31,7 +31,7 @@ export interface View extends Filters {
    * does not say.
    */
   readonly matrix: string | undefined
-  /** What somebody edited, as it is packed in their link. */
+  /** The edits of a user, as they are packed in a link. */
   readonly edits: string | undefined
 }
 
@@ -88,7 +88,7 @@ export function sharedView(view: View, { digest, strict }: Pick<Engine, 'digest'
   return { ...view, mode: strict ? 'strict' : 'resolved', matrix: shortDigest(digest) }
 }
 
-/** What a link has of a digest. */
+/** The part of a digest that a link has. */
 export function shortDigest(digest: string): string {
   return digest.slice('sha256:'.length).slice(0, DIGEST_LENGTH)
 }

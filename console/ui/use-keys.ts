@@ -1,5 +1,5 @@
 /**
- * The keys that work anywhere on the page, unless somebody types or has turned them off (WCAG 2.1.4). In the
+ * The keys that work anywhere on the page, unless the user types or has turned them off (WCAG 2.1.4). In the
  * control panel none of them leads elsewhere: what was typed there is kept nowhere.
  */
 import { useLayoutEffect } from 'preact/hooks'

@@ -8,7 +8,7 @@ import type { Who } from './wire.ts'
 export type { Account }
 
 /**
- * Whether somebody may list all accounts. The sidecar decides; the page asks for no list that it is refused.
+ * Whether the user may list all accounts. The sidecar decides; the page asks for no list that it is refused.
  */
 export function seesAllAccounts(who: Who): boolean {
   return who.type === 'operator' && (who.rights.everything || who.rights.read)

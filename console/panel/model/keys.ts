@@ -23,7 +23,7 @@ const INVISIBLE =
   /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800\ufffc\u{13441}\u{13442}\u{16fe4}\u{1d159}]|(?! )\p{Zs}/u
 
 /**
- * What is wrong with the name of something new; `undefined`: nothing. The sidecar decides; this says it
+ * The fault of a new name; `undefined`: nothing. The sidecar decides; this says it
  * before anything is sent.
  */
 export function nameFault(name: string): string | undefined {
@@ -35,12 +35,12 @@ export function nameFault(name: string): string | undefined {
   return undefined
 }
 
-/** What is wrong with a note, which may be empty. */
+/** The fault of a note, which may be empty. */
 export function noteFault(note: string): string | undefined {
   return note === '' ? undefined : nameFault(note)
 }
 
-/** What is wrong with the name of a new key. */
+/** The fault of the name of a new key. */
 export function keyNameFault(name: string, keys: readonly ApiKey[]): string | undefined {
   const isTaken = keys.some((key) => key.name === name && key.revokedAtMs === undefined)
   return nameFault(name) ?? (isTaken ? texts.keys.taken : undefined)
@@ -56,7 +56,7 @@ export function shownKeys(
     .toSorted((one, other) => other.createdAtMs - one.createdAtMs || (one.name < other.name ? -1 : 1))
 }
 
-/** Most items that a list draws before somebody asks for more. */
+/** Most items that a list draws before the user asks for more. */
 export const ITEMS_AT_ONCE = 100
 
 /** When a token or passkey was used last, as far as days are recorded. */

@@ -1,5 +1,5 @@
 /**
- * What is wrong with a password that somebody chooses, and how good it is. The sidecar decides; the page says
+ * The faults of a new password, and how good it is. The sidecar decides; the page says
  * it while one types.
  */
 

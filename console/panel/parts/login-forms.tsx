@@ -1,5 +1,5 @@
 /**
- * How somebody logs in: as a user with a password, a code or a passkey, or as an operator with a caller
+ * How to log in: as a user with a password, a code or a passkey, or as an operator with a caller
  * token.
  */
 import { texts } from '../../texts/en/panel.ts'
@@ -12,7 +12,7 @@ import { CodeField, codeOf, useSecondFactor } from './second-factor.tsx'
 
 interface LoginFormProps {
   readonly as: Who['type']
-  /** Who was logged in before: they need not say who they are. */
+  /** The user who was logged in before, and need not type their name. */
   readonly who?: Who | undefined
 }
 

@@ -9,7 +9,7 @@ import { Dialog } from './dialog.tsx'
 
 interface SecretOnceProps {
   readonly title: string
-  /** What it is for. */
+  /** Its purpose. */
   readonly about?: ComponentChildren
   readonly label: string
   readonly value: string
@@ -20,7 +20,7 @@ interface SecretOnceProps {
   readonly children?: ComponentChildren
 }
 
-/** It is in no storage and in no address, and stays until somebody says “I have saved it”. */
+/** It is in no storage and in no address, and stays until the user says “I have saved it”. */
 export function SecretOnce({ title, about, label, value, fileName, close, children }: SecretOnceProps) {
   const id = useId()
   return (

@@ -8,7 +8,7 @@ import { type Revocation, type Revocations, revocationsIn } from '../model/revoc
 
 interface KeyRevocations {
   readonly revocations: Revocations<ApiKey>
-  /** What happened last, for readers of the screen. */
+  /** The last event, for screen readers. */
   readonly said: string
 }
 

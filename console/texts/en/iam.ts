@@ -214,7 +214,7 @@ export const texts = {
     fault: (line: number, range: string, expected: string) => `Line ${line}, ${range}: ${expected}`,
     faultOfAll: (expected: string) => `All of them: ${expected}`,
     preview: 'Who would be shut out',
-    previewEmpty: 'No one: every address is allowed.',
+    previewEmpty: 'None: every address is allowed.',
     previewing: 'Looking…',
     previewLater: 'It is shown when every line can be used.',
     you: 'You',

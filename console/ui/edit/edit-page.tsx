@@ -70,7 +70,7 @@ interface BeginningsProps {
   readonly begin: () => void
 }
 
-/** What is edited, and other beginnings. */
+/** The edited matrix, and other beginnings. */
 function Beginnings({ editing, actions, begin }: BeginningsProps) {
   const playground = editing?.playground
   return (
@@ -102,7 +102,7 @@ interface BarProps {
   readonly undo: () => void
 }
 
-/** What the edits come to, and the way back: in sight, wherever somebody edits. */
+/** The result of the edits, and the way back: in sight on every part of the page. */
 function Bar({ editing, compared, undo }: BarProps) {
   const { playground, before } = editing ?? {}
   if (playground === undefined) return null
