@@ -15,7 +15,7 @@ export interface FairQueueOptions<Lane extends string> {
   readonly full: () => Error
 }
 
-/** Whose turn it is. */
+/** The place of an entry. */
 export interface Place<Lane extends string> {
   readonly lane: Lane
   /** From the widest share to the narrowest. */
@@ -122,7 +122,7 @@ interface Entry {
   refuse(error: Error): void
 }
 
-/** What waits of one share: entries, or narrower shares that take turns. */
+/** The waiting part of one share: entries, or narrower shares that take turns. */
 class Share {
   readonly #entries: Entry[] = []
   /** In the order of their turns. */

@@ -31,7 +31,7 @@ export interface CertificateEvents {
 /** Time between two looks at the files, in milliseconds. */
 const POLL_MS = 1_000
 
-/** So long before it ends, a certificate should be renewed, in milliseconds: 30 days. */
+/** The time before its end at which a certificate should be renewed, in milliseconds: 30 days. */
 export const RENEWED_MS_BEFORE = 2_592_000_000
 
 export class WatchedCertificates {

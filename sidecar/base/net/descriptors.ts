@@ -11,7 +11,7 @@ const FREE_MIN = 40
 /** Of those, what no connection takes. */
 const KEPT = 8
 
-/** What a start opens itself, and keeps open: listeners, the files of the directory. */
+/** The descriptors that a start opens, and keeps open: listeners, the files of the directory. */
 const STARTING = 6
 
 /**
@@ -20,7 +20,7 @@ const STARTING = 6
  */
 const PART = 1 / 4
 
-/** What of a configuration needs descriptors beside those for clients of gRPC. */
+/** The parts of a configuration that need descriptors beside those for clients of gRPC. */
 export interface DescriptorNeeds {
   readonly http: { readonly address: string }
   readonly egress: { readonly address: string }
@@ -39,8 +39,8 @@ export interface RoomForConnections {
 }
 
 /**
- * A process without free descriptors would say that it is ready, and accept no connection. Where the limit is
- * not known (only Linux tells it), nothing is checked.
+ * A process without free descriptors would say that it is ready, and not accept a connection. Where the limit
+ * is not known (only Linux has it), nothing is checked.
  *
  * @param needs absent: no listener but one
  * @throws Error that says which limit was expected
