@@ -96,7 +96,7 @@ export type CredentialsConfig = Pick<Config, 'callers' | 'profiles' | 'upstreams
 /**
  * The credentials that a configuration file has now.
  *
- * @throws ConfigError where the file is no configuration
+ * @throws ConfigError where the file is not a configuration
  */
 export function readCredentialsOfFile(path: string): CredentialsConfig {
   return fileConfig(path) as CredentialsConfig
@@ -105,7 +105,7 @@ export function readCredentialsOfFile(path: string): CredentialsConfig {
 /**
  * Whether the file has the URL of a database, which holds a password.
  *
- * @throws ConfigError where the file is no configuration
+ * @throws ConfigError where the file is not a configuration
  */
 export function holdsPassword(path: string): boolean {
   return (fileConfig(path) as Partial<Pick<Config, 'directory'>>).directory?.url !== undefined
