@@ -1,5 +1,5 @@
 /**
- * Who makes a change: whose turn it is among the changes that wait, and what the audit trail says of them.
+ * The author of a change: its turn among the changes that wait, and its name in the audit trail.
  */
 
 /**
@@ -18,7 +18,7 @@ export interface ChangeAuthor {
   /** The name in the audit trail. */
   readonly name: string
   readonly lane: ChangeLane
-  /** Whose changes count as theirs: principals of a lane take turns. */
+  /** The owner of the author's changes: principals of a lane take turns. */
   readonly principal: string
   /** How their call came in; `undefined`: there was none, for example on the command line. */
   readonly origin?: ChangeOrigin | undefined

@@ -1,5 +1,5 @@
 /**
- * What all changes of the directory write with: rows, and the records of the audit trail, in one transaction.
+ * The writer of all changes of the directory: rows, and the records of the audit trail, in one transaction.
  */
 import type { ChangeAuthor, ChangeOrigin } from './author.ts'
 import type { Queries, Value } from './database.ts'
@@ -24,12 +24,12 @@ export class ChangeWriter {
     this.#author = author
   }
 
-  /** Who makes the change, as the audit trail names them. */
+  /** The author of the change, as the audit trail names them. */
   get actor(): string {
     return this.#author.name
   }
 
-  /** What was recorded until now, and what was so already. */
+  /** The records until now, and those of facts that were so already. */
   get records(): readonly FeedRecord[] {
     return this.#records
   }

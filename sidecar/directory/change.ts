@@ -20,7 +20,7 @@ import { number, optionalNumber, text } from './rows.ts'
 import { AUDIT_PROTECTION, type Dialect } from './schema.ts'
 
 export interface ChangeContext {
-  /** Who makes the change, for the audit trail. */
+  /** The author of the change, for the audit trail. */
   readonly author: Pick<ChangeAuthor, 'name' | 'origin'>
   /** Milliseconds since the epoch. */
   readonly nowMs: number
@@ -31,7 +31,7 @@ export interface ChangeContext {
 export class DirectoryChange {
   /** Reads what the transaction sees, including its own changes. */
   readonly records: DirectoryRecords
-  /** For the files beside this one, which have changes of their own. */
+  /** For the files beside this one, which have other changes. */
   readonly writer: ChangeWriter
   readonly #queries: Queries
   readonly #context: ChangeContext
@@ -186,7 +186,7 @@ export class DirectoryChange {
     return true
   }
 
-  /** A former administrator of the account may have kept an invitation. Who made which is not stored. */
+  /** A former administrator of the account may have kept an invitation. The author of each is not stored. */
   async #endInvitationsIn(account: string): Promise<void> {
     await this.#queries.all(
       `DELETE FROM panel_links WHERE purpose = 'invitation' AND user_id IN
@@ -319,7 +319,7 @@ export class DirectoryChange {
     await this.writer.record('control_panel_user.reissue_token', user, { token_id: tokenId })
   }
 
-  /** Changes nothing, but records that a credential was handed out again. */
+  /** Changes nothing, but records that a credential was given out again. */
   async recordTokenCopied(user: UserRecord, tokenId: string): Promise<void> {
     await this.writer.record('control_panel_user.copy_token', user, { token_id: tokenId })
   }

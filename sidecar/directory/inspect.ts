@@ -1,4 +1,6 @@
-/** What can be said about a directory without opening it as a sidecar does, which would migrate it. */
+/**
+ * The facts about a directory that can be read without opening it as a sidecar does, which would migrate it.
+ */
 import type { AuditLine } from './audit-line.ts'
 import { madeIn } from './feed/made-changes.ts'
 import type { Position } from './feed/touches.ts'
@@ -23,7 +25,7 @@ export interface DirectoryState {
   readonly setBack: { readonly fromMs: number; readonly toMs: number } | undefined
   /** Number of the last change that this host has known of, where it is lost. */
   readonly lostChange: number | undefined
-  /** The clock of the database, where it has one of its own. */
+  /** The clock of the database, where it has a separate one. */
   readonly clockMs: number | undefined
   /** Standbys of PostgreSQL that may lack changes which were acknowledged. */
   readonly asynchronousStandbys: number

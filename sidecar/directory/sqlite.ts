@@ -77,7 +77,7 @@ export function openSqlite(path: string, options: FileOptions = {}): SqliteDatab
   const idleLook = setInterval(() => watch.look(), IDLE_LOOK_MS).unref()
   const emptying = new EmptyingLog(() =>
     oneAtATime(async () => {
-      // What SQLite syncs itself blocks the process, so it should find little.
+      // A sync by SQLite itself blocks the process, so it should find little.
       await log.sync().catch(() => {})
       return watch.look() || (log.failed ? log.recovers(expectLogEmptied) : writer.emptyLog())
     }),

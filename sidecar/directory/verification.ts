@@ -154,7 +154,7 @@ function hasPermission(project: ':project' | 'projects.id'): string {
           AND CASE WHEN :account_counts = 1 THEN access_since ELSE selected_since END <= :change)))`
 }
 
-/** What is left of the condition when no revocation is looked at. */
+/** The rest of the condition when no revocation is looked at. */
 const IS_ACTIVE = `
   users.id = :user AND users.generation = :generation AND accounts.account = :account AND ${ENABLED}
   AND accounts.since <= :change

@@ -16,12 +16,12 @@ const RECORDED_SINCE = `SELECT sequence, at_ms, account, touches FROM audit WHER
 
 const BEGINNING: Position = { sequence: 0, atMs: 0 }
 
-/** What was read was all that there is; there may be more; or the records are those of another history. */
+/** The result of reading: all records; maybe not all; or the records of another history. */
 export type Reading = 'all' | 'more' | 'another history'
 
 export class FollowedChanges {
   readonly recent = new RecentChanges()
-  /** For those who follow from outside. What comes without its number is not among them yet. */
+  /** For those who follow from outside. A record without its number is not among them yet. */
   readonly records: RecentRecords
   /** How often each thing was touched. A record counts once, however often it is heard of. */
   readonly touched = { token: 0, user: 0, account: 0, project: 0, matrix: 0, everything: 0 }
@@ -70,7 +70,7 @@ export class FollowedChanges {
   }
 
   /**
-   * Notes records that come with a message. What they touch counts at once.
+   * Notes records that come with a message. Their effects count at once.
    *
    * @param previous the record before them
    * @returns whether none is missing between what was known and them; otherwise they must be read, too
@@ -86,10 +86,10 @@ export class FollowedChanges {
   }
 
   /**
-   * Notes what records touch. They are read once more: nobody knows yet whether they are of this history, and
-   * where COMMIT failed, others may get their numbers.
+   * Notes what records touch. They are read once more: it is not known yet whether they are of this history,
+   * and where COMMIT failed, others may get their numbers.
    *
-   * @returns whether none is missing before them. Of what was so already, nobody knows what was before it.
+   * @returns whether none is missing before them. The state before a fact that was so already is unknown.
    */
   touch(records: readonly FeedRecord[]): boolean {
     for (const { touches } of records) this.#note(touches)

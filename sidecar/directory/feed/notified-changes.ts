@@ -31,7 +31,7 @@ export interface NotifiedChangesOptions {
 
 /** Longest time between two questions, in milliseconds. */
 const ASK_MS_MAX = 1_000
-/** So long a change waits for what was recorded before it, in milliseconds. */
+/** The time that a change waits for earlier records, in milliseconds. */
 const CATCH_UP_MS = 100
 /** How many questions there are within the staleness bound, at least. */
 const ASKED_WITHIN_BOUND = 4
@@ -43,7 +43,7 @@ export class NotifiedChanges implements Changes {
   readonly #stop = new AbortController()
   readonly #listeners = new Set<() => void>()
   #followed: FollowedChanges | undefined
-  /** What was remembered counts before this time. */
+  /** Memory counts before this time. */
   #knownUntilMs = Number.NEGATIVE_INFINITY
   #asking: Promise<boolean> | undefined
   #askAgain = false
@@ -127,9 +127,9 @@ export class NotifiedChanges implements Changes {
   }
 
   /**
-   * What was recorded here or beside this process. It counts at once, and is heard of again.
+   * Takes the records of this process or those beside it. It counts at once, and is heard of again.
    *
-   * Resolves when what others recorded before it counts, too: who is told of a change sees those before it.
+   * Resolves when earlier records of others count, too: a caller that hears of a change sees those before it.
    * If that is not answered soon, nothing is answered from memory until it is.
    */
   async touch(records: readonly FeedRecord[]): Promise<void> {
@@ -214,7 +214,7 @@ export class NotifiedChanges implements Changes {
     const { position, statement } = followed
     const reading = followed.take(await ask(...statement), position)
     if (reading === 'another history') followed.startAgain(await ask(LAST_RECORD))
-    // What was recorded meanwhile is asked for from the new position.
+    // Records of the meantime are asked for from the new position.
     return reading !== 'all'
   }
 }

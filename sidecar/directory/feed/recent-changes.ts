@@ -1,6 +1,6 @@
 /**
- * What changed lately, so that what was asked before can be remembered. It counts moments: each change that
- * is heard of begins a new one. What was true at a moment still is if nothing that it depends on was touched
+ * The recent changes, so that earlier answers can be remembered. It counts moments: each change that
+ * is heard of begins a new one. A fact of a moment still holds if none of its dependencies was touched
  * since.
  *
  * Nothing is looked up for a token that was used since the last change. For another one it is a few look-ups
@@ -8,7 +8,7 @@
  */
 import type { TokenDependency } from './touches.ts'
 
-/** What the status of a token depends on. */
+/** The dependencies of a token's status. */
 export interface Dependencies {
   readonly tokenId: string
   /** Ids of the tokens that it was derived from. */
@@ -26,13 +26,13 @@ export interface Remembered {
 }
 
 /**
- * How many things touched lately are kept, if nothing else is said. What is older than them is asked again.
+ * How many things touched lately are kept, if nothing else is said. Older facts are asked again.
  */
 const TOUCHED_MAX = 100_000
 
 export class RecentChanges {
   #moment = 1
-  /** What was true before this moment counts no longer. */
+  /** Facts from before this moment no longer count. */
   #since = 1
   readonly #max: number
   readonly #touched: Readonly<Record<TokenDependency, Map<string, number>>> = {
@@ -43,7 +43,7 @@ export class RecentChanges {
     this.#max = max
   }
 
-  /** What is read from now on is true at this moment or later. */
+  /** A fact that is read from now on holds at this moment or later. */
   get moment(): number {
     return this.#moment
   }
@@ -82,7 +82,7 @@ export class RecentChanges {
     )
   }
 
-  /** What was true before the last one that is forgotten must be asked again. */
+  /** Facts from before the last forgotten one must be asked again. */
   #forgetHalf(touched: Map<string, number>): void {
     for (const [id, moment] of touched) {
       if (touched.size <= this.#max / 2) return
