@@ -256,8 +256,8 @@ export class EmbeddedAuthority implements Authority {
     const holder = { ...parent.subject, generation: parent.generation }
     const grant = await this.#grantFor(holder, kind, scope)
     if (grant === undefined) throw permissionMissing(kind)
-    // Asked after the grant, and never from a cache. What ends the parent later ends the new token too,
-    // because that change has a higher number than the grant. What ended it earlier is found here.
+    // Asked after the grant, and never from a cache. A change that ends the parent later ends the new token
+    // too, because that change has a higher number than the grant. An earlier change is found here.
     const query = queryOf(parent, kinds.get(parent.kind)?.permissionScopes ?? [])
     const active = await this.#parts.store.records.activeHolder(query)
     if (active === undefined) throw callError('LOGIN_FAILED', {})

@@ -44,7 +44,7 @@ export interface OpenedAuthority {
   readonly promoted: PromotedMatrices
   /** Names what makes a token genuine: each key by its id, or what a hub says in their place. */
   trusted(): readonly string[]
-  /** What metrics say of it. */
+  /** Its state for metrics. */
   state(): AuthorityState
   close(): Promise<void>
 }
@@ -113,7 +113,7 @@ export interface AuthorityEvents {
    */
   readonly onKeysUnreadable: (unreadable: boolean) => void
   /**
-   * A token was denied because this host has no key with that id. Anybody can write such a token. But if
+   * A token was denied because this host has no key with that id. Any client can write such a token. But if
    * hosts that share a directory have different keys, the token may be genuine.
    */
   readonly onUnknownKey: (keyId: string) => void
@@ -254,7 +254,7 @@ function lazyControlPanel(parts: ConstructorParameters<typeof ControlPanel>[0]):
   }
 }
 
-/** Who writes down when static tokens were used. */
+/** The writer of the days on which static tokens were used. */
 const USES = trusted('use of static tokens', 'users')
 
 function usesWrittenTo(

@@ -1,6 +1,6 @@
 /**
  * IAM tokens whose signature was verified: each signature is verified once. Genuine and forged tokens are
- * remembered apart, so that no number of forged ones displaces a genuine one.
+ * remembered separately, so that no number of forged ones displaces a genuine one.
  */
 import { hash } from 'node:crypto'
 import type { TokenKind } from '../../engine/index.ts'
@@ -37,8 +37,8 @@ export class SeenIamTokens {
   readonly #genuine: TokenMemory<GenuineToken>
   readonly #forged = new LazyLruCache<object>(FORGED_MAX)
   /**
-   * What waits for its turn, by connection and then by digest: many questions about one token are one piece
-   * of work.
+   * The work that waits for its turn, by connection and then by digest: many questions about one token are
+   * one piece of work.
    */
   readonly #waiting = new WeakMap<object, Map<string, Promise<GenuineToken | undefined>>>()
   /**

@@ -3,8 +3,9 @@
  * each source, so that rotating names gains nothing. A login in progress counts against the failures that are
  * left: a burst of parallel logins makes only as many guesses as the same logins one after another.
  *
- * Who guesses patiently, or from many networks, is slowed down too: what people choose for the control panel,
- * and their one-time codes, are also counted for the user alone, and the pause doubles with each failure.
+ * A patient guesser, or one on many networks, is slowed down too: passwords that people choose for the
+ * control panel, and their one-time codes, are also counted for the user alone, and the pause doubles with
+ * each failure.
  *
  * Logins with a password that Portcullis can have made do not come here (`canBeMade`), so users are not
  * locked out by the failures of others.
@@ -34,9 +35,9 @@ export interface LoginAttempt {
   /** Name of the source. */
   readonly source: string
   /**
-   * What is guessed. `chosen password`: people chose it, so the failures of the user from all sources count
-   * together, too. `code`: its source is the same wherever it comes from. Default: a password that is counted
-   * for its pair of user and source.
+   * The guessed secret. `chosen password`: people chose it, so the failures of the user from all sources
+   * count together, too. `code`: its source is the same wherever it comes from. Default: a password that is
+   * counted for its pair of user and source.
    */
   readonly guesses?: 'chosen password' | 'code'
 }
@@ -83,7 +84,7 @@ interface Bound {
   readonly failures: number
   /** Whether the pause doubles with each further failure. */
   readonly doubles: boolean
-  /** Whose logins they are, for messages. */
+  /** The owner of the logins, for messages. */
   readonly whose: string
 }
 

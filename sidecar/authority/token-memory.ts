@@ -1,14 +1,14 @@
 /**
- * What was found out about tokens, by the SHA-256 of each, for the ones used last. It has room for many: each
+ * The findings about tokens, by the SHA-256 of each, for the ones used last. It has room for many: each
  * of its parts is small, so none takes long to grow, and none takes memory before its first token.
  *
- * A part has two generations. What is used moves to the young one. When that is full, it becomes the old one,
+ * A part has two generations. A used entry moves to the young one. When that is full, it becomes the old one,
  * and what was in the old one is forgotten: it was not used while as many others were.
  */
 import { getHeapStatistics } from 'node:v8'
 
 /**
- * What a remembered token takes of the memory, at most, and the part of the memory that all of a kind may
+ * The most memory that a remembered token takes, and the part of the memory that all of a kind may
  * take.
  */
 const REMEMBERED_BYTES = 1_024
