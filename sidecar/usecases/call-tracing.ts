@@ -1,4 +1,4 @@
-/** What use cases and protocols know of traces. */
+/** Traces as use cases and protocols see them. */
 import type { Span, SpanFacts, TraceCarrier, TracedCall, Tracer } from '../base/tracing.ts'
 import type { DecisionListener, ListeningShadow } from './asker.ts'
 import type { AskerFacts, DecisionLog, Protocol } from './decision-recorder.ts'
@@ -12,9 +12,9 @@ export interface Tracing extends Tracer {
    */
   begin(carrier: TraceCarrier, facts: () => SpanFacts): TracedCall | undefined
   /**
-   * Is told of the decisions of a call that is recorded.
+   * Receives the decisions of a recorded call.
    *
-   * @param several whether the call asks for any number of decisions: then each has a span of its own
+   * @param several whether the call asks for any number of decisions: then each has a separate span
    * @param next makes the listener that hears first
    */
   listener(span: Span, several: boolean, next: () => DecisionListener | undefined): DecisionListener

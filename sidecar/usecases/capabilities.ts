@@ -1,5 +1,5 @@
 /**
- * What use cases and protocols are given. Each names in its signature what it needs; what only one of them
+ * The parts for use cases and protocols. Each names in its signature what it needs; what only one of them
  * needs is described beside it.
  */
 import type { Logger } from 'pino'
@@ -72,7 +72,7 @@ export interface Reporting {
  */
 export interface Ruled {
   readonly rules: Rules
-  /** Which requests are for which API; `undefined`: the configuration has no routes. */
+  /** The routes that find the API of a request; `undefined`: the configuration has no routes. */
   readonly routes: Routes | undefined
   /** How long an answer may be reused, in milliseconds. */
   readonly cacheForMs: number

@@ -13,7 +13,7 @@ import type { ShadowDirection } from './shadow.ts'
  */
 const DECISION_SERIES_MAX = 5_000
 
-/** Most APIs with a name of their own in the series. */
+/** Most APIs with a separate name in the series. */
 const APIS_MAX = 1_000
 
 const ATTEMPT_SERIES_MAX = 500

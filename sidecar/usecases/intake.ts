@@ -69,8 +69,8 @@ export class Intake {
   }
 
   /**
-   * A session has the lane of the caller whose it was when it was used last. What it may do is decided by a
-   * look into the directory.
+   * A session has the lane of the caller whose it was when it was used last. A look into the directory
+   * decides its rights.
    */
   #callerOf({
     session,

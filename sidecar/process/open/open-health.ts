@@ -12,7 +12,7 @@ export function checkHealthAddress({ health: { address } }: Config): void {
   if (address !== 'off') parseAddress('health.address', address, 'unix:PATH, or off')
 }
 
-/** What the listener of a single process says. */
+/** The content of a single process's listener. */
 export function sourceOf(health: Health, metrics: Collector | undefined, log: Logger): HealthSource {
   return {
     log,

@@ -1,5 +1,5 @@
 /**
- * What the configuration names of the matrix, under the one in force. That can be promoted, taken back or
+ * The ids of the matrix in the configuration, under the one in force. That can be promoted, taken back or
  * edited while sidecars run, so whatever it lacks is denied, and the log says so. A configuration keeps a
  * sidecar from starting only where no matrix but that of the configuration was ever in force.
  */

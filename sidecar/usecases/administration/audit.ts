@@ -6,7 +6,7 @@ import type { Requester } from '../requester.ts'
 import { reading } from './operation.ts'
 import { keyIn, type Listed, type PageRequest, sizeOf, tokenOf } from './paging.ts'
 
-/** Which part of the trail: the records that match everything that is set. */
+/** The part of the trail: the records that match everything that is set. */
 export interface AuditRequest extends PageRequest {
   /** `undefined`: every account. */
   readonly account: string | undefined
