@@ -1,5 +1,5 @@
 /**
- * What an administration command prints: the fields of the contract, as a table for people or as JSON for
+ * The output of an administration command: the fields of the contract, as a table for people or as JSON for
  * programs.
  */
 

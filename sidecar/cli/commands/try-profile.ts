@@ -17,7 +17,7 @@ import {
 } from '../../config/profiles-config.ts'
 import { readRules } from '../read-rules.ts'
 
-/** What was tried, and what came of it in words. No secret. */
+/** A step that was tried, and its result in words. No secret. */
 export interface Step {
   readonly step: 'configuration' | 'password' | 'secret' | 'login' | 'revocation'
   readonly ok: boolean

@@ -19,8 +19,8 @@ export function paint(style: Style, text: string, stream: NodeJS.WriteStream = p
 }
 
 /**
- * Numbers that each escape code of `paint` has beside its own, until `forTerminal` has told it from those of
- * a server or a file, which cannot know them.
+ * Numbers that each escape code of `paint` has beside its own, until `forTerminal` has distinguished it from
+ * those of a server or a file, which cannot know them.
  */
 const OWN = Array.from({ length: 4 }, () => randomInt(1_000, 10_000)).join(';')
 
@@ -49,7 +49,7 @@ export function forbidColor(): void {
 
 /** Where a person can be asked. Tests bring their own. */
 export interface Terminal {
-  /** Whether somebody can see the question and type the answer. */
+  /** Whether a person can see the question and type the answer. */
   readonly interactive: boolean
   /** Asks and returns the line that was typed; empty where the input ended. */
   ask(question: string): Promise<string>
