@@ -98,7 +98,7 @@ interface Listeners {
   readonly listenerOf: ListenerOf | undefined
 }
 
-/** What is long costs so much to read that others come first who have waited. */
+/** A long request is so costly to read that waiting callers come first. */
 function inTurn<T>(turns: Turns, context: CallContext, work: () => MaybePromise<T>): MaybePromise<T> {
   const unlessOver = () => {
     expectNotOver(context)
@@ -109,7 +109,7 @@ function inTurn<T>(turns: Turns, context: CallContext, work: () => MaybePromise<
 
 /** Its client does not wait for the answer any longer, and what the call keeps until then is not counted. */
 function expectNotOver({ over }: CallContext): void {
-  if (over === true) throw new StatusError({ code: STATUS.CANCELLED, message: 'the call is over' })
+  if (over === true) throw new StatusError({ code: STATUS.CANCELLED, message: 'the call has ended' })
 }
 
 /**
@@ -162,8 +162,8 @@ class Answers {
   }
 
   /**
-   * The parts of an `Asker` come apart: one more object for each check of claims would cost something even
-   * without a listener.
+   * The parts of an `Asker` are passed separately: one more object for each check of claims would cost
+   * something even without a listener.
    */
   answer(
     checked: CheckQuestion,

@@ -1,7 +1,7 @@
 /**
- * The streams of `WatchChanges`. Each follower has a place in the list of records: what it has not been told
- * is what came after that. So nothing is kept for a follower that does not read; it gets all of it at once
- * later, or `everything`.
+ * The streams of `WatchChanges`. Each follower has a place in the list of records: later records were not
+ * sent to it yet. So nothing is kept for a follower that does not read; it gets all of it at once later, or
+ * `everything`.
  */
 import type { Changes, Position, RecentRecord } from '../authority/directory-changes.ts'
 import { callError } from '../base/call-error.ts'
@@ -19,7 +19,7 @@ const QUIET_MS_MAX = 500
 /** Time between two looks at who needs a response, where nothing has changed, in milliseconds. */
 const LOOK_MS = 100
 
-/** How long followers are told before other calls have their turn, in milliseconds. */
+/** The time for sending to followers before other calls have their turn, in milliseconds. */
 const SLICE_MS = 2
 
 /** How long a follower may leave a response unread, in milliseconds. It has nothing in memory long before. */
@@ -40,7 +40,7 @@ interface Follower {
   readonly caller: IdentifiedCaller
   readonly accounts: ReadonlySet<string>
   place: number
-  /** Which rules it has. */
+  /** The rules that it has. */
   rules: Buffer | undefined
   toldAtMs: number
 }
@@ -62,7 +62,7 @@ export class Followers {
   readonly #parts: FollowersParts
   readonly #now: () => number
   readonly #all = new Set<Follower>()
-  /** Those who are not told yet in this round. */
+  /** Those that wait for their turn in this round. */
   #round: Iterator<Follower> | undefined
   #again = false
   #stopWatching: (() => void) | undefined
@@ -88,7 +88,7 @@ export class Followers {
   }
 
   /**
-   * A follower that was told what this directory does not have gets nothing: what it was told is lost here.
+   * A follower with changes that this directory does not have gets nothing: those changes are lost here.
    * Nor does any while the directory does not answer: another sidecar may know more.
    *
    * @throws CallError `WATCHES_EXHAUSTED`, and where the directory cannot be asked
@@ -107,7 +107,9 @@ export class Followers {
     if (begun instanceof Promise) begun.catch((error: unknown) => responses.fail(error))
   }
 
-  /** @throws CallError `DIRECTORY_CHANGES_LOST` unless the directory has what a follower was told */
+  /**
+   * @throws CallError `DIRECTORY_CHANGES_LOST` unless the directory has the changes that a follower received
+   */
   expectToHave(position: Position | undefined): MaybePromise<void> {
     // Before the first change there is nothing to lose.
     const has = position === undefined || position.sequence === 0 || this.#parts.changes.has(position)
@@ -205,7 +207,7 @@ export class Followers {
     const basis = this.#basis.name
     const validForMs = changes.knownForMs() ?? 0
     const { position, records } = changes.followed ?? {}
-    // What is not known to be all must not make anybody go on.
+    // A list that may be incomplete must not let a follower go on.
     if (validForMs === 0 || position === undefined || records === undefined)
       return { ...times, validForMs: 0, position: position ?? BEGINNING, basis, end: NOWHERE }
     return { ...times, validForMs, position, basis, end: records.end }
@@ -270,7 +272,7 @@ function voidedBy(records: readonly RecentRecord[]): Voided | undefined {
   }
   let count = 0
   for (const { touched } of records) {
-    // What becomes of the matrix is said by the rules.
+    // The rules show a change of the matrix.
     if (touched === 'nothing' || touched?.thing === 'matrix') continue
     if (touched === undefined || ++count > VOIDED_MAX) return EVERYTHING
     voided[touched.thing].add(touched.id)

@@ -197,7 +197,7 @@ const waiting: (() => void)[] = []
 let inflating = 0
 
 /**
- * Reads a compressed message. What it would become beyond the limit is not made.
+ * Reads a compressed message. Bytes beyond the limit are not made.
  *
  * @param damaged the code of the error for bytes that are not gzip
  */

@@ -23,7 +23,7 @@ export abstract class LiveCall implements Responses {
   protected readonly context: CallContext
   readonly #statusOf: StatusOf
   readonly #listeners: (() => void)[] = []
-  /** What takes the requests of a call that can have many. */
+  /** The receiver of the requests of a call that can have many. */
   #requests: Requests | undefined
   /** The request of a call that has one. */
   #request: Buffer | undefined
@@ -48,7 +48,7 @@ export abstract class LiveCall implements Responses {
   protected abstract readonly allHere: boolean
   /** How a call ends whose last request is not whole. */
   protected abstract readonly incomplete: StatusError
-  /** Lets the client send what is missing. @param isWhole whether that is nothing but the end */
+  /** Lets the client send the rest. @param isWhole whether that is nothing but the end */
   protected awaitMore(_isWhole: boolean): void {}
   /**
    * Whether the client has read enough for another request to be taken. Otherwise the transport calls `take`
@@ -186,7 +186,7 @@ export abstract class LiveCall implements Responses {
   }
 
   write(response: Buffer): void {
-    // A handler may write at any time, and knows nothing of how that can fail.
+    // A handler may write at any time, and does not see its failures.
     this.attempt(() => {
       this.send(response, !this.#begun)
       this.#begun = true
@@ -198,7 +198,7 @@ export abstract class LiveCall implements Responses {
   }
 
   fail(error: unknown): void {
-    // What is thrown is logged, even where no client waits for it any longer.
+    // A thrown error is logged, even where no client waits for it any longer.
     this.#finish(this.#statusOf(error, this.context))
   }
 

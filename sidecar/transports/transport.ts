@@ -1,4 +1,4 @@
-/** What carries calls: a server that listens, runs the methods, and can be closed. */
+/** A transport of calls: a server that listens, runs the methods, and can be closed. */
 import type { WatchedCertificates } from '../base/net/certificates.ts'
 import type { ConnectionSource } from '../base/net/connections.ts'
 import type { SocketAccess } from '../base/net/unix-socket.ts'
@@ -27,7 +27,7 @@ export interface ConnectionBounds {
 export interface TransportOptions {
   /** `HOST:PORT` or `unix:PATH`. */
   readonly address: string
-  /** Who may connect to a Unix socket; default: the user and the group of this process. */
+  /** The rights to connect to a Unix socket; default: the user and the group of this process. */
   readonly socket?: SocketAccess | undefined
   /** Of a listener with TLS; every client must present a certificate. */
   readonly certificates: WatchedCertificates | undefined

@@ -204,7 +204,7 @@ export class EnvelopedCall extends LiveCall {
     this.#send(end, first)
     response.end()
     if (response.writableLength > 0) this.#awaitReader()
-    // What the client still sends is not kept.
+    // Further bytes of the client are not kept.
     discard(request)
   }
 

@@ -60,7 +60,7 @@ const WRITING = { alwaysEmitImplicit: true }
 const shipped = () => ['portcullis', 'health', 'google_rpc'].map((name) => packageFile(`proto/${name}.binpb`))
 
 /**
- * What is known of messages. Reading it takes some ten milliseconds, so it is done once, and for the first
+ * The descriptors of messages. Reading it takes some ten milliseconds, so it is done once, and for the first
  * call that needs it.
  */
 export class Descriptors {
@@ -198,7 +198,7 @@ function expectedOf(field: Pick<DescField, 'fieldKind' | 'scalar' | 'message' | 
   return field.scalar === ScalarType.BOOL ? 'true or false' : 'a whole number in its range'
 }
 
-/** Messages that are no objects in JSON. */
+/** Messages that are not objects in JSON. */
 const MESSAGES: Readonly<Record<string, string>> = {
   'google.protobuf.Timestamp': 'a time such as 2027-01-31T00:00:00Z',
   'google.protobuf.Duration': 'a duration such as 5s',

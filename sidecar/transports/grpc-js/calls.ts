@@ -68,7 +68,7 @@ class GrpcJsCall extends LiveCall {
     if (!this.over) this.begin()
   }
 
-  /** @param message `undefined`: there are no more */
+  /** @param message `undefined`: there are no further ones */
   receive(message: Buffer | undefined): void {
     this.#message = message
     this.allHere = message === undefined

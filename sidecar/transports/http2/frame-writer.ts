@@ -31,7 +31,7 @@ export class FrameWriter {
     this.#claimed = true
   }
 
-  /** The turn is over, and everything is flushed. */
+  /** The turn has ended, and everything is flushed. */
   release(): void {
     this.#claimed = false
   }

@@ -1,6 +1,5 @@
 /**
- * What a client hears that speaks another protocol: words that it, or the person who reads what it prints,
- * understands.
+ * The answer to a client of another protocol: words that it, or the reader of its output, understands.
  */
 
 /** The first byte of a client that begins a handshake of TLS (RFC 8446, §5.1). */
@@ -23,7 +22,7 @@ const HTTP_ANSWER = Buffer.from(
 const TLS_ANSWER = Buffer.concat([Buffer.of(0x15, 3, 3, 0, 2, 2, 70), Buffer.from(TEXT)])
 
 /**
- * What the usual methods of HTTP/1.1 begin with: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, CONNECT,
+ * The first bytes of the usual methods of HTTP/1.1: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, CONNECT,
  * TRACE.
  */
 const METHOD_INITIALS = Buffer.from('GHPDOCT')

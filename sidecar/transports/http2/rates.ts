@@ -4,7 +4,7 @@ import { type Bound, ConnectionError, ERROR } from './protocol.ts'
 export type Rated = Extract<Bound, 'resets' | 'pings' | 'settings' | 'idle_frames'>
 
 /**
- * What a peer may send in answer to what it was sent is no offence, whenever it comes (RFC 9113, §10.5): for
+ * A frame that a peer may send in answer is not an offence, whenever it comes (RFC 9113, §10.5): for
  * each message that it has read it widens two windows, and may measure the connection with a ping. A message
  * is sent in two parts.
  */

@@ -1,4 +1,4 @@
-/** gRPC on HTTP/2: calls are streams, and messages are in their bodies. It knows no service. */
+/** gRPC on HTTP/2: calls are streams, and messages are in their bodies. It does not know a service. */
 
 import type { ClientConnection, Method, Methods } from '../../contract/call.ts'
 import { soleMessage } from '../framed-messages.ts'

@@ -30,7 +30,7 @@ export class OpenCall extends LiveCall {
   }
 
   data(bytes: Buffer, start: number, end: number): void {
-    // The client does not know yet that the call is over.
+    // The client does not know yet that the call has ended.
     if (this.over) return
     this.#buffer.push(bytes, start, end)
     this.take()

@@ -29,7 +29,7 @@ export class TooManyFields extends Error {
   override readonly name = 'TooManyFields'
 }
 
-/** What a block contained. */
+/** The content of a block. */
 export interface HeaderList {
   /** In the order of the block, as many as fit in the limit. */
   readonly fields: HeaderField[]
