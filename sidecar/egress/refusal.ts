@@ -119,7 +119,7 @@ function statusOf({ code }: CallError): number {
   }
 }
 
-/** What went wrong between this server and a target. */
+/** The refusal for a failure between this server and a target. */
 export function refusalOfTarget(error: NodeJS.ErrnoException): Refusal {
   const code = codeOf(error)
   if (/^UND_ERR_(HEADERS|BODY|CONNECT)_TIMEOUT$|^ETIMEDOUT$/.test(code)) return refusalFor('TARGET_TIMEOUT')

@@ -1,4 +1,4 @@
-/** Which methods a path has, for 405 and OPTIONS, and how a path without a route words its errors. */
+/** The methods that a path has, for 405 and OPTIONS, and how a path without a route words its errors. */
 import type { FastifyContextConfig, FastifyRequest } from 'fastify'
 
 type Wording = FastifyContextConfig['sendError']
@@ -11,7 +11,8 @@ interface Route {
 }
 
 /**
- * Which methods each path has. The router cannot be asked, because `*` and `:` in a path are special to it.
+ * The methods that each path has. The router cannot be asked, because `*` and `:` in a path are special to
+ * it.
  */
 export class Routes {
   readonly #routes = new Map<string, Route>()

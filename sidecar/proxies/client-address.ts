@@ -6,7 +6,7 @@ import type { Headers } from './denial-answer.ts'
 export const FORWARDED_FOR = 'x-forwarded-for'
 
 /**
- * The address of the client; `undefined`: no proxy vouches for one, and an account that restricts addresses
+ * The address of the client; `undefined`: no proxy states one, and an account that restricts addresses
  * refuses that.
  *
  * @param peer address that the proxy saw

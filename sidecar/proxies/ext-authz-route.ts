@@ -140,7 +140,7 @@ function okAnswer({ set, removed }: HeaderChanges, { routes }: Ruled): ProxyAnsw
   return { status: 200, headers: [...set, [REMOVED_HEADER, all.join(',')]], body: '' }
 }
 
-/** A repeated Host is none. HTTP/2 has `:authority` in its place. */
+/** A repeated Host counts as none. HTTP/2 has `:authority` in its place. */
 function hostOf({ raw, headers }: FastifyRequest): string | undefined {
   return (raw.headersDistinct.host?.length ?? 0) > 1 ? undefined : headers.host
 }

@@ -13,7 +13,7 @@ export interface OtlpSenderOptions {
   readonly onDelivered?: (lines: number) => void
 }
 
-/** What OTLP says about a request that may be sent again. */
+/** The statuses after which OTLP allows to send a request again. */
 const AGAIN: ReadonlySet<number> = new Set([429, 502, 503, 504])
 
 const TOO_LARGE = 413

@@ -22,7 +22,7 @@ export const BATCH_MS = 100
 export const CONFIRM_MS = 1_000
 
 /**
- * After so long without a decision there is a line all the same, in milliseconds: proxies end what is silent.
+ * The longest time without a line, in milliseconds: proxies end a silent answer.
  */
 export const KEEP_ALIVE_MS = 15_000
 

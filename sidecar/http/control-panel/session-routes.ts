@@ -106,7 +106,7 @@ function sessionJson(
   return { signedIn: true, ...view, who: { ...who, ...rights }, passkeys: pages.hasPasskeys(request.raw) }
 }
 
-/** Looked at before the password, so that what is no code says nothing of it. */
+/** Looked at before the password, so that a malformed code reveals nothing of it. */
 function readCode(fields: Fields): string | undefined {
   const code = fields.optionalText('code')
   if (code !== undefined) expectCode(code)

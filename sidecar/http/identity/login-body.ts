@@ -8,7 +8,7 @@ import { type Login, loginRefused } from '../../usecases/identity/identity-log-i
 import type { Reference, ReferenceInAccount } from '../../usecases/references.ts'
 import { isObject } from '../json.ts'
 
-/** What a login may say beyond the source: `http.compatibility` of the configuration. */
+/** The fields of a login beyond the source: `http.compatibility` of the configuration. */
 export interface LoginCompatibility {
   /** Whether a login without a scope is read as one for an unscoped token. */
   readonly unscopedLogin: boolean

@@ -17,7 +17,7 @@ import type { Route, RouteSetting, TargetSetting, TargetSource } from './route.t
 import { Routes } from './routes.ts'
 import { folded } from './similar.ts'
 
-/** What is wrong, each with the key of the configuration; or the routes. */
+/** The faults, each with the key of the configuration; or the routes. */
 export type Compiled =
   | { readonly routes: Routes; readonly problems?: undefined }
   | { readonly routes?: undefined; readonly problems: readonly string[] }

@@ -6,7 +6,10 @@
 /** A format at the end, which some frameworks cut off before they look for a handler: `admin.json`. */
 const FORMAT = /\.[a-z][a-z0-9]*$/
 
-/** What some servers cut off once it is decoded: parameters, a query, a fragment, a stream of a file. */
+/**
+ * The parts that some servers cut off once they are decoded: parameters, a query, a fragment, a stream of a
+ * file.
+ */
 const CUT = /(?:[;?#]|::?\$).*$/s
 
 /** Most segments are like this, and then they are their own folded form. */

@@ -70,7 +70,7 @@ function putEscaped(block: Block, text: string): void {
   block.length += block.bytes.write(escapedJson(JSON.stringify(text)).slice(1, -1), block.length)
 }
 
-/** Writes what a question has to say into a block. */
+/** Writes the fields of a question into a block. */
 type Line<Facts> = (block: Block, facts: Facts) => void
 
 /**

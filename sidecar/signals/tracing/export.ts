@@ -34,7 +34,7 @@ export class Export implements SpanProcessor {
   readonly #options: ExportOptions
   readonly #backlog: Backlog
   #head: Buffer | undefined
-  /** Spans of which the log does not tell yet. */
+  /** Spans that the log has not reported yet. */
   #untold = 0
   /** Why spans cannot be sent; the last reason that is known. */
   #problem = 'spans arrive faster than they can be sent'

@@ -1,5 +1,5 @@
 /**
- * Records spans with OpenTelemetry. Which call they belong to is known to all work of the call, without an
+ * Records spans with OpenTelemetry. All work of a call knows the call without an
  * argument.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
@@ -124,7 +124,7 @@ class RecordedSpan implements Span, TracedCall {
     this.#offsetMs = offsetMs
   }
 
-  /** What goes on after the end, a renewal for example, belongs to no call. */
+  /** Work after the end, a renewal for example, does not belong to a call. */
   get span(): Span | undefined {
     return this.#span.isRecording() ? this : undefined
   }
@@ -166,7 +166,7 @@ class RecordedSpan implements Span, TracedCall {
   }
 }
 
-/** What the caller of a call says of its trace, which is not recorded. */
+/** The trace context of a caller, where the trace is not recorded. */
 class CarriedOn implements TracedCall {
   readonly span = undefined
   readonly #courses: Courses
