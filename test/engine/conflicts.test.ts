@@ -143,7 +143,7 @@ test.each(UNCONTESTED)(
   },
 )
 
-test('in strict mode the contested cells are denied, and every other cell is as the table prints it', () => {
+test('the contested cells are denied in strict mode, and every other cell is as the table prints it', () => {
   const answers = cells().map(({ api, kind }) => [api, kind, ask(strictEngine, api, kind).allowed])
   const expected = cells().map(({ api, kind, accepted }) => [api, kind, accepted && !isContested(api, kind)])
   expect(answers).toEqual(expected)
@@ -201,7 +201,7 @@ test.each<[reason: CredentialReason, advice: string[]]>([
   ['CREDENTIAL_EXPIRED', [TESTING_ONLY]],
   ['CREDENTIAL_REVOKED', [TESTING_ONLY]],
   ['ADDRESS_NOT_ALLOWED', [TESTING_ONLY]],
-  // Which token it is, is not known.
+  // The token is not known.
   ['CREDENTIAL_INVALID', []],
   ['CREDENTIAL_MALFORMED', []],
 ])('a denial for %s brings the advice about the holder where the token is known', (reason, advice) => {

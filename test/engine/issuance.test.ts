@@ -39,7 +39,7 @@ test.each<[claim: string, issuance: Issuance, body: object]>([
   expect(readIssuanceBody(body)).toEqual({ ok: true, issuance })
 })
 
-test('what is built is read back as it was, whatever the names', () => {
+test('a built body is read back as it was, whatever the names', () => {
   const names = fc.string({ unit: 'binary', minLength: 1 })
   const scopes = fc.oneof(fc.record({ account: names }), fc.record({ account: names, project: names }))
   fc.assert(
@@ -108,7 +108,7 @@ const UNFIT: readonly (readonly [what: string, value: unknown])[] = [
 ]
 
 function unfitFor(path: string, expected: string): readonly (readonly [what: string, value: unknown])[] {
-  // Without either of the two, the fault is one of `auth.scope`: it has a row of its own.
+  // Without either of the two, the fault is one of `auth.scope`: it has a separate row.
   if (path === 'auth.scope.domain' || path === 'auth.scope.project')
     return [...UNFIT.filter(([what]) => what !== 'nothing'), ['text', CANARY]]
   if (expected !== TEXT) return [...UNFIT, ['text', CANARY]]
@@ -159,7 +159,7 @@ test('an own `__proto__` key, which JSON.parse keeps, is not taken for a field',
   expect(({} as { auth?: unknown }).auth).toBeUndefined()
 })
 
-test('inherited fields are no fields', () => {
+test('inherited fields are not fields', () => {
   expect(readIssuanceBody(Object.create(accountBody()))).toEqual({
     ok: false,
     faults: [{ path: 'auth', expected: OBJECT }],

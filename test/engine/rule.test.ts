@@ -32,13 +32,13 @@ const SPACE = Object.entries(VALUES).reduce<Facts[]>(
   [{} as Facts],
 )
 
-/** What no longer has the fault of a reason: each way to fix it. */
+/** The facts without the fault of a reason: each way to fix it. */
 const MENDED: { readonly [reason: string]: (facts: Facts) => Facts[] } = {
   UNKNOWN_API: (facts) => [{ ...facts, api: 'known' }],
   ...Object.fromEntries(
     CREDENTIAL_REASONS.map((reason, index) => [
       reason,
-      // What comes later can be wrong with the credential as well.
+      // The credential can have a later fault as well.
       (facts: Facts): Facts[] =>
         [...CREDENTIAL_REASONS.slice(index + 1), 'verified' as const].map((credential) => ({
           ...facts,
@@ -134,7 +134,7 @@ function targetsFor(scope: Facts['scope'], target: Facts['target']): readonly (S
   }
 }
 
-/** Holders with advice of their own, with none, and not known: no reason depends on them. */
+/** Holders with advice, with none, and not known: no reason depends on them. */
 const HOLDERS = [undefined, 'control_panel_user', 'nobody']
 
 /** The facts about a cell, read from the rows once more. */

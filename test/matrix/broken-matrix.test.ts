@@ -1,4 +1,4 @@
-/** JSON that is no matrix: each fault is refused with its path and what was expected there. */
+/** JSON that is not a matrix: each fault is refused with its path and what was expected there. */
 import { expect, test } from 'vitest'
 import { problemsOf } from '../support/matrices/matrix-problems.ts'
 import { planted, smallMatrix } from '../support/matrices/small-matrix.ts'

@@ -53,7 +53,7 @@ test.each([
 test.each([
   [{ scheme: '' }, {}],
   [{}, { scheme: '' }],
-])('a scheme that is empty is none, where prefixes are compared: %j, %j', (first, second) => {
+])('an empty scheme counts as none, where prefixes are compared: %j, %j', (first, second) => {
   const [one, other] = smallMatrix().tokenKinds
   const tokenKinds = [
     { ...one, ...A, ...first, prefix: 'a_' },

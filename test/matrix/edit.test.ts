@@ -81,7 +81,7 @@ describe.each(FORMS)('a matrix in %s', (_name, form, editor, text) => {
     })
   })
 
-  test('what is so already changes nothing', () => {
+  test('an edit without a difference changes nothing', () => {
     expect(edited({ type: 'accept', api: 'lobby', kind: 'day_pass' }).text).toBe(text)
   })
 

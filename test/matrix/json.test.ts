@@ -113,7 +113,7 @@ test.each<[path: string, place: string | undefined]>([
   ['b[0].c[1]', '3:15'],
   ['b[1]', '4:5'],
   ['b[2]', '4:9'],
-  // What is not there is in what is.
+  // A missing value lies in its parent.
   ['b[3]', '2:11'],
   ['b[0].d', '3:5'],
   ['b[0].c[2].e', '3:6'],

@@ -16,7 +16,7 @@ test.each<[form: string, file: string | Uint8Array]>([
   ['text', shippedText],
   ['bytes', readFileSync(SHIPPED_FILE)],
 ])('the shipped file loads from %s and is the matrix that the package exports', (_form, file) => {
-  // The file names its schema for editors; that is no part of the matrix.
+  // The file names its schema for editors; that is not part of the matrix.
   const { $schema, ...exported } = supportMatrix as Matrix & { $schema?: string }
   expect(loadMatrix(file)).toEqual(exported)
   expect(parseMatrix(file)).toEqual(exported)

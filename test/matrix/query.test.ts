@@ -9,7 +9,7 @@ import { ACCOUNT_KIND, PROJECT_KIND, STATIC_KIND } from '../support/matrices/eng
 import { matrices } from '../support/matrices/generated-matrices.ts'
 import { smallMatrix } from '../support/matrices/small-matrix.ts'
 
-/** What is found, in one line each. */
+/** The findings, in one line each. */
 function found(expression: string, matrix = supportMatrix as Parameters<typeof queryMatrix>[0]): string[] {
   const answer = queryMatrix(matrix, expression)
   if (answer.about === 'apis') return [...answer.apis]

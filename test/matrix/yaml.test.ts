@@ -23,7 +23,7 @@ test.each<[text: string, value: unknown]>([
   expect(yaml.read(text)).toEqual({ ok: true, value })
 })
 
-/** Whoever reads a text changes nothing about errors. */
+/** The reader of a text does not change its errors. */
 const { stackTraceLimit } = Error
 
 const ALIASES = 'expected YAML without aliases'
@@ -122,7 +122,7 @@ test.each<[path: string, place: string | undefined]>([
   ['b[0].c[1]', '3:12'],
   ['b[1]', '4:5'],
   ['b[2]', '5:5'],
-  // What is not there is in what is.
+  // A missing value lies in its parent.
   ['b[3]', '2:1'],
   ['b[0].d', '3:5'],
   ['b[0].c[2]', '3:5'],
