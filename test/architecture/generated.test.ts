@@ -1,7 +1,7 @@
 /**
- * What is generated is made again where anything that it is made of has changed. That the descriptors, which
- * the messages are generated from, are what `buf` compiles byte for byte is shown where buf may be installed:
- * test/interop/contract.test.ts.
+ * Generated files are made again where a source of them has changed.
+ * `test/interop/contract.test.ts`, where buf may be installed, compares the descriptors with those that `buf`
+ * compiles.
  */
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -83,7 +83,7 @@ async function tryOut(scene: Scene, genome: Genome, quiet: Times): Promise<Found
   return { genome, times, megabytes, score: Math.max(ratio, megabytes / GOALS.peakMegabytesMax) + failed }
 }
 
-/** Which goals an attack misses, whenever it is tried. */
+/** The goals that an attack misses, whenever it is tried. */
 async function missed(scene: Scene, genome: Genome): Promise<string[]> {
   let calmest: Found | undefined
   let quiet = await scene.neighbour(1_000)

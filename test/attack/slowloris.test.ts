@@ -16,7 +16,7 @@ const BYTE_EVERY_MS = 500
 const NEWCOMERS_MS = 12_000
 
 const HEAD = 'POST /identity/v3/auth/tokens HTTP/1.1\r\nhost: 127.0.0.1\r\n'
-/** What comes at once: the headers do not end, or the body does not. */
+/** The bytes that come at once: the headers do not end, or the body does not. */
 const BEGINNINGS = [
   `${HEAD}x-slow: `,
   `${HEAD}content-type: application/json\r\ncontent-length: 100000\r\n\r\n{"auth": "`,

@@ -32,10 +32,13 @@ test.each([
     ...{ instructions: Number.NaN, spread: Number.NaN, fails: true },
     says: `a (an operation) was not counted, and a count of it is kept\n${HOW}`,
   },
-])('$instructions instructions, $spread apart, where 200 are kept: $says', ({ fails, says, ...counted }) => {
-  const compared = compare(KEPT, [{ id: 'a', what: 'an operation', ...counted }])
-  expect(judged(compared)).toEqual({ text: says, fails })
-})
+])(
+  '$instructions instructions, with a spread of $spread, where 200 are kept: $says',
+  ({ fails, says, ...counted }) => {
+    const compared = compare(KEPT, [{ id: 'a', what: 'an operation', ...counted }])
+    expect(judged(compared)).toEqual({ text: says, fails })
+  },
+)
 
 test('an operation without a kept count fails, and so does a kept count without its operation', () => {
   const counted = [{ id: 'b', what: 'another', instructions: 7, spread: 0 }]
@@ -50,7 +53,7 @@ test('an operation without a kept count fails, and so does a kept count without 
 })
 
 test.each([{ node: '24.22.0' }, { processor: 'arm64' }, { valgrind: '3.24.0' }])(
-  'counts of another place are told apart: %o',
+  'counts of another place are distinguished: %o',
   (other) => {
     expect(elsewhere(KEPT, PLACE)).toBeUndefined()
     const [name] = Object.values(other)

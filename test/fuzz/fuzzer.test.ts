@@ -1,4 +1,4 @@
-/** The fuzzer itself: what is planted for it is found, minimised, and told with what reproduces it. */
+/** The fuzzer itself: a planted fault is found, minimised, and reported with its reproduction. */
 import { Script } from 'node:vm'
 import { describe, expect, test } from 'vitest'
 import { ROOT } from '../support/checkout/sources.ts'
@@ -23,7 +23,7 @@ function findingsIn(stdout: string): Map<string, string> {
   )
 }
 
-test('what is planted is found and minimised, and its input reproduces it', async () => {
+test('a planted fault is found and minimised, and its input reproduces it', async () => {
   const { code, stdout } = await fuzz('--target', 'planted', '--runs', '40000')
   expect(code).toBe(1)
   const found = findingsIn(stdout)

@@ -22,7 +22,7 @@ const NEAR = 8
 /** Pairs that were compared last and differed. */
 const PAIRS = 64
 
-/** What the instrumented code writes to, and the fuzzer reads. */
+/** Counters that the instrumented code writes, and the fuzzer reads. */
 export class Coverage {
   readonly hits = new Uint32Array(COUNTERS_MAX)
   /** Counters in use. */

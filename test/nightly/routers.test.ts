@@ -73,7 +73,9 @@ function agrees(name: string, serving: Serving, serve: () => Promise<string>): v
   agreesOnHeaders(name, serving, url)
 }
 
-/** What a guard made of a request: a reason, that it has passed, or what the server itself has answered. */
+/**
+ * The outcome of a request at a guard: a reason, that it has passed, or what the server itself has answered.
+ */
 const outcomeOf = ({ status, headers }: RawAnswer) =>
   headers.get('x-portcullis-reason') ?? (headers.has('x-handler') ? 'ALLOWED' : `status ${status}`)
 

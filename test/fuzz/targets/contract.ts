@@ -55,7 +55,7 @@ const encoded = (name: string, json: object): Buffer =>
   Buffer.from(toBinary(messageOf(name), fromJsonString(messageOf(name), JSON.stringify(json))))
 const messageOf = (name: string) => registry.getMessage(`portcullis.v1.${name}`) as DescMessage
 
-/** Readers of calls, each with what of its message is no secret. */
+/** Readers of calls, each with the public part of its message. */
 const CALLS = [
   [
     readIssueRequest,
@@ -88,7 +88,7 @@ const ofRequest = {
 }
 const CHECKS = [claims, credentials, ofRequest]
 
-/** What a generated reader reads of a field that is there twice, or of a wrong type, may differ by design. */
+/** Readings of a field that is there twice, or of a wrong type, may differ by design. */
 function isPlain(descriptor: DescMessage, bytes: Buffer, unknown: readonly unknown[]): boolean {
   return (
     unknown.length === 0 && Buffer.from(toBinary(descriptor, fromBinary(descriptor, bytes))).equals(bytes)
@@ -211,7 +211,7 @@ export const targets: readonly Target[] = [
       const value = refused(() => read(bytes))
       if (value === undefined) return
       const open = JSON.stringify(openOf(bytes))
-      promised(!JSON.stringify(value).includes('canary') || open.includes('canary'), 'a secret is no text')
+      promised(!JSON.stringify(value).includes('canary') || open.includes('canary'), 'a secret is not a text')
     },
   },
   {
@@ -314,7 +314,7 @@ export const targets: readonly Target[] = [
         () => toBinary(descriptor, fromJsonString(descriptor, bytes.toString(), { registry })),
         Error,
       )
-      // The library replaces what is no UTF-8.
+      // The library replaces bytes that are not UTF-8.
       if (theirs !== undefined && Buffer.from(bytes.toString()).equals(bytes))
         promised(read !== undefined, `what the library reads as a ${name} is read`)
       // Of a `oneof` both may be written here: the reader of checks refuses them.

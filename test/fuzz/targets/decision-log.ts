@@ -17,7 +17,7 @@ const line = {
   },
 }
 
-/** What is looked for, and whether a line has it. */
+/** A query, and whether a line fits it. */
 const QUERIES: readonly [query: DecisionQuery, has: (line: Line) => boolean][] = [
   [{ api: 'iam' }, ({ api }) => api === 'iam'],
   [{ tokens: ['abc'] }, ({ token }) => token === 'abc'],

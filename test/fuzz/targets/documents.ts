@@ -46,13 +46,13 @@ const SIGNS = [
   '\u2028',
 ]
 
-/** What `JSON.parse` makes of a text; undefined: nothing. */
+/** The value of a text by `JSON.parse`; undefined: none. */
 const parsed = (text: string): { value: unknown } | undefined =>
   reading(() => ({ value: JSON.parse(text) }), SyntaxError)
 
 const same = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other)
 
-/** A body of a request as its reader gets it; undefined: it is no JSON. */
+/** A body of a request as its reader gets it; undefined: it is not JSON. */
 function bodyOf(bytes: Buffer): unknown {
   const body = readJson(bytes.toString(), { anyKey: true, firstProblem: true })
   return body.ok ? body.value : undefined
@@ -271,7 +271,7 @@ export const targets: readonly Target[] = [
           !JSON.stringify(compatible).includes('canary') ||
             !bytes.includes('"password":"canary"') ||
             bytes.indexOf('canary') !== bytes.lastIndexOf('canary'),
-          'a password is no text',
+          'a password is not a text',
         )
       if (!ours.ok) return
       promised(

@@ -28,13 +28,13 @@ process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
 const pathOf = (name: string) => join(folder, name)
 const file = pathOf('input.yaml')
 
-/** What a reader of files says of one. No message quotes it. */
+/** The result of a reader for a file. No message quotes it. */
 function refused<T>(read: () => T): T | undefined {
   try {
     return read()
   } catch (error) {
     if (!(error instanceof ConfigError) && !(error instanceof CommandError)) throw error
-    // A path has names of fields, in quotation marks where they are no words.
+    // A path has names of fields, in quotation marks where they are not words.
     const said = error.message.replaceAll(/(?:"(?:[^"\\\n]|\\.)*"|\S)+: (?=unknown field|expected)/g, '')
     promised(!said.includes('canary') && error.message.length < 100_000, 'an error quotes no value')
     return undefined

@@ -1,4 +1,4 @@
-/** Headers of requests: credentials, what egress hands on, what proxies say. */
+/** Headers of requests: credentials, those that egress forwards, those of proxies. */
 import { isIP } from 'node:net'
 import { CredentialFinder, lowerCase } from '../../../engine/credentials.ts'
 import { CallError } from '../../../sidecar/base/call-error.ts'
@@ -152,9 +152,9 @@ export const targets: readonly Target[] = [
       promised(isPlace || ipAddress(address) === address, 'a place is one, and an address has one form')
       promised(
         JSON.stringify(readForwarded([forwardedText(from)])) === JSON.stringify(from),
-        'what is handed on again is the same',
+        'a forwarded header is forwarded unchanged',
       )
-      promised(/^[\x21-\x7e]*$/.test(forwardedText(from)), 'what is handed on is a header')
+      promised(/^[\x21-\x7e]*$/.test(forwardedText(from)), 'a forwarded text is a header')
       promised(readForwarded([bytes.toString(), '1']) === undefined, 'two say nothing')
     },
   },

@@ -261,7 +261,7 @@ export const targets: readonly Target[] = [
   },
 ]
 
-/** What every path of a route begins with. */
+/** The beginning of every path of a route. */
 function literalStart(pattern: string): string {
   return pattern.slice(0, pattern.includes('{') ? pattern.indexOf('{') : undefined).replace(/\/$/, '')
 }

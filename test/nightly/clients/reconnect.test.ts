@@ -1,4 +1,6 @@
-/** How soon the TypeScript client finds a sidecar that is back: its attempts are never far apart. */
+/**
+ * How soon the TypeScript client finds a sidecar that is back: its attempts never lie far from each other.
+ */
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { expect, test } from 'vitest'

@@ -266,7 +266,7 @@ describe.skipIf(!programs.ok)('PostgreSQL with a standby', () => {
       })
       await primary.kill()
       await standby.promote()
-      // What was acknowledged is there, and the other one was not.
+      // The acknowledged change is there, and the other one was not acknowledged.
       await eventually(
         async () => (await ask(host, 'project', scene.tokens.project)) === 'CREDENTIAL_REVOKED',
       )

@@ -70,7 +70,7 @@ describe.skipIf(!programs.ok || !judges.ok)('histories of two hosts', () => {
     if (COUNT >= 1_000) expect([...failures.counts.keys()].sort()).toEqual(Object.keys(FAILURES).sort())
   })
 
-  test('a host that hears of nothing has seen what came before each of its own changes', async () => {
+  test('a host without notifications has seen the changes before each of its own', async () => {
     const stage = await openStage(folder, { a: LONG_MS, b: LONG_MS })
     stage.proxy.refuseListeners(true)
     const { histories } = await recordAll(stage, await stage.newScenes(UNHEARD), LONG_MS)
@@ -78,7 +78,7 @@ describe.skipIf(!programs.ok || !judges.ok)('histories of two hosts', () => {
     expect((await judged(path, histories)).said).toEqual([])
   })
 
-  test('a host that remembers for longer than it is said to, and hears of nothing: it is found out', async () => {
+  test('a host that remembers for longer than stated, without notifications: it is found', async () => {
     const stage = await openStage(folder, { a: STALENESS_MS, b: 3_600_000 })
     stage.proxy.refuseListeners(true)
     // It reads what is new once a second.
@@ -114,7 +114,7 @@ async function recordAll(
   return { histories, unanswered }
 }
 
-/** What is to be said of histories that are not ok. Each is kept, with its picture. */
+/** The report on histories that are not ok. Each is kept, with its picture. */
 async function judged(
   path: string,
   histories: readonly History[],

@@ -5,7 +5,7 @@ import { judge, obtainJudge, type Verdict } from '../../support/histories/judge.
 
 const STALENESS_MS = 400
 
-/** Who asks what, from its call to its return in milliseconds, and the answer. */
+/** A question to a host, from its call to its return in milliseconds, and the answer. */
 type Row = readonly [host: HostName, call: number, end: number, question: Question, answer: string]
 
 const login: Row = ['a', 0, 10, { what: 'issue', token: 1, password: 1, scope: 'account' }, 'OK']
@@ -70,7 +70,11 @@ const HISTORIES: readonly (readonly [what: string, verdict: Verdict['verdict'], 
       ],
     ],
   ],
-  ['a token is denied that nobody ended', 'violation', [login, ['b', 900, 910, check, 'CREDENTIAL_REVOKED']]],
+  [
+    'a token is denied that was not ended',
+    'violation',
+    [login, ['b', 900, 910, check, 'CREDENTIAL_REVOKED']],
+  ],
   [
     'a deleted user logs in',
     'violation',

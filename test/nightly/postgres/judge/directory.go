@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// What there is of an account, a project or a user.
+// The state of an account, a project or a user.
 type status int8
 
 const (
@@ -62,7 +62,7 @@ func (d directory) step(o *operation) (bool, directory) {
 	return d.do(o)
 }
 
-// isTurnOf tells whether no other operation comes first. One that can take place now and changes nothing
+// isTurnOf reports whether no other operation comes first. One that can take place now and changes nothing
 // loses nothing by it, whatever comes later: so it need not be tried at other times, and of several the order
 // does not matter. Without this the search would try each subset of them.
 func (d directory) isTurnOf(o *operation) bool {

@@ -11,7 +11,7 @@ import (
 // The answer to a change whose client does not know whether it took effect.
 const unknown = "UNKNOWN"
 
-// Most operations of a history that others may have to come after.
+// Most operations of a history that may precede others.
 const operationsMax = 256
 
 // operations is a set of operations, by their indexes.
@@ -67,7 +67,7 @@ func (o *operation) changes() bool {
 	return o.What != "check" && o.What != "readUser" && o.What != "issue"
 }
 
-// alters tells whether the directory may be another one after it.
+// alters reports whether the directory may be another one after it.
 func (o *operation) alters() bool {
 	return o.changes() || o.What == "issue" && o.Answer == "OK"
 }
@@ -94,7 +94,7 @@ type history struct {
 //   - what its host has acknowledged before the call has taken place before it, and
 //   - what the process has answered about the token before the call is true of no later moment.
 //
-// Everything else takes place between its call and its return. What has no answer may take place at any time
+// Everything else takes place between its call and its return. An operation without an answer may take place at any time
 // after its call, or never, which is the same as after everything else.
 func (h *history) prepare() ([]porcupine.Operation, error) {
 	if len(h.Operations) > operationsMax {

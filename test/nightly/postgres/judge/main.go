@@ -28,7 +28,7 @@ type verdict struct {
 	Seed       int     `json:"seed"`
 	Verdict    string  `json:"verdict"`
 	DurationMs float64 `json:"duration_ms"`
-	// What is in no explanation of the most operations that can be explained.
+	// Operations that are in no explanation of the most operations that can be explained.
 	Unexplained []string `json:"unexplained,omitempty"`
 	// Where the picture is.
 	Picture string `json:"picture,omitempty"`
