@@ -137,7 +137,7 @@ func Connect(address string, options Options) (*Client, error) {
 	return client, nil
 }
 
-// Close ends the connection, and what the client follows. A later call returns an *Error.
+// Close ends the connection, and the streams of the client. A later call returns an *Error.
 func (c *Client) Close() error {
 	if c.local != nil {
 		c.local.stop()

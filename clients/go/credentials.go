@@ -16,7 +16,7 @@ func headerNameOf(name string) headerName {
 	return headerName{lower, textproto.CanonicalMIMEHeaderKey(lower)}
 }
 
-// A header of the matrix, and what may be in it.
+// A header of the matrix, and its possible content.
 type credentialHeader struct {
 	headerName
 	// Whether a token may be in it alone, and the name of that place.

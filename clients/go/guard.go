@@ -100,7 +100,7 @@ func (g Guard) judge(request *http.Request) (Answer, *denial) {
 	return answer, denied
 }
 
-// The answer to a question; or what is answered in place of the handler.
+// The answer to a question; or the answer in place of the handler.
 func (c *Client) judge(ctx context.Context, question *Question, hideOthers bool, onFailure func(error)) (Answer, *denial) {
 	answer, err := c.checkCached(ctx, question)
 	switch {

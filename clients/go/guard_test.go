@@ -28,7 +28,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Each request, and what becomes of it. The tests run them through every guard, with and without local mode, and twice: the second time
+// Each request, and its outcome. The tests run them through every guard, with and without local mode, and twice: the second time
 // the answer may come from memory.
 func rowsOfGuards(t *testing.T) []guardRow {
 	fixed, iam, project := shared.secrets["owner"], issueToken(t, "account", ""), issueToken(t, "alpha", "alpha")

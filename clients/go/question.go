@@ -11,7 +11,7 @@ import (
 	portcullisv1 "portcullis.example/portcullis/gen/portcullis/v1"
 )
 
-// Scope is what a token is bound to, or what a resource belongs to.
+// Scope is the account or project of a token or a resource.
 type Scope struct {
 	// Account is the number of the account.
 	Account string
@@ -24,7 +24,7 @@ type Header struct {
 	Name, Value string
 }
 
-// Request is a request of HTTP as it arrived: nothing of it decoded or corrected. A call of gRPC is one, too.
+// Request is a request of HTTP as it arrived: neither decoded nor corrected. A call of gRPC is one, too.
 type Request struct {
 	// Method, for example "GET". Of gRPC it is "POST".
 	Method string

@@ -61,7 +61,7 @@ const (
 	textProjectID
 )
 
-// Most bytes of the texts of a token. No token of a directory has so many.
+// Most bytes of the texts of a token. No token of a directory has more.
 const textsMax = 1<<16 - 1
 
 // Nil: the token is too long to be kept.
@@ -134,7 +134,7 @@ func (e *entry) at(address string) (fault Reason, isKnown bool) {
 	return 0, false
 }
 
-// Adds what an earlier entry of the same token knows of other addresses, as far as there is room for so many.
+// Adds the facts of an earlier entry of the same token about other addresses, as many as there is room for.
 func (e *entry) addAddresses(earlier *entry, room int) {
 	known := []addressFault{{earlier.text(textAddress), earlier.fault}}
 	if earlier.more != nil {

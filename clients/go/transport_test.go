@@ -59,7 +59,7 @@ func (i *issuer) count() int {
 	return len(i.requests)
 }
 
-// A client whose sidecar is an issuer, and what sends with its tokens.
+// A client whose sidecar is an issuer, and a client that sends with its tokens.
 func sendWith(t *testing.T, issuer *issuer) (*Transport, *http.Client) {
 	client := connectTo(t, "unix:/absent", Options{})
 	client.stub = issuer

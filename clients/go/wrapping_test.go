@@ -183,7 +183,7 @@ func TestACallThatIsCancelledEndsItsMethod(t *testing.T) {
 	}
 }
 
-// A request that passes, as a handler, its server and what is around its guard see it.
+// A request that passes, as a handler, its server and the code around its guard see it.
 func TestARequestThatPassesIsNotChanged(t *testing.T) {
 	folder := t.TempDir()
 	t.Setenv("TMPDIR", folder)

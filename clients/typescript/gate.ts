@@ -15,7 +15,7 @@ import type { AnyCheck, CheckAnswer, RequestHeaders } from './values.ts'
 
 type Asked = Pick<Client, 'check'> & Partial<Pick<Client, 'checkLocally' | 'getMatrix'>>
 
-/** How requests are checked. `Request` is what the framework gives to a handler. */
+/** How requests are checked. `Request` is the framework's argument of a handler. */
 export interface TokenOptions<Request> {
   /**
    * The sidecar. Default: one connection for the process, to `PORTCULLIS_GRPC_ADDRESS` or 127.0.0.1:50051.
@@ -27,8 +27,8 @@ export interface TokenOptions<Request> {
    */
   readonly target?: (request: Request) => Scope | undefined | Promise<Scope | undefined>
   /**
-   * IP address of the sender, for accounts that restrict addresses. Default: what the framework says it is,
-   * if it does.
+   * IP address of the sender, for accounts that restrict addresses. Default: the one that the framework
+   * names, if any.
    */
   readonly clientAddress?: (request: Request) => string | undefined
   /**
@@ -299,7 +299,7 @@ function defaultClient(): Client {
   return shared
 }
 
-/** Answers by what a framework gives to its handlers. */
+/** Answers with the response object of a framework. */
 const ANSWERS = new WeakMap<object, CheckAnswer>()
 
 /** Keeps the answer for the handler. */

@@ -1,5 +1,5 @@
 /**
- * What a program knows of the sidecar's rules and of tokens, and its answers from them. It reads no clock
+ * A program's memory of the sidecar's rules and of tokens, and its answers from them. It reads no clock
  * and no network: it receives everything, so each of its runs can be repeated (clients/conformance).
  */
 import { type CredentialFinder, fieldPlace } from '../../engine/credentials.ts'
@@ -85,7 +85,7 @@ export class LocalMemory {
   }
 
   /**
-   * A stream is asked for now; what was known still counts for as long as it did.
+   * A stream is asked for now; known facts count for as long as before.
    *
    * @param nowMs on the clock of `Elapsed`, as everywhere in this class
    * @param jumpedMs by how much the wall clock has jumped

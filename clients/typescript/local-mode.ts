@@ -24,7 +24,7 @@ const STREAM_MS_MAX = 600_000
 
 /**
  * A stream of responses; to end it early is to return from its iteration. It begins when there is a
- * connection: what the sidecar says counts from then on.
+ * connection: its times count from then on.
  */
 type Open = (
   begin: () => wire.WatchChangesRequest,

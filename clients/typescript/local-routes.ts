@@ -116,7 +116,7 @@ const HOST = /^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*(?::[0-9]{1,5})?$/
 const HOST_LENGTH_MAX = 255
 const PATH_LENGTH_MAX = 8_192
 
-/** What may name a method in a query: the word, or something encoded in the name of a parameter. */
+/** A part of a query that may name a method: the word, or an encoded name of a parameter. */
 const METHOD_IN_QUERY = /method|[?&;][^=?&;]*%/i
 
 /** An account or a project. */

@@ -24,7 +24,7 @@ export class Pauses {
   /**
    * The pause after a stream that has failed, in milliseconds.
    *
-   * @param code of gRPC; empty: what the sidecar said cannot be, or it said nothing
+   * @param code of gRPC; empty: the sidecar's answer is impossible, or there is none
    */
   after(code: string): number {
     if (REFUSALS.has(code)) return REFUSED_MS

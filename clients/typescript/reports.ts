@@ -18,7 +18,7 @@ class UnknownApiError extends Error {
 /** A connection that can say what the matrix has. */
 type Knowing = Partial<Pick<Client, 'getMatrix'>>
 
-/** The listener of the program; without one, what happens is printed. */
+/** The listener of the program; without one, events are printed. */
 type Listener = ((error: unknown) => void) | undefined
 
 /** Most APIs of a connection that are reported. They are those of guards, and not those of requests. */
@@ -38,7 +38,7 @@ export class Reports {
     this.#client = client
   }
 
-  /** @param key the connection, or what opens it */
+  /** @param key the connection, or the options that open it */
   static of(key: object, client: () => Knowing): Reports {
     let reports = REPORTS.get(key)
     if (reports === undefined) {

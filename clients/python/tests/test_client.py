@@ -231,7 +231,7 @@ def test_a_sidecar_that_is_killed_and_comes_back(tmp_path: pathlib.Path) -> None
         assert caught.value.code == "UNAVAILABLE"
         running.start()
         eventually(lambda: _reason(client, headers) == "ALLOWED" and client.check_locally("reports", headers))
-        # Another directory at the same address: what was known of the first one is void.
+        # Another directory at the same address: knowledge of the first one is void.
         running.kill()
         running.start(data="other")
         eventually(lambda: _reason(client, headers) == "CREDENTIAL_INVALID")

@@ -1,4 +1,4 @@
-"""A guard changes nothing of a call that passes: each kind of method does what it does without a guard."""
+"""A guard does not change a call that passes: each kind of method works as without a guard."""
 
 from __future__ import annotations
 

@@ -179,7 +179,7 @@ async fn revocations(client: &Client, operator: String, target: &Scope, duration
     format!(r#"{{"p50":{:.3},"p99":{:.3}}}"#, at(50), at(99))
 }
 
-/// Measures take turns in slices of so many: whatever else the machine does, it slows both.
+/// Measures take turns in slices: other work of the machine slows both.
 const STEPS: u32 = 100;
 
 /// Each step depends on the one before, so that a processor cannot make several at a time.

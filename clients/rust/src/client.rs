@@ -67,9 +67,9 @@ pub struct Local {
     pub on_failure: Option<OnFailure>,
 }
 
-/// A connection to a sidecar. It opens at the first call, and again after a failure. Copies share it; what a client follows
-/// ends with the last of them. A client belongs to the runtime of tokio in which it was made, and does not outlive it: when that
-/// has ended, a call returns an error, also in another runtime.
+/// A connection to a sidecar. It opens at the first call, and again after a failure. Copies share it; the streams of a
+/// client end with the last of them. A client belongs to the runtime of tokio in which it was made, and does not
+/// outlive it: when that has ended, a call returns an error, also in another runtime.
 ///
 /// ```no_run
 /// use portcullis_client::{Client, Options, Question};

@@ -20,7 +20,7 @@ impl Name {
     }
 }
 
-/// A header of the matrix, and what may be in it.
+/// A header of the matrix, and its possible content.
 #[derive(Debug)]
 pub(crate) struct CredentialHeader {
     /// In lower case, it is the place of a token that is in it alone.

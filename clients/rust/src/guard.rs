@@ -131,7 +131,7 @@ struct Settings {
     target: Option<Target>,
     client_address: Option<Of<IpAddr>>,
     hide_others: bool,
-    /// `None`: what happens is printed.
+    /// `None`: events are printed.
     on_failure: Option<OnFailure>,
 }
 

@@ -2,7 +2,7 @@
 
 /// Most edits between a name and the one that was meant.
 const EDITS_MAX: usize = 2;
-/// Of so few characters, two edits leave little.
+/// Two edits leave little of a short name.
 const SHORT: usize = 3;
 
 /// The known names that differ from a name by a slip or two, the nearest first. Case does not matter.

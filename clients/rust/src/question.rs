@@ -55,7 +55,7 @@ pub enum Credentials<'a> {
     Claims(&'a Claims),
 }
 
-/// A request of HTTP as it arrived: nothing of it decoded or corrected. A call of gRPC is one, too.
+/// A request of HTTP as it arrived: neither decoded nor corrected. A call of gRPC is one, too.
 #[derive(Clone, Copy, Debug)]
 pub struct HttpRequest<'a> {
     /// The method, for example `GET`. Of gRPC it is `POST`.

@@ -14,8 +14,8 @@ use crate::{times, v1};
 /// Most addresses that are kept of one token.
 pub(crate) const ADDRESSES_MAX: usize = 100;
 
-/// A token that the sidecar has verified. Its texts are one string, and what many tokens share is kept once:
-/// a program may know tens of thousands of tokens, and what a check reads should be close together.
+/// A token that the sidecar has verified. Its texts are one string, and the fields that many tokens share are kept
+/// once: a program may know tens of thousands of tokens, and the data of a check should be close together.
 #[derive(Debug)]
 pub(crate) struct Entry {
     texts: Box<str>,
@@ -156,7 +156,7 @@ impl Entry {
         self.more.as_ref()?.addresses.iter().find(|(known, _)| known == address).map(|&(_, fault)| fault)
     }
 
-    /// Adds what an earlier entry of the same token knows of other addresses, as far as there is room for so many.
+    /// Adds the facts of an earlier entry of the same token about other addresses, as many as there is room for.
     pub(crate) fn add_addresses(&mut self, earlier: &Entry, room: usize) {
         let first = (earlier.text(Text::Address).to_owned(), earlier.fault);
         let others = earlier.more.iter().flat_map(|more| more.addresses.iter().cloned());
@@ -224,7 +224,7 @@ impl<'a> Void<'a> {
 }
 
 /// The known tokens. A look-up hashes the whole value with a key of this table, and then compares the whole value. It holds
-/// one of many locks, and who changes the table holds each of them only to look at the few dozen tokens behind it.
+/// one of many locks, and a writer of the table holds each of them only to look at the few dozen tokens behind it.
 ///
 /// A lock that was poisoned stays shut: its tokens are unknown, so the sidecar is asked about them.
 pub(crate) struct TokenTable {

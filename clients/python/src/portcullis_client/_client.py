@@ -78,7 +78,7 @@ class Client:
         self._timeout = timeout
         self._lock = threading.Lock()
         self._link: _Link | None = None
-        #: Closes the link of a client that nothing refers to any more.
+        #: Closes the link of a client without a reference.
         self._closing: weakref.finalize[..., Client] | None = None
         #: Of the link, if it is in local mode.
         self._memory: Memory | None = None

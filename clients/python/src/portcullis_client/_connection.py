@@ -1,4 +1,4 @@
-"""How a client reaches the sidecar, and what it says of itself there."""
+"""How a client reaches the sidecar, and its identity there."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class Guard:
     #: Empty: the routes of the sidecar say it.
     api: str
     hide_others: bool
-    #: `None`: what happens is printed.
+    #: `None`: events are printed.
     on_failure: Listener
     client: Asking
     routes: bool = False
@@ -72,7 +72,7 @@ class Guard:
                 self.client._reports.begin(self.client, self.api, self.on_failure)
 
     def judged(self, answer: CheckAnswer) -> CheckAnswer | Denial:
-        """The answer that lets the request pass, or what to answer in place of the handler."""
+        """The answer that lets the request pass, or the answer in place of the handler."""
         reports = self.client._reports
         if reports.outage.is_open:
             reports.answered()

@@ -103,7 +103,7 @@ def recalled(check: _Check) -> _Check:
                             value, found = credentials[variable], header
                 if found is None:
                     lengths, spellings = rules.lengths, rules.spellings
-                    # A pair is what a list and the items of a dict have.
+                    # Lists and the items of a dict consist of pairs.
                     for name, text in credentials if shape is list else _PAIRS[shape](credentials):
                         if len(name) in lengths:
                             header = spellings.get(name)

@@ -1,4 +1,4 @@
-"""The knowledge of a program about the rules and of tokens, and what it answers from that (clients/conformance/README.md).
+"""The knowledge of a program about the rules and of tokens, and its answers from it (clients/conformance/README.md).
 
 It reads no clock and no network: it receives everything, so each of its runs can be repeated. One thread notifies it of changes, and any number of threads ask it.
 """
@@ -63,7 +63,7 @@ class Ask:
     address: str = ""
     #: Whether the program has the values of headers as bytes.
     in_bytes: bool = False
-    #: Whether the sidecar says API and target, and what the routes say that are known.
+    #: Whether the sidecar says API and target, and the result of the known routes.
     routed: bool = False
     route: FoundRoute | None = None
     #: Of the request, with its credential. ``None``: claims were asked about.
@@ -179,7 +179,7 @@ class Memory:
         self._words: dict[tuple[str, str, str], Words] = {}
         self.rules: Rules | None = None
         self._position: tuple[int, int] | None = None
-        #: The largest one that was told, or that a denial of a token rests on. Answers before it are not remembered.
+        #: The largest one that was received, or that a denial of a token rests on. Answers before it are not remembered.
         self._remembered_from: tuple[int, int] | None = None
         self._basis = ""
         self._age = 0
@@ -188,7 +188,7 @@ class Memory:
         self._asked_at = 0.0
         #: By how much the wall clock had jumped then.
         self._jumped = 0.0
-        #: When the stream was asked for, and what its first and its last response say of their time.
+        #: When the stream was asked for, and the times of its first and its last response.
         self._stream: tuple[float, float, float] | None = None
         #: Until then it may answer.
         self.known_until = _NEVER

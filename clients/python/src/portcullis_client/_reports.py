@@ -12,7 +12,7 @@ from ._elapsed import CLOCK
 from ._errors import PortcullisError, is_no_answer
 from ._outage import Outage, names_meant
 
-#: The listener of the program. Without one, what happens is printed.
+#: The listener of the program. Without one, events are printed.
 Listener = Callable[[Exception], None] | None
 #: The ids of the matrix, or why there is no answer.
 Found = Sequence[str] | Exception

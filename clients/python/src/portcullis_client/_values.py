@@ -27,7 +27,7 @@ WSGI_VERSION = (1, 0)
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """An account, and a project of it if any: what a token is bound to, or what owns a resource."""
+    """An account, and a project of it if any: the scope of a token, or the owner of a resource."""
 
     #: Account number.
     account: str
@@ -37,7 +37,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request as it arrived, whose API and target the routes of the sidecar say. Nothing of it is corrected."""
+    """A request as it arrived, whose API and target the routes of the sidecar say. It is not corrected."""
 
     #: For example ``GET``. A call of gRPC is a ``POST``.
     method: str

@@ -19,7 +19,7 @@ use super::support::{
     reporter, shared,
 };
 
-/// Each request, and what becomes of it. The tests run them through every guard, with and without local mode, and twice: the
+/// Each request, and its outcome. The tests run them through every guard, with and without local mode, and twice: the
 /// second time the answer may come from memory.
 pub(crate) struct Row {
     pub(crate) name: &'static str,

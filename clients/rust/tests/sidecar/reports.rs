@@ -123,7 +123,7 @@ async fn an_outage_is_a_line_and_a_count() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_api_that_the_matrix_does_not_have_is_told_once() {
+async fn an_api_that_the_matrix_does_not_have_is_reported_once() {
     let fake = Arc::new(Fake { apis: Some(vec!["iam", "balance"]).into(), ..Fake::default() });
     let mut program = Program::start(&serve(fake).await);
     program.serve("200,403,200");

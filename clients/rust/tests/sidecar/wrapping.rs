@@ -1,4 +1,4 @@
-//! A guard changes nothing of a call that passes: four kinds of calls, with a guard and without.
+//! A guard does not change a call that passes: four kinds of calls, with a guard and without.
 
 use std::convert::Infallible;
 use std::future::{Future, ready};

@@ -249,7 +249,7 @@ func (x *TokenClaims) GetScope() *Scope {
 	return nil
 }
 
-// The request that a credential came with, as it arrived: nothing of it decoded, merged or corrected.
+// The request that a credential came with, as it arrived: neither decoded, merged nor corrected.
 type HttpRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Method, for example `GET`.
@@ -2421,7 +2421,7 @@ type isRouteSource_Source interface {
 }
 
 type RouteSource_Segment struct {
-	// Index of a capture of the path, from 0: what follows its text.
+	// Index of a capture of the path, from 0: the part behind its text.
 	Segment uint32 `protobuf:"varint,1,opt,name=segment,proto3,oneof"`
 }
 

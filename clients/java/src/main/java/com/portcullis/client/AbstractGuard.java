@@ -30,7 +30,7 @@ public abstract sealed class AbstractGuard<R, G extends AbstractGuard<R, G>>
   private Function<? super R, String> clientAddress;
   private boolean isHidingOthers;
 
-  /** Null: what happens is logged. */
+  /** Null: events are logged. */
   private Consumer<? super RuntimeException> onFailure;
 
   private final AtomicBoolean isStarted = new AtomicBoolean();

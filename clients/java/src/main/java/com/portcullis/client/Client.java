@@ -72,7 +72,7 @@ public final class Client implements AutoCloseable {
   /** Longest pause between two attempts to connect. */
   private static final long RECONNECT_MS = 1_600;
 
-  /** Ends what clients follow to which nothing refers any more. */
+  /** Ends the streams of clients without a reference. */
   private static final Cleaner CLEANER = Cleaner.create();
 
   private final String address;
@@ -173,7 +173,7 @@ public final class Client implements AutoCloseable {
     private Consumer<? super Exception> report =
         error -> Log.warn("each check is asked: " + error.getMessage());
 
-    /** For tests: what counts the calls. */
+    /** For tests: the counter of the calls. */
     Function<Channel, Channel> intercepted = Function.identity();
 
     private Builder() {}
@@ -325,7 +325,7 @@ public final class Client implements AutoCloseable {
   }
 
   /**
-   * Ends the connection, and what the client follows. A later call throws {@link
+   * Ends the connection, and the streams of the client. A later call throws {@link
    * PortcullisException}.
    */
   @Override

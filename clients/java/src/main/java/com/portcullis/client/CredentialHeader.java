@@ -6,7 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 
 /**
- * A header of the matrix, and what may be in it.
+ * A header of the matrix, and its possible content.
  *
  * @param name in lower case; it is the place of a token that is in it alone
  * @param isBare whether a token may be in it alone

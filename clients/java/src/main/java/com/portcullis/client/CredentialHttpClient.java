@@ -169,7 +169,7 @@ public final class CredentialHttpClient extends HttpClient {
       try {
         body.close();
       } catch (Exception error) {
-        // It is of no use any more.
+        // It is no longer of use.
         Log.LOG.log(System.Logger.Level.DEBUG, "an answer was not closed", error);
       }
     }

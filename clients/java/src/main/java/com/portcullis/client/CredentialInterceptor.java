@@ -79,7 +79,7 @@ public final class CredentialInterceptor implements Interceptor {
     var first = chain.request().url();
     var sent = new Sent(token(null), first);
     var response = chain.proceed(chain.request().newBuilder().tag(Sent.class, sent).build());
-    // The last one: what led to it is not sent again.
+    // The last one: earlier ones are not sent again.
     var request = response.request();
     if (response.code() != 401 || !sent.isFor(request) || !isRepeatable(request)) {
       return response;

@@ -7,14 +7,14 @@ import java.util.List;
 
 /**
  * A token that the sidecar has verified. It never changes, apart from its place in the table.
- * Most of its texts are one string, and what many tokens share is kept once: a program may know
- * tens of thousands of tokens, and what a check reads should be close together.
+ * Most of its texts are one string, and the fields that many tokens share are kept once: a program may know
+ * tens of thousands of tokens, and the data of a check should be close together.
  */
 final class Entry {
   /** Most addresses that are kept of one token. */
   static final int ADDRESSES_MAX = 100;
 
-  /** Most characters of the texts of a token. No token of a directory has so many. */
+  /** Most characters of the texts of a token. No token of a directory has more. */
   private static final int TEXTS_MAX = Character.MAX_VALUE;
 
   private static final long NEVER = Long.MAX_VALUE;

@@ -31,7 +31,7 @@ final class Memory {
   private volatile View view = NOTHING;
 
   /**
-   * Counts how often the answers to what was asked before became void. This and what follows need
+   * Counts how often the answers to what was asked before became void. These and the following need
    * the lock of this object, as changes of the above do.
    */
   private int generation;

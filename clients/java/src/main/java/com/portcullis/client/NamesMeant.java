@@ -11,7 +11,7 @@ final class NamesMeant {
   /** Most edits between a name and the one that was meant. */
   private static final int EDITS_MAX = 2;
 
-  /** Of so few characters, two edits leave little. */
+  /** Two edits leave little of a short name. */
   private static final int SHORT = 3;
 
   private NamesMeant() {}

@@ -54,7 +54,7 @@ final class Presented implements ClientInterceptor {
     return callerToken.isEmpty() && iamToken.isEmpty();
   }
 
-  /** The token is what it was if it cannot be read again: the old one may still count. */
+  /** The token stays if it cannot be read again: the old one may still count. */
   synchronized String callerToken(long now) {
     if (file != null && now - readAt > FILE_FRESH_NS) {
       try {

@@ -29,7 +29,7 @@ final class Benchmark {
   /** Rounds of checks over gRPC. */
   private static final int ROUNDS = 15;
 
-  /** Look-ups and checks take turns in slices of so many, so that a noisy machine moves both. */
+  /** Look-ups and checks take turns in slices, so that a noisy machine moves both. */
   private static final int SLICE = 100;
 
   /** So that the compiler has seen enough before it counts. */

@@ -67,7 +67,7 @@ class GuardTest {
   record Header(String name, String value) {}
 
   /**
-   * A request, and what becomes of it. The tests send them through every guard, with and without
+   * A request, and its outcome. The tests send them through every guard, with and without
    * local mode, and twice.
    */
   private record Row(String name, List<Header> headers, String account, Reason reason) {
@@ -515,7 +515,7 @@ class GuardTest {
     }
   }
 
-  /** A server of gRPC behind a guard, and what calls it. */
+  /** A server of gRPC behind a guard, and its client. */
   static final class Calls implements AutoCloseable {
     private final io.grpc.Server server;
     private final io.grpc.ManagedChannel channel;

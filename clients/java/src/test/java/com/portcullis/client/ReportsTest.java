@@ -96,7 +96,7 @@ class ReportsTest {
   }
 
   @Test
-  void anApiThatTheMatrixDoesNotHaveIsToldOnce() throws Exception {
+  void anApiThatTheMatrixDoesNotHaveIsReportedOnce() throws Exception {
     try (var fake = new FakeSidecar();
         var client = Client.connect(fake.address())) {
       fake.apis = List.of("iam", "balance");

@@ -33,7 +33,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** A guard changes nothing of a call or a request that passes. */
+/** A guard does not change a call or a request that passes. */
 class WrappingTest {
   private static final Metadata.Key<String> OWN = key("x-own");
   private static final Metadata.Key<String> TOKEN = key("x-token");
