@@ -11,7 +11,7 @@ export type CredentialHeaders = Iterable<
   readonly [name: string, value: string | readonly string[] | undefined]
 >
 
-/** A token as it arrived, not yet verified; or what is wrong with the headers. */
+/** A token as it arrived, not yet verified; or the fault of the headers. */
 export type Extraction =
   | {
       readonly ok: true

@@ -1,7 +1,7 @@
 /**
- * The rule, whole: what a question's facts come to. Pure and total. Nothing else in the product decides;
- * `compile` asks this function about every combination of facts that a matrix can have, and an engine only
- * looks the answer up.
+ * The rule, whole: the reason for the facts of a question. Pure and total. Nothing else in the product
+ * decides; `compile` asks this function about every combination of facts that a matrix can have, and an
+ * engine only looks the answer up.
  */
 import type { ScopeLevel } from './matrix.ts'
 import type { CredentialReason, Reason } from './reasons.ts'

@@ -14,7 +14,7 @@ import { SITUATIONS } from './situations.ts'
 /** The fields that name the rules of an engine, in each of its decisions. */
 type Rules = Pick<Decision, 'digest' | 'strict' | 'rulesDigest'>
 
-/** A kind of token, and what is said about one type of holder where the column is for that. */
+/** A kind of token, and the advice about one type of holder where the column is for that. */
 interface Column {
   /** 0 is for all kinds that are not in the matrix. */
   readonly kind: number

@@ -22,7 +22,7 @@ interface AllowedCellFlip extends Entry {
   readonly mode?: Mode | undefined
 }
 
-/** It holds for one value: who signs off an hour has not signed off ten years. */
+/** It holds for one value: a sign-off for an hour does not cover ten years. */
 interface AllowedKindFlip extends Entry {
   readonly field: string
   readonly direction: KindDirection

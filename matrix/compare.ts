@@ -75,7 +75,7 @@ export interface Comparison {
   /** `undefined`: both have the same title. */
   readonly title: FieldChange | undefined
   readonly tokenKinds: ListChange
-  /** Titles and sections; and rows in which a mark is another, and a conflict keeps the cell as it was. */
+  /** Titles and sections; and rows in which a mark is different, and a conflict keeps the cell as it was. */
   readonly apis: ListChange
   readonly statements: ListChange
   readonly conflicts: ListChange
@@ -123,7 +123,7 @@ interface Line {
 
 interface Flips {
   readonly flips: readonly CellFlip[]
-  /** APIs of which a mark of the table is another, and the cell is not, because a conflict reverses it. */
+  /** APIs with a different mark in the table and the same cell, because a conflict reverses it. */
   readonly reversedMarks: ReadonlySet<string>
 }
 

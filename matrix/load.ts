@@ -28,7 +28,7 @@ export { formOfName, forms } from './document/index.ts'
 export const MATRIX_BYTES_MAX = json.bytesMax
 
 /**
- * A matrix that is not valid. `problems` says where and what was expected, first of the form and then of the
+ * A matrix that is not valid. `problems` says where and the expected value, first of the form and then of the
  * ids: the first 100, and an entry that says how many more there are.
  */
 export class MatrixError extends Error {
@@ -173,7 +173,7 @@ function decoded(file: Uint8Array): string {
   }
 }
 
-/** UTF-16 is what some editors write: it begins with FF FE or FE FF. */
+/** Some editors write UTF-16: it begins with FF FE or FE FF. */
 function otherEncoding(file: Uint8Array): string {
   const isMarked = ['255,254', '254,255'].includes(file.subarray(0, 2).join())
   return isMarked ? ', found the byte order mark of UTF-16' : ''

@@ -20,7 +20,7 @@ export interface RenamedApi {
   readonly because: RenameGround
 }
 
-/** Above so many on a side, only titles are compared: the rest is looked at in pairs. */
+/** Above this number on a side, only titles are compared: the rest is looked at in pairs. */
 const PAIRED_MAX = 100
 
 /**

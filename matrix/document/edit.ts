@@ -87,7 +87,7 @@ function without(text: string, path: DocumentPath): string {
   return spliced(text, from, to, `${kept.trimEnd()}${isOpen ? eolOf(text) : ''}`)
 }
 
-/** Without an item that another one follows: what stands above that one is about it, and stays. */
+/** Without an item that another one follows: a comment above that one is about it, and stays. */
 function withoutLines(text: string, item: Node, next: Node): string {
   const lineStart = lineStartOf(text, item.offset)
   const end = endOf(item)

@@ -62,7 +62,7 @@ const TOO_DEEP = Symbol('too deep')
 /** Thrown to leave the visitor with the first problem. */
 const ENOUGH = Symbol('enough')
 
-/** Walks the text once and notes what is wrong, and what JSON does not have. */
+/** Walks the text once and notes faults, and parts that JSON does not have. */
 class Scan {
   readonly problems = new Problems()
   /** Where the nesting became too deep. */

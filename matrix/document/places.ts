@@ -2,7 +2,7 @@
 import { visit } from 'jsonc-parser'
 import type { Place } from './problems.ts'
 
-/** A place that is looked for, and what is looked for in it. */
+/** A place that is looked for, and the parts that are looked for in it. */
 class Wanted {
   place: Place | undefined
   readonly members = new Map<string | number, Wanted>()

@@ -1,5 +1,5 @@
 /**
- * Reads YAML 1.2 as strictly as JSON: what a text says is what JSON can say. The library that parses it is
+ * Reads YAML 1.2 as strictly as JSON: a text has only values that JSON has. The library that parses it is
  * given, because most programs read no YAML and need not load it.
  */
 import type { Alias, Pair, ParsedNode, YAMLError } from 'yaml'
@@ -28,8 +28,8 @@ export const YAML_OPTIONS = {
 
 /**
  * Longest text in bytes, and most parts that its parser cuts it into. YAML takes twenty times the time of
- * JSON, and a hundred times the memory: with so many parts some seconds and half a gigabyte, whatever it
- * says. A matrix of 5,000 APIs and 16 kinds is in these bounds.
+ * JSON, and a hundred times the memory: with this number of parts some seconds and half a gigabyte, whatever
+ * it says. A matrix of 5,000 APIs and 16 kinds is in these bounds.
  */
 const YAML_BYTES_MAX = 4 * 1024 * 1024
 const YAML_PARTS_MAX = 500_000

@@ -151,7 +151,7 @@ class Asking {
     const named = kindsOf(test)
     const { tokenKinds } = this.#engines[0] as Engine
     const kinds = named ?? [...tokenKinds.keys()]
-    // A row of the table: each of its cells is what `accepted` says of it.
+    // A row of the table: `accepted` states each of its cells.
     const isRow = named === undefined && test.allowed === undefined && test.reason === undefined
     const asked = kinds.map((kind) => ({
       kind,
@@ -223,7 +223,7 @@ class Asking {
   }
 }
 
-/** A credential among headers, and what must come of it. */
+/** A credential among headers, and the expected result. */
 interface Sent {
   readonly headers: TestHeaders
   readonly target: Scope | undefined

@@ -12,7 +12,7 @@ type Test = (row: number, column: number) => boolean
 export interface Matcher {
   /** `api`, `kind`: whether it fits depends on the API, or on the kind, alone. */
   readonly about: About
-  /** @param row place of the API; of no matter to a query about kinds */
+  /** @param row place of the API; without effect on a query about kinds */
   readonly fits: Test
 }
 

@@ -42,7 +42,7 @@ export interface OpenedAuthority {
   /** The changes of the directory. */
   readonly changes: Changes
   readonly promoted: PromotedMatrices
-  /** Names what makes a token genuine: each key by its id, or what a hub says in their place. */
+  /** Names the basis of genuine tokens: each key by its id, or the basis of a hub. */
   trusted(): readonly string[]
   /** Its state for metrics. */
   state(): AuthorityState
@@ -84,7 +84,7 @@ export interface OpenOptions extends AuthorityEvents {
    */
   readonly stalenessMs?: number | undefined
   readonly failedLogins: LoginThrottle
-  /** Most tokens of each kind that are remembered; default: what a sixteenth of the memory holds. */
+  /** Most tokens of each kind that are remembered; default: as many as a sixteenth of the memory holds. */
   readonly rememberedTokens?: number | undefined
   /** How long sessions of the control panel last; default: as the configuration has it by default. */
   readonly sessionLimits?: SessionLimits | undefined

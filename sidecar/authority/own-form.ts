@@ -43,7 +43,7 @@ export function ownTokenIn(value: string): string | undefined {
 
 /**
  * Whether a token is written as those of its kind: behind the prefix of that, and of no other. A kind that
- * the matrix does not have says nothing of it.
+ * the matrix does not have does not prove it.
  *
  * @param own the token itself, as it was found behind a prefix
  */

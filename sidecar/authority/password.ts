@@ -45,7 +45,7 @@ export interface PasswordClaim {
   readonly account: string
   readonly userName: string
   readonly password: Secret
-  /** Whether a person chose it. Then nothing of it is remembered. */
+  /** Whether a person chose it. Then it is not remembered. */
   readonly chosen?: boolean
 }
 

@@ -158,9 +158,9 @@ export class FailedLogins implements LoginThrottle {
   }
 
   /**
-   * The failures of a source. They lapse when there was none for as long as the pauses for so many take, so
-   * that waiting for it gains no guess: otherwise each single failure would make all users of a source wait
-   * that once had many.
+   * The failures of a source. They lapse when there was none for as long as the pauses for that number take,
+   * so that waiting for it gains no guess: otherwise each single failure would make all users of a source
+   * wait that once had many.
    */
   #ofSource(source: string): Failures | undefined {
     const failures = this.#sources.get(source)

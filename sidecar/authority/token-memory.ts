@@ -3,7 +3,7 @@
  * of its parts is small, so none takes long to grow, and none takes memory before its first token.
  *
  * A part has two generations. A used entry moves to the young one. When that is full, it becomes the old one,
- * and what was in the old one is forgotten: it was not used while as many others were.
+ * and the entries of the old one are forgotten: they were not used while as many others were.
  */
 import { getHeapStatistics } from 'node:v8'
 

@@ -1,4 +1,4 @@
-/** A genuine token, and who holds it. */
+/** A genuine token, and its holder. */
 import type { Scope } from '../../engine/index.ts'
 import { hasCome } from '../base/time-limit.ts'
 

@@ -287,7 +287,7 @@ export function temporaryIn(folder: string): string {
   try {
     removeAbandoned(folder, readdirSync(folder))
   } catch {
-    // A folder that cannot be read can be written all the same.
+    // A folder that cannot be read may be writable.
   }
   return join(folder, `.portcullis-${randomBytes(8).toString('hex')}.tmp`)
 }

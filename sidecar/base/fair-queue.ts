@@ -49,7 +49,7 @@ export class FairQueue<Lane extends string> {
    * Runs the work when it is its turn. In a full lane the longest share loses its newest work, which may be
    * this one.
    *
-   * @throws the error of `full` where the work is refused, and what the work throws
+   * @throws the error of `full` where the work is refused, and any error of the work
    */
   run<T>({ lane, shares }: Place<Lane>, work: () => Promise<T>): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>()

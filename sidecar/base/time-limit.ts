@@ -1,7 +1,7 @@
 /**
  * Limits by the wall clock, for what outlives a process or is shared by hosts. A clock can be ahead for a
- * while, and right again: what was written meanwhile would last longer by the jump. So it has ended, too,
- * while more is left of it than its limit.
+ * while, and right again: a time that was written meanwhile would last longer by the jump. So it has ended,
+ * too, while more is left of it than its limit.
  */
 
 /** Largest difference between the clocks of hosts that counts as none, in milliseconds. */

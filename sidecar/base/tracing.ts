@@ -41,7 +41,7 @@ export interface Span {
 
 /** A call that belongs to a trace. */
 export interface TracedCall {
-  /** `undefined`: it is not recorded, and what it says of its trace is only carried on. */
+  /** `undefined`: it is not recorded, and its trace context is only carried on. */
   readonly span: Span | undefined
   /** Runs work that belongs to the call, also what it does later. */
   run<R>(work: () => R): R

@@ -37,14 +37,14 @@ const BEGUN_MAX = 16
 const SUSPECTED_MS = 10_000
 
 /**
- * While both wait, so many turns are for connections that are not suspected, and then one is for those that
- * are.
+ * While both wait, this number of turns is for connections that are not suspected, and then one is for those
+ * that are.
  */
 const UNSUSPECTED_TURNS = 4
 
 /** The state of a connection. */
 interface Requester {
-  /** Its work, which passes on what comes of it. */
+  /** Its work, which passes on its result. */
   readonly waiting: (() => void)[]
   /** Its work that has begun and goes on. */
   readonly begun: (() => void)[]

@@ -28,7 +28,7 @@ const NAMES: TlsNames & Record<'tls', string> = {
 /**
  * The TLS of a command; `undefined`: the connection is in plaintext.
  *
- * @throws CommandError that names the option, the file and what was expected
+ * @throws CommandError that names the option, the file and the expected value
  */
 export function tlsOf(options: TlsOptions, address: string, onExposed: OnExposed = warn): Tls | undefined {
   const { env } = process
@@ -70,7 +70,7 @@ function isOn(text: string | undefined): boolean {
 
 /**
  * @param names of the files in the configuration, for errors
- * @throws CommandError that names the file and what was expected
+ * @throws CommandError that names the file and the expected value
  */
 function readTls(
   { ca, cert, key, serverName }: { readonly [name in keyof TlsOptions]?: TlsOptions[name] | undefined },

@@ -135,7 +135,7 @@ function profileOf(
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Whether the profile logs in with an application credential, by what its keys say. */
+/** Whether the profile logs in with an application credential, by its keys. */
 function usesApplicationCredential(profile: ProfileOfFile): boolean {
   return Object.keys(profile).some((key) => key.startsWith('application_credential_'))
 }

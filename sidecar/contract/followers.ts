@@ -42,7 +42,7 @@ interface Follower {
   place: number
   /** The rules that it has. */
   rules: Buffer | undefined
-  toldAtMs: number
+  notifiedAtMs: number
 }
 
 interface FollowersParts {
@@ -130,7 +130,7 @@ export class Followers {
     const place = goesOn ? changes.followed?.records.placeAfter(after) : undefined
     const follower: Follower = {
       ...{ responses, caller, accounts, place: place ?? NOWHERE, rules: undefined },
-      toldAtMs: Number.NEGATIVE_INFINITY,
+      notifiedAtMs: Number.NEGATIVE_INFINITY,
     }
     this.#all.add(follower)
     responses.onEnd(() => this.#left(follower))
@@ -153,7 +153,7 @@ export class Followers {
     clearInterval(this.#timer)
   }
 
-  /** With another key or another rule for a kind, what was said about tokens may no longer be so. */
+  /** With another key or another rule for a kind, earlier answers about tokens may no longer hold. */
   #readBasis(): void {
     const before = this.#basis
     this.#basis = this.#parts.basis()
@@ -201,7 +201,7 @@ export class Followers {
 
   #head(): Head {
     const { changes, timeOfDay } = this.#parts
-    // The clock is read first: what is promised must not begin later than it says.
+    // The clock is read first: a promised time must not begin later than stated.
     const times = { sentAtMs: this.#now(), timeOfDayMs: timeOfDay() }
     this.#readBasis()
     const basis = this.#basis.name
@@ -218,10 +218,10 @@ export class Followers {
     const nowMs = head.sentAtMs
     const rules = this.#parts.rules()
     // Without knowledge of the changes there is no word of them, and none that lets a follower go on.
-    const isNews = head.end !== NOWHERE && (place !== head.end || nowMs - follower.toldAtMs >= QUIET_MS_MAX)
+    const isNews = head.end !== NOWHERE && (place !== head.end || nowMs - follower.notifiedAtMs >= QUIET_MS_MAX)
     if (rules === follower.rules && !isNews) return
     if (responses.unread) {
-      if (nowMs - follower.toldAtMs >= READER_MS_MAX)
+      if (nowMs - follower.notifiedAtMs >= READER_MS_MAX)
         responses.fail(callError('WATCHES_EXHAUSTED', { whose: 'clients that do not read' }))
       return
     }
@@ -239,7 +239,7 @@ export class Followers {
       )
     if (key !== undefined) bodies.set(key, response)
     responses.write(response)
-    Object.assign(follower, { place: head.end, rules, toldAtMs: nowMs })
+    Object.assign(follower, { place: head.end, rules, notifiedAtMs: nowMs })
   }
 
   #voidedSince(place: number, accounts: ReadonlySet<string>): Voided | undefined {

@@ -1,4 +1,4 @@
-/** Shared parts of all handlers: what they read of a call, and what becomes of their errors. */
+/** Shared parts of all handlers: their reading of a call, and their errors. */
 import { BinaryReader } from '@bufbuild/protobuf/wire'
 import type { Presented } from '../authority/elsewhere.ts'
 import { type LoginSource, sourceAt } from '../authority/login-source.ts'
@@ -172,7 +172,7 @@ export function callerCredentialsIn(context: CallContext, reachable: boolean): C
  * `undefined`: all are off.
  *
  * @param reachable as in `presentedIn`
- * @param observed whether what is denied passes all the same
+ * @param observed whether a denied request passes anyway
  */
 export function listenersOf(
   { decisions, callers, tracing, shadow }: Reporting & Recognizing,

@@ -6,9 +6,9 @@
  * The lanes of changes, the one with the most turns first.
  *
  * - `operators`: callers who may do everything, and the owner of the data folder.
- * - `revocations`: what takes rights away, by whomever.
- * - `administrators`: who administers an account.
- * - `users`: what users do for themselves.
+ * - `revocations`: changes that take rights away, by any author.
+ * - `administrators`: the administrators of an account.
+ * - `users`: changes of users for themselves.
  */
 export const CHANGE_LANES = { operators: 16, revocations: 8, administrators: 4, users: 1 } as const
 

@@ -56,8 +56,8 @@ export class ChangeWriter {
   }
 
   /**
-   * Ends what a user logs in with, and what they obtained with it: a holder of any of it must not get the
-   * user's new rights. Static tokens stay: they are not for logins. The caller records why.
+   * Ends the factors of a user, and the tokens that they obtained with them: a holder of any of it must not
+   * get the user's new rights. Static tokens stay: they are not for logins. The caller records why.
    */
   async endCredentialsOf(userId: string): Promise<void> {
     await this.queries.all(

@@ -144,7 +144,7 @@ export class DirectoryChange {
     if (!enabled && administersAccount(user)) await this.#endInvitationsIn(user.account)
   }
 
-  /** Returns whether their rights rose and what they logged in with has ended. */
+  /** Returns whether their rights rose and their factors have ended. */
   async setOwner(user: UserRecord, owner: boolean): Promise<boolean> {
     const rises = owner && !user.owner
     await this.writer.update('users', user.id, { owner: owner ? 1 : 0 })
@@ -164,13 +164,13 @@ export class DirectoryChange {
     return ended
   }
 
-  /** Returns whether their rights rose and what they logged in with has ended. */
+  /** Returns whether their rights rose and their factors have ended. */
   async setValidator(user: UserRecord, validator: boolean): Promise<boolean> {
     await this.writer.update('users', user.id, { validator: validator ? 1 : 0 })
     return this.#recordGrant(user, 'set_validator', { validator }, validator && !user.validator)
   }
 
-  /** Records what a user was given. If rights rise, what they log in with ends. Returns whether they rose. */
+  /** Records what a user was given. If rights rise, their factors end. Returns whether they rose. */
   async #recordGrant(
     user: UserRecord,
     verb: 'set_owner' | 'set_roles' | 'set_validator',

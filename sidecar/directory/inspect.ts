@@ -76,7 +76,7 @@ export function inspectDirectory(
 /** The version in which restorations came, which `hasChange` reads. */
 const RESTORATIONS_VERSION = 6
 
-/** Whether a directory has a change that a host has known of, or what stands for it. */
+/** Whether a directory has a change that a host has known of, or a substitute for it. */
 export async function hasChange(snapshot: Snapshot, known: Position): Promise<boolean> {
   if (snapshot.version < RESTORATIONS_VERSION) return false
   const presence = presenceOf(String(known.sequence), String(known.atMs))
@@ -133,7 +133,7 @@ async function lastChangeAtMs(snapshot: Snapshot): Promise<number | undefined> {
   return optionalNumber(row?.at_ms)
 }
 
-/** Hosts whose clocks differ by less take turns, and nothing comes of it. */
+/** Hosts whose clocks differ by less take turns, without harm. */
 const SET_BACK = `
   SELECT before_ms, at_ms FROM (
     SELECT sequence, at_ms, LAG(at_ms) OVER (ORDER BY sequence) AS before_ms

@@ -15,7 +15,7 @@ export interface Snapshot {
   expectWhole(): Promise<void>
 }
 
-/** The content of the directory is wrong. Any other error says nothing of it: the disk may be full. */
+/** The content of the directory is wrong. Any other error does not mean that: the disk may be full. */
 export class DamagedDirectory extends Error {}
 
 /** The key of the configuration with the URL of a shared directory, for error messages. */

@@ -50,7 +50,7 @@ function snapshotOf(database: DatabaseSync, file: string, version: number): Snap
  * The findings of SQLite's comparison of tables and indexes; an index has a copy of every value that decides
  * about a token.
  *
- * @throws Error of SQLite if they cannot be compared, which says nothing of the file
+ * @throws Error of SQLite if they cannot be compared, which does not judge the file
  */
 export function damageOf(database: DatabaseSync): string | undefined {
   try {

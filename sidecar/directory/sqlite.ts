@@ -23,8 +23,8 @@ const BUSY_TIMEOUT_MS = 5_000
 const BUSY_RETRY_MS = 5
 
 /**
- * After so many pages in the log, a commit moves them to the file. It only happens where that is not done
- * every second.
+ * After this number of pages in the log, a commit moves them to the file. It only happens where that is not
+ * done every second.
  */
 const LOG_PAGES_MAX = 10_000
 
@@ -194,7 +194,7 @@ class Connection implements Queries {
     }
   }
 
-  /** After this, what the log had is in the file, which is synced. @throws CallError if that fails */
+  /** After this, the pages of the log are in the file, which is synced. @throws CallError if that fails */
   expectLogEmptied(): void {
     try {
       if (this.#checkpoint()) return

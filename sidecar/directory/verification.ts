@@ -125,7 +125,7 @@ export class DirectoryVerification implements Directory {
 }
 
 const INACTIVE: TokenStatus = { active: false, addresses: [] }
-/** One shared object for all tokens of accounts without address restrictions, because so many are cached. */
+/** One shared object for all tokens of accounts without address restrictions, because many are cached. */
 const ACTIVE_ANYWHERE: TokenStatus = { active: true, addresses: [] }
 
 function status(addresses: unknown): TokenStatus {

@@ -240,7 +240,7 @@ class Door {
     if (entry.refusal !== undefined) {
       const bound = BOUNDS[entry.refusal.reason]
       if (bound !== undefined) this.#reports.add(bound)
-      // A body that comes all the same is not read, so nothing can follow it.
+      // A body that comes anyway is not read, so nothing can follow it.
       sendRefusal(response, { ...entry.refusal, close: entry.refusal.close || hasBody(request) })
       return
     }

@@ -1,4 +1,4 @@
-/** A running sidecar, and what it can be started with. */
+/** A running sidecar, and its options. */
 import type { Logger } from 'pino'
 import type { Administration } from '../authority/administration/administration.ts'
 import type { LoginThrottle } from '../authority/throttle.ts'

@@ -68,7 +68,7 @@ function callErrorOf(error: unknown): CallError {
  * Logs the facts that the client does not get. Many of a kind are counted, because every request of a route
  * brings one.
  *
- * @param observed whether the request passes all the same
+ * @param observed whether the request passes anyway
  */
 export function traceFailure(
   { trace, tracing }: Reporting,

@@ -149,8 +149,8 @@ function hostOf({ raw, headers }: FastifyRequest): string | undefined {
 const NOTHING = 'routes'
 
 /**
- * Splits `/ext-authz/api=balance,account=1/v1/items?limit=10` into what the operator says, and what the
- * client asked for.
+ * Splits `/ext-authz/api=balance,account=1/v1/items?limit=10` into the operator's settings, and the client's
+ * target.
  */
 function readPath(url: string): { settings: ReturnType<typeof readRouteSettings>; target: string } {
   const rest = url.slice(PREFIX.length)

@@ -97,7 +97,7 @@ export class TrustedProxies {
    * Where a request came from: the last address that is not a proxy's, of the sender and of what
    * X-Forwarded-For lists. Hop 0 is the sender, which `problemOf` has looked at. The secret says nothing
    * about the hops behind it: a process of this machine can be a client of the proxy, too. Where a proxy
-   * names something else than an address, what stands before it is not looked at.
+   * names something else than an address, the parts before it are not looked at.
    */
   clientOf({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): IpAddress | undefined {
     let client = ipAddress(socket.remoteAddress)

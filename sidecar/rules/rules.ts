@@ -52,7 +52,7 @@ interface Compiled {
   readonly matrix: Matrix | undefined
 }
 
-/** An engine, and what puts in place what was made of it. */
+/** An engine, and the function that puts its parts in place. */
 interface Ready extends Compiled {
   readonly place: readonly (() => void)[]
 }

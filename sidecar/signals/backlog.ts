@@ -82,7 +82,7 @@ export class Backlog {
     this.#blocksAWrite = Math.min(BLOCKS_A_WRITE, Math.floor(this.#blocksMax / 2))
   }
 
-  /** A block with room for a line of so many bytes; `undefined`: there is none. */
+  /** A block with room for a line of a given length; `undefined`: there is none. */
   room(bytes: number): Block | undefined {
     const last = this.#last
     if (last.length === 0) this.#writeSoon()
@@ -127,7 +127,7 @@ export class Backlog {
     if (this.#closing) return
     this.#timer = setTimeout(() => {
       this.#timer = undefined
-      // While there are others, the last block goes on: a few lines must not take the room of many.
+      // While others wait, the last block goes on: a few lines must not take the room of many.
       if (this.#full.length === 0) this.#pushLast()
       this.#write()
     }, ms).unref()

@@ -1,5 +1,5 @@
 /**
- * The life of a call that is not over at once, whatever carries it: it takes a request, hands it to the
+ * The life of a call that does not end at once, over any transport: it takes a request, hands it to the
  * handler, waits while that works or the client leaves responses unread, and ends once. Each transport says
  * how requests arrive and how responses leave.
  */
@@ -15,7 +15,7 @@ import type {
 } from '../contract/call.ts'
 import { NOT_ONE_MESSAGE } from './faults.ts'
 
-/** With so many bytes unsent, no further request of a stream is taken. */
+/** With this number of unsent bytes, no further request of a stream is taken. */
 export const UNSENT_BYTES_MAX = 65_536
 
 export abstract class LiveCall implements Responses {
@@ -55,7 +55,7 @@ export abstract class LiveCall implements Responses {
    * when it has.
    */
   protected abstract hasRoom(): boolean
-  /** Nothing more of a request is awaited: the handler is about to have it, or has begun without one. */
+  /** No further part of a request is awaited: the handler is about to have it, or has begun without one. */
   protected complete(): void {}
   /** A handler has begun to work on a request, or has ended. */
   protected works(_isWorking: boolean): void {}

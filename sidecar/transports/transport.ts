@@ -43,7 +43,7 @@ export interface TransportOptions {
   readonly statusOf: StatusOf
   /** The metadata that handlers ask for; default: `METADATA_NAMES`. */
   readonly metadataNames?: readonly string[]
-  /** Bounds were exceeded, so often since the last time. */
+  /** Bounds were exceeded, with the number since the last report. */
   readonly onExceeded: (counts: Readonly<Record<string, number>>) => void
 }
 

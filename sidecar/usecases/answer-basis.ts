@@ -7,7 +7,7 @@ import { hash } from 'node:crypto'
 import { type Engine, fieldPlace } from '../../engine/index.ts'
 
 export interface AnswerBasis {
-  /** Names what makes a token genuine: each key by its id, or what a hub says in their place. */
+  /** Names the basis of genuine tokens: each key by its id, or the basis of a hub. */
   readonly trusted: readonly string[]
   /** The part of the rules that decides whether a token is valid, as a text. */
   readonly kinds: string

@@ -19,7 +19,7 @@ export interface Asker {
  * Receives every decision before the asker gets it.
  *
  * Each method whose name begins with `of` throws a CallError where the decision must be logged and cannot be:
- * then there is no answer. Its `difference` is what the shadow would have answered otherwise; `undefined`:
+ * then there is no answer. Its `difference` is that of the shadow's answer; `undefined`:
  * the same, or there is no shadow.
  */
 export interface DecisionListener {

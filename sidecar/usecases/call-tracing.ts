@@ -7,8 +7,8 @@ export interface Tracing extends Tracer {
   /**
    * Begins a call.
    *
-   * @returns undefined: there is nothing to do, because the call is not recorded and its caller says nothing
-   *   of a trace
+   * @returns undefined: there is nothing to do, because the call is not recorded and its caller sends no
+   * trace context
    */
   begin(carrier: TraceCarrier, facts: () => SpanFacts): TracedCall | undefined
   /**

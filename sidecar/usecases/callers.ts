@@ -44,7 +44,7 @@ export interface CallerCredentials {
   readonly certificateNames: readonly CertificateName[]
 }
 
-/** A caller, and what identified them: they can be found again when a change is made. */
+/** A caller, and their identification: they can be found again when a change is made. */
 export interface IdentifiedCaller extends Caller {
   readonly identifiedBy:
     | { readonly type: 'token'; readonly digest: Buffer }
@@ -117,7 +117,7 @@ export class Callers {
     return this.#byToken(authorization)
   }
 
-  /** The caller of a call that needs none: `undefined` too if what it presents identifies no caller. */
+  /** The caller of a call that needs none: `undefined` too if its credentials identify no caller. */
   findOrNobody(credentials: CallerCredentials): IdentifiedCaller | undefined {
     if (credentials.authorization.length + credentials.certificateNames.length === 0) return undefined
     return orNobody(() => this.find(credentials))

@@ -42,7 +42,7 @@ export function checkClaims(
 const SOMEWHERE = 'any'
 
 /**
- * Decides about a kind of token, whatever such a token is bound to, and whatever the owner of the resource:
+ * Decides about a kind of token, for any scope of the token, and any owner of the resource:
  * only the matrix is asked.
  *
  * @param listener as in `Asker`

@@ -175,7 +175,7 @@ export class Meters {
     ]
   }
 
-  /** An API that does not exist is named by a client, who could name any number of them. */
+  /** An API that does not exist is named by a client, which could name any number of them. */
   #labelOf({ reason }: Decision, api: string): string {
     if (reason === 'UNKNOWN_API') return UNKNOWN
     if (this.#apis.size < APIS_MAX) this.#apis.add(api)

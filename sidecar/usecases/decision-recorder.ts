@@ -25,7 +25,7 @@ export interface AskerFacts {
   readonly traceparent: readonly string[]
   /** The values of the header `x-request-id`. */
   readonly requestIds: readonly string[]
-  /** Whether a request that is denied passes all the same, because proxies are only observed. */
+  /** Whether a request that is denied passes anyway, because proxies are only observed. */
   readonly observed?: boolean
 }
 

@@ -51,7 +51,7 @@ export function admit(
 }
 
 /**
- * The credential for a request of the route. The route is what may use the profile: its callers never see the
+ * The credential for a request of the route. The route itself may use the profile: its callers never see the
  * token, so they need not be bound to the profile themselves.
  *
  * @param rejected a token that the API has just refused
@@ -96,7 +96,7 @@ export function credentialFor(
  * The faults of the routes under this matrix: an unknown API, or no token that could ever open it.
  *
  * @param hasStaticToken whether a profile has a static token
- * @returns the place in the configuration, and what was expected there
+ * @returns the place in the configuration, and the expected value there
  */
 export function routeProblems(
   engine: Engine,
@@ -139,7 +139,7 @@ function callerOf({ path, profile }: Passage): ProfileCaller {
 }
 
 /**
- * Whether a renewed token may be accepted where this one was refused: what the configuration holds stays the
+ * Whether a renewed token may be accepted where this one was refused: a token of the configuration stays the
  * same.
  */
 export function isRenewable({ issuedAtMs }: Issued): boolean {

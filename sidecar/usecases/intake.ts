@@ -26,7 +26,7 @@ export interface PresentedSession {
 
 /** Says whose sessions were. */
 export interface KnownSessions {
-  /** SHA-256 of the caller token. It says nothing of whether the session has ended. */
+  /** SHA-256 of the caller token. It does not show whether the session has ended. */
   callerBefore(session: Buffer): Buffer | undefined
 }
 

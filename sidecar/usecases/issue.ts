@@ -111,7 +111,7 @@ interface Choice {
   readonly conflicts: readonly NamedConflict[]
 }
 
-/** The choices of each engine so far, by what they depend on. */
+/** The choices of each engine so far, by their dependencies. */
 const CHOICES = new WeakMap<Engine, Map<string, Choice>>()
 
 /** Most choices that are remembered of an engine. Lists of APIs come from clients. */

@@ -233,7 +233,7 @@ function revokingCaller(
   }
 }
 
-/** @param account of the token, where it is known: who administers that may revoke it */
+/** @param account of the token, where it is known: its administrators may revoke it */
 function expectRightToRevoke(caller: Caller, action: string, account?: string): void {
   if (!mayRevoke(caller, account))
     throw callError('CALLER_RIGHT_MISSING', { caller: caller.name, action, right: 'revoke' })

@@ -1,5 +1,5 @@
 /**
- * Two engines side by side: what would the shadow have answered otherwise? It is asked only where the answers
+ * Two engines side by side: where would the shadow's answer differ? It is asked only where the answers
  * can differ.
  */
 import {

@@ -137,7 +137,7 @@ export class HubAuthority implements Authority {
   #find(value: string, connection: object | undefined): MaybePromise<Known | undefined> {
     const { changes, now } = this.#parts
     const digest = hash('sha256', value, 'base64')
-    // Taken before the question: what is changed meanwhile must make the answer outdated.
+    // Taken before the question: a concurrent change must make the answer outdated.
     const moment = changes.moment()
     const known = this.#known.get(digest)
     if (known !== undefined && moment !== undefined && changes.isTrue(known) && isNoted(known, now()))

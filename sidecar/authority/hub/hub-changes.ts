@@ -26,7 +26,7 @@ export interface HubResponse {
   readonly validForMs: number
   /** When it was sent, on a clock of the hub, in milliseconds. */
   readonly sentAtMs: number
-  /** Names what it knows of tokens besides the directory: keys, and what kinds ask for. */
+  /** Names what it knows of tokens besides the directory: keys, and the permissions of kinds. */
   readonly basis: string
 }
 

@@ -292,7 +292,7 @@ function responseOf(bytes: Buffer): ReturnType<typeof readHubResponse> {
   }
 }
 
-/** The error of a stream: what the hub says, or else what became of the connection. */
+/** The error of a stream: the error of the hub, or else that of the connection. */
 function lossOr(error: ServiceError): Error {
   const refusal = refusalOf(error)
   return isOfLostChanges(refusal) || refusal instanceof RefusedElsewhere ? refusal : error

@@ -71,7 +71,7 @@ interface Call {
 
 /**
  * The longest header that common servers accept as they are installed, in bytes. For a longer one some close
- * the connection or answer 500, which says nothing of other calls: every client can send a long token.
+ * the connection or answer 500, which has no meaning for other calls: every client can send a long token.
  */
 const COMMON_HEADER_BYTES = 8_192
 
@@ -296,7 +296,7 @@ export class IdentityClient {
   }
 }
 
-/** Of a call whose failure says nothing of others. */
+/** Of a call whose failure has no meaning for others. */
 function failOnce(error: unknown): never {
   throw error instanceof AttemptError ? error.error : error
 }

@@ -155,7 +155,7 @@ export class IssuedTokens {
     })
   }
 
-  /** Forgets the tokens that do not belong any more. @param belongs judges by the parts of the wish */
+  /** Forgets the tokens that no longer belong. @param belongs judges by the parts of the wish */
   retain(belongs: (parts: readonly string[]) => boolean): void {
     for (const key of this.#cache.keys()) {
       const entry = this.#cache.get<Entry>(key)

@@ -69,7 +69,7 @@ const TIMES: ResilienceTimes = {
   monotonicMs: () => performance.now(),
 }
 
-/** After so many calls that failed in a row the upstream is left alone for a while. */
+/** After this number of failed calls in a row the upstream is left alone for a while. */
 const FAILURES_MAX = 5
 
 export class Resilience {

@@ -1,6 +1,6 @@
 /**
  * A foreign identity endpoint as an authority: issues tokens by its login (§4.1), says which tokens
- * are genuine, and revokes them. It keeps nothing: what is remembered of its answers is in `issued-tokens.ts`
+ * are genuine, and revokes them. It keeps nothing: its remembered answers are in `issued-tokens.ts`
  * and `verified-tokens.ts`.
  */
 import { buildIssuanceBody, type Scope, type TokenKind } from '../../../engine/index.ts'
@@ -13,7 +13,7 @@ import { AnswerFault, type DescribedToken, readIssuedToken, readValidatedToken }
 
 /**
  * The answer of an upstream about a token. `own_token_refused`: it does not know the token that asked.
- * `unusable`: what it says is not as expected.
+ * `unusable`: its answer is not as expected.
  */
 export type Validation =
   | { readonly type: 'genuine'; readonly described: DescribedToken }

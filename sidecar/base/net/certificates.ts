@@ -46,7 +46,7 @@ export class WatchedCertificates {
   constructor(at: string, files: CertificateFiles, { onChanged, onRefused }: CertificateEvents) {
     const options = {
       pollMs: POLL_MS,
-      // All files at once: a certificate without its key is of no use.
+      // All files at once: a certificate without its key is useless.
       read: () => readCertificates(at, files),
       onChanged: (changed: Certificates) => {
         // Another of the files has brought these already.

@@ -8,7 +8,7 @@ import { RESERVED_PART } from './http-connections.ts'
  */
 const FREE_MIN = 40
 
-/** Of those, what no connection takes. */
+/** The part of those that no connection takes. */
 const KEPT = 8
 
 /** The descriptors that a start opens, and keeps open: listeners, the files of the directory. */
@@ -51,7 +51,7 @@ export function expectDescriptors(needs?: DescriptorNeeds): RoomForConnections {
 }
 
 /**
- * The same before anything is opened. Otherwise a start fails at whatever finds no free descriptor first,
+ * The same before anything is opened. Otherwise a start fails at the first part without a free descriptor,
  * which does not always say so: SQLite says that it cannot open its file.
  *
  * @throws Error that says which limit was expected
@@ -60,7 +60,7 @@ export function expectDescriptorsToStart(): void {
   expectFree(STARTING)
 }
 
-/** @returns how many are free beside so many more */
+/** @returns how many are free beside that number */
 function expectFree(more: number): number {
   const found = descriptors() ?? { limit: Number.POSITIVE_INFINITY, open: 0 }
   const free = found.limit - found.open - more
@@ -70,7 +70,7 @@ function expectFree(more: number): number {
   )
 }
 
-/** Whether so many more files cannot be opened. */
+/** Whether that number of further files cannot be opened. */
 export function lacksDescriptors(count: number): boolean {
   const opened: number[] = []
   try {

@@ -33,7 +33,7 @@ export interface HttpConnectionLimits {
 export type HttpBound = TableBound | 'requests'
 
 /**
- * Connections beyond the bound on which health checks alone are answered: at most so many, and this part of
+ * Connections beyond the bound on which health checks alone are answered: the most of them, and this part of
  * the bound.
  */
 const RESERVED_MAX = 16
@@ -52,7 +52,7 @@ const ALL_REQUESTS_MAX = 4_096
 /** Time between two looks for connections without a request while the server closes, in milliseconds. */
 const CLOSING_POLL_MS = 20
 
-/** How long a connection may then be without one. Node does not look for slow clients any more. */
+/** How long a connection may then be without one. Node no longer looks for slow clients. */
 const CLOSING_IDLE_MS = 1_000
 
 export class HttpConnections {

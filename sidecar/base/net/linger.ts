@@ -1,7 +1,7 @@
 /**
  * How a connection of HTTP/1.1 ends while its client is still sending (RFC 9112, section 9.6). Where it is
  * closed with bytes that were not read, or more of them arrive, the system resets the client, and the client
- * loses the answer. So first only the sending side ends, and what still arrives is dropped, slowly and up to
+ * loses the answer. So first only the sending side ends, and further bytes are dropped, slowly and up to
  * a bound: others must not wait for it.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -15,7 +15,7 @@ const LINGER_MS = 2_000
 /** Most bytes that are read of one client after its answer. Beyond them it must wait for the end. */
 const DISCARDED_BYTES_MAX = 1_048_576
 
-/** Bytes that are dropped at a time. It is what one read of the system brings. */
+/** Bytes that are dropped at a time. One read of the system brings it. */
 const PART_BYTES = 65_536
 
 /** The cost of a chunk beside its bytes. Chunks can have one byte each. */

@@ -40,7 +40,7 @@ const SCOPE_WORDS: Readonly<Record<PermissionScope, string>> = {
   2: 'projects',
 }
 
-/** A list as a table, a record as its fields, and what has both as fields with the table below. */
+/** A list as a table, a record as its fields, and an answer with both as fields with the table below. */
 function describe(answer: Shown): string {
   const entries = Object.entries(answer)
   const [[name, value] = ['', undefined], ...rest] = entries

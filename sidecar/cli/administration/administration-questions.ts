@@ -44,7 +44,7 @@ const DISABLED: Readonly<Record<string, string>> = {
   'control panel user': 'The tokens of the user open nothing until the user is enabled again.',
 }
 
-/** Only where the user loses something, or what they log in with ends. */
+/** Only where the user loses something, or their factors end. */
 export async function updateServiceUser(
   directory: DirectoryClient,
   [account = '', name = '']: string[],
@@ -56,7 +56,7 @@ export async function updateServiceUser(
   return aboutChange(before, after, `service user ${name} of account ${account}`, NEW_PASSWORD)
 }
 
-/** Only where the user loses something, or what they log in with ends. */
+/** Only where the user loses something, or their factors end. */
 export async function updateControlPanelUser(
   directory: DirectoryClient,
   [account = '', name = '']: string[],

@@ -31,7 +31,7 @@ export interface FileAccess {
  */
 export function replaceFile(path: string, text: string, { mode, uid, gid }: FileAccess): void {
   const folder = dirname(path)
-  // Always the same name: what an agent that was killed left behind is replaced, and does not pile up.
+  // Always the same name: the file of a killed agent is replaced, and such files do not pile up.
   const temporary = join(folder, `.${basename(path)}.portcullis-agent`)
   rmSync(temporary, { force: true })
   // `wx`: a file or link that another process puts there meanwhile is not written to.

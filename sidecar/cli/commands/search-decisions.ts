@@ -174,7 +174,7 @@ function countsJson(counts: Counts, by: Counted | undefined, users: UserNames): 
   return escapedJson(JSON.stringify({ decisions, ...(by !== undefined && { counts: values, further }) }))
 }
 
-/** The line as it is, with the names of what it has by its id, and what explains it. */
+/** The line as it is, with the names of its ids, and its explanation. */
 function jsonLine(
   { line, text }: FoundIn,
   users: UserNames,

@@ -32,7 +32,7 @@ const WRITER = new FieldWriter()
 /**
  * The request may pass.
  *
- * @param changes `undefined`: what is usual for its token
+ * @param changes `undefined`: the usual ones for its token
  */
 export function allowedResponse(
   outcome: CheckOutcome,

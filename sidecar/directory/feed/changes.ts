@@ -22,7 +22,7 @@ export interface Changes {
    */
   knownForMs(): number | undefined
   /**
-   * The error of a question now: the directory does not answer, and what was known no longer counts; or it
+   * The error of a question now: the directory does not answer, and the memory no longer counts; or it
    * has lost changes. `undefined`: it is answered. Health is this, wherever it is asked for.
    */
   outage(): CallError | undefined

@@ -1,4 +1,4 @@
-/** Follows the changes of the directory by their numbers: what each touched is noted once, in their order. */
+/** Follows the changes of the directory by their numbers: each effect is noted once, in their order. */
 import type { Queries } from '../database.ts'
 import { number, text } from '../rows.ts'
 import { RecentChanges } from './recent-changes.ts'
@@ -11,7 +11,7 @@ const RECORDS_MAX = 10_000
 /** Reads the last record, for `startAgain`. */
 export const LAST_RECORD = 'SELECT sequence, at_ms FROM audit ORDER BY sequence DESC LIMIT 1'
 
-/** Reads the record of the position, which must be there, and what was recorded after it. */
+/** Reads the record of the position, which must be there, and the records after it. */
 const RECORDED_SINCE = `SELECT sequence, at_ms, account, touches FROM audit WHERE sequence >= :position ORDER BY sequence LIMIT ${RECORDS_MAX}`
 
 const BEGINNING: Position = { sequence: 0, atMs: 0 }

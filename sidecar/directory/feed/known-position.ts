@@ -156,7 +156,7 @@ function lastIn(folder: string): Position {
     try {
       rmSync(path, { force: true })
     } catch {
-      // A folder that cannot be written is read all the same.
+      // A folder that cannot be written is read anyway.
     }
   return last
 }

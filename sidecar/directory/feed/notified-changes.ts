@@ -1,7 +1,7 @@
 /**
- * The changes of a database on the network. Its notifications say at once what was touched. Whether one is
- * missing is asked every second: what is remembered counts as long as the last such answer is within the
- * staleness bound, and no query is needed for a token.
+ * The changes of a database on the network. Its notifications name the touched subjects at once. Whether one
+ * is missing is asked every second: memory counts as long as the last such answer is within the staleness
+ * bound, and no query is needed for a token.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { CallError, callError } from '../../base/call-error.ts'
@@ -16,7 +16,7 @@ import type { FeedRecord, Position } from './touches.ts'
 export interface NotifiedChangesOptions {
   /** Asks the database. */
   readonly ask: (...statement: Parameters<Queries['all']>) => Promise<Record<string, unknown>[]>
-  /** Whether the database has the record of a position, or what stands for it. */
+  /** Whether the database has the record of a position, or a substitute for it. */
   readonly has: (position: Position) => Promise<boolean>
   /** The error of each question that needs the database, at once; `undefined`: such questions wait for it. */
   readonly refusal?: () => CallError | undefined
@@ -190,7 +190,7 @@ export class NotifiedChanges implements Changes {
         if (!more && !this.#askAgain) return true
       }
     } finally {
-      // At once: who looks from now on must not get this answer.
+      // At once: later callers must not get this answer.
       this.#asking = undefined
     }
   }

@@ -50,7 +50,7 @@ export class RecentChanges {
 
   touch(thing: TokenDependency, id: string): void {
     const touched = this.#touched[thing]
-    // The order of a map is that of insertion: what was touched last comes last.
+    // The order of a map is that of insertion: the last touched entry comes last.
     touched.delete(id)
     touched.set(id, ++this.#moment)
     if (touched.size > this.#max) this.#forgetHalf(touched)

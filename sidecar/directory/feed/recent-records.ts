@@ -1,6 +1,6 @@
 /**
  * The last records of the feed, in their order, for those who follow it from outside this process. Each has
- * its own place in the list; what is older than the list is `everything`.
+ * its own place in the list; a record older than the list is `everything`.
  */
 import type { Position, Touched } from './touches.ts'
 

@@ -94,8 +94,8 @@ export type ChangeAction = keyof typeof TOUCHED_BY
 /** A record of the feed. */
 export interface FeedRecord {
   /**
-   * Number of the change; 0: of none, because what was asked for was so already. Only the processes of this
-   * host hear of that: none of them may go on by what was before.
+   * Number of the change; 0: of none, because nothing changed. Only the processes of this
+   * host hear of that: none of them may use an earlier state.
    */
   readonly sequence: number
   /** Milliseconds since the epoch. */
@@ -129,7 +129,7 @@ export interface TrueOf {
 export interface ChangeSubject {
   /** Empty if the change does not concern an account. */
   readonly account: string
-  /** Name of what was changed, or what stands for it, for the audit trail. */
+  /** Name of the changed subject, or a substitute for it, for the audit trail. */
   readonly name: string
   /** Id of the account, the project, the user, the token or the credential; digest of the matrix. */
   readonly id?: string

@@ -67,7 +67,7 @@ export class TailBody extends Readable {
     done(error)
   }
 
-  /** Ends it where they may not listen any more. Never rejects. */
+  /** Ends it where they may no longer listen. Never rejects. */
   async #confirm(): Promise<void> {
     if (this.#confirming) return
     this.#confirming = true

@@ -1,5 +1,5 @@
 /**
- * Reads the body of a login: the format of §2.2, and what Keystone's clients also send. They may use ids
+ * Reads the body of a login: the format of §2.2, and further fields of Keystone's clients. They may use ids
  * instead of names or beside them, repeat a method, or send an empty password. Unknown keys are ignored.
  */
 import { callError, type FieldViolation, invalidArgument } from '../../base/call-error.ts'
@@ -117,7 +117,7 @@ function readScope(auth: Part, { unscopedLogin, defaultDomain }: LoginCompatibil
   const scope = auth.object('scope')
   const hasDomain = scope.field('domain') !== undefined
   const hasProject = scope.field('project') !== undefined
-  // Where another scope is sent, what is wrong with the scope as a whole was said already.
+  // Where another scope is sent, the fault of the scope as a whole was reported already.
   if (hasDomain === hasProject && others.length === 0)
     scope.expected(
       `exactly one of domain (account scope) and project (project scope), not ${hasDomain ? 'both' : 'neither'}`,

@@ -29,7 +29,7 @@ import { PROFILES_ORIGIN } from '../../usecases/profiles.ts'
 export interface TokenSiblings {
   /** Calls `forget` from now on with each token that another process revokes, by its digest. */
   watchTokens(forget: (digest: string) => void): void
-  /** This process revoked a token. Resolves when no sibling knows it any more. Never rejects. */
+  /** This process revoked a token. Resolves when no sibling has it. Never rejects. */
   tokenRevoked(digest: string): Promise<void>
 }
 

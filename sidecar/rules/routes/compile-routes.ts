@@ -77,7 +77,7 @@ function readMethods(methods: readonly string[] | undefined, expect: Expect): re
       `methods[${index}]`,
       'a method in capitals, which is not CONNECT',
     )
-  // Servers answer HEAD by what they do for GET.
+  // Servers answer HEAD as they answer GET.
   return [...new Set(methods.includes('GET') ? [...methods, 'HEAD'] : methods)].toSorted()
 }
 

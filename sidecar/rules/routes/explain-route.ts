@@ -41,7 +41,7 @@ function beginningOf({ text, segments }: PathPattern, count: number): PathPatter
 }
 
 /**
- * A canonical request that was probably meant, and what it is for. `undefined`: there is none, or it has no
+ * A canonical request that was probably meant, and its API. `undefined`: there is none, or it has no
  * route either.
  */
 export function meant(

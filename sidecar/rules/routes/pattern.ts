@@ -1,5 +1,5 @@
 /**
- * The patterns of hosts, paths and methods: reading them, and what two of them have in common. Two patterns
+ * The patterns of hosts, paths and methods: reading them, and the intersection of two. Two patterns
  * have either nothing in common, or exactly what one pattern says.
  */
 

@@ -40,12 +40,12 @@ export interface Route {
   readonly path: PathPattern
   /** Sorted; `undefined`: any. GET brings HEAD with it. */
   readonly methods: readonly string[] | undefined
-  /** Whether the configuration names HEAD: not every server answers it by what it does for GET. */
+  /** Whether the configuration names HEAD: not every server answers it as it answers GET. */
   readonly namesHead: boolean
   readonly target: { readonly account: TargetSource; readonly project: TargetSource | undefined } | undefined
 }
 
-/** A request, as it arrived. Nothing of it was decoded, merged or corrected. */
+/** A request, as it arrived. It was neither decoded, merged nor corrected. */
 export interface RouteRequest {
   readonly method: string
   /** The Host header or `:authority`, where there is one. */

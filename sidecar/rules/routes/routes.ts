@@ -72,8 +72,8 @@ export class Routes {
   }
 
   /**
-   * Servers differ: in whether `/a/` is `/a`, whether `/a` is below `/a/`, and whether HEAD is answered by
-   * what is there for GET. So all readings that have a route must have the same API and target.
+   * Servers differ: in whether `/a/` is `/a`, whether `/a` is below `/a/`, and whether HEAD is answered as
+   * GET is. So all readings that have a route must have the same API and target.
    */
   #inDoubt(wanted: Wanted, found: Route, isBelow: boolean, isSame: (other: Found) => boolean) {
     for (const head of wanted.method === 'HEAD' && this.namesMethods ? HEADS : AS_IT_IS) {
@@ -145,7 +145,7 @@ function endOfSegment(path: string, start: number): number {
 interface Node {
   readonly literals: Map<string, Node>
   /**
-   * By the folded form of literals and prefixes: what is written otherwise than they are must not pass them
+   * By the folded form of literals and prefixes: another spelling must not pass them
    * by.
    */
   readonly foldedLiterals: Set<string>

@@ -33,7 +33,7 @@ export function folded(segment: string): string {
 
 /**
  * Whether every server reads a segment here, and no other one. Where a decoded path is cut at `?` or `#`, or
- * a segment vanishes because nothing of it stays, the path ends sooner than it seems.
+ * a segment vanishes because it becomes empty, the path ends sooner than it seems.
  */
 export function isWhole(segment: string): boolean {
   return /^[A-Za-z0-9_-]+$/.test(segment) || (!/[;?#]/.test(segment) && folded(segment) !== '')

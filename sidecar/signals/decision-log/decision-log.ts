@@ -79,7 +79,7 @@ const SHADOW: Readonly<Record<ShadowDirection, Buffer>> = {
 }
 const END = Buffer.from('}\n')
 
-/** A question about credentials, and what is known of them. */
+/** A question about credentials, and the facts about them. */
 interface Verified {
   readonly question: CredentialsQuestion
   /** The part about the token. */

@@ -67,7 +67,7 @@ export class LogFile implements Destination {
     this.#handle = undefined
   }
 
-  /** The file for so many bytes more. */
+  /** The file for a number of further bytes. */
   async #current(more: number): Promise<FileHandle> {
     const { path, bytesMax, ageMsMax, now } = this.#options
     await this.#look()

@@ -23,7 +23,7 @@ export interface Step {
    * again.
    */
   readonly before: number | undefined
-  /** Why the file cannot be read to its end. Lines that were read before are found all the same. */
+  /** Why the file cannot be read to its end. Lines that were read before are found anyway. */
   readonly failed?: Error
 }
 

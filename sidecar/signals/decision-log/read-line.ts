@@ -70,7 +70,7 @@ export async function readLines(
   }
 }
 
-/** @returns the line, or what was expected */
+/** @returns the line, or the expected value */
 function parse(text: string): Line | string {
   const value = jsonOf(text)
   if (value === undefined) return 'expected JSON'
@@ -97,5 +97,5 @@ export function unknownMemberOf(value: object): string | undefined {
   return Object.keys(value).find((name) => !KNOWN.has(name))
 }
 
-/** `names` is what `portcullis decisions --json` adds. */
+/** `portcullis decisions --json` adds `names`. */
 const KNOWN: ReadonlySet<string> = new Set([...Object.keys(schema.properties), 'names'])

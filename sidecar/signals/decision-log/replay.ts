@@ -16,7 +16,7 @@ export type ChangeType = 'opened' | 'closed' | 'reason' | 'conflicts'
 /** How many decisions of each type. */
 export type ChangeCounts = Record<ChangeType, number>
 
-/** A decision that stands for others: when it was, and who asked, as far as the line has it. */
+/** A decision that stands for others: its time, and its asker, as far as the line has it. */
 export type Sample = Pick<Line, 'time' | 'caller' | 'client_address' | 'subject' | 'request_id'> & {
   readonly account: string | undefined
 }
@@ -33,7 +33,7 @@ export interface Change {
   readonly conflictsBefore: readonly string[]
   readonly conflictsAfter: readonly string[]
   decisions: number
-  /** How many of them passed all the same, because proxies were only observed. */
+  /** How many of them passed anyway, because proxies were only observed. */
   observed: number
   /** The first one that was read. */
   readonly sample: Sample
@@ -79,7 +79,7 @@ export class Replay {
   changed = 0
   /** Changed decisions beyond those that are listed. */
   further = 0
-  /** Decisions that denied, and whose requests passed all the same. */
+  /** Decisions that denied, and whose requests passed anyway. */
   observed = 0
   readonly counts = newCounts()
   readonly untold = new Map<Untold, number>()

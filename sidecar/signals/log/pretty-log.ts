@@ -1,5 +1,5 @@
 /**
- * Lines of the log for people: the time, the level, the message, and what else is known. A stack follows on
+ * Lines of the log for people: the time, the level, the message, and further facts. A stack follows on
  * separate lines.
  */
 import { styleText } from 'node:util'

@@ -1,5 +1,5 @@
 /**
- * Sends spans, off the way of every call. A span becomes a line of JSON when it ends, so that nothing of it
+ * Sends spans, off the way of every call. A span becomes a line of JSON when it ends, so that no object of it
  * must be collected later, and lines wait where those of the decision log do: a bounded number, and as long
  * as it takes.
  */

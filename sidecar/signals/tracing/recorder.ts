@@ -48,7 +48,7 @@ export class Recorder implements Tracer {
 
   /**
    * @param tracer makes spans, and records every one
-   * @param samplePercent how many of a hundred calls are recorded whose callers say nothing of a trace
+   * @param samplePercent how many of a hundred calls are recorded whose callers send no trace context
    */
   constructor(tracer: OpenTracer, samplePercent: number) {
     this.#tracer = tracer

@@ -1,4 +1,4 @@
-/** A request of HTTP with its answer: what a call over HTTP has in common, whatever its protocol. */
+/** A request of HTTP with its answer: the common part of calls over HTTP in all protocols. */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { LimitFunction } from 'p-limit'
 import type { IpAddress } from '../../base/ip-address.ts'

@@ -1,5 +1,5 @@
 /**
- * JSON of the contract, by the descriptors of the same protos: what clients send becomes the bytes that
+ * JSON of the contract, by the descriptors of the same protos: texts of clients become the bytes that
  * handlers read, and their answers become JSON. It is read strictly: unknown names, names that appear twice
  * and text that is not Unicode are refused.
  */
@@ -48,7 +48,7 @@ export interface JsonCodec {
 const BYTES_MAX = 131_072
 
 /**
- * Most values in as many bytes: an object, a list, or what stands behind a comma. Each takes only a few
+ * Most values in as many bytes: an object, a list, or a value behind a comma. Each takes only a few
  * bytes, and reading it as long as a longer one.
  */
 const VALUES_MAX = 5_000
@@ -124,7 +124,7 @@ function readerOf(message: DescMessage, registry: Registry): (json: Buffer) => B
   const plan = planOf(message)
   return (json) => {
     if (!isUtf8(json)) throw invalidArgument({ field: 'the body', expected: 'UTF-8' })
-    // Shorter ones cannot have so many.
+    // Shorter ones cannot have that many.
     if (json.length > VALUES_MAX && hasTooMany(json))
       throw invalidArgument({ field: 'the body', expected: `at most ${VALUES_MAX} values in a message` })
     const text = json.toString()

@@ -77,7 +77,7 @@ function unlike({ name, typeName }: List, around: string): CallError {
   return invalidArgument({ field: 'the body', expected: `${fields}: {"${name}": [...]}` })
 }
 
-/** The expected form of an object. @param found a name in it, and what is wrong with it */
+/** The expected form of an object. @param found a name in it, and its fault */
 export function fieldsOf(typeName: string, found?: { readonly name: string; readonly is: string }): string {
   const expected = `a JSON object with the fields of ${typeName}, each of them once`
   // Names of fields are like this, and secrets in their place are longer or have digits.

@@ -191,7 +191,7 @@ export class GuardedConnection implements HeldConnection, Holder {
     if (this.calls.delete(call)) this.arrivedBytes -= call.arrivedBytes
   }
 
-  /** @returns for how long the client has read nothing of what waits for it, in milliseconds */
+  /** @returns for how long the client has not read the waiting bytes, in milliseconds */
   look(nowMs: number): number {
     this.unsentBytes = 0
     for (const { stream } of this.calls) this.unsentBytes += stream.writableLength

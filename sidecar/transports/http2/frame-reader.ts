@@ -47,7 +47,7 @@ export class FrameReader {
     return this.#partial.length + (this.paused ? this.#chunk.length : 0)
   }
 
-  /** Takes what has arrived. The bytes are only lent, so what is left is copied. */
+  /** Takes what has arrived. The bytes are only lent, so the rest is copied. */
   read(chunk: Buffer): void {
     if (this.paused) this.keep(chunk)
     else {

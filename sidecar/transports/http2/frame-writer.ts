@@ -41,7 +41,7 @@ export class FrameWriter {
     return this.#at
   }
 
-  /** Whether so many bytes can be written without a flush. */
+  /** Whether a number of bytes can be written without a flush. */
   hasRoom(bytes: number): boolean {
     return this.#at + bytes <= BUFFER_BYTES
   }

@@ -9,7 +9,7 @@ const TEXT =
   'This port speaks HTTP/2 from the first byte (prior knowledge), as clients of gRPC do. It does not speak HTTP/1.1, does not ' +
   'upgrade from it, and expects TLS only where the sidecar was given a certificate. With curl: --http2-prior-knowledge\n'
 
-/** The version is what is wrong (RFC 9110, §15.6.6). An invitation to upgrade would be a lie. */
+/** The version is the fault (RFC 9110, §15.6.6). An invitation to upgrade would be a lie. */
 const HTTP_ANSWER = Buffer.from(
   'HTTP/1.1 505 HTTP Version Not Supported\r\n' +
     `Content-Type: text/plain\r\nContent-Length: ${Buffer.byteLength(TEXT)}\r\nConnection: close\r\n\r\n${TEXT}`,

@@ -64,7 +64,7 @@ export const WINDOW_DEFAULT = 65_535
 export const WINDOW_MAX = 0x7fff_ffff
 
 /**
- * Least and largest value of SETTINGS_MAX_FRAME_SIZE, in bytes (§4.2). The least is what is allowed without
+ * Least and largest value of SETTINGS_MAX_FRAME_SIZE, in bytes (§4.2). The least is the bound without
  * that setting.
  */
 export const FRAME_BYTES_DEFAULT = 16_384

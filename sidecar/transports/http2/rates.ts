@@ -10,7 +10,7 @@ export type Rated = Extract<Bound, 'resets' | 'pings' | 'settings' | 'idle_frame
  */
 const EARNED_BY_REQUEST = 4
 const EARNED_BY_PART = 2
-/** A long answer is read in parts: one frame for each so many bytes of it. */
+/** A long answer is read in parts: one frame for each part of this size. */
 const BYTES_FOR_ONE = 1_024
 
 /**
@@ -52,7 +52,7 @@ export class Rates {
     this.#earn(EARNED_BY_REQUEST)
   }
 
-  /** So many bytes of answers were sent, with the ends of so many parts. */
+  /** A number of bytes of answers was sent, with the ends of a number of parts. */
   sent(bytes: number, parts: number): void {
     this.sentCount++
     this.#earn(EARNED_BY_PART * Math.max(parts, 1) + bytes / BYTES_FOR_ONE)

@@ -13,9 +13,9 @@ const OPEN_BYTES_MAX = 262_144
 const OPENED_BYTES_MIN = 1_024
 
 /**
- * The window is what can still be held: a share of the room that all connections have together. A peer that
- * heeds it waits where there is none, and loses nothing. As much as the protocol allows at first is always
- * held, so that nearly every request is taken.
+ * The window is the number of bytes that can still be held: a share of the room that all connections have
+ * together. A peer that heeds it waits where there is none, and loses nothing. As much as the protocol allows
+ * at first is always held, so that nearly every request is taken.
  */
 export class ReceiveWindow {
   readonly #most: number
@@ -85,7 +85,7 @@ export class ReceiveWindow {
     return Math.min(this.#budget.share + this.#left, this.held > 0 ? OPEN_BYTES_MAX : OPEN_BYTES)
   }
 
-  /** Opens the window by so many bytes. Those beyond what every connection has are promised. */
+  /** Opens the window by a number of bytes. Those beyond what every connection has are promised. */
   #open(bytes: number): void {
     const before = Math.max(0, this.#left - WINDOW_DEFAULT)
     this.#left += bytes

@@ -17,11 +17,11 @@ export interface Worker {
   resume(): boolean
 }
 
-/** Work beyond so many turns in a round waits for the next one. */
+/** Work beyond this number of turns in a round waits for the next one. */
 const TURNS_A_ROUND = 2
 
 /**
- * While others wait, a turn is shorter: half as long for so many of them, and at least this part of its
+ * While others wait, a turn is shorter: half as long for this number of them, and at least this part of its
  * length.
  */
 const HALVED_BY = 8

@@ -35,7 +35,7 @@ export interface Outlet extends Sink {
 export interface SenderEvents<Head> {
   /** The last frame of a stream was written. */
   onSent(stream: Stream<Head>): void
-  /** Bytes of answers were written, with the ends of so many parts. */
+  /** Bytes of answers were written, with the ends of a number of parts. */
   onBytes(bytes: number, parts: number): void
 }
 
@@ -122,7 +122,7 @@ export class Sender<Head> {
     this.#writer.bytes(text)
   }
 
-  /** @returns false if the answer does not go out as a whole now; then nothing of it was written */
+  /** @returns false if the answer does not go out as a whole now; then no byte of it was written */
   answerNow(
     stream: Stream<Head>,
     headers: RepeatedFields,
@@ -230,7 +230,7 @@ export class Sender<Head> {
     this.full = this.#outlet.writableNeedDrain
   }
 
-  /** One frame of the body, with what precedes and what follows it. @returns whether something was written */
+  /** One frame of the body, with the frames before and after it. @returns whether something was written */
   #send(stream: Stream<Head>, outgoing: Outgoing): boolean {
     const { headers } = outgoing
     if (headers !== undefined) {

@@ -51,7 +51,7 @@ export class Session<Head> implements StreamOwner<Head> {
   /** Whether the application had more to do than this turn has time for. */
   interrupted = false
   draining: Draining = 'no'
-  /** Whether nothing is read any more: the connection only sends what is left, and ends. */
+  /** Whether reading has ended: the connection only sends its rest, and ends. */
   over = false
 
   constructor(app: Application<Head>, host: Host, parts: Parts<Head>) {
@@ -355,7 +355,7 @@ export class Session<Head> implements StreamOwner<Head> {
 
   /** The answer is complete. */
   sent(stream: Stream<Head>): void {
-    // Further bytes of the peer are of no use (§8.1).
+    // Further bytes of the peer are useless (§8.1).
     if (!stream.remoteEnded) this.#resetId(stream.id, ERROR.NO_ERROR, stream.receiveWindow)
     this.#rates.answered()
     this.#close(stream, true)

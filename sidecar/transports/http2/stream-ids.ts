@@ -34,7 +34,7 @@ export class StreamIds {
     this.last = id
   }
 
-  /** Whether the stream was never opened, and cannot be opened any more. */
+  /** Whether the stream was never opened, and can no longer be opened. */
   isLost(id: number): boolean {
     return (id & 1) === 0 || (id >= this.#leftOutFrom && id <= this.#leftOutTo)
   }

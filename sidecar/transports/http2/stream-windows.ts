@@ -74,7 +74,7 @@ export class StreamWindows<Head> {
     for (const [stream, bytes] of early) stream.expect(bytes)
   }
 
-  /** The application can do nothing before so many bytes more have arrived; 0: before the end has. */
+  /** The application can do nothing before as many bytes more have arrived; 0: before the end has. */
   expect(stream: Stream<Head>, bytes: number): void {
     const { receiveWindow: open, unreleased } = stream
     this.#early?.set(stream, bytes)

@@ -145,14 +145,14 @@ export class Stream<Head> {
     outgoing.ends = true
   }
 
-  /** The application no longer holds so many bytes of the body. When the stream is closed, it holds none. */
+  /** The application no longer holds these bytes of the body. When the stream is closed, it holds none. */
   release(bytes: number): void {
     if (!this.closed) this.#owner.release(this, bytes)
   }
 
   /**
-   * The application can go on when so many bytes more have arrived, or with 0 when the request has ended. The
-   * peer may send them as soon as there is room.
+   * The application can go on when a number of further bytes has arrived, or with 0 when the request has
+   * ended. The peer may send them as soon as there is room.
    */
   expect(bytes: number): void {
     if (!this.closed && !this.remoteEnded) this.#owner.expect(this, bytes)

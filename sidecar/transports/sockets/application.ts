@@ -77,7 +77,7 @@ export class GrpcApplication implements Application<CallHead> {
     if (this.#timed.length === 0) return
     const timed = this.#timed
     this.#timed = []
-    // An answer that is complete and waits to be sent has no deadline any more.
+    // An answer that is complete and waits to be sent no longer has a deadline.
     for (const stream of timed)
       if (!stream.closed && stream.outgoing?.ends !== true) this.#call(stream).setDeadline()
   }

@@ -7,7 +7,7 @@ import { LiveCall, UNSENT_BYTES_MAX } from '../live-call.ts'
 import type { CallStream } from './head.ts'
 import { answer, failBeforeAnswer, type GrpcSettings, HEADERS, TRAILERS_OK } from './unary.ts'
 
-/** After so many requests of a stream, the clock is looked at. */
+/** After this number of requests of a stream, the clock is looked at. */
 const REQUESTS_A_LOOK = 16
 
 const INCOMPLETE = new StatusError({

@@ -115,7 +115,7 @@ export async function perform<Request, Found, Ready, Result>(
 ): Promise<Result> {
   const { reads, subject: wanted, prepare, work, creates, afterwards } = row
   const { directory, records } = context.administration
-  // A row without `prepare` uses nothing of it.
+  // A row without `prepare` does not use it.
   const ready = (await prepare?.(context, request)) as Ready
   if (reads) {
     const subject = await wanted.find(records, request)

@@ -39,7 +39,7 @@ export const AUDIT_OPERATIONS = {
 }
 
 /**
- * An account may have a number that another account had before: what happened there is not for its users, nor
+ * An account may have a number that another account had before: earlier records are not for its users, nor
  * for callers who administer it.
  */
 function seesEarlier(requester: Requester | undefined): boolean {

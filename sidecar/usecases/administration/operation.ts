@@ -35,7 +35,7 @@ export interface Operation<Request, Found, Ready, Result> extends Rights<Request
   readonly afterwards?: (context: Context) => Promise<void>
 }
 
-/** The right that an operation needs, and what it is done to. */
+/** The right that an operation needs, and its subject. */
 export interface Rights<Request, Found> {
   /** Whether it changes nothing and returns no secret, so that the right `read` of a caller is enough. */
   readonly reads: boolean
@@ -62,8 +62,8 @@ export interface Rights<Request, Found> {
 }
 
 /**
- * The owner's rule: what makes an owner, or is done to an owner or to an owner's tokens, is for owners, and
- * so are address restrictions. Each says when that is so.
+ * The owner's rule: an operation that makes an owner, or changes an owner or an owner's tokens, is for
+ * owners, and so are address restrictions. Each says when that is so.
  */
 interface OwnersRule<Request, Found> {
   /** By the request alone: decided before the work. */

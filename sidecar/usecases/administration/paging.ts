@@ -4,7 +4,7 @@ import type { Page } from '../../directory/directory.ts'
 
 /** The part of a list. */
 export interface PageRequest {
-  /** At most so many; 0: 100. */
+  /** The most records; 0: 100. */
   readonly pageSize: number
   /** `nextPageToken` of the answer before; empty: from the beginning. */
   readonly pageToken: string

@@ -43,7 +43,7 @@ interface LoginConnection {
 }
 
 /**
- * A token for a service user. Everyone whose login fails, for whatever reason, gets the same answer at the
+ * A token for a service user. Every failed login, for any reason, gets the same answer at the
  * same cost.
  *
  * @throws CallError

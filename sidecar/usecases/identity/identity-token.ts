@@ -27,7 +27,7 @@ export interface IdentityServices extends Authenticating, Clocked {
   readonly settings: IdentitySettings
 }
 
-/** A token, and what the directory says of its holder and its account now. */
+/** A token, and the directory's present record of its holder and its account. */
 export interface IdentityToken {
   readonly token: VerifiedToken
   /** Id of the account of its scope, which is also its holder's. */

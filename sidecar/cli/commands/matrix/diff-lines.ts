@@ -95,14 +95,14 @@ export const GROUNDS = {
   row: 'same section, same kinds and a similar id',
 } as const
 
-/** A line of a list: what became of an item, its id, and its fields. */
+/** A line of a list: the change of an item, its id, and its fields. */
 export interface ListLine {
   readonly what: 'new' | 'gone' | 'changed'
   readonly id: string
   readonly fields: readonly FieldChange[]
 }
 
-/** The lists that differ, by their headings. Of the kinds, what does not flip. */
+/** The lists that differ, by their headings. The changes of the kinds that do not flip. */
 export function listsOf({ kindFlips, tokenKinds, apis, conflicts, statements }: Comparison) {
   const flipped = new Set(kindFlips.map(({ kind, field }) => `${kind} ${field.replace(/\..*/, '')}`))
   const changed = tokenKinds.changed

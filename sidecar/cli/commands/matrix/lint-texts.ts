@@ -48,7 +48,7 @@ function findingText(file: string | undefined, finding: Finding): string {
   return `${place}${mark}${path === '' ? '' : `${path}: `}${expectedOf(finding)}`
 }
 
-/** Of a fault of the text itself, what was expected says the place once more. */
+/** The expected value of a fault of the text itself repeats the place. */
 function expectedOf({ expected, line, column }: Finding): string {
   const place = ` at line ${line}, column ${column}`
   return expected.endsWith(place) ? expected.slice(0, -place.length) : expected

@@ -193,7 +193,7 @@ function deniedText(problem: string): string {
   return paint('yellow', `warning: ${problem}; its requests will be denied`)
 }
 
-/** Why another matrix is not put in force: what it opens, and was not signed off. Empty: it may be. */
+/** Why another matrix is not put in force: its flips without a sign-off. Empty: it may be. */
 function refusalsOf({ left }: Judged, { maxOpened, maxLoosened }: GateOptions): string[] {
   const opening = left.filter((flip) => bearsOn(flip, 'opened'))
   const opened = opening.filter(isOfCell).length

@@ -24,7 +24,7 @@ export class CompressionError extends Error {
   override readonly name = 'CompressionError'
 }
 
-/** A block has so many fields that it is an attack. */
+/** A block has more fields than any client sends: an attack. */
 export class TooManyFields extends Error {
   override readonly name = 'TooManyFields'
 }

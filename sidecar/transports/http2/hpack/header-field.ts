@@ -1,4 +1,4 @@
-/** A header field, and what RFC 9113 says about it alone. */
+/** A header field, and the rules of RFC 9113 for it alone. */
 
 /** The cost of each entry of the dynamic table besides its name and its value, in bytes (RFC 7541, §4.1). */
 export const FIELD_OVERHEAD_BYTES = 32
