@@ -1,12 +1,12 @@
 /**
- * Runs a circle of checks: `gate` is what must pass before a change lands, and gives the same verdict on any
- * machine; `nightly` is what is random, long or judged by a clock. `bash .ci/run` and `npm run nightly` start
- * it.
+ * Runs a circle of checks: `gate` has the steps that must pass before a change lands, and gives the same
+ * verdict on any machine; `nightly` has the steps that are random, long or judged by a clock. `bash .ci/run`
+ * and `npm run nightly` start it.
  *
  *     node scripts/circle.ts gate
  *     node scripts/circle.ts nightly [PART…]
  *
- * Its end says how long each step took, what was skipped and why, and `N passed, N failed, N skipped`.
+ * Its end says how long each step took, the skipped tests and why, and `N passed, N failed, N skipped`.
  */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
@@ -50,7 +50,7 @@ async function main(): Promise<number> {
   return done.some(({ failed }) => failed > 0) ? 1 : 0
 }
 
-/** @returns the steps, or what is wrong with the names */
+/** @returns the steps, or the faults of the names */
 function stepsOf(circle: string, parts: readonly string[]): readonly Step[] | string {
   if (circle === 'gate') return GATE
   const unknown = parts.filter((part) => NIGHTLY[part] === undefined)

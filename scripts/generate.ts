@@ -32,7 +32,7 @@ const TOOLS = [
   ...globSync('scripts/{generate,generate/*,licenses,packages}.ts', { cwd: ROOT }),
 ]
 
-/** Part → path → digest: what it was made of, and what was made. The launcher looks whether this exists. */
+/** Part → path → digest: its sources, and its output. The launcher looks whether this exists. */
 const RECORD = 'proto/gen/made.json'
 
 type Digests = Readonly<Record<string, string>>

@@ -43,7 +43,7 @@ function areaOfFile(file: string): Area {
   return { least: 100, parts: own.map(({ tests }) => ({ files: [file], tests })) }
 }
 
-/** Runs an area, and says what came of it. @returns whether it is as it must be */
+/** Runs an area, and reports the result. @returns whether it is as it must be */
 function judge(name: string, area: Area, stryker: string): boolean {
   const mutants = area.parts.flatMap((part, index) =>
     run(stryker, `${name.replaceAll('/', '-')}-${index}`, part),
@@ -81,7 +81,7 @@ function configOf(files: readonly string[], report: string): object {
     plugins: ['@stryker-mutator/vitest-runner'],
     testRunner: 'vitest',
     vitest: { configFile: 'scripts/mutants/vitest.config.ts', related: false, pool: 'threads' },
-    // Not by test: what a test finds in memory, it would not seem to need.
+    // Not by test: a test would not seem to need what it finds in memory.
     coverageAnalysis: 'all',
     // Each process has its own, in which the tests run.
     concurrency: availableParallelism(),

@@ -22,7 +22,7 @@ export abstract class MeasuredProcess {
   /** Processor time since the start, in microseconds: all threads, user and system, workers included. */
   abstract cpuMicroseconds(): number | Promise<number>
 
-  /** The cost of each call. @param work makes so many calls */
+  /** The cost of each call. @param work makes that number of calls */
   costPerCall(calls: number, work: () => Promise<Latencies>): Promise<Cost> {
     return measureCost(calls, () => this.cpuMicroseconds(), work)
   }
@@ -83,7 +83,7 @@ export class ServerProcess<Ready> extends MeasuredProcess {
   }
 
   /**
-   * After a collection that also gives the pages back which V8 would keep for later: what grows then is in
+   * After a collection that also gives the pages back which V8 would keep for later: later growth is in
    * use.
    */
   trimmedResidentBytes(): Promise<number> {

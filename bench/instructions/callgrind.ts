@@ -1,7 +1,7 @@
 /**
- * Counts instructions with callgrind. Valgrind runs the program on a processor that it simulates, so what
- * else the machine does is not counted. V8 works without threads and with fixed seeds, so that a
- * run does what the last one did.
+ * Counts instructions with callgrind. Valgrind runs the program on a processor that it simulates, so other
+ * work of the machine is not counted. V8 works without threads and with fixed seeds, so that a run does what
+ * the last one did.
  */
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ const PROGRAM = join(import.meta.dirname, 'program.ts')
 /** Flags that make V8 do the same in each run. */
 const NODE_FLAGS = [
   ...['--single-threaded', '--predictable', '--hash-seed=1', '--random-seed=1'],
-  // A tenth of the calls that V8 waits for otherwise until it compiles: so many fewer are needed before.
+  // A tenth of the calls that V8 waits for otherwise until it compiles: a tenth suffices here.
   ...['--invocation-count-for-maglev=40', '--invocation-count-for-turbofan=300'],
   ...['--invocation-count-for-maglev-osr=10', '--invocation-count-for-osr=50'],
   // Large enough that no garbage is collected while something is counted.

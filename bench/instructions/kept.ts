@@ -1,4 +1,4 @@
-/** The kept counts, in docs/instructions.json, and what differs from them. */
+/** The kept counts, in docs/instructions.json, and differences from them. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT } from '../harness/paths.ts'

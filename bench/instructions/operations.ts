@@ -1,4 +1,4 @@
-/** The operations that are counted: in which groups, how often they are repeated, and what is known then. */
+/** The operations that are counted: their groups, their repetitions, and the known values. */
 
 /**
  * Each group is counted in a separate process, all its operations one after the other: earlier code decides

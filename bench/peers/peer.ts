@@ -17,7 +17,7 @@ export interface Peer {
   readonly configured: string
   /** The answer to each question, in the order of the questions. */
   answers(): Promise<boolean[]>
-  /** Asks all questions and counts how many are allowed. This is what is timed. */
+  /** Asks all questions and counts how many are allowed. This is timed. */
   readonly countAllowed: Count
   /** Whether its rules are looked up before the clock starts. It is then compared with `decideAt`. */
   readonly atHand?: boolean

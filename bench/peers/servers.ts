@@ -81,7 +81,7 @@ interface PeerServer {
   /**
    * Starts the installed server. If this fails, the suite fails.
    *
-   * @returns it, and what it is compared with; default: the sidecar that all are
+   * @returns it, and its comparison; default: the sidecar that all are
    */
   readonly start: (
     obtained: string,

@@ -24,8 +24,8 @@ export async function startChromium(executablePath: string, stack: AsyncDisposab
 }
 
 /**
- * A table of one row, a field that says what is typed, and a button that changes a word: what a browser takes
- * for the least of each.
+ * A table of one row, a field that says what is typed, and a button that changes a word: the least time of a
+ * browser for each.
  */
 const PLAIN = `<!doctype html>
 <title>plain</title>

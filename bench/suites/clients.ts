@@ -204,7 +204,7 @@ async function runOnce(
 }
 
 /**
- * Starts a sidecar whose directory has so many static tokens.
+ * Starts a sidecar whose directory has a number of static tokens.
  *
  * @returns what the programs find in their environment
  */

@@ -3,8 +3,8 @@
  *
  *     node --expose-gc bench/suites/compile-cost.ts APIS
  *
- * It enlarges the shipped matrix to so many APIs, compiles it several times (once if it is large), and prints
- * as JSON the median time, and how much the heap grows while one engine is held, both for each API.
+ * It enlarges the shipped matrix to a number of APIs, compiles it several times (once if it is large), and
+ * prints as JSON the median time, and how much the heap grows while one engine is held, both for each API.
  */
 import { compile, type Matrix } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'

@@ -58,7 +58,7 @@ async function run(size: Size): Promise<SuiteReport> {
     return () => (secondsPerRun(work, sampleSeconds) / calls) * 1e9
   }
 
-  // The gated pairs come first: what runs later cannot have influenced how they were compiled.
+  // The gated pairs come first: later code cannot have influenced their compilation.
   const pair = await interleave({ decide: timed('decide'), lookUps: timed('lookUps') }, pairs)
   const handlePair = await interleave({ decideAt: timed('decideAt'), lookUp: timed('lookUp') }, pairs)
   const others = await interleave(

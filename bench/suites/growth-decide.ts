@@ -19,7 +19,7 @@ export interface DecideSizes {
   /** Numbers of kinds, each with the shipped APIs. */
   readonly kinds: readonly number[]
   readonly rounds: number
-  /** At least so many questions a sample. */
+  /** The least questions of a sample. */
   readonly questions: number
 }
 

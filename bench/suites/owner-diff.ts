@@ -14,7 +14,7 @@ const SIZES = {
   smoke: { apis: 300, kinds: 4, rounds: 2 },
 } as const
 
-/** One API in so many takes a kind less in the other matrix. */
+/** One API in this number accepts a kind less in the other matrix. */
 const CHANGED_EACH = 100
 
 /** It looks at every cell in both modes, at the API and at the kind. */

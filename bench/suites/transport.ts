@@ -87,7 +87,7 @@ async function run(size: Size): Promise<SuiteReport> {
   }
 }
 
-/** Of a process that has answered nothing but what was needed to check its answers. */
+/** Of a process that has answered only the calls that check its answers. */
 async function memoryRows(
   { sockets: { server, load }, workloads }: Setup,
   { many, some }: Effort,

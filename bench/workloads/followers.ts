@@ -7,7 +7,7 @@ const PATH = '/portcullis.v1.AuthorizationService/WatchChanges'
 const PREFIX_BYTES = 5
 const NOTHING = Buffer.alloc(0)
 
-/** A connection has at most so many streams. */
+/** A connection has at most this number of streams. */
 export const STREAMS_PER_CONNECTION = 100
 
 interface Told {
@@ -78,7 +78,7 @@ export class Followers {
     return this.#all.length
   }
 
-  /** Opens so many. Resolves when each has its first response. @param told the position that they know */
+  /** Opens several. Resolves when each has its first response. @param told the position that they know */
   async open(count: number, told?: Told): Promise<void> {
     const request = Buffer.from(WatchChangesRequest.encode({ accounts: [], after: told?.position }).finish())
     const framed = Buffer.alloc(PREFIX_BYTES + request.length)

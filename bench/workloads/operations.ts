@@ -1,5 +1,5 @@
 /**
- * Small operations of the hot path, to be repeated in this process: what the library does, and the parts of a
+ * Small operations of the hot path, to be repeated in this process: calls of the library, and the parts of a
  * call of the sidecar. Their answers are compared before it is repeated.
  */
 import { compile, denialOf, type Engine, type Question } from '../../engine/index.ts'

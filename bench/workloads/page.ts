@@ -24,7 +24,7 @@ export interface Loading {
   readonly usableMs: number
 }
 
-/** Opens a page on a phone that has never seen it, so many times slower than this machine. */
+/** Opens a page on a phone that has never seen it, slower than this machine by a factor. */
 export async function load(browser: Browser, url: string, slowdown: number): Promise<Loading> {
   const page = await openPage(browser, url, slowdown, PHONE)
   const loading = {
@@ -81,7 +81,7 @@ export async function worstFrameMs(page: Page, text: string): Promise<number> {
 /**
  * Clicks at the beginning of a frame.
  *
- * @returns how long it takes until what comes of it is painted, in milliseconds
+ * @returns how long it takes until its result is painted, in milliseconds
  */
 export function clickMs(page: Page, selector: string): Promise<number> {
   return page.evaluate<number>(`new Promise((resolve) => {

@@ -72,13 +72,13 @@ export class SignedTokens {
     return this.#answerBytes
   }
 
-  /** Checks of so many new tokens, one after the other. */
+  /** Checks of a number of new tokens, one after the other. */
   workload(count: number): Workload {
     const questions = Array.from({ length: count }, () => this.#question())
     return { path: CHECK_PATH, questions, answerBytes: questions.map(() => this.#answerBytes) }
   }
 
-  /** Checks so many new tokens, a thousand at a time: this process need not hold them all. */
+  /** Checks a number of new tokens, a thousand at a time: this process need not hold them all. */
   async checkUnseen(load: GrpcLoad, count: number): Promise<void> {
     for (let left = count; left > 0; left -= 1000) {
       const some = Math.min(left, 1000)

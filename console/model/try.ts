@@ -1,4 +1,4 @@
-/** Trying: what the engine finds among pasted headers, and what it says of each token that may be in them. */
+/** Trying: the engine's findings among pasted headers, and its answer about each possible token. */
 import { carries, type Decision, type Engine, fieldPlace, type TokenKind } from '../../engine/index.ts'
 import { decideCell } from '../../matrix/explain.ts'
 import { placeText } from './shell.ts'

@@ -56,7 +56,7 @@ const EDITS = new RegExp(`^[\\w-]{1,${EDITS_LENGTH_MAX}}$`)
 const BETWEEN_API_AND_KIND = '.'
 const BETWEEN_IDS = ','
 
-/** Reads a link. Total: what is not understood is as if it was not there. */
+/** Reads a link. Total: an unknown part counts as absent. */
 export function viewOf(hash: string): View {
   const [path = '', query = ''] = hash.replace(/^#?\/?/, '').split(/\?(.*)/s)
   const page = PAGES.find((each) => each === path)

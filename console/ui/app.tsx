@@ -1,4 +1,4 @@
-/** The page: what is on top of every view, and the view. */
+/** The page: the bar on top of every view, and the view. */
 import type { ComponentChildren, ComponentType } from 'preact'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Route } from '../model/link.ts'

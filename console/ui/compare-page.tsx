@@ -81,7 +81,7 @@ export function ComparePage({ rules, view, chosen: file, choose }: CompareProps)
   )
 }
 
-/** The problems that keep the file from being loaded. Its cells are compared all the same. */
+/** The problems that keep the file from being loaded. Its cells are compared anyway. */
 function Unfinished({ problems }: Pick<Draft, 'problems'>) {
   if (problems.length === 0) return null
   return (

@@ -1,4 +1,4 @@
-/** Where the focus goes when what had it is gone, or when the page has something to say. */
+/** The next place of the focus when its element is gone, or when the page shows a message. */
 
 /**
  * Moves the focus once the page is drawn. A user who has begun to type elsewhere meanwhile keeps it: on a

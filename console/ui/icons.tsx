@@ -37,7 +37,7 @@ export function Icon({ name }: { readonly name: Name }) {
   return <Sign name={name} path={PATHS[name]} />
 }
 
-/** A sign by what draws it, in a square of 16. */
+/** A sign by its path, in a square of 16. */
 export function Sign({ name, path }: { readonly name: string; readonly path: string }) {
   return (
     <svg class="icon" data-icon={name} viewBox="0 0 16 16" aria-hidden="true" focusable="false">

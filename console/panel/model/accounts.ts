@@ -31,7 +31,7 @@ export async function fetchAccounts(
   return { rows: found.filter((each) => each !== undefined), nextPageToken: '' }
 }
 
-/** A right may name an account that is not there, or not any more. */
+/** A right may name an account that is not there, or no longer. */
 async function accountIn(directory: Accounts, account: string, signal: AbortSignal) {
   try {
     return (await directory.getAccount({ account }, { signal })).account

@@ -18,7 +18,7 @@ export const FILTERS = ['who', 'what', 'subject', 'from', 'to'] as const
 /** As long as the sidecar takes it. */
 const TEXT_LENGTH_MAX = 500
 
-/** Reads what stands behind `?`. Total: what is not understood is as if it was not there. */
+/** Reads what stands behind `?`. Total: an unknown part counts as absent. */
 export function filtersOf(given: Readonly<Record<string, string>>): AuditFilters {
   const text = (name: string) => (given[name] ?? '').slice(0, TEXT_LENGTH_MAX)
   const day = (name: string) => (startOf(given[name] ?? '', 0) === undefined ? '' : (given[name] as string))

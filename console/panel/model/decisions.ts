@@ -45,7 +45,7 @@ export interface Known {
   readonly afterwards: Afterwards
 }
 
-/** The sentence of a decision, and what the rules of now decide. */
+/** The sentence of a decision, and the decision of the present rules. */
 interface Afterwards {
   readonly message?: string
   readonly digest: 'same' | 'other'

@@ -3,7 +3,7 @@ import type { AuditRecord } from './iam-records.ts'
 
 export type ExportFormat = 'csv' | 'jsonl'
 
-/** A record without its wire: what both formats write. */
+/** A record without its wire: the common fields of both formats. */
 export interface ExportedRecord {
   readonly sequence: number
   /** ISO 8601, UTC. */

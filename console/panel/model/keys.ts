@@ -1,4 +1,4 @@
-/** API keys as their page shows them: which, in which order, and what is wrong with a name. */
+/** API keys as their page shows them: which, in which order, and the faults of a name. */
 import { texts } from '../../texts/en/profile.ts'
 
 /** As the contract has it, with times in milliseconds since the epoch. */
@@ -46,7 +46,7 @@ export function keyNameFault(name: string, keys: readonly ApiKey[]): string | un
   return nameFault(name) ?? (isTaken ? texts.keys.taken : undefined)
 }
 
-/** The keys to show, newest first. @param kept revoked ones that are shown all the same, by id */
+/** The keys to show, newest first. @param kept revoked ones that are shown anyway, by id */
 export function shownKeys(
   keys: readonly ApiKey[],
   { revoked, kept }: { readonly revoked: boolean; readonly kept: (id: string) => boolean },

@@ -20,7 +20,7 @@ export const DIFFERENCES: readonly Difference[] = ['opened', 'closed', 'unknown'
 
 /** A matrix that was put in force. */
 export interface Version {
-  /** Empty: each process had the matrix of its own configuration again. */
+  /** Empty: each process had the matrix of its configuration again. */
   readonly digest: string
   /** `promoted`, `rolled_back` or `replaced`. */
   readonly action: string
@@ -160,7 +160,7 @@ export function promoteCommand(reason: string, opening: Opening): string {
 }
 
 /**
- * @param digest empty: each process has the matrix of its own configuration again
+ * @param digest empty: each process has the matrix of its configuration again
  * @param opening `undefined`: it is not known
  */
 export function rollBackCommand(reason: string, digest: string, opening: Opening | undefined): string {

@@ -25,7 +25,7 @@ export interface Decision {
   readonly trace_id?: string
   readonly request_id?: string
   readonly latency_us: number
-  /** It passed all the same. */
+  /** It passed anyway. */
   readonly observed?: true
   readonly sample_percent?: number
   readonly dropped?: number
@@ -101,7 +101,7 @@ export const KEPT_MAX = 1_000
 /** Most APIs that can be chosen. Every caller may ask about APIs that do not exist. */
 const APIS_MAX = 200
 
-/** The kept lines. The newest entry is the first. While it is paused, what is shown stays as it is. */
+/** The kept lines. The newest entry is the first. While it is paused, the shown lines stay. */
 export class Tail {
   #next = 0
   #filter = NO_FILTER

@@ -56,7 +56,7 @@ export function SecretOnce({ title, about, label, value, fileName, close, childr
 }
 
 /**
- * Selected when it has the focus. The beginning is what distinguishes a key from a password: a field that is
+ * Selected when it has the focus. The beginning distinguishes a key from a password: a field that is
  * too narrow shows it, and not the end.
  */
 function SecretField({ id, value }: { readonly id: string; readonly value: string }) {

@@ -1,4 +1,4 @@
-/** Revocations of API keys as a hook: whatever waits is sent when the page is left, in any way. */
+/** Revocations of API keys as a hook: waiting ones are sent when the page is left, in any way. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { texts } from '../../texts/en/profile.ts'
 import { usePanel } from '../context.tsx'

@@ -222,7 +222,7 @@ export const texts = {
     youOperator: 'Access limits do not apply to operators.',
     allowed: 'allowed',
     shutOut: 'shut out',
-    nobodyElse: 'No other addresses are known.',
+    noOthers: 'No other addresses are known.',
     others: (shut: number, all: number) =>
       `${shut.toLocaleString('en')} of ${counted(all, 'other', 'others')} would be shut out.`,
     known:

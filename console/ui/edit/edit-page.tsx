@@ -1,6 +1,6 @@
 /**
  * Editing a matrix in the page: the table and the statements, and beside them what the edits open, close and
- * contradict. Nothing of it is sent anywhere.
+ * contradict. It is not sent anywhere.
  */
 import { useMemo, useState } from 'preact/hooks'
 import type { Api, Statement, TokenKind } from '../../../engine/index.ts'

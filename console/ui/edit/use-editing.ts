@@ -122,7 +122,7 @@ function editsOf(latest: Latest, put: Put, show: Put) {
     }
     return []
   }
-  /** For edits without a form: what is wrong with one is said above the table. */
+  /** For edits without a form: a fault of one is shown above the table. */
   const exchange: Apply = (...edits) => {
     const problems = apply(...edits)
     if (problems.length > 0) put({ problem: new MatrixError(problems).message })

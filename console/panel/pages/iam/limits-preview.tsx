@@ -77,7 +77,7 @@ function Outcome({ value: { requester, others, truncated } }: { readonly value: 
   return (
     <>
       <Oneself address={requester?.address ?? ''} allowed={requester?.allowed ?? false} />
-      <p>{others.length === 0 ? words.nobodyElse : words.others(shut.length, others.length)}</p>
+      <p>{others.length === 0 ? words.noOthers : words.others(shut.length, others.length)}</p>
       {shown.length > 0 && (
         <table class="plain-table">
           <thead>

@@ -1,4 +1,4 @@
-/** The panel of a service user: what it is, what it may obtain and open, and what can be done with it. */
+/** The panel of a service user: what it is, what it may obtain and open, and the actions on it. */
 import { useState } from 'preact/hooks'
 import { texts } from '../../../texts/en/iam.ts'
 import { Facts } from '../../../ui/parts.tsx'
