@@ -13,7 +13,7 @@ import { isCurrent, type Recorded, readRecord } from '../../scripts/generate.ts'
 import { ROOT, sourcesIn, valueImportsOf } from '../support/checkout/sources.ts'
 import { printedApis, printedKinds } from '../support/matrices/oracle.ts'
 
-describe('what is generated', () => {
+describe('generated code', () => {
   const record = readRecord()
 
   test('is of the sources as they are', () => {
@@ -44,7 +44,7 @@ describe('what is generated', () => {
     expect(unnoticed).toEqual([])
   })
 
-  test('is not made of what is generated, so that it can be made first', () => {
+  test('is not made of generated code, so that it can be made first', () => {
     const own = sourcesIn('scripts/generate')
     expect(own.length).toBeGreaterThan(5)
     expect(own.flatMap(valueImportsOf).filter((path) => /(^|\/)gen\//.test(path))).toEqual([])

@@ -63,7 +63,7 @@ test.each(Object.entries(DOORS))('the package in %s is imported through its fron
 })
 
 test.each(PACKAGES)(
-  'what the package in $folder imports is declared, and what it declares is imported',
+  'the package in $folder imports exactly the packages that it declares',
   ({ folder, entryPoints, platform }) => {
     const manifest = JSON.parse(readFileSync(`${ROOT}${folder}/package.json`, 'utf8'))
     // Code that is built into the package is a dependency of its development alone.

@@ -1,5 +1,5 @@
 /**
- * A full disk: what was acknowledged is kept, checks are answered, and with space there is no need for a
+ * A full disk: acknowledged changes are kept, checks are answered, and with space there is no need for a
  * restart. Linux, with namespaces of users.
  */
 import { execFileSync } from 'node:child_process'

@@ -1,5 +1,5 @@
 /**
- * Requests that come a byte at a time: they are ended, whatever they send, and others are answered meanwhile.
+ * Requests that come a byte at a time: each is ended, and others are answered meanwhile.
  */
 import { connect, type Socket } from 'node:net'
 import { expect, test } from 'vitest'

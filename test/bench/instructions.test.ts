@@ -1,5 +1,5 @@
 /**
- * The gate of counted instructions: what it says of a count, and that its operations run. To count needs
+ * The gate of counted instructions: its judgement of a count, and that its operations run. To count needs
  * valgrind: test/nightly/instructions.test.ts.
  */
 import { expect, test } from 'vitest'

@@ -1,5 +1,5 @@
 /**
- * Every command of README is run, and what it shows is what is printed. The other pages: test/interop. The
+ * Every command of README is run, and its shown output is the printed one. The other pages: test/interop. The
  * allowed blocks of pages.
  */
 import { describe, expect, test } from 'vitest'

@@ -138,7 +138,7 @@ describe('docs/operate/troubleshooting.md', () => {
     .map(({ text }) => text)
 
   test.each(quoted)('`%s` is what the product says', (message) => {
-    // A line of the sources has all its parts, in this order; an ellipsis is what differs.
+    // A line of the sources has all its parts, in this order; an ellipsis is a difference.
     const parts = message.split('…').map((part) => part.trim().replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
     const pattern = new RegExp(`['"\`(].*${parts.join('.*')}`)
     expect(code.some((text) => pattern.test(text))).toBe(true)

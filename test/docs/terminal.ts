@@ -288,8 +288,8 @@ function startScript(): string {
 }
 
 /**
- * `import … from '@portcullis/engine'` means the checkout's sources; what else pages import is what the
- * checkout has installed.
+ * `import … from '@portcullis/engine'` means the checkout's sources; other imports of pages are those that
+ * the checkout has installed.
  */
 function writePackages(folder: string): void {
   const modules = join(folder, 'node_modules')

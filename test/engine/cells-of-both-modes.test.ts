@@ -1,4 +1,4 @@
-/** The cells of a matrix without an engine: what an engine of each mode says of them. */
+/** The cells of a matrix without an engine: the answers of an engine of each mode about them. */
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { CELL_ANSWERS, cellsInSteps, conflictsAt } from '../../engine/cells.ts'

@@ -1,11 +1,11 @@
-/** `compile` refuses faults, and keeps nothing of the object given. */
+/** `compile` refuses faults, and does not keep the given object. */
 import { expect, test } from 'vitest'
 import { compile, type Engine, type Matrix, matrixProblems } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import { cells, scopeFor } from '../support/matrices/oracle.ts'
 import { planted, smallMatrix } from '../support/matrices/small-matrix.ts'
 
-/** A value planted at a path of the small matrix, and what `compile` says of it. */
+/** A value planted at a path of the small matrix, and the message of `compile`. */
 test.each<[path: string, value: unknown, message: string]>([
   ['tokenKinds[1].id', 'day_pass', 'expected a unique id, `day_pass` is taken'],
   ['apis[1].id', 'lobby', 'expected a unique id, `lobby` is taken'],

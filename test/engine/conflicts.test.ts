@@ -214,7 +214,7 @@ describe('in a small matrix', () => {
   const LOBBY_KEY = { api: 'lobby', kind: 'room_key' }
   const LOBBY_PASS = { api: 'lobby', kind: 'day_pass' }
   const LIBRARY_PASS = { api: 'library', kind: 'day_pass' }
-  /** A conflict about nothing, for the table; what is given changes that. */
+  /** A conflict about nothing, for the table; the given fields change that. */
   const conflict = (id: string, change: Partial<Conflict>): Conflict => ({
     ...{ id, type: 'contradiction', cells: [], apis: [], kinds: [], statements: [] },
     ...{ resolution: 'table', reason: 'either may be so', ...change },

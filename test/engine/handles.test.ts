@@ -102,7 +102,7 @@ describe('a handle of another engine', () => {
   })
 })
 
-/** The handle of a cell that is open, and what its class is at run time. */
+/** The handle of a cell that is open, and its class at run time. */
 const genuine = engine.handle('iam_token_account_scoped', 'iam')
 const Class = genuine.constructor as new (...parts: unknown[]) => object
 

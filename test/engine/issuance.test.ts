@@ -76,7 +76,7 @@ const METHODS = 'the array ["password"]'
 const NEITHER = 'exactly one of domain (account scope) and project (project scope), not neither'
 const BOTH = 'exactly one of domain (account scope) and project (project scope), not both'
 
-/** Every field of §2.2, in its order, and what it must be. */
+/** Every field of §2.2, in its order, and its rule. */
 const FIELDS: readonly (readonly [path: string, expected: string])[] = [
   ['auth', OBJECT],
   ['auth.identity', OBJECT],
@@ -132,7 +132,7 @@ const FAULTS: readonly (readonly [path: string, expected: string, what: string, 
 
 test.each(FAULTS)('at "%s" the body must have %s, not %s', (path, expected, _what, body) => {
   const reading = readIssuanceBody(body)
-  // One fault planted, one fault named: what lies below an unreadable field is not reported again.
+  // One fault planted, one fault named: a field below an unreadable one is not reported again.
   expect(reading).toEqual({ ok: false, faults: [{ path, expected }] })
   expect(JSON.stringify(reading)).not.toContain(CANARY)
 })

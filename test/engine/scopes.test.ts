@@ -44,7 +44,7 @@ const OTHER_PROJECT =
 
 test.each<[claim: string, kind: string, target: unknown]>([
   ['another project is closed', PROJECT_KIND, { account: '123456', project: 'beta' }],
-  ['what is in no project is closed', PROJECT_KIND, { account: '123456' }],
+  ['a resource outside of projects is closed', PROJECT_KIND, { account: '123456' }],
   ['names of projects are compared byte for byte', PROJECT_KIND, { account: '123456', project: 'Alpha' }],
 ])('to a project-scoped token %s', (_claim, kind, target) => {
   expect(decideOn(kind, target)).toMatchObject({

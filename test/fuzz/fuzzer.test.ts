@@ -15,7 +15,7 @@ const fuzz = (...args: string[]) =>
     ...args,
   ]).ended
 
-/** The inputs that a run printed, by what was wrong with them. */
+/** The inputs that a run printed, by their faults. */
 function findingsIn(stdout: string): Map<string, string> {
   const found = stdout.matchAll(/^\S+: (?:Error: )?(.+?)(?: \(\S+\))?\n {2}npm run fuzz .* --input (\S+)$/gm)
   return new Map(

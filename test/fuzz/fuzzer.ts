@@ -32,7 +32,7 @@ export interface Budget {
 export interface Report {
   readonly executions: number
   readonly ms: number
-  /** Counters of branches that were taken, in so many sizes. */
+  /** Counters of branches that were taken, by size. */
   readonly coverage: number
   readonly findings: readonly Finding[]
   readonly corpus: readonly Buffer[]
@@ -131,7 +131,7 @@ export class Fuzzer {
     return [...found, ...Array.from({ length: times }, () => own).flat()]
   }
 
-  /** Both ways round: what stands in an input is one side or the other. */
+  /** Both ways round: an input has one side or the other. */
   #pairs(): [Buffer, Buffer][] {
     const pairs = this.#coverage?.pairs ?? []
     return pairs.flatMap(([a, b]): [Buffer, Buffer][] => {

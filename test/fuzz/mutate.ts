@@ -88,7 +88,7 @@ function changedOnce(bytes: Buffer, random: Random, { words, pairs, other }: Mat
 }
 
 /**
- * The smallest input that `fails` in the same way: parts are cut out as long as it does, and what is left is
+ * The smallest input that `fails` in the same way: parts are cut out as long as it does, and the rest is
  * written as plainly as possible.
  */
 export async function minimised(input: Buffer, fails: (bytes: Buffer) => Promise<boolean>): Promise<Buffer> {

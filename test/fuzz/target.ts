@@ -9,7 +9,7 @@ export interface Target {
   readonly words?: readonly string[]
   /** Longest input, in bytes. */
   readonly bytesMax?: number
-  /** Most steps that an input of so many bytes may take: branches that are entered. */
+  /** Most steps that an input of a given length may take: branches that are entered. */
   readonly stepsMax?: (bytes: number) => number
   /** How many executions `npm test` has time for, besides the corpus. */
   readonly runsInTests?: number

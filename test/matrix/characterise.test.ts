@@ -1,4 +1,4 @@
-/** The policy tests that hold a matrix as it is: how they are written, and what they notice. */
+/** The policy tests that hold a matrix as it is: their text, and the changes that they notice. */
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { compile, type Matrix } from '../../engine/index.ts'

@@ -1,4 +1,4 @@
-/** Editing YAML in one place: what was not edited stays, to the last space. */
+/** Editing YAML in one place: the rest stays, to the last space. */
 import { expect, test } from 'vitest'
 import * as library from 'yaml'
 import type { DocumentChange } from '../../matrix/document/edit.ts'

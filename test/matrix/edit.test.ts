@@ -1,4 +1,4 @@
-/** Editing a matrix: what was not edited stays, the value is as expected, and what opens is said. */
+/** Editing a matrix: the rest stays, the value is as expected, and flips are reported. */
 import { describe, expect, test } from 'vitest'
 import * as library from 'yaml'
 import { stringify } from 'yaml'

@@ -1,4 +1,4 @@
-/** Edits of a matrix: the changes of the document that make each of them, and what follows for conflicts. */
+/** Edits of a matrix: the changes of the document that make each of them, and the effect on conflicts. */
 import { expect, test } from 'vitest'
 import type { Api, Matrix } from '../../engine/index.ts'
 import type { DocumentChange } from '../../matrix/document/edit.ts'

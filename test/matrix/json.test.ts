@@ -1,4 +1,4 @@
-/** Reading JSON, with comments and without: what is read, what is refused and where; and places of paths. */
+/** Reading JSON, with comments and without: accepted and refused texts, and where; and places of paths. */
 import { expect, test } from 'vitest'
 import { formOfName, forms, json, jsonc, type ReadingOptions, readJson } from '../../matrix/document/index.ts'
 import { placesOf, segmentsOf } from '../../matrix/document/places.ts'

@@ -56,7 +56,7 @@ const withLast = (part: Part, fields: object): Matrix => ({
 })
 const claiming = (claim: object) => withLast('statements', { claim })
 const SAID = [] as const
-/** Nothing but the words of it is another. */
+/** Only its words differ. */
 const said = (field: string, other: Matrix) => [field, other, SAID, SAID] as const
 const changed = (field: string, fields: object) =>
   [

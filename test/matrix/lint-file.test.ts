@@ -1,6 +1,5 @@
 /**
- * The linter for a file: all that is wrong at once, each with its line and column, and what is probably not
- * meant.
+ * The linter for a file: all that is wrong at once, each with its line and column, and each probable slip.
  */
 import { describe, expect, test } from 'vitest'
 import { json, lintFile, loadMatrix, MatrixError, supportMatrix, warningsOf } from '../../matrix/index.ts'
@@ -18,7 +17,7 @@ const file = (apis: readonly string[], kinds: readonly string[] = [KIND], more =
   ]${more}
 }`
 
-/** `line:column path: what was expected`. */
+/** `line:column path: expected value`. */
 const shown = (text: string) => {
   const { problems, warnings } = lintFile(text)
   const line = ({ line, column, path, expected }: (typeof problems)[number]) =>
@@ -215,7 +214,7 @@ const UTF_8 = 'expected UTF-8 text'
 const UTF_16 = `${UTF_8}, found the byte order mark of UTF-16`
 const NO_MARK = `${UTF_8} without a byte order mark at line 1, column 1`
 
-/** Files with bytes before their text, with the most that a form reads, and what is said of them. */
+/** Files with bytes before their text, with the most that a form reads, and their messages. */
 test.each<[what: string, file: string | Uint8Array, bytesMax: number, expected: string, yaml?: boolean]>([
   ['as many bytes as may be', '{"a": 1}', 8, 'unknown field'],
   ['one byte too many', '{"a": 1}', 7, 'expected at most 7 bytes, found 8'],

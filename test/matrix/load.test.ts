@@ -105,7 +105,7 @@ test('any bytes whatever are loaded and compile, or are refused with a path', ()
   fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), loadsOrRefuses), { numRuns: 300 })
 })
 
-/** Any error but a refusal is passed on, and so fails the test; what is loaded must compile. */
+/** Any error but a refusal is passed on, and so fails the test; a loaded matrix must compile. */
 function loadsOrRefuses(file: string | Uint8Array): void {
   try {
     compile(loadMatrix(file))

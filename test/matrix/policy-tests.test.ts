@@ -1,4 +1,4 @@
-/** Policy tests: what is asked, when a test fails, and what it says then. */
+/** Policy tests: their questions, their failures, and the messages of these. */
 import { expect, test } from 'vitest'
 import { compile, type Reason, type TokenKind } from '../../engine/index.ts'
 import {

@@ -1,4 +1,4 @@
-/** Reading YAML: what a text says, what is refused and where; and places of paths. */
+/** Reading YAML: the values of texts, refused texts and where; and places of paths. */
 import { expect, test } from 'vitest'
 import * as library from 'yaml'
 import { yamlForm } from '../../matrix/document/yaml.ts'
@@ -90,7 +90,7 @@ test.each<[text: string, ...problems: string[]]>([
 })
 
 test('a text has half a million parts at most', () => {
-  // Parsing so many takes a second, and shows nothing more.
+  // Parsing that many takes a second, and shows nothing else.
   const parseDocument = (() => library.parseDocument('')) as typeof library.parseDocument
   const { read } = yamlForm({ ...library, parseDocument })
   expect(read('\n'.repeat(500_000))).toEqual({ ok: true, value: null })

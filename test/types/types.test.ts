@@ -17,7 +17,7 @@ const EXPECTED = '// @ts-expect-error'
 const REGRESSIONS = [
   ['the ids of the shipped matrix', 'compile(supportMatrix)', 'compile(supportMatrix as Matrix)'],
   ['the ids of a literal', 'compile(own)', 'compile(own as MatrixInput)'],
-  ['what a handle is', 'const handle: CellHandle =', 'const handle: {} ='],
+  ['the class of a handle', 'const handle: CellHandle =', 'const handle: {} ='],
 ] as const
 
 /** The compiler's errors for each text, in one run. */

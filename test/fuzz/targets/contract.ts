@@ -142,7 +142,7 @@ export const targets: readonly Target[] = [
       const written = reading(() => Buffer.from(generated.encode(value).finish()), Error)
       if (written === undefined) return
       const again = Buffer.from(generated.encode(generated.decode(written)).finish())
-      promised(again.equals(written), `what was written of a ${name} is read as the same`)
+      promised(again.equals(written), `a written ${name} is read as the same`)
       const theirs = reading(() => fromBinary(descriptor, bytes, { readUnknownFields: false }), Error)
       if (theirs === undefined || !isPlain(descriptor, bytes, theirs.$unknown ?? [])) return
       promised(
@@ -182,7 +182,7 @@ export const targets: readonly Target[] = [
       )
       if (read === undefined) return
       const theirs = reading(() => fromBinary(messageOf('CheckRequest'), bytes), Error)
-      promised(theirs !== undefined, 'what is read as a check is a message')
+      promised(theirs !== undefined, 'a text that is read as a check is a message')
     },
   },
   {
@@ -316,12 +316,12 @@ export const targets: readonly Target[] = [
       )
       // The library replaces bytes that are not UTF-8.
       if (theirs !== undefined && Buffer.from(bytes.toString()).equals(bytes))
-        promised(read !== undefined, `what the library reads as a ${name} is read`)
+        promised(read !== undefined, `a ${name} that the library reads is read`)
       // Of a `oneof` both may be written here: the reader of checks refuses them.
       if (read !== undefined && theirs === undefined)
         promised(
           refused(() => (name === 'Check' ? readCheck(read) : readCheckBatch(read, 1_000))) === undefined,
-          `what the library refuses as a ${name} is refused`,
+          `a ${name} that the library refuses is refused`,
         )
       // An empty text that is there is written, fields are in any order, and it means the same.
       const same = (one: Uint8Array) => Buffer.from(toBinary(descriptor, fromBinary(descriptor, one)))

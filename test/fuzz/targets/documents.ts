@@ -115,7 +115,7 @@ export const targets: readonly Target[] = [
       if (strict.ok)
         promised(
           native !== undefined && same(native.value, strict.value),
-          'what is read is what JSON.parse reads',
+          'a document is read as JSON.parse reads it',
         )
       else {
         promised(strict.problems.length > 0, 'a refusal names a problem')
@@ -156,7 +156,7 @@ export const targets: readonly Target[] = [
         yaml.placesOf(text, ['a', 'b[0].c'])
         return
       }
-      // The independent reader: what is read is a value of JSON.
+      // The independent reader: the result is a value of JSON.
       const again = readJson(JSON.stringify(read.value) ?? 'null')
       promised(again.ok && same(again.value, read.value), 'YAML is read as a value of JSON')
       const strict = readJson(text)
@@ -278,7 +278,7 @@ export const targets: readonly Target[] = [
         same(readIssuanceBody(buildIssuanceBody(ours.issuance)), ours),
         'a body that is built is read as the same',
       )
-      // The first reader is the one of the source; what it accepts, every login accepts.
+      // The first reader is the one of the source; every login accepts its texts.
       const { scope, userName } = ours.issuance
       promised(strict?.method.type === 'password', 'a body of the source is a login')
       const { user } = strict.method
@@ -313,7 +313,7 @@ export const targets: readonly Target[] = [
       const whole = refused(() => readEntities(fields))
       const defaults = refused(() => readDefaults(fields))
       if (whole === undefined) return
-      promised(defaults !== undefined, 'what is whole is good for defaults')
+      promised(defaults !== undefined, 'a whole document is good for defaults')
       promised(same(readEntities({}, { defaults }), whole), 'defaults stand for what is not there')
       for (const searched of ['subject', 'resource', 'action'] as const)
         refused(() => readEntities(fields, { searched }))

@@ -233,7 +233,7 @@ export const targets: readonly Target[] = [
       writeFileSync(path, sealed('directory', bytes))
       const details = await refusedFile(path, () => readBackup(path))
       const scratch = await refusedFile(path, () => Scratch.load(path, folder))
-      promised(scratch === undefined || details !== undefined, 'what is loaded is a backup')
+      promised(scratch === undefined || details !== undefined, 'a file that is loaded is a backup')
       scratch?.[Symbol.dispose]()
       promised(
         readdirSync(folder).every((name) => /^(input|template|seed)\./.test(name)),
@@ -260,7 +260,7 @@ export const targets: readonly Target[] = [
       const body = bytes.subarray(bytes.indexOf('\n') + 1)
       promised(
         bytes.equals(sealed(details === undefined ? 'keys' : 'directory', body)),
-        'what is read has its digest',
+        'a file that is read has its digest',
       )
     },
   },

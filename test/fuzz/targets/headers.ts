@@ -78,7 +78,7 @@ export const targets: readonly Target[] = [
         'every host is counted',
       )
       const again = readHeaders(forwarded, STRIPPED)
-      promised(JSON.stringify(again.forwarded) === JSON.stringify(forwarded), 'what goes on goes on again')
+      promised(JSON.stringify(again.forwarded) === JSON.stringify(forwarded), 'a forwarded header is forwarded again')
       const returned = returnedHeaders(raw).filter((_text, index) => index % 2 === 0)
       promised(
         !returned.map(canonical).some((name) => name === 'portcullis-reason' || name === 'connection'),
@@ -123,7 +123,7 @@ export const targets: readonly Target[] = [
         if (hops > 0)
           promised(
             address === (list.length >= hops ? ipAddress(expected) : undefined),
-            'what a client claims itself does not count',
+            'a claim of a client does not count',
           )
       }
       const parent = traceParentOf(distinct.traceparent ?? [])

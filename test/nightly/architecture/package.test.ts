@@ -1,7 +1,7 @@
 /**
  * The packages as a user gets them: each packed, put into a separate project, imported by Node and checked by
- * TypeScript. That npm installs the same from a registry, and what other runtimes make of it, is shown by
- * test/nightly/packages.test.ts.
+ * TypeScript. test/nightly/packages.test.ts shows that npm installs the same from a registry, and that other
+ * runtimes run it.
  */
 import { execFile, spawnSync } from 'node:child_process'
 import { globSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'

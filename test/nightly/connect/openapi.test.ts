@@ -1,6 +1,6 @@
 /**
- * schemathesis asks what the OpenAPI document says, and what it excludes: no answer is an error of the
- * server, and each is as described.
+ * schemathesis asks questions that the OpenAPI document has, and those that it excludes: no answer is an
+ * error of the server, and each is as described.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -62,9 +62,8 @@ func (d directory) step(o *operation) (bool, directory) {
 	return d.do(o)
 }
 
-// isTurnOf reports whether no other operation comes first. One that can take place now and changes nothing
-// loses nothing by it, whatever comes later: so it need not be tried at other times, and of several the order
-// does not matter. Without this the search would try each subset of them.
+// isTurnOf reports whether no other operation comes first. An operation without an effect that can take place now need not be tried at
+// other times, and the order of several does not matter. Without this the search would try each subset of them.
 func (d directory) isTurnOf(o *operation) bool {
 	var first int64 = math.MaxInt64
 	for _, other := range o.history.Operations {
@@ -101,7 +100,7 @@ func (d directory) do(o *operation) (bool, directory) {
 	return o.Answer == answer || o.Answer == unknown, changed
 }
 
-// status is what a check of the token is answered.
+// status is the answer to a check of the token.
 func (d directory) status(token int) string {
 	bit := uint64(1) << token
 	switch {

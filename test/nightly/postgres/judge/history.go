@@ -72,7 +72,7 @@ func (o *operation) alters() bool {
 	return o.changes() || o.What == "issue" && o.Answer == "OK"
 }
 
-// read is what a read of the robot was answered.
+// read is the answer to a read of the robot.
 func (o *operation) read() string {
 	if o.Answer != "OK" {
 		return o.Answer
@@ -80,7 +80,7 @@ func (o *operation) read() string {
 	return readUser(is(o.Enabled), is(o.OfAccount), is(o.Administers))
 }
 
-// history is what the clients of one account did.
+// history has the operations of the clients of one account.
 type history struct {
 	Seed int `json:"seed"`
 	// A check may be answered by a directory that was true this long ago, and no longer.
