@@ -127,9 +127,7 @@ export interface Conflict {
   readonly reason: string
 }
 
-/**
- * The input of `compile`: a matrix. Absent statements and conflicts mean that it has none.
- */
+/** The input of `compile`: a matrix. Absent statements and conflicts mean that it has none. */
 export interface MatrixInput<KindId extends string = string, ApiId extends string = string> {
   readonly title: string
   readonly tokenKinds: readonly TokenKind<KindId>[]

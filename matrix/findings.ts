@@ -92,8 +92,7 @@ export const FINDINGS = {
   },
   'similar-ids': {
     severity: 'warning',
-    means:
-      'Two ids of one list differ in one letter, or only in `-` and `_`. A difference of digits is not a slip.',
+    means: 'Two ids of one list differ in one letter, or only in `-` and `_`. Digits do not count.',
     fix: 'Leave both, if both are meant. Otherwise remove one: `portcullis matrix rename`.',
   },
 } as const satisfies Readonly<Record<string, FindingType>>

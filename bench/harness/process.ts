@@ -83,8 +83,7 @@ export class ServerProcess<Ready> extends MeasuredProcess {
   }
 
   /**
-   * After a collection that also gives the pages back which V8 would keep for later: later growth is in
-   * use.
+   * After a collection that also gives the pages back which V8 would keep for later: later growth is in use.
    */
   trimmedResidentBytes(): Promise<number> {
     return this.#ask('trimmed-memory')

@@ -1,6 +1,5 @@
 /**
- * The acts of a user on a page, and the waits for it. All of it is measured in the page, by its
- * own clock.
+ * The acts of a user on a page, and the waits for it. All of it is measured in the page, by its own clock.
  */
 import type { Browser, Page } from 'playwright-core'
 

@@ -1,6 +1,4 @@
-/**
- * The few signs of the page. Each stands beside words, or has its own words for users who do not see it.
- */
+/** The few signs of the page. Each stands beside words, or has its own words for users who do not see it. */
 import type { CellState } from '../model/table.ts'
 import { texts } from '../texts/en/explorer.ts'
 

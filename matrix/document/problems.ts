@@ -1,6 +1,5 @@
 /**
- * The faults of a document, in words. They never hold a value of the document, because it may be a
- * secret.
+ * The faults of a document, in words. They never hold a value of the document, because it may be a secret.
  */
 import { namesMeant } from '../../engine/index.ts'
 

@@ -94,8 +94,9 @@ export class Coverage {
     const possible = new Set<Reason>(['UNKNOWN_API', 'UNKNOWN_TOKEN_KIND', ...CREDENTIAL_REASONS])
     for (const reasons of seen) for (const reason of reasons) possible.add(reason)
     const kinds = [...lenient.tokenKinds.values()]
-    const isDistinguished = new Set(kinds.map(fieldPlace)).size > 1 || kinds.some(({ prefix }) => prefix !== undefined)
-    if (!isDistinguished) possible.delete('WRONG_HEADER')
+    const hasPlaces =
+      new Set(kinds.map(fieldPlace)).size > 1 || kinds.some(({ prefix }) => prefix !== undefined)
+    if (!hasPlaces) possible.delete('WRONG_HEADER')
     return REASONS.filter((reason) => possible.has(reason))
   }
 }

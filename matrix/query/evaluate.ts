@@ -1,6 +1,4 @@
-/**
- * The answer of a query of each cell. The space is finite, so every answer is exact: each cell is looked at.
- */
+/** The answer of a query of a cell. The space is finite, so it is exact: each cell is looked at. */
 import { CELL_ANSWERS, type Cells } from '../../engine/cells.ts'
 import { namesMeant } from '../../engine/index.ts'
 import { type Query, QueryError, type Value } from './parse.ts'

@@ -48,9 +48,7 @@ export interface Origin {
   readonly address?: IpAddress | undefined
   /** Whether the login uses the endpoint that an account may restrict to some addresses (§1). */
   readonly restricted: boolean
-  /**
-   * The secrets that a sidecar without a directory forwards with it; absent: the login is the sidecar's own.
-   */
+  /** Secrets that a sidecar without a directory forwards with it; absent: the login is the sidecar's own. */
   readonly handOn?: (() => Presented) | undefined
 }
 

@@ -1,6 +1,4 @@
-/**
- * The form of a token of the embedded authority, behind the prefix that the matrix states for its kind.
- */
+/** The form of a token of the embedded authority, behind the prefix that the matrix states for its kind. */
 import type { TokenKind } from '../../engine/index.ts'
 import { looksLikeIamToken, ownHeaderAt } from './iam-token.ts'
 import { isWellFormedStaticToken, looksLikeStaticToken, STATIC_TOKEN_LENGTH } from './static-token.ts'

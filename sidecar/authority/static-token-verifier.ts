@@ -37,10 +37,7 @@ export class StaticTokenVerifier {
   readonly #parts: StaticTokenVerifierParts
   /** By SHA-256 of the token. */
   readonly #known: TokenMemory<CachedStaticToken>
-  /**
-   * Tokens that the directory does not have, in a separate memory: no number of guesses displaces a genuine
-   * one.
-   */
+  /** Tokens that the directory does not have: no number of guesses displaces a genuine one. */
   readonly #unknown = new LazyLruCache<Remembered>(UNKNOWN_TOKENS_MAX)
   readonly #asked = new SharedQuestions<StaticToken | undefined>()
 

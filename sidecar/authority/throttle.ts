@@ -3,9 +3,8 @@
  * each source, so that rotating names gains nothing. A login in progress counts against the failures that are
  * left: a burst of parallel logins makes only as many guesses as the same logins one after another.
  *
- * A patient guesser, or one on many networks, is slowed down too: passwords that people choose for the
- * control panel, and their one-time codes, are also counted for the user alone, and the pause doubles with
- * each failure.
+ * A patient guesser, or one on many networks, is slowed down too: chosen passwords for the control panel, and
+ * one-time codes, are also counted for the user alone, and the pause doubles with each failure.
  *
  * Logins with a password that Portcullis can have made do not come here (`canBeMade`), so users are not
  * locked out by the failures of others.

@@ -7,10 +7,7 @@
  */
 import { getHeapStatistics } from 'node:v8'
 
-/**
- * The most memory that a remembered token takes, and the part of the memory that all of a kind may
- * take.
- */
+/** The most memory that a remembered token takes, and the part of the memory that all of a kind may take. */
 const REMEMBERED_BYTES = 1_024
 const MEMORY_SHARE = 1 / 16
 const REMEMBERED_MAX_LEAST = 50_000

@@ -101,8 +101,7 @@ function isInUse(folder: string, names: readonly string[], ours: readonly string
 }
 
 /**
- * A restore may replace any lost file, so one that is left is enough. The folder
- * may be missing.
+ * A restore may replace any lost file, so one that is left is enough. The folder may be missing.
  *
  * @throws Error if it is neither empty nor a data folder
  */

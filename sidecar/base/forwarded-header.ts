@@ -8,10 +8,7 @@ import { ipAddress, type Whereabouts } from './ip-address.ts'
 /** Says that a sidecar forwards the call, and where it came from. Earlier versions only said `1`. */
 export const FORWARDED_HEADER = 'x-portcullis-forwarded' as const
 
-/**
- * The identity of the sidecar: its own caller token, as `authorization` has one; absent: its certificate says
- * so.
- */
+/** The identity of the sidecar: its caller token, as `authorization` has one; absent: its certificate. */
 export const FORWARDER_HEADER = 'x-portcullis-forwarder' as const
 
 /** The facts that a call takes from its connection, wherever it arrived first. */

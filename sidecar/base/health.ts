@@ -132,10 +132,7 @@ export function isReady({ phase, problems }: HealthState): boolean {
   return phase === 'serving' && codesOf(problems, false).length === 0
 }
 
-/**
- * The answer of `/readyz`. Every client that reaches it may read it, so it contains only codes, times and
- * digests.
- */
+/** The answer of `/readyz`. Every client may read it, so it contains only codes, times and digests. */
 export function readiness(state: HealthState, verbose: boolean): { readonly ready: boolean; body: object } {
   const { phase, problems, ends, matrixDigests, shadowDigests: shadow_digests } = state
   const ready = isReady(state)

@@ -61,9 +61,8 @@ function canonical(text: string): IpAddress | undefined {
 }
 
 /**
- * The network that clients of one source share: an IPv4 address, or a /64 network of IPv6, because one
- * subscriber has all of its addresses. `undefined`: this machine, where a process chooses its address among
- * all of loopback.
+ * The network of one source: an IPv4 address, or a /64 network of IPv6, because one subscriber has all of its
+ * addresses. `undefined`: this machine, where a process chooses its address among all of loopback.
  */
 export function networkOf(address: IpAddress): string | undefined {
   if (isLoopback(address)) return undefined

@@ -107,9 +107,7 @@ function rejectAdministrator(at: string, { administrator }: CallerOfFile): void 
   if (administrator === false) throw new ConfigError(`${at}.administrator: expected no such key; remove it`)
 }
 
-/**
- * The hash of the caller's token, if it has one. The token file may be missing where that is not an error.
- */
+/** The hash of the caller's token, if it has one. The token file may be missing in some cases. */
 function tokenHash(
   at: string,
   { token_file: path, token_sha256: hash }: CallerOfFile,

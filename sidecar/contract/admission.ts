@@ -173,10 +173,7 @@ interface Guards {
   readonly admit: (context: CallContext) => Promise<void> | undefined
 }
 
-/**
- * The caller is looked at before the request is read, and again when it is here: much time may lie between
- * both.
- */
+/** The caller is looked at before the request is read, and again when it is here, maybe much later. */
 function guardedMethod(
   method: Method,
   { expectCaller, admit }: Guards,

@@ -107,9 +107,7 @@ export class Followers {
     if (begun instanceof Promise) begun.catch((error: unknown) => responses.fail(error))
   }
 
-  /**
-   * @throws CallError `DIRECTORY_CHANGES_LOST` unless the directory has the changes that a follower received
-   */
+  /** @throws CallError `DIRECTORY_CHANGES_LOST` unless the directory has the changes of a follower */
   expectToHave(position: Position | undefined): MaybePromise<void> {
     // Before the first change there is nothing to lose.
     const has = position === undefined || position.sequence === 0 || this.#parts.changes.has(position)
@@ -218,7 +216,8 @@ export class Followers {
     const nowMs = head.sentAtMs
     const rules = this.#parts.rules()
     // Without knowledge of the changes there is no word of them, and none that lets a follower go on.
-    const isNews = head.end !== NOWHERE && (place !== head.end || nowMs - follower.notifiedAtMs >= QUIET_MS_MAX)
+    const isNews =
+      head.end !== NOWHERE && (place !== head.end || nowMs - follower.notifiedAtMs >= QUIET_MS_MAX)
     if (rules === follower.rules && !isNews) return
     if (responses.unread) {
       if (nowMs - follower.notifiedAtMs >= READER_MS_MAX)

@@ -129,9 +129,7 @@ const HANDED_ON = ['authorization', 'x-auth-token', 'traceparent', 'tracestate']
 /** Tells connections of this process from those of all others. */
 const PROCESS = randomText(9)
 
-/**
- * The fields that a sidecar without a directory forwards with a call. @param reachable as in `presentedIn`
- */
+/** Fields that a sidecar without a directory forwards with a call. @param reachable as in `presentedIn` */
 export function handedOnWith(context: CallContext, reachable: boolean): Presented {
   const { from, requestId } = presentedIn(context, reachable)
   const connection = `${PROCESS} ${nameOfConnection(context)}`

@@ -1,6 +1,4 @@
-/**
- * The author of a change: its turn among the changes that wait, and its name in the audit trail.
- */
+/** The author of a change: its turn among the changes that wait, and its name in the audit trail. */
 
 /**
  * The lanes of changes, the one with the most turns first.

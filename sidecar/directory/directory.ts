@@ -209,9 +209,7 @@ export interface KnownAddresses {
   readonly truncated: boolean
 }
 
-/**
- * The records of the audit trail to search for. A record matches if it does in everything that is set.
- */
+/** The records of the audit trail to search for. A record matches if it does in everything that is set. */
 export interface AuditFilter {
   /** Texts that it contains literally; letters of ASCII match in both cases. Empty: any. */
   readonly actor?: string

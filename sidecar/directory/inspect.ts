@@ -1,6 +1,4 @@
-/**
- * The facts about a directory that can be read without opening it as a sidecar does, which would migrate it.
- */
+/** Facts about a directory without opening it as a sidecar does, which would migrate it. */
 import type { AuditLine } from './audit-line.ts'
 import { madeIn } from './feed/made-changes.ts'
 import type { Position } from './feed/touches.ts'

@@ -85,10 +85,7 @@ function primaryCodeOf(error: unknown): number {
 
 const SQLITE_CANTOPEN = 14
 
-/**
- * The files that a connection opens: the database, its log, the index of the log, and their folder for a
- * moment.
- */
+/** Files of a connection: the database, its log, the index of the log, and their folder for a moment. */
 const FILES = 4
 
 /** SQLITE_CORRUPT and SQLITE_NOTADB. */

@@ -89,10 +89,7 @@ function canonicalName(name: string): string {
   return lower.includes('_') ? lower.replaceAll('_', '-') : lower
 }
 
-/**
- * The headers that `Connection` lists. Its options `close` and `keep-alive` are not headers, which does no
- * harm.
- */
+/** The headers in `Connection`. Its options `close` and `keep-alive` are not headers, without harm. */
 function listedIn(raw: readonly string[]): Set<string> | undefined {
   let listed: Set<string> | undefined
   for (let index = 0; index < raw.length; index += 2) {

@@ -10,10 +10,7 @@ interface Route {
   readonly wording: Wording
 }
 
-/**
- * The methods that each path has. The router cannot be asked, because `*` and `:` in a path are special to
- * it.
- */
+/** The methods of each path. The router cannot be asked, because `*` and `:` in a path are special to it. */
 export class Routes {
   readonly #routes = new Map<string, Route>()
 

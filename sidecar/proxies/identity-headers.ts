@@ -82,9 +82,7 @@ export function everyIdentityHeader(
   return headers
 }
 
-/**
- * The headers for a request that passes in observe mode and would be denied. They do not name its sender.
- */
+/** The headers for a request that passes in observe mode and would be denied. They do not name its sender. */
 export function wouldDenyHeaders(reason: string): Headers {
   return [...IDENTITY_HEADERS.map((name) => [name, ''] as const), [WOULD_DENY_HEADER, reason]]
 }

@@ -79,9 +79,8 @@ export class TrustedProxies {
   }
 
   /**
-   * The fault of a request that claims an origin or a proxy. It is refused and not
-   * answered as one of the sender's own: an account may allow the address of a proxy, and would be open to
-   * all its clients.
+   * The fault of a request that claims an origin or a proxy. It is refused and not answered as one of the
+   * sender's own: an account may allow the address of a proxy, and would be open to all its clients.
    *
    * @param asked whether only proxies may send such a request
    */

@@ -1,7 +1,6 @@
 /**
  * The basis of answers about tokens besides the directory: the signing keys, and the permissions that each
- * kind of token needs. Neither has a position in the feed of changes, so a follower receives the name of
- * both.
+ * kind of token needs. Neither has a position in the feed of changes, so a follower gets both names.
  */
 import { hash } from 'node:crypto'
 import { type Engine, fieldPlace } from '../../engine/index.ts'

@@ -44,10 +44,7 @@ export function traceFailure(services: LoginTracing, login: TracedLogin, error: 
   )
 }
 
-/**
- * The facts of a line about a user. Where the directory does not answer it says nothing, as of no user at
- * all.
- */
+/** The facts of a line about a user. Where the directory does not answer, it has none. */
 async function factsOf(
   { administration }: Pick<LoginTracing, 'administration'>,
   user: TracedLogin['user'],

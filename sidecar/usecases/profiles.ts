@@ -27,8 +27,7 @@ export interface Profile {
 export type Profiles = Pick<ReadonlyMap<string, Profile>, 'get'>
 
 /**
- * Where logins by profile come from. They have a separate lane, so guesses cannot keep a job from its
- * token.
+ * Where logins by profile come from. They have a separate lane, so guesses cannot keep a job from its token.
  */
 export const PROFILES_ORIGIN: Origin = { source: { type: 'profiles' }, restricted: false }
 

@@ -1,7 +1,4 @@
-/**
- * The right to revoke a token: of its holder, of administrators of its account, and of callers with the
- * right.
- */
+/** The right to revoke a token: holders, administrators of the account, and callers may have it. */
 import type { Administration } from '../authority/administration/administration.ts'
 import { changeDirectory } from '../authority/administration/change.ts'
 import { isUnscoped, type VerifiedToken } from '../authority/authority.ts'

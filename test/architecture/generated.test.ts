@@ -1,7 +1,6 @@
 /**
- * Generated files are made again where a source of them has changed.
- * `test/interop/contract.test.ts`, where buf may be installed, compares the descriptors with those that `buf`
- * compiles.
+ * Generated files are made again where a source of them has changed. `test/interop/contract.test.ts`, where
+ * buf may be installed, compares the descriptors with those that `buf` compiles.
  */
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,6 +1,4 @@
-/**
- * Requests that come a byte at a time: each is ended, and others are answered meanwhile.
- */
+/** Requests that come a byte at a time: each is ended, and others are answered meanwhile. */
 import { connect, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import { attackedSidecar, report, type StartAttack, timesOf } from '../support/attack/attack-scene.ts'

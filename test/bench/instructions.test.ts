@@ -32,13 +32,10 @@ test.each([
     ...{ instructions: Number.NaN, spread: Number.NaN, fails: true },
     says: `a (an operation) was not counted, and a count of it is kept\n${HOW}`,
   },
-])(
-  '$instructions instructions, with a spread of $spread, where 200 are kept: $says',
-  ({ fails, says, ...counted }) => {
-    const compared = compare(KEPT, [{ id: 'a', what: 'an operation', ...counted }])
-    expect(judged(compared)).toEqual({ text: says, fails })
-  },
-)
+])('$instructions instructions, spread $spread, where 200 are kept: $says', ({ fails, says, ...counted }) => {
+  const compared = compare(KEPT, [{ id: 'a', what: 'an operation', ...counted }])
+  expect(judged(compared)).toEqual({ text: says, fails })
+})
 
 test('an operation without a kept count fails, and so does a kept count without its operation', () => {
   const counted = [{ id: 'b', what: 'another', instructions: 7, spread: 0 }]

@@ -97,9 +97,7 @@ export class Terminal {
     return new Terminal(folder, tools, bash, answers)
   }
 
-  /**
-   * Replaces a shown text by the actual one, which only a reader knows, or which differs here.
-   */
+  /** Replaces a shown text by the actual one, which only a reader knows, or which differs here. */
   replace(shown: string, actual: string): void {
     this.#replaced.set(shown, actual)
   }
@@ -162,8 +160,7 @@ export class Terminal {
     rmSync(file, { force: true })
     for (const pid of pids) if (isRunning(pid)) process.kill(pid, 'SIGTERM')
     await ended(pids)
-    // Programs that are not tools of this terminal. A group has the number of its first process, with a
-    // minus.
+    // Programs beside the tools of this terminal. A group has the number of its first process, with a minus.
     const groups = this.#groups.splice(0).map((group) => -group)
     for (const group of groups) if (isRunning(group)) process.kill(group, 'SIGTERM')
     await ended(groups)
@@ -241,9 +238,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/**
- * The programs behind `npx`, `npm` and `node` here: the checkout, without the second that npm takes to start.
- */
+/** The tools `npx`, `npm` and `node` here: the checkout, without the second that npm takes to start. */
 function writeTools(folder: string): void {
   const launcher = `'${process.execPath}' '${join(ROOT, 'sidecar/portcullis.js')}'`
   const remembered = `[ -z "$${SERVES}" ] || echo $$ >>'${join(folder, PIDS)}'`

@@ -137,7 +137,7 @@ test.each([
 })
 
 test.each(['', ' abc'])(
-  'the value of one header is trimmed before it is read: `%s` is not a token',
+  'the value of one header is trimmed before it is read: `%s` has no token',
   (value) => {
     const finder = new CredentialFinder([BARE])
     expect(finder.tokenIn('x-token', value)).toEqual({ ok: false, reason: 'CREDENTIAL_MALFORMED' })
@@ -218,9 +218,7 @@ function visibleCharacters(): string {
   return String.fromCharCode(...codes).replace(',', '')
 }
 
-/**
- * Has every method that text is asked for, and is not one: code that accepts it has an object for a token.
- */
+/** Has every method of a text that is used: code that accepts it has an object for a token. */
 function pretendedText(): object {
   const text = { slice: () => pretendedText(), includes: () => false, charCodeAt: () => Number.NaN }
   return { ...text, length: 0, toString: () => 'abc' }

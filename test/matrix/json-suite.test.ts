@@ -11,10 +11,7 @@ const REPEATS = 'expected each key once, this one repeats'
 const SURROGATE = 'expected text without half a surrogate pair'
 const INFINITE = 'expected a number that fits into 64 bits of floating point'
 
-/**
- * Texts that are refused although RFC 8259 allows them, or leaves them to the reader: parts of the names, and
- * why.
- */
+/** Refused texts that RFC 8259 allows, or leaves to the reader: parts of the names, and why. */
 const STRICTER: readonly (readonly [name: RegExp, expected: string])[] = [
   [/^y_object_duplicated_key|^object_same_key/, REPEATS],
   [/lon(e|ely)_(2nd_|second_)?surrogate|(1st|incomplete|inverted|invalid)_(valid_)?surrogate/, SURROGATE],

@@ -73,9 +73,7 @@ function agrees(name: string, serving: Serving, serve: () => Promise<string>): v
   agreesOnHeaders(name, serving, url)
 }
 
-/**
- * The outcome of a request at a guard: a reason, that it has passed, or what the server itself has answered.
- */
+/** The outcome of a request at a guard: a reason, that it has passed, or the server's own answer. */
 const outcomeOf = ({ status, headers }: RawAnswer) =>
   headers.get('x-portcullis-reason') ?? (headers.has('x-handler') ? 'ALLOWED' : `status ${status}`)
 

@@ -1,7 +1,4 @@
-/**
- * Code that the types let an embedder write, and code that they refuse. It is not run: types.test.ts has it
- * checked.
- */
+/** Code of an embedder that the types allow, or refuse. It is not run: types.test.ts has it checked. */
 import {
   buildIssuanceBody,
   type CellHandle,

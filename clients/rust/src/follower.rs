@@ -22,8 +22,7 @@ use crate::v1;
 
 /// A sidecar says something at least every second. A stream that is silent for longer is left.
 const QUIET_MAX: Duration = Duration::from_secs(2);
-/// How long one stream is read. Two clocks drift by some milliseconds in that time, and a new stream compares them
-/// anew.
+/// How long one stream is read. Two clocks drift by some milliseconds in that time; a new stream compares them anew.
 const STREAM_MAX: Duration = Duration::from_secs(600);
 // Pause after a stream that failed: longer after each further one.
 const PAUSE_MIN: Duration = Duration::from_millis(100);

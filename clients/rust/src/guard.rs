@@ -185,8 +185,7 @@ impl<P> Guard<P> {
     }
 
     /// Returns the IP address of the sender, for accounts that restrict addresses. Without it: the one of the connection,
-    /// where axum (`into_make_service_with_connect_info`) or tonic show it. Behind a proxy that is the one of the
-    /// proxy.
+    /// where axum (`into_make_service_with_connect_info`) or tonic show it. Behind a proxy that is the proxy.
     #[must_use]
     pub fn client_address(
         mut self,

@@ -53,8 +53,7 @@ export async function made<T>(call: Promise<T>, unknown: () => void): Promise<T>
 }
 
 /**
- * Reads the body of an answer whose status is an error. Total: an unknown answer has the reason
- * `INTERNAL`.
+ * Reads the body of an answer whose status is an error. Total: an unknown answer has the reason `INTERNAL`.
  */
 export function errorOf(status: number, body: unknown, retryAfter: string | null): ApiError {
   const { reason, metadata } = given(body)

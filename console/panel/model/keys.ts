@@ -23,8 +23,7 @@ const INVISIBLE =
   /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800\ufffc\u{13441}\u{13442}\u{16fe4}\u{1d159}]|(?! )\p{Zs}/u
 
 /**
- * The fault of a new name; `undefined`: nothing. The sidecar decides; this says it
- * before anything is sent.
+ * The fault of a new name; `undefined`: nothing. The sidecar decides; this says it before anything is sent.
  */
 export function nameFault(name: string): string | undefined {
   if (name.trim() === '') return texts.names.empty

@@ -1,6 +1,5 @@
 /**
- * The faults of a new password, and how good it is. The sidecar decides; the page says
- * it while one types.
+ * The faults of a new password, and how good it is. The sidecar decides; the page says it while one types.
  */
 
 const PASSWORD_LENGTH_MIN = 12

@@ -1,6 +1,4 @@
-/**
- * The matrix in force, the differences of its shadow, and the earlier matrices.
- */
+/** The matrix in force, the differences of its shadow, and the earlier matrices. */
 import type { Comparison } from '../../../matrix/compare.ts'
 import { bearsOn } from '../../../matrix/flip-sides.ts'
 import type {

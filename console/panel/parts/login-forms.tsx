@@ -1,7 +1,4 @@
-/**
- * How to log in: as a user with a password, a code or a passkey, or as an operator with a caller
- * token.
- */
+/** How to log in: as a user with a password, a code or a passkey, or as an operator with a caller token. */
 import { texts } from '../../texts/en/panel.ts'
 import { usePanel, usePanelState } from '../context.tsx'
 import { apiErrorOf } from '../model/errors.ts'

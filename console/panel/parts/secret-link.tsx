@@ -1,6 +1,4 @@
-/**
- * Shared parts of the pages of a secret link: opened again without the secret, refused, or not answered.
- */
+/** Shared parts of the pages of a secret link: opened again without the secret, refused, or not answered. */
 import { useEffect, useState } from 'preact/hooks'
 import { linkTo } from '../../model/routes.ts'
 import { texts } from '../../texts/en/panel.ts'

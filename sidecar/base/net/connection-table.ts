@@ -1,8 +1,7 @@
 /**
- * The connections of a listener, and which of them is evicted where there are as many as there may be. A
- * connection that waits for its client is evicted for a new one: of the source with the most connections
- * first. So a client cannot block a listener for others by holding connections, and a client that holds few
- * loses none.
+ * The connections of a listener, and the evicted one where there are as many as there may be. A connection
+ * that waits for its client is evicted for a new one: of the source with the most connections first. So a
+ * client cannot block a listener for others by holding connections, and a client that holds few loses none.
  *
  * Clients of one source cannot be distinguished: on this machine, behind a proxy. Half of the places of a
  * source are for its oldest connections on which a client was answered, so that a later flood does not take
@@ -45,10 +44,7 @@ const FOUND_AT_ONCE = 64
 /** After a look that found none, there is no other one for this time, in milliseconds. */
 const LOOK_AGAIN_MS = 5
 
-/**
- * Clients on Unix sockets. They cannot be distinguished, and only the bound of all connections holds for
- * them.
- */
+/** Clients on Unix sockets. They look alike, and only the bound of all connections holds for them. */
 const UNIX_SOCKETS = ''
 
 /**

@@ -1,6 +1,4 @@
-/**
- * The parts that a server of HTTP reads of any request: its connection, where it came from, and its headers.
- */
+/** The common part of requests to servers of HTTP: their connection, their origin, and their headers. */
 import type { IncomingMessage } from 'node:http'
 import type { IpAddress } from '../ip-address.ts'
 

@@ -4,8 +4,7 @@ import { readAtMost, SMALL_FILE_BYTES_MAX } from '../../base/bounded-file.ts'
 import type { AgentToken } from '../../config/agent-config.ts'
 
 /**
- * Runs the command and sends the signal. The output of the command is not kept, because it may print the
- * token.
+ * Runs the command and sends the signal. Its output is not kept, because it may print the token.
  *
  * @throws Error that says why it failed
  */

@@ -2,10 +2,7 @@
 import type { KeyDifference } from '../../authority/keys-backup.ts'
 import type { Restored } from '../../directory/backup/restore.ts'
 
-/**
- * The facts that a person must know, and the changes to repeat. @param ended whether no earlier IAM token is
- * accepted
- */
+/** Facts for a person, and changes to repeat. @param ended whether no earlier IAM token is accepted */
 export function warningsOf(
   { details, replaced, staticTokensEnded, foreignStaticTokens }: Restored,
   ended: boolean,

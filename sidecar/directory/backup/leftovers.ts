@@ -8,10 +8,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { isOfRestoration } from '../../base/data-folder.ts'
 import { isDamage } from '../sqlite-snapshot.ts'
 
-/**
- * Removes such files. A file that a restoration still writes stays, and one that this process may not open or
- * remove.
- */
+/** Removes such files. One that a restoration still writes stays, and one that this process may not open. */
 export function removeLeftovers(folder: string): void {
   for (const name of readdirSync(folder).filter(isOfRestoration)) {
     const path = join(folder, name)

@@ -141,9 +141,7 @@ function isRenamed(from: string, to: string): boolean {
   }
 }
 
-/**
- * The position that is kept in a folder with `known-change`; no file of it is removed; `undefined`: nothing.
- */
+/** The position in a folder with `known-change`; no file of it is removed; `undefined`: none. */
 export function knownIn(folder: string): Position | undefined {
   const { last } = lastOf(join(folder, KNOWN_CHANGE))
   return last.sequence === 0 ? undefined : last

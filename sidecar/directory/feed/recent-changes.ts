@@ -1,7 +1,6 @@
 /**
- * The recent changes, so that earlier answers can be remembered. It counts moments: each change that
- * is heard of begins a new one. A fact of a moment still holds if none of its dependencies was touched
- * since.
+ * The recent changes, so that earlier answers can be remembered. It counts moments: each change that is heard
+ * of begins a new one. A fact of a moment still holds if none of its dependencies was touched since.
  *
  * Nothing is looked up for a token that was used since the last change. For another one it is a few look-ups
  * in maps of what was touched lately, whatever the number of tokens.
@@ -25,9 +24,7 @@ export interface Remembered {
   moment: number
 }
 
-/**
- * How many things touched lately are kept, if nothing else is said. Older facts are asked again.
- */
+/** How many things touched lately are kept, if nothing else is said. Older facts are asked again. */
 const TOUCHED_MAX = 100_000
 
 export class RecentChanges {

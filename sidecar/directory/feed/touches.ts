@@ -135,10 +135,7 @@ export interface ChangeSubject {
   readonly id?: string
 }
 
-/**
- * The subject that a record of the feed names as touched; `undefined`: it does not say, so everything may
- * have been.
- */
+/** The subject that a record of the feed touched; `undefined`: it does not say, so maybe everything. */
 export type Touched = Touch | 'nothing' | undefined
 
 /** The subject that a change touches, as its record has it: `user:ID`; empty: nothing. */

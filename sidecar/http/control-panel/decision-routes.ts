@@ -21,9 +21,7 @@ export const BATCH_MS = 100
 /** Time between two looks at whether they still may, in milliseconds. */
 export const CONFIRM_MS = 1_000
 
-/**
- * The longest time without a line, in milliseconds: proxies end a silent answer.
- */
+/** The longest time without a line, in milliseconds: proxies end a silent answer. */
 export const KEEP_ALIVE_MS = 15_000
 
 /**

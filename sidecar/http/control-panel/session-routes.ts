@@ -79,9 +79,7 @@ export function addSessionRoutes(routes: PanelRoutes): void {
   )
 }
 
-/**
- * The answer to a login, by any proof: the session, and the cookie that has it from now on.
- */
+/** The answer to a login, by any proof: the session, and the cookie that has it from now on. */
 export async function sessionBegun(
   routes: PanelRoutes,
   exchange: PanelExchange,

@@ -70,8 +70,7 @@ export class SharedListener {
   }
 
   /**
-   * The receiver has ended or takes no further connections. An unconfirmed connection goes to
-   * another one.
+   * The receiver has ended or takes no further connections. An unconfirmed connection goes to another one.
    */
   remove(receiver: Receiver): void {
     this.#receivers.delete(receiver)

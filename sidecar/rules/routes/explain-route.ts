@@ -1,6 +1,4 @@
-/**
- * The explanation of a request without a route: a near route, or the expected form of the request.
- */
+/** The explanation of a request without a route: a near route, or the expected form of the request. */
 import { type PathPattern, withoutPort } from './pattern.ts'
 import type { Route, RouteMatch, RouteRequest } from './route.ts'
 import { Routes } from './routes.ts'

@@ -144,10 +144,7 @@ function endOfSegment(path: string, start: number): number {
 /** A place in the tree. */
 interface Node {
   readonly literals: Map<string, Node>
-  /**
-   * By the folded form of literals and prefixes: another spelling must not pass them
-   * by.
-   */
+  /** By the folded form of literals and prefixes: another spelling must not pass them by. */
   readonly foldedLiterals: Set<string>
   /** The longest prefix first. */
   readonly captures: { readonly prefix: string; readonly folded: string; readonly node: Node }[]

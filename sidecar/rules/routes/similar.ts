@@ -6,10 +6,7 @@
 /** A format at the end, which some frameworks cut off before they look for a handler: `admin.json`. */
 const FORMAT = /\.[a-z][a-z0-9]*$/
 
-/**
- * The parts that some servers cut off once they are decoded: parameters, a query, a fragment, a stream of a
- * file.
- */
+/** Decoded parts that some servers cut off: parameters, a query, a fragment, a stream of a file. */
 const CUT = /(?:[;?#]|::?\$).*$/s
 
 /** Most segments are like this, and then they are their own folded form. */

@@ -114,6 +114,5 @@ const COMPARED_HELP = 'Decisions that were compared since then.'
 const KEY_HELP = 'How long the oldest signing key has been in its state.'
 const POSITION_HELP = 'Number of the last change of the directory that is known with all before it.'
 const KNOWN_HELP = 'How long ago it was last known that no change of the directory is missing.'
-const TOUCHED_HELP =
-  'Subjects that changes of the directory touched, so that their tokens were asked about again.'
+const TOUCHED_HELP = 'Subjects that changes of the directory touched; their tokens were asked about again.'
 const EXPIRY_HELP = 'When the certificate of a listener expires.'

@@ -1,7 +1,4 @@
-/**
- * Records spans with OpenTelemetry. All work of a call knows the call without an
- * argument.
- */
+/** Records spans with OpenTelemetry. All work of a call knows the call without an argument. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import {
   type Context,

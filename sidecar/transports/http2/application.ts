@@ -2,9 +2,7 @@
 import type { HeaderList } from './hpack/decoder.ts'
 import type { Stream } from './stream.ts'
 
-/**
- * The other side of a connection. The acceptor of connections may pass an object that says more.
- */
+/** The other side of a connection. The acceptor of connections may pass an object that says more. */
 export interface Peer {
   /** The IP address; undefined: a Unix socket, or the peer was gone before it could be asked. */
   readonly address: string | undefined

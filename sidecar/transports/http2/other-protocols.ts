@@ -1,6 +1,4 @@
-/**
- * The answer to a client of another protocol: words that it, or the reader of its output, understands.
- */
+/** The answer to a client of another protocol: words that it, or the reader of its output, understands. */
 
 /** The first byte of a client that begins a handshake of TLS (RFC 8446, §5.1). */
 const TLS_HANDSHAKE = 0x16

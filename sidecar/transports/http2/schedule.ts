@@ -97,10 +97,7 @@ export class Schedule {
     })
   }
 
-  /**
-   * A quiet connection has most of a round, and a busy one has a turn. Bytes that arrive meanwhile are read
-   * after it.
-   */
+  /** A quiet connection has most of a round, and a busy one has a turn. Later bytes are read after it. */
   #nextRound(): void {
     this.round++
     this.#spentMs = 0
@@ -112,7 +109,7 @@ export class Schedule {
 }
 
 /**
- * Lets those resume that have waited longest, and at least one. A worker that waits again waits for the next
+ * Lets those resume that have waited longest, and at least one. One that waits again waits for the next
  * round.
  */
 function resume(waiting: Set<Worker>, isEnough: (goesOn: boolean) => boolean): void {

@@ -1,6 +1,4 @@
-/**
- * The sending side of a connection: frames in fair shares, no faster than the peer reads (RFC 9113, §5.2).
- */
+/** The sender of a connection: frames in fair shares, no faster than the peer reads (RFC 9113, §5.2). */
 import type { Budget } from '../../base/net/buffer-budget.ts'
 import type { FrameWriter, Sink } from './frame-writer.ts'
 import { HeaderEncoder, RepeatedFields } from './hpack/encoder.ts'

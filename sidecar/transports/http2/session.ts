@@ -1,6 +1,4 @@
-/**
- * The streams of a connection: who may do what in which state (RFC 9113, §5.1). It does not know a socket.
- */
+/** The streams of a connection: the frames of each state (RFC 9113, §5.1). It does not know a socket. */
 import type { Application } from './application.ts'
 import type { Parts } from './connection-parts.ts'
 import type { HeaderBlocks } from './header-blocks.ts'

@@ -43,8 +43,7 @@ interface LoginConnection {
 }
 
 /**
- * A token for a service user. Every failed login, for any reason, gets the same answer at the
- * same cost.
+ * A token for a service user. Every failed login, for any reason, gets the same answer at the same cost.
  *
  * @throws CallError
  */

@@ -78,7 +78,7 @@ export const targets: readonly Target[] = [
         'every host is counted',
       )
       const again = readHeaders(forwarded, STRIPPED)
-      promised(JSON.stringify(again.forwarded) === JSON.stringify(forwarded), 'a forwarded header is forwarded again')
+      promised(JSON.stringify(again.forwarded) === JSON.stringify(forwarded), 'headers are forwarded again')
       const returned = returnedHeaders(raw).filter((_text, index) => index % 2 === 0)
       promised(
         !returned.map(canonical).some((name) => name === 'portcullis-reason' || name === 'connection'),

@@ -1,6 +1,4 @@
-/**
- * How soon the TypeScript client finds a sidecar that is back: its attempts never lie far from each other.
- */
+/** How soon the TypeScript client finds a sidecar that is back: its attempts follow each other soon. */
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { expect, test } from 'vitest'

@@ -70,11 +70,7 @@ const HISTORIES: readonly (readonly [what: string, verdict: Verdict['verdict'], 
       ],
     ],
   ],
-  [
-    'a token is denied that was not ended',
-    'violation',
-    [login, ['b', 900, 910, check, 'CREDENTIAL_REVOKED']],
-  ],
+  ['an active token is denied', 'violation', [login, ['b', 900, 910, check, 'CREDENTIAL_REVOKED']]],
   [
     'a deleted user logs in',
     'violation',

@@ -68,7 +68,8 @@ _PAIRS: dict[type, Callable[[Any], Any]] = {dict: dict.items}
 def recalled(check: _Check) -> _Check:
     """Answers about a token that is known, where the like was answered before. Calls ``check`` otherwise.
 
-    It says the same as ``Memory.recall``. Each request passes here, so it calls no other function of this module. Unusual cases are left to ``check``, also where something is wrong with the question.
+    It says the same as ``Memory.recall``. Each request passes here, so it calls no other function of this module.
+    Unusual cases are left to ``check``, also where something is wrong with the question.
     """
 
     @functools.wraps(check)

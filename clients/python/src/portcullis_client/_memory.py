@@ -1,6 +1,7 @@
 """The knowledge of a program about the rules and of tokens, and its answers from it (clients/conformance/README.md).
 
-It reads no clock and no network: it receives everything, so each of its runs can be repeated. One thread notifies it of changes, and any number of threads ask it.
+It reads no clock and no network: it receives everything, so each of its runs can be repeated. One thread notifies
+it of changes, and any number of threads ask it.
 """
 
 from __future__ import annotations
@@ -179,7 +180,7 @@ class Memory:
         self._words: dict[tuple[str, str, str], Words] = {}
         self.rules: Rules | None = None
         self._position: tuple[int, int] | None = None
-        #: The largest one that was received, or that a denial of a token rests on. Answers before it are not remembered.
+        #: The largest one received, or that a denial of a token rests on. Answers before it are not remembered.
         self._remembered_from: tuple[int, int] | None = None
         self._basis = ""
         self._age = 0

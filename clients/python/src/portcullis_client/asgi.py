@@ -49,7 +49,7 @@ class RequireToken:
         :param target: the account, and the project if any, that owns the requested resource: from the path or your
             records, never from the token. A request for which it returns ``None`` is denied. Default: only the matrix
             decides.
-        :param client_address: IP address of the client, for accounts that restrict addresses. Default: the one that the server names.
+        :param client_address: IP address of the client, for accounts that restrict addresses. Default: the server's.
         :param hide_others: answer 404 where the resource belongs to others.
         :param on_failure: called where there was no answer: for each request, and if no sidecar answers when the
             lifespan begins. Called once with an ``UnknownApiError`` if the matrix does not have the API: then, or at

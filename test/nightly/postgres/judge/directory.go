@@ -62,8 +62,8 @@ func (d directory) step(o *operation) (bool, directory) {
 	return d.do(o)
 }
 
-// isTurnOf reports whether no other operation comes first. An operation without an effect that can take place now need not be tried at
-// other times, and the order of several does not matter. Without this the search would try each subset of them.
+// isTurnOf reports whether no other operation comes first. An operation without an effect that can take place now need not be
+// tried at other times, and the order of several does not matter. Without this the search would try each subset of them.
 func (d directory) isTurnOf(o *operation) bool {
 	var first int64 = math.MaxInt64
 	for _, other := range o.history.Operations {

@@ -64,8 +64,7 @@ type AuthorizationServiceClient interface {
 	// answers that it remembers. Needs the caller token of a caller with the right `follow`. A follower may
 	// remember an answer about a verified token that has a position, once the stream has sent that position,
 	// and if its basis is that of the stream: the answer may come from another process, which has read other
-	// keys.
-	// The stream ends when the sidecar stops.
+	// keys. The stream ends when the sidecar stops.
 	WatchChanges(ctx context.Context, in *WatchChangesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchChangesResponse], error)
 	// Says what the directory knows of tokens, wherever and whatever for they are used. Needs the caller token
 	// of a caller with the right `follow`. A sidecar that follows this one asks it about the tokens that it
@@ -245,8 +244,7 @@ type AuthorizationServiceServer interface {
 	// answers that it remembers. Needs the caller token of a caller with the right `follow`. A follower may
 	// remember an answer about a verified token that has a position, once the stream has sent that position,
 	// and if its basis is that of the stream: the answer may come from another process, which has read other
-	// keys.
-	// The stream ends when the sidecar stops.
+	// keys. The stream ends when the sidecar stops.
 	WatchChanges(*WatchChangesRequest, grpc.ServerStreamingServer[WatchChangesResponse]) error
 	// Says what the directory knows of tokens, wherever and whatever for they are used. Needs the caller token
 	// of a caller with the right `follow`. A sidecar that follows this one asks it about the tokens that it

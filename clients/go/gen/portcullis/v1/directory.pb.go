@@ -5646,8 +5646,7 @@ type GetMatrixRolloutRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Whether the answer has the matrices themselves.
 	Matrices bool `protobuf:"varint,1,opt,name=matrices,proto3" json:"matrices,omitempty"`
-	// Digest of a matrix to go back to: one of `versions`, or `configured_digest`. The answer
-	// has it, too.
+	// Digest of a matrix to go back to: one of `versions`, or `configured_digest`. The answer has it, too.
 	ToDigest      string `protobuf:"bytes,2,opt,name=to_digest,json=toDigest,proto3" json:"to_digest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

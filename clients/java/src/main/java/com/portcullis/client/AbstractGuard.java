@@ -135,8 +135,7 @@ public abstract sealed class AbstractGuard<R, G extends AbstractGuard<R, G>>
     var question = new Question(api, headers);
     if (target != null) {
       var found = target.apply(request);
-      // Without a target the check would be about the API alone, and the resource could belong to any
-      // account.
+      // Without a target the check would be about the API alone, for a resource of any account.
       if (found == null || found.account().isEmpty()) {
         return new Verdict(null, Denial.TARGET_NOT_FOUND);
       }

@@ -8,8 +8,8 @@ import java.util.Optional;
 /**
  * A decision. It came from the sidecar, or from the memory of a client in local mode.
  *
- * <p>It is not a record, because an answer from memory is made of parts of the memory, and most programs
- * look at little of it.
+ * <p>It is not a record, because an answer from memory is made of parts of the memory, and most
+ * programs look at little of it.
  */
 public final class Answer {
   private final boolean isAllowed;

@@ -23,7 +23,7 @@ import java.util.concurrent.CompletionException;
  * CredentialInterceptor} those of OkHttp.
  */
 public final class Credential {
-  /** A token is renewed this long before it expires, or a tenth of what it had left when it came. */
+  /** A token is renewed this long before it expires, or a tenth of its time when it came. */
   private static final Duration RENEW_BEFORE = Duration.ofMinutes(1);
 
   /**
@@ -80,8 +80,8 @@ public final class Credential {
   }
 
   /**
-   * The token of a profile, as a program keeps it. It has no clock and calls nothing; clients/conformance
-   * describes what it must do.
+   * The token of a profile, as a program keeps it. It has no clock and calls nothing;
+   * clients/conformance describes what it must do.
    */
   static final class Kept {
     /** Null: there is none, or an API has refused it. */

@@ -6,9 +6,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A token that the sidecar has verified. It never changes, apart from its place in the table.
- * Most of its texts are one string, and the fields that many tokens share are kept once: a program may know
- * tens of thousands of tokens, and the data of a check should be close together.
+ * A token that the sidecar has verified. It never changes, apart from its place in the table. Most
+ * of its texts are one string, and the fields that many tokens share are kept once: a program may
+ * know tens of thousands of tokens, and the data of a check should be close together.
  */
 final class Entry {
   /** Most addresses that are kept of one token. */

@@ -217,8 +217,8 @@ final class Follower {
   }
 
   /**
-   * Waits for the connection. An answer counts from the moment of the question, so the time to connect would
-   * be lost.
+   * Waits for the connection. An answer counts from the moment of the question, so the time to
+   * connect would be lost.
    */
   private void connect() throws InterruptedException {
     for (var state = connection.getState(true);

@@ -64,12 +64,12 @@ public final class Guard extends AbstractGuard<HttpServletRequest, Guard> implem
    * resource. A request that they refuse is denied: no route has it, it does not say whose resource
    * it asks for, or servers could read it in different ways.
    *
-   * <p>The path is {@link HttpServletRequest#getRequestURI()} with its query, as the container returns it,
-   * whatever a wrapper says. A container that decodes or rewrites it before (a rewrite handler of Jetty, a
-   * rewrite valve of Tomcat) cannot be noticed here: it must leave the request as it arrived. Where the
-   * container takes another host than the one in the header Host, both are passed on, which the routes
-   * refuse. A request that a wrapper gives another method or path, or that is dispatched anew within the
-   * program, is denied (500).
+   * <p>The path is {@link HttpServletRequest#getRequestURI()} with its query, as the container
+   * returns it, whatever a wrapper says. A container that decodes or rewrites it before (a rewrite
+   * handler of Jetty, a rewrite valve of Tomcat) cannot be noticed here: it must leave the request
+   * as it arrived. Where the container takes another host than the one in the header Host, both are
+   * passed on, which the routes refuse. A request that a wrapper gives another method or path, or
+   * that is dispatched anew within the program, is denied (500).
    *
    * @param client that is asked
    * @return a guard without a target

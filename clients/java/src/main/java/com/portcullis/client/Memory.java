@@ -13,9 +13,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Predicate;
 
 /**
- * The knowledge of a client in local mode: the rules, the tokens, and until when it may answer from them.
- * It has no clock and calls nothing; clients/conformance describes step by step what it must do.
- * Times are in nanoseconds on the clock of {@link Elapsed}.
+ * The knowledge of a client in local mode: the rules, the tokens, and until when it may answer from
+ * them. It has no clock and calls nothing; clients/conformance describes step by step what it must
+ * do. Times are in nanoseconds on the clock of {@link Elapsed}.
  */
 final class Memory {
   private static final int WORDS_MAX = 10_000;
@@ -43,8 +43,8 @@ final class Memory {
   private Position position;
 
   /**
-   * The largest one that was received, or on which a denial of a token rests. Answers before it are not
-   * remembered. Null: there is none.
+   * The largest one that was received, or on which a denial of a token rests. Answers before it are
+   * not remembered. Null: there is none.
    */
   private Position rememberedFrom;
 
@@ -58,9 +58,7 @@ final class Memory {
    */
   private record View(Rules rules, long until, long dayBegan, boolean isDayKnown) {}
 
-  /**
-   * It can be compared, so that a map finds it soon among many that were made to have one hash.
-   */
+  /** It can be compared, so that a map finds it soon among many that were made to have one hash. */
   private record WordsKey(String api, String kind, Reason reason) implements Comparable<WordsKey> {
     @Override
     public int compareTo(WordsKey other) {

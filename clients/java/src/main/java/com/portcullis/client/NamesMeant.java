@@ -17,7 +17,8 @@ final class NamesMeant {
   private NamesMeant() {}
 
   /**
-   * The known names that differ from a name by a slip or two, the nearest first. Case does not matter.
+   * The known names that differ from a name by a slip or two, the nearest first. Case does not
+   * matter.
    */
   static List<String> of(String name, List<String> known) {
     var near = Stream.generate(ArrayList<String>::new).limit(EDITS_MAX + 1).toList();

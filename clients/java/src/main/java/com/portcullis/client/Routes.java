@@ -41,8 +41,8 @@ final class Routes {
   }
 
   /**
-   * The request that is looked for. The path is without a slash at its end, and the host without its port and
-   * in lower case.
+   * The request that is looked for. The path is without a slash at its end, and the host without
+   * its port and in lower case.
    */
   private record Wanted(String path, String host, String method, End end) {}
 

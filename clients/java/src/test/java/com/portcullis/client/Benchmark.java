@@ -22,8 +22,8 @@ import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * The cost of a check, beside one look-up of the token in a map and beside the same check over gRPC.
- * It prints one line of JSON. bench/suites/clients.ts starts it, and says what it gets.
+ * The cost of a check, beside one look-up of the token in a map and beside the same check over
+ * gRPC. It prints one line of JSON. bench/suites/clients.ts starts it, and says what it gets.
  */
 final class Benchmark {
   /** Rounds of checks over gRPC. */

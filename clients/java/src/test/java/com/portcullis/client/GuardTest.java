@@ -67,8 +67,8 @@ class GuardTest {
   record Header(String name, String value) {}
 
   /**
-   * A request, and its outcome. The tests send them through every guard, with and without
-   * local mode, and twice.
+   * A request, and its outcome. The tests send them through every guard, with and without local
+   * mode, and twice.
    */
   private record Row(String name, List<Header> headers, String account, Reason reason) {
     boolean isKnownToken() {
