@@ -5,7 +5,7 @@ import type { Reason } from './reasons.ts'
 import { type Facts, reasonOf } from './rule.ts'
 import { SITUATIONS } from './situations.ts'
 
-/** What the rule says about a cell: the reason in each of the {@link SITUATIONS}. */
+/** The answers of the rule about a cell: the reason in each of the {@link SITUATIONS}. */
 export type CellReasons = readonly Reason[]
 
 export interface ApiRow {
@@ -14,7 +14,7 @@ export interface ApiRow {
   readonly cells: readonly CellReasons[]
 }
 
-/** Compiles rows. What many of them have in common is made once. */
+/** Compiles rows. Parts that many of them share are made once. */
 export class ApiRows {
   readonly #kinds: readonly TokenKind[]
   readonly #strict: boolean
@@ -89,7 +89,7 @@ function contests({ cells }: NamedConflict, api: string, kind: string): boolean 
   return cells.some((cell) => cell.api === api && cell.kind === kind)
 }
 
-/** What was made for a key, or is made now. */
+/** The value that was made for a key, or is made now. */
 function once<T>(made: Map<string, T>, key: string, make: () => T): T {
   const value = made.get(key) ?? make()
   made.set(key, value)

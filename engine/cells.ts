@@ -1,6 +1,6 @@
 /**
- * What the rule says of every cell in both modes, without decisions: for tools that look at whole matrices.
- * An engine has messages, digests and a mode, which they do not need.
+ * The answer of the rule for every cell in both modes, without decisions: for tools that look at whole
+ * matrices. An engine has messages, digests and a mode, which they do not need.
  */
 import { completeMatrix, problemsInSteps } from './consistency.ts'
 import type { Steps } from './large.ts'
@@ -8,7 +8,7 @@ import type { Api, Conflict, Matrix, MatrixInput, TokenKind } from './matrix.ts'
 import type { Reason } from './reasons.ts'
 import { type Facts, reasonOf } from './rule.ts'
 
-/** What is said of a cell. Shared and frozen: cells with the same facts have the same object. */
+/** The answer for a cell. Shared and frozen: cells with the same facts have the same object. */
 export interface CellAnswer {
   /** Whether the row lists the kind. */
   readonly marked: boolean
@@ -36,11 +36,11 @@ export interface Cells {
 }
 
 const ACCEPTED = 1
-/** Which side rules a contested cell; without one of the two it is not contested. */
+/** The side that rules a contested cell; without one of the two it is not contested. */
 const TABLE = 2
 const PROSE = 4
 
-/** What the rule says of each combination of facts that a cell can have. */
+/** The answer of the rule for each combination of facts that a cell can have. */
 export const CELL_ANSWERS: readonly CellAnswer[] = Object.freeze(
   Array.from({ length: (ACCEPTED | PROSE) + 1 }, (_, facts) => answerOf(facts)),
 )

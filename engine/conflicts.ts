@@ -35,7 +35,7 @@ export function* conflictsByApi(
   return byApi
 }
 
-/** What is said about tokens of one kind that one type of holder has. */
+/** The advice about tokens of one kind that one type of holder has. */
 export interface Advised {
   readonly advice: readonly string[]
   /** Conflicts about whether such a holder may have such a token. */

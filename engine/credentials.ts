@@ -11,7 +11,7 @@ export type CredentialHeaders = Iterable<
   readonly [name: string, value: string | readonly string[] | undefined]
 >
 
-/** A token as it arrived, not yet verified; or what is wrong with the headers. */
+/** A token as it arrived, not yet verified; or the fault of the headers. */
 export type Extraction =
   | {
       readonly ok: true
@@ -30,7 +30,7 @@ const TOKEN = /^[\x21-\x7e]+$/
 export class CredentialNames {
   /** Spelling → name in lower case. Two spellings are found at once: that of the matrix, and lower case. */
   readonly #spellings = new Map<string, string>()
-  /** A bit for each length of a name, modulo 32: most names of other headers are told by it. */
+  /** A bit for each length of a name, modulo 32: it rules out most names of other headers. */
   readonly #lengths: number
 
   constructor(names: readonly string[]) {
@@ -146,7 +146,7 @@ export function fieldPlace({ header, scheme = '' }: Carriage): string {
   return scheme === '' ? name : `${name} ${lowerCase(scheme)}`
 }
 
-/** What kinds of token say of a place that their tokens travel in. */
+/** The facts of kinds of token about a place that their tokens travel in. */
 export interface CredentialPlace {
   /** How the kinds that travel in it are obtained. */
   readonly obtainedBy: ReadonlySet<TokenKind['obtained']['by']>
@@ -170,7 +170,7 @@ export function credentialPlaces(kinds: Iterable<TokenKind>): ReadonlyMap<string
   return places
 }
 
-/** What the header of a token has: the token, behind its scheme. */
+/** The value of a token's header: the token, behind its scheme. */
 export function fieldValue(scheme: string | undefined, token: string): string {
   return scheme === undefined || scheme === '' ? token : `${scheme} ${token}`
 }

@@ -16,7 +16,7 @@ export function decide(table: Table, question: Question): Decision {
     const place = cell + situationOf(question.scope, question.target)
     return table.decisions[place] ?? table.build(place)
   } catch {
-    // Only a missing question or a hostile getter comes here. What cannot be read names no API.
+    // Only a missing question or a hostile getter comes here. An unreadable question names no API.
     return unknownApi(table)
   }
 }
@@ -88,7 +88,7 @@ export function handlesOf(table: Table): (kind: string, api: string) => CellHand
   }
 }
 
-/** What the rule says about a cell, in each situation. Total. */
+/** The reasons of the rule for a cell, in each situation. Total. */
 export function reasonsOf(table: Table, api: string, kind: string): CellReasons {
   return table.reasonsAt(rowOf(table, api) + columnOf(table, kind))
 }

@@ -51,7 +51,7 @@ export function canonicalJson(value: unknown): string {
 
 /** The members that an object has in JSON, in their canonical order. */
 function membersOf(value: object): [key: string, member: unknown][] {
-  // The default sort compares UTF-16 code units, which is what RFC 8785 §3.2.3 asks for.
+  // The default sort compares UTF-16 code units, as RFC 8785 §3.2.3 requires.
   return Object.keys(value)
     .sort()
     .map((key): [string, unknown] => [key, (value as Record<string, unknown>)[key]])

@@ -1,7 +1,7 @@
 /** The body of a token issuance request (§2.2): built from values, and read back with every field checked. */
 import type { Scope } from './decision.ts'
 
-/** What an issuance request says. */
+/** The content of an issuance request. */
 export interface Issuance {
   /** Service user name (`<username>`). */
   readonly userName: string
@@ -36,7 +36,7 @@ export interface IssuanceBody {
 export interface FieldFault {
   /** Path of the field, for example `auth.scope.project.name`. */
   readonly path: string
-  /** What was expected there. */
+  /** The expected value there. */
   readonly expected: string
 }
 

@@ -1,6 +1,6 @@
 /**
- * What a question adds to the facts about its cell. The rule tells twenty situations apart: three scopes with
- * four targets each, and eight faults of the credential.
+ * The facts that a question adds to the facts about its cell. The rule distinguishes twenty situations: three
+ * scopes with four targets each, and eight faults of the credential.
  */
 import type { Scope } from './decision.ts'
 import { CREDENTIAL_REASONS, type CredentialReason } from './reasons.ts'
@@ -26,7 +26,7 @@ const ACCOUNT = SCOPES.indexOf('account') * TARGETS.length
 const PROJECT = SCOPES.indexOf('project') * TARGETS.length
 const FAULTS = SCOPES.length * TARGETS.length
 
-/** Which of those is for each target. */
+/** The one of those for each target. */
 const NOT_GIVEN = TARGETS.indexOf('not_given')
 const SAME = TARGETS.indexOf('same')
 const OTHER_PROJECT = TARGETS.indexOf('other_project')

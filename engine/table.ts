@@ -11,10 +11,10 @@ import { messageOf } from './messages.ts'
 import { REASONS, type Reason, UNKNOWN_TOKEN_REASONS } from './reasons.ts'
 import { SITUATIONS } from './situations.ts'
 
-/** What names the rules of an engine, in each of its decisions. */
+/** The fields that name the rules of an engine, in each of its decisions. */
 type Rules = Pick<Decision, 'digest' | 'strict' | 'rulesDigest'>
 
-/** A kind of token, and what is said about one type of holder where the column is for that. */
+/** A kind of token, and the advice about one type of holder where the column is for that. */
 interface Column {
   /** 0 is for all kinds that are not in the matrix. */
   readonly kind: number
@@ -40,7 +40,7 @@ export class Table {
   readonly decisions: (Decision | undefined)[] = []
   readonly #layout: readonly Column[]
   readonly #apis: (CompiledApi | undefined)[] = []
-  /** What the rule says, row by row, column by column. */
+  /** The answers of the rule, row by row, column by column. */
   readonly #cells: CellReasons[] = []
   readonly #kinds: readonly TokenKind[]
   readonly #rules: Rules
@@ -80,7 +80,7 @@ export class Table {
     }
   }
 
-  /** What the rule says about the cell that begins at a place. */
+  /** The answers of the rule about the cell that begins at a place. */
   reasonsAt(place: number): CellReasons {
     return this.#cells[place / CELL] as CellReasons
   }

@@ -10,7 +10,7 @@ import {
   type Statement,
 } from '../engine/index.ts'
 
-/** A conflict that follows from rows and statements, before anyone resolved it. */
+/** A conflict that follows from rows and statements, before it is resolved. */
 export type DerivedConflict = Pick<Conflict, 'type' | 'cells' | 'apis' | 'kinds' | 'statements'>
 
 /** Every conflict that follows from the rows and the statements, in the order of the statements. */

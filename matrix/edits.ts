@@ -16,7 +16,7 @@ type PartRow =
   | { readonly part: 'tokenKinds'; readonly row: TokenKind }
   | { readonly part: 'statements'; readonly row: Statement }
 
-/** What is edited. The ids are in the matrix, but for those of new rows. */
+/** One edit. The ids are in the matrix, but for those of new rows. */
 export type MatrixEdit =
   | { readonly type: 'title'; readonly title: string }
   | ({ readonly type: 'add' } & PartRow)
@@ -158,7 +158,7 @@ function removing(matrix: Matrix, part: MatrixPart, id: string): DocumentChange[
 
 const rowOf = (path: DocumentPath): DocumentPath => path.slice(0, 2)
 
-/** What goes with the id at a place: the id alone, or the row that would say nothing without it. */
+/** The part that is removed with the id at a place: the id alone, or a row that means nothing without it. */
 function goneAt(matrix: Matrix, path: DocumentPath): DocumentPath {
   const [list, , field] = path
   if (list === 'conflicts') return field === 'statements' ? path : rowOf(path)
@@ -193,8 +193,8 @@ export function missingDeclarations(matrix: Matrix): Conflict[] {
 }
 
 /**
- * What an edit makes of the declared conflicts: those that no longer follow are removed, from the last one,
- * and the others name the statements that take part now.
+ * The effect of an edit on the declared conflicts: those that no longer follow are removed, from the last
+ * one, and the others name the statements that take part now.
  */
 export function followUps(matrix: Matrix): { changes: DocumentChange[]; removed: string[] } {
   const { conflicts } = lintMatrix(matrix)

@@ -5,7 +5,7 @@ import type { Claim, Decision, Engine, Matrix, Statement, TokenKind } from '../e
 export interface CellExplanation {
   readonly kind: string
   readonly decision: Decision
-  /** What the prose says about this kind and this API. */
+  /** The statements of the prose about this kind and this API. */
   readonly statements: readonly Statement[]
 }
 

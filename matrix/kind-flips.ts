@@ -1,12 +1,12 @@
 /**
- * What a change of the kinds of token loosens and tightens beside the cells: who obtains a token and for how
- * long, what it is bound to, and where it travels.
+ * The facts that a change of the kinds of token loosens and tightens beside the cells: who obtains a token
+ * and for how long, what it is bound to, and where it travels.
  */
 import { canonicalJson } from '../engine/digest.ts'
 import { fieldPlace, type TokenKind } from '../engine/index.ts'
 import type { KindDirection } from './flip-sides.ts'
 
-/** What decisions and issuance take from a kind, as the matrix writes it. `null`: absent. */
+/** The facts that decisions and issuance take from a kind, as the matrix writes it. `null`: absent. */
 interface KindFacts {
   readonly scopeLevel: TokenKind['scopeLevel']
   readonly header: string
@@ -47,7 +47,7 @@ const DIRECTIONS: Directions = {
 
 const ORDER: readonly KindDirection[] = ['loosened', 'changed', 'tightened']
 
-/** What differs, the looser facts first; among equals in the order of the second matrix. */
+/** The differences, the looser facts first; among equals in the order of the second matrix. */
 export function kindFlips(before: readonly TokenKind[], after: readonly TokenKind[]): readonly KindFlip[] {
   const [was, is] = [factsOf(before), factsOf(after)]
   const flips = [...is].flatMap(([kind, facts]) => {

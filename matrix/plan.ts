@@ -4,7 +4,7 @@ import type { Engine, TokenKind } from '../engine/index.ts'
 /** One token of a plan. */
 export interface PlannedToken {
   readonly kind: TokenKind
-  /** Which of the requested APIs to use it for. No API is given to two tokens. */
+  /** The requested APIs for which it serves. No API is given to two tokens. */
   readonly apis: readonly string[]
 }
 

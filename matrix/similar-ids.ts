@@ -1,6 +1,6 @@
 /**
  * Ids that differ by a slip: in one letter, or only in `-` and `_`. Rows such as `disk-1` and `disk-2` are
- * meant, so a digit is no slip.
+ * meant, so a different digit is not a slip.
  */
 
 /** Two ids of a list, by their indexes. */
@@ -34,7 +34,7 @@ export function similarIds(ids: readonly string[]): SimilarIds[] {
   return Array.from(earliest, ([index, earlier]) => ({ index, earlier })).sort((a, b) => a.index - b.index)
 }
 
-/** The id without its `-` and `_`, but for those between digits, which tell numbers apart. */
+/** The id without its `-` and `_`, but for those between digits, which distinguish numbers. */
 function wordOf(id: string): string {
   return id.replace(/[-_]/g, (_mark, at: number) =>
     isDigit(id.charCodeAt(at - 1)) && isDigit(id.charCodeAt(at + 1)) ? '-' : '',
@@ -78,8 +78,8 @@ function sortedHashes(words: readonly string[]): Float64Array {
 }
 
 /**
- * Whether one word is the other one, or becomes it by inserting, deleting or replacing one character. That it
- * is a letter, their hashes have said.
+ * Whether one word is the other one, or becomes it by inserting, deleting or replacing one character. Their
+ * hashes have shown that it is a letter.
  */
 function isSlip(one: string, other: string): boolean {
   if (one === other) return true

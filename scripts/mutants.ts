@@ -18,7 +18,7 @@ import { ROOT } from './packages.ts'
 /** Where a run puts what it makes. */
 const OUT = join(ROOT, 'dist/mutants')
 
-/** What the code under `mutate` and its tests do not need. */
+/** The paths that the code under `mutate` and its tests do not need. */
 const NOT_COPIED = ['dist', '/clients/rust/proto', '/.*', '/bench', '/deploy', '/scripts/*/node_modules']
 
 function main(args: readonly string[]): number {
@@ -36,14 +36,14 @@ function main(args: readonly string[]): number {
   return passed.includes(false) ? 1 : 0
 }
 
-/** One file of an area, while somebody works on it. */
+/** One file of an area, for work on that file. */
 function areaOfFile(file: string): Area {
   const parts = Object.values(AREAS).flatMap(({ parts }) => parts)
   const own = parts.filter(({ files }) => files.includes(file))
   return { least: 100, parts: own.map(({ tests }) => ({ files: [file], tests })) }
 }
 
-/** Runs an area, and says what came of it. @returns whether it is as it must be */
+/** Runs an area, and reports the result. @returns whether it is as it must be */
 function judge(name: string, area: Area, stryker: string): boolean {
   const mutants = area.parts.flatMap((part, index) =>
     run(stryker, `${name.replaceAll('/', '-')}-${index}`, part),
@@ -81,9 +81,9 @@ function configOf(files: readonly string[], report: string): object {
     plugins: ['@stryker-mutator/vitest-runner'],
     testRunner: 'vitest',
     vitest: { configFile: 'scripts/mutants/vitest.config.ts', related: false, pool: 'threads' },
-    // Not by test: what a test finds in memory, it would not seem to need.
+    // Not by test: a test would not seem to need what it finds in memory.
     coverageAnalysis: 'all',
-    // Each process has one of its own in which the tests run.
+    // Each process has its own, in which the tests run.
     concurrency: availableParallelism(),
     // TypeScript 7 has no interface for programs, and Vitest takes types off without it.
     tsconfigFile: 'none',

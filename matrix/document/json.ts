@@ -5,7 +5,7 @@
 import { type ParseErrorCode, printParseErrorCode, visit } from 'jsonc-parser'
 import { type Place, type Problem, Problems, pathOf } from './problems.ts'
 
-/** What reading a document gives: its value, or what is wrong with its text. */
+/** The result of reading a document: its value, or the fault of its text. */
 export type Reading =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly problems: readonly Problem[] }
@@ -62,7 +62,7 @@ const TOO_DEEP = Symbol('too deep')
 /** Thrown to leave the visitor with the first problem. */
 const ENOUGH = Symbol('enough')
 
-/** Walks the text once and notes what is wrong, and what JSON does not have. */
+/** Walks the text once and notes faults, and parts that JSON does not have. */
 class Scan {
   readonly problems = new Problems()
   /** Where the nesting became too deep. */
@@ -111,7 +111,7 @@ class Scan {
       this.#foreign.push([offset, length])
     },
     onError: (code, _offset, _length, line, column) => {
-      // What follows the first error follows from it.
+      // Later errors follow from the first one.
       if (this.#broken) return
       this.#broken = true
       const at = `line ${line + 1}, column ${column + 1}`

@@ -1,4 +1,4 @@
-/** What an engine decides about the credential among headers, where tokens stand for what they are. */
+/** The decision of an engine about the credential among headers, where tokens stand for what they are. */
 import {
   type CredentialPlace,
   credentialPlaces,
@@ -31,7 +31,7 @@ export class Credentials {
     const found = engine.extract(Object.entries(headers))
     if (!found.ok) return { decision: engine.deny(api, found.reason), kind: undefined }
     const token = Object.hasOwn(this.#tokens, found.value) ? this.#tokens[found.value] : undefined
-    // No authority vouches for a token that nobody knows.
+    // No authority verifies an unknown token.
     if (token === undefined) return { decision: engine.deny(api, 'CREDENTIAL_INVALID'), kind: undefined }
     const { kind, fault, holder } = token
     const place = this.#places.get(fieldPlace(found)) as CredentialPlace

@@ -33,11 +33,11 @@ export interface Surroundings {
   /** Absent: no test asks about a request. */
   readonly findRoute?: FindRoute | undefined
   readonly coverage?: Coverage | undefined
-  /** Which tests are run. Default: all. */
+  /** Selects the tests that run. Default: all. */
   readonly filter?: string | undefined
 }
 
-/** What an answer has otherwise than expected. */
+/** A difference between an answer and the expected one. */
 interface Difference {
   readonly what: 'answer' | 'accepted' | 'api' | 'target'
   readonly expected: string
@@ -51,7 +51,7 @@ export interface Failure {
   /** `both`: the answers are the same in both modes. */
   readonly mode: Mode | 'both'
   readonly differences: readonly Difference[]
-  /** What the decision says, or the routes where they refuse the request. */
+  /** The message of the decision, or that of the routes where they refuse the request. */
   readonly message: string
 }
 
@@ -108,7 +108,7 @@ function isAlike(one: Failure, other: Failure): boolean {
   )
 }
 
-/** What must be of an answer. */
+/** The expectations of an answer. */
 interface Wanted {
   /** `undefined`: either. */
   readonly allowed: boolean | undefined
@@ -151,7 +151,7 @@ class Asking {
     const named = kindsOf(test)
     const { tokenKinds } = this.#engines[0] as Engine
     const kinds = named ?? [...tokenKinds.keys()]
-    // A row of the table: each of its cells is what `accepted` says of it.
+    // A row of the table: `accepted` states each of its cells.
     const isRow = named === undefined && test.allowed === undefined && test.reason === undefined
     const asked = kinds.map((kind) => ({
       kind,
@@ -223,13 +223,13 @@ class Asking {
   }
 }
 
-/** A credential among headers, and what must come of it. */
+/** A credential among headers, and the expected result. */
 interface Sent {
   readonly headers: TestHeaders
   readonly target: Scope | undefined
   readonly wanted: Wanted
   readonly question?: string
-  /** What the routes found otherwise than expected. */
+  /** The unexpected results of the routes. */
   readonly differences?: readonly Difference[]
 }
 

@@ -46,7 +46,7 @@ export const QUERY_LENGTH_MAX = 2_000
 /** Deepest nesting of brackets and `not`. */
 export const QUERY_DEPTH_MAX = 50
 
-/** @throws QueryError with the column, and what was expected there */
+/** @throws QueryError with the column, and the expected value there */
 export function parseQuery(text: string): Query {
   if (text.length > QUERY_LENGTH_MAX)
     throw new QueryError(QUERY_LENGTH_MAX + 1, `expected at most ${QUERY_LENGTH_MAX} characters`)

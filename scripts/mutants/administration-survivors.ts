@@ -4,7 +4,7 @@ import { SOME_TEXT, type Survivor, survivors } from './survivor.ts'
 export const OF_ADMINISTRATION: readonly Survivor[] = [
   ...survivors(
     'sidecar/usecases/administration/administer.ts',
-    'What is for owners by the request alone changes no user. Here it keeps a new operation safe.',
+    'An operation that the request alone reserves for owners changes no user. Here it keeps a new operation safe.',
     [
       'if (forOwners?.user?.(user, request)) authorizeAsOwner(requester)',
       'forOwners?.user?.(user, request)',

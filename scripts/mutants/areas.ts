@@ -1,4 +1,4 @@
-/** What `npm run mutants` changes, and which tests must notice it. */
+/** The code that `npm run mutants` changes, and the tests that must notice it. */
 
 /** Files with the tests that judge them: the fewest and fastest that should, those first that find most. */
 export interface Part {
@@ -59,7 +59,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
       { files: engine('digest'), tests: judges('engine/digest') },
     ],
   },
-  /** What reads the tokens and the headers of others, besides engine/credentials.ts. */
+  /** The readers of the tokens and the headers of others, besides engine/credentials.ts. */
   readers: {
     least: 100,
     parts: [
@@ -106,7 +106,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
       },
     ],
   },
-  /** Who may do what: checks, issuing and revocations. */
+  /** The rights of callers: checks, issuing and revocations. */
   usecases: {
     least: 100,
     parts: [
@@ -145,7 +145,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
       },
     ],
   },
-  /** Who administers what, and what every operation of administration does. */
+  /** The rights of administrators, and every operation of administration. */
   administration: {
     least: 100,
     parts: [

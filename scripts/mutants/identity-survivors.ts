@@ -36,11 +36,11 @@ export const OF_IDENTITY: readonly Survivor[] = [
       'false',
     ],
   ),
-  ...survivors('sidecar/usecases/identity/subject.ts', 'What is not for validating is for revoking.', [
-    "const { token, requester } = await activeSubject(services, question, 'revoke')",
-    "'revoke'",
-    '""',
-  ]),
+  ...survivors(
+    'sidecar/usecases/identity/subject.ts',
+    'A token that is not for validating is for revoking.',
+    ["const { token, requester } = await activeSubject(services, question, 'revoke')", "'revoke'", '""'],
+  ),
   ...survivors('sidecar/usecases/identity/subject.ts', 'An active token is there.', [
     'if (!active || token === undefined) return undefined',
     'token === undefined',
@@ -53,7 +53,7 @@ export const OF_IDENTITY: readonly Survivor[] = [
   ]),
   ...survivors(
     'sidecar/usecases/credential-search.ts',
-    'A matrix without APIs knows none, whatever its name is.',
+    'A matrix without APIs has none, whatever its name is.',
     ["const [api = ''] = services.engine.apis.keys()", "''", SOME_TEXT],
   ),
   ...survivors('sidecar/usecases/credential-search.ts', 'A token that is verified is there.', [
@@ -87,7 +87,7 @@ export const OF_IDENTITY: readonly Survivor[] = [
   ]),
   ...survivors(
     'sidecar/usecases/compared-shadow.ts',
-    'The constructor replaces it before anybody sees it.',
+    'The constructor replaces it before it is used.',
     ["#rulesDigest = ''", "''", SOME_TEXT],
     ['#isDefective = false', 'false', 'true'],
   ),

@@ -15,12 +15,12 @@ export const OF_MATRIX: readonly Survivor[] = [
     '(is ?? Infinity) > (was ?? Infinity)',
     '(is ?? Infinity) >= (was ?? Infinity)',
   ]),
-  ...survivors('matrix/kind-flips.ts', 'What is not in the list comes first, too.', [
+  ...survivors('matrix/kind-flips.ts', 'An id that is not in the list comes first, too.', [
     "const ORDER: readonly KindDirection[] = ['loosened', 'changed', 'tightened']",
     "'loosened'",
     '""',
   ]),
-  ...survivors('matrix/kind-flips.ts', 'Names are ASCII: both cases tell the same apart.', [
+  ...survivors('matrix/kind-flips.ts', 'Names are ASCII: both cases distinguish the same names.', [
     'return canonicalJson(isName ? value.toLowerCase() : value)',
     'value.toLowerCase()',
     'value.toUpperCase()',
@@ -45,7 +45,7 @@ export const OF_MATRIX: readonly Survivor[] = [
     ["if (about === 'cell') return fits", "about === 'cell'", 'true'],
     ['if (row !== last) [last, answer] = [row, fits(row, column)]', 'row !== last', 'true'],
   ),
-  ...survivors('matrix/query/evaluate.ts', 'What is about neither APIs nor kinds is about cells.', [
+  ...survivors('matrix/query/evaluate.ts', 'A term about neither APIs nor kinds is about cells.', [
     "const about: About = abouts.size === 1 ? (matchers[0] as Matcher).about : 'cell'",
     "'cell'",
     '""',
@@ -57,7 +57,7 @@ export const OF_MATRIX: readonly Survivor[] = [
   ]),
   ...survivors(
     'matrix/document/json.ts',
-    'What the walk accepts, `JSON.parse` reads; if ever it does not, its message must not get out.',
+    'A text that the walk accepts is read by `JSON.parse`; if ever it is not, its message must not get out.',
     ['} catch {', '{', '{}'],
     [NO_JSON, "{ ok: false, problems: [{ path: '', expected: 'expected JSON' }] }", '{}'],
     [NO_JSON, 'false', 'true'],
@@ -125,7 +125,7 @@ export const OF_MATRIX: readonly Survivor[] = [
       'Math.imul(begun[at] as number, BASE) - word.charCodeAt(at)',
     ],
   ),
-  ...survivors('matrix/derive.ts', 'Claims of no other type are exclusive: the type tells the compiler.', [
+  ...survivors('matrix/derive.ts', 'Claims of no other type are exclusive: the type is for the compiler.', [
     "if (other.claim.type !== 'issued_to' || !other.claim.exclusive || other.claim.holder === claim.holder)",
     "other.claim.type !== 'issued_to'",
     'false',
@@ -170,7 +170,7 @@ export const OF_MATRIX: readonly Survivor[] = [
     'wanted.accepted?.has',
     'wanted.accepted.has',
   ]),
-  ...survivors('matrix/policy-tests/run.ts', 'What is allowed is about an API that is there.', [
+  ...survivors('matrix/policy-tests/run.ts', 'An allowed flip is about an API that is there.', [
     'return decision.allowed ? (apis.get(api)?.accepted ?? NONE) : decision.accepted',
     'apis.get(api)?.accepted',
     'apis.get(api).accepted',
@@ -244,7 +244,7 @@ export const OF_MATRIX: readonly Survivor[] = [
       'candidates',
     ],
   ),
-  ...survivors('matrix/plan.ts', 'A difference that is no number decides as little as one of 0.', [
+  ...survivors('matrix/plan.ts', 'A difference that is not a number decides as little as one of 0.', [
     'contested: (kind: TokenKind) => number = () => 0,',
     '() => 0',
     '() => undefined',
@@ -254,7 +254,7 @@ export const OF_MATRIX: readonly Survivor[] = [
     "claim.type === 'manages'",
     'true',
   ]),
-  ...survivors('matrix/document/yaml.ts', 'What was parsed has directives; only the type lets them lack.', [
+  ...survivors('matrix/document/yaml.ts', 'A parsed document has directives; only the type lets them lack.', [
     'if (document.directives?.yaml.version !== YAML_OPTIONS.version)',
     'document.directives?.yaml',
     'document.directives.yaml',

@@ -36,11 +36,11 @@ export const OF_READERS: readonly Survivor[] = [
     'version === 4',
     'false',
   ]),
-  ...survivors('sidecar/base/ip-address.ts', 'Node says of what is no text that it is no address.', [
-    'return v6 !== undefined && isIP(v6) === 6 ? ipAddress(v6) : undefined',
-    'v6 !== undefined',
-    'true',
-  ]),
+  ...survivors(
+    'sidecar/base/ip-address.ts',
+    'Node does not take a value that is not a text for an address.',
+    ['return v6 !== undefined && isIP(v6) === 6 ? ipAddress(v6) : undefined', 'v6 !== undefined', 'true'],
+  ),
   ...survivors('sidecar/base/ip-address.ts', 'The first of what an expression finds is not read.', [
     'const [, v6, v4] = NODE.exec(unquoted(text)) ?? []',
     '[]',
@@ -53,7 +53,7 @@ export const OF_READERS: readonly Survivor[] = [
   ),
   ...survivors(
     'sidecar/authority/upstream/token-answer.ts',
-    'It only spares to look for further problems, which are not told.',
+    'It only spares to look for further problems, which are not reported.',
     ['const reading = readJson(body, { firstProblem: true })', '{ firstProblem: true }', '{}'],
     ['const reading = readJson(body, { firstProblem: true })', 'true', 'false'],
   ),

@@ -1,7 +1,7 @@
 /** A mutant that no test can kill, and why. */
 import type { Mutant } from './report.ts'
 
-/** A mutant in the words of the report: the line that it changes, and what of it becomes what. */
+/** A mutant in the words of the report: the line that it changes, and the change. */
 export interface Survivor extends Mutant {
   /** Why nothing is missing in the tests. */
   readonly reason: string

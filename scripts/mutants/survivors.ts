@@ -1,4 +1,4 @@
-/** Mutants that no test can kill, each with the reason: they change nothing that anybody could notice. */
+/** Mutants that no test can kill, each with the reason: they change nothing that a caller could notice. */
 import { OF_ADMINISTRATION } from './administration-survivors.ts'
 import { OF_CONTROL_PANEL } from './control-panel-survivors.ts'
 import { OF_IDENTITY } from './identity-survivors.ts'

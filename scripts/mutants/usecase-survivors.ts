@@ -6,14 +6,14 @@ const SOME_TEXTS = '["Stryker was here"]'
 export const OF_USE_CASES: readonly Survivor[] = [
   ...survivors(
     'sidecar/usecases/callers.ts',
-    'It only spares the search: without a credential nobody is found.',
+    'It only spares the search: without a credential no user is found.',
     [
       'if (credentials.authorization.length + credentials.certificateNames.length === 0) return undefined',
       'credentials.authorization.length + credentials.certificateNames.length === 0',
       'false',
     ],
   ),
-  ...survivors('sidecar/usecases/callers.ts', 'No certificate has the name of nobody.', [
+  ...survivors('sidecar/usecases/callers.ts', 'No certificate has an empty name.', [
     'caller.certificateName === undefined ? [] : [[caller.certificateName, caller]],',
     'caller.certificateName === undefined',
     'false',
@@ -25,7 +25,7 @@ export const OF_USE_CASES: readonly Survivor[] = [
   ]),
   ...survivors(
     'sidecar/usecases/callers.ts',
-    'The constructor replaces it before anybody sees it.',
+    'The constructor replaces it before it is used.',
     ['#all: readonly Caller[] = []', '[]', SOME_TEXTS],
     ['#known: readonly { readonly caller: Caller; readonly tokenDigest: Buffer }[] = []', '[]', SOME_TEXTS],
   ),
@@ -45,7 +45,7 @@ export const OF_USE_CASES: readonly Survivor[] = [
     ['if (places === undefined) {', 'places === undefined', 'true'],
     ['PLACES.set(engine, places)', 'PLACES.set(engine, places)', ';'],
   ),
-  ...survivors('sidecar/usecases/egress.ts', 'What is not for a scope is for APIs.', [
+  ...survivors('sidecar/usecases/egress.ts', 'A wish that is not for a scope is for APIs.', [
     "purpose: { type: 'apis', apis: [api], project },",
     "'apis'",
     '""',
@@ -101,7 +101,7 @@ export const OF_USE_CASES: readonly Survivor[] = [
   ),
   ...survivors(
     'sidecar/usecases/revoke.ts',
-    'Who is not authenticated was refused before the token was looked at. Here it keeps a new ground safe.',
+    'An unauthenticated caller was refused before the token was looked at. Here it keeps a new ground safe.',
     ["expectGround(ground, 'not_authenticated', 'not_holder')", "'not_authenticated'", '""'],
   ),
   ...survivors(
@@ -125,7 +125,7 @@ export const OF_USE_CASES: readonly Survivor[] = [
   ]),
   ...survivors(
     'sidecar/usecases/scopes-of-user.ts',
-    'Who has a permission for the account gets every project, whatever is selected.',
+    'A user with a permission for the account gets every project, whatever is selected.',
     [
       "user.permissions.flatMap((permission) => (permission.scope === 'projects' ? permission.projects : [])),",
       "permission.scope === 'projects'",
@@ -137,11 +137,11 @@ export const OF_USE_CASES: readonly Survivor[] = [
       SOME_TEXTS,
     ],
   ),
-  ...survivors(
-    'sidecar/usecases/trace.ts',
-    'What it throws is caught, and the line has no details either way.',
-    ['more = await details?.()', 'details?.()', 'details()'],
-  ),
+  ...survivors('sidecar/usecases/trace.ts', 'Its error is caught, and the line has no details either way.', [
+    'more = await details?.()',
+    'details?.()',
+    'details()',
+  ]),
   ...survivors('sidecar/usecases/call-tracing.ts', 'A span that is recorded has this field.', [
     "const { traceparent = '' } = span.fields",
     "''",

@@ -128,7 +128,7 @@ export function tokenOf(claims: IamClaims): VerifiedToken {
 }
 
 /**
- * What decides whether the token is active.
+ * The facts that decide whether the token is active.
  *
  * @param permissionScopes of its kind
  */
@@ -137,7 +137,7 @@ export function queryOf(token: VerifiedToken, permissionScopes: readonly string[
     tokenId: token.tokenId,
     ancestors: token.derivedFrom ?? NONE,
     subjectId: token.subject.id,
-    // A token without a generation is no IAM token, and no user has the generation 0.
+    // A token without a generation is not an IAM token, and no user has the generation 0.
     generation: token.generation ?? 0,
     changeNumber: token.changeNumber ?? 0,
     account: token.scope.account,
@@ -167,8 +167,8 @@ export function looksLikeIamToken(value: string): boolean {
 }
 
 /**
- * Whether a credential begins exactly like the tokens that are signed here, whatever the key. No one else's
- * token does.
+ * Whether a credential begins exactly like the tokens that are signed here, whatever the key. No other
+ * issuer's token does.
  */
 export function hasOwnHeader(value: string): boolean {
   return value.startsWith(HEADER_START) && value.startsWith(HEADER_END, HEADER_END_AT)

@@ -1,6 +1,4 @@
-/**
- * What a token of the embedded authority looks like, behind the prefix that the matrix states for its kind.
- */
+/** The form of a token of the embedded authority, behind the prefix that the matrix states for its kind. */
 import type { TokenKind } from '../../engine/index.ts'
 import { looksLikeIamToken, ownHeaderAt } from './iam-token.ts'
 import { isWellFormedStaticToken, looksLikeStaticToken, STATIC_TOKEN_LENGTH } from './static-token.ts'
@@ -11,7 +9,7 @@ export type Kinds = ReadonlyMap<string, TokenKind>
 const PREFIXES = new WeakMap<Kinds, readonly string[]>()
 
 /**
- * The token itself. A text that is no token of the embedded authority behind a prefix stays as it is: an
+ * The token itself. A text that is not a token of the embedded authority behind a prefix stays as it is: an
  * upstream writes the prefix of its tokens itself.
  */
 export function withoutPrefix(value: string, kinds: Kinds): string {
@@ -28,7 +26,7 @@ export function withoutPrefix(value: string, kinds: Kinds): string {
   return value
 }
 
-/** What a matrix can have as a prefix. Its schema has the same form. */
+/** The prefixes that a matrix can have. Its schema has the same form. */
 const PREFIX = /^[A-Za-z0-9_~.-]{0,64}$/
 
 /**
@@ -43,7 +41,7 @@ export function ownTokenIn(value: string): string | undefined {
 
 /**
  * Whether a token is written as those of its kind: behind the prefix of that, and of no other. A kind that
- * the matrix does not have says nothing of it.
+ * the matrix does not have does not prove it.
  *
  * @param own the token itself, as it was found behind a prefix
  */

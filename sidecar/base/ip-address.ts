@@ -21,7 +21,7 @@ export const THIS_MACHINE: IpAddress = '127.0.0.1'
 const NODE = /^(?:\[([\da-f:.]+)\]|([\d.]+))(?::(?:\d{1,5}|_[\w.-]+))?$/i
 
 /**
- * What says that there is no address: `unknown` and names (RFC 7239 §6.3), and an address with a zone, which
+ * The forms that mean no address: `unknown` and names (RFC 7239 §6.3), and an address with a zone, which
  * only one host knows.
  */
 const NO_ADDRESS = /^(?:(?:unknown|_[\w.-]+)(?::(?:\d{1,5}|_[\w.-]+))?|[\da-f:.]+%.+)$/i
@@ -61,8 +61,8 @@ function canonical(text: string): IpAddress | undefined {
 }
 
 /**
- * What clients of one source share: an IPv4 address, or a /64 network of IPv6, because one subscriber has all
- * of its addresses. `undefined`: this machine, where a process chooses its address among all of loopback.
+ * The network of one source: an IPv4 address, or a /64 network of IPv6, because one subscriber has all of its
+ * addresses. `undefined`: this machine, where a process chooses its address among all of loopback.
  */
 export function networkOf(address: IpAddress): string | undefined {
   if (isLoopback(address)) return undefined

@@ -14,7 +14,7 @@ export type TargetReading =
     }
   | { readonly ok: false; readonly expected: string }
 
-/** What a path consists of (RFC 3986, pchar), without `;`: some servers cut off what follows it. */
+/** The characters of a path (RFC 3986, pchar), without `;`: some servers cut off what follows it. */
 const PATH = /^(?:\/|[A-Za-z0-9\-._~!$&'()*+,=:@]|%[0-9A-Fa-f]{2})*$/
 
 /**
@@ -46,7 +46,7 @@ export function readRequestTarget(url: string): TargetReading {
   return { ok: true, path, query }
 }
 
-/** What was expected of a path that is not canonical; `undefined`: it is. */
+/** The expectation that a path breaks; `undefined`: it is. */
 function pathProblem(path: string): string | undefined {
   if (!PATH.test(path))
     return "a path of letters, digits, -._~!$&'()*+,=:@ and encoded characters, without `;` and backslash"

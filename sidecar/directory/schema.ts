@@ -334,7 +334,7 @@ const WORDS: Readonly<Record<Dialect, Readonly<Record<string, string>>>> = {
     bytes: 'BYTEA',
     strict: '',
     sequence: 'BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY',
-    // PostgreSQL has checksums of its own (initdb --data-checksums).
+    // PostgreSQL has its own checksums (initdb --data-checksums).
     copies: '',
     copy_with_validator: '',
     panel_copies: '',

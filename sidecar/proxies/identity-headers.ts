@@ -1,6 +1,6 @@
 /**
- * What the server behind a proxy learns about the sender of a request, as headers: only facts that an
- * authority vouches for. The same names that a client sent itself are taken out.
+ * Headers about the sender of a request, for the server behind a proxy: only facts that an authority
+ * verifies. The same names that a client sent itself are taken out.
  */
 
 import { RULES_HEADER } from '../../engine/denial.ts'
@@ -31,12 +31,12 @@ export const FACTS: readonly Fact[] = [
   fact('authority', ({ authority }) => authority),
 ]
 
-/** What it lists does not go beyond the next proxy. */
+/** Headers that it lists do not go beyond the next proxy. */
 const CONNECTION = 'connection'
 
 const LISTED = /(?:^|,)[ \t]*x[-_]portcullis[-_]/i
 
-/** Whether the client tells proxies behind this one to take out what is said of it. */
+/** Whether the client orders proxies behind this one to remove identity headers. */
 export function listsIdentity(came: Headers): boolean {
   return came.some(([name, value]) => name === CONNECTION && LISTED.test(value))
 }
@@ -82,9 +82,7 @@ export function everyIdentityHeader(
   return headers
 }
 
-/**
- * The headers for a request that passes in observe mode and would be denied. They say nothing of its sender.
- */
+/** The headers for a request that passes in observe mode and would be denied. They do not name its sender. */
 export function wouldDenyHeaders(reason: string): Headers {
   return [...IDENTITY_HEADERS.map((name) => [name, ''] as const), [WOULD_DENY_HEADER, reason]]
 }
@@ -115,7 +113,7 @@ function isAmong(headers: Headers, name: string): boolean {
   return headers.some(([each]) => each === name)
 }
 
-/** Which headers of a request matter to an engine. */
+/** The headers of a request that matter to an engine. */
 export interface Relevance {
   /** The headers in which it looks for credentials, in lower case. */
   readonly carriers: ReadonlySet<string>

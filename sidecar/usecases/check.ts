@@ -38,11 +38,11 @@ export function checkClaims(
   return decision
 }
 
-/** What a token without a holder is bound to. The matrix does not look at it. */
+/** The account of a token without a holder. The matrix does not look at it. */
 const SOMEWHERE = 'any'
 
 /**
- * Decides about a kind of token, whatever such a token is bound to, and whatever the owner of the resource:
+ * Decides about a kind of token, for any scope of the token, and any owner of the resource:
  * only the matrix is asked.
  *
  * @param listener as in `Asker`
@@ -60,7 +60,7 @@ export function checkKind(
   return decision
 }
 
-/** Decides about a token that an authority vouches for. No listener hears of it. */
+/** Decides about a token that an authority has verified. No listener hears of it. */
 export function checkVerified(
   { engine }: Deciding,
   { kind, scope, subject }: VerifiedToken,
@@ -70,7 +70,7 @@ export function checkVerified(
 }
 
 /**
- * How long an answer about a token that an authority vouches for may be reused, in milliseconds: never past
+ * How long an answer about a token that an authority has verified may be reused, in milliseconds: never past
  * its expiry.
  */
 export function reusableForMs(
@@ -85,7 +85,7 @@ export function reusableForMs(
  * Verifies the credential and decides. Faults are looked for in the order of the reasons' precedence,
  * and the first ends the search.
  *
- * @throws CallError where no authority vouches for the credential and one of them does not answer, and where
+ * @throws CallError where no authority verifies the credential and one of them does not answer, and where
  * the decision must be logged and cannot be
  */
 export function checkCredentials(
@@ -116,7 +116,7 @@ export function checkCredentials(
   // The places where it was looked for are those of the kinds.
   const place = placesOf(engine).get(fieldPlace(found)) as CredentialPlace
   const obtainedBy = authority.recognize(value, engine.tokenKinds)
-  // A form that tells nothing fits any place.
+  // A form without information fits any place.
   if (obtainedBy !== undefined && !place.obtainedBy.has(obtainedBy)) return denied('WRONG_HEADER')
 
   const decided = (verification: Verification): CheckOutcome => {

@@ -26,11 +26,11 @@ export interface ShadowOptions {
   readonly shadow: Rules
   /** Wall clock, in milliseconds since the epoch. */
   readonly now: () => number
-  /** Is told at once, and whenever either of them changes. */
+  /** Called at once, and whenever either of them changes. */
   readonly onBegin: (inForce: Engine, shadow: Engine) => void
-  /** What counts the differences of a cell for the metrics; `undefined`: metrics are off. */
+  /** The counter of the differences of a cell for the metrics; `undefined`: metrics are off. */
   readonly counterOf: ((api: string, kind: string, direction: ShadowDirection) => () => void) | undefined
-  /** Is told of the first defect of each pair of matrices. */
+  /** Receives the first defect of each pair of matrices. */
   readonly onDefect: (error: unknown) => void
 }
 

@@ -7,9 +7,9 @@ import type { Asker } from './asker.ts'
 import { checkCredentials, checkVerified, type Verifying } from './check.ts'
 import type { CheckOutcome, CredentialsQuestion } from './questions.ts'
 
-/** What is known of a credential before it is asked about an API. */
+/** The facts about a credential before a question about an API. */
 export interface CredentialForSearch extends Pick<CheckOutcome, 'token'> {
-  /** Why it opens no API at all; `undefined`: an authority vouches for it. */
+  /** Why it opens no API at all; `undefined`: an authority has verified it. */
   readonly denial: CheckOutcome['decision'] | undefined
   /** Whether the credential opens the API, as `checkCredentials` says it. */
   opens(api: string): boolean

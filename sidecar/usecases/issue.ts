@@ -22,7 +22,7 @@ export interface Issuing extends Deciding {
   readonly profiles: Profiles
 }
 
-/** What the token is for. */
+/** The purpose of the token. */
 export type Purpose =
   | { readonly type: 'scope'; readonly scope: Scope }
   | { readonly type: 'apis'; readonly apis: readonly string[]; readonly project: string | undefined }
@@ -42,7 +42,7 @@ export interface Issued {
   readonly conflicts: readonly NamedConflict[]
 }
 
-/** Who asks for a token, for what, and from where. */
+/** The requester of a token, its purpose, and the address. */
 export interface IssueRequest {
   readonly requester:
     | { readonly type: 'password'; readonly login: PasswordRequester }
@@ -88,7 +88,7 @@ export function issue(services: Issuing, request: IssueRequest): MaybePromise<Is
   return andThen(source.issue(kind, scope, rejected), (token) => issuedFor(token, choice))
 }
 
-/** What gives the token: a profile, or a user by password, whose tokens may be for any scope. */
+/** The source of the token: a profile, or a user by password, whose tokens may be for any scope. */
 type Source = Omit<Profile, 'name'>
 
 function sourceOf(
@@ -111,7 +111,7 @@ interface Choice {
   readonly conflicts: readonly NamedConflict[]
 }
 
-/** The choices of each engine so far, by what they depend on. */
+/** The choices of each engine so far, by their dependencies. */
 const CHOICES = new WeakMap<Engine, Map<string, Choice>>()
 
 /** Most choices that are remembered of an engine. Lists of APIs come from clients. */

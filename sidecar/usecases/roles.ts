@@ -5,7 +5,7 @@
 import { isUnscoped, type VerifiedToken } from '../authority/authority.ts'
 import type { UserRecord } from '../directory/directory.ts'
 
-/** Which roles Keystone's clients see. */
+/** The roles that Keystone's clients see. */
 export interface RoleMapping {
   /** Of a permission whose scope is Account, on the account and on each of its projects. */
   readonly account: readonly string[]

@@ -1,5 +1,5 @@
 /**
- * Two engines side by side: what would the shadow have answered otherwise? It is asked only where the answers
+ * Two engines side by side: where would the shadow's answer differ? It is asked only where the answers
  * can differ.
  */
 import {
@@ -42,7 +42,7 @@ export class EnginePair {
   readonly #areKindsAlike: boolean
   /** Kinds of the shadow that an authority may judge otherwise under it. */
   readonly #judgedOtherwise: ReadonlySet<string>
-  /** What tokens begin with, under the shadow alone. */
+  /** The prefixes of tokens under the shadow alone. */
   readonly #newPrefixes: readonly string[]
   /** Whether kinds are issued for scopes of a level under the shadow alone. */
   readonly #hasNewLevel: boolean
@@ -125,11 +125,11 @@ export class EnginePair {
     const isJudgedOtherwise = token.authority === undefined && this.#judgedOtherwise.has(kind)
     const isGenuine =
       verified ||
-      // It is found after the authority has vouched for a token.
+      // It is found after the authority has verified a token.
       decision.reason === 'WRONG_HEADER' ||
       // A holder who lacks the permission that the kind needs now may have the one that it needs then.
       (isJudgedOtherwise && decision.reason === 'CREDENTIAL_REVOKED')
-    // What else is known of the token does not depend on the place.
+    // Other facts about the token do not depend on the place.
     if (!isGenuine) return false
     const prefix = place.prefixes.get(kind)
     if (prefix === undefined || !value.startsWith(prefix)) return false
@@ -143,7 +143,7 @@ export class EnginePair {
     )
   }
 
-  /** Whether an authority may vouch under the shadow for a token that is unknown now. */
+  /** Whether an authority may verify, under the shadow, a token that is unknown now. */
   #mayBeKnown(
     value: string,
     { obtainedBy }: CredentialPlace,
@@ -152,7 +152,7 @@ export class EnginePair {
     const asked = this.#places.get(fieldPlace(found)) as CredentialPlace
     return (
       [...obtainedBy].some((by) => !asked.obtainedBy.has(by)) ||
-      // An upstream vouches for tokens of a scope that a kind is issued for.
+      // An upstream verifies tokens of a scope that a kind is issued for.
       (this.#hasNewLevel && obtainedBy.has('issue')) ||
       this.#newPrefixes.some((prefix) => value.startsWith(prefix))
     )
@@ -208,7 +208,7 @@ function kindsOf({ tokenKinds }: Engine): string {
   )
 }
 
-/** What an authority looks at when it judges a token of the kind. */
+/** The fields of a kind by which an authority judges its tokens. */
 function judgedBy(kind: TokenKind | undefined): string | undefined {
   return kind && textOf([kind.obtained.by, kind.prefix, kind.permissionScopes])
 }

@@ -336,7 +336,7 @@ describe('the start is refused', () => {
     [
       'a name that two callers have',
       'callers: [{ name: a, certificate: { dns: a.example } }, { name: b, certificate: { dns: A.Example } }]\n',
-      'callers[1].certificate: expected a name of its own, callers[0] has the same one',
+      'callers[1].certificate: expected a unique name, callers[0] has the same one',
     ],
     [
       'TLS without a client that may call',

@@ -61,7 +61,7 @@ export function blocksOf({ text }: Page): Block[] {
   )
 }
 
-/** What a block needs besides Node: the value of its `needs=`. */
+/** The needs of a block besides Node: the value of its `needs=`. */
 export function needOf({ words }: Block): string | undefined {
   return words.find((word) => word.startsWith('needs='))?.slice('needs='.length)
 }

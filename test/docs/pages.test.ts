@@ -73,7 +73,7 @@ test('the runbook of every alert is a section of a page', () => {
   expect(alerts.length).toBeGreaterThan(10)
 })
 
-test('the reader of paragraphs finds wrapped lines, and takes nothing else for one', () => {
+test('the reader of paragraphs finds wrapped lines, and finds no other line', () => {
   const whole = '# a\nb\n\n- c\n  - d\n1. e\n\n> f\n\n| g |\n|---|\n| h |\n\n<img>\n\n```sh\ni\nj\n```\n'
   expect(wrappedLinesIn({ text: whole })).toEqual([])
   const wrapped = 'a\nb\n\n- c\n  d\n\n1. e\nf\n\n> g\n> h\n\n```sh\ni\n```\nj\nk\n'
@@ -138,7 +138,7 @@ describe('docs/operate/troubleshooting.md', () => {
     .map(({ text }) => text)
 
   test.each(quoted)('`%s` is what the product says', (message) => {
-    // A line of the sources has all its parts, in this order; an ellipsis is what differs.
+    // A line of the sources has all its parts, in this order; an ellipsis is a difference.
     const parts = message.split('…').map((part) => part.trim().replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
     const pattern = new RegExp(`['"\`(].*${parts.join('.*')}`)
     expect(code.some((text) => pattern.test(text))).toBe(true)
@@ -245,7 +245,7 @@ function anchorsOf({ text }: Page): string[] {
   )
 }
 
-/** What stands in backticks and is a path of the checkout by its first folder. */
+/** The texts in backticks that are a path of the checkout by its first folder. */
 function pathsIn({ text }: Pick<Page, 'path' | 'text'>): string[] {
   const FOLDERS = 'engine|matrix|proto|sidecar|clients|bench|scripts|test|docs|\\.ci'
   return Array.from(

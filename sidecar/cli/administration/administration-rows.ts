@@ -53,7 +53,7 @@ export interface Row {
   /** Returns what is printed as records, or as JSON. */
   readonly call: Call<object>
   readonly flags: readonly Flag[]
-  /** What to ask before the call; `undefined` where it would destroy nothing. */
+  /** The question before the call; `undefined` where it would destroy nothing. */
   readonly question?: Call<string | undefined>
 }
 

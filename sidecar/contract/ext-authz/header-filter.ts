@@ -1,4 +1,4 @@
-/** Which headers Envoy's adapter reads: a cheap question that leaves out most names, and the exact one. */
+/** The headers that Envoy's adapter reads: a cheap question that leaves out most names, and the exact one. */
 import type { Engine } from '../../../engine/index.ts'
 import { REQUEST_ID_HEADER } from '../../base/request-id.ts'
 import { relevanceTo } from '../../proxies/identity-headers.ts'

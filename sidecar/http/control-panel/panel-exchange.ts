@@ -1,5 +1,5 @@
 /**
- * What all routes of the control panel have in common: requests of our page in JSON, and how errors are
+ * The common part of all routes of the control panel: requests of our page in JSON, and how errors are
  * worded.
  */
 import type { IncomingMessage } from 'node:http'
@@ -31,7 +31,7 @@ export interface PanelExchange {
   readonly reply: FastifyReply
 }
 
-/** What is sent: an object, or `undefined` for an answer without a body. */
+/** The answer: an object, or `undefined` for an answer without a body. */
 type Answer = MaybePromise<object | undefined>
 
 /** Length of the longest description of a browser that is kept, in characters. */

@@ -129,7 +129,7 @@ function readWish(body: unknown, held: readonly string[]): CredentialWish {
   return {
     ...{ name, description, unrestricted, expiresAt },
     secret: secret === undefined ? undefined : new Secret(secret),
-    // As in Keystone, an empty list is none: its newest client sends one.
+    // As in Keystone, an empty list counts as none: its newest client sends one.
     roles: roles?.length === 0 ? undefined : roles,
   }
 }

@@ -52,7 +52,7 @@ export async function addIdentityRoutes(
   const catalogFor = (request: FastifyRequest, { token }: Pick<IdentityToken, 'token'>) =>
     Object.hasOwn(request.query as object, 'nocatalog') ? undefined : catalogOf(site(), token)
 
-  /** Logins and revocations begin a few at a time. Who calls is known by the call alone. */
+  /** Logins and revocations begin a few at a time. The caller is known by the call alone. */
   const inTurn = (request: FastifyRequest) => services.intake.turn(`http ${connectionOf(request).name}`)
   const bodies = new JsonBodies(services.turns)
   addDiscovery(server, site)

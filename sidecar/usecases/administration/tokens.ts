@@ -42,7 +42,7 @@ interface Carriage {
 export interface PanelToken extends Carriage {
   readonly value: Secret
   readonly token: VerifiedToken
-  /** What decisions on it will say: that it is for testing only (§5.1). */
+  /** The advice of decisions on it: that it is for testing only (§5.1). */
   readonly advice: readonly string[]
 }
 
@@ -52,7 +52,7 @@ export interface StaticTokenRequest extends OfUserRequest {
 }
 
 export interface NewStaticTokenRequest extends StaticTokenRequest {
-  /** What it is for; empty or absent: the user does not say. */
+  /** Its purpose; empty or absent: none is given. */
   readonly note?: string
 }
 

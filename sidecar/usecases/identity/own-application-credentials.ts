@@ -31,7 +31,7 @@ export interface CredentialServices extends IdentityServices {
   readonly changeRates: ChangeRates
 }
 
-/** What a client asks for. */
+/** The wish of a client. */
 export interface CredentialWish
   extends Pick<NewApplicationCredential, 'name' | 'description' | 'unrestricted' | 'expiresAt'> {
   /** `undefined`: one of 256 random bits is made. */
@@ -85,7 +85,7 @@ export async function createCredential(
     administration.directory,
     author,
     async (change) => {
-      // What makes them a maker is their id and their token, which stay as they are.
+      // Their id and their token make them a maker, and both stay as they are.
       await confirmUser(services, requester, change.records, IDENTITY_CREDENTIAL)
       const holder = await userIn(change.records, user.account, user.name, 'service_user')
       return added(change, holder, { ...fields, roles, limited, projectId, secretHash })

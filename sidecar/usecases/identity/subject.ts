@@ -14,7 +14,7 @@ import {
 import { authenticate, IDENTITY_CREDENTIAL, type IdentityRequest } from './authenticate.ts'
 import { type IdentityServices, type IdentityToken, withRecords } from './identity-token.ts'
 
-/** Which token a requester asks about. */
+/** The token that a requester asks about. */
 export interface TokenQuestion extends IdentityRequest {
   /** The token that is asked about, as it arrived; `undefined`: none did. */
   readonly subject: string | undefined
@@ -50,8 +50,8 @@ async function activeSubject(
   const requester = await authenticate(services, question)
   const { subject } = question
   if (subject === undefined) {
-    // As Keystone does: a user who could ask about tokens of others learns that there is none, and no one
-    // else may ask.
+    // As Keystone does: a user who could ask about tokens of others learns that there is none, and no other
+    // user may ask.
     expectRight(requester, undefined, purpose)
     throw noSuchToken()
   }
@@ -64,7 +64,7 @@ async function activeSubject(
   return { token, requester }
 }
 
-/** @param token `undefined`: of somebody else @throws CallError: PERMISSION_DENIED */
+/** @param token `undefined`: of another user @throws CallError: PERMISSION_DENIED */
 function expectRight(
   requester: UserByToken,
   token: VerifiedToken | undefined,

@@ -311,7 +311,7 @@ describe.skipIf(!browser)('decisions of the past', () => {
 
     await rows(page).first().click()
     const dialog = page.getByRole('dialog', { name: 'Denied: email' })
-    expect(await dialog.textContent()).toMatch(/The caller was told.*does not accept/)
+    expect(await dialog.textContent()).toMatch(/Message to the caller.*does not accept/)
     expect(await dialog.textContent()).toMatch(/The rules of now.*decide the same/)
     expect(await dialog.textContent()).toContain(REQUEST_ID)
     expect(await accessibilityFaults(page)).toEqual([])

@@ -54,7 +54,7 @@ test.runIf(programs.ok)(
 )
 
 describe.runIf(compiler.ok)('after a power cut', () => {
-  test('what was acknowledged is there, and nothing is half done', { timeout: 0 }, async () => {
+  test('every acknowledged change is there, and none is half done', { timeout: 0 }, async () => {
     const { syncs, acknowledged } = await cutPower({ disks: 200, seed: 1 })
     expect(acknowledged).toBeGreaterThan(200)
     expect(syncs).toBeGreaterThan(acknowledged / 4)

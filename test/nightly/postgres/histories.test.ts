@@ -67,7 +67,7 @@ describe.skipIf(!programs.ok)('histories of two hosts', () => {
     if (COUNT >= 1_000) expect([...failures.counts.keys()].sort()).toEqual(Object.keys(FAILURES).sort())
   })
 
-  test('a host that hears of nothing has seen what came before each of its own changes', async () => {
+  test('a host without notifications has seen the changes before its own', async () => {
     const stage = await openStage(folder, { a: LONG_MS, b: LONG_MS })
     stage.proxy.refuseListeners(true)
     const histories = await recordAll(stage, await stage.newScenes(UNHEARD), LONG_MS)
@@ -75,7 +75,7 @@ describe.skipIf(!programs.ok)('histories of two hosts', () => {
     expect(judged(histories, LONG_MS)).toEqual([])
   })
 
-  test('a host that remembers for longer than it is said to, and hears of nothing: it is found out', async () => {
+  test('a host that remembers for longer than stated, without notifications: it is found', async () => {
     const stage = await openStage(folder, { a: STALENESS_MS, b: 3_600_000 })
     stage.proxy.refuseListeners(true)
     // It reads what is new once a second.
@@ -103,7 +103,7 @@ async function recordAll(
   return histories
 }
 
-/** What is to be said of histories that are not explained. Each is kept. */
+/** The report on histories that are not explained. Each is kept. */
 function judged(histories: readonly History[], stalenessMs = STALENESS_MS): readonly string[] {
   return histories.flatMap(({ seed, calls }) => {
     const missing = unexplained(SCENE, calls, stalenessMs)

@@ -1,6 +1,6 @@
 /**
- * The matrices of a directory without a sidecar, as the calls of one say them: where what is in force keeps
- * one from serving, there is a way back.
+ * The matrices of a directory without a sidecar, as the calls of one say them: where the matrix in force
+ * keeps one from serving, there is a way back.
  */
 import type { Client } from '../../../../clients/typescript/index.ts'
 import { commandLine } from '../../../authority/actor.ts'
