@@ -1,6 +1,6 @@
 /**
- * Who has which right, whatever operation needs it. `test/administration/authorization.test.ts` asks every
- * operation over the wire.
+ * Who has which right, whatever operation needs it. `test/administration/authorization.test.ts` asks over the
+ * wire.
  */
 import { describe, expect, test } from 'vitest'
 import type { UserSession } from '../../sidecar/authority/control-panel/sessions.ts'
