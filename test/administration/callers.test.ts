@@ -10,7 +10,7 @@ import { ConfigError } from '../../sidecar/index.ts'
 import { command } from '../support/processes/command-line.ts'
 import { serve } from '../support/processes/processes.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
-import { ACCOUNT, populate, runSidecar } from '../support/sidecar/sidecar.ts'
+import { runSidecar } from '../support/sidecar/sidecar.ts'
 import { eventually, newFile, newFolder } from '../support/suite/resources.ts'
 
 const TOKEN = 'the-token-of-a-clerk-of-32-characters-or-more'
@@ -28,24 +28,6 @@ async function withClerk(
   const running = await runSidecar({ ...options, config })
   return { ...running, config, clerk: running.connect({ callerToken: TOKEN }) }
 }
-
-describe('rights', () => {
-  test('a caller with `revoke` revokes by value and by id, and does nothing else', async () => {
-    const running = await withClerk(clerk('rights: [revoke]'))
-    const { staticToken, passwordOf } = await populate(running)
-    await running.clerk.revoke({ value: staticToken })
-    const password = { userName: 'account', account: ACCOUNT, password: passwordOf('account') }
-    const { tokenId, value } = await running.client.issue({ password, scope: { account: ACCOUNT } })
-    await running.clerk.revoke({ tokenId })
-    const answer = await running.client.check({ api: 'balance', credentials: [['X-Auth-Token', value]] })
-    expect(answer.reason).toBe('CREDENTIAL_REVOKED')
-    await expect(running.clerk.directory.listAccounts({})).rejects.toMatchObject({
-      code: 'PERMISSION_DENIED',
-      reason: 'CALLER_RIGHT_MISSING',
-      message: 'caller `clerk` may not do this in the directory: it needs the right `read`',
-    })
-  })
-})
 
 describe('a change takes effect without a restart', () => {
   const refused = async (running: Awaited<ReturnType<typeof withClerk>>) =>

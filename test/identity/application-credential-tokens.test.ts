@@ -58,20 +58,12 @@ describe('its token', () => {
     expect((await create(path, ofLimited, { name: 'x', roles: [{ name: 'iam.admin' }] })).status).toBe(400)
   })
 
-  test.each<[what: string, end: (user: Awaited<ReturnType<typeof newUser>>, id: string) => Promise<unknown>]>(
-    [
-      [
-        'it is deleted',
-        ({ user, token }, id) =>
-          ask({ method: 'DELETE', path: pathOf(user.id, id), headers: { 'x-auth-token': token } }),
-      ],
-    ],
-  )('and the credential end for good when %s', async (_what, end) => {
-    const user = await newUser()
-    const credential = await made(user.path, user.token)
+  test('ends for good with the credential when that is deleted', async () => {
+    const { user, token: own, path } = await newUser()
+    const credential = await made(path, own)
     const token = await tokenBy(credential)
     expect(await reasonAt(token)).toBe('ALLOWED')
-    await end(user, credential.id)
+    await ask({ method: 'DELETE', path: pathOf(user.id, credential.id), headers: { 'x-auth-token': own } })
     expect(await reasonAt(token)).toBe('CREDENTIAL_REVOKED')
     expect((await logIn({ ...credential })).json).toEqual(LOGIN_FAILED)
   })

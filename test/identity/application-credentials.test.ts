@@ -120,15 +120,6 @@ describe('a credential', () => {
       ),
     })
   })
-
-  test('is throttled by what it names and its source, and another one is not', async () => {
-    const strict = await startWith('application_credentials: true', { 'login_throttle.failures': 2 })
-    const id = 'a'.repeat(32)
-    for (let login = 0; login < 2; login++)
-      expect((await logInAt(strict, { id, secret: 'x' })).status).toBe(401)
-    expect((await logInAt(strict, { id, secret: 'x' })).status).toBe(429)
-    expect((await logInAt(strict, { id: 'b'.repeat(32), secret: 'x' })).status).toBe(401)
-  })
 })
 
 test('guesses at one application credential count together, however it is named', async () => {
@@ -194,19 +185,6 @@ describe('making one', () => {
     const { status, json } = await create(path, token, wish)
     expect(status).toBe(400)
     expect(json.error.message).toContain(message)
-  })
-
-  test('has a name once for each user, and at most twenty', async () => {
-    const { token, path } = await newUser()
-    await made(path, token)
-    expect((await create(path, token)).status).toBe(409)
-    const other = await newUser()
-    await made(other.path, other.token)
-    for (let count = 1; count < 20; count++) await made(path, token, { name: `number ${count}` })
-    expect(await create(path, token, { name: 'one more' })).toMatchObject({
-      status: 400,
-      json: errorOf(400, 'Bad Request', 'a user has at most 20 application credentials; delete one first'),
-    })
   })
 
   test('is not there without the setting', async () => {

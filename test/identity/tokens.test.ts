@@ -55,14 +55,7 @@ describe('who may ask about a token of `account`', () => {
     ['the holder with another token', () => tokenFor({ project: 'alpha' }), true],
     ['a service user with iam.admin', () => tokenFor({ user: 'administrator' }), true],
     ['the owner', () => panelToken('owner'), true],
-    ['a control panel user with iam.admin', () => panelToken('panel administrator'), true],
-    ['a control panel user without iam.admin', () => panelToken('panel'), false],
     ['another service user', () => tokenFor({ user: 'alpha', project: 'alpha' }), false],
-    [
-      'a service user of another account',
-      () => tokenFor({ user: 'stranger', account: OTHER_ACCOUNT }),
-      false,
-    ],
     [
       'an account administrator of another account',
       () => tokenFor({ user: 'administrator', account: OTHER_ACCOUNT }),

@@ -87,7 +87,6 @@ describe('a validator', () => {
       () => operator.setServiceUserValidator({ account: ACCOUNT, name, validator: false }),
       403,
     ],
-    ['is disabled', () => operator.updateServiceUser({ account: ACCOUNT, name, enabled: false }), 401],
     ['is deleted', () => operator.deleteServiceUser({ account: ACCOUNT, name }), 401],
   ])('who %s stops at once', async (_what, lose, status) => {
     const [own, subject] = [await login(), await strangers()]

@@ -86,6 +86,15 @@ describe('a token is described', () => {
   })
 })
 
+test('a token that the settings know no more is not described, and is revoked', async () => {
+  const { value } = await iamToken('robot', undefined, { ...kindFor(), id: UNSCOPED_KIND })
+  const without = { ...services, settings: { ...services.settings, unscopedLogin: false } }
+  const question = { ...asked(admin.value), subject: value, acceptExpired: false }
+  expect(await outcomeOf(() => validate(without, question))).toMatch(/^NOT_FOUND/)
+  await revokeSubject(without, question)
+  expect(await authority.verify(value, engine.tokenKinds)).toMatchObject({ reason: 'CREDENTIAL_REVOKED' })
+})
+
 test('an administrator who loses the role meanwhile revokes nothing', async () => {
   const { value } = await iamToken('robot')
   const { directory } = administration
