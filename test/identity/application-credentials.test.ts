@@ -153,19 +153,9 @@ describe('making one', () => {
       'application_credential.access_rules: expected none: access rules are not supported here',
     ],
     [
-      'with a role that the user does not have',
-      { roles: [{ name: 'member' }, { name: 'iam.admin' }] },
-      'application_credential.roles[1]: expected a role that the user has in the project',
-    ],
-    [
       'with the id of no role',
       { roles: [{ id: '0'.repeat(32) }] },
       'application_credential.roles[0]: expected a role that the user has in the project',
-    ],
-    [
-      'that has ended',
-      { expires_at: '2020-01-01T00:00:00Z' },
-      'application_credential.expires_at: expected a time in the future',
     ],
     ...['tomorrow', '2099-02-30T00:00:00.000000Z', '9999-12-31T23:59:59-00:01'].map(
       (expires_at): [string, object, string] => [
@@ -179,7 +169,6 @@ describe('making one', () => {
       { unrestricted: 'yes' },
       'application_credential.unrestricted: expected true or false',
     ],
-    ['with an empty secret', { secret: '' }, 'application_credential.secret: expected 1 to 1024 characters'],
   ])('%s is refused', async (_claim, wish, message) => {
     const { token, path } = await newUser()
     const { status, json } = await create(path, token, wish)

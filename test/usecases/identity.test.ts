@@ -86,6 +86,21 @@ describe('a token is described', () => {
   })
 })
 
+test('a login that fails has its reason in the cause alone, which the log reads', async () => {
+  const login: Login = {
+    method: {
+      type: 'password',
+      user: { name: 'robot', account: { name: ACCOUNT } },
+      password: new Secret('x'),
+    },
+    scope: { type: 'account', account: { name: ACCOUNT } },
+    ...{ clientAddress: '192.0.2.7' as const, connection: { name: 'c' } },
+  }
+  await expect(logIn(services, login)).rejects.toMatchObject({
+    ...{ reason: 'LOGIN_REFUSED', cause: { reason: 'LOGIN_FAILED' } },
+  })
+})
+
 test('a token that the settings know no more is not described, and is revoked', async () => {
   const { value } = await iamToken('robot', undefined, { ...kindFor(), id: UNSCOPED_KIND })
   const without = { ...services, settings: { ...services.settings, unscopedLogin: false } }

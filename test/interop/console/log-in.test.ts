@@ -134,12 +134,6 @@ describe.skipIf(!browser)('somebody with a password', () => {
 })
 
 describe.skipIf(!browser)('the page', () => {
-  test('somebody who opens the address of the port comes to it', async () => {
-    const { page } = await openPage(browser as Browser, `http://127.0.0.1:${port}`)
-    await page.getByRole('link', { name: 'Log in' }).waitFor()
-    expect(page.url()).toBe(`${SERVED}`)
-  })
-
   test.each(['light', 'dark'] as const)('axe finds nothing (%s)', async (colorScheme) => {
     const { page } = await open('#/login', { colorScheme })
     await heading(page, 'Log in').waitFor()
