@@ -106,7 +106,10 @@ test('a token that the settings know no more is not described, and is revoked', 
   const without = { ...services, settings: { ...services.settings, unscopedLogin: false } }
   const question = { ...asked(admin.value), subject: value, acceptExpired: false }
   expect(await outcomeOf(() => validate(without, question))).toMatch(/^NOT_FOUND/)
+  const verify = vi.spyOn(authority, 'verify')
   await revokeSubject(without, question)
+  expect(verify).toHaveBeenLastCalledWith(value, new Map(), { connection: CONNECTION })
+  verify.mockRestore()
   expect(await authority.verify(value, engine.tokenKinds)).toMatchObject({ reason: 'CREDENTIAL_REVOKED' })
 })
 
