@@ -1,3 +1,7 @@
+/**
+ * IAM in Chromium, as the owner of an account and an `iam.admin` use it: service users and control panel
+ * users.
+ */
 import type { Browser, Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { applyFile } from '../../../sidecar/authority/administration/directory-file.ts'
