@@ -39,7 +39,7 @@ export const GATE: readonly Step[] = [
 export const NIGHTLY: Readonly<Record<string, readonly Step[]>> = {
   attack: [
     tests('attack', [...NIGHTLY_TESTS, 'test/attack'], RECORD),
-    tests('hostile', ['test/engine/hostile', 'test/sidecar/hostile-checks', 'test/http2/fuzz'], {
+    tests('hostile', ['test/engine/hostile', 'test/contract/hostile-checks', 'test/http2/fuzz'], {
       DECIDE_CALLS: '20000000',
       CHECKS: '1000000',
       HTTP2_FUZZ_FRAMES: '2000000',

@@ -73,7 +73,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
           ],
           ...['base/request-id', 'base/trace-context'],
         ),
-        tests: judges('ext-authz/header-filter', 'ext-authz/asked', 'sidecar/carried-ids'),
+        tests: judges('ext-authz/header-filter', 'ext-authz/asked', 'base/carried-ids'),
       },
       {
         files: sidecar(
@@ -84,7 +84,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
       },
       {
         files: sidecar('base/ip-address', 'base/forwarded-header'),
-        tests: judges('sidecar/ip-address', 'hub/forwarded-header'),
+        tests: judges('base/ip-address', 'hub/forwarded-header'),
       },
       {
         files: sidecar('authority/upstream/token-answer', 'authority/kind-of-scope'),
@@ -96,7 +96,12 @@ export const AREAS: Readonly<Record<string, Area>> = {
           ...['authority/token-status', 'authority/verified-token'],
         ),
         tests: judges(
-          ...['sidecar/iam-claims', 'sidecar/iam-token', 'sidecar/static-token', 'sidecar/token-status'],
+          ...[
+            'authority/iam-claims',
+            'authority/iam-token',
+            'authority/static-token',
+            'authority/token-status',
+          ],
         ),
       },
     ],
@@ -114,7 +119,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
       { files: usecases('issue', 'egress'), tests: judges('usecases/issue', 'usecases/egress') },
       {
         files: usecases('revocation-right', 'revoke', 'requester'),
-        tests: judges('sidecar/revocation-grounds', 'usecases/requester', 'usecases/revoke'),
+        tests: judges('usecases/revocation-grounds', 'usecases/requester', 'usecases/revoke'),
       },
     ],
   },
@@ -131,10 +136,11 @@ export const AREAS: Readonly<Record<string, Area>> = {
       { files: usecases('audit-retention'), tests: judges('usecases/audit-retention') },
       { files: usecases('timed'), tests: judges('usecases/timed') },
       {
-        files: panel('log-in', 'session', 'call', 'factors'),
+        files: panel('log-in', 'confirm-session', 'session', 'call', 'factors', 'second-factors'),
         tests: judges(
-          ...['usecases/panel-log-in', 'usecases/panel-confirm'],
-          ...['usecases/panel-session', 'usecases/panel-factors'],
+          ...['usecases/panel-log-in', 'usecases/panel-confirm', 'control-panel/second-factors'],
+          ...['usecases/panel-session', 'usecases/panel-factors', 'control-panel/passkey-logins'],
+          'control-panel/waiting-changes',
         ),
       },
     ],

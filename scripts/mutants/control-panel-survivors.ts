@@ -3,10 +3,10 @@ import { type Survivor, survivors } from './survivor.ts'
 
 export const OF_CONTROL_PANEL: readonly Survivor[] = [
   ...survivors(
-    'sidecar/usecases/control-panel/log-in.ts',
+    'sidecar/usecases/control-panel/confirm-session.ts',
     'The session of a user has no digest of a caller token, so no digest is the same.',
     [
-      "if (session.holder !== 'caller' || digest?.toString('hex') !== session.callerDigest) {",
+      "if (session.holder !== 'caller' || digest?.toString('hex') !== session.callerDigest)",
       "session.holder !== 'caller'",
       'false',
     ],

@@ -1,6 +1,7 @@
-/** Programs of this host as authors of changes. */
+/** Authors of changes that present no credential with a call: programs of this host, and users who log in. */
 import { userInfo } from 'node:os'
-import type { ChangeAuthor, ChangeLane } from '../directory/author.ts'
+import type { ChangeAuthor, ChangeLane, ChangeOrigin } from '../directory/author.ts'
+import type { UserRecord } from '../directory/directory.ts'
 
 /**
  * An author with all rights, such as the owner of this process or of the data folder.
@@ -9,6 +10,11 @@ import type { ChangeAuthor, ChangeLane } from '../directory/author.ts'
  */
 export function trusted(name: string, lane: ChangeLane = 'operators'): ChangeAuthor {
   return { name, lane, principal: name }
+}
+
+/** A control panel user. What they prove inside the transaction decides whether they may. */
+export function controlPanelUser(user: Pick<UserRecord, 'id' | 'name'>, origin?: ChangeOrigin): ChangeAuthor {
+  return { ...trusted(`control_panel_user ${user.id} (${user.name})`, 'users'), principal: user.id, origin }
 }
 
 /**

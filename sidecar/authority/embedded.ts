@@ -345,7 +345,10 @@ export class EmbeddedAuthority implements Authority {
       this.#directory.iamTokenStatus(query),
     )
     return andThen(asked, (status) => {
-      if (moment !== undefined) Object.assign(seen, { kind, status, moment })
+      if (moment !== undefined) {
+        Object.assign(seen, { kind, status, moment })
+        this.#iamTokens.keep(seen)
+      }
       return status
     })
   }

@@ -268,32 +268,37 @@ function serializeKeys(keys: readonly SigningKey[]): string {
  */
 export function parseKeys(text: string, path: string): SigningKey[] {
   try {
-    const keys = (JSON.parse(text) as KeyFile).keys.map(
-      ({ key_id, state, since_ms, public_key, private_key }) => {
-        const privateKey = private_key === undefined ? undefined : createPrivateKey(private_key)
-        const publicKey = createPublicKey(public_key)
-        const valid =
-          /^[0-9a-f]{16}$/.test(key_id) &&
-          ['staged', 'active', 'retired'].includes(state) &&
-          Number.isSafeInteger(since_ms) &&
-          publicKey.asymmetricKeyType === 'ed25519' &&
-          (privateKey === undefined || createPublicKey(privateKey).equals(publicKey))
-        if (!valid) throw new Error()
-        return { keyId: key_id, state, sinceMs: since_ms, publicKey, privateKey }
-      },
-    )
-    const count = (state: KeyState) => keys.filter((key) => key.state === state).length
-    if (
-      count('active') !== 1 ||
-      count('staged') > 1 ||
-      new Set(keys.map((key) => key.keyId)).size < keys.length
-    )
-      throw new Error()
-    return keys
+    return keysIn(text)
   } catch {
     // The cause is dropped on purpose: parse errors quote the text, which contains private keys.
     throw new Error(
       `${path}: expected signing keys as Portcullis writes them: Ed25519, one active, at most one staged`,
     )
   }
+}
+
+/** @throws Error that must not be shown */
+function keysIn(text: string): SigningKey[] {
+  const keys = (JSON.parse(text) as KeyFile).keys.map(
+    ({ key_id, state, since_ms, public_key, private_key }) => {
+      const privateKey = private_key === undefined ? undefined : createPrivateKey(private_key)
+      const publicKey = createPublicKey(public_key)
+      const valid =
+        /^[0-9a-f]{16}$/.test(key_id) &&
+        ['staged', 'active', 'retired'].includes(state) &&
+        Number.isSafeInteger(since_ms) &&
+        publicKey.asymmetricKeyType === 'ed25519' &&
+        (privateKey === undefined || createPublicKey(privateKey).equals(publicKey))
+      if (!valid) throw new Error()
+      return { keyId: key_id, state, sinceMs: since_ms, publicKey, privateKey }
+    },
+  )
+  const count = (state: KeyState) => keys.filter((key) => key.state === state).length
+  if (
+    count('active') !== 1 ||
+    count('staged') > 1 ||
+    new Set(keys.map((key) => key.keyId)).size < keys.length
+  )
+    throw new Error()
+  return keys
 }

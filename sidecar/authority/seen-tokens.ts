@@ -1,6 +1,7 @@
 /**
  * IAM tokens whose signature was verified: each signature is verified once. Genuine and forged tokens are
- * remembered apart, so that no number of forged ones displaces a genuine one.
+ * remembered apart, so that no number of forged ones displaces a genuine one. Of a genuine token that made
+ * room for others, a table still knows that its signature was verified, and when it was last active.
  */
 import { hash } from 'node:crypto'
 import type { TokenKind } from '../../engine/index.ts'
@@ -8,7 +9,8 @@ import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { Turns } from '../base/turns.ts'
 import type { TokenStatus } from '../directory/directory.ts'
 import type { Remembered } from '../directory/feed/recent-changes.ts'
-import { type IamTokenSigner, tokenOf } from './iam-token.ts'
+import { DigestTable } from './digest-table.ts'
+import { claimsOfVerified, type IamTokenSigner, tokenOf } from './iam-token.ts'
 import type { SigningKey } from './keys.ts'
 import { LazyLruCache } from './lazy-lru-cache.ts'
 import { TokenMemory } from './token-memory.ts'
@@ -16,6 +18,10 @@ import type { VerifiedToken } from './verified-token.ts'
 
 /** A genuine token, and the status that it was found to have. */
 export interface GenuineToken extends Remembered {
+  /** SHA-256 of the token, in base64. */
+  readonly digest: string
+  /** The keys in force when it was found. */
+  readonly keys: readonly SigningKey[]
   readonly token: VerifiedToken
   /** The kind that `status` was determined for. */
   kind: TokenKind | undefined
@@ -27,6 +33,15 @@ const FORGED_MAX = 10_000
 
 const FORGED = {}
 
+/** Active, and accepted from any address. */
+const ACTIVE: TokenStatus = { active: true, addresses: [] }
+
+/** One in so many of the tokens that the table knows is remembered again: soon each that is used often. */
+const ADMITTED = 8
+
+/** A later moment has no room in the table. */
+const MOMENT_MAX = 2 ** 32 - 1
+
 /** The owner of work whose connection is unknown. */
 const NOBODY = {}
 
@@ -35,6 +50,11 @@ export class SeenIamTokens {
   readonly #turns: Turns
   /** By SHA-256 of the token. */
   readonly #genuine: TokenMemory<GenuineToken>
+  /** Tokens that were forgotten, with the moment at which each was known to be `ACTIVE`; 0: none. */
+  readonly #verified = new DigestTable()
+  /** The kinds that this was found for. */
+  readonly #kinds = new Map<string, TokenKind>()
+  #admitting = 0
   readonly #forged = new LazyLruCache<object>(FORGED_MAX)
   /**
    * What waits for its turn, by connection and then by digest: many questions about one token are one piece
@@ -51,7 +71,9 @@ export class SeenIamTokens {
   constructor(signer: IamTokenSigner, turns: Turns, genuineMax: number) {
     this.#signer = signer
     this.#turns = turns
-    this.#genuine = new TokenMemory(genuineMax)
+    this.#genuine = new TokenMemory(genuineMax, (digest, forgotten) =>
+      this.#verified.set(Buffer.from(digest, 'base64'), this.#momentOf(forgotten)),
+    )
   }
 
   /** How many genuine tokens are remembered. */
@@ -69,6 +91,8 @@ export class SeenIamTokens {
     const digest = hash('sha256', value, 'base64')
     const seen = this.#seen(digest)
     if (seen !== undefined) return isGenuine(seen) ? seen : undefined
+    const moment = this.#verified.get(Buffer.from(digest, 'base64'))
+    if (moment !== undefined) return this.#verifiedBefore(value, digest, moment)
     if (!this.#signer.mayHaveSigned(value)) return undefined
     // Not across connections: a connection must not wait for the turn of another one, which may be suspected.
     const waiting = this.#waiting.get(connection ?? NOBODY)
@@ -82,7 +106,31 @@ export class SeenIamTokens {
   /** Remembers a token that was signed here. Its signature never needs to be verified. */
   remember(value: string, token: VerifiedToken): void {
     const digest = hash('sha256', value, 'base64')
-    if (this.#seen(digest) === undefined) this.#genuine.set(digest, unasked(token))
+    if (this.#seen(digest) === undefined) this.#genuine.set(digest, this.#unasked(digest, token))
+  }
+
+  /** Remembers a token whose status is known now, unless a key has come or gone since it was found. */
+  keep(token: GenuineToken): void {
+    if (token.keys === this.#signer.keys) this.#genuine.set(token.digest, token)
+  }
+
+  #verifiedBefore(value: string, digest: string, moment: number): GenuineToken {
+    const token = tokenOf(claimsOfVerified(value))
+    const known = moment > 0 && { kind: this.#kinds.get(token.kind), status: ACTIVE, moment }
+    const genuine = { ...this.#unasked(digest, token), ...known }
+    this.#admitting = (this.#admitting + 1) % ADMITTED
+    if (this.#admitting === 0) this.keep(genuine)
+    return genuine
+  }
+
+  /** When the token was known to be active, as the table has it. */
+  #momentOf({ token, kind, status, moment }: GenuineToken): number {
+    if (kind === undefined || !status?.active || status.addresses.length > 0 || moment > MOMENT_MAX) return 0
+    const known = this.#kinds.get(token.kind) ?? kind
+    // With other scopes none of what the table has was found for this kind.
+    if (String(known.permissionScopes) !== String(kind.permissionScopes)) this.#verified.clear()
+    this.#kinds.set(token.kind, kind)
+    return moment
   }
 
   #keepUntilDone(
@@ -101,6 +149,7 @@ export class SeenIamTokens {
     if (keys !== this.#keys) {
       this.#keys = keys
       this.#genuine.clear()
+      this.#verified.clear()
       this.#forged.clear()
     }
     return this.#genuine.get(digest) ?? this.#forged.get(digest)
@@ -116,15 +165,15 @@ export class SeenIamTokens {
       this.#turns.suspect(connection)
       return undefined
     }
-    const genuine = unasked(tokenOf(claims))
+    const genuine = this.#unasked(digest, tokenOf(claims))
     this.#genuine.set(digest, genuine)
     return genuine
   }
-}
 
-/** A token about which the directory was not asked yet. */
-function unasked(token: VerifiedToken): GenuineToken {
-  return { token, kind: undefined, status: undefined, moment: 0 }
+  /** A token about which the directory was not asked yet. */
+  #unasked(digest: string, token: VerifiedToken): GenuineToken {
+    return { digest, keys: this.#keys, token, kind: undefined, status: undefined, moment: 0 }
+  }
 }
 
 function isGenuine(seen: GenuineToken | typeof FORGED): seen is GenuineToken {

@@ -1,9 +1,7 @@
 /**
- * What was found out about tokens, by the SHA-256 of each, for the ones used last. It has room for many: each
- * of its parts is small, so none takes long to grow, and none takes memory before its first token.
- *
- * A part has two generations. What is used moves to the young one. When that is full, it becomes the old one,
- * and what was in the old one is forgotten: it was not used while as many others were.
+ * What was found out about tokens, by the SHA-256 of each. It has as many as it says, whatever the order in
+ * which they are used. What was used since the last look stays, and what was not gives its place to the next
+ * (the clock algorithm). No part takes long to grow, and none takes memory before its first token.
  */
 import { getHeapStatistics } from 'node:v8'
 
@@ -26,63 +24,95 @@ const FIRST = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
 const PART_OF = new Uint8Array(128)
 for (const [part, character] of [...FIRST].entries()) PART_OF[character.charCodeAt(0)] = part
 
-interface Part<Value> {
-  young: Map<string, Value>
-  old: Map<string, Value>
+/** Most places that are looked at for one that was not used. After that, one that was used is given away. */
+const LOOKS_MAX = 64
+
+interface Place<Value> {
+  readonly digest: string
+  /** `undefined`: it was deleted. */
+  value: Value | undefined
+  used: boolean
 }
 
 export class TokenMemory<Value extends object> {
-  readonly #generationMax: number
-  #parts: Part<Value>[] = []
+  readonly #max: number
+  readonly #onForgotten: (digest: string, value: Value) => void
+  /** The places by digest. A large map would take long to grow. */
+  #parts: Map<string, Place<Value>>[] = []
+  readonly #places: Place<Value>[] = []
+  /** The place that is looked at next. */
+  #hand = 0
 
-  /** @param max most tokens that are remembered; at least half as many, the ones used last, always are */
-  constructor(max: number) {
-    this.#generationMax = Math.max(1, Math.floor(max / FIRST.length / 2))
+  /**
+   * @param max most tokens that are remembered
+   * @param onForgotten called for each that makes room for another
+   */
+  constructor(max: number, onForgotten: (digest: string, value: Value) => void = () => {}) {
+    this.#max = Math.max(1, max)
+    this.#onForgotten = onForgotten
   }
 
   get size(): number {
     let size = 0
-    for (const { young, old } of Object.values(this.#parts)) size += young.size + old.size
+    for (const part of Object.values(this.#parts)) size += part.size
     return size
   }
 
   /** @param digest SHA-256 of the token, in base64 */
   get(digest: string): Value | undefined {
-    const part = this.#parts[PART_OF[digest.charCodeAt(0)] as number]
-    if (part === undefined) return undefined
-    const young = part.young.get(digest)
-    if (young !== undefined) return young
-    const old = part.old.get(digest)
-    if (old !== undefined) {
-      part.old.delete(digest)
-      this.#add(part, digest, old)
-    }
-    return old
+    const place = this.#parts[PART_OF[digest.charCodeAt(0)] as number]?.get(digest)
+    if (place === undefined) return undefined
+    place.used = true
+    return place.value
   }
 
   set(digest: string, value: Value): void {
     const index = PART_OF[digest.charCodeAt(0)] as number
-    const part = this.#parts[index] ?? { young: new Map(), old: new Map() }
+    const part = this.#parts[index] ?? new Map<string, Place<Value>>()
     this.#parts[index] = part
-    part.old.delete(digest)
-    this.#add(part, digest, value)
+    const known = part.get(digest)
+    if (known !== undefined) {
+      known.value = value
+      known.used = true
+      return
+    }
+    const place = { digest, value, used: false }
+    part.set(digest, place)
+    if (this.#places.length < this.#max) this.#places.push(place)
+    else this.#places[this.#freed()] = place
   }
 
   delete(digest: string): void {
-    const { young, old } = this.#parts[PART_OF[digest.charCodeAt(0)] as number] ?? {}
-    young?.delete(digest)
-    old?.delete(digest)
+    const part = this.#parts[PART_OF[digest.charCodeAt(0)] as number]
+    const place = part?.get(digest)
+    if (place === undefined) return
+    part?.delete(digest)
+    place.value = undefined
+    place.used = false
   }
 
   clear(): void {
     this.#parts = []
+    this.#places.length = 0
+    this.#hand = 0
   }
 
-  #add(part: Part<Value>, digest: string, value: Value): void {
-    if (part.young.size >= this.#generationMax && !part.young.has(digest)) {
-      part.old = part.young
-      part.young = new Map()
+  /** The index of a place whose token is forgotten. */
+  #freed(): number {
+    const places = this.#places
+    let index = this.#hand
+    for (let look = 0; look < LOOKS_MAX; look++) {
+      const place = places[index] as Place<Value>
+      if (!place.used) break
+      place.used = false
+      index = index + 1 < places.length ? index + 1 : 0
     }
-    part.young.set(digest, value)
+    this.#hand = index + 1 < places.length ? index + 1 : 0
+    const { digest, value } = places[index] as Place<Value>
+    if (value !== undefined) {
+      this.#parts[PART_OF[digest.charCodeAt(0)] as number]?.delete(digest)
+      this.#onForgotten(digest, value)
+    }
+    return index
   }
 }

@@ -298,8 +298,7 @@ const ABANDONED_MS = 3_600_000
 function removeAbandoned(folder: string, names: readonly string[]): void {
   for (const name of names.filter((each) => /^\.portcullis-[0-9a-f]{16}\.tmp$/.test(each)))
     try {
-      const path = join(folder, name)
-      if (Date.now() - statSync(path).mtimeMs > ABANDONED_MS) unlinkSync(path)
+      if (Date.now() - statSync(join(folder, name)).mtimeMs > ABANDONED_MS) unlinkSync(join(folder, name))
     } catch {
       // It is gone, or this process may not remove it.
     }

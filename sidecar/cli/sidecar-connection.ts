@@ -1,7 +1,7 @@
 /** Connecting to a sidecar, and reading secrets from files, so that no process list shows them. */
 import { join } from 'node:path'
 import { type Client, connect, DEFAULT_ADDRESS } from '../../clients/typescript/index.ts'
-import { parseAddress } from '../base/address.ts'
+import { type ListenAddress, parseAddress } from '../base/address.ts'
 import { FileTooLong, readAtMost } from '../base/bounded-file.ts'
 import { ADMINISTRATOR_TOKEN_FILE, DEFAULT_DATA_FOLDER } from '../base/data-folder.ts'
 import { SECRET_EXPECTED, secretLine, secretText } from '../base/secret-text.ts'
@@ -61,10 +61,11 @@ export async function apisOf(client: Client): Promise<string[]> {
 export function checkedAddress(given: string | undefined): string {
   const address = given ?? process.env.PORTCULLIS_GRPC_ADDRESS ?? DEFAULT_ADDRESS
   const expected = '--address (or PORTCULLIS_GRPC_ADDRESS): expected HOST:PORT or unix:PATH'
+  let parsed: ListenAddress | undefined
   try {
-    const parsed = parseAddress('--address', address)
-    if (parsed.type === 'unix' || parsed.port > 0) return address
+    parsed = parseAddress('--address', address)
   } catch {}
+  if (parsed?.type === 'unix' || (parsed?.port ?? 0) > 0) return address
   throw usageError(expected)
 }
 

@@ -189,8 +189,14 @@ export class Followers {
     if (this.#round === undefined) this.#again = false
     this.#round ??= this.#all.values()
     for (let next = this.#round.next(); !next.done; next = this.#round.next()) {
-      if (outage === undefined) this.#tellOne(next.value, head, bodies)
-      else next.value.responses.fail(outage)
+      const { value: follower } = next
+      try {
+        if (outage !== undefined) throw outage
+        this.#tellOne(follower, head, bodies)
+      } catch (error) {
+        // The round goes on with the others.
+        follower.responses.fail(error)
+      }
       if (this.#now() > endsMs) return void setImmediate(() => this.#tellSome())
     }
     this.#round = undefined
@@ -242,9 +248,7 @@ export class Followers {
 
   #voidedSince(place: number, accounts: ReadonlySet<string>): Voided | undefined {
     const records = place === NOWHERE ? undefined : this.#parts.changes.followed?.records.from(place)
-    if (records === undefined) return EVERYTHING
-    if (records.length === 0) return undefined
-    return voidedBy(accounts.size === 0 ? records : records.filter((each) => concerns(each, accounts)))
+    return records === undefined ? EVERYTHING : voidedBy(records, accounts)
   }
 }
 
@@ -260,8 +264,8 @@ function concerns({ account }: RecentRecord, accounts: ReadonlySet<string>): boo
   return account === '' || accounts.has(account)
 }
 
-/** @returns `undefined`: nothing */
-function voidedBy(records: readonly RecentRecord[]): Voided | undefined {
+/** @param accounts empty: all @returns `undefined`: nothing */
+function voidedBy(records: readonly RecentRecord[], accounts: ReadonlySet<string>): Voided | undefined {
   const voided = {
     token: new Set<string>(),
     user: new Set<string>(),
@@ -269,7 +273,9 @@ function voidedBy(records: readonly RecentRecord[]): Voided | undefined {
     project: new Set<string>(),
   }
   let count = 0
-  for (const { touched } of records) {
+  for (const record of records) {
+    const { touched } = record
+    if (accounts.size > 0 && !concerns(record, accounts)) continue
     // What becomes of the matrix is said by the rules.
     if (touched === 'nothing' || touched?.thing === 'matrix') continue
     if (touched === undefined || ++count > VOIDED_MAX) return EVERYTHING

@@ -1,5 +1,6 @@
 /** The files of an open SQLite database, to notice when they are exchanged. */
 import { statSync } from 'node:fs'
+import { callError } from '../base/call-error.ts'
 
 /** Time between two looks at the files, in milliseconds. A look costs some microseconds. */
 const LOOK_MS = 10
@@ -21,15 +22,15 @@ export class DirectoryFiles {
     this.#opened = this.#identity()
   }
 
-  /** Whether a file was exchanged, by a look of at most 10 milliseconds ago. */
+  /** As `areExchanged`, by a look of at most 10 milliseconds ago. */
   wereExchanged(nowMs: number): boolean {
     return nowMs - this.#lookedAtMs < LOOK_MS ? this.#exchanged : this.areExchanged(nowMs)
   }
 
-  /** Whether a file was exchanged, by a look of now. */
+  /** Whether a file was exchanged, by a look of now. @throws CallError where the system does not say */
   areExchanged(nowMs = performance.now()): boolean {
-    this.#lookedAtMs = nowMs
     this.#exchanged ||= this.#identity() !== this.#opened
+    this.#lookedAtMs = nowMs
     return this.#exchanged
   }
 
@@ -42,15 +43,18 @@ export class DirectoryFiles {
   }
 
   #identity(): string {
-    return this.#paths
-      .map((path) => {
-        try {
-          const found = statSync(path, { throwIfNoEntry: false })
-          return found ? `${found.dev} ${found.ino}` : 'missing'
-        } catch {
-          return 'unknown'
-        }
-      })
-      .join(', ')
+    return this.#paths.map(identityOf).join(', ')
+  }
+}
+
+/** Only another file counts as exchanged, for good. That the system does not say may be over in a moment. */
+function identityOf(path: string): string {
+  try {
+    const { dev, ino } = statSync(path)
+    return `${dev} ${ino}`
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR') return 'missing'
+    throw callError('DIRECTORY_UNAVAILABLE', {}, { cause: error })
   }
 }

@@ -40,9 +40,12 @@ export class ExchangeWatch {
     this.#fail()
   }
 
-  /** Looks now, and reports. Returns whether the file was exchanged. */
+  /** Looks now, and reports. Returns whether the file is known to be exchanged. */
   look(): boolean {
-    const exchanged = this.#files.areExchanged()
+    let exchanged = false
+    try {
+      exchanged = this.#files.areExchanged()
+    } catch {}
     if (exchanged) this.#report()
     return exchanged
   }

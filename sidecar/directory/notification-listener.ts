@@ -67,35 +67,36 @@ export class ChangeListener {
   /** Listens until the connection is lost. Returns whether it listened at all. */
   async #listen(onListening: () => void): Promise<boolean> {
     const watcher = this.#watcher
-    let listening = false
-    let heartbeat: NodeJS.Timeout | undefined
-    try {
-      const client = new ServerClient(this.#servers, 'portcullis listener')
-      this.#client = client
-      const disconnected = new Promise<void>((resolve) => {
-        client.once('end', resolve)
-      })
-      client.on('notification', ({ payload = '' }) => watcher.notified(payload))
-      await client.connect()
-      await client.query(`LISTEN ${this.#channel}`)
-      const { rows } = await client.query<{ change: string }>(LAST_CHANGE_KNOWN)
-      const last = lastChangeOf(rows[0]?.change)
-      if (last !== undefined) this.#servers.known.note(last)
-      listening = true
+    const client = new ServerClient(this.#servers, 'portcullis listener')
+    this.#client = client
+    const disconnected = new Promise<void>((resolve) => {
+      client.once('end', resolve)
+    })
+    client.on('notification', ({ payload = '' }) => watcher.notified(payload))
+    // `#run` pauses after a failure, and tries again.
+    const listening = await this.#begin(client).catch(() => false)
+    if (listening) {
       this.#tell(true)
       onListening()
       // A server that hangs, or a network that drops packets, would close nothing for a long time.
-      heartbeat = setInterval(() => {
+      const heartbeat = setInterval(() => {
         client.query('SELECT 1').catch(() => client.connection.stream.destroy())
       }, HEARTBEAT_MS).unref()
       await disconnected
-    } catch {
-      // `#run` pauses and tries again.
+      clearInterval(heartbeat)
     }
-    clearInterval(heartbeat)
     this.#disconnect()
     if (!this.#stop.signal.aborted) this.#tell(false)
     return listening
+  }
+
+  async #begin(client: ServerClient): Promise<true> {
+    await client.connect()
+    await client.query(`LISTEN ${this.#channel}`)
+    const { rows } = await client.query<{ change: string }>(LAST_CHANGE_KNOWN)
+    const last = lastChangeOf(rows[0]?.change)
+    if (last !== undefined) this.#servers.known.note(last)
+    return true
   }
 
   #tell(on: boolean): void {

@@ -92,12 +92,11 @@ function partlyRejected(text: string): Rejected | undefined {
 }
 
 function objectOf(text: string): Record<string, unknown> | undefined {
+  let value: unknown
   try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && !Array.isArray(value) ? ((value ?? undefined) as never) : undefined
-  } catch {
-    return undefined
-  }
+    value = JSON.parse(text)
+  } catch {}
+  return typeof value === 'object' && !Array.isArray(value) ? ((value ?? undefined) as never) : undefined
 }
 
 function problemOf(status: number): string {

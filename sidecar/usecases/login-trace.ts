@@ -2,7 +2,7 @@
 import type { Administration } from '../authority/administration/administration.ts'
 import type { VerifiedToken } from '../authority/authority.ts'
 import { CallError } from '../base/call-error.ts'
-import type { UserType } from '../directory/directory.ts'
+import type { UserRecord, UserType } from '../directory/directory.ts'
 import type { CallOrigin } from './requester.ts'
 import type { Trace } from './trace.ts'
 
@@ -52,12 +52,13 @@ async function factsOf(
 ): Promise<object | undefined> {
   if (user === undefined) return undefined
   const { account, userName } = user
+  let found: UserRecord | undefined
   try {
-    const found = await administration.records.user(account, userName, userType)
-    return found === undefined ? { user: 'unknown' } : { user: found.id, user_name: found.name, account }
+    found = await administration.records.user(account, userName, userType)
   } catch {
     return undefined
   }
+  return found === undefined ? { user: 'unknown' } : { user: found.id, user_name: found.name, account }
 }
 
 /** Of logins that have proved who the user is. */

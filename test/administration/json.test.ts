@@ -2,8 +2,11 @@
  * The JSON of the administration commands: one convention, held to the contract, whose descriptors say what
  * there may be.
  */
+import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { ROWS } from '../../sidecar/cli/administration/administration-rows.ts'
+import { userIn } from '../../sidecar/directory/found.ts'
+import { PanelChange } from '../../sidecar/directory/panel-change.ts'
 import { keysIn, messageOf, offencesIn, SNAKE_CASE } from '../support/contract/contract-json.ts'
 import { storedCredential } from '../support/identity/application-credentials.ts'
 import { command } from '../support/processes/command-line.ts'
@@ -28,14 +31,11 @@ async function jsonOf(line: string): Promise<Record<string, unknown>> {
 
 /** Id of a session that olga begins. */
 async function newSession(): Promise<string> {
-  const { links, logIn } = await running.sidecar.administration.controlPanel()
-  const { secret } = await links.create(TESTER, '1', 'olga', 'login')
-  const origin = { protocol: 'http', address: '127.0.0.1' }
-  const { session } = await logIn.byLink(secret.reveal(), {
-    ...{ origin, from: { source: { type: 'this_machine' } }, client: 'a browser' },
-    ...{ replaces: undefined, spend: () => {} },
-  })
-  return session.id
+  const panel = await running.sidecar.administration.controlPanel()
+  const holder = await userIn(panel.records, '1', 'olga', 'control_panel_user')
+  const browser = { hash: randomBytes(32), address: '127.0.0.1', client: 'a browser' }
+  const session = { holder, way: 'link', endsAtMs: panel.sessions.endsAtMs(), ...browser }
+  return panel.change(TESTER, (change) => new PanelChange(change).beginSession(session))
 }
 
 const asked = (line: string) => `${line} --address ${running.address}`

@@ -143,7 +143,7 @@ const RULES: readonly Rule[] = [
   {
     invariant: 'nothing but the command line starts workers',
     files: [''],
-    except: ['sidecar/cli/', 'sidecar/process/workers/', 'test/sidecar/workers.test.ts', 'test/simulation/'],
+    except: ['sidecar/cli/', 'sidecar/process/workers/', 'test/process/workers.test.ts', 'test/simulation/'],
     never: ['sidecar/process/workers/'],
   },
   {

@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { functionsOf } from '../support/checkout/functions.ts'
+import { blindCatchesOf, functionsOf } from '../support/checkout/functions.ts'
 import { protos, ROOT, sources, sourcesIn } from '../support/checkout/sources.ts'
 
 /** Most lines that a function has: it fits on a page. */
@@ -82,6 +82,19 @@ function wideComments(text: string): string[] {
 test.each(HABITS)('$claim', ({ broken, examples }) => {
   expect(examples.filter((text) => !broken(text))).toEqual([])
   expect(written.filter(({ text }) => broken(text)).map(({ path }) => path)).toEqual([])
+})
+
+test('in the sidecar a catch without a name for its error covers one statement', () => {
+  const example =
+    'try {\n  const size = look(path)\n  return String(size)\n} catch {\n  return "unknown"\n}\n'
+  const text = `function sizeOf(path) {\n${example}}\n`
+  expect(blindCatchesOf({ path: 'a.js', text })).toEqual(['const size = look(path)'])
+  // It would hide what went wrong in the others, as a defect of ours.
+  expect(
+    sourcesIn('sidecar/').flatMap((source) =>
+      blindCatchesOf(source).map((line) => `${source.path}: ${line}`),
+    ),
+  ).toEqual([])
 })
 
 test('no comment of the protos is wider', () => {

@@ -6,7 +6,7 @@ import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { Server, ServerCredentials } from '@grpc/grpc-js'
 import { describe, expect, test } from 'vitest'
-import type { CheckAnswer, RequestHeaders } from '../../clients/typescript/index.ts'
+import type { CheckAnswer } from '../../clients/typescript/index.ts'
 import { LocalMode } from '../../clients/typescript/local-mode.ts'
 import { requireToken } from '../../clients/typescript/node.ts'
 import * as wire from '../../proto/gen/portcullis/v1/authorization.ts'
@@ -85,18 +85,6 @@ describe('a token that the sidecar has vouched for', () => {
     }
   })
 
-  test('gets the answer of the sidecar for every API, with its words', async () => {
-    const client = local()
-    const { value } = await issued(running, secrets, { project: 'alpha' })
-    await known(client, value)
-    const { apis } = await client.getMatrix()
-    for (const api of [...apis.map(({ id }) => id), 'no-such-api']) {
-      await client.check(question(value, api))
-      const { conflicts, advice, cacheForMs, ...asked } = await running.client.check(question(value, api))
-      expect(client.checkLocally(question(value, api)), api).toMatchObject(asked)
-    }
-  })
-
   test.each<[how: string, end: (value: string, user: string) => Promise<unknown>]>([
     ['is revoked', (value) => running.client.revoke({ value })],
     [
@@ -115,34 +103,6 @@ describe('a token that the sidecar has vouched for', () => {
       allowed: false,
       reason: 'CREDENTIAL_REVOKED',
     })
-  })
-
-  test.each<[shape: string, headers: (value: string) => RequestHeaders, opens: boolean]>([
-    ['an object', (value) => ({ host: 'a', 'x-auth-token': value }), true],
-    ['an object with lists', (value) => ({ host: ['a'], 'x-auth-token': [value] }), true],
-    ['pairs', (value) => [['X-AUTH-TOKEN', value]], true],
-    ['the headers of fetch', (value) => new Headers({ accept: '*/*', 'X-Auth-Token': value }), true],
-    ['a Map', (value) => new Map([['X-Auth-Token', value]]), true],
-    ['an object with space around the value', (value) => ({ 'x-auth-token': ` ${value}\t` }), true],
-    ['an object that inherits it', (value) => Object.create({ 'x-auth-token': value }), false],
-    ['an object with it twice', (value) => ({ 'x-auth-token': value, 'X-Auth-Token': value }), false],
-    ['a list of it twice', (value) => ({ 'x-auth-token': [value, value] }), false],
-    [
-      'pairs with another credential',
-      (value) => Object.entries({ 'X-Auth-Token': value, 'X-Token': value }),
-      false,
-    ],
-    ['the header of another kind', (value) => ({ 'x-token': value }), false],
-  ])('is found in %s as the sidecar finds it', async (_shape, headers, opens) => {
-    const client = local()
-    const { value } = await issued(running, secrets)
-    await known(client, value)
-    const about = { api: 'iam', credentials: headers(value) }
-    const { allowed, reason } = await running.client.check(about)
-    expect([allowed, client.checkLocally(about)?.allowed ?? false]).toEqual([opens, opens])
-    expect(await client.check(about)).toMatchObject({ allowed, reason })
-    // Also where it was told the words for a denial.
-    expect(client.checkLocally(about)?.reason ?? reason).toBe(reason)
   })
 
   test('gets an answer that no program changes for others', async () => {
@@ -164,24 +124,6 @@ describe('a token that the sidecar has vouched for', () => {
       Object.assign(changed, { allowed: !changed.allowed, reason: '', message: '', token: undefined })
       expect([same, ask()]).toEqual([before, before])
     }
-  })
-
-  test('is asked about again after a denial that the client does not understand', async () => {
-    const { mode, response } = follower()
-    const about = { api: 'reports', credentials: { 'X-Token': 'one' } }
-    const denied = { ...response, allowed: false, reason: 999 as Reason }
-    await eventually(() =>
-      mode.recall({ api: about.api, token: { kind: 'static_token', scope: { account: '1' } } }),
-    )
-    for (const [clientAddress, said, isAllowed] of [
-      ['192.0.2.1', response, true],
-      ['192.0.2.2', denied, false],
-    ] as const) {
-      const question = { ...about, clientAddress }
-      expect((await mode.answer(question, async () => said)).allowed).toBe(isAllowed)
-      expect(mode.recall(question)?.allowed).toBe(isAllowed || undefined)
-    }
-    expect(mode.recall({ ...about, clientAddress: '192.0.2.1' })).toBeUndefined()
   })
 
   test('is asked about once, however many want to know', async () => {

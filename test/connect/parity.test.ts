@@ -6,7 +6,6 @@ import type { JsonObject } from '@bufbuild/protobuf'
 import type { Transport } from '@connectrpc/connect'
 import { describe, expect, test } from 'vitest'
 import { FORMS, type Form, outcomeOf, transportOf } from '../support/contract/contract.ts'
-import { cells, scopeFor } from '../support/matrices/oracle.ts'
 import { ACCOUNT, issued, populate, runSidecar } from '../support/sidecar/sidecar.ts'
 
 const running = await runSidecar({ flags: { 'http.address': '127.0.0.1:0', 'http.connect': true } })
@@ -28,14 +27,7 @@ const USER = { 'x-auth-token': iamToken }
 /** Calls that change nothing, so that each can be made again and again. */
 const CALLS: [claim: string, method: string, input: JsonObject, headers?: Record<string, string>][] = [
   ['a check of an IAM token', 'Check', about('X-Auth-Token', iamToken)],
-  ['a check of a static token', 'Check', about('X-Token', secrets.staticToken)],
   ['a check of a token that is none', 'Check', about('X-Auth-Token', 'nobody')],
-  ['a check with a target', 'Check', { ...about('X-Auth-Token', iamToken), target: { account: '1' } }],
-  [
-    'a check of an unknown API',
-    'Check',
-    { api: 'no such API: 世界', token: { kind: 'static_token', scope } },
-  ],
   ['an empty check', 'Check', {}],
   ['a check with an address that is none', 'Check', { ...about('x', 'y'), clientAddress: 'here' }],
   ['a check for an empty target', 'Check', { ...about('x', 'y'), target: {} }],
@@ -66,13 +58,6 @@ describe.each(FORMS)('%s', (form) => {
   test.each(CALLS)('%s', async (_claim, method, input, headers) => {
     const expected = await outcomeOf(grpc, method, input, headers)
     expect(await outcomeOf(transport, method, input, headers)).toEqual(expected)
-  })
-
-  test('every cell', async () => {
-    for (const { api, kind } of cells()) {
-      const question = { api, token: { kind, scope: { ...scopeFor(kind) } } }
-      expect(await outcomeOf(transport, 'Check', question)).toEqual(await outcomeOf(grpc, 'Check', question))
-    }
   })
 
   test('a token is issued, verified and revoked', async () => {

@@ -1,15 +1,17 @@
 /** Logging in with a passkey: by each answer once, while it is the user's, and no other one. */
 import { randomBytes } from 'node:crypto'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import { confirmSession } from '../../sidecar/usecases/control-panel/confirm-session.ts'
 import {
   addPasskey,
   deletePasskey,
+  factorsOf,
   optionsOfNewPasskey,
 } from '../../sidecar/usecases/control-panel/factors.ts'
-import { ORIGIN, PanelStage, type Person, reasonOf, requestFrom } from '../support/console/panel-stage.ts'
+import { passkeyChallenge } from '../../sidecar/usecases/control-panel/log-in.ts'
+import { ORIGIN, PanelStage, type Person, reasonOf } from '../support/console/panel-stage.ts'
 import { Authenticator } from '../support/identity/authenticator.ts'
 
-const LOGIN = { purpose: 'login' } as const
 const REFUSED = { reason: 'PASSKEY_REFUSED' }
 
 const stage = new PanelStage()
@@ -23,7 +25,7 @@ test('a passkey logs in by itself, also who has a one-time code, and each answer
   expect(session).toMatchObject({ holder: 'user', user: { id: person.user.id } })
   await expect(stage.logInByPasskey(response)).rejects.toMatchObject(REFUSED)
   await stage.logInByPasskey(await stage.answerOf(authenticator))
-  expect(await stage.panel.factors.passkeys(person.user.id)).toMatchObject([
+  expect((await factorsOf(...stage.own(person))).passkeys).toMatchObject([
     { counter: 2, lastUsedDay: Math.floor(stage.now() / 86_400_000) },
   ])
 })
@@ -61,9 +63,14 @@ test.each<[what: string, lose: (person: Person, id: string) => Promise<unknown>]
 ])('a passkey that %s is refused, also where its answer was verified before', async (_what, lose) => {
   const person = await stage.newPerson()
   const authenticator = await stage.withPasskey(person)
-  const proof = await stage.panel.factors.provePasskey(LOGIN, await stage.answerOf(authenticator), ORIGIN)
-  await lose(person, authenticator.id)
-  await expect(stage.panel.logIn.byPasskey(proof, requestFrom())).rejects.toMatchObject(REFUSED)
+  const { passkeys } = stage.panel
+  const verify = passkeys.verify.bind(passkeys)
+  vi.spyOn(passkeys, 'verify').mockImplementationOnce(async (...given) => {
+    const verified = await verify(...given)
+    await lose(person, authenticator.id)
+    return verified
+  })
+  await expect(stage.logInByPasskey(await stage.answerOf(authenticator))).rejects.toMatchObject(REFUSED)
   const response = await stage.answerOf(authenticator)
   await expect(stage.logInByPasskey(response)).rejects.toMatchObject(REFUSED)
 })
@@ -72,11 +79,9 @@ test('a passkey confirms the session of its user, and no other one', async () =>
   const [person, other] = [await stage.newPerson(), await stage.newPerson()]
   const [authenticator, another] = [await stage.withPasskey(person), await stage.withPasskey(other)]
   stage.clock.nowMs += 600_000
-  const what = { purpose: 'confirm', session: person.session.id } as const
   const confirm = async (key: Authenticator) => {
-    const options = await stage.panel.factors.passkeyOptions(what, person.user, ORIGIN)
-    const proof = await stage.panel.factors.provePasskey(what, key.get(options, ORIGIN), ORIGIN)
-    return stage.panel.logIn.confirmByPasskey(person.session, proof, requestFrom())
+    const response = key.get(await passkeyChallenge(...stage.own(person)), ORIGIN)
+    return confirmSession(...stage.own(person), person.session, { type: 'passkey', response })
   }
   await expect(confirm(another)).rejects.toMatchObject(REFUSED)
   expect((await confirm(authenticator)).confirmedAtMs).toBe(stage.now())
@@ -101,13 +106,9 @@ test('a passkey logs in and confirms from an address that the account allows, an
   const person = await stage.newPerson()
   const authenticator = await stage.withPasskey(person)
   const response = await stage.answerOf(authenticator)
-  const what = { purpose: 'confirm', session: person.session.id } as const
-  const options = await stage.panel.factors.passkeyOptions(what, person.user, ORIGIN)
-  const toConfirm = authenticator.get(options, ORIGIN)
-  const confirm = async () => {
-    const proof = await stage.panel.factors.provePasskey(what, toConfirm, ORIGIN)
-    return stage.panel.logIn.confirmByPasskey(person.session, proof, requestFrom())
-  }
+  const toConfirm = authenticator.get(await passkeyChallenge(...stage.own(person)), ORIGIN)
+  const confirm = () =>
+    confirmSession(...stage.own(person), person.session, { type: 'passkey', response: toConfirm })
   const restrict = (cidrs: string[]) =>
     stage.store.change('a test', async (change) => {
       const account = await change.records.account(person.account)

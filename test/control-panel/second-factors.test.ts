@@ -2,20 +2,22 @@
  * Second factors at a login: a user with one cannot log in without it, and a code cannot be guessed
  * or repeated.
  */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { Secret } from '../../sidecar/base/secret.ts'
+import { confirmSession } from '../../sidecar/usecases/control-panel/confirm-session.ts'
 import {
   deleteCode,
   deletePasskey,
+  factorsOf,
   replaceOwnPassword,
 } from '../../sidecar/usecases/control-panel/factors.ts'
 import {
+  callFrom,
   FAILURES,
   PASSWORD,
   PAUSE_MS,
   PanelStage,
   reasonOf,
-  requestFrom,
   STEP_MS,
 } from '../support/console/panel-stage.ts'
 import { codeAt, wrongCodeAt } from '../support/identity/totp.ts'
@@ -82,7 +84,7 @@ describe('a password', () => {
       const settle = await stage.failedLogins.admit(attempt)
       settle('failed')
     }
-    const elsewhere = () => stage.logIn(person, undefined, PASSWORD, requestFrom('198.51.100.1'))
+    const elsewhere = () => stage.logIn(person, undefined, PASSWORD, callFrom('198.51.100.1'))
     expect(await reasonOf(elsewhere())).toBe('LOGIN_THROTTLED')
     await stage.logIn(person)
     stage.clock.nowMs += PAUSE_MS
@@ -124,13 +126,10 @@ describe('a one-time code', () => {
   test('is not used up by a login that fails', async () => {
     const person = await stage.newPerson()
     const code = codeAt(await stage.withCode(person), stage.now())
-    const full = {
-      ...requestFrom(),
-      spend: () => {
-        throw new RangeError('too many changes')
-      },
-    }
-    await expect(stage.logIn(person, code, PASSWORD, full)).rejects.toThrow(RangeError)
+    vi.spyOn(stage.changeRates, 'spend').mockImplementationOnce(() => {
+      throw new RangeError('too many changes')
+    })
+    await expect(stage.logIn(person, code)).rejects.toThrow(RangeError)
     expect(await reasonOf(stage.logIn(person, code, 'a wrong password'))).toBe('LOGIN_FAILED')
     await stage.logIn(person, code)
   })
@@ -151,12 +150,12 @@ describe('a one-time code', () => {
     const person = await stage.newPerson()
     const secret = await stage.withCode(person)
     const guess = (index: number, code = wrongCodeAt(secret, stage.now())) =>
-      reasonOf(stage.logIn(person, code, PASSWORD, requestFrom(`198.51.100.${index}`)))
+      reasonOf(stage.logIn(person, code, PASSWORD, callFrom(`198.51.100.${index}`)))
     const outcomes = await Promise.all(Array.from({ length: 20 }, (_, index) => guess(index)))
     expect(outcomes.filter((outcome) => outcome === 'CODE_WRONG')).toHaveLength(FAILURES)
     expect(outcomes.filter((outcome) => outcome === 'LOGIN_THROTTLED')).toHaveLength(20 - FAILURES)
     expect(await guess(100, codeAt(secret, stage.now()))).toBe('LOGIN_THROTTLED')
-    await expect(stage.logIn(person, '123456', PASSWORD, requestFrom('198.51.100.101'))).rejects.toThrow(
+    await expect(stage.logIn(person, '123456', PASSWORD, callFrom('198.51.100.101'))).rejects.toThrow(
       /^too many wrong one-time codes of this user; try again in \d+ s$/,
     )
     // One at a time then, and after each the pause doubles.
@@ -173,7 +172,7 @@ describe('a one-time code', () => {
     const secret = await stage.withCode(person)
     for (let index = 0; index < 20; index++)
       expect(
-        await reasonOf(stage.logIn(person, '123456', 'a wrong password', requestFrom(`198.51.100.${index}`))),
+        await reasonOf(stage.logIn(person, '123456', 'a wrong password', callFrom(`198.51.100.${index}`))),
       ).toBe('LOGIN_FAILED')
     await stage.logIn(person, codeAt(secret, stage.now()))
   })
@@ -181,10 +180,10 @@ describe('a one-time code', () => {
   test('is asked for again to confirm, and confirms once', async () => {
     const person = await stage.newPerson()
     const secret = await stage.withCode(person)
-    const confirm = (code?: string) => {
-      const claim = { account: person.account, userName: person.name, password: new Secret(PASSWORD) }
-      return stage.panel.logIn.confirmByPassword(person.session, claim, code, requestFrom())
-    }
+    const confirm = (code?: string) =>
+      confirmSession(...stage.own(person), person.session, {
+        ...{ type: 'password', password: new Secret(PASSWORD), code },
+      })
     expect(await reasonOf(confirm())).toBe('SECOND_FACTOR_REQUIRED')
     expect(await reasonOf(confirm(wrongCodeAt(secret, stage.now())))).toBe('CODE_WRONG')
     expect((await confirm(codeAt(secret, stage.now()))).confirmedAtMs).toBe(stage.now())
@@ -196,9 +195,8 @@ test('an invitation that is accepted removes the second factors', async () => {
   const person = await stage.newPerson()
   await stage.withCode(person)
   await stage.withPasskey(person)
-  await stage.accept(person.account, person.name)
-  expect(await stage.panel.factors.codeSince(person.user.id)).toBeUndefined()
-  expect(await stage.panel.factors.passkeys(person.user.id)).toEqual([])
+  const again = await stage.accept(person.account, person.name)
+  expect(await factorsOf(...stage.own(again))).toMatchObject({ codeCreatedAtMs: undefined, passkeys: [] })
   await stage.logIn(person)
 })
 

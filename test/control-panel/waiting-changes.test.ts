@@ -4,9 +4,11 @@ import { compile } from '../../engine/index.ts'
 import { supportMatrix } from '../../matrix/index.ts'
 import { Secret } from '../../sidecar/base/secret.ts'
 import type { DirectoryChange } from '../../sidecar/directory/change.ts'
+import { FactorRecords } from '../../sidecar/directory/factor-records.ts'
 import { PanelChange } from '../../sidecar/directory/panel-change.ts'
 import { Callers } from '../../sidecar/usecases/callers.ts'
 import { ChangeRates } from '../../sidecar/usecases/change-rates.ts'
+import { confirmSession } from '../../sidecar/usecases/control-panel/confirm-session.ts'
 import {
   addPasskey,
   beginCode,
@@ -17,13 +19,14 @@ import {
   replaceOwnPassword,
   setCode,
 } from '../../sidecar/usecases/control-panel/factors.ts'
+import { acceptInvitation, logInByLink } from '../../sidecar/usecases/control-panel/log-in.ts'
 import {
+  callFrom,
   ORIGIN,
   PASSWORD,
   PanelStage,
   type Person,
   reasonOf,
-  requestFrom,
 } from '../support/console/panel-stage.ts'
 import { Authenticator } from '../support/identity/authenticator.ts'
 import { codeAt } from '../support/identity/totp.ts'
@@ -80,10 +83,9 @@ test.each(MEANWHILE)(
     const shown = { sealed: begun.sealed, code: codeAt(begun.secret.reveal(), stage.now()) }
     const options = await optionsOfNewPasskey(services, call)
     const made = { name: 'another', response: new Authenticator().create(options, ORIGIN) }
-    const before = [
-      await stage.panel.factors.codeSince(person.user.id),
-      await stage.panel.factors.passkeys(person.user.id),
-    ]
+    const factors = new FactorRecords(stage.store.records)
+    const { user } = person
+    const before = [await factors.code(user.id), await factors.passkeys(user.id)]
 
     const held = Promise.withResolvers<void>()
     const holding = stage.store.change('a test', async (change) => {
@@ -108,10 +110,7 @@ test.each(MEANWHILE)(
     held.resolve()
     await holding
     expect(await Promise.all(changes)).toEqual(changes.map(() => reason))
-    expect([
-      await stage.panel.factors.codeSince(person.user.id),
-      await stage.panel.factors.passkeys(person.user.id),
-    ]).toEqual(before)
+    expect([await factors.code(user.id), await factors.passkeys(user.id)]).toEqual(before)
   },
 )
 
@@ -139,21 +138,21 @@ const WAYS_IN: readonly [what: string, begin: (person: Person) => Promise<() => 
     'a login by a link',
     async (person) => {
       const secret = await linkFor(person, 'login')
-      return () => stage.panel.logIn.byLink(secret, requestFrom())
+      return () => logInByLink(stage.services, callFrom(), secret)
     },
   ],
   [
     'the use of an invitation',
     async (person) => {
       const secret = await linkFor(person, 'invitation')
-      return () => stage.panel.logIn.byInvitation(secret, new Secret(PASSWORD), requestFrom())
+      return () => acceptInvitation(stage.services, callFrom(), secret, new Secret(PASSWORD))
     },
   ],
   [
     'a new proof in a session',
     async (person) => {
-      const claim = { account: person.account, userName: person.name, password: new Secret(PASSWORD) }
-      return () => stage.panel.logIn.confirmByPassword(person.session, claim, undefined, requestFrom())
+      const proof = { type: 'password', password: new Secret(PASSWORD), code: undefined } as const
+      return () => confirmSession(...stage.own(person), person.session, proof)
     },
   ],
   [
@@ -164,7 +163,7 @@ const WAYS_IN: readonly [what: string, begin: (person: Person) => Promise<() => 
         const { id } = person.user
         await change.writer.queries.all('DELETE FROM panel_passwords WHERE user_id = :id', { id })
       })
-      const { session } = await stage.panel.logIn.byLink(await linkFor(person, 'login'), requestFrom())
+      const { session } = await logInByLink(stage.services, callFrom(), await linkFor(person, 'login'))
       const call = { ...CALL, session: session.hash }
       const password = new Secret('a1'.repeat(9))
       return () => replaceOwnPassword(factorServices(), call, { current: undefined, password })

@@ -5,6 +5,7 @@ import { auditContract } from './contract/audit.ts'
 import { auditPagesContract } from './contract/audit-pages.ts'
 import { factorsContract } from './contract/factors.ts'
 import { knownAddressesContract } from './contract/known-addresses.ts'
+import { largeChangesContract } from './contract/large-changes.ts'
 import { lastUsedDaysContract } from './contract/last-used-days.ts'
 import { matrixVersionsContract } from './contract/matrix-versions.ts'
 import { namesContract } from './contract/names.ts'
@@ -56,6 +57,7 @@ export function directoryContract(newPlace: () => Promise<Place>): void {
   describe('promotions', () => promotionsContract(subject))
   describe('matrices in force', () => matrixVersionsContract(subject))
   describe('second factors', () => factorsContract(subject))
+  describe('large changes', () => largeChangesContract(subject))
   describe('transactions', () => transactionsContract(subject))
   describe('the audit trail', () => auditContract(subject))
   describe('parts of the audit trail', () => auditPagesContract(subject))

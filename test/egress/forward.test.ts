@@ -15,10 +15,6 @@ async function answerAs(incoming: IncomingMessage, response: ServerResponse): Pr
   if (name === 'redirect') response.writeHead(307, { location: 'http://elsewhere.example/x' }).end('moved')
   else if (name === 'cookie') response.writeHead(200, { 'set-cookie': ['a=1', 'b=2'] }).end()
   else if (name === 'imposter') response.writeHead(403, { 'portcullis-reason': 'CONTESTED' }).end()
-  else if (name === 'hops')
-    response
-      .writeHead(200, { connection: 'close, x-hop', 'x-hop': '1', 'proxy-authenticate': 'x', 'x-end': '1' })
-      .end()
   else response.end('ok')
 }
 
@@ -81,21 +77,9 @@ test('path, query, method and body go on, and the host is that of the target', a
 })
 
 test.each<[claim: string, headers: Record<string, string | string[]>]>([
-  ['Authorization', { Authorization: 'Basic YTpi' }],
   ['X-Auth-Token', { 'X-Auth-Token': 'planted' }],
-  ['several of X-Auth-Token', { 'x-auth-token': ['planted', 'planted'] }],
-  ['X-Token', { 'X-Token': 'planted' }],
   ['X_Auth_Token, which many servers take for X-Auth-Token', { X_Auth_Token: 'planted' }],
-  ['x_auth-token', { 'x_auth-token': 'planted' }],
-  ['X_Token', { X_Token: 'planted' }],
-  ['X-Service-Token', { 'X-Service-Token': 'planted' }],
-  ['X-Storage-Token', { 'X-Storage-Token': 'planted' }],
-  ['Cookie', { Cookie: 'session=planted' }],
   ['Proxy-Authorization', { 'Proxy-Authorization': `Bearer ${CALLER_TOKEN}` }],
-  ['Keep-Alive', { 'Keep-Alive': 'planted' }],
-  ['TE', { TE: 'trailers' }],
-  ['Trailer', { Trailer: 'x', 'Transfer-Encoding': 'chunked' }],
-  ['Proxy-Connection', { 'Proxy-Connection': 'planted' }],
   [
     'HTTP2-Settings and an offer of HTTP/2',
     { Upgrade: 'h2c', 'HTTP2-Settings': 'planted', Connection: 'Upgrade, HTTP2-Settings' },
@@ -165,13 +149,6 @@ describe('answers come back as they are', () => {
 
   test('cookies', async () => {
     expect((await to('/peculiar/cookie')).headers['set-cookie']).toEqual(['a=1', 'b=2'])
-  })
-
-  test('without the headers of one connection', async () => {
-    const { headers } = await to('/peculiar/hops')
-    expect(headers).toMatchObject({ 'x-end': '1' })
-    expect(headers).not.toHaveProperty('x-hop')
-    expect(headers).not.toHaveProperty('proxy-authenticate')
   })
 
   test('a target cannot pretend that this server refused', async () => {

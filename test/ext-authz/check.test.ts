@@ -2,24 +2,18 @@
  * Envoy's external authorization over gRPC: what passes, what does not and why, with both forms of headers.
  */
 import { describe, expect, test } from 'vitest'
-import { credentialQuestion } from '../support/contract/answers.ts'
-import { BlackBox, refused } from '../support/contract/black-box.ts'
-import { cells } from '../support/matrices/oracle.ts'
+import { refused } from '../support/contract/black-box.ts'
 import { iam, peopleBehindEnvoy } from '../support/proxies/behind-envoy.ts'
 import { EnvoyClient, type HeaderList } from '../support/proxies/ext-authz.ts'
 import { rowsOf } from '../support/proxies/proxy-rows.ts'
 import { ACCOUNT, OTHER_ACCOUNT } from '../support/sidecar/sidecar.ts'
 
-const DAY_MS = 86_400_000
-
-let nowMs = Date.now()
-const people = await peopleBehindEnvoy(() => nowMs)
-const { account, project, staticToken } = people
+const people = await peopleBehindEnvoy()
+const { account } = people
 const BALANCE = { api: 'balance' }
 const ROWS = rowsOf(people)
 
 const running = await people.run()
-const box = new BlackBox(running.address)
 const envoy = new EnvoyClient(running.address)
 
 describe.each([
@@ -103,40 +97,6 @@ test('a client cannot have proxies behind Envoy remove who sent the request', as
     metadata: { reason: 'NOT_CANONICAL' },
   })
   expect(await ask('Upgrade')).toMatchObject({ allowed: true })
-})
-
-test('an expired token is denied, with whose it was', async () => {
-  nowMs += 2 * DAY_MS
-  const { status, metadata } = await envoy.ask({ context: BALANCE, headers: [iam(account)] }).finally(() => {
-    nowMs -= 2 * DAY_MS
-  })
-  expect({ status, metadata }).toMatchObject({
-    status: 401,
-    metadata: { reason: 'CREDENTIAL_EXPIRED', verified: false, account: ACCOUNT, user_name: 'account' },
-  })
-})
-
-test('every cell is answered as `Check` answers it', async () => {
-  const tokens: Readonly<Record<string, string>> = {
-    iam_token_account_scoped: account,
-    iam_token_project_scoped: project,
-    static_token: staticToken,
-  }
-  for (const { api, kind, header, accepted } of cells()) {
-    const value = tokens[kind] ?? ''
-    const native = await box.ask('check', credentialQuestion(api, header, value))
-    const verdict = await envoy.ask({ context: { api }, headers: [[header.toLowerCase(), value]] })
-    expect(verdict.allowed, `${api} ${kind}`).toBe(accepted)
-    expect(`REASON_${verdict.metadata.reason}`).toBe(native.reason)
-    if (accepted) continue
-    const { error } = verdict.body as { error: Record<string, unknown> }
-    // In messages an empty text stands for an absent one.
-    const wanted = (native.accepted as { scheme: string }[]).map(({ scheme, ...kind }) => ({
-      ...kind,
-      ...(scheme !== '' && { scheme }),
-    }))
-    expect(error).toMatchObject({ message: native.message, accepted: wanted })
-  }
 })
 
 test.each<[what: string, context: Record<string, string>]>([

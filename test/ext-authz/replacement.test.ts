@@ -56,36 +56,7 @@ describe('the credential of a profile', () => {
     ]
   >([
     ['an unknown Envoy', context, undefined, 500, 'CALLER_TOKEN_MISSING'],
-    ['an Envoy with a wrong token', context, 'x'.repeat(40), 500, 'CALLER_TOKEN_INVALID'],
     ['a caller without the profile', context, OTHER_TOKEN, 500, 'PROFILE_NOT_ALLOWED'],
-    [
-      'a profile that is not there',
-      { ...context, credential_profile: 'nosuch' },
-      ENVOY_TOKEN,
-      500,
-      'PROFILE_NOT_ALLOWED',
-    ],
-    [
-      'a profile that cannot log in',
-      { ...context, credential_profile: 'broken' },
-      ENVOY_TOKEN,
-      500,
-      'LOGIN_FAILED',
-    ],
-    [
-      'an API that takes no token of a profile',
-      { ...context, credential_api: 'tickets' },
-      ENVOY_TOKEN,
-      500,
-      'NOT_ISSUABLE',
-    ],
-    [
-      'an API that needs a project',
-      { ...context, credential_api: 'cdn' },
-      ENVOY_TOKEN,
-      500,
-      'INVALID_ARGUMENT',
-    ],
     ['an API that is not there', { ...context, credential_api: 'nosuch' }, ENVOY_TOKEN, 403, 'UNKNOWN_API'],
   ])('%s gets none, and the request does not pass', async (_who, settings, callerToken, status, reason) => {
     const wishes = callerToken === undefined ? {} : { callerToken }

@@ -4,7 +4,6 @@ import { expect, test } from 'vitest'
 import { EVERY_HEADER } from '../../sidecar/contract/ext-authz/header-filter.ts'
 import { readAsked } from '../../sidecar/contract/ext-authz/request.ts'
 import type { Message } from '../support/contract/black-box.ts'
-import { field, joined, tag } from '../support/contract/protobuf-bytes.ts'
 import { type AnyHeader, checkRequest, envoyMessage } from '../support/proxies/ext-authz.ts'
 
 const request = envoyMessage('CheckRequest')
@@ -59,31 +58,4 @@ test('whatever Envoy sends is read as protobuf reads it', () => {
     }),
     { numRuns: 200 },
   )
-})
-
-test('fields that are not read are skipped: bodies, certificates, metadata and those of later versions', () => {
-  const others = joined(
-    field(1, 'id'),
-    field(11, 'x-auth-token: in the body'),
-    field(12, Buffer.alloc(100_000, 0xff)),
-    joined(tag(9, 0), [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01]),
-    field(15, 'later'),
-    joined(tag(16, 3), field(3, 'in a group'), tag(16, 4)),
-  )
-  const peer = joined(field(2, 'service'), field(4, 'spiffe://x'), field(5, 'certificate'))
-  const unread = field(
-    1,
-    joined(
-      field(1, joined(peer, field(1, joined(field(2, field(1, '/a/pipe')), field(3, 'internal'))))),
-      field(2, peer),
-      field(4, joined(field(1, ''), field(2, others))),
-      field(11, 'metadata'),
-      field(12, 'tls'),
-    ),
-  )
-  const asked = request.serialize(
-    checkRequest({ context: { api: 'balance' }, headers: [['x-auth-token', 'a']] }),
-  )
-  expect(read(joined(unread, asked, unread))).toEqual(read(asked))
-  expect(read(unread)).toMatchObject({ context: new Map(), headers: [], peer: '' })
 })

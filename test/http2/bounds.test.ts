@@ -107,15 +107,6 @@ test('a client that was answered before keeps its connection while others of its
   ])
 })
 
-test('a peer with fewer connections loses none to a peer with more', () => {
-  const server = new TestServer(inUse, { connections: 3, connectionsPerAddress: 3 })
-  const one = server.connect('192.0.2.1').send(PREFACE)
-  server.pass(60_000)
-  const many = Array.from({ length: 10 }, () => server.connect('192.0.2.2').send(PREFACE))
-  expect(one.socket.destroyed).toBe(false)
-  expect(many.map(({ socket }) => socket.destroyed)).toEqual([...Array(8).fill(true), false, false])
-})
-
 test('a connection with a stream gives way where none is idle, and one with a running handler never does', () => {
   const busy: { busy: boolean; finished(): void }[] = []
   const server = new TestServer(

@@ -1,4 +1,5 @@
 /** A sidecar without a directory, and the one that it follows: both are real. */
+import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { readKeys, withdrawKey } from '../../sidecar/authority/keys.ts'
@@ -104,6 +105,23 @@ test('a second hub takes the place of one that is lost, and the answers go on', 
   expect(await check(value)).toBe('REASON_ALLOWED')
   await second.client.revoke({ value })
   await eventually(async () => (await check(value)) === 'REASON_CREDENTIAL_REVOKED')
+})
+
+test('a follower whose hub cannot answer is not ready', async () => {
+  const { hub: only, secrets: people } = await startHub()
+  const { running, check } = await startFollower(only.address)
+  const { value } = await issued(only, people)
+  expect(await check(value)).toBe('REASON_ALLOWED')
+  const readiness = async () => {
+    const answer = await fetch(`http://${running.sidecar.httpAddress}/readyz?verbose`)
+    return { status: answer.status, text: await answer.text() }
+  }
+  expect(await readiness()).toMatchObject({ status: 200 })
+  const file = join(only.folder, 'directory.sqlite')
+  renameSync(file, `${file}.before`)
+  await eventually(async () => (await readiness()).status === 503)
+  expect((await readiness()).text).toContain('directory_unreachable')
+  await expect(check(value)).rejects.toThrow('the directory does not answer')
 })
 
 test('without a hub nothing is allowed beyond the bound, and everything again afterwards', async () => {

@@ -1,6 +1,6 @@
 /**
  * The middleware of the client package in front of Express and Hono. The rows are those of
- * test/sidecar/middleware.test.ts, and the questions those of test/parity.
+ * test/clients/middleware.test.ts, and the questions those of test/parity.
  */
 import type { RequestListener } from 'node:http'
 import { test } from 'vitest'

@@ -77,73 +77,46 @@ test.each<[path: string, value: unknown, expected: string]>([
   ['conflicts[0].id', 'prototype', RESERVED],
   ['conflicts[0].cells[0].api', '__proto__', PATTERN],
   ['conflicts[0].cells[0].kind', 'constructor', RESERVED],
-  // Ids that refer to nothing, at each place where one refers.
-  ['apis[0].accepts[1]', 'nothing', 'expected the id of a token kind; there is no token kind `nothing`'],
-  [
-    'statements[0].claim.kind',
-    'nothing',
-    'expected the id of a token kind; there is no token kind `nothing`',
-  ],
-  ['statements[0].claim.apis[1]', 'nothing', 'expected the id of an api; there is no api `nothing`'],
-  [
-    'statements[1].claim.kind',
-    'nothing',
-    'expected the id of a token kind; there is no token kind `nothing`',
-  ],
-  ['statements[1].claim.apis[0]', 'nothing', 'expected the id of an api; there is no api `nothing`'],
-  [
-    'statements[2].claim.kind',
-    'nothing',
-    'expected the id of a token kind; there is no token kind `nothing`',
-  ],
-  ['statements[2].claim.apis[0]', 'nothing', 'expected the id of an api; there is no api `nothing`'],
-  [
-    'statements[3].claim.kind',
-    'nothing',
-    'expected the id of a token kind; there is no token kind `nothing`',
-  ],
-  [
-    'statements[4].claim.kind',
-    'nothing',
-    'expected the id of a token kind; there is no token kind `nothing`',
-  ],
-  [
-    'statements[5].claim.kinds[0]',
-    'nothing',
-    'expected the id of a token kind; there is no token kind `nothing`',
-  ],
-  ['statements[6].claim.api', 'nothing', 'expected the id of an api; there is no api `nothing`'],
-  [
-    'statements[6].claim.accepts[0]',
-    'nothing',
-    'expected the id of a token kind; there is no token kind `nothing`',
-  ],
-  [
-    'statements[7].claim.kinds[0]',
-    'nothing',
-    'expected the id of a token kind; there is no token kind `nothing`',
-  ],
-  [
-    'statements[8].claim.kinds[0]',
-    'nothing',
-    'expected the id of a token kind; there is no token kind `nothing`',
-  ],
-  ['conflicts[0].cells[0].api', 'nothing', 'expected the id of an api; there is no api `nothing`'],
-  [
-    'conflicts[0].cells[0].kind',
-    'nothing',
-    'expected the id of a token kind; there is no token kind `nothing`',
-  ],
-  ['conflicts[0].apis[0]', 'nothing', 'expected the id of an api; there is no api `nothing`'],
-  ['conflicts[0].kinds[0]', 'nothing', 'expected the id of a token kind; there is no token kind `nothing`'],
-  [
-    'conflicts[0].statements[0]',
-    'nothing',
-    'expected the id of a statement; there is no statement `nothing`',
-  ],
 ])('%s = %j is refused there: %s', (path, value, expected) => {
   expect(problemsOf(JSON.stringify(planted(smallMatrix(), path, value)))).toEqual([`${path}: ${expected}`])
 })
+
+/** What is meant, and every place that refers to one. */
+const REFERENCES: Readonly<Record<string, readonly string[]>> = {
+  'token kind': [
+    'apis[0].accepts[1]',
+    'statements[0].claim.kind',
+    'statements[1].claim.kind',
+    'statements[2].claim.kind',
+    'statements[3].claim.kind',
+    'statements[4].claim.kind',
+    'statements[5].claim.kinds[0]',
+    'statements[6].claim.accepts[0]',
+    'statements[7].claim.kinds[0]',
+    'statements[8].claim.kinds[0]',
+    'conflicts[0].cells[0].kind',
+    'conflicts[0].kinds[0]',
+  ],
+  api: [
+    'statements[0].claim.apis[1]',
+    'statements[1].claim.apis[0]',
+    'statements[2].claim.apis[0]',
+    'statements[6].claim.api',
+    'conflicts[0].cells[0].api',
+    'conflicts[0].apis[0]',
+  ],
+  statement: ['conflicts[0].statements[0]'],
+}
+
+test.each(Object.entries(REFERENCES).flatMap(([what, paths]) => paths.map((path) => [path, what])))(
+  '%s: an id of no %s is refused there',
+  (path, what) => {
+    const article = what === 'api' ? 'an' : 'a'
+    expect(problemsOf(JSON.stringify(planted(smallMatrix(), path, 'nothing')))).toEqual([
+      `${path}: expected the id of ${article} ${what}; there is no ${what} \`nothing\``,
+    ])
+  },
+)
 
 test.each<[path: string, first: string]>([
   ['tokenKinds[1].id', 'day_pass'],

@@ -100,6 +100,8 @@ function isFault(reason: Reason): reason is CredentialReason {
   return FAULTS.includes(reason)
 }
 
+/** With a wrong checksum. */
+const mistyped = (value: string) => `${value.slice(0, -1)}${value.endsWith('0') ? '1' : '0'}`
 const iam = (value: string): Header => ['X-Auth-Token', value]
 const ofPanel = (value: string): Header => ['X-Token', value]
 const known = (kind: string, more: Partial<Known> = {}) => ({
@@ -138,9 +140,13 @@ function faults({ genuine, expired, revoked, revokedProject, panel }: People): r
     ['an unknown token', 'CREDENTIAL_INVALID', 'balance', [iam('eyJ.eyJ.x')]],
     ['a forged signature', 'CREDENTIAL_INVALID', 'balance', [iam(`${account.slice(0, -8)}AAAAAAAA`)]],
     ['a word in X-Token', 'CREDENTIAL_INVALID', 'reports', [ofPanel('gibberish')]],
+    ['a static token with a wrong end', 'CREDENTIAL_INVALID', 'balance', [ofPanel(mistyped(fixed))]],
+    ['the same in X-Auth-Token', 'WRONG_HEADER', 'balance', [iam(mistyped(fixed))]],
+    ['a revoked token in X-Token', 'WRONG_HEADER', 'balance', [ofPanel(revoked)]],
     ['an expired token', 'CREDENTIAL_EXPIRED', 'balance', [iam(expired)], ofAccount],
     ['an expired token that is not accepted', 'CREDENTIAL_EXPIRED', 'reports', [iam(expired)], ofAccount],
     ['a revoked token', 'CREDENTIAL_REVOKED', 'balance', [iam(revoked)], ofAccount],
+    ['a revoked token that is not accepted', 'CREDENTIAL_REVOKED', 'reports', [iam(revoked)], ofAccount],
     ['a revoked token of a project', 'CREDENTIAL_REVOKED', 'cdn', [iam(revokedProject)], ofProject],
     ['an unknown API', 'UNKNOWN_API', 'nosuch', [iam(account)], ofAccount],
     ['an unknown API without a credential', 'UNKNOWN_API', 'nosuch', [], { fault: 'CREDENTIAL_MISSING' }],
@@ -252,6 +258,7 @@ function addresses({ restricted }: People): readonly Row[] {
     ['the same, as IPv6 has it', 'ALLOWED', 'balance', [iam(restricted)], from(`::ffff:${INSIDE}`)],
     ['an address that is not', 'ADDRESS_NOT_ALLOWED', 'balance', [iam(restricted)], from(OUTSIDE)],
     ['one of the machine itself', 'ADDRESS_NOT_ALLOWED', 'reports', [iam(restricted)], from('127.0.0.1')],
+    ['one of IPv6', 'ADDRESS_NOT_ALLOWED', 'balance', [iam(restricted)], from('2001:db8::10')],
     ['an unknown place', 'ADDRESS_NOT_ALLOWED', 'balance', [iam(restricted)], from(undefined)],
   ]
 }

@@ -1,6 +1,6 @@
 /**
  * What is counted of a second matrix, in this process: which rows, whose accounts, since when; who hears of
- * it; and that no answer depends on it. `test/sidecar/shadow.test.ts` runs it in a sidecar.
+ * it; and that no answer depends on it. `test/rules/shadow.test.ts` runs it in a sidecar.
  */
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'

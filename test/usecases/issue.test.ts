@@ -1,5 +1,5 @@
 /**
- * Which kind of token is obtained for a scope or a set of APIs, in any matrix. `test/sidecar/issue.test.ts`
+ * Which kind of token is obtained for a scope or a set of APIs, in any matrix. `test/contract/issue.test.ts`
  * asks over the wire who gets which.
  */
 import { expect, test, vi } from 'vitest'

@@ -1,6 +1,6 @@
 /**
  * The matrix in force as operators look at it, put its shadow in its place, and take that back.
- * `test/sidecar/promotion.test.ts` does it over the wire.
+ * `test/rules/promotion.test.ts` does it over the wire.
  */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { compile, type Matrix } from '../../engine/index.ts'

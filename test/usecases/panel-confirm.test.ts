@@ -4,7 +4,7 @@
  */
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { Secret } from '../../sidecar/base/secret.ts'
-import { confirmSession, type Proof } from '../../sidecar/usecases/control-panel/log-in.ts'
+import { confirmSession, type Proof } from '../../sidecar/usecases/control-panel/confirm-session.ts'
 import {
   ACCOUNT,
   ADDRESS,
@@ -77,6 +77,16 @@ describe('a session is confirmed', () => {
       },
       NO_PASSKEY,
     ],
+    [
+      'a passkey for a caller',
+      'clerk',
+      async () => {
+        const { session, authenticator } = await panel.withPasskey('tester')
+        const response = await panel.answerOf(authenticator, callOf({ session: session.hash }))
+        return { type: 'passkey', response }
+      },
+      NO_PASSKEY,
+    ],
   ])('never by %s, and the log says so', async (_what, name, proof, refusal) => {
     const given = await proof(name)
     const session = await panel.sessionOf(name)
@@ -90,12 +100,27 @@ describe('a session is confirmed', () => {
     expect(confirmedAtMs).toBe(clock.nowMs - MINUTE_MS)
   })
 
+  test('from an address that the account does not allow it is not, and no code is guessed', async () => {
+    const { session } = await panel.withCode('tester')
+    await panel.restrictTo(ELSEWHERE)
+    const counted = vi.spyOn(controlPanel.failedLogins, 'admit')
+    expect(await confirm(services, call, session, byPassword(PASSWORD, '000000'))).toBe(OUTSIDE)
+    await panel.restrictTo()
+    expect(counted.mock.calls.filter(([{ guesses }]) => guesses === 'code')).toEqual([])
+  })
+
+  test('while it ends it is not', async () => {
+    const session = await panel.sessionOf('owner')
+    const find = controlPanel.sessions.find.bind(controlPanel.sessions)
+    vi.spyOn(controlPanel.sessions, 'find').mockImplementationOnce(find).mockResolvedValueOnce(undefined)
+    expect(await confirm(services, call, session, byPassword(PASSWORD))).toBe(ENDED)
+  })
+
   test('by a wrong token it is not, which counts as a wrong login', async () => {
-    const counted = vi.spyOn(controlPanel.logIn, 'refuseCaller')
+    const counted = vi.spyOn(controlPanel.failedLogins, 'admit')
     const session = await panel.sessionOf('clerk')
     await confirm(services, call, session, byToken('wrong'))
-    const from = { source: { type: 'address', address: ADDRESS }, connection: 'connection 1' }
-    expect(counted.mock.calls).toEqual([[from]])
+    expect(counted.mock.calls).toEqual([[{ account: '', userName: '', source: `address ${ADDRESS}` }]])
     counted.mockClear()
     await confirm(services, call, session, byToken('clerk-token'))
     expect(counted).not.toHaveBeenCalled()

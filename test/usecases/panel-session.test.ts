@@ -154,12 +154,12 @@ describe('logging out ends the session, and the trail has who did it', () => {
   })
 
   test('with the first changes, and in turns with other sessions', async () => {
-    const ended = vi.spyOn(controlPanel.sessions, 'logOut')
     const [user, caller, withdrawn] = [
       await logOutAs('tester'),
       await logOutAs('clerk'),
       await logOutAs('clerk'),
     ]
+    const ended = vi.spyOn(controlPanel, 'change')
     await user.logOut()
     await caller.logOut()
     await panel.withoutCallers(withdrawn.logOut)

@@ -1,6 +1,6 @@
 /**
  * Who revokes which token, in whose name, and that their right is looked at again when it is their turn.
- * `test/sidecar/revoke.test.ts` asks over the wire.
+ * `test/contract/revoke.test.ts` asks over the wire.
  */
 import { describe, expect, test, vi } from 'vitest'
 import { UNSCOPED_KIND, type Verifier } from '../../sidecar/authority/authority.ts'

@@ -178,13 +178,13 @@ export const DEFECTS: readonly Defect[] = [
   },
   {
     name: 'an invitation is not looked for again in the transaction',
-    file: `${PANEL}/log-in.ts`,
+    file: 'sidecar/usecases/control-panel/log-in.ts',
     code: "const { user } = await links.find(secret, 'invitation', change.records)",
     instead: 'const { user } = invitation',
   },
   {
     name: 'a link that logs in is not used up',
-    file: `${PANEL}/log-in.ts`,
+    file: 'sidecar/usecases/control-panel/log-in.ts',
     code: '      await new PanelChange(change).removeLink(hash)\n',
     instead: '',
   },

@@ -1,38 +1,41 @@
 /**
- * What the control panel is made of: how people and callers log in, and their sessions. Loaded only where it
- * is used.
+ * What the control panel keeps and proves with: links, passwords, one-time codes, passkeys and sessions. Its
+ * use cases decide which of them a login takes. Loaded only where it is used.
  */
 import type { KeyObject } from 'node:crypto'
 import type { ChangeAuthor } from '../../directory/author.ts'
 import type { DirectoryChange } from '../../directory/change.ts'
+import type { DirectoryRecords } from '../../directory/records.ts'
 import { changeDirectory } from '../administration/change.ts'
-import { Factors } from './factors.ts'
+import type { LoginThrottle } from '../throttle.ts'
+import { Challenges } from './challenges.ts'
+import { Codes } from './codes.ts'
 import { PanelLinks } from './links.ts'
-import { LogIn } from './log-in.ts'
 import type { PanelParts } from './parts.ts'
+import { Passkeys } from './passkeys.ts'
 import { PanelPasswords } from './passwords.ts'
 import { PanelSessions } from './sessions.ts'
 import { type ClockEvents, WrongClock } from './wrong-clock.ts'
 
 export class ControlPanel {
+  readonly records: DirectoryRecords
+  readonly failedLogins: LoginThrottle
   readonly links: PanelLinks
-  readonly sessions: PanelSessions
-  readonly logIn: LogIn
-  readonly factors: Factors
   readonly passwords: PanelPasswords
-  readonly #given: Pick<PanelParts, 'store' | 'now'>
+  readonly codes: Codes
+  readonly passkeys: Passkeys
+  readonly sessions: PanelSessions
+  readonly #parts: PanelParts
 
-  constructor({ pepper, ...given }: Omit<PanelParts, 'factors'> & { readonly pepper: KeyObject }) {
-    const factors = new Factors({ ...given, pepper })
-    const parts: PanelParts = { ...given, factors }
-    const { links, sessions } = { links: new PanelLinks(parts), sessions: new PanelSessions(parts) }
-    const passwords = new PanelPasswords(parts)
-    this.#given = given
-    this.links = links
-    this.sessions = sessions
-    this.logIn = new LogIn(parts, { links, sessions, passwords })
-    this.factors = factors
-    this.passwords = passwords
+  constructor({ pepper, ...parts }: PanelParts & { readonly pepper: KeyObject }) {
+    this.#parts = parts
+    this.records = parts.store.records
+    this.failedLogins = parts.failedLogins
+    this.links = new PanelLinks(parts)
+    this.passwords = new PanelPasswords(parts)
+    this.codes = new Codes(pepper)
+    this.passkeys = new Passkeys(new Challenges(pepper))
+    this.sessions = new PanelSessions(parts)
   }
 
   /** As `changeDirectory`. */
@@ -41,11 +44,11 @@ export class ControlPanel {
     work: (change: DirectoryChange) => Promise<T>,
     creating?: string,
   ): Promise<T> {
-    return changeDirectory(this.#given.store, author, work, creating)
+    return changeDirectory(this.#parts.store, author, work, creating)
   }
 
   /** Ends for good what a clock that was ahead began, from now on. */
   watchClock(events: ClockEvents): WrongClock {
-    return new WrongClock({ ...this.#given, ...events })
+    return new WrongClock({ ...this.#parts, ...events })
   }
 }

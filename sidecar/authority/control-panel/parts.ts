@@ -2,7 +2,6 @@
 import type { DirectoryStore } from '../../directory/store.ts'
 import type { Passwords } from '../password.ts'
 import type { LoginThrottle } from '../throttle.ts'
-import type { SecondFactors } from './second-factors.ts'
 
 /** How long sessions last, in milliseconds. */
 export interface SessionLimits {
@@ -17,7 +16,6 @@ export interface PanelParts {
   readonly passwords: Passwords
   readonly failedLogins: LoginThrottle
   readonly limits: SessionLimits
-  readonly factors: SecondFactors
   /** Wall clock, in milliseconds since the epoch. */
   readonly now: () => number
 }

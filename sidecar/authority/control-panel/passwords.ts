@@ -4,15 +4,16 @@
  */
 import { CallError, callError, invalidArgument } from '../../base/call-error.ts'
 import type { Secret } from '../../base/secret.ts'
+import type { DirectoryChange } from '../../directory/change.ts'
 import { PanelChange } from '../../directory/panel-change.ts'
 import { type PanelLogin, PanelRecords } from '../../directory/panel-records.ts'
+import { controlPanelUser } from '../actor.ts'
 import { changeDirectory } from '../administration/change.ts'
 import type { Origin, PasswordRequester } from '../authority.ts'
 import { KnownLogins } from '../known-logins.ts'
 import { canBeName } from '../names.ts'
 import { PASSWORD_LENGTH_MAX } from '../password.ts'
 import type { LoginOutcome } from '../throttle.ts'
-import { actorOf } from './actor.ts'
 import type { PanelParts } from './parts.ts'
 
 /** Length of the shortest password, in characters. */
@@ -47,6 +48,24 @@ export function checkPanelPassword(
 
 function contains(text: string, part: string): boolean {
   return text.toLowerCase().includes(part.toLowerCase())
+}
+
+/**
+ * The password was right before the transaction, and counts only while it is the user's.
+ *
+ * @throws CallError `LOGIN_FAILED`
+ */
+export async function expectSame(
+  change: DirectoryChange,
+  { user, passwordHash }: ProvenLogin,
+): Promise<void> {
+  const now = await new PanelRecords(change.records).login(user.account, user.name)
+  if (
+    now?.user.id !== user.id ||
+    now.user.generation !== user.generation ||
+    now.passwordHash !== passwordHash
+  )
+    throw callError('LOGIN_FAILED', {})
 }
 
 export class PanelPasswords {
@@ -114,7 +133,7 @@ export class PanelPasswords {
   async #rehash({ user }: PanelLogin, before: string, password: Secret): Promise<void> {
     try {
       const hash = await this.#parts.passwords.hash(password.reveal(), user.id)
-      await changeDirectory(this.#parts.store, actorOf(user), (change) =>
+      await changeDirectory(this.#parts.store, controlPanelUser(user), (change) =>
         new PanelChange(change).rehashPassword(user, before, hash),
       )
     } catch (error) {

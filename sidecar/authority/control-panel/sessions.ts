@@ -117,37 +117,6 @@ export class PanelSessions {
     found(ended ? id : undefined, `such session of control panel user \`${user.name}\``)
   }
 
-  /** @param caller name of the caller, where it is a caller's */
-  async logOut(author: ChangeAuthor, session: LiveSession, caller: string): Promise<void> {
-    await changeDirectory(this.#parts.store, author, (change) =>
-      new PanelChange(change).logOut(session, caller),
-    )
-  }
-
-  /**
-   * Writes that the holder has proved again who they are.
-   *
-   * @param prove expects it, inside the transaction
-   * @throws CallError where the session has ended, where its account does not allow the address, and what
-   *   `prove` throws
-   */
-  confirm(
-    author: ChangeAuthor,
-    { hash }: LiveSession,
-    prove: (change: DirectoryChange) => Promise<void>,
-  ): Promise<LiveSession> {
-    return changeDirectory(this.#parts.store, author, async (change) => {
-      const before = await this.find(hash, change.records)
-      if (before === undefined) throw sessionEnded()
-      if (before.holder === 'user') expectAddress(before, author.origin)
-      await prove(change)
-      await new PanelChange(change).confirmSession(hash)
-      const session = await this.find(hash, change.records)
-      if (session === undefined) throw sessionEnded()
-      return session
-    })
-  }
-
   #isLive({ createdAtMs, usedAtMs, endsAtMs }: PanelSession): boolean {
     const nowMs = this.#parts.now()
     const over = this.#idle.isOverSince(usedAtMs, nowMs) || this.#lifetime.isOverSince(createdAtMs, nowMs)

@@ -79,13 +79,14 @@ function writeWhole(file: number, text: string): void {
  */
 export function numberOf(database: 'passwd' | 'group', name: string | number): number {
   if (typeof name === 'number' || /^\d+$/.test(name)) return Number(name)
+  let line = ''
   try {
-    const line = execFileSync('getent', [database, '--', name], {
+    line = execFileSync('getent', [database, '--', name], {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
     })
-    const number = line.split(':')[2]
-    if (number !== undefined && /^\d+$/.test(number)) return Number(number)
   } catch {}
+  const number = line.split(':')[2] ?? ''
+  if (/^\d+$/.test(number)) return Number(number)
   throw new Error(`expected the name of a ${database === 'passwd' ? 'user' : 'group'}, or a number`)
 }

@@ -124,13 +124,13 @@ async function answered<T>(address: string, deadlineMs: number, answer: Promise<
 
 /** A listener on every address of the machine is asked at loopback. @throws CommandError */
 function reachable(what: string, address: string): ListenAddress {
+  let parsed: ListenAddress | undefined
   try {
-    const parsed = parseAddress(what, address)
-    if (parsed.type === 'unix') return parsed
-    const host = { '0.0.0.0': '127.0.0.1', '::': '::1' }[parsed.host] ?? parsed.host
-    if (parsed.port > 0) return { ...parsed, host }
+    parsed = parseAddress(what, address)
   } catch {}
-  throw usageError(`${what}: expected HOST:PORT or unix:PATH`)
+  if (parsed?.type === 'unix') return parsed
+  if (parsed === undefined || parsed.port === 0) throw usageError(`${what}: expected HOST:PORT or unix:PATH`)
+  return { ...parsed, host: { '0.0.0.0': '127.0.0.1', '::': '::1' }[parsed.host] ?? parsed.host }
 }
 
 function parsed(text: string): { readonly status?: unknown; readonly problems?: unknown } | undefined {

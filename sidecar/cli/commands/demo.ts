@@ -17,6 +17,8 @@ import { Secret } from '../../base/secret.ts'
 import { columns } from '../../base/text-table.ts'
 import type { Config } from '../../config/config.ts'
 import { KEEPS_DECISIONS, logsDecisions } from '../../config/decision-log-config.ts'
+import { userIn } from '../../directory/found.ts'
+import { PanelChange } from '../../directory/panel-change.ts'
 import type { Serving, Sidecar } from '../../process/serving.ts'
 import { readRules } from '../read-rules.ts'
 import { usageError } from '../terminal/errors.ts'
@@ -175,17 +177,12 @@ async function loginOf(
   administration: Administration,
   account: string,
 ): Promise<{ password: string; linkSecret: string }> {
-  const { run } = await import('../../usecases/administration/run.ts')
-  const { links, logIn } = await administration.controlPanel()
+  const panel = await administration.controlPanel()
   const [author, password] = [commandLine(), newPassword()]
-  const of = { account, userName: CONTROL_PANEL_USER }
-  const invitation = await run(administration, author, 'createInvitation', of)
-  const { session } = await logIn.byInvitation(invitation.secret.reveal(), new Secret(password), {
-    origin: { protocol: 'command line', address: 'this machine' },
-    ...{ from: { source: { type: 'this_machine' } }, client: '', replaces: undefined, spend: () => {} },
-  })
-  await run(administration, author, 'endSession', { ...of, id: session.id })
-  const { secret } = await links.create(author, account, CONTROL_PANEL_USER, 'login')
+  const user = await userIn(panel.records, account, CONTROL_PANEL_USER, 'control_panel_user')
+  const hash = await panel.passwords.hash(new Secret(password), user.id)
+  await panel.change(author, (change) => new PanelChange(change).acceptInvitation(user, hash))
+  const { secret } = await panel.links.create(author, account, CONTROL_PANEL_USER, 'login')
   return { password, linkSecret: secret.reveal() }
 }
 

@@ -66,12 +66,13 @@ interface ProcessStatus {
 
 /** `undefined` where it has ended, or the platform does not say. */
 function processOf(pid: number): ProcessStatus | undefined {
+  let status: string
   try {
-    // `PID (NAME) STATE PARENT GROUP …`, and a name may hold anything.
-    const [, name = '', parent, group] =
-      /^\d+ \((.*)\) \S (\d+) (\d+)/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? []
-    return { name, parent: Number(parent), group: Number(group) }
+    status = readFileSync(`/proc/${pid}/stat`, 'utf8')
   } catch {
     return undefined
   }
+  // `PID (NAME) STATE PARENT GROUP …`, and a name may hold anything.
+  const [, name = '', parent, group] = /^\d+ \((.*)\) \S (\d+) (\d+)/s.exec(status) ?? []
+  return { name, parent: Number(parent), group: Number(group) }
 }

@@ -78,32 +78,34 @@ export async function sidecarFindings(
   // A sidecar with TLS wants the certificate of a client, and a free port is known to the sidecar alone.
   if (tls !== undefined || parsed === undefined || (parsed.type !== 'unix' && parsed.port === 0)) return []
   const client = connect(address, { deadlineMs: ANSWER_MS })
+  let rules: Awaited<ReturnType<typeof client.getMatrix>>
   try {
-    const { digest, rulesDigest } = await client.getMatrix()
-    if (promotedDigest !== undefined)
-      return [
-        digest === promotedDigest
-          ? ok(address, 'a sidecar answers')
-          : warning(
-              address,
-              'a sidecar answers, but it does not use the promoted matrix',
-              'read its log; `data` and `directory` of its configuration say which directory it has',
-            ),
-      ]
-    return [
-      engine === undefined || rulesDigest === engine.rulesDigest
-        ? ok(address, 'a sidecar answers')
-        : warning(
-            address,
-            'a sidecar answers, but it uses other rules than the configured matrix',
-            'send it SIGHUP, or restart it where `strict` or the file was changed',
-          ),
-    ]
+    rules = await client.getMatrix()
   } catch {
     return [ok(address, 'no sidecar answers')]
   } finally {
     client.close()
   }
+  const { digest, rulesDigest } = rules
+  if (promotedDigest !== undefined)
+    return [
+      digest === promotedDigest
+        ? ok(address, 'a sidecar answers')
+        : warning(
+            address,
+            'a sidecar answers, but it does not use the promoted matrix',
+            'read its log; `data` and `directory` of its configuration say which directory it has',
+          ),
+    ]
+  return [
+    engine === undefined || rulesDigest === engine.rulesDigest
+      ? ok(address, 'a sidecar answers')
+      : warning(
+          address,
+          'a sidecar answers, but it uses other rules than the configured matrix',
+          'send it SIGHUP, or restart it where `strict` or the file was changed',
+        ),
+  ]
 }
 
 /**

@@ -16,10 +16,12 @@ const TRACE_HEADERS: HeaderFilter = {
 export function traceIn(request: Buffer): TraceCarrier | undefined {
   // Most requests belong to no trace, and this look costs hardly anything.
   if (!request.includes(TRACEPARENT)) return undefined
+  let asked: ReturnType<typeof readAsked>
   try {
-    const { headers } = readAsked(request, TRACE_HEADERS)
-    return { metadata: (name) => headers.flatMap(([each, value]) => (each === name ? [value] : [])) }
+    asked = readAsked(request, TRACE_HEADERS)
   } catch {
     return undefined
   }
+  const { headers } = asked
+  return { metadata: (name) => headers.flatMap(([each, value]) => (each === name ? [value] : [])) }
 }

@@ -5,7 +5,7 @@ import type { Queries } from '../database.ts'
 import type { ExchangeWatch } from '../exchange-watch.ts'
 import { isThere, presenceQuery } from '../last-change.ts'
 import type { Changes, ChangesState } from './changes.ts'
-import { FollowedChanges, LAST_RECORD, type Reading } from './followed-changes.ts'
+import { FollowedChanges, LAST_RECORD } from './followed-changes.ts'
 import type { Remembered } from './recent-changes.ts'
 import type { Position } from './touches.ts'
 
@@ -40,6 +40,7 @@ export class FileChanges implements Changes {
   /** With the time between two looks that each wants, in milliseconds. */
   readonly #listeners = new Map<() => void, number>()
   #looking: NodeJS.Timeout | undefined
+  #telling: NodeJS.Immediate | undefined
   #version: number | undefined
   #readAtMs = Number.NEGATIVE_INFINITY
 
@@ -50,9 +51,7 @@ export class FileChanges implements Changes {
     this.#watch = watch
     const lastChange = reader.lastChange()
     watch.expectForward(lastChange)
-    this.followed = new FollowedChanges(reader.all(LAST_RECORD), () => {
-      for (const listener of this.#listeners.keys()) listener()
-    })
+    this.followed = new FollowedChanges(reader.all(LAST_RECORD), () => this.#tellSoon())
   }
 
   moment(): number {
@@ -122,15 +121,21 @@ export class FileChanges implements Changes {
       this.#looking = setInterval(() => this.knownForMs(), Math.min(...this.#listeners.values())).unref()
   }
 
+  /** In a turn of its own: a listener may ask for the moment, and no check waits for it. */
+  #tellSoon(): void {
+    this.#telling ??= setImmediate(() => {
+      this.#telling = undefined
+      for (const listener of this.#listeners.keys()) listener()
+    })
+  }
+
   #follow(): void {
     const { followed } = this
-    for (let reading: Reading = 'more'; reading !== 'all'; ) {
-      const { position, statement } = followed
-      reading = followed.take(this.#reader.all(...statement), position)
-      if (reading !== 'another history') continue
-      if (position.sequence > 0 && !this.#isThere(position)) this.#watch.refuse()
-      this.#watch.expectForward(this.#reader.lastChange())
-      followed.startAgain(this.#reader.all(LAST_RECORD))
-    }
+    const { position, statement } = followed
+    const reading = followed.take(this.#reader.all(...statement), position)
+    if (reading === 'all') return
+    if (position.sequence > 0 && !this.#isThere(position)) this.#watch.refuse()
+    this.#watch.expectForward(this.#reader.lastChange())
+    followed.startAgain(this.#reader.all(LAST_RECORD))
   }
 }

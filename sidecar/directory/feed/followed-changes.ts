@@ -5,7 +5,7 @@ import { RecentChanges } from './recent-changes.ts'
 import { RecentRecords } from './recent-records.ts'
 import { type FeedRecord, isOfChange, type Position, readTouched, type Touched } from './touches.ts'
 
-/** Most records that are read at once. A process that has missed more of them forgets everything. */
+/** Most records that are read. A process that has missed more of them forgets everything instead. */
 const RECORDS_MAX = 10_000
 
 /** Reads the last record, for `startAgain`. */
@@ -16,8 +16,11 @@ const RECORDED_SINCE = `SELECT sequence, at_ms, account, touches FROM audit WHER
 
 const BEGINNING: Position = { sequence: 0, atMs: 0 }
 
-/** What was read was all that there is; there may be more; or the records are those of another history. */
-export type Reading = 'all' | 'more' | 'another history'
+/**
+ * What was read was all that there is; too many were missed to read them all; or the records are those of
+ * another history. After the last two, `startAgain` follows.
+ */
+export type Reading = 'all' | 'too many' | 'another history'
 
 export class FollowedChanges {
   readonly recent = new RecentChanges()
@@ -27,10 +30,11 @@ export class FollowedChanges {
   readonly touched = { token: 0, user: 0, account: 0, project: 0, matrix: 0, everything: 0 }
   #position: Position
   readonly #onNews: () => void
+  #hasNews = false
 
   /**
    * @param rows of `LAST_RECORD`; nothing that was read before it is remembered
-   * @param onNews called when there is more in `records`
+   * @param onNews called once for whatever is noted together, when the position stands
    */
   constructor(rows: readonly Record<string, unknown>[], onNews: () => void = () => {}) {
     this.#onNews = onNews
@@ -59,14 +63,12 @@ export class FollowedChanges {
       this.touchAll()
       return 'another history'
     }
-    for (const row of from.sequence > 0 ? rows.slice(1) : rows) {
-      const [sequence, atMs] = [number(row.sequence), number(row.at_ms)]
-      this.#note(row.touches)
-      this.#advance({ sequence, atMs, account: text(row.account), touches: row.touches as string | null })
-    }
-    if (rows.length < RECORDS_MAX) return 'all'
-    this.touchAll()
-    return 'more'
+    if (rows.length === RECORDS_MAX) return 'too many'
+    const records = (from.sequence > 0 ? rows.slice(1) : rows).map(recordOf)
+    this.#note(records)
+    this.#advance(records)
+    this.#tell()
+    return 'all'
   }
 
   /**
@@ -76,13 +78,13 @@ export class FollowedChanges {
    * @returns whether none is missing between what was known and them; otherwise they must be read, too
    */
   hear(previous: Position, records: readonly FeedRecord[]): boolean {
-    this.touch(records)
     const { sequence, atMs } = this.#position
-    const last = records.at(-1)
-    if (last === undefined || last.sequence <= sequence) return true
-    if (previous.sequence !== sequence || previous.atMs !== atMs) return false
-    for (const record of records) this.#advance(record)
-    return true
+    const isKnown = (records.at(-1)?.sequence ?? 0) <= sequence
+    const isNext = previous.sequence === sequence && previous.atMs === atMs
+    this.#note(records)
+    if (isNext) this.#advance(records)
+    this.#tell()
+    return isKnown || isNext
   }
 
   /**
@@ -92,17 +94,16 @@ export class FollowedChanges {
    * @returns whether none is missing before them. Of what was so already, nobody knows what was before it.
    */
   touch(records: readonly FeedRecord[]): boolean {
-    for (const { touches } of records) this.#note(touches)
+    this.#note(records)
+    this.#tell()
     const next = this.#position.sequence + 1
     return records.every(isOfChange) && (records[0]?.sequence ?? next) <= next
   }
 
   /** Anything may have changed. */
   touchAll(): void {
-    this.recent.touchAll()
-    this.records.startAgain(this.#position)
-    this.touched.everything++
-    this.#onNews()
+    this.#touchAll()
+    this.#tell()
   }
 
   /** Another history is followed from here. @param rows of `LAST_RECORD` */
@@ -111,20 +112,45 @@ export class FollowedChanges {
     this.touchAll()
   }
 
-  #advance({ sequence, atMs, account, touches }: FeedRecord): void {
-    if (sequence <= this.#position.sequence) return
-    this.#position = { sequence, atMs }
-    const touched = readTouched(touches)
-    if (typeof touched === 'object') this.touched[touched.thing]++
-    this.records.add({ sequence, atMs, account, touched })
-    this.#onNews()
+  #touchAll(): void {
+    this.recent.touchAll()
+    this.records.startAgain(this.#position)
+    this.touched.everything++
+    this.#hasNews = true
   }
 
-  #note(touches: unknown): void {
-    const touched: Touched = readTouched(touches)
-    if (touched === undefined) this.touchAll()
-    else if (touched !== 'nothing' && touched.thing !== 'matrix') this.recent.touch(touched.thing, touched.id)
+  #advance(records: readonly FeedRecord[]): void {
+    for (const { sequence, atMs, account, touches } of records) {
+      if (sequence <= this.#position.sequence) continue
+      this.#position = { sequence, atMs }
+      const touched = readTouched(touches)
+      if (typeof touched === 'object') this.touched[touched.thing]++
+      this.records.add({ sequence, atMs, account, touched })
+      this.#hasNews = true
+    }
   }
+
+  #note(records: readonly FeedRecord[]): void {
+    let isEverything = false
+    for (const { touches } of records) {
+      const touched: Touched = readTouched(touches)
+      if (touched === undefined) isEverything = true
+      else if (touched !== 'nothing' && touched.thing !== 'matrix')
+        this.recent.touch(touched.thing, touched.id)
+    }
+    if (isEverything) this.#touchAll()
+  }
+
+  #tell(): void {
+    if (!this.#hasNews) return
+    this.#hasNews = false
+    this.#onNews()
+  }
+}
+
+function recordOf(row: Record<string, unknown>): FeedRecord {
+  const [sequence, atMs] = [number(row.sequence), number(row.at_ms)]
+  return { sequence, atMs, account: text(row.account), touches: row.touches as string | null }
 }
 
 function positionOf([row]: readonly Record<string, unknown>[]): Position {

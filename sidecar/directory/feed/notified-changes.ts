@@ -201,7 +201,7 @@ export class NotifiedChanges implements Changes {
       error instanceof CallError ? error : callError('DIRECTORY_UNAVAILABLE', {}, { cause: error })
   }
 
-  /** Whether there may be more. */
+  /** Whether there may be more than was read. */
   async #askOnce(): Promise<boolean> {
     const { ask } = this.#options
     const followed = this.#followed
@@ -213,7 +213,7 @@ export class NotifiedChanges implements Changes {
     }
     const { position, statement } = followed
     const reading = followed.take(await ask(...statement), position)
-    if (reading === 'another history') followed.startAgain(await ask(LAST_RECORD))
+    if (reading !== 'all') followed.startAgain(await ask(LAST_RECORD))
     // What was recorded meanwhile is asked for from the new position.
     return reading !== 'all'
   }

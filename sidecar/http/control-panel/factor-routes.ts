@@ -1,10 +1,10 @@
 /** What the user of a session logs in with, and its changes: `/console/factors`. */
-import type { PasskeyRecord } from '../../authority/control-panel/factors.ts'
 import {
   addPasskey,
   beginCode,
   deleteCode,
   deletePasskey,
+  type FactorsView,
   factorsOf,
   optionsOfNewPasskey,
   replaceOwnPassword,
@@ -70,7 +70,7 @@ function addPasskeyRoutes(routes: PanelRoutes): void {
 
 const DAY_MS = 24 * 3_600_000
 
-function passkeyJson({ id, name, createdAtMs, lastUsedDay }: PasskeyRecord): object {
+function passkeyJson({ id, name, createdAtMs, lastUsedDay }: FactorsView['passkeys'][number]): object {
   const day = lastUsedDay === undefined ? null : new Date(lastUsedDay * DAY_MS).toISOString().slice(0, 10)
   return { id, name, createdAtMs, lastUsedDay: day }
 }

@@ -1,16 +1,15 @@
 /** Logging in, confirming and logging out: `/console/session`. */
 
 import { expectCode } from '../../authority/control-panel/codes.ts'
-import type { Begun } from '../../authority/control-panel/log-in.ts'
 import { invalidArgument } from '../../base/call-error.ts'
+import { confirmSession, type Proof } from '../../usecases/control-panel/confirm-session.ts'
 import {
   acceptInvitation,
-  confirmSession,
+  type Begun,
   logInAsOperator,
   logInByLink,
   logInByPassword,
   lookAtInvitation,
-  type Proof,
 } from '../../usecases/control-panel/log-in.ts'
 import {
   expectSession,

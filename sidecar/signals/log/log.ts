@@ -1,5 +1,5 @@
 /** The log: lines on standard error, of JSON or for people. */
-import { fstatSync, writeSync } from 'node:fs'
+import { fstatSync, type Stats, writeSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { isatty } from 'node:tty'
 import { type DestinationStream, type Logger, pino } from 'pino'
@@ -80,13 +80,16 @@ function droppedNotice(dropped: number): string {
 /** Makes writes to a full pipe fail. By default the writer would wait until somebody reads. */
 function makePipeNonBlocking(descriptor: number): void {
   try {
-    const found = fstatSync(descriptor)
     // Opening the descriptor as a socket makes it non-blocking. The socket itself is never written to.
-    if (found.isFIFO() || found.isSocket())
+    if (isPipeOrSocket(fstatSync(descriptor)))
       keptOpen.push(new Socket({ fd: descriptor, readable: false, writable: true }).unref())
   } catch {
     // If the descriptor cannot be examined or changed, it stays blocking.
   }
+}
+
+function isPipeOrSocket(found: Stats): boolean {
+  return found.isFIFO() || found.isSocket()
 }
 
 /** A collected socket would close its descriptor, so the sockets are kept here. */

@@ -1,7 +1,7 @@
 /** A request of the page, as use cases of the control panel are given it. */
 
+import type { Origin } from '../../authority/authority.ts'
 import type { ControlPanel } from '../../authority/control-panel/control-panel.ts'
-import type { LoginRequest } from '../../authority/control-panel/log-in.ts'
 import { nameOfSource, sourceAt } from '../../authority/login-source.ts'
 import { type IpAddress, whereabouts } from '../../base/ip-address.ts'
 import type { Clocked, Recognizing } from '../capabilities.ts'
@@ -41,16 +41,7 @@ export function sourceOf({ clientAddress }: PanelCall): string {
   return nameOfSource(sourceAt(clientAddress))
 }
 
-/** The call as a request for a session. */
-export function loginRequestOf(
-  { changeRates }: Pick<PanelServices, 'changeRates'>,
-  call: PanelCall,
-): LoginRequest {
-  return {
-    origin: originOf(call),
-    from: { source: sourceAt(call.clientAddress), connection: call.connection },
-    client: call.client,
-    replaces: call.session,
-    spend: (actor) => changeRates.spend(actor),
-  }
+/** Where the call's passwords and tokens take their turn to be checked. */
+export function placeOf({ clientAddress, connection }: PanelCall): Pick<Origin, 'source' | 'connection'> {
+  return { source: sourceAt(clientAddress), connection }
 }

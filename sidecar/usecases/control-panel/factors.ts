@@ -2,19 +2,13 @@
  * What control panel users log in with. They look at it and change it themselves, in a session that they have
  * confirmed lately.
  */
-import {
-  type CodeSetup,
-  expectRoom,
-  type PasskeyRecord,
-  type Setting,
-} from '../../authority/control-panel/factors.ts'
-import { expectSame } from '../../authority/control-panel/log-in.ts'
+import type { CodeSetup } from '../../authority/control-panel/codes.ts'
 import {
   canBePasskey,
   type PublicKeyCredentialCreationOptionsJSON,
   type RegistrationResponseJSON,
 } from '../../authority/control-panel/passkeys.ts'
-import { checkPanelPassword } from '../../authority/control-panel/passwords.ts'
+import { checkPanelPassword, expectSame } from '../../authority/control-panel/passwords.ts'
 import { sessionEnded } from '../../authority/control-panel/sessions.ts'
 import { checkName } from '../../authority/names.ts'
 import { callError, invalidArgument } from '../../base/call-error.ts'
@@ -22,15 +16,18 @@ import type { Secret } from '../../base/secret.ts'
 import type { DirectoryChange } from '../../directory/change.ts'
 import type { UserRecord } from '../../directory/directory.ts'
 import { FactorChange } from '../../directory/factor-change.ts'
-import { FactorRecords } from '../../directory/factor-records.ts'
+import { FactorRecords, type PasskeyRecord } from '../../directory/factor-records.ts'
 import { found } from '../../directory/found.ts'
 import { PanelChange } from '../../directory/panel-change.ts'
 import { PanelRecords } from '../../directory/panel-records.ts'
 import { expectConfirmed } from '../administration/authorize.ts'
 import type { Deciding } from '../capabilities.ts'
 import { authorOf, confirmRequester, requesterOfSession, type UserBySession } from '../requester.ts'
-import { loginRequestOf, originOf, type PanelCall, type PanelServices } from './call.ts'
+import { originOf, type PanelCall, type PanelServices, placeOf } from './call.ts'
 import { refusalsTraced } from './log-in.ts'
+
+/** Most passkeys of a user. */
+const PASSKEYS_MAX = 20
 
 export interface FactorServices extends PanelServices, Deciding {}
 
@@ -44,10 +41,11 @@ export interface FactorsView {
 /** @throws CallError, as every function here, where there is no answer */
 export async function factorsOf(services: FactorServices, call: PanelCall): Promise<FactorsView> {
   const { user } = await userOf(services, call)
-  const { passwords, factors } = services.controlPanel
+  const { passwords, records } = services.controlPanel
+  const factors = new FactorRecords(records)
   return {
     passwordChangedAtMs: await passwords.since(user.id),
-    codeCreatedAtMs: await factors.codeSince(user.id),
+    codeCreatedAtMs: (await factors.code(user.id))?.createdAtMs,
     passkeys: await factors.passkeys(user.id),
   }
 }
@@ -84,8 +82,7 @@ export async function replaceOwnPassword(
     if (current === undefined) return set((change) => expectNoPassword(change, user))
     if (current.reveal() === password.reveal())
       throw invalidArgument({ field: 'password', expected: 'another password than the current one' })
-    const { from } = loginRequestOf(services, call)
-    return passwords.prove({ account, userName, password: current }, from, (login) =>
+    return passwords.prove({ account, userName, password: current }, placeOf(call), (login) =>
       set((change) => expectSame(change, login)),
     )
   })
@@ -98,7 +95,8 @@ async function expectNoPassword({ records }: DirectoryChange, { id }: UserRecord
 
 /** Nothing is stored before `setCode`. */
 export async function beginCode(services: FactorServices, call: PanelCall): Promise<CodeSetup> {
-  return services.controlPanel.factors.beginCode(await expectConfirmedUser(services, call))
+  const { user, session } = await expectConfirmedUser(services, call)
+  return services.controlPanel.codes.begin(user, session, services.now())
 }
 
 /**
@@ -112,8 +110,9 @@ export async function setCode(
   shown: { readonly sealed: string; readonly code: string },
 ): Promise<void> {
   const own = await ownChange(services, call)
-  const { step, ...code } = await services.controlPanel.factors.proveCode(own, shown)
-  await own.change((change) => new FactorChange(change).setCode(own.user, code, step))
+  const { user, session } = own
+  const { step, ...code } = await services.controlPanel.codes.finish(user, session, shown, services.now())
+  await own.change((change) => new FactorChange(change).setCode(user, code, step))
 }
 
 export async function deleteCode(services: FactorServices, call: PanelCall): Promise<void> {
@@ -128,8 +127,11 @@ export async function optionsOfNewPasskey(
   services: FactorServices,
   call: PanelCall,
 ): Promise<PublicKeyCredentialCreationOptionsJSON> {
-  const user = await expectConfirmedUser(services, call)
-  return services.controlPanel.factors.optionsOfNewPasskey(user, call.page)
+  const { user, session } = await expectConfirmedUser(services, call)
+  const { passkeys, records } = services.controlPanel
+  const existing = await new FactorRecords(records).passkeys(user.id)
+  expectRoom(existing)
+  return passkeys.optionsOfNew(user, existing, session, { origin: call.page, nowMs: services.now() })
 }
 
 export async function addPasskey(
@@ -139,8 +141,9 @@ export async function addPasskey(
 ): Promise<PasskeyRecord> {
   const own = await ownChange(services, call)
   checkName('name', made.name)
-  const { factors } = services.controlPanel
-  const { challenge, ...passkey } = await factors.proveNewPasskey(own, made.response, call.page)
+  const { passkeys } = services.controlPanel
+  const asked = { origin: call.page, nowMs: services.now() }
+  const { challenge, ...passkey } = await passkeys.verifyNew(made.response, own.session, asked)
   return own.change(async (change) => {
     const records = new FactorRecords(change.records)
     if (!(await new FactorChange(change).useChallenge(challenge))) throw callError('PASSKEY_REFUSED', {})
@@ -158,6 +161,11 @@ export async function deletePasskey(services: FactorServices, call: PanelCall, i
   })
 }
 
+/** @throws CallError `PASSKEYS_FULL` */
+function expectRoom(passkeys: readonly PasskeyRecord[]): void {
+  if (passkeys.length >= PASSKEYS_MAX) throw callError('PASSKEYS_FULL', { max: PASSKEYS_MAX })
+}
+
 /** @throws CallError unless the call has a session of a user */
 async function userOf(services: FactorServices, call: PanelCall): Promise<UserBySession> {
   const { session, clientAddress } = call
@@ -167,6 +175,13 @@ async function userOf(services: FactorServices, call: PanelCall): Promise<UserBy
   const requester = await requesterOfSession(services, session, asked)
   if (requester.type !== 'user') throw callError('NOT_ADMINISTRATOR', { who: 'control panel users' })
   return requester
+}
+
+/** A user, and the session in which they set something up. */
+interface Setting {
+  readonly user: UserRecord
+  /** Id of the session. */
+  readonly session: string
 }
 
 async function expectConfirmedUser(

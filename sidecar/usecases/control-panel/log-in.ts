@@ -1,24 +1,37 @@
 /**
- * Logging in to the control panel, with its trace in the log. What is proved, and what that gives, is decided
- * by the authority.
+ * Logging in to the control panel: a session begins for a user or a caller who proves who they are. Each
+ * proof is checked, or checked again, inside the transaction that begins the session. The log has a trace of
+ * each login.
  */
-
 import { hash } from 'node:crypto'
-import type { Begun } from '../../authority/control-panel/log-in.ts'
+import { controlPanelUser } from '../../authority/actor.ts'
 import type {
   AuthenticationResponseJSON,
   PublicKeyCredentialRequestOptionsJSON,
 } from '../../authority/control-panel/passkeys.ts'
-import type { LiveSession } from '../../authority/control-panel/sessions.ts'
+import { checkPanelPassword, expectSame } from '../../authority/control-panel/passwords.ts'
+import { newPanelSecret } from '../../authority/control-panel/secret.ts'
+import { expectAddress, type LiveSession } from '../../authority/control-panel/sessions.ts'
 import { CallError, callError } from '../../base/call-error.ts'
 import { whereabouts } from '../../base/ip-address.ts'
 import type { Secret } from '../../base/secret.ts'
 import type { ChangeAuthor } from '../../directory/author.ts'
+import type { DirectoryChange } from '../../directory/change.ts'
+import { FactorRecords } from '../../directory/factor-records.ts'
+import { type NewSession, PanelChange } from '../../directory/panel-change.ts'
+import { PanelRecords } from '../../directory/panel-records.ts'
 import type { IdentifiedCaller } from '../callers.ts'
 import { traceFailure } from '../login-trace.ts'
 import { callerAuthor } from '../requester.ts'
-import { loginRequestOf, originOf, type PanelCall, type PanelServices, sourceOf } from './call.ts'
+import { originOf, type PanelCall, type PanelServices, placeOf, sourceOf } from './call.ts'
+import { expectSecondFactor, provePasskey, whileGuessed } from './second-factors.ts'
 import { sessionOf } from './session.ts'
+
+/** A session that has begun. The secret is for the cookie alone. */
+export interface Begun {
+  readonly secret: Secret
+  readonly session: LiveSession
+}
 
 /** A user who logs in with a password. */
 export interface PasswordLogin {
@@ -29,23 +42,38 @@ export interface PasswordLogin {
   readonly code: string | undefined
 }
 
-/** @throws CallError */
+/** @throws CallError, as every function here, where no session begins */
 export function logInByPassword(
   services: PanelServices,
   call: PanelCall,
-  login: PasswordLogin,
+  { code, ...claim }: PasswordLogin,
 ): Promise<Begun> {
-  const { code, ...claim } = login
   return traced(services, call, claim, () =>
-    services.controlPanel.logIn.byPassword(claim, code, loginRequestOf(services, call)),
+    services.controlPanel.passwords.prove(claim, placeOf(call), async (login) => {
+      // A guess of a code counts only where its address is allowed.
+      expectAddress(login, originOf(call))
+      return whileGuessed(services, login.user, code, () =>
+        begin(services, call, controlPanelUser(login.user, originOf(call)), 'password', async (change) => {
+          await expectSame(change, login)
+          await expectSecondFactor(services, change, login.user, code)
+          return login.user
+        }),
+      )
+    }),
   )
 }
 
-/** @throws CallError */
+/** By a link that logs in, which is used up. */
 export function logInByLink(services: PanelServices, call: PanelCall, secret: string): Promise<Begun> {
-  return traced(services, call, undefined, () =>
-    services.controlPanel.logIn.byLink(secret, loginRequestOf(services, call)),
-  )
+  const { links } = services.controlPanel
+  return traced(services, call, undefined, async () => {
+    const link = await links.find(secret, 'login')
+    return begin(services, call, controlPanelUser(link.user, originOf(call)), 'link', async (change) => {
+      const { user, hash } = await links.find(secret, 'login', change.records)
+      await new PanelChange(change).removeLink(hash)
+      return user
+    })
+  })
 }
 
 /** Whose invitation it is, and until when. It is not used up. */
@@ -56,127 +84,151 @@ export interface Invitation {
   readonly endsAtMs: number
 }
 
-/** @throws CallError */
 export async function lookAtInvitation(
   services: PanelServices,
   call: PanelCall,
   secret: string,
 ): Promise<Invitation> {
-  const { controlPanel } = services
+  const { links } = services.controlPanel
   const { user, endsAtMs } = await refusalsTraced(services, call, undefined, () =>
-    controlPanel.logIn.invitation(secret),
+    links.find(secret, 'invitation'),
   )
   return { account: user.account, user: user.name, endsAtMs }
 }
 
-/** Sets the password of an invitation, and logs in. @throws CallError */
+/**
+ * Sets the password of an invitation, which is used up, and logs in. What the user had set up before is gone.
+ */
 export function acceptInvitation(
   services: PanelServices,
   call: PanelCall,
   secret: string,
   password: Secret,
 ): Promise<Begun> {
-  return traced(services, call, undefined, () =>
-    services.controlPanel.logIn.byInvitation(secret, password, loginRequestOf(services, call)),
-  )
+  const { links, passwords } = services.controlPanel
+  return traced(services, call, undefined, async () => {
+    const invitation = await links.find(secret, 'invitation')
+    // Before the work of hashing a password.
+    expectAddress(invitation, originOf(call))
+    checkPanelPassword('password', password, invitation.user)
+    const passwordHash = await passwords.hash(password, invitation.user.id)
+    const author = controlPanelUser(invitation.user, originOf(call))
+    return begin(services, call, author, 'invitation', async (change) => {
+      const { user } = await links.find(secret, 'invitation', change.records)
+      await new PanelChange(change).acceptInvitation(user, passwordHash)
+      // With the generation that it has now.
+      return (await change.records.userById(user.id)) ?? user
+    })
+  })
 }
 
 /**
  * What a browser asks a passkey with: to confirm the session of the call, or to log in where it has none.
  * Nothing is stored.
- *
- * @throws CallError
  */
 export async function passkeyChallenge(
   services: PanelServices,
   call: PanelCall,
 ): Promise<PublicKeyCredentialRequestOptionsJSON> {
   const known = await sessionOf(services, call)
-  const { factors } = services.controlPanel
-  if (known?.session.holder !== 'user')
-    return factors.passkeyOptions({ purpose: 'login' }, undefined, call.page)
+  const { passkeys, records } = services.controlPanel
+  const asked = { origin: call.page, nowMs: services.now() }
+  // It is not known yet who logs in.
+  if (known?.session.holder !== 'user') return passkeys.options({ purpose: 'login' }, [], asked)
   const { id, user } = known.session
-  return factors.passkeyOptions({ purpose: 'confirm', session: id }, user, call.page)
+  const existing = await new FactorRecords(records).passkeys(user.id)
+  return passkeys.options({ purpose: 'confirm', session: id }, existing, asked)
 }
 
-/** @throws CallError */
+/** By a passkey, in place of the password and the code. */
 export function logInByPasskey(
   services: PanelServices,
   call: PanelCall,
   response: AuthenticationResponseJSON,
 ): Promise<Begun> {
-  const { factors, logIn } = services.controlPanel
   return traced(services, call, undefined, async () => {
-    const proof = await factors.provePasskey({ purpose: 'login' }, response, call.page)
-    return logIn.byPasskey(proof, loginRequestOf(services, call))
+    const { userId, use } = await provePasskey(services, call, { purpose: 'login' }, response)
+    const user = await services.controlPanel.records.userById(userId)
+    if (user === undefined) throw callError('PASSKEY_REFUSED', {})
+    return begin(services, call, controlPanelUser(user, originOf(call)), 'passkey', async (change) => {
+      await use(change)
+      const login = await new PanelRecords(change.records).login(user.account, user.name)
+      if (login?.user.id !== userId) throw callError('PASSKEY_REFUSED', {})
+      return login.user
+    })
   })
 }
 
-/** A caller logs in with the caller token. @throws CallError */
+/** A caller logs in with the caller token. */
 export function logInAsOperator(services: PanelServices, call: PanelCall, token: Secret): Promise<Begun> {
   return traced(services, call, undefined, async () => {
-    const { callers, controlPanel } = services
-    const request = loginRequestOf(services, call)
+    const { callers } = services
     const digest = digestOf(token)
     const caller = callers.byDigestOrNobody(digest)
-    if (caller === undefined) {
-      await controlPanel.logIn.refuseCaller(request.from)
-      throw callError('CALLER_TOKEN_INVALID', {})
-    }
-    const again = () => void callers.confirm(caller)
-    const author = authorOf(call, caller)
-    return controlPanel.logIn.ofCaller({ author, caller: caller.name, digest, again }, request)
-  })
-}
-
-/** What somebody with a session proves again. */
-export type Proof =
-  | { readonly type: 'password'; readonly password: Secret; readonly code: string | undefined }
-  | { readonly type: 'passkey'; readonly response: AuthenticationResponseJSON }
-  | { readonly type: 'token'; readonly token: Secret }
-
-/** The holder of a session proves again who they are. @throws CallError */
-export async function confirmSession(
-  services: PanelServices,
-  call: PanelCall,
-  session: LiveSession,
-  proof: Proof,
-): Promise<LiveSession> {
-  const { callers, controlPanel } = services
-  const request = loginRequestOf(services, call)
-  if (session.holder === 'user' && proof.type === 'password') {
-    const { account, name: userName } = session.user
-    const claim = { account, userName, password: proof.password }
-    return refusalsTraced(services, call, claim, () =>
-      controlPanel.logIn.confirmByPassword(session, claim, proof.code, request),
-    )
-  }
-  if (proof.type === 'passkey')
-    return refusalsTraced(services, call, undefined, async () => {
-      const what = { purpose: 'confirm', session: session.id } as const
-      const proven = await controlPanel.factors.provePasskey(what, proof.response, call.page)
-      return controlPanel.logIn.confirmByPasskey(session, proven, request)
+    if (caller === undefined) throw await callerTokenRefused(services, call)
+    return begin(services, call, authorOfCaller(call, caller), 'caller token', async () => {
+      callers.confirm(caller)
+      return { caller: caller.name, digest: digest.toString('hex') }
     })
-  return refusalsTraced(services, call, undefined, async () => {
-    const digest = proof.type === 'token' ? digestOf(proof.token) : undefined
-    if (session.holder !== 'caller' || digest?.toString('hex') !== session.callerDigest) {
-      await controlPanel.logIn.refuseCaller(request.from)
-      throw callError('CALLER_TOKEN_INVALID', {})
-    }
-    const caller = callers.byDigest(digest)
-    const author = authorOf(call, caller)
-    request.spend(author)
-    return controlPanel.sessions.confirm(author, session, async () => void callers.confirm(caller))
   })
 }
+
+/**
+ * Counts a wrong caller token. Right ones never come here, so callers cannot be locked out.
+ *
+ * @throws CallError `LOGIN_THROTTLED`
+ */
+export async function callerTokenRefused(
+  { controlPanel }: Pick<PanelServices, 'controlPanel'>,
+  call: PanelCall,
+): Promise<CallError> {
+  const settle = await controlPanel.failedLogins.admit({ ...NO_USER, source: sourceOf(call) })
+  settle('failed')
+  return callError('CALLER_TOKEN_INVALID', {})
+}
+
+/** No user has these names. */
+const NO_USER = { account: '', userName: '' }
 
 /** A caller who begins a session or confirms it. */
-function authorOf(call: PanelCall, caller: IdentifiedCaller): ChangeAuthor {
+export function authorOfCaller(call: PanelCall, caller: IdentifiedCaller): ChangeAuthor {
   return callerAuthor({ caller, from: originOf(call), requestId: call.requestId }, 'administrators')
 }
 
-function digestOf(token: Secret): Buffer {
+/** What is known of a caller token. */
+export function digestOf(token: Secret): Buffer {
   return hash('sha256', token.reveal(), 'buffer')
+}
+
+/**
+ * Begins a session in place of the one that the browser has.
+ *
+ * @param way how the holder is proved, for the audit trail
+ * @param prove finds the holder inside the transaction
+ */
+async function begin(
+  { controlPanel, changeRates }: PanelServices,
+  call: PanelCall,
+  author: ChangeAuthor,
+  way: string,
+  prove: (change: DirectoryChange) => Promise<NewSession['holder']>,
+): Promise<Begun> {
+  changeRates.spend(author)
+  const { secret, hash } = newPanelSecret()
+  const { sessions } = controlPanel
+  const { client, session: replaced } = call
+  const { address } = originOf(call)
+  return controlPanel.change(author, async (change) => {
+    const holder = await prove(change)
+    const panel = new PanelChange(change)
+    const before = replaced && (await sessions.find(replaced, change.records))
+    if (before !== undefined) await panel.replaceSession(before)
+    await panel.beginSession({ hash, holder, way, endsAtMs: sessions.endsAtMs(), address, client })
+    const session = await sessions.find(hash, change.records)
+    if (session === undefined) throw callError('LOGIN_FAILED', {})
+    if (session.holder === 'user') expectAddress(session, originOf(call))
+    return { secret, session }
+  })
 }
 
 /** How many sessions that begin by one source have a line of their own each minute. */

@@ -1,5 +1,6 @@
 /** The session of a request of the page: whose it is, until when, and its end. */
 import { type LiveSession, sessionEnded } from '../../authority/control-panel/sessions.ts'
+import { PanelChange } from '../../directory/panel-change.ts'
 import { isAccountAdministrator, PROOF_LIMIT } from '../administration/authorize.ts'
 import type { CallerRights } from '../callers.ts'
 import { authorOf, expectSessionAddress, type Requester } from '../requester.ts'
@@ -96,7 +97,7 @@ export async function logOut(services: PanelServices, call: PanelCall): Promise<
     : { name: `session ${session.id}`, lane: 'revocations' as const, principal: session.id }
   const caller = known?.requester.type === 'operator' ? known.requester.caller.name : ''
   // To end one's own session takes no right.
-  await services.controlPanel.sessions.logOut(actor, session, caller)
+  await services.controlPanel.change(actor, (change) => new PanelChange(change).logOut(session, caller))
 }
 
 export function viewOf(

@@ -9,6 +9,8 @@ import type { DirectoryChange } from '../../../sidecar/directory/change.ts'
 import type { UserRecord } from '../../../sidecar/directory/directory.ts'
 import { type NewSession, PanelChange, SESSIONS_MAX } from '../../../sidecar/directory/panel-change.ts'
 import { PanelRecords } from '../../../sidecar/directory/panel-records.ts'
+import type { PanelServices } from '../../../sidecar/usecases/control-panel/call.ts'
+import { logInByPassword } from '../../../sidecar/usecases/control-panel/log-in.ts'
 import { changing, newPanelUser, PASSWORD_HASH, theUser } from './people.ts'
 import type { Account, Subject } from './subject.ts'
 
@@ -259,11 +261,19 @@ export function panelContract(subject: () => Subject): void {
       limits: { idleMs: HOUR_MS, lifetimeMs: HOUR_MS },
       now: () => clock.nowMs,
     })
+    const services = {
+      ...{ controlPanel: panel, now: () => clock.nowMs, changeRates: { spend: () => {} } },
+      trace: { refused: () => {}, record: () => {} },
+    } as unknown as PanelServices
     const logIn = (account: string, userName: string) =>
-      panel.logIn.byPassword({ account, userName, password: new Secret('a password') }, undefined, {
-        origin: { protocol: 'http', address: '192.0.2.1' },
-        ...{ from: { source: { type: 'this_machine' } }, client: '', replaces: undefined, spend: () => {} },
-      })
+      logInByPassword(
+        services,
+        {
+          ...{ clientAddress: '192.0.2.1', connection: '', requestId: '' },
+          ...{ client: '', page: '', session: undefined },
+        },
+        { account, userName, password: new Secret('a password'), code: undefined },
+      )
     return { logIn, checked, outcomes, reached: reached.promise, open: gate.resolve }
   }
 

@@ -56,6 +56,29 @@ export function operationsOf(source: Pick<Source, 'path' | 'text'>, operators: r
   return found
 }
 
+/**
+ * Every `try` whose `catch` has no name for the error and covers more than one statement, by its first line.
+ * A last statement that returns a literal or leaves a loop cannot fail.
+ */
+export function blindCatchesOf(source: Pick<Source, 'path' | 'text'>): string[] {
+  const found: string[] = []
+  const visit = (node: unknown): void => {
+    if (Array.isArray(node)) for (const each of node) visit(each)
+    if (!isNode(node)) return
+    if (node.type === 'TryStatement' && isNode(node.handler) && node.handler.param === null) {
+      const statements = ((node.block as Node).body as Node[]).filter((each) => !cannotFail(each))
+      if (statements.length > 1) found.push(source.text.slice(statements[0]?.start).split('\n')[0] ?? '')
+    }
+    for (const value of Object.values(node)) if (typeof value === 'object') visit(value)
+  }
+  visit(treeOf(source))
+  return found
+}
+
+function cannotFail({ type, argument }: Node): boolean {
+  return type === 'ReturnStatement' && (!isNode(argument) || argument.type === 'Literal')
+}
+
 function treeOf({ path, text }: Pick<Source, 'path' | 'text'>): unknown {
   return parseAst(text, { lang: path.endsWith('.tsx') ? 'tsx' : path.endsWith('.ts') ? 'ts' : 'js' })
 }

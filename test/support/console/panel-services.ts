@@ -129,19 +129,22 @@ function settingUp({
   readonly clock: { nowMs: number }
   readonly sessionOf: (name: string) => Promise<LiveSession>
 }) {
+  /** @returns what shows the next code of the app */
+  const addCode = async (session: LiveSession) => {
+    const call = callOf({ session: session.hash })
+    const { secret, sealed } = await beginCode(services, call)
+    const shown = () => codeAt(secret.reveal(), clock.nowMs)
+    await setCode(services, call, { sealed, code: shown() })
+    return () => {
+      clock.nowMs += STEP_MS
+      return shown()
+    }
+  }
   return {
-    /** A one-time code. @returns the session, and what shows the next code of the app */
+    addCode,
     withCode: async (name: string) => {
       const session = await sessionOf(name)
-      const call = callOf({ session: session.hash })
-      const { secret, sealed } = await beginCode(services, call)
-      const shown = () => codeAt(secret.reveal(), clock.nowMs)
-      await setCode(services, call, { sealed, code: shown() })
-      const next = () => {
-        clock.nowMs += STEP_MS
-        return shown()
-      }
-      return { session, next }
+      return { session, next: await addCode(session) }
     },
     withPasskey: async (name: string) => {
       const session = await sessionOf(name)

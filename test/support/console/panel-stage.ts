@@ -5,9 +5,7 @@ import { join } from 'node:path'
 import { beforeEach } from 'vitest'
 import { trusted } from '../../../sidecar/authority/actor.ts'
 import { ControlPanel } from '../../../sidecar/authority/control-panel/control-panel.ts'
-import type { LoginRequest } from '../../../sidecar/authority/control-panel/log-in.ts'
 import type { AuthenticationResponseJSON } from '../../../sidecar/authority/control-panel/passkeys.ts'
-import { sourceAt } from '../../../sidecar/authority/login-source.ts'
 import { Passwords } from '../../../sidecar/authority/password.ts'
 import { FailedLogins } from '../../../sidecar/authority/throttle.ts'
 import type { IpAddress } from '../../../sidecar/base/ip-address.ts'
@@ -24,6 +22,12 @@ import {
   optionsOfNewPasskey,
   setCode,
 } from '../../../sidecar/usecases/control-panel/factors.ts'
+import {
+  acceptInvitation,
+  logInByPasskey,
+  logInByPassword,
+  passkeyChallenge,
+} from '../../../sidecar/usecases/control-panel/log-in.ts'
 import { Authenticator } from '../identity/authenticator.ts'
 import { codeAt } from '../identity/totp.ts'
 import { SHIPPED } from '../sidecar/services.ts'
@@ -36,8 +40,6 @@ export const STEP_MS = 30_000
 export const FAILURES = 3
 export const PAUSE_MS = 60_000
 
-const LOGIN = { purpose: 'login' } as const
-
 export type Person = Awaited<ReturnType<PanelStage['newPerson']>>
 
 /** To be made at the top of a file of tests. Each test has a throttle of its own, and steps of its own. */
@@ -46,6 +48,7 @@ export class PanelStage {
   readonly store: DirectoryStore
   failedLogins: FailedLogins
   panel: ControlPanel
+  readonly changeRates = new ChangeRates({ burst: 1_000, administratorPerMinute: 1, userPerMinute: 1 })
   readonly #pepper = createSecretKey(randomBytes(32))
   #people = 0
 
@@ -88,9 +91,9 @@ export class PanelStage {
   }
 
   async accept(account: string, name: string) {
-    const { links, logIn } = this.panel
-    const { secret } = await links.create(trusted('a test'), account, name, 'invitation')
-    const { session } = await logIn.byInvitation(secret.reveal(), new Secret(PASSWORD), requestFrom())
+    const { secret } = await this.panel.links.create(trusted('a test'), account, name, 'invitation')
+    const password = new Secret(PASSWORD)
+    const { session } = await acceptInvitation(this.services, callFrom(), secret.reveal(), password)
     if (session.holder !== 'user') throw new TypeError('the session is not of the user')
     const setting = { user: session.user, session: session.id }
     return { session, setting, user: session.user }
@@ -116,38 +119,40 @@ export class PanelStage {
     return addPasskey(...this.own(person), made)
   }
 
-  /** What use cases are given for a person who asks in their session. */
-  own({ session }: Pick<Person, 'session'>): [FactorServices, PanelCall] {
-    const services = {
-      ...{ controlPanel: this.panel, now: this.now, engine: SHIPPED, trace: { refused: () => {} } },
-      changeRates: new ChangeRates({ burst: 100, administratorPerMinute: 1, userPerMinute: 1 }),
+  /** What use cases are given. */
+  get services(): FactorServices {
+    return {
+      ...{ controlPanel: this.panel, now: this.now, engine: SHIPPED, changeRates: this.changeRates },
+      trace: { refused: () => {}, record: () => {} },
       callers: new Callers([], this.now),
     } as unknown as FactorServices
-    const from = { clientAddress: '203.0.113.1', connection: 'a test', requestId: 'a test' } as const
-    return [services, { ...from, client: 'a test', page: ORIGIN, session: session.hash }]
   }
 
-  logIn({ account, name }: Person, code?: string, password = PASSWORD, from = requestFrom()) {
-    const claim = { account, userName: name, password: new Secret(password) }
-    return this.panel.logIn.byPassword(claim, code, from)
+  /** What use cases are given for a person who asks in their session. */
+  own({ session }: Pick<Person, 'session'>): [FactorServices, PanelCall] {
+    return [this.services, { ...callFrom(), session: session.hash }]
+  }
+
+  logIn({ account, name }: Person, code?: string, password = PASSWORD, call = callFrom()) {
+    const login = { account, userName: name, password: new Secret(password), code }
+    return logInByPassword(this.services, call, login)
   }
 
   /** What an authenticator answers to a new challenge to log in. */
   async answerOf(authenticator: Authenticator): Promise<AuthenticationResponseJSON> {
-    return authenticator.get(await this.panel.factors.passkeyOptions(LOGIN, undefined, ORIGIN), ORIGIN)
+    return authenticator.get(await passkeyChallenge(this.services, callFrom()), ORIGIN)
   }
 
-  async logInByPasskey(response: AuthenticationResponseJSON) {
-    const proof = await this.panel.factors.provePasskey(LOGIN, response, ORIGIN)
-    return this.panel.logIn.byPasskey(proof, requestFrom())
+  logInByPasskey(response: AuthenticationResponseJSON) {
+    return logInByPasskey(this.services, callFrom(), response)
   }
 }
 
-export function requestFrom(address: IpAddress = '203.0.113.1'): LoginRequest {
+/** A call of a browser without a session. */
+export function callFrom(clientAddress: IpAddress = '203.0.113.1'): PanelCall {
   return {
-    origin: { protocol: 'http', address },
-    from: { source: sourceAt(address) },
-    ...{ client: 'a test', replaces: undefined, spend: () => {} },
+    ...{ clientAddress, connection: 'a test', requestId: 'a test' },
+    ...{ client: 'a test', page: ORIGIN, session: undefined },
   }
 }
 

@@ -1,0 +1,132 @@
+/**
+ * A number for each SHA-256 digest, outside the heap: 20 bytes for both. Of a digest 127 bits count. The
+ * table has room for about as many as it says. When it is full, a digest takes the place of another.
+ */
+import { getHeapStatistics } from 'node:v8'
+
+/** Each part grows alone, so none takes long. */
+const PARTS = 64
+/** Four of the digest, and the number. */
+const WORDS = 5
+const NUMBER_AT = 4
+/** Digests that share a bucket. One may stand in any place of its bucket. */
+const BUCKET = 8
+const BUCKETS_LEAST = 16
+const BYTES = 4 * WORDS
+/** Which byte of a digest says its part. The table has those before it. */
+const BYTE_OF_PART = 16
+
+/** Room for two million digests, and for less on a small machine. */
+const DIGESTS_MAX = 2 ** 21
+const MEMORY_SHARE = 1 / 32
+
+/** V8's limit for the heap is made for the machine or the container. */
+export function digestsByMemory(): number {
+  return Math.min(DIGESTS_MAX, (getHeapStatistics().heap_size_limit * MEMORY_SHARE) / BYTES)
+}
+
+interface Part {
+  /** The digests, bucket after bucket. A place whose first word is 0 is free. */
+  words: Uint32Array
+  buckets: number
+}
+
+export class DigestTable {
+  readonly #bucketsMax: number
+  #parts: Part[] = []
+
+  /** @param max about so many digests have room */
+  constructor(max: number = digestsByMemory()) {
+    this.#bucketsMax = 2 ** Math.max(0, Math.floor(Math.log2(max / PARTS / BUCKET)))
+  }
+
+  /** `undefined`: the table does not have the digest. */
+  get(digest: Buffer): number | undefined {
+    const part = this.#parts[partOf(digest)]
+    if (part === undefined) return undefined
+    const place = placeOf(part, wordsOf(digest))
+    return place < 0 ? undefined : part.words[place + NUMBER_AT]
+  }
+
+  /** @param number from 0 to 2³² − 1 */
+  set(digest: Buffer, number: number): void {
+    const index = partOf(digest)
+    const part = this.#parts[index] ?? emptyPart(Math.min(BUCKETS_LEAST, this.#bucketsMax))
+    this.#parts[index] = part
+    const words = wordsOf(digest)
+    const known = placeOf(part, words)
+    if (known >= 0) {
+      part.words[known + NUMBER_AT] = number
+      return
+    }
+    let place = freePlaceOf(part, words)
+    while (place < 0 && part.buckets < this.#bucketsMax) {
+      grow(part)
+      place = freePlaceOf(part, words)
+    }
+    // In a full bucket it is as good as random which one goes.
+    if (place < 0) place = bucketOf(part, words) + (words[3] % BUCKET) * WORDS
+    part.words.set(words, place)
+    part.words[place + NUMBER_AT] = number
+  }
+
+  clear(): void {
+    this.#parts = []
+  }
+}
+
+/** Of a digest: the first is never 0. */
+type Words = readonly [first: number, second: number, third: number, fourth: number]
+
+function partOf(digest: Buffer): number {
+  return (digest[BYTE_OF_PART] as number) % PARTS
+}
+
+function wordsOf(digest: Buffer): Words {
+  return [
+    (digest.readUInt32LE(0) | 1) >>> 0,
+    digest.readUInt32LE(4),
+    digest.readUInt32LE(8),
+    digest.readUInt32LE(12),
+  ]
+}
+
+function emptyPart(buckets: number): Part {
+  return { words: new Uint32Array(buckets * BUCKET * WORDS), buckets }
+}
+
+function bucketOf({ buckets }: Part, [, second]: Words): number {
+  return (second % buckets) * BUCKET * WORDS
+}
+
+/** Where the digest stands; negative: it does not. */
+function placeOf(part: Part, words: Words): number {
+  const start = bucketOf(part, words)
+  const { words: all } = part
+  for (let at = start; at < start + BUCKET * WORDS; at += WORDS)
+    if (
+      all[at] === words[0] &&
+      all[at + 1] === words[1] &&
+      all[at + 2] === words[2] &&
+      all[at + 3] === words[3]
+    )
+      return at
+  return -1
+}
+
+/** The first free place for a digest; negative: its bucket is full. */
+function freePlaceOf(part: Part, words: Words): number {
+  const start = bucketOf(part, words)
+  for (let at = start; at < start + BUCKET * WORDS; at += WORDS) if (part.words[at] === 0) return at
+  return -1
+}
+
+/** Twice as many buckets have room for the digests of each. */
+function grow(part: Part): void {
+  const { words: before } = part
+  Object.assign(part, emptyPart(2 * part.buckets))
+  for (let at = 0; at < before.length; at += WORDS) {
+    const entry = before.subarray(at, at + WORDS)
+    if (entry[0] !== 0) part.words.set(entry, freePlaceOf(part, entry as unknown as Words))
+  }
+}

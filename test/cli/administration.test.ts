@@ -1,0 +1,142 @@
+/** The administration commands: what they report, and the mistakes that they prevent. */
+import { describe, expect, test } from 'vitest'
+import { command } from '../support/processes/command-line.ts'
+import { runSidecar } from '../support/sidecar/sidecar.ts'
+import { newFile } from '../support/suite/resources.ts'
+
+const { address, folder } = await runSidecar()
+Object.assign(process.env, { PORTCULLIS_GRPC_ADDRESS: address, PORTCULLIS_DATA: folder })
+const portcullis = (...args: string[]) => command(args)
+const done = async (...args: string[]) => {
+  const { code, stdout, stderr } = await portcullis(...args)
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  return stdout
+}
+await done('account', 'create', '777')
+
+describe('commands with far-reaching effects', () => {
+  test('an address restriction is removed only by --none', async () => {
+    await done('address-restriction', 'set', '777', '10.0.0.0/8')
+    for (const given of [[], ['10.0.0.1', '--none']])
+      expect(await portcullis('address-restriction', 'set', '777', ...given)).toEqual({
+        code: 2,
+        stdout: '',
+        stderr: 'portcullis: expected at least one range, or --none\n',
+      })
+    expect(await done('address-restriction', 'show', '777')).toBe('10.0.0.0/8\n')
+    expect(await done('address-restriction', 'set', '777', '--none')).toBe('no ranges\n')
+    expect(await done('address-restriction', 'show', '777')).toBe('no ranges\n')
+  })
+
+  test('deleting an account reports the number of deleted records', async () => {
+    await done('account', 'create', '778')
+    for (const name of ['alpha', 'beta']) await done('project', 'create', '778', name)
+    await done('service-user', 'create', '778', 'job')
+    await done('control-panel-user', 'create', '778', 'olga')
+    expect(await done('account', 'delete', '778')).toBe('projects  2\nusers     2\n')
+  })
+})
+
+test('a static token is found by its end and its note, in the list and in the whole directory', async () => {
+  await done('account', 'create', '782')
+  await done('control-panel-user', 'create', '782', 'olga')
+  const create = ['static-token', 'create', '782', 'olga', 'reporting', '--note', 'monthly report']
+  const made = JSON.parse(await done(...create, '--json')) as { value: string; token: { token_id: string } }
+  const end = made.value.slice(-4)
+  const [head = '', row = ''] = (await done('static-token', 'list', '782', 'olga')).split('\n')
+  expect(head.split(/ {2,}/)).toEqual([
+    ...['token_id', 'account', 'user_name', 'name', 'last_four', 'note', 'created_at', 'revoked_at'],
+    'last_used_day',
+  ])
+  expect(row).toContain(`reporting  ${end}       monthly report  `)
+  expect(await done('directory', 'show', '--data', folder)).toContain(`reporting (…${end})`)
+  const [, record = ''] = (await done('audit', 'list', '782', '--action', 'static_token')).split('\n')
+  expect(record).toMatch(new RegExp(` {2}reporting {2}${made.token.token_id} {2}`))
+  const [line = ''] = (await done('audit', 'export', '782', '--action', 'static_token')).split('\n')
+  expect(JSON.parse(line)).toMatchObject({ subject: 'reporting', subject_id: made.token.token_id })
+})
+
+test('a preview of an address restriction shows oneself first, and others in a table', async () => {
+  await done('account', 'create', '781')
+  const preview = () => done('address-restriction', 'preview', '781', '10.0.0.0/8')
+  const own = 'requester address  127.0.0.1\nrequester allowed  true\n'
+  expect(await preview()).toBe(`${own}others             none\ntruncated          false\n`)
+  const { password } = JSON.parse(
+    await done(
+      'service-user',
+      'create',
+      '781',
+      'admin',
+      '--role',
+      'iam.admin',
+      '--permission',
+      'account',
+      '--json',
+    ),
+  ) as { password: string }
+  process.env.PORTCULLIS_PASSWORD = password
+  const { stdout } = await portcullis('issue', '--account', '781', '--user', 'admin')
+  await done('project', 'create', '781', 'theirs', '--iam-token-file', newFile(stdout))
+  expect(await preview()).toMatch(
+    /\ntruncated +false\n\nwho +address +last_seen +allowed\nadmin +127\.0\.0\.1 +\S+ +false\n$/,
+  )
+})
+
+describe('audit list', () => {
+  const subjects = async (...options: string[]) => {
+    const { records } = JSON.parse(await done('audit', 'list', '780', ...options, '--json')) as {
+      records: { action: string; subject: string; at: string }[]
+    }
+    return records.map(({ action, subject }) => `${action} ${subject}`)
+  }
+
+  test('takes what records contain, times, and the direction', async () => {
+    await done('account', 'create', '780')
+    for (const name of ['alpha', 'beta']) await done('project', 'create', '780', name)
+    const all = ['account.create 780', 'project.create alpha', 'project.create beta']
+    expect(await subjects()).toEqual(all)
+    expect(await subjects('--newest-first')).toEqual(all.toReversed())
+    expect(await subjects('--action', 'PROJECT', '--subject', 'alp')).toEqual(['project.create alpha'])
+    expect(await subjects('--actor', 'nobody')).toEqual([])
+    expect(await subjects('--since', '2020-01-01', '--until', '9999-01-01T00:00+01:00')).toEqual(all)
+    expect(await subjects('--until', '2020-01-01T10:00:00.5Z')).toEqual([])
+  })
+
+  test.each(['yesterday', '2026-11-22Z', '2026-13-01', '2026-02-30', '22.11.2026', '2 d'])(
+    '%s is no time',
+    async (text) => {
+      expect(await portcullis('audit', 'list', '--since', text)).toEqual({
+        code: 2,
+        stdout: '',
+        stderr:
+          'portcullis: --since: expected a day, a time such as 2026-11-22T10:00:00Z, or how long ago, such as 2d\n',
+      })
+    },
+  )
+})
+
+test.each(['project', 'service-user', 'control-panel-user'])(
+  'an account without a %s has an empty list, and an unknown account is NOT_FOUND',
+  async (group) => {
+    expect(await done(group, 'list', '777')).toMatch(/^no (projects|users)\n$/)
+    expect(await portcullis(group, 'list', '999')).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'portcullis: NOT_FOUND: there is no account `999`\n',
+    })
+  },
+)
+
+test('a token is revoked by its id with the administrator token of the same data folder', async () => {
+  const id = 'A'.repeat(22)
+  expect(await done('revoke', '--token-id', id)).toMatch(`revoked ${id} at `)
+})
+
+test('the keys commands use the same data folder', async () => {
+  expect(await done('keys', 'show')).toMatch(/^[0-9a-f]{16} +active +since .*\n[0-9a-f]{16} +staged /)
+  expect(await done('keys', 'public')).not.toContain('private_key')
+})
+
+test('keys public always prints JSON, so it has no --json', async () => {
+  expect((await portcullis('keys', 'public', '--json')).stderr).toContain("unknown option '--json'")
+})
