@@ -81,17 +81,12 @@ export const NIGHTLY: Readonly<Record<string, readonly Step[]>> = {
   ],
   day: [search('day', 'test/day/run.ts'), tests('day', [...NIGHTLY_TESTS, 'test/nightly/day'])],
   fuzz: [search('fuzz', 'test/fuzz/run.ts', '--for', '30m', '--jobs', '2')],
-  histories: [
-    tests('memories', ['test/directory/feed/histories', 'test/hub/histories'], {
-      HISTORIES_STEPS: '10000000',
-    }),
-    tests('histories', [...NIGHTLY_TESTS, 'test/nightly/postgres']),
-  ],
+  histories: [tests('histories', [...NIGHTLY_TESTS, 'test/nightly/postgres'])],
   kills: [
     search('kills', 'test/kills/run.ts'),
     search('kills postgres', 'test/kills/run.ts', '--postgres', '--kills', '60'),
     search('power cuts', 'test/kills/run.ts', '--disks', '1500'),
-    tests('kills', [...NIGHTLY_TESTS, 'test/nightly/kills', 'test/nightly/restore-kills']),
+    tests('kills', [...NIGHTLY_TESTS, 'test/nightly/kills']),
   ],
   mutants: [
     search('mutants', 'scripts/mutants.ts'),

@@ -4,6 +4,15 @@ import { type Survivor, survivors } from './survivor.ts'
 export const OF_CONTROL_PANEL: readonly Survivor[] = [
   ...survivors(
     'sidecar/usecases/control-panel/confirm-session.ts',
+    'A passkey is asked to confirm the session of a user alone, so no answer is for that of a caller.',
+    [
+      "if (session.holder !== 'user' || session.user.id !== userId) throw callError('PASSKEY_REFUSED', {})",
+      "session.holder !== 'user'",
+      'false',
+    ],
+  ),
+  ...survivors(
+    'sidecar/usecases/control-panel/confirm-session.ts',
     'The session of a user has no digest of a caller token, so no digest is the same.',
     [
       "if (session.holder !== 'caller' || digest?.toString('hex') !== session.callerDigest)",

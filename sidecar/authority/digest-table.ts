@@ -21,7 +21,7 @@ const DIGESTS_MAX = 2 ** 21
 const MEMORY_SHARE = 1 / 32
 
 /** V8's limit for the heap is made for the machine or the container. */
-export function digestsByMemory(): number {
+function digestsByMemory(): number {
   return Math.min(DIGESTS_MAX, (getHeapStatistics().heap_size_limit * MEMORY_SHARE) / BYTES)
 }
 

@@ -173,7 +173,6 @@ const HABITS: readonly Habit[] = [
       ['test/http2/bounds.test.ts', 1, 'its clock is the test’s'],
       ['test/hub/authority.test.ts', 1, 'its clock is the test’s'],
       ['test/hub/changes.test.ts', 3, 'its clock is the test’s'],
-      ['test/hub/fleet-world.ts', 1, 'its clock is the test’s'],
       ['test/hub/follower.test.ts', 1, 'what is known ends with the bound'],
       [
         'test/hub/wrong-hubs.test.ts',
@@ -182,11 +181,13 @@ const HABITS: readonly Habit[] = [
       ],
       ['test/interop/connect/tools.test.ts', 1, 'a reader that is late'],
       ['test/interop/upstream/keystone.test.ts', 1, 'a Keystone that says nothing'],
+      ['test/model/fleet-world.ts', 1, 'its clock is the test’s'],
       ['test/transports/held.test.ts', 3, 'messages and readers that are late'],
       ['test/contract/watch-changes.test.ts', 1, 'the bound is repeated in what is told'],
       ['test/support/processes/worker-storm.ts', 1, 'workers that hang'],
       ['test/tracing/export.test.ts', 1, 'a value that is refused'],
       ['test/upstream/workers.test.ts', 1, 'a worker that hangs'],
+      ['test/world/explained.test.ts', 1, 'the bound of histories by hand'],
     ],
   },
   {
