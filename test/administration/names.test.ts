@@ -1,6 +1,6 @@
 /** Invisible characters: refused in new names, and shown as escapes where an earlier version let them in. */
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { applyFile } from '../../sidecar/authority/administration/directory-file.ts'
 import { readConfig } from '../../sidecar/config/config.ts'
 import { openSqlite } from '../../sidecar/directory/sqlite.ts'
@@ -8,10 +8,20 @@ import { DirectoryStore } from '../../sidecar/directory/store.ts'
 import { NO_NAMES } from '../support/inputs/names.ts'
 import { command, FakeTerminal } from '../support/processes/command-line.ts'
 import { TESTER } from '../support/sidecar/actor.ts'
-import { account, administer, client, directory, running } from '../support/sidecar/administration.ts'
+import { operatorOf } from '../support/sidecar/operator.ts'
+import { runSidecar } from '../support/sidecar/sidecar.ts'
 import { newFile } from '../support/suite/resources.ts'
 
-administer()
+const running = await runSidecar()
+const client = operatorOf(running)
+const { directory } = client
+/** A new account for each test. */
+let account = ''
+let accounts = 0
+beforeEach(async () => {
+  account = `account-${++accounts}`
+  await directory.createAccount({ account })
+})
 
 describe('a name that hides something, or looks like another one,', () => {
   const apply = (part: object) =>

@@ -116,7 +116,6 @@ const HABITS: readonly Habit[] = [
     ],
     allowed: [
       ['test/attack/slowloris.test.ts', 1, 'the pace of an interval'],
-      ['test/control-panel/factors.test.ts', 1, 'an option for a browser'],
       ['test/control-panel/passkeys.test.ts', 1, 'an option for a browser'],
       [
         'test/interop/proxies.test.ts',
@@ -153,7 +152,6 @@ const HABITS: readonly Habit[] = [
       ['test/clients/plaintext.test.ts', 2, 'calls without a server: they are refused, or end at once'],
       ['test/contract/stream.test.ts', 1, 'a deadline passes'],
       ['test/support/checkout/package-consumers.ts', 1, 'compiled, never run'],
-      ['test/upstream/issue.test.ts', 1, 'a deadline passes'],
     ],
   },
   {
@@ -210,7 +208,6 @@ const HABITS: readonly Habit[] = [
       ['test/fuzz/mutate.ts', 2, 'minimising a finding ends after a time'],
       ['test/fuzz/run.ts', 3, 'names an input that never ends'],
       ['test/interop/console/explorer.test.ts', 1, 'what the page is given to draw with'],
-      ['test/interop/console/iam.test.ts', 1, 'what the page is given to draw with'],
       ['test/interop/console/operators.test.ts', 1, 'frames that the page draws'],
       ['test/support/interop/soak.ts', 2, 'the slowest call is reported, and not judged'],
       ['test/usecases/timed.test.ts', 1, 'a call begins no earlier than it was made'],

@@ -11,10 +11,11 @@ export interface Page {
 
 /** Every page of the project that is written for people. */
 export const pages: readonly Page[] = globSync(
-  ['*.md', 'docs/**/*.md', 'examples/*/README.md', '{engine,matrix,sidecar,clients/typescript}/README.md'],
-  {
-    cwd: ROOT,
-  },
+  [
+    ...['*.md', 'docs/**/*.md', 'examples/*/README.md', 'test/README.md'],
+    '{engine,matrix,sidecar,clients/typescript}/README.md',
+  ],
+  { cwd: ROOT },
 )
   .map((path) => path.replaceAll('\\', '/'))
   .sort()

@@ -2,8 +2,8 @@
  * The pages as texts: how long they are, what they link and name, and that they speak of the product as it
  * is.
  */
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { existsSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { readAgentConfig } from '../../sidecar/config/agent-config.ts'
@@ -17,6 +17,7 @@ import { blocksOf, fileOf, needOf, type Page, pageOf, pages, userPages } from '.
 test.each([
   ['README.md', 150],
   ['ARCHITECTURE.md', 90],
+  ['test/README.md', 80],
 ])('%s has at most %i lines', (path, linesMax) => {
   expect(pageOf(path).text.trimEnd().split('\n').length).toBeLessThanOrEqual(linesMax)
 })
@@ -27,6 +28,12 @@ test('README.md leads to docs/README.md, and that to every page for users', () =
   const listed = linksOf('docs/README.md')
   expect(others.filter((path) => !listed.includes(path))).toEqual([])
   expect(new Set(listed).size, 'each is listed once').toBe(listed.length)
+})
+
+test('test/README.md says of every folder of tests what it is for', () => {
+  const folders = globSync('*/', { cwd: join(ROOT, 'test') }).map((path) => basename(path))
+  const { text } = pageOf('test/README.md')
+  expect(folders.filter((folder) => !new RegExp(`^#.*\`${folder}\``, 'm').test(text))).toEqual(['support'])
 })
 
 // test/interop/clients runs the second one.

@@ -113,7 +113,7 @@ async function added(
 /** @throws CallError that names the field of the request */
 function expectWish({ name, description, secret, expiresAt }: CredentialWish, nowMs: number): void {
   checkName('application_credential.name', name)
-  if (description.length > DESCRIPTION_LENGTH_MAX || (description !== '' && !isVisible(description)))
+  if (description.length > DESCRIPTION_LENGTH_MAX || !isVisible(description))
     throw invalidArgument({
       field: 'application_credential.description',
       expected: `a text of at most ${DESCRIPTION_LENGTH_MAX} characters ${VISIBLE_EXPECTED}`,
