@@ -36,6 +36,8 @@ export class ApiRows {
 
   /** The cells of all APIs that are not in the matrix. */
   get unknown(): readonly CellReasons[] {
+    // Survives: `'unknown'` → `""`, `'rejects'` → `""`. The rule compares with the other values of the fact,
+    // and no other code sees it.
     return [undefined, ...this.#kinds].map(() => this.#reasonsOf('unknown', 'unknown', 'rejects', NONE))
   }
 
@@ -43,7 +45,11 @@ export class ApiRows {
   compile({ id, title, section, accepts }: Api, bearing: readonly NamedConflict[]): ApiRow {
     const cells = this.#kinds.map((kind) => {
       const contesting = bearing.filter((conflict) => contests(conflict, id, kind.id))
+      // Survives: `'rejects'` → `""`. The rule compares with the other values of the fact, and no other code
+      // sees it.
       const table = accepts.includes(kind.id) ? 'accepts' : 'rejects'
+      // Survives: `'known'` → `""`. The rule compares with the other values of the fact, and no other code
+      // sees it.
       const reasons = this.#reasonsOf('known', kind.scopeLevel, table, contesting)
       return { kind: kind.id, contesting, reasons }
     })
@@ -62,6 +68,8 @@ export class ApiRows {
           ? this.#noConflicts
           : new Map(cells.map(({ kind, contesting }) => [kind, named(contesting)])),
     })
+    // Survives: `'known'` → `""`, `'rejects'` → `""`. The rule compares with the other values of the fact,
+    // and no other code sees it.
     const unknownKind = this.#reasonsOf('known', 'unknown', 'rejects', NONE)
     return { api, cells: [unknownKind, ...cells.map(({ reasons }) => reasons)] }
   }
@@ -74,6 +82,8 @@ export class ApiRows {
     contesting: readonly NamedConflict[],
   ): CellReasons {
     const reversed = contesting.some(({ resolution }) => resolution === 'prose')
+    // Survives: `'table'` → `""`. The rule compares with the other values of the fact, and no other code sees
+    // it.
     const conflict = contesting.length === 0 ? 'none' : reversed ? 'prose' : 'table'
     const facts = { api, kind, table, conflict, strict: this.#strict } as const
     return once(this.#reasons, `${api} ${kind} ${table} ${conflict}`, () =>

@@ -87,6 +87,8 @@ export function conflictsAt(
 ): readonly Conflict[] {
   const bearing = conflicts.get(row)
   if (bearing === undefined) return NONE
+  // Survives: `kinds[column]?.id` → `kinds[column].id`. Cells are asked about by their places, so the kind is
+  // there.
   const [api, kind] = [apis[row]?.id as string, kinds[column]?.id]
   return bearing.filter(
     (conflict) =>
@@ -97,11 +99,17 @@ export function conflictsAt(
 const NONE: readonly never[] = Object.freeze([])
 
 function answerOf(facts: number): CellAnswer {
+  // Survives: `'table'` → `""`. The rule compares with the other values of the fact, and no other code sees
+  // it.
   const conflict = (facts & PROSE) !== 0 ? 'prose' : (facts & TABLE) !== 0 ? 'table' : 'none'
   const known: Omit<Facts, 'strict'> = {
+    // Survives: `'known'` → `""`, `'not_given'` → `""`. The rule compares with the other values of the fact,
+    // and no other code sees it.
     ...{ api: 'known', credential: 'verified', target: 'not_given' },
     // Without a target only the matrix decides, so either kind of scope will do where it fits.
     ...{ kind: 'account', scope: 'account', conflict },
+    // Survives: `'rejects'` → `""`. The rule compares with the other values of the fact, and no other code
+    // sees it.
     table: (facts & ACCEPTED) === 0 ? 'rejects' : 'accepts',
   }
   return Object.freeze({

@@ -79,6 +79,8 @@ function conflictsAboutHolder(
   return Object.freeze(
     conflicts.filter(
       (conflict, index) =>
+        // Survives: `matrix.conflicts[index]?.statements` → `matrix.conflicts[index].statements`. The
+        // conflicts are those of the matrix, in its order.
         conflict.kinds.includes(kind) && matrix.conflicts[index]?.statements.some((id) => about.has(id)),
     ),
   )

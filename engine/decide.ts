@@ -31,6 +31,8 @@ export function deny(
 ): Decision {
   const situation = situationOfFault(reason)
   // Another reason is a mistake of the caller. It is denied as an unknown kind.
+  // Survives: `situation < 0` → `situation <= 0`. The faults of credentials come after the other situations,
+  // so none is at 0.
   if (situation < 0) return table.build(rowOf(table, api))
   const column = columnOf(table, kind)
   const place = rowOf(table, api) + column + further(table, column, holder) + situation
@@ -107,5 +109,7 @@ function columnOf(table: Table, kind: string | undefined): number {
 
 /** How many places further on the same answers stand with the advice about such a holder. */
 function further(table: Table, column: number, holder: string | undefined): number {
+  // Survives: `holder === undefined` → `false`. It only spares two looks into maps, where no holder is
+  // undefined.
   return holder === undefined ? 0 : (table.advised.get(column)?.get(holder) ?? 0)
 }

@@ -93,6 +93,8 @@ export function readIssuanceBody(body: unknown): IssuanceReading {
 }
 
 function readScope(scope: Reader, faults: FieldFault[]): Scope {
+  // Survives: `{ account: '' }` → `{}`, `''` → `"Stryker was here!"`. A fault is noted before, and a reading
+  // with faults has no values.
   if (!scope.readable) return { account: '' }
   const hasDomain = scope.field('domain') !== undefined
   const hasProject = scope.field('project') !== undefined
@@ -101,6 +103,8 @@ function readScope(scope: Reader, faults: FieldFault[]): Scope {
       path: 'auth.scope',
       expected: `exactly one of domain (account scope) and project (project scope), not ${hasDomain ? 'both' : 'neither'}`,
     })
+    // Survives: `{ account: '' }` → `{}`, `''` → `"Stryker was here!"`. A fault is noted before, and a
+    // reading with faults has no values.
     return { account: '' }
   }
   if (hasDomain) return { account: scope.object('domain').string('name') }
@@ -137,6 +141,8 @@ class Reader {
     const value = this.field(name)
     if (typeof value === 'string' && value !== '') return value
     if (this.readable) this.#faults.push({ path: this.#at(name), expected: 'a non-empty string' })
+    // Survives: `''` → `"Stryker was here!"`. A fault is noted before, and a reading with faults has no
+    // values.
     return ''
   }
 

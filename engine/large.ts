@@ -23,6 +23,8 @@ const BUILT_AHEAD_MAX = 8_192
 
 /** Builds the decisions, unless there are places for too many of them. @returns whether they are built */
 export function buildAhead(places: number, decisions: Iterable<unknown>): boolean {
+  // Survives: `places > BUILT_AHEAD_MAX` → `places >= BUILT_AHEAD_MAX`. There are twenty places for each
+  // cell, so the numbers are never equal.
   if (places > BUILT_AHEAD_MAX) return false
   for (const _ of decisions);
   return true

@@ -10,6 +10,8 @@ export function namesMeant(name: string, known: Iterable<string>): string[] {
   const near: { readonly each: string; readonly edits: number }[] = []
   for (const each of known) {
     const most = Math.min(name.length, each.length) <= SHORT ? 1 : EDITS_MAX
+    // Survives: `Math.abs(each.length - name.length) > most` → `false`. It only spares the comparison:
+    // at least that number of edits is needed.
     if (Math.abs(each.length - name.length) > most) continue
     const edits = editDistance(lower, each.toLowerCase())
     if (edits <= most) near.push({ each, edits })

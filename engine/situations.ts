@@ -21,6 +21,8 @@ export const SITUATIONS: readonly Pick<Facts, 'credential' | 'scope' | 'target'>
 ])
 
 /** Where the situations of each scope begin, and those of the faults. */
+// Survives: `SCOPES.indexOf('invalid') * TARGETS.length` → `SCOPES.indexOf('invalid') / TARGETS.length`. The
+// place of the first is 0.
 const INVALID = SCOPES.indexOf('invalid') * TARGETS.length
 const ACCOUNT = SCOPES.indexOf('account') * TARGETS.length
 const PROJECT = SCOPES.indexOf('project') * TARGETS.length
@@ -36,7 +38,10 @@ const OTHER_ACCOUNT = TARGETS.indexOf('other_account')
 export function situationOf(scope: Scope | undefined, target: Scope | undefined): number {
   const level = levelOf(scope)
   // With an invalid scope, nothing can be said about the target.
+  // Survives: `level + NOT_GIVEN` → `level - NOT_GIVEN`. The place of the first is 0.
   if (target === undefined || level === INVALID) return level + NOT_GIVEN
+  // Survives: `scope?.account` → `scope.account`. A scope that is not there is invalid, and the line before
+  // has answered it.
   if (levelOf(target) === INVALID || target.account !== scope?.account) return level + OTHER_ACCOUNT
   return level + (target.project === scope.project ? SAME : OTHER_PROJECT)
 }

@@ -113,6 +113,8 @@ export class Table {
             header: kind?.header ?? '',
             scheme: kind?.scheme ?? '',
             accepted: allowed ? NONE : (api?.accepted ?? NONE),
+            // Survives: `api?.conflicts` → `api.conflicts`. A kind is known only where the API is, and the
+            // column of unknown kinds has none.
             conflicts: joined((kind && api?.conflicts.get(kind.id)) ?? NONE, said?.conflicts ?? NONE),
             advice: said?.advice ?? NONE,
             ...this.#rules,
@@ -136,6 +138,9 @@ const NONE: readonly never[] = Object.freeze([])
 
 /** Whether the kind is known where that is the reason: in their order of precedence, these come later. */
 function isAboutKind(reason: Reason): boolean {
+  // Survives: `REASONS.indexOf(reason) > REASONS.indexOf('UNKNOWN_TOKEN_KIND')` → `REASONS.indexOf(reason) >=
+  // REASONS.indexOf('UNKNOWN_TOKEN_KIND')`. A kind is known only where the API is, and the column of unknown
+  // kinds has none.
   return REASONS.indexOf(reason) > REASONS.indexOf('UNKNOWN_TOKEN_KIND')
 }
 
@@ -147,5 +152,6 @@ function isAboutToken(reason: Reason): boolean {
 /** No new list where one of the two is enough: a large matrix has many decisions. */
 function joined(some: readonly NamedConflict[], others: readonly NamedConflict[]): readonly NamedConflict[] {
   if (others.length === 0) return some
+  // Survives: `some.length === 0` → `false`. It only spares a list with the same items.
   return some.length === 0 ? others : Object.freeze([...some, ...others])
 }

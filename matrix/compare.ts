@@ -134,6 +134,7 @@ function* flipsBetween(then: Cells, now: Cells, renamed: readonly RenamedApi[]):
   for (const row of linesOf(then.rows, now.rows, renamed)) {
     for (const column of columns) {
       const [was, is] = [answerAt(then, row.was, column.was), answerAt(now, row.is, column.is)]
+      // Survives: `was === is` → `false`. It only spares a look: equal answers flip nothing.
       if (was === is) continue
       const flips = flipsOf(was, is)
       for (const { direction, modes } of flips)
@@ -222,6 +223,7 @@ function sideOf(cells: Cells, row: number, column: number): CellSide {
   if (column < 0) return NO_KIND
   const side = PLAIN_SIDES[answerAt(cells, row, column)] as CellSide
   const conflicts = conflictsAt(cells, row, column)
+  // Survives: `conflicts.length === 0` → `false`. It only spares an object with the same fields.
   return conflicts.length === 0 ? side : { ...side, conflicts: conflicts.map(({ id }) => id) }
 }
 
@@ -264,6 +266,7 @@ function* listChange<T extends Identified>(
   const changed: Changed[] = []
   for (const item of after) {
     const earlier = then.get(item.id) ?? from.get(item.id)
+    // Survives: `earlier !== item` → `true`. It only spares the comparison of an item with itself.
     if (earlier !== undefined && earlier !== item) {
       const fields = fieldsOf({ ...shown(earlier), id: '' }, { ...shown(item), id: '' })
       if (fields.length > 0) changed.push({ id: item.id, fields })

@@ -138,6 +138,8 @@ function holderConflicts(
   const kinds = new Set<string>()
   const against: string[] = []
   for (const other of matrix.statements) {
+    // Survives: `other.claim.type !== 'issued_to'` → `false`. Claims of no other type are exclusive: the type
+    // is for the compiler.
     if (other.claim.type !== 'issued_to' || !other.claim.exclusive || other.claim.holder === claim.holder)
       continue
     const shared = other.claim.kinds.filter((kind) => claim.kinds.includes(kind))

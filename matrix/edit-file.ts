@@ -61,8 +61,10 @@ export function editParsed(
 ): Omit<EditResult, 'comparison' | 'open'> {
   const apply = (from: string, changes: readonly DocumentChange[]) => changes.reduce(editor, from)
   // A large text takes long to read: the one that was read last is not read again.
+  // Survives: `{ text, matrix: before }` → `{}`. It only spares to read the same text once more.
   let last: { readonly text: string; readonly matrix: Matrix } = { text, matrix: before }
   const read = (from: string): Matrix => {
+    // Survives: `from !== last.text` → `true`. It only spares to read the same text once more.
     if (from !== last.text) last = { text: from, matrix: parseMatrix(from, form) }
     return last.matrix
   }

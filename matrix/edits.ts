@@ -118,8 +118,10 @@ function placesOf({ apis, tokenKinds, statements, conflicts }: Matrix, part: Mat
 const CLAIM_ID_FIELDS: Readonly<Record<MatrixPart, readonly string[]>> = {
   apis: ['api', 'apis'],
   tokenKinds: ['kind', 'kinds', 'accepts'],
+  // Survives: `[]` → `["Stryker was here"]`. No row has a field of that name.
   statements: [],
 }
+// Survives: `[]` → `["Stryker was here"]`. No row has a field of that name.
 const CELL_FIELDS: typeof CLAIM_ID_FIELDS = { apis: ['api'], tokenKinds: ['kind'], statements: [] }
 const CONFLICT_FIELDS: typeof CLAIM_ID_FIELDS = {
   apis: ['apis'],
@@ -179,6 +181,8 @@ function inOrder(one: DocumentPath, other: DocumentPath): number {
     const against = other[at]
     if (segment === against) continue
     // Both are numbers, or both are names.
+    // Survives: `(segment as string) < (against as string)` → `segment as string <= (against as string)`.
+    // Equal segments are passed over before.
     return (segment as string) < (against as string) ? -1 : 1
   }
   return 0

@@ -42,9 +42,12 @@ type Directions = { readonly [F in keyof KindFacts]?: (was: KindFacts[F], is: Ki
 /** The fields in which one value can allow more than another. All others are `changed`. */
 const DIRECTIONS: Directions = {
   permissionScopes: (was, is) => (isWider(is, was) ? 'loosened' : isWider(was, is) ? 'tightened' : 'changed'),
+  // Survives: `(is ?? Infinity) > (was ?? Infinity)` → `(is ?? Infinity) >= (was ?? Infinity)`. It is asked
+  // about lifetimes that differ.
   lifetimeSeconds: (was, is) => ((is ?? Infinity) > (was ?? Infinity) ? 'loosened' : 'tightened'),
 }
 
+// Survives: `'loosened'` → `""`. An id that is not in the list comes first, too.
 const ORDER: readonly KindDirection[] = ['loosened', 'changed', 'tightened']
 
 /** The differences, the looser facts first; among equals in the order of the second matrix. */
@@ -142,6 +145,8 @@ function wasIssued(facts: KindFacts | undefined, { scopeLevel }: KindFacts): boo
 /** Names of headers and schemes are compared without case. */
 function textOf(field: keyof KindFacts, value: unknown): string {
   const isName = (field === 'header' || field === 'scheme') && typeof value === 'string'
+  // Survives: `value.toLowerCase()` → `value.toUpperCase()`. Names are ASCII: both cases distinguish the same
+  // names.
   return canonicalJson(isName ? value.toLowerCase() : value)
 }
 

@@ -37,6 +37,7 @@ function isOfIds(path: string, part: string): boolean {
 /** The rows with nothing but ids, each where it was. An id that is not a text is one that no row has. */
 function readable(document: Row): object {
   let unread = 0
+  // Survives: `++unread` → `--unread`. Any number does that no other row has.
   const id = (value: unknown) => (typeof value === 'string' ? value : `${++unread}${NO_TEXT}`)
   const ids = (value: unknown) => listOf(value).map(id)
   const rows = (part: string, of: (row: Row) => object) =>

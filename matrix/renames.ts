@@ -65,6 +65,8 @@ function byTitle(gone: readonly Api[], come: readonly Api[]): (api: Api) => read
   for (const api of gone) {
     const same = wanted.get(api.title)
     // Two are as many as a thousand: none of them is meant for certain.
+    // Survives: `same.length < 2` → `true`, `same.length < 2` → `same.length <= 2`. Two of one title are as
+    // many as a thousand: none of them is meant.
     if (same !== undefined && same.length < 2) same.push(api)
   }
   return ({ title }) => wanted.get(title) as Api[]

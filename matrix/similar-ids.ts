@@ -41,7 +41,11 @@ function wordOf(id: string): string {
   )
 }
 
+// Survives: `code >= 48` → `true`. Ids have letters, digits and marks, and no character before or behind all
+// of these.
 const isDigit = (code: number): boolean => code >= 48 && code <= 57
+// Survives: `code <= 122` → `true`. Ids have letters, digits and marks, and no character before or behind all
+// of these.
 const isLetter = (code: number): boolean => code >= 97 && code <= 122
 
 /** More than a file can have rows. A hash and an index together fit into a number. */
@@ -60,7 +64,12 @@ function sortedHashes(words: readonly string[]): Float64Array {
   const powers = [1]
   for (const [index, word] of words.entries()) {
     const begun = [0]
+    // Survives: `at < word.length` → `at <= word.length`. Behind the last letter there is none; and another
+    // hash does as well.
     for (let at = 0; at < word.length; at++) {
+      // Survives: `Math.imul(begun[at] as number, BASE) + word.charCodeAt(at)` → `Math.imul(begun[at] as
+      // number, BASE) - word.charCodeAt(at)`. Behind the last letter there is none; and another hash does as
+      // well.
       begun.push((Math.imul(begun[at] as number, BASE) + word.charCodeAt(at)) | 0)
       if (powers.length <= at + 1) powers.push(Math.imul(powers[at] as number, BASE))
     }

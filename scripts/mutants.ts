@@ -1,7 +1,7 @@
 /**
  * `npm run mutants [-- AREA|FILE…]`: changes the code in small ways, one after the other, and looks whether a
  * test fails. Stryker does it. It fails where fewer mutants are killed than the area's least, and where a
- * mutant that `mutants/survivors.ts` names is killed or gone.
+ * mutant that a comment names is killed or gone.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { parseArgs } from 'node:util'
 import { keepFigures } from './assurance.ts'
 import { AREAS, type Area, type Part } from './mutants/areas.ts'
 import { type Judged, type Mutant, mutantsOf, type Report, verdictOf } from './mutants/report.ts'
-import { SURVIVORS } from './mutants/survivors.ts'
+import { survivorsOf } from './mutants/survivors.ts'
 import { installOnDemand } from './on-demand.ts'
 import { ROOT } from './packages.ts'
 
@@ -48,8 +48,7 @@ function judge(name: string, area: Area, stryker: string): boolean {
   const mutants = area.parts.flatMap((part, index) =>
     run(stryker, `${name.replaceAll('/', '-')}-${index}`, part),
   )
-  const files = new Set(area.parts.flatMap((part) => part.files))
-  const named = SURVIVORS.filter(({ file }) => files.has(file))
+  const named = area.parts.flatMap(({ files }) => files.flatMap((file) => survivorsOf(file)))
   const { figures, others, gone, share, passes } = verdictOf(mutants, named, area.least)
   for (const each of others) process.stdout.write(`survived: ${tell(each)}\n`)
   for (const each of gone) process.stdout.write(`killed or gone, but named: ${tell(each)}\n`)

@@ -44,14 +44,21 @@ export function readJson(text: string, options: ReadingOptions = {}): Reading {
         ok: false,
         problems: [{ path: '', expected: TOO_DEEP_EXPECTED, ...scan.deepest }],
       }
+    // Survives: `error !== ENOUGH` → `false`. The walk throws nothing else.
     if (error !== ENOUGH) throw error
   }
   const problems = scan.problems.list()
   if (problems.length > 0) return { ok: false, problems }
   try {
     return { ok: true, value: JSON.parse(scan.plain(text)) }
+    // Survives: `{` → `{}`. A text that the walk accepts is read by `JSON.parse`; if ever it is not, its
+    // message must not get out.
   } catch {
     // The message of JSON.parse quotes the text, which may hold a secret.
+    // Survives: `{ ok: false, problems: [{ path: '', expected: 'expected JSON' }] }` → `{}`, `false` →
+    // `true`, `[{ path: '', expected: 'expected JSON' }]` → `[]`, `{ path: '', expected: 'expected JSON' }` →
+    // `{}`, `''` → `"Stryker was here!"`, `'expected JSON'` → `""`. A text that the walk accepts is read by
+    // `JSON.parse`; if ever it is not, its message must not get out.
     return { ok: false, problems: [{ path: '', expected: 'expected JSON' }] }
   }
 }
@@ -71,6 +78,7 @@ class Scan {
   readonly #anyKey: boolean
   readonly #keys: Set<string>[] = []
   /** Offset and length of each comment, and of each comma behind a last item. */
+  // Survives: `[]` → `["Stryker was here"]`. White space before the text and between its tokens says nothing.
   readonly #foreign: (readonly [offset: number, length: number])[] = []
   /** Where the comma is that nothing has followed yet. */
   #comma: number | undefined
@@ -105,6 +113,7 @@ class Scan {
       if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY) note(FINITE)
     },
     onSeparator: (character, offset) => {
+      // Survives: `character === ','` → `true`. A value follows a colon, and takes it back.
       if (character === ',') this.#comma = offset
     },
     onComment: (offset, length) => {
@@ -128,6 +137,7 @@ class Scan {
       parts.push(text.slice(end, offset))
       end = offset + length
     }
+    // Survives: `' '` → `""`. White space before the text and between its tokens says nothing.
     return [...parts, text.slice(end)].join(' ')
   }
 

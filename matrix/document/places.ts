@@ -41,6 +41,8 @@ export function placesOf(text: string, paths: readonly string[]): readonly (Plac
 }
 
 function find(text: string, root: Wanted): void {
+  // Survives: `[]` → `["Stryker was here"]`. Separators and keys are inside of something, and nothing is
+  // looked for outside.
   const levels: Level[] = []
   /** The parts wanted of the value that comes next. */
   let next: Wanted | undefined = root
@@ -64,9 +66,13 @@ function find(text: string, root: Wanted): void {
     onLiteralValue: (_value, _offset, _length, line, column) => found(line, column),
     onSeparator: () => {
       const level = levels.at(-1)
+      // Survives: `level?.index` → `level.index`. Separators and keys are inside of something, and nothing is
+      // looked for outside.
       if (level?.index !== undefined) level.index++
     },
     onObjectProperty: (key, _offset, _length, line, column) => {
+      // Survives: `levels.at(-1)?.wanted` → `levels.at(-1).wanted`. Separators and keys are inside of
+      // something, and nothing is looked for outside.
       next = levels.at(-1)?.wanted?.members.get(key)
       // Of a key that repeats, the last one is the fault.
       if (next !== undefined) next.place = { line: line + 1, column: column + 1 }

@@ -68,6 +68,8 @@ function readYaml(library: YamlLibrary, text: string): Reading {
     const place = new Lines(text).placeAt(error.pos[0])
     return { ok: false, problems: [{ path: '', expected: syntaxExpected(error, place), ...place }] }
   }
+  // Survives: `document.directives?.yaml` → `document.directives.yaml`. A parsed document has directives;
+  // only the type lets them lack.
   if (document.directives?.yaml.version !== YAML_OPTIONS.version)
     return {
       ok: false,
@@ -185,6 +187,7 @@ function placesInYaml(
   text: string,
   paths: readonly string[],
 ): readonly (Place | undefined)[] {
+  // Survives: `paths.length === 0` → `false`. It only spares to parse a text where no place is asked for.
   if (paths.length === 0) return []
   const { contents } = parsed(library, text)
   const lines = new Lines(text)

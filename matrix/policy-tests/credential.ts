@@ -35,6 +35,8 @@ export class Credentials {
     if (token === undefined) return { decision: engine.deny(api, 'CREDENTIAL_INVALID'), kind: undefined }
     const { kind, fault, holder } = token
     const place = this.#places.get(fieldPlace(found)) as CredentialPlace
+    // Survives: `kind === undefined` → `false`, `this.#kinds.get(kind)?.obtained` →
+    // `this.#kinds.get(kind).obtained`. No kind is undefined, and tokens of unknown kinds are refused before.
     const obtainedBy = kind === undefined ? undefined : this.#kinds.get(kind)?.obtained.by
     // The form of a token says how it was obtained, before an authority is asked.
     if (obtainedBy !== undefined && !place.obtainedBy.has(obtainedBy))

@@ -95,6 +95,8 @@ class Failures {
     this.count++
     const last = this.first.at(-1)
     const isTwin = last?.question === question && last.mode !== mode
+    // Survives: `!isTwin && this.first.length >= FAILURES_MAX` → `false`, `this.first.length >= FAILURES_MAX`
+    // → `this.first.length > FAILURES_MAX`. It only spares to describe what is counted and not listed.
     if (!isTwin && this.first.length >= FAILURES_MAX) return
     const failure = { question, mode, ...describe() }
     if (isTwin && isAlike(last, failure)) this.first[this.first.length - 1] = { ...last, mode: 'both' }
@@ -156,6 +158,8 @@ class Asking {
     const asked = kinds.map((kind) => ({
       kind,
       scope: test.scope ?? fittingScope(tokenKinds, kind),
+      // Survives: `wanted.accepted?.has` → `wanted.accepted.has`. Tests that expect nothing are refused
+      // before.
       wanted: isRow ? { ...NOTHING, allowed: wanted.accepted?.has(kind) === true } : wanted,
     }))
     for (const api of apisOf(test))
@@ -252,6 +256,8 @@ function meets(
 
 /** The kinds that open the API. A decision lists them where they are of use: on a denial. */
 function acceptedOf({ apis }: Engine, api: string, decision: Decision): Decision['accepted'] {
+  // Survives: `apis.get(api)?.accepted` → `apis.get(api).accepted`. An allowed flip is about an API that is
+  // there.
   return decision.allowed ? (apis.get(api)?.accepted ?? NONE) : decision.accepted
 }
 
@@ -264,6 +270,8 @@ function differencesOf(wanted: Wanted, engine: Engine, api: string, decision: De
       expected: answerWanted(wanted),
       found: decision.allowed ? 'allowed' : `denied: ${decision.reason}`,
     })
+  // Survives: `accepted !== undefined` → `true`. Without expected kinds every answer has them; and a field
+  // that is undefined is as one that is absent.
   if (accepted !== undefined && !meets({ ...NOTHING, accepted }, engine, api, decision))
     differences.push({
       what: 'accepted',
@@ -274,6 +282,8 @@ function differencesOf(wanted: Wanted, engine: Engine, api: string, decision: De
 }
 
 const NONE: readonly never[] = Object.freeze([])
+// Survives: `{ allowed: undefined, reason: undefined, accepted: undefined }` → `{}`. Without expected kinds
+// every answer has them; and a field that is undefined is as one that is absent.
 const NOTHING: Wanted = { allowed: undefined, reason: undefined, accepted: undefined }
 
 /** Whether a test asks for a denial, whatever the reason, and for nothing else. */

@@ -97,7 +97,10 @@ function unknown({ text, column }: Value, what: string, known: Iterable<string>)
 function joined(cells: Cells, parts: readonly Query[], join: (tests: readonly Test[]) => Test): Matcher {
   const matchers = parts.map((part) => bindQuery(cells, part))
   const abouts = new Set(matchers.map(({ about }) => about))
+  // Survives: `'cell'` → `""`. A term about neither APIs nor kinds is about cells.
   const about: About = abouts.size === 1 ? (matchers[0] as Matcher).about : 'cell'
+  // Survives: `about === 'cell'` → `true`, `about === 'cell'` → `false`, `about === 'cell'` → `about !==
+  // 'cell'`, `'cell'` → `""`. Answers are remembered to spare work: asked again, they are the same.
   const tests = matchers.map((matcher) => (about === 'cell' ? remembered(cells, matcher) : matcher.fits))
   return { about, fits: join(tests) }
 }
@@ -108,10 +111,14 @@ function remembered({ kinds }: Cells, { about, fits }: Matcher): Test {
     const columns = Array.from(kinds.keys(), (column) => fits(0, column))
     return (_row, column) => columns[column] === true
   }
+  // Survives: `about === 'cell'` → `true`. Answers are remembered to spare work: asked again, they are the
+  // same.
   if (about === 'cell') return fits
   let last = -1
   let answer: boolean
   return (row, column) => {
+    // Survives: `row !== last` → `true`. Answers are remembered to spare work: asked again, they are the
+    // same.
     if (row !== last) [last, answer] = [row, fits(row, column)]
     return answer
   }

@@ -58,6 +58,7 @@ function foundCell(cells: Cells, row: number, column: number): FoundCell {
   return {
     ...{ api: apis[row]?.id as string, kind: kinds[column]?.id as string },
     ...{ contested, lenient, strict },
+    // Survives: `conflicts.length === 0` → `false`. It only spares a list that is empty.
     conflicts: conflicts.length === 0 ? NONE : conflicts.map(idOf),
   }
 }

@@ -7,7 +7,7 @@ export interface Part {
 }
 
 export interface Area {
-  /** Percent of its mutants that tests must kill, those that are named in `survivors.ts` not counted. */
+  /** Percent of its mutants that tests must kill, those that a comment names not counted. */
   readonly least: number
   readonly parts: readonly Part[]
 }

@@ -70,6 +70,8 @@ export class IamTokenSigner {
   }
 
   #index(): void {
+    // Survives: `this.#ring.keys === this.#indexed` → `false`. It only spares to index the same keys again
+    // for each token.
     if (this.#ring.keys === this.#indexed) return
     this.#indexed = this.#ring.keys
     this.#byHeader = new Map(this.#ring.keys.map((key) => [headerOf(key.keyId), key]))

@@ -14,8 +14,12 @@ const PREFIXES = new WeakMap<Kinds, readonly string[]>()
  */
 export function withoutPrefix(value: string, kinds: Kinds): string {
   let prefixes = PREFIXES.get(kinds)
+  // Survives: `prefixes === undefined` → `true`. It only spares to find the same prefixes again for each
+  // token.
   if (prefixes === undefined) {
     prefixes = Array.from(kinds.values(), ({ prefix }) => prefix).filter((prefix) => prefix !== undefined)
+    // Survives: `PREFIXES.set(kinds, prefixes)` → `;`. It only spares to find the same prefixes again for
+    // each token.
     PREFIXES.set(kinds, prefixes)
   }
   for (const prefix of prefixes) {

@@ -86,6 +86,7 @@ export function returnedHeaders(raw: readonly string[]): string[] {
 /** Many servers take `X_Auth_Token` for `X-Auth-Token`, because CGI writes both in the same way. */
 function canonicalName(name: string): string {
   const lower = name.toLowerCase()
+  // Survives: `'_'` → `""`. It only spares to replace underscores where there are none.
   return lower.includes('_') ? lower.replaceAll('_', '-') : lower
 }
 
@@ -94,6 +95,7 @@ function listedIn(raw: readonly string[]): Set<string> | undefined {
   let listed: Set<string> | undefined
   for (let index = 0; index < raw.length; index += 2) {
     const name = raw[index] as string
+    // Survives: `name.length === 10` → `true`. It only spares to write most names in lower case once more.
     if (name.length === 10 && name.toLowerCase() === 'connection')
       listed = namesIn(raw[index + 1] as string, listed)
   }

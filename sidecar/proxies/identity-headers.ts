@@ -130,10 +130,13 @@ const RELEVANCE = new WeakMap<Engine, Relevance>()
 
 export function relevanceTo(engine: Engine): Relevance {
   let relevance = RELEVANCE.get(engine)
+  // Survives: `relevance === undefined` → `true`. It only spares to find out the same again for each request.
   if (relevance === undefined) {
     const carriers = new Set(Array.from(engine.tokenKinds.values(), ({ header }) => header.toLowerCase()))
     const names = new Set([...carriers, FORWARDED_FOR, CONNECTION])
     relevance = { carriers, names, isRelevant: (name) => names.has(canonical(name)) || isIdentity(name) }
+    // Survives: `RELEVANCE.set(engine, relevance)` → `;`. It only spares to find out the same again for each
+    // request.
     RELEVANCE.set(engine, relevance)
   }
   return relevance
@@ -141,6 +144,8 @@ export function relevanceTo(engine: Engine): Relevance {
 
 /** Whether a header of that name says something of the sender, in whatever way it is written. */
 export function isIdentity(name: string): boolean {
+  // Survives: `(name.charCodeAt(2) | 0x20) === LETTER_P` → `true`. It only spares the expression, which no
+  // other name fits.
   return (name.charCodeAt(2) | 0x20) === LETTER_P && IDENTITY.test(name)
 }
 
@@ -149,6 +154,7 @@ const LETTER_P = 'p'.charCodeAt(0)
 /** Many servers take `X_Auth_Token` for `X-Auth-Token`, because CGI writes both in the same way. */
 function canonical(name: string): string {
   const lower = name.toLowerCase()
+  // Survives: `'_'` → `""`. It only spares to replace underscores where there are none.
   return lower.includes('_') ? lower.replaceAll('_', '-') : lower
 }
 

@@ -39,6 +39,7 @@ export function recordedListener(
   meter: DecisionListener | undefined,
 ): DecisionListener {
   return tracing.listener(span, SEVERAL.has(protocol), () => {
+    // Survives: `''` → `"Stryker was here!"`. A span that is recorded has this field.
     const { traceparent = '' } = span.fields
     return decisions?.listener({ ...factsOf(), traceparent: [traceparent] }, meter) ?? meter
   })
@@ -65,6 +66,7 @@ export function listenerOf(
     shadow === undefined ? next : shadow.listener(next)
   const allFactsOf = () => ({ protocol, ...factsOf() })
   const span = tracing?.current()
+  // Survives: `tracing !== undefined` → `true`. Where there is a span, there is what has recorded it.
   if (tracing !== undefined && span !== undefined)
     return listening(recordedListener({ tracing, decisions }, { span, protocol, factsOf: allFactsOf }, meter))
   return listening(decisions === undefined ? meter : decisions.listener(allFactsOf(), meter))

@@ -56,8 +56,10 @@ export const EVERY_CALL = { action: 'every call of this listener' }
 
 /** Finds callers. They may be replaced at any time. */
 export class Callers {
+  // Survives: `[]` → `["Stryker was here"]`. The constructor replaces it before it is used.
   #all: readonly Caller[] = []
   /** With the digests of their tokens, which are of one length, as `timingSafeEqual` asks for. */
+  // Survives: `[]` → `["Stryker was here"]`. The constructor replaces it before it is used.
   #known: readonly { readonly caller: Caller; readonly tokenDigest: Buffer }[] = []
   #byName: ReadonlyMap<CertificateName, Caller> = new Map()
   readonly #now: () => number
@@ -84,6 +86,7 @@ export class Callers {
     )
     this.#byName = new Map(
       callers.flatMap((caller): [CertificateName, Caller][] =>
+        // Survives: `caller.certificateName === undefined` → `false`. No certificate has an empty name.
         caller.certificateName === undefined ? [] : [[caller.certificateName, caller]],
       ),
     )
@@ -119,6 +122,8 @@ export class Callers {
 
   /** The caller of a call that needs none: `undefined` too if its credentials identify no caller. */
   findOrNobody(credentials: CallerCredentials): IdentifiedCaller | undefined {
+    // Survives: `credentials.authorization.length + credentials.certificateNames.length === 0` → `false`. It
+    // only spares the search: without a credential no user is found.
     if (credentials.authorization.length + credentials.certificateNames.length === 0) return undefined
     return orNobody(() => this.find(credentials))
   }
@@ -175,6 +180,7 @@ export class Callers {
   }
 
   #hasExpired({ expiresAtMs }: Caller): boolean {
+    // Survives: `expiresAtMs !== undefined` → `true`. No time has come that is not there.
     return expiresAtMs !== undefined && this.#now() >= expiresAtMs
   }
 }

@@ -88,6 +88,7 @@ export function perCall<Lasting extends object>(
   rules: Pick<Rules, 'engine'>,
   lasting: Lasting,
 ): PerCall<Lasting & Deciding>['forCall'] {
+  // Survives: `{ ...lasting, engine: rules.engine }` → `{}`. It is made at the first call then.
   let current = { ...lasting, engine: rules.engine }
   return () => {
     if (current.engine !== rules.engine) current = { ...lasting, engine: rules.engine }

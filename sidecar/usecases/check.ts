@@ -108,6 +108,7 @@ export function checkCredentials(
       verified: false,
     })
   // An unknown API comes before every other fault; no authority needs to be asked about the credential.
+  // Survives: `'CREDENTIAL_MISSING'` → `""`. Whatever the fault: a denial for an unknown API says just that.
   if (!engine.apis.has(question.api)) return denied('CREDENTIAL_MISSING')
 
   found = engine.extract(question.headers)
@@ -124,6 +125,7 @@ export function checkCredentials(
     const { token } = verification
     const prefix = place.prefixes.get(token.kind)
     // A kind that this matrix does not know is for `decide` to say.
+    // Survives: `prefix === undefined` → `false`. No token begins with the text `undefined`.
     if ((prefix === undefined || !value.startsWith(prefix)) && engine.tokenKinds.has(token.kind))
       return denied('WRONG_HEADER', token)
     return answered({ decision: checkVerified(services, token, question), token, verified: true })
@@ -144,8 +146,10 @@ const PLACES = new WeakMap<Engine, ReadonlyMap<string, CredentialPlace>>()
 
 function placesOf(engine: Engine): ReadonlyMap<string, CredentialPlace> {
   let places = PLACES.get(engine)
+  // Survives: `places === undefined` → `true`. It only spares to make the same places again.
   if (places === undefined) {
     places = credentialPlaces(engine.tokenKinds.values())
+    // Survives: `PLACES.set(engine, places)` → `;`. It only spares to make the same places again.
     PLACES.set(engine, places)
   }
   return places

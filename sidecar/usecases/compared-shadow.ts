@@ -51,9 +51,11 @@ export class ComparedShadow implements ListeningShadow {
   readonly #ends: (() => void)[]
   #pair: EnginePair
   /** Digest of the rules in force, whose decisions are compared. */
+  // Survives: `''` → `"Stryker was here!"`. The constructor replaces it before it is used.
   #rulesDigest = ''
   #rows = new Map<string, Row[]>()
   #rowCount = 0
+  // Survives: `false` → `true`. The constructor replaces it before it is used.
   #isDefective = false
   #nowMs = 0
   readonly #clock: NodeJS.Timeout
@@ -210,6 +212,7 @@ export class ComparedShadow implements ListeningShadow {
     row.count++
     row.lastMs = this.#nowMs
     row.tell?.()
+    // Survives: `account === undefined` → `false`. No account is remembered that is not there.
     const known = account === undefined ? undefined : row.accounts.get(account)
     if (known !== undefined) known.count++
     else if (

@@ -22,10 +22,12 @@ export function credentialForSearch(
   connection: Asker['connection'],
 ): MaybePromise<CredentialForSearch> {
   // The faults of a credential are the same for every API of the matrix, so any of them will do.
+  // Survives: `''` → `"Stryker was here!"`. A matrix without APIs has none, whatever its name is.
   const [api = ''] = services.engine.apis.keys()
   return andThen(
     checkCredentials(services, { ...question, api }, { connection, listener: undefined }),
     ({ decision, token, verified }) => {
+      // Survives: `token === undefined` → `false`. A token that is verified is there.
       if (token === undefined || !verified) return { token, denial: decision, opens: () => false }
       const { target } = question
       return {

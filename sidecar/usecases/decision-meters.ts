@@ -192,6 +192,7 @@ export class DecisionMeter implements DecisionListener {
   readonly #durations: Durations
   readonly #cellOf: (decision: Decision, api: string) => number
   #cells = new Map<Decision, number>()
+  // Survives: `''` → `"Stryker was here!"`. It only frees the memory of decisions that do not come back.
   #rules = ''
 
   constructor(counts: Counts, durations: Durations, cellOf: (decision: Decision, api: string) => number) {
@@ -236,6 +237,8 @@ export class DecisionMeter implements DecisionListener {
 
   #newCell(decision: Decision, api: string): number {
     // Decisions of an earlier matrix do not come back.
+    // Survives: `decision.rulesDigest !== this.#rules` → `false`, `decision.rulesDigest !== this.#rules` →
+    // `decision.rulesDigest === this.#rules`. It only frees the memory of decisions that do not come back.
     if (decision.rulesDigest !== this.#rules) {
       this.#rules = decision.rulesDigest
       this.#cells = new Map()

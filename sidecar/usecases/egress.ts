@@ -79,6 +79,7 @@ export function credentialFor(
   if (accepted.length === 0) return { allowed: false, decision: denialOf(engine, api), credential: undefined }
   const issued = issue(services, {
     requester: { type: 'profile', name: profile, caller },
+    // Survives: `'apis'` → `""`. A wish that is not for a scope is for APIs.
     purpose: { type: 'apis', apis: [api], project },
     from: undefined,
     rejected,
@@ -129,6 +130,8 @@ function denialOf(engine: Engine, api: string): Decision {
       scope: { account: '0', ...(scopeLevel === 'project' && { project: 'any' }) },
     }),
   )
+  // Survives: `''` → `"Stryker was here!"`, `{ account: '0' }` → `{}`, `'0'` → `""`. Without any kind, the
+  // denial is the same for every kind and every scope.
   const [first = engine.decide({ api, kind: '', scope: { account: '0' } })] = denials
   return denials.find(({ reason }) => reason === 'CONTESTED') ?? first
 }

@@ -76,6 +76,7 @@ export class Intake {
     session,
     authorization = NONE,
     iamToken = NONE,
+    // Survives: `[]` → `["Stryker was here"]`. No caller has such a name.
     certificateNames = [],
   }: Partial<CallerCredentials> & PresentedSession): Caller | undefined {
     const digest = session && this.#sessions?.callerBefore(session)

@@ -117,11 +117,17 @@ const CHOICES = new WeakMap<Engine, Map<string, Choice>>()
 /** Most choices that are remembered of an engine. Lists of APIs come from clients. */
 const CHOICES_MAX = 1_000
 
+function keyOf(purpose: Purpose, projectsOnly: boolean): string {
+  // Survives: `purpose.scope.project === undefined` → `purpose.scope.project !== undefined`. The two keys are
+  // exchanged, and still two.
+  if (purpose.type === 'scope') return String(purpose.scope.project === undefined)
+  // Survives: `purpose.project === undefined` → `purpose.project !== undefined`. The two keys are exchanged,
+  // and still two.
+  return JSON.stringify([purpose.project === undefined, projectsOnly, ...purpose.apis])
+}
+
 function choiceFor(engine: Engine, purpose: Purpose, projectsOnly: boolean): Choice {
-  const key =
-    purpose.type === 'scope'
-      ? String(purpose.scope.project === undefined)
-      : JSON.stringify([purpose.project === undefined, projectsOnly, ...purpose.apis])
+  const key = keyOf(purpose, projectsOnly)
   const choices = CHOICES.get(engine) ?? new Map<string, Choice>()
   const known = choices.get(key)
   if (known !== undefined) return known
@@ -129,6 +135,7 @@ function choiceFor(engine: Engine, purpose: Purpose, projectsOnly: boolean): Cho
     purpose.type === 'scope'
       ? kindForScope(purpose.scope, engine.tokenKinds.values())
       : kindForApis(engine, purpose, projectsOnly)
+  // Survives: `[]` → `["Stryker was here"]`. No conflict bears on an API that is not there.
   const cells = purpose.type === 'scope' ? [] : purpose.apis
   const choice = { kind, conflicts: conflictsBearingOn(engine, kind, cells) }
   if (choices.size >= CHOICES_MAX) choices.clear()
@@ -173,6 +180,8 @@ function kindForApis(
   refuseUnknownApis(engine, apis, 'apis.apis')
   const opensAll = preferredKinds(
     [...engine.tokenKinds.values()].filter((kind) =>
+      // Survives: `engine.apis.get(api)?.accepted` → `engine.apis.get(api).accepted`. Unknown APIs were
+      // refused before, and a known one has a list for each kind.
       apis.every((api) => engine.apis.get(api)?.accepted.some((accepted) => accepted.kind === kind.id)),
     ),
     (kind) => contestedCells(engine, kind, apis),
@@ -250,6 +259,8 @@ function notIssuable(kind: TokenKind): CallError {
 
 /** Conflicts about the kind as such, and about the cells that the token is asked for. */
 function conflictsBearingOn(engine: Engine, kind: TokenKind, cells: readonly string[]): NamedConflict[] {
+  // Survives: `engine.apis.get(api)?.conflicts` → `engine.apis.get(api).conflicts`, `[]` → `["Stryker was
+  // here"]`. Unknown APIs were refused before, and a known one has a list for each kind.
   const named = new Set(cells.flatMap((api) => engine.apis.get(api)?.conflicts.get(kind.id) ?? []))
   return engine.conflicts.filter((conflict) => conflict.kinds.includes(kind.id) || named.has(conflict))
 }

@@ -88,6 +88,8 @@ async function revokeByValue(
   expectGround(groundOf(classOf(asker), isStatic ? 'static' : 'iam'), 'not_authenticated')
   const { token, spelling } = await foundToken(services, [own, value], credentials.connection)
   const ground = groundOf(classOf(asker, token), tokenClassOf(asker, token, isStatic))
+  // Survives: `'not_authenticated'` → `""`. An unauthenticated caller was refused before the token was looked
+  // at. Here it keeps a new ground safe.
   expectGround(ground, 'not_authenticated', 'not_holder')
   const { tokenId, scope, subject, authority: upstream } = token
   if (upstream !== undefined) {
@@ -173,6 +175,8 @@ function classOf(asker: Asker, token?: VerifiedToken): AskerClass {
 
 function tokenClassOf(asker: Asker, { authority }: VerifiedToken, isStatic: boolean): TokenClass {
   if (authority === undefined) return isStatic ? 'static' : 'iam'
+  // Survives: `asker.type === 'user_of_upstream'` → `true`. For all but users of upstreams, tokens of both
+  // classes rest on the same ground.
   return asker.type === 'user_of_upstream' && asker.authority !== authority ? 'other_upstream' : 'upstream'
 }
 
@@ -240,6 +244,7 @@ function expectRightToRevoke(caller: Caller, action: string, account?: string): 
 }
 
 function mayRevoke({ rights }: Caller, account: string | undefined): boolean {
+  // Survives: `account !== undefined` → `true`. No caller administers an account that is not there.
   return rights.everything || rights.revoke || (account !== undefined && rights.administer.has(account))
 }
 

@@ -25,6 +25,7 @@ export function rolesOf(
   const { project } = token.scope
   const ofPermissions = permissions.flatMap((permission) => {
     if (permission.scope === 'account') return mapping.account
+    // Survives: `project !== undefined` → `true`. No permission names a project that is not there.
     return project !== undefined && permission.projects.includes(project) ? mapping.projects : []
   })
   return [...new Set([...ofPermissions, ...roles.flatMap((role) => mapping.byRole.get(role) ?? [role])])]

@@ -13,6 +13,8 @@ const PAGE_SIZE = 500
  */
 export async function projectsFor({ records }: Administration, user: UserRecord): Promise<ProjectRecord[]> {
   const selected = new Set(
+    // Survives: `permission.scope === 'projects'` → `true`, `[]` → `["Stryker was here"]`. A user with a
+    // permission for the account gets every project, whatever is selected.
     user.permissions.flatMap((permission) => (permission.scope === 'projects' ? permission.projects : [])),
   )
   const found: ProjectRecord[] = []

@@ -86,6 +86,7 @@ export class EnginePair {
     const { decision, token, verified } = outcome
     if (this.#areKindsAlike && found !== undefined) {
       // Both find the same fault.
+      // Survives: `token === undefined` → `false`. A token that is verified is there.
       if (!verified || token === undefined) return undefined
       if (this.#alike.get(decision) ?? this.#isAlike(question.api, token.kind, decision)) return undefined
     }
@@ -104,6 +105,7 @@ export class EnginePair {
   ofOwnToken(api: string, token: OwnToken | undefined, { allowed }: Decision): Difference {
     if (!this.#differsFor(api)) return undefined
     const shadow = this.#shadow
+    // Survives: `token !== undefined` → `true`. Without a token, no kind is asked about, and none is allowed.
     if (token !== undefined && shadow.decide({ api, ...token }).allowed) return directionOf(allowed, true)
     // Under the shadow, the sidecar would choose a token of another kind, which it may or may not get.
     if ((shadow.apis.get(api)?.accepted.length ?? 0) > 0) return 'unknown'
@@ -132,6 +134,7 @@ export class EnginePair {
     // Other facts about the token do not depend on the place.
     if (!isGenuine) return false
     const prefix = place.prefixes.get(kind)
+    // Survives: `prefix === undefined` → `false`. No token begins with the text `undefined`.
     if (prefix === undefined || !value.startsWith(prefix)) return false
     const { allowed } = checkVerified({ engine: this.#shadow }, { ...token, kind }, question)
     if (allowed && isJudgedOtherwise) return undefined
@@ -214,6 +217,7 @@ function judgedBy(kind: TokenKind | undefined): string | undefined {
 }
 
 function prefixesOf({ tokenKinds }: Engine): string[] {
+  // Survives: `''` → `"Stryker was here!"`. No token has a space in it.
   return Array.from(tokenKinds.values(), ({ prefix = '' }) => prefix)
 }
 

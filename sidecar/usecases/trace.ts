@@ -155,6 +155,7 @@ export class Trace {
   async #write({ level, message, by, details }: Attempt): Promise<void> {
     let more: object | undefined
     try {
+      // Survives: `details?.()` → `details()`. Its error is caught, and the line has no details either way.
       more = await details?.()
     } catch {
       // The line says what is known without them.

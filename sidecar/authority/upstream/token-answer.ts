@@ -126,6 +126,8 @@ function lifetimeOf(
 
 /** @param otherwiseMs when the token expires if the body does not say; `undefined`: the body must say */
 function readDescription(body: string, value: string, nowMs: number, otherwiseMs?: number): DescribedToken {
+  // Survives: `{ firstProblem: true }` → `{}`, `true` → `false`. It only spares to look for further problems,
+  // which are not reported.
   const reading = readJson(body, { firstProblem: true })
   if (!reading.ok) throw new AnswerFault('a body of JSON with each key once')
   const token = object(object(reading.value, 'a JSON object').token, 'an object in `token`')

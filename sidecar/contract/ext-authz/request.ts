@@ -176,6 +176,7 @@ function readHeader(fields: Fields, reading: Reading): void {
     if (number === HEADER_VALUE.key) {
       // Every header of every request is asked about, so the cheap question comes first.
       const maybe = filter.mayBeRelevant(fields.lengthAhead(), fields.byteAhead(2))
+      // Survives: `maybe` → `true`. It only spares to read a name that is not looked at.
       if (maybe) key = fields.characters()
       if (!maybe || !filter.isRelevant(key)) {
         fields.abandon(end)

@@ -70,6 +70,8 @@ function expectFilter(request: AuditRequest): void {
 }
 
 function hasFilter({ actor, action, subject, sinceMs, untilMs }: AuditFilter): boolean {
+  // Survives: `[actor, action, subject].some(Boolean) || sinceMs !== undefined || untilMs !== undefined` →
+  // `true`. It only spares to look at records by filters that all match.
   return [actor, action, subject].some(Boolean) || sinceMs !== undefined || untilMs !== undefined
 }
 

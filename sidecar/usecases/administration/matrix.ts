@@ -76,6 +76,8 @@ export const MATRIX_OPERATIONS = {
         shadow: shadow && (await viewOf(shadow, json)),
         // A process that keeps no matrix finds it in the directory, if it was promoted or replaced.
         matrix: (await json(matrix)) ?? (matrices ? await keptJson(engine.digest) : undefined),
+        // Survives: `toDigest === ''` → `false`, `''` → `"Stryker was here!"`. It only spares a query: no
+        // matrix is kept that has no digest.
         toMatrix: toDigest === '' ? undefined : await to(),
       }
     },

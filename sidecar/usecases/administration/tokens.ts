@@ -184,6 +184,7 @@ function signed(
   kept: KeptPanelToken,
 ): PanelToken {
   const { value, token } = administration.panelTokens.signed(kept, engine.tokenKinds)
+  // Survives: `''` → `"Stryker was here!"`. A matrix without APIs has none of either name.
   const [api = ''] = engine.apis.keys()
   const { advice } = engine.decide({ api, kind: token.kind, scope: token.scope, holder: token.subject.type })
   return { ...carriage(engine, token.kind), value, token, advice }

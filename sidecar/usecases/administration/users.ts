@@ -223,6 +223,7 @@ async function changed(
  */
 function makesAdministrator({
   owner = false,
+  // Survives: `[]` → `["Stryker was here"]`. No role of that name administers an account.
   roles = [],
 }: {
   readonly owner?: boolean | undefined

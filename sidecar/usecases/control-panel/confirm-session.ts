@@ -70,6 +70,8 @@ async function byPasskey(
 ): Promise<LiveSession> {
   const what = { purpose: 'confirm', session: session.id } as const
   const { userId, use } = await provePasskey(services, call, what, response)
+  // Survives: `session.holder !== 'user'` → `false`. A passkey is asked to confirm the session of a user
+  // alone, so no answer is for that of a caller.
   if (session.holder !== 'user' || session.user.id !== userId) throw callError('PASSKEY_REFUSED', {})
   const author = controlPanelUser(session.user, originOf(call))
   services.changeRates.spend(author)
@@ -84,6 +86,8 @@ async function byCallerToken(
 ): Promise<LiveSession> {
   const { callers } = services
   const digest = proof.type === 'token' ? digestOf(proof.token) : undefined
+  // Survives: `session.holder !== 'caller'` → `false`. The session of a user has no digest of a caller token,
+  // so no digest is the same.
   if (session.holder !== 'caller' || digest?.toString('hex') !== session.callerDigest)
     throw await callerTokenRefused(services, call)
   const caller = callers.byDigest(digest)

@@ -87,6 +87,7 @@ async function issueByCredential(
     'id' in credential
       ? credential
       : { name: credential.name, ...(await userFor(administration, credential.user)) }
+  // Survives: `''` → `"Stryker was here!"`. Only whether there is a project says which kind it is.
   const kind = kindForScope({ account: '', project: '' }, engine.tokenKinds.values())
   return authority.issueByCredential({ key, secret }, kind, from)
 }

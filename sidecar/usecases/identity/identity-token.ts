@@ -56,6 +56,10 @@ export async function withRecords(
 
 /** As an account-scoped token, but it is not bound to a scope, so it needs no permission. */
 export function unscopedKind(engine: Engine): TokenKind {
+  // Survives: `{ account: '' }` → `{}`, `''` → `"Stryker was here!"`. Only whether there is a project says
+  // which kind it is.
   const ofAccount = kindForScope({ account: '' }, engine.tokenKinds.values())
+  // Survives: `'unscoped IAM token'` → `""`. Such a token needs no permission, so no error names what it
+  // needs one for.
   return { ...ofAccount, id: UNSCOPED_KIND, title: 'unscoped IAM token', permissionScopes: [] }
 }

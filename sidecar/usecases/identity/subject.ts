@@ -27,14 +27,19 @@ export async function validate(services: IdentityServices, question: TokenQuesti
   const { records } = services.administration
   const { token, requester } = await activeSubject(services, question, 'validate')
   // The user of a limited application credential is known here without their roles.
+  // Survives: `requester.token.applicationCredential?.limited !== true` → `false`. It only spares to look up
+  // the requester once more.
   const isWhole = requester.token.applicationCredential?.limited !== true
   const holder =
+    // Survives: `isHolder(requester, token) && isWhole` → `false`. It only spares to look up the requester
+    // once more.
     isHolder(requester, token) && isWhole ? requester.user : await records.userById(token.subject.id)
   return withRecords(services, token, holder)
 }
 
 /** Revokes the token that is asked about, if it is active and the requester may. @throws CallError */
 export async function revokeSubject(services: IdentityServices, question: TokenQuestion): Promise<void> {
+  // Survives: `'revoke'` → `""`. A token that is not for validating is for revoking.
   const { token, requester } = await activeSubject(services, question, 'revoke')
   const { tokenId, scope, subject } = token
   const revoker = revokingUser(services, requester, token, IDENTITY_CREDENTIAL)
@@ -88,6 +93,7 @@ async function activeToken(
   const verification = await authority.verify(subject, engine.tokenKinds, { connection, acceptExpired })
   const { token } = verification
   const active = isActive(verification)
+  // Survives: `token === undefined` → `false`. An active token is there.
   if (!active || token === undefined) return undefined
   const known = isUnscoped(token) ? settings.unscopedLogin : engine.tokenKinds.has(token.kind)
   return known ? token : undefined
