@@ -136,7 +136,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
       { files: usecases('audit-retention'), tests: judges('usecases/audit-retention') },
       { files: usecases('timed'), tests: judges('usecases/timed') },
       {
-        files: panel('log-in', 'confirm-session', 'session', 'call', 'factors', 'second-factors'),
+        files: panel('log-in', 'confirm-session', 'session', 'panel-call', 'factors', 'second-factors'),
         tests: judges(
           ...['usecases/panel-log-in', 'usecases/panel-confirm', 'control-panel/second-factors'],
           ...['usecases/panel-session', 'usecases/panel-factors', 'control-panel/passkey-logins'],
@@ -182,7 +182,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
     least: 100,
     parts: [
       {
-        files: usecases('identity/identity-log-in', 'identity/subject'),
+        files: usecases('identity/identity-log-in', 'identity/subject-token'),
         tests: judges(
           ...['usecases/identity', 'identity/login', 'identity/tokens', 'identity/compatibility'],
           ...['identity/application-credentials', 'identity/validators', 'identity/addresses'],

@@ -24,7 +24,7 @@ import { SharedQuestions } from '../directory/feed/shared-questions.ts'
 import type { DirectoryStore } from '../directory/store.ts'
 import { trusted } from './actor.ts'
 import { isAllowed } from './addresses.ts'
-import { changeDirectory } from './administration/change.ts'
+import { changeDirectory } from './administration/change-directory.ts'
 import type {
   ApplicationCredentialKey,
   Authority,

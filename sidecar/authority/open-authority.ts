@@ -20,7 +20,7 @@ import { openDirectory, type SharedDirectory } from '../directory/open-directory
 import type { DirectoryStore } from '../directory/store.ts'
 import { trusted } from './actor.ts'
 import type { Administration } from './administration/administration.ts'
-import { changeDirectory } from './administration/change.ts'
+import { changeDirectory } from './administration/change-directory.ts'
 import { SecretMaker } from './administration/secrets.ts'
 import type { Authority } from './authority.ts'
 import type { ControlPanel } from './control-panel/control-panel.ts'

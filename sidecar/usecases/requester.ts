@@ -7,7 +7,7 @@
 import { isAllowed } from '../authority/addresses.ts'
 import type { Administration } from '../authority/administration/administration.ts'
 import { type Authority, isUnscoped, type VerifiedToken } from '../authority/authority.ts'
-import type { CallerSession, LiveSession, UserSession } from '../authority/control-panel/sessions.ts'
+import type { CallerSession, LiveSession, UserSession } from '../authority/control-panel/panel-sessions.ts'
 import { holderOf } from '../authority/iam-token.ts'
 import { isOver } from '../authority/verified-token.ts'
 import { callError } from '../base/call-error.ts'

@@ -1,6 +1,6 @@
 /** The right to revoke a token: holders, administrators of the account, and callers may have it. */
 import type { Administration } from '../authority/administration/administration.ts'
-import { changeDirectory } from '../authority/administration/change.ts'
+import { changeDirectory } from '../authority/administration/change-directory.ts'
 import { isUnscoped, type VerifiedToken } from '../authority/authority.ts'
 import { callError } from '../base/call-error.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'

@@ -3,7 +3,7 @@
  * wire.
  */
 import { describe, expect, test } from 'vitest'
-import type { UserSession } from '../../sidecar/authority/control-panel/sessions.ts'
+import type { UserSession } from '../../sidecar/authority/control-panel/panel-sessions.ts'
 import { CLOCK_SKEW_MS } from '../../sidecar/base/time-limit.ts'
 import type { UserRecord } from '../../sidecar/directory/directory.ts'
 import {

@@ -3,9 +3,8 @@
  * session is looked at again when it is the turn of the change.
  */
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import type { LiveSession } from '../../sidecar/authority/control-panel/sessions.ts'
+import type { LiveSession } from '../../sidecar/authority/control-panel/panel-sessions.ts'
 import { Secret } from '../../sidecar/base/secret.ts'
-import type { PanelCall } from '../../sidecar/usecases/control-panel/call.ts'
 import {
   addPasskey,
   beginCode,
@@ -17,6 +16,7 @@ import {
   replaceOwnPassword,
   setCode,
 } from '../../sidecar/usecases/control-panel/factors.ts'
+import type { PanelCall } from '../../sidecar/usecases/control-panel/panel-call.ts'
 import {
   ACCOUNT,
   ADDRESS,

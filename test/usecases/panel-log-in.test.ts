@@ -5,7 +5,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { callError } from '../../sidecar/base/call-error.ts'
 import { Secret } from '../../sidecar/base/secret.ts'
-import type { PanelCall } from '../../sidecar/usecases/control-panel/call.ts'
 import {
   acceptInvitation,
   logInAsOperator,
@@ -15,6 +14,7 @@ import {
   lookAtInvitation,
   passkeyChallenge,
 } from '../../sidecar/usecases/control-panel/log-in.ts'
+import type { PanelCall } from '../../sidecar/usecases/control-panel/panel-call.ts'
 import {
   ACCOUNT,
   ADDRESS,

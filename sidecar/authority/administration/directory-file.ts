@@ -6,7 +6,7 @@ import type { AccountRecord, Permission, UserRecord, UserType } from '../../dire
 import type { DirectoryRecords } from '../../directory/records.ts'
 import { checkAccountNumber, checkName } from '../names.ts'
 import type { Administration } from './administration.ts'
-import { changeDirectory } from './change.ts'
+import { changeDirectory } from './change-directory.ts'
 import type { HashedPassword, NewSecret, SecretMaker } from './secrets.ts'
 
 /** The content of a directory file; its schema is `config/directory.schema.json`. */

@@ -104,7 +104,7 @@ async function logInToDirectory(
 ): Promise<void> {
   const { withAuthority } = await import('../administration/administer-directory.ts')
   const { commandLine } = await import('../../authority/actor.ts')
-  const { changeDirectory } = await import('../../authority/administration/change.ts')
+  const { changeDirectory } = await import('../../authority/administration/change-directory.ts')
   await withAuthority(
     config,
     async ({ authority, administration }) => {

@@ -4,8 +4,8 @@
  */
 import type { IncomingMessage } from 'node:http'
 import type { FastifyReply } from 'fastify'
+import { hashOfPanelSecret } from '../../authority/control-panel/panel-secret.ts'
 import { hasPasskeys } from '../../authority/control-panel/passkeys.ts'
-import { hashOfPanelSecret } from '../../authority/control-panel/secret.ts'
 import { type CallError, invalidArgument } from '../../base/call-error.ts'
 import type { Secret } from '../../base/secret.ts'
 import { isOwnOrigin, type PageAddress } from '../host-header.ts'

@@ -8,7 +8,7 @@ import { authenticate } from '../../usecases/identity/authenticate.ts'
 import { type Login, logIn } from '../../usecases/identity/identity-log-in.ts'
 import type { IdentitySettings, IdentityToken } from '../../usecases/identity/identity-token.ts'
 import type { CredentialServices } from '../../usecases/identity/own-application-credentials.ts'
-import { revokeSubject, validate } from '../../usecases/identity/subject.ts'
+import { revokeSubject, validate } from '../../usecases/identity/subject-token.ts'
 import {
   type LoginTracing,
   type TracedLogin,

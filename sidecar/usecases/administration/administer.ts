@@ -3,7 +3,7 @@
  * goes.
  */
 import type { Administration } from '../../authority/administration/administration.ts'
-import { changeDirectory } from '../../authority/administration/change.ts'
+import { changeDirectory } from '../../authority/administration/change-directory.ts'
 import type { DirectoryChange } from '../../directory/change.ts'
 import type { DirectoryRecords } from '../../directory/records.ts'
 import type { Clocked } from '../capabilities.ts'

@@ -1,20 +1,20 @@
 /** The holder of a session of the control panel proves again who they are. */
 import { controlPanelUser } from '../../authority/actor.ts'
-import type { AuthenticationResponseJSON } from '../../authority/control-panel/passkeys.ts'
-import { expectSame } from '../../authority/control-panel/passwords.ts'
 import {
   expectAddress,
   type LiveSession,
   sessionEnded,
   type UserSession,
-} from '../../authority/control-panel/sessions.ts'
+} from '../../authority/control-panel/panel-sessions.ts'
+import type { AuthenticationResponseJSON } from '../../authority/control-panel/passkeys.ts'
+import { expectSame } from '../../authority/control-panel/passwords.ts'
 import { callError } from '../../base/call-error.ts'
 import type { Secret } from '../../base/secret.ts'
 import type { ChangeAuthor } from '../../directory/author.ts'
 import type { DirectoryChange } from '../../directory/change.ts'
 import { PanelChange } from '../../directory/panel-change.ts'
-import { originOf, type PanelCall, type PanelServices, placeOf } from './call.ts'
 import { authorOfCaller, callerTokenRefused, digestOf, refusalsTraced } from './log-in.ts'
+import { originOf, type PanelCall, type PanelServices, placeOf } from './panel-call.ts'
 import { expectSecondFactor, provePasskey, whileGuessed } from './second-factors.ts'
 
 export type Proof =

@@ -8,7 +8,7 @@ import type { DirectoryChange } from '../../directory/change.ts'
 import type { UserRecord } from '../../directory/directory.ts'
 import { FactorChange } from '../../directory/factor-change.ts'
 import { FactorRecords } from '../../directory/factor-records.ts'
-import type { PanelCall, PanelServices } from './call.ts'
+import type { PanelCall, PanelServices } from './panel-call.ts'
 
 /** `code`: a one-time code after the password. `passkey`: a passkey in place of it. */
 const WORDS = { code: 'a one-time code', passkey: 'a passkey' } as const

@@ -2,7 +2,7 @@
  * Application credentials at the identity endpoint, as Keystone's clients know them: a service user makes
  * them for themself, with a token for the project; administrators list and delete them.
  */
-import { changeDirectory } from '../../authority/administration/change.ts'
+import { changeDirectory } from '../../authority/administration/change-directory.ts'
 import { checkName } from '../../authority/names.ts'
 import { PASSWORD_LENGTH_MAX } from '../../authority/password.ts'
 import { callError, invalidArgument } from '../../base/call-error.ts'

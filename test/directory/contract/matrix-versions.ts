@@ -1,6 +1,6 @@
 /** Which matrix is in force in every process of the directory, and the last ones. */
 import { expect, onTestFinished, test } from 'vitest'
-import { changeDirectory } from '../../../sidecar/authority/administration/change.ts'
+import { changeDirectory } from '../../../sidecar/authority/administration/change-directory.ts'
 import type { CallError } from '../../../sidecar/base/call-error.ts'
 import type { DirectoryChange } from '../../../sidecar/directory/change.ts'
 import {

@@ -3,11 +3,10 @@
  * and what the log says. No protocol.
  */
 import { setImmediate } from 'node:timers/promises'
-import type { LiveSession } from '../../../sidecar/authority/control-panel/sessions.ts'
+import type { LiveSession } from '../../../sidecar/authority/control-panel/panel-sessions.ts'
 import { Secret } from '../../../sidecar/base/secret.ts'
 import { Callers } from '../../../sidecar/usecases/callers.ts'
 import { ChangeRates } from '../../../sidecar/usecases/change-rates.ts'
-import type { PanelCall } from '../../../sidecar/usecases/control-panel/call.ts'
 import {
   addPasskey,
   beginCode,
@@ -20,6 +19,7 @@ import {
   logInAsOperator,
   passkeyChallenge,
 } from '../../../sidecar/usecases/control-panel/log-in.ts'
+import type { PanelCall } from '../../../sidecar/usecases/control-panel/panel-call.ts'
 import { Trace } from '../../../sidecar/usecases/trace.ts'
 import { Authenticator } from '../identity/authenticator.ts'
 import { codeAt } from '../identity/totp.ts'

@@ -5,7 +5,7 @@
 import type { Client } from '../../../../clients/typescript/index.ts'
 import { commandLine } from '../../../authority/actor.ts'
 import type { Administration } from '../../../authority/administration/administration.ts'
-import { changeDirectory } from '../../../authority/administration/change.ts'
+import { changeDirectory } from '../../../authority/administration/change-directory.ts'
 import { expectDataFolder } from '../../../base/data-folder.ts'
 import { readConfig } from '../../../config/config.ts'
 import { requestedMatrix, rolloutMessage } from '../../../contract/rollout-messages.ts'
