@@ -11,7 +11,7 @@ import { derivedKey, tagOf } from './sealed.ts'
 export const CHALLENGE_LIMIT = new TimeLimit(5 * 60_000)
 
 /**
- * What the answer does: log in, confirm that the user is there, or add a passkey. A challenge to log in
+ * The purpose of the answer: log in, confirm that the user is there, or add a passkey. A challenge to log in
  * belongs to no session, each other one to the session that asked for it.
  */
 export type ChallengeFor =

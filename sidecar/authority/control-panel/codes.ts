@@ -11,7 +11,7 @@ import { TimeLimit } from '../../base/time-limit.ts'
 import { fingerprintOf } from '../static-token.ts'
 import { derivedKey, seal, unseal } from './sealed.ts'
 
-/** What authenticator apps understand without being told. */
+/** Parameters that authenticator apps assume by default. */
 const FORM = { algorithm: 'SHA1', digits: 6, period: 30 } as const
 
 /** As long as the hash, as RFC 4226 recommends. */
@@ -23,7 +23,7 @@ const SKEW = 1
 /** How long a user may take to set up their app. */
 const SETUP_LIMIT = new TimeLimit(10 * 60_000)
 
-/** Whose code it is. */
+/** The user of a code. */
 export interface CodeHolder {
   readonly id: string
   readonly account: string
@@ -37,7 +37,7 @@ export interface StoredCode {
   readonly sealedWith: string
 }
 
-/** What a user sets up their app with. Nothing of it is stored. */
+/** The data with which a user sets up their app. None of it is stored. */
 export interface CodeSetup {
   /** In base32, to be typed. */
   readonly secret: Secret

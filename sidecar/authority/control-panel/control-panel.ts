@@ -1,6 +1,6 @@
 /**
- * What the control panel keeps and proves with: links, passwords, one-time codes, passkeys and sessions. Its
- * use cases decide which of them a login takes. Loaded only where it is used.
+ * The proofs of the control panel and their storage: links, passwords, one-time codes, passkeys and sessions.
+ * Its use cases decide which of them a login takes. Loaded only where it is used.
  */
 import type { KeyObject } from 'node:crypto'
 import type { ChangeAuthor } from '../../directory/author.ts'

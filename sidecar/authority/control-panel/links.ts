@@ -43,7 +43,7 @@ export class PanelLinks {
     return { secret, endsAtMs }
   }
 
-  /** As `add`, in a change of its own. @throws CallError `NOT_FOUND` */
+  /** As `add`, in a separate change. @throws CallError `NOT_FOUND` */
   create(author: ChangeAuthor, account: string, name: string, purpose: LinkPurpose): Promise<NewLink> {
     return changeDirectory(this.#parts.store, author, async (change) =>
       this.add(change, await userIn(change.records, account, name, 'control_panel_user'), purpose),

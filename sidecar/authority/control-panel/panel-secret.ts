@@ -19,7 +19,7 @@ export function newPanelSecret(): NewPanelSecret {
   return { secret: new Secret(value), hash: hash('sha256', value, 'buffer') }
 }
 
-/** What is stored of a secret; `undefined`: the text is none. */
+/** The hash that is stored for a secret; `undefined` if the text is not a secret. */
 export function hashOfPanelSecret(text: string): Buffer | undefined {
   return FORM.test(text) ? hash('sha256', text, 'buffer') : undefined
 }

@@ -123,7 +123,7 @@ export class PanelSessions {
     return !over && nowMs < endsAtMs
   }
 
-  /** A use that cannot be written is no reason to refuse the request. */
+  /** A use that cannot be written does not refuse the request. */
   async #touch(session: LiveSession): Promise<void> {
     const key = session.hash.toString('hex')
     if (this.#touching.has(key)) return

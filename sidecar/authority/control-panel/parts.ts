@@ -1,4 +1,4 @@
-/** What the parts of the control panel are given. */
+/** The dependencies of the control panel's parts. */
 import type { DirectoryStore } from '../../directory/store.ts'
 import type { Passwords } from '../password.ts'
 import type { LoginThrottle } from '../throttle.ts'

@@ -27,7 +27,7 @@ const ALGORITHMS = [-8, -7, -257]
 
 const USER_VERIFICATION = 'required'
 
-/** What a passkey that was just made is stored as. */
+/** The stored form of a new passkey. */
 export interface NewPasskey {
   /** The id of the credential, in base64url. */
   readonly id: string
@@ -77,7 +77,7 @@ export class Passkeys {
   }
 
   /**
-   * What a browser makes a new passkey from.
+   * Options from which a browser makes a new passkey.
    *
    * @param existing those that the user has: an authenticator makes no second one
    * @throws CallError if the origin can have none
@@ -137,11 +137,11 @@ export class Passkeys {
   }
 
   /**
-   * What a browser asks a passkey with.
+   * Options with which a browser asks a passkey.
    *
-   * @param of those of the user; empty: the browser offers what it has for this host, so that the answer
-   *   tells strangers nothing
-   * @throws CallError if the origin can have none
+   * @param of those of the user; empty: the browser offers what it has for this host, so that a stranger
+   *   learns nothing from the answer
+   * @throws CallError if the origin cannot have passkeys
    */
   async options(
     what: ChallengeFor,
@@ -236,7 +236,7 @@ async function orRefused<T>(verify: () => Promise<T | undefined>): Promise<T> {
   return verified
 }
 
-/** What an authenticator knows a user by: nothing that says who they are. */
+/** The handle by which an authenticator knows a user. It does not say who they are. */
 function handleOf({ id }: { readonly id: string }): string {
   return Buffer.from(id, 'hex').toString('base64url')
 }
@@ -245,7 +245,7 @@ function descriptorOf({ id, transports }: PasskeyRecord) {
   return { id, transports: [...transports] }
 }
 
-/** What a browser may say of how it reaches an authenticator. It says it back to itself later. */
+/** Names that a browser may give for its ways to an authenticator. It gets them back later. */
 const TRANSPORTS = ['ble', 'cable', 'hybrid', 'internal', 'nfc', 'smart-card', 'usb']
 
 function knownTransports(transports: readonly string[] = []): readonly string[] {

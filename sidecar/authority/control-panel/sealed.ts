@@ -1,6 +1,6 @@
 /**
  * Encryption and authentication with keys that are derived from the pepper, which is never in the directory.
- * A label tells the keys apart, so that what one part of the control panel made means nothing to another.
+ * A label distinguishes the keys, so that a text from one part of the control panel means nothing to another.
  */
 import {
   createCipheriv,

@@ -1,6 +1,6 @@
 /**
- * What control panel users log in with. They look at it and change it themselves, in a session that they have
- * confirmed lately.
+ * The factors with which control panel users log in. They look at them and change them themselves, in a
+ * session that they have confirmed lately.
  */
 import type { CodeSetup } from '../../authority/control-panel/codes.ts'
 import { sessionEnded } from '../../authority/control-panel/panel-sessions.ts'
@@ -195,7 +195,7 @@ async function expectConfirmedUser(
 
 /** A change that a user makes to what they log in with. */
 interface OwnChange extends Setting {
-  /** That the session was confirmed is looked at again inside the transaction. */
+  /** The transaction checks again that the session was confirmed. */
   readonly change: <T>(work: (change: DirectoryChange) => Promise<T>, creating?: string) => Promise<T>
 }
 

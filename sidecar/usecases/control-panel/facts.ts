@@ -1,4 +1,4 @@
-/** What operators may know of the keys and secrets of a process, without any of them. */
+/** Facts that operators may see about the keys and secrets of a process, without any of them. */
 
 interface SigningKeyView {
   readonly id: string
@@ -19,7 +19,7 @@ export interface CertificateView {
   readonly state: 'valid' | 'ends_soon' | 'ended'
 }
 
-/** What is known of the keys and secrets of this sidecar, without any of them. */
+/** The facts about the keys and secrets of this sidecar, without any of them. */
 export interface KeysView {
   readonly signing: readonly SigningKeyView[]
   /** Whether this host signs IAM tokens. Otherwise it only checks them. */
@@ -31,7 +31,7 @@ export interface KeysView {
   readonly administratorToken: { readonly writtenAtMs: number } | null
 }
 
-/** What is known of this process beside what its parts say. */
+/** The facts about this process that its parts do not give. */
 export interface OperatorFacts {
   /** How many processes serve as one sidecar. */
   readonly workers: number

@@ -76,7 +76,7 @@ export function logInByLink(services: PanelServices, call: PanelCall, secret: st
   })
 }
 
-/** Whose invitation it is, and until when. It is not used up. */
+/** The user of an invitation, and its end. It is not used up. */
 export interface Invitation {
   readonly account: string
   readonly user: string
@@ -97,7 +97,7 @@ export async function lookAtInvitation(
 }
 
 /**
- * Sets the password of an invitation, which is used up, and logs in. What the user had set up before is gone.
+ * Sets the password of an invitation, which is used up, and logs in. Earlier factors of the user are deleted.
  */
 export function acceptInvitation(
   services: PanelServices,
@@ -123,8 +123,8 @@ export function acceptInvitation(
 }
 
 /**
- * What a browser asks a passkey with: to confirm the session of the call, or to log in where it has none.
- * Nothing is stored.
+ * Options with which a browser asks a passkey: to confirm the session of the call, or to log in if there is
+ * none. Nothing is stored.
  */
 export async function passkeyChallenge(
   services: PanelServices,
@@ -195,7 +195,7 @@ export function authorOfCaller(call: PanelCall, caller: IdentifiedCaller): Chang
   return callerAuthor({ caller, from: originOf(call), requestId: call.requestId }, 'administrators')
 }
 
-/** What is known of a caller token. */
+/** The facts about a caller token. */
 export function digestOf(token: Secret): Buffer {
   return hash('sha256', token.reveal(), 'buffer')
 }

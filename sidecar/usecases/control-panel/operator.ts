@@ -1,6 +1,6 @@
 /**
- * What the control panel shows to operators beside the directory: the callers, the keys and their ages, and
- * decisions as they are made.
+ * The views that the control panel shows to operators beside the directory: the callers, the keys and their
+ * ages, and decisions as they are made.
  */
 import { callError } from '../../base/call-error.ts'
 import { authorizeCaller } from '../administration/authorize.ts'
@@ -11,7 +11,7 @@ import type { Requester } from '../requester.ts'
 import type { KeysView, OperatorFacts } from './facts.ts'
 import { Tail, type TailListener } from './tail.ts'
 
-/** What is known of a caller. Nothing of it helps to pretend to be them. */
+/** The facts about a caller. None of them helps to impersonate the caller. */
 export interface CallerView {
   readonly name: string
   readonly rights: Omit<CallerRights, 'administer'> & { readonly administer: readonly string[] }
@@ -28,7 +28,7 @@ export interface Operating extends Clocked {
   readonly operatorFacts: OperatorFacts
 }
 
-/** Who listens, and what the lines are. */
+/** The listener to decisions, and the labels of its lines. */
 export interface Listening {
   readonly listener: TailListener
   readonly samplePercent: number

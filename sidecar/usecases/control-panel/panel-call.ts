@@ -11,10 +11,10 @@ import type { CallOrigin } from '../requester.ts'
 
 export interface PanelCall {
   readonly clientAddress: IpAddress | undefined
-  /** Tells the connections of the client apart. */
+  /** Distinguishes the connections of the client. */
   readonly connection: string
   readonly requestId: string
-  /** What the browser says of itself. */
+  /** The browser's description of itself. */
   readonly client: string
   /** The origin of the page, which the server knows to be its own. */
   readonly page: string
@@ -22,7 +22,7 @@ export interface PanelCall {
   readonly session: Buffer | undefined
 }
 
-/** What the use cases of the control panel are given, where it is on. */
+/** The parts that the use cases of the control panel receive, where it is on. */
 export interface PanelServices extends LoginTracing, Recognizing, Clocked {
   readonly changeRates: ChangeRates
   readonly controlPanel: ControlPanel

@@ -19,7 +19,7 @@ export const WAITING_MAX = 8
 /** Most decisions in an answer. */
 const ROWS_MAX = 200
 
-/** What an operator looks for. */
+/** An operator's question to the log. */
 export interface SearchQuestion extends Omit<DecisionQuery, 'users' | 'tokens'> {
   /** Id of a user; or the name of one of the account that is given. */
   readonly user: string | undefined

@@ -1,4 +1,4 @@
-/** What a control panel user proves beside the password, or in place of it. */
+/** The proofs that a control panel user gives beside the password, or in place of it. */
 import type { ChallengeFor } from '../../authority/control-panel/challenges.ts'
 import type { ControlPanel } from '../../authority/control-panel/control-panel.ts'
 import { type AuthenticationResponseJSON, canBePasskey } from '../../authority/control-panel/passkeys.ts'

@@ -6,7 +6,7 @@ import type { CallerRights } from '../callers.ts'
 import { authorOf, expectSessionAddress, type Requester } from '../requester.ts'
 import { originOf, type PanelCall, type PanelServices } from './panel-call.ts'
 
-/** What the page learns about its session. Times are milliseconds since the epoch. */
+/** The page's view of its session. Times are milliseconds since the epoch. */
 export interface SessionView {
   readonly id: string
   readonly who:
